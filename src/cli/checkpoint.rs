@@ -1,0 +1,108 @@
+//! `git colony checkpoint`
+
+use std::path::PathBuf;
+
+use crate::design::checkpoint::{self, CheckpointReport, Request};
+use crate::design::left_out::{Allowances, LeftOut, Reason};
+use crate::model::Error;
+use crate::model::time::Moment;
+use crate::ui::answer::{Answer, Outcome};
+use crate::ui::text;
+
+use super::{Face, Run, Stop, paths};
+
+/// Keep the whole worktree as a commit and a tag
+///
+/// Commits everything that is tracked, and everything untracked that is not ignored, on the current
+/// branch, and tags it. Commit hooks do not run: a checkpoint keeps what is there, ready or not.
+/// Left out, and named: untracked files over 100 MiB, likely secrets, repositories of their own.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Call it LABEL (default: branch and time)
+    #[arg(short = 'm', long = "label", value_name = "LABEL")]
+    label: Option<String>,
+    /// Say why it is made
+    #[arg(
+        long,
+        value_name = "TEXT",
+        default_value = "",
+        hide_default_value = true
+    )]
+    rationale: String,
+    /// Leave branch, index and HEAD as they are; only a tag is made
+    #[arg(long)]
+    off_branch: bool,
+    /// Keep the state privately if it has changed since the last checkpoint; wait for nobody
+    #[arg(long, conflicts_with_all = ["label", "off_branch"])]
+    auto: bool,
+    /// Take in untracked files of any size
+    #[arg(long, conflicts_with = "auto")]
+    allow_large: bool,
+    /// Take in PATH, or what is below it, although it looks like a secret
+    #[arg(long, value_name = "PATH", conflicts_with = "auto")]
+    allow_secret: Vec<PathBuf>,
+    /// Say what would be kept, and keep nothing
+    #[arg(short = 'n', long)]
+    dry_run: bool,
+}
+
+pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
+    let run = Run::from(args.dry_run);
+    let session = face.session(run)?;
+    if args.auto {
+        let report = checkpoint::create_automatic(&session, &args.rationale, args.dry_run)?;
+        return face.answer(&report);
+    }
+    let secrets = args
+        .allow_secret
+        .iter()
+        .map(|path| paths::repo_path(&session, path));
+    let request = Request {
+        label: args.label,
+        rationale: args.rationale,
+        off_branch: args.off_branch,
+        allowances: Allowances {
+            large: args.allow_large,
+            secrets: secrets.collect::<Result<_, Error>>()?,
+        },
+    };
+    let report = match run {
+        Run::Dry => checkpoint::preview(&session, &request)?,
+        Run::ForReal => checkpoint::create(&session, &request)?,
+    };
+    face.answer(&report)
+}
+
+impl Answer for CheckpointReport {
+    fn message(&self) -> String {
+        let changes = text::count(self.files_changed, "changed path");
+        match (self.reason, self.dry_run, self.branch_moved) {
+            (Some("busy"), ..) => "nothing kept: another command is at work".to_owned(),
+            (Some(_), ..) => "nothing to keep: the state is kept already".to_owned(),
+            (None, true, _) => format!("would keep '{}' with {changes}", self.label),
+            (None, false, true) => {
+                format!("kept '{}' with {changes}, on '{}'", self.label, self.branch)
+            }
+            (None, false, false) => format!("kept '{}', '{}' stays", self.label, self.branch),
+        }
+    }
+
+    fn body(&self, _now: &Moment) -> Vec<String> {
+        let mut lines: Vec<String> = self.left_out.iter().map(left_out_line).collect();
+        if let Some(id) = &self.checkpoint_id {
+            lines.push(format!("get it back: git colony restore {id}"));
+        }
+        lines
+    }
+}
+
+pub(super) fn left_out_line(left_out: &LeftOut) -> String {
+    let path = &left_out.path;
+    match left_out.reason {
+        Reason::NestedRepository => format!("left out: {path} (a repository of its own)"),
+        Reason::Large => format!("left out: {path} (large; --allow-large takes it in)"),
+        Reason::Secret => {
+            format!("left out: {path} (looks like a secret; --allow-secret PATH takes it in)")
+        }
+    }
+}

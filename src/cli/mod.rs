@@ -1,0 +1,197 @@
+//! The command line: one file per command; arguments in, one report out.
+//!
+//! A command's doc comment is its help. `run` of each file turns arguments into a request, calls one
+//! use case, and prints its report; it decides nothing else.
+
+mod args;
+mod checkpoint;
+mod checkpoints;
+mod config;
+mod help;
+mod ops;
+mod paths;
+mod prune;
+mod restore;
+mod status;
+mod tag;
+mod tour;
+mod undo;
+mod version;
+
+use std::ffi::OsString;
+use std::io;
+
+use clap::Parser as _;
+
+use crate::Exit;
+use crate::env::Env;
+use crate::git::ObjectWrites;
+use crate::model::error::Verdict;
+use crate::model::{Code, Error, Result};
+use crate::store::Session;
+use crate::store::settings::Flags;
+use crate::ui::answer::{Form, Outcome};
+use crate::ui::{Answer, print_answer, print_error};
+
+pub use args::{Cli, Command};
+
+/// Parses and runs one command line.
+pub(crate) fn run(args: Vec<OsString>, env: &mut Env) -> Exit {
+    let wants_json = args.iter().any(|arg| arg == "--json");
+    let cli = match Cli::try_parse_from(&args) {
+        Ok(cli) => cli,
+        Err(error) => return usage(&error, wants_json, env),
+    };
+    let form = match (cli.json, cli.quiet) {
+        (true, _) => Form::Json,
+        (false, true) => Form::Quiet,
+        (false, false) => Form::Text,
+    };
+    let mut face = Face {
+        form,
+        flags: flags(&cli),
+        directory: cli.directory.clone(),
+        env,
+    };
+    match face.dispatch(cli.command.unwrap_or(Command::Status(status::Args {}))) {
+        Ok(Outcome::Yes) => Exit(0),
+        Ok(Outcome::No) => Exit(1),
+        Err(Stop::Stream(error)) => stream_failed(&error, env),
+        Err(Stop::Command(error)) => face_error(&error, form, env),
+    }
+}
+
+fn flags(cli: &Cli) -> Flags {
+    Flags {
+        agent: cli.agent.clone(),
+        timeout_seconds: cli.timeout,
+    }
+}
+
+/// What ends a command early.
+enum Stop {
+    /// The command failed.
+    Command(Error),
+    /// The answer could not be written.
+    Stream(io::Error),
+}
+
+impl From<Error> for Stop {
+    fn from(error: Error) -> Self {
+        Stop::Command(error)
+    }
+}
+
+/// One command line being answered.
+struct Face<'a> {
+    form: Form,
+    flags: Flags,
+    directory: Option<std::path::PathBuf>,
+    env: &'a mut Env,
+}
+
+/// Whether a command only says what it would do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Run {
+    /// Do it.
+    ForReal,
+    /// Only say it.
+    Dry,
+}
+
+impl From<bool> for Run {
+    fn from(dry_run: bool) -> Self {
+        if dry_run { Run::Dry } else { Run::ForReal }
+    }
+}
+
+impl Face<'_> {
+    fn dispatch(&mut self, command: Command) -> Result<Outcome, Stop> {
+        match command {
+            Command::Checkpoint(args) => checkpoint::run(self, args),
+            Command::Tag(args) => tag::run(self, args),
+            Command::Checkpoints(args) => checkpoints::run(self, &args),
+            Command::Restore(args) => restore::run(self, args),
+            Command::Undo(args) => undo::undo(self, &args),
+            Command::Redo(args) => undo::redo(self, &args),
+            Command::Ops(args) => ops::run(self, &args),
+            Command::Status(_) => status::run(self),
+            Command::Tour(_) => tour::run(self),
+            Command::Config(args) => config::run(self, &args),
+            Command::Prune(args) => prune::run(self, &args),
+            Command::Version(_) => version::run(self),
+        }
+    }
+
+    fn session(&self, run: Run) -> Result<Session> {
+        let mut world = self.env.world.clone();
+        if let Some(directory) = &self.directory {
+            world.cwd = world.absolute(directory);
+            if !world.cwd.is_dir() {
+                return Err(Error::new(
+                    Code::NotARepository,
+                    format!("'{}' is not a directory", world.cwd.display()),
+                ));
+            }
+        }
+        let writes = match run {
+            Run::ForReal => ObjectWrites::Durable,
+            Run::Dry => ObjectWrites::InMemory,
+        };
+        Session::open(world, &self.flags, writes)
+    }
+
+    fn answer(&mut self, answer: &impl Answer) -> Result<Outcome, Stop> {
+        let now = self.env.world.now();
+        print_answer(&mut self.env.stdout, self.form, answer, &now).map_err(Stop::Stream)?;
+        Ok(answer.outcome())
+    }
+}
+
+/// Help is an answer; anything else is wrong usage, exit code 129.
+fn usage(error: &clap::Error, wants_json: bool, env: &mut Env) -> Exit {
+    if !error.use_stderr() {
+        let written = write!(env.stdout, "{}", error.render()).and_then(|()| env.stdout.flush());
+        return written.map_or_else(|error| stream_failed(&error, env), |()| Exit(0));
+    }
+    let text = error.render().to_string();
+    if !wants_json {
+        // clap escapes nothing: each line is made safe here.
+        for line in text.lines() {
+            drop(writeln!(env.stderr, "{}", crate::ui::escape::line(line)));
+        }
+        return Exit(129);
+    }
+    let first = text
+        .lines()
+        .next()
+        .unwrap_or_default()
+        .trim_start_matches("error: ");
+    let error = Error::new(Code::Usage, first).hint("git colony -h");
+    face_error(&error, Form::Json, env)
+}
+
+fn face_error(error: &Error, form: Form, env: &mut Env) -> Exit {
+    if let Err(error) = print_error(&mut env.stdout, &mut env.stderr, form, error) {
+        return stream_failed(&error, env);
+    }
+    match error.ends_with() {
+        Verdict::AnswerIsNo => Exit(1),
+        Verdict::Failed => Exit(128),
+        Verdict::Usage => Exit(129),
+        Verdict::Signal(signal) => Exit(u8::try_from(128 + signal).unwrap_or(255)),
+    }
+}
+
+/// A reader that went away is no error of ours.
+fn stream_failed(error: &io::Error, env: &mut Env) -> Exit {
+    if error.kind() == io::ErrorKind::BrokenPipe {
+        return Exit(0);
+    }
+    // There is no stream left to report it on but this one.
+    drop(writeln!(
+        env.stderr,
+        "error: cannot write the answer: {error}"
+    ));
+    Exit(128)
+}

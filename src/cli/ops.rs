@@ -1,0 +1,122 @@
+//! `git colony ops`
+
+use crate::design::retention::{self, Scope};
+use crate::flow::operations::{self, OperationInfo, OperationReport, OperationsReport};
+use crate::model::id::OperationId;
+use crate::model::time::Moment;
+use crate::model::{Code, Error};
+use crate::ui::answer::{Answer, Outcome};
+use crate::ui::text;
+
+use super::checkpoints::age;
+use super::{Face, Run, Stop};
+
+/// The log of operations, oldest first, and what each moved aside
+#[derive(Debug, clap::Args)]
+#[command(args_conflicts_with_subcommands = true)]
+pub struct Args {
+    /// List the operations of every worktree of the repository
+    #[arg(long)]
+    all_worktrees: bool,
+    #[command(subcommand)]
+    action: Option<Action>,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum Action {
+    /// Show one operation of this worktree
+    Show {
+        /// The operation, as in 'op-12'
+        #[arg(value_name = "OP")]
+        id: String,
+    },
+    /// Let go of operations that are past their time, with what they moved aside
+    Prune {
+        /// Keep operations of the last DAYS days (default: colony.keepDays)
+        #[arg(long, value_name = "DAYS")]
+        keep: Option<u64>,
+        /// Say what would go, and remove nothing
+        #[arg(short = 'n', long)]
+        dry_run: bool,
+    },
+}
+
+pub(super) fn run(face: &mut Face<'_>, args: &Args) -> Result<Outcome, Stop> {
+    match &args.action {
+        None => {
+            let session = face.session(Run::ForReal)?;
+            let report = operations::list(&session, args.all_worktrees)?;
+            face.answer(&report)
+        }
+        Some(Action::Show { id }) => {
+            let session = face.session(Run::ForReal)?;
+            let id = OperationId::parse(id).ok_or_else(|| {
+                Error::new(
+                    Code::OperationNotFound,
+                    format!("'{id}' is not an operation: wanted op-<number>"),
+                )
+                .hint("git colony ops")
+            })?;
+            let report = operations::show(&session, id)?;
+            face.answer(&report)
+        }
+        Some(Action::Prune { keep, dry_run }) => {
+            let session = face.session(Run::from(*dry_run))?;
+            let report = retention::prune(&session, Scope::Operations, *keep, *dry_run)?;
+            face.answer(&report)
+        }
+    }
+}
+
+fn row(info: &OperationInfo, now: &Moment) -> Vec<String> {
+    let undone = if info.undone == Some(true) {
+        "(undone)"
+    } else {
+        ""
+    };
+    vec![
+        info.op.to_string(),
+        age(&info.created_at, now),
+        info.summary.clone(),
+        undone.to_owned(),
+    ]
+}
+
+impl Answer for OperationsReport {
+    fn message(&self) -> String {
+        text::count(self.count, "operation")
+    }
+
+    fn body(&self, now: &Moment) -> Vec<String> {
+        text::table(
+            &self
+                .ops
+                .iter()
+                .map(|info| row(info, now))
+                .collect::<Vec<_>>(),
+        )
+    }
+}
+
+impl Answer for OperationReport {
+    fn message(&self) -> String {
+        format!("{}: {}", self.info.op, self.info.summary)
+    }
+
+    fn body(&self, _now: &Moment) -> Vec<String> {
+        let mut lines = vec![
+            format!("date    {}", self.info.created_at),
+            format!("author  {}", self.info.author),
+        ];
+        for change in &self.info.refs {
+            let (old, new) = (text::short(change.old), text::short(change.new));
+            lines.push(format!("ref     {}  {old} -> {new}", change.name));
+        }
+        lines.extend(self.snapshot.map(|id| format!("files before  {id}")));
+        for file in &self.kept {
+            let at = file.kept_at.as_deref().unwrap_or("(gone back, or pruned)");
+            lines.push(format!("moved aside  {}  {at}", file.path));
+        }
+        lines
+    }
+}

@@ -1,0 +1,151 @@
+//! `git colony restore`
+
+use std::path::PathBuf;
+
+use crate::design::restore::{self, Request, RestoreMode, RestoreReport};
+use crate::model::Error;
+use crate::model::time::Moment;
+use crate::ui::answer::{Answer, Outcome};
+use crate::ui::text;
+
+use super::checkpoint::left_out_line;
+use super::{Face, Run, Stop, paths};
+
+/// Bring a checkpoint back: branch, index and files, or files only
+///
+/// The current branch moves to the checkpoint, and index and files become what it holds. Files that
+/// give way are moved aside, never deleted: 'git colony undo' brings back every byte. Ignored files
+/// stay. An operation (op-12) gives back the state before it.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// The checkpoint: id, label, unique prefix of either, @{n}, auto@{n}, or an operation
+    #[arg(value_name = "ID")]
+    name: String,
+    /// What to bring back; with paths, only files
+    #[arg(long, value_enum)]
+    mode: Option<ModeArg>,
+    /// Leave untracked files alone that the checkpoint does not have
+    #[arg(long)]
+    keep_untracked: bool,
+    /// Go on although published commits leave the branch, or histories have diverged
+    #[arg(short, long)]
+    force: bool,
+    /// Say what would change, and change nothing
+    #[arg(short = 'n', long)]
+    dry_run: bool,
+    /// Bring back only these files, or what is below these directories
+    #[arg(last = true, value_name = "PATH")]
+    paths: Vec<PathBuf>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum ModeArg {
+    /// Branch, index and files
+    Replace,
+    /// Files only
+    Files,
+}
+
+pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
+    if args.mode == Some(ModeArg::Replace) && !args.paths.is_empty() {
+        let error = Error::new(
+            crate::model::Code::Usage,
+            "'--mode replace' moves the whole branch and takes no paths",
+        );
+        return Err(error
+            .hint("git colony restore ID --mode files -- PATH")
+            .into());
+    }
+    let files_only = args.mode == Some(ModeArg::Files) || !args.paths.is_empty();
+    let session = face.session(Run::from(args.dry_run))?;
+    let typed = args
+        .paths
+        .iter()
+        .map(|path| paths::repo_path(&session, path));
+    let request = Request {
+        name: args.name,
+        mode: if files_only {
+            RestoreMode::Files
+        } else {
+            RestoreMode::Replace
+        },
+        paths: typed.collect::<Result<_, Error>>()?,
+        keep_untracked: args.keep_untracked,
+        force: args.force,
+    };
+    let report = match Run::from(args.dry_run) {
+        Run::Dry => restore::preview(&session, &request)?,
+        Run::ForReal => restore::restore(&session, &request)?,
+    };
+    face.answer(&report)
+}
+
+impl Answer for RestoreReport {
+    fn message(&self) -> String {
+        let files = &self.files;
+        let counts = [
+            (files.rewritten, "rewritten"),
+            (files.restored, "restored"),
+            (files.removed, "removed"),
+        ];
+        let counts = counts.iter().filter(|(count, _)| *count > 0);
+        let told: Vec<_> = counts
+            .map(|(count, what)| format!("{count} {what}"))
+            .collect();
+        let told = if told.is_empty() {
+            "no file changed".to_owned()
+        } else {
+            text::list(&told)
+        };
+        if self.dry_run {
+            return format!(
+                "would restore '{}' into '{}': {told}",
+                self.label, self.branch
+            );
+        }
+        match self.recovery {
+            None => format!("'{}' is what is here already", self.label),
+            Some(_) => format!("restored '{}' into '{}': {told}", self.label, self.branch),
+        }
+    }
+
+    fn body(&self, _now: &Moment) -> Vec<String> {
+        let mut lines = Vec::new();
+        if self.ahead > 0 {
+            let commits = text::count(self.ahead, "commit");
+            let verb = if self.ahead == 1 { "leaves" } else { "leave" };
+            lines.push(format!(
+                "{commits} {verb} '{}', kept by the operation:",
+                self.branch
+            ));
+            lines.extend(
+                self.leaving
+                    .iter()
+                    .take(10)
+                    .map(|id| format!("  {}", id.short())),
+            );
+            if self.leaving.len() > 10 {
+                lines.push(format!("  and {} more", self.leaving.len() - 10));
+            }
+        }
+        let kept = self
+            .ignored_kept
+            .iter()
+            .map(|path| format!("moved aside, it was ignored: {path}"));
+        lines.extend(kept);
+        lines.extend(
+            self.submodules
+                .iter()
+                .map(|path| format!("submodule not touched: {path}")),
+        );
+        lines.extend(
+            self.left_alone
+                .iter()
+                .map(|left| left_out_line(left).replacen("left out", "left alone", 1)),
+        );
+        if let Some(op) = self.recovery {
+            lines.push(format!("take it back: git colony undo   ({op})"));
+        }
+        lines
+    }
+}

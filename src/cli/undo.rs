@@ -1,0 +1,79 @@
+//! `git colony undo` and `git colony redo`
+
+use crate::design::undo::{self, Direction, UndoReport};
+use crate::model::time::Moment;
+use crate::ui::answer::{Answer, Outcome};
+use crate::ui::text;
+
+use super::{Face, Run, Stop};
+
+/// Take back the newest operation of this worktree
+///
+/// Refs, HEAD, the index file and every file it moved come back as they were. Run it again to go
+/// back further. It refuses when plain git has changed HEAD or the index since.
+#[derive(Debug, clap::Args)]
+pub struct UndoArgs {
+    /// Go on although commits leave the branch that are on a remote
+    #[arg(short, long)]
+    force: bool,
+    /// Say what would be taken back, and change nothing
+    #[arg(short = 'n', long)]
+    dry_run: bool,
+}
+
+/// Take back the newest undo
+///
+/// Possible until another operation is made.
+#[derive(Debug, clap::Args)]
+pub struct RedoArgs {
+    /// Go on although commits leave the branch that are on a remote
+    #[arg(short, long)]
+    force: bool,
+    /// Say what would come back, and change nothing
+    #[arg(short = 'n', long)]
+    dry_run: bool,
+}
+
+pub(super) fn undo(face: &mut Face<'_>, args: &UndoArgs) -> Result<Outcome, Stop> {
+    run(face, Direction::Undo, args.force, Run::from(args.dry_run))
+}
+
+pub(super) fn redo(face: &mut Face<'_>, args: &RedoArgs) -> Result<Outcome, Stop> {
+    run(face, Direction::Redo, args.force, Run::from(args.dry_run))
+}
+
+fn run(face: &mut Face<'_>, direction: Direction, force: bool, run: Run) -> Result<Outcome, Stop> {
+    let session = face.session(run)?;
+    let report = match run {
+        Run::Dry => undo::preview(&session, direction, force)?,
+        Run::ForReal => undo::run(&session, direction, force)?,
+    };
+    face.answer(&report)
+}
+
+impl Answer for UndoReport {
+    fn message(&self) -> String {
+        if self.dry_run {
+            format!("would {}", self.summary)
+        } else {
+            self.summary.clone()
+        }
+    }
+
+    fn body(&self, _now: &Moment) -> Vec<String> {
+        let mut lines: Vec<String> = Vec::new();
+        for change in &self.refs {
+            let name = change.name.short();
+            let (old, new) = (text::short(change.old), text::short(change.new));
+            lines.push(format!("  {name}  {old} -> {new}"));
+        }
+        if self.files_restored + self.files_moved_aside > 0 {
+            lines.push(format!(
+                "{} put back, {} moved aside",
+                text::count(self.files_restored, "file"),
+                self.files_moved_aside
+            ));
+        }
+        lines
+    }
+}

@@ -1,0 +1,34 @@
+//! `git colony version`
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use crate::store::operation::record;
+use crate::ui::answer::{Answer, Outcome};
+
+use super::{Face, Stop};
+
+/// The version and the formats it reads
+#[derive(Debug, clap::Args)]
+pub struct Args {}
+
+pub(super) fn run(face: &mut Face<'_>) -> Result<Outcome, Stop> {
+    let formats = BTreeMap::from([("checkpoint", 1), ("operation", record::FORMAT)]);
+    face.answer(&VersionReport {
+        version: env!("CARGO_PKG_VERSION"),
+        formats,
+    })
+}
+
+#[derive(Serialize)]
+struct VersionReport {
+    version: &'static str,
+    formats: BTreeMap<&'static str, u32>,
+}
+
+impl Answer for VersionReport {
+    fn message(&self) -> String {
+        format!("git-colony {}", self.version)
+    }
+}

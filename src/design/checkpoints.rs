@@ -1,0 +1,249 @@
+//! Listing checkpoints and finding one by what a person would call it.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use crate::git::refs::FoundRef;
+use crate::git::{Oid, RefName, Repo};
+use crate::model::id::{OperationId, WorktreeKey};
+use crate::model::{Code, Error, Result, time, time::Moment};
+use crate::store::ref_names;
+
+use super::left_out::LeftOut;
+use super::tag_message::{Mode, TagMessage};
+
+/// A checkpoint as it is listed.
+#[derive(Clone, Debug, Serialize)]
+pub struct Checkpoint {
+    /// `checkpoint/<time>-<8 hex>` or `auto/<time>-<8 hex>`.
+    pub checkpoint_id: String,
+    /// The commit.
+    pub sha: Oid,
+    /// What it was called.
+    pub label: String,
+    /// Why it was made.
+    pub rationale: String,
+    /// Who made it.
+    pub author: String,
+    /// When, RFC 3339 UTC.
+    pub created_at: String,
+    /// How it relates to the branch.
+    pub mode: Mode,
+    /// The branch that was checked out.
+    pub branch: Option<String>,
+    /// What was left out of it.
+    pub left_out: Vec<LeftOut>,
+    /// HEAD when it was taken, for one off the branch.
+    #[serde(skip)]
+    pub base: Option<Oid>,
+    #[serde(skip)]
+    moment: Option<Moment>,
+    #[serde(skip)]
+    operation: Option<(WorktreeKey, OperationId)>,
+}
+
+/// Which checkpoints are meant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Which {
+    /// Those somebody asked for.
+    Named,
+    /// Those made without being asked, of every worktree.
+    Automatic,
+}
+
+/// Lists checkpoints, oldest first. Within one worktree the order is that of its log, whatever the
+/// clock said.
+///
+/// # Errors
+/// `repository-broken` when refs cannot be listed.
+pub fn list(repo: &Repo, which: Which) -> Result<Vec<Checkpoint>> {
+    let prefix = match which {
+        Which::Named => ref_names::CHECKPOINTS,
+        Which::Automatic => ref_names::AUTOMATIC,
+    };
+    let found = repo.refs_below(prefix)?;
+    Ok(in_order(
+        found
+            .iter()
+            .filter_map(|found| read(repo, found, which))
+            .collect(),
+    ))
+}
+
+fn read(repo: &Repo, found: &FoundRef, which: Which) -> Option<Checkpoint> {
+    let sha = repo.peel_to_commit(found.id)?;
+    let checkpoint_id = id_of(&found.name, which)?;
+    let tag = repo.find_tag(found.id);
+    let message = match &tag {
+        Some(tag) => TagMessage::read(&String::from_utf8_lossy(&tag.message)),
+        // A lightweight tag that somebody made by hand.
+        None => TagMessage::read(checkpoint_id.trim_start_matches("checkpoint/")),
+    };
+    let tagger = match tag.and_then(|tag| tag.tagger) {
+        Some(tagger) => tagger,
+        None => repo.read_commit(sha).ok()?.committer,
+    };
+    let moment = tagger.moment();
+    let label = if message.label.is_empty() && which == Which::Named && message.operation.is_none()
+    {
+        checkpoint_id.clone()
+    } else {
+        message.label
+    };
+    Some(Checkpoint {
+        checkpoint_id,
+        sha,
+        label,
+        rationale: message.rationale,
+        author: format!("{} <{}>", tagger.name, tagger.email),
+        created_at: moment.as_ref().map(time::rfc3339).unwrap_or_default(),
+        mode: message.mode,
+        branch: message.branch,
+        left_out: message.left_out,
+        base: message.base,
+        moment,
+        operation: message.operation,
+    })
+}
+
+fn id_of(name: &RefName, which: Which) -> Option<String> {
+    let name = name.to_string();
+    match which {
+        Which::Named => name.strip_prefix("refs/tags/").map(str::to_owned),
+        Which::Automatic => Some(format!("auto/{}", name.rsplit('/').next()?)),
+    }
+}
+
+/// Merges the logs of all worktrees by time without reordering any of them.
+fn in_order(checkpoints: Vec<Checkpoint>) -> Vec<Checkpoint> {
+    let mut groups: BTreeMap<Option<WorktreeKey>, Vec<Checkpoint>> = BTreeMap::new();
+    for checkpoint in checkpoints {
+        let key = checkpoint.operation.as_ref().map(|(key, _)| key.clone());
+        groups.entry(key).or_default().push(checkpoint);
+    }
+    let mut queues: Vec<std::collections::VecDeque<Checkpoint>> = Vec::new();
+    for (_, mut group) in groups {
+        group.sort_by(|a, b| {
+            let key = |c: &Checkpoint| {
+                (
+                    c.operation.as_ref().map(|(_, id)| *id),
+                    c.moment,
+                    c.checkpoint_id.clone(),
+                )
+            };
+            key(a).cmp(&key(b))
+        });
+        queues.push(group.into());
+    }
+    let mut ordered = Vec::new();
+    loop {
+        let heads = queues.iter_mut().filter(|queue| !queue.is_empty());
+        let next =
+            heads.min_by_key(|queue| queue.front().map(|c| (c.moment, c.checkpoint_id.clone())));
+        match next.and_then(std::collections::VecDeque::pop_front) {
+            Some(checkpoint) => ordered.push(checkpoint),
+            None => return ordered,
+        }
+    }
+}
+
+/// Finds a checkpoint by id, label, unique prefix of either, `@{n}` or `auto@{n}`.
+///
+/// # Errors
+/// `checkpoint-not-found`; `checkpoint-ambiguous` with the ids that fit.
+pub fn find(repo: &Repo, name: &str) -> Result<Checkpoint> {
+    if let Some((which, back)) = parse_position(name) {
+        let mut all = list(repo, which)?;
+        let count = all.len();
+        return match count.checked_sub(back + 1).filter(|at| *at < count) {
+            Some(at) => Ok(all.swap_remove(at)),
+            None => Err(not_found(name)),
+        };
+    }
+    let mut all = list(repo, Which::Named)?;
+    all.extend(list(repo, Which::Automatic)?);
+    let short = |c: &Checkpoint| c.checkpoint_id.split_once('/').map(|(_, id)| id.to_owned());
+    let tests: [&dyn Fn(&Checkpoint) -> bool; 4] = [
+        &|c| c.checkpoint_id == name || short(c).as_deref() == Some(name),
+        &|c| c.label == name,
+        &|c| c.checkpoint_id.rsplit('-').next() == Some(name),
+        &|c| {
+            let tail = c.checkpoint_id.rsplit('-').next().unwrap_or_default();
+            let ids = [
+                c.checkpoint_id.as_str(),
+                &short(c).unwrap_or_default(),
+                tail,
+            ];
+            ids.iter().any(|id| id.starts_with(name)) || c.label.starts_with(name)
+        },
+    ];
+    for test in tests.into_iter().take(if name.is_empty() { 2 } else { 4 }) {
+        let mut fitting: Vec<_> = all.iter().filter(|c| test(c)).cloned().collect();
+        if fitting.len() > 1 {
+            return Err(ambiguous(name, &fitting));
+        }
+        if let Some(only) = fitting.pop() {
+            return Ok(only);
+        }
+    }
+    Err(not_found(name))
+}
+
+fn parse_position(name: &str) -> Option<(Which, usize)> {
+    let (which, rest) = match name.strip_prefix("auto") {
+        Some(rest) => (Which::Automatic, rest),
+        None => (Which::Named, name),
+    };
+    let digits = rest.strip_prefix("@{")?.strip_suffix('}')?;
+    Some((which, digits.parse().ok()?))
+}
+
+fn not_found(name: &str) -> Error {
+    Error::new(
+        Code::CheckpointNotFound,
+        format!("no checkpoint is called '{name}'"),
+    )
+    .detail("name", name)
+    .hint("git colony checkpoints")
+}
+
+fn ambiguous(name: &str, fitting: &[Checkpoint]) -> Error {
+    let ids: Vec<_> = fitting.iter().map(|c| c.checkpoint_id.as_str()).collect();
+    let newest = ids.last().copied().unwrap_or_default();
+    Error::new(
+        Code::CheckpointAmbiguous,
+        format!("{} checkpoints fit '{name}'", ids.len()),
+    )
+    .detail("candidates", &ids)
+    .hint(format!(
+        "git colony restore {newest}   # the newest of them"
+    ))
+}
+
+/// Returns the tree of the newest checkpoint of any kind, by the time in its name.
+///
+/// # Errors
+/// `repository-broken`, `object-missing`.
+pub fn newest_tree(repo: &Repo, key: &WorktreeKey) -> Result<Option<Oid>> {
+    let mut newest: Option<(String, Oid)> = None;
+    for prefix in [
+        ref_names::CHECKPOINTS.to_owned(),
+        ref_names::automatic_of(key),
+    ] {
+        if let Some(last) = repo.refs_below(&prefix)?.pop() {
+            let name = last
+                .name
+                .to_string()
+                .rsplit('/')
+                .next()
+                .unwrap_or_default()
+                .to_owned();
+            if newest.as_ref().is_none_or(|(known, _)| *known < name) {
+                newest = Some((name, last.id));
+            }
+        }
+    }
+    let commit = newest.and_then(|(_, id)| repo.peel_to_commit(id));
+    commit.map(|commit| repo.tree_of(Some(commit))).transpose()
+}

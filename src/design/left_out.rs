@@ -1,0 +1,205 @@
+//! What a checkpoint leaves out of an otherwise complete worktree, and why.
+//!
+//! Only untracked paths are ever left out: large files, likely secrets, repositories of their own.
+//! What is left out is named in the report and in the tag, and a restore does not touch it.
+
+use std::io::Read as _;
+
+use serde::{Deserialize, Serialize};
+
+use crate::git::Repo;
+use crate::git::scan::{Scan, Untracked, UntrackedKind};
+use crate::model::RepoPath;
+
+/// Why a path was left out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Reason {
+    /// A repository of its own: git would record a link to a commit nobody else has.
+    NestedRepository,
+    /// Larger than `colony.maxNewFileSize`; `--allow-large` takes it in.
+    Large,
+    /// Looks like a secret; `--allow-secret PATH` takes it in.
+    Secret,
+}
+
+/// A path that was left out.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LeftOut {
+    /// The path.
+    pub path: RepoPath,
+    /// Why.
+    pub reason: Reason,
+}
+
+/// What is taken in despite the rules.
+#[derive(Clone, Debug, Default)]
+pub struct Allowances {
+    /// Take in large files.
+    pub large: bool,
+    /// Take in these paths although they look like secrets.
+    pub secrets: Vec<RepoPath>,
+}
+
+/// Splits the untracked paths of a scan into those a checkpoint takes in and those it leaves out.
+pub fn split<'a>(
+    repo: &Repo,
+    scan: &'a Scan,
+    max_new_file_size_bytes: u64,
+    allowances: &Allowances,
+) -> (Vec<&'a Untracked>, Vec<LeftOut>) {
+    let (mut taken, mut left_out) = (Vec::new(), Vec::new());
+    for untracked in &scan.untracked {
+        let allowed = allowances
+            .secrets
+            .iter()
+            .any(|path| untracked.path.is_at_or_below(path));
+        let reason = if untracked.kind == UntrackedKind::Repository {
+            Some(Reason::NestedRepository)
+        } else if untracked.size_bytes > max_new_file_size_bytes && !allowances.large {
+            Some(Reason::Large)
+        } else if !allowed && looks_secret(repo, untracked) {
+            Some(Reason::Secret)
+        } else {
+            None
+        };
+        match reason {
+            Some(reason) => left_out.push(LeftOut {
+                path: untracked.path.clone(),
+                reason,
+            }),
+            None => taken.push(untracked),
+        }
+    }
+    (taken, left_out)
+}
+
+/// Names of files that hold secrets, whatever folder they are in.
+const SECRET_NAMES: &[&str] = &[
+    ".env",
+    ".netrc",
+    "_netrc",
+    ".pgpass",
+    ".my.cnf",
+    ".git-credentials",
+    ".htpasswd",
+    ".pypirc",
+    ".npmrc",
+    ".dockercfg",
+    "id_rsa",
+    "id_dsa",
+    "id_ecdsa",
+    "id_ed25519",
+    "id_ecdsa_sk",
+    "id_ed25519_sk",
+    "credentials.json",
+    "client_secret.json",
+    "service-account.json",
+    "secrets.yml",
+    "secrets.yaml",
+    "secrets.json",
+    "secrets.toml",
+];
+
+/// Ends of file names that hold keys.
+const SECRET_ENDINGS: &[&str] = &[
+    ".pem",
+    ".key",
+    ".p12",
+    ".pfx",
+    ".jks",
+    ".keystore",
+    ".kdbx",
+    ".ppk",
+    ".ovpn",
+];
+
+/// Ends of `.env.<something>` that are meant to be shared.
+const SHARED_ENV: &[&str] = &[".example", ".sample", ".template", ".dist", ".defaults"];
+
+/// What secrets begin with, and how many more characters of a token have to follow.
+const SECRET_PREFIXES: &[(&str, usize)] = &[
+    ("-----BEGIN PRIVATE KEY-----", 0),
+    ("-----BEGIN RSA PRIVATE KEY-----", 0),
+    ("-----BEGIN EC PRIVATE KEY-----", 0),
+    ("-----BEGIN DSA PRIVATE KEY-----", 0),
+    ("-----BEGIN OPENSSH PRIVATE KEY-----", 0),
+    ("-----BEGIN ENCRYPTED PRIVATE KEY-----", 0),
+    ("-----BEGIN PGP PRIVATE KEY BLOCK-----", 0),
+    ("PuTTY-User-Key-File-", 1),
+    ("ghp_", 36),
+    ("gho_", 36),
+    ("ghs_", 36),
+    ("github_pat_", 40),
+    ("glpat-", 20),
+    ("xoxb-", 20),
+    ("xoxp-", 20),
+    ("sk_live_", 20),
+    ("sk-ant-", 20),
+    ("AKIA", 16),
+];
+
+/// How much of a new file is searched for secrets.
+const SEARCHED_BYTES: u64 = 64 * 1024;
+
+fn looks_secret(repo: &Repo, untracked: &Untracked) -> bool {
+    let name = String::from_utf8_lossy(untracked.path.name()).to_ascii_lowercase();
+    let shared = SHARED_ENV.iter().any(|ending| name.ends_with(ending));
+    let is_env = name.starts_with(".env.") && !shared;
+    let named = SECRET_NAMES.contains(&name.as_str())
+        || SECRET_ENDINGS.iter().any(|ending| name.ends_with(ending));
+    is_env || named || holds_secret(repo, untracked)
+}
+
+fn holds_secret(repo: &Repo, untracked: &Untracked) -> bool {
+    let path = untracked.path.under(repo.workdir());
+    let is_file = std::fs::symlink_metadata(&path).is_ok_and(|metadata| metadata.is_file());
+    if !is_file {
+        return false;
+    }
+    let mut bytes = Vec::new();
+    // A file that cannot be read here fails, with its name, when it is stored.
+    let read = std::fs::File::open(&path)
+        .and_then(|file| file.take(SEARCHED_BYTES).read_to_end(&mut bytes));
+    read.is_ok() && contains_secret(&bytes)
+}
+
+fn contains_secret(bytes: &[u8]) -> bool {
+    let is_token = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
+    SECRET_PREFIXES.iter().any(|(prefix, follow)| {
+        let mut rest = bytes;
+        while let Some(at) = find(rest, prefix.as_bytes()) {
+            let before = at.checked_sub(1).and_then(|before| rest.get(before));
+            rest = rest.get(at + prefix.len()..).unwrap_or_default();
+            let starts_word = before.is_none_or(|byte| !byte.is_ascii_alphanumeric());
+            if starts_word && rest.iter().take_while(|byte| is_token(byte)).count() >= *follow {
+                return true;
+            }
+        }
+        false
+    })
+}
+
+fn find(haystack: &[u8], needle: &[u8]) -> Option<usize> {
+    haystack
+        .windows(needle.len())
+        .position(|window| window == needle)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tokens_are_seen_and_look_alikes_are_not() {
+        let token = format!("token = ghp_{}", "a1".repeat(18));
+        assert!(contains_secret(token.as_bytes()));
+        assert!(contains_secret(
+            b"x\n-----BEGIN OPENSSH PRIVATE KEY-----\nabc"
+        ));
+        assert!(!contains_secret(
+            b"see ghp_ tokens, AKIA ids and sk-ant- keys"
+        ));
+        assert!(!contains_secret(b"SLOVAKIAABCDEFGHIJKLMNOPQR"));
+    }
+}

@@ -1,0 +1,545 @@
+//! Bringing a state back: exact, all or nothing, and undoable.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::Serialize;
+
+use crate::git::diff::TreeChange;
+use crate::git::{Head, Oid, RefChange};
+use crate::model::id::OperationId;
+use crate::model::{Code, Error, RepoPath, Result};
+use crate::store::operation::moves::{self, Emptied, Want};
+use crate::store::operation::record::{IndexTarget, Source};
+use crate::store::operation::run::{Intent, NewIndex, Plan, Touches};
+use crate::store::operation::{FileMoves, Kind, Operation, Record};
+use crate::store::worktree_files::WorktreeFiles;
+use crate::store::{Session, ref_names};
+
+use super::checkpoint::Kept;
+use super::left_out::{Allowances, LeftOut};
+use super::restore_target::Target;
+
+/// How much is brought back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum RestoreMode {
+    /// Branch, index and files.
+    Replace,
+    /// Files only; branch and index stay, so the difference shows as uncommitted changes.
+    Files,
+}
+
+/// What is asked for.
+#[derive(Clone, Debug)]
+pub struct Request {
+    /// The checkpoint or operation.
+    pub name: String,
+    /// How much.
+    pub mode: RestoreMode,
+    /// Only these paths and what is below them; empty means all.
+    pub paths: Vec<RepoPath>,
+    /// Leave files alone that the checkpoint does not have and git does not track.
+    pub keep_untracked: bool,
+    /// Go on although published commits leave the branch, or the histories have diverged.
+    pub force: bool,
+}
+
+/// How many files changed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct FileCounts {
+    /// Had other content.
+    pub rewritten: usize,
+    /// Were not there.
+    pub restored: usize,
+    /// Are gone (moved aside).
+    pub removed: usize,
+}
+
+/// What was brought back.
+#[derive(Clone, Debug, Serialize)]
+pub struct RestoreReport {
+    /// The checkpoint or operation.
+    pub checkpoint_id: String,
+    /// What people call it.
+    pub label: String,
+    /// The commit that holds the files.
+    pub sha: Oid,
+    /// How much was brought back.
+    pub mode: RestoreMode,
+    /// The branch, as people see it.
+    pub branch: String,
+    /// The operation that can be undone; `None` when nothing had to change.
+    pub recovery: Option<OperationId>,
+    /// How many files changed.
+    pub files: FileCounts,
+    /// Commits that left the branch, newest first (at most 1,000).
+    pub leaving: Vec<Oid>,
+    /// Ignored or left-out files that stood in the way and were moved aside.
+    pub ignored_kept: Vec<RepoPath>,
+    /// Untracked paths that no checkpoint takes in and that stayed.
+    pub left_alone: Vec<LeftOut>,
+    /// Submodules whose commit differs; their directories were not touched.
+    pub submodules: Vec<RepoPath>,
+    /// Paths that a restore made visible to git although they were ignored.
+    pub unignored: Vec<RepoPath>,
+    /// Commits the branch had and the target has not.
+    pub ahead: usize,
+    /// Commits the target has and the branch had not.
+    pub behind: usize,
+    /// True when nothing was changed because a dry run was asked for.
+    pub dry_run: bool,
+}
+
+/// Brings a state back.
+///
+/// # Errors
+/// `checkpoint-not-found`, `operation-in-progress`, `published-commits`, `diverged`,
+/// `nested-repository-in-the-way`, `path-collision`, `filter-failed`, `locked`, `no-space`; none of
+/// them changes anything.
+pub fn restore(session: &Session, request: &Request) -> Result<RestoreReport> {
+    refuse_in_progress(session, "restore")?;
+    let target = Target::find(&session.repo, &request.name)?;
+    let intent = Intent {
+        kind: Kind::Restore,
+        touches: Touches::Worktree,
+    };
+    let operation = Operation::begin(session, intent)?;
+    refuse_in_progress(session, "restore")?;
+    let work = Work::plan(session, request, target)?;
+    if work.changes_nothing(session)? {
+        return Ok(work.report);
+    }
+    let stage = operation.stage();
+    session.repo.stage_files(
+        &session.world,
+        work.target.tree,
+        &work.staged_paths(),
+        &stage,
+    )?;
+    let (old, new) = (work.kept.scan.head.commit(), work.branch_after());
+    let Work {
+        target,
+        kept,
+        moves,
+        index,
+        mut report,
+        ..
+    } = work;
+    let snapshot = snapshot_commit(session, &kept, &target.label)?;
+    let refs = branch_change(&kept.scan.head, new);
+    let record = operation.commit(Plan {
+        summary: format!("restore '{}'", target.label),
+        head: kept.scan.head.clone(),
+        refs: refs.into_iter().collect(),
+        index_before: (session.repo.load_index()?, kept.snapshot.index_tree),
+        index,
+        files: moves,
+        snapshot: Some(snapshot),
+        inverts: None,
+    })?;
+    report.recovery = Some(record.op);
+    run_post_checkout(session, &record, old, new)?;
+    Ok(report)
+}
+
+/// Tells what [`restore`] would do, and changes nothing.
+///
+/// # Errors
+/// As [`restore`].
+pub fn preview(session: &Session, request: &Request) -> Result<RestoreReport> {
+    refuse_in_progress(session, "restore")?;
+    let target = Target::find(&session.repo, &request.name)?;
+    let mut report = Work::plan(session, request, target)?.report;
+    report.dry_run = true;
+    Ok(report)
+}
+
+/// Everything known before the commit point.
+struct Work<'a> {
+    request: &'a Request,
+    target: Target,
+    kept: Kept,
+    moves: FileMoves,
+    index: Option<NewIndex>,
+    report: RestoreReport,
+}
+
+impl<'a> Work<'a> {
+    fn plan(session: &Session, request: &'a Request, target: Target) -> Result<Work<'a>> {
+        let repo = &session.repo;
+        let kept = Kept::look(session, &Allowances::default())?;
+        let mut report = empty_report(&target, request, &kept);
+        if request.mode == RestoreMode::Replace {
+            compare_histories(session, request, &target, &kept.scan.head, &mut report)?;
+        }
+        let now = kept.snapshot.worktree_tree;
+        let changes = select(repo.diff_trees(now, target.tree)?, request, &kept);
+        refuse_unknown_paths(session, request, &target, &kept)?;
+        report.files = count(&changes);
+        report.submodules = submodules_in(&changes);
+        let index = match request.mode {
+            RestoreMode::Replace => Some(new_index(session, &target)?),
+            RestoreMode::Files => None,
+        };
+        refuse_collisions(session, &target)?;
+        let moves = plan_moves(session, &changes)?;
+        report.ignored_kept = ignored_among(&moves, &kept);
+        Ok(Work {
+            request,
+            target,
+            kept,
+            moves,
+            index,
+            report,
+        })
+    }
+
+    fn branch_after(&self) -> Option<Oid> {
+        match self.request.mode {
+            RestoreMode::Replace => self.target.branch,
+            RestoreMode::Files => self.kept.scan.head.commit(),
+        }
+    }
+
+    fn changes_nothing(&self, session: &Session) -> Result<bool> {
+        let index_stays = match &self.index {
+            None => true,
+            Some(new) => new.index.fingerprint() == session.repo.load_index()?.fingerprint(),
+        };
+        let branch_stays = self.branch_after() == self.kept.scan.head.commit();
+        Ok(self.moves.is_empty() && index_stays && branch_stays)
+    }
+
+    fn staged_paths(&self) -> BTreeSet<RepoPath> {
+        self.moves
+            .place
+            .iter()
+            .map(|place| place.path.clone())
+            .collect()
+    }
+}
+
+fn empty_report(target: &Target, request: &Request, kept: &Kept) -> RestoreReport {
+    RestoreReport {
+        checkpoint_id: target.id.clone(),
+        label: target.label.clone(),
+        sha: target.sha,
+        mode: request.mode,
+        branch: kept.scan.head.label(),
+        recovery: None,
+        files: FileCounts::default(),
+        leaving: Vec::new(),
+        ignored_kept: Vec::new(),
+        left_alone: kept.left_out.clone(),
+        submodules: Vec::new(),
+        unignored: Vec::new(),
+        ahead: 0,
+        behind: 0,
+        dry_run: false,
+    }
+}
+
+/// Keeps the changes that were asked for and that concern files we may move.
+fn select(changes: Vec<TreeChange>, request: &Request, kept: &Kept) -> Vec<TreeChange> {
+    let wanted = |change: &TreeChange| {
+        let path = &change.path;
+        let named =
+            request.paths.is_empty() || request.paths.iter().any(|root| path.is_at_or_below(root));
+        let spared = request.keep_untracked && change.new.is_none() && !kept.scan.is_tracked(path);
+        named && !spared && !kept.scan.is_skipped(path)
+    };
+    changes.into_iter().filter(wanted).collect()
+}
+
+fn refuse_unknown_paths(
+    session: &Session,
+    request: &Request,
+    target: &Target,
+    kept: &Kept,
+) -> Result<()> {
+    for path in &request.paths {
+        let in_target = path.as_bytes().is_empty()
+            || session
+                .repo
+                .entry_in(target.tree, path.as_path())?
+                .is_some();
+        let here = session
+            .repo
+            .entry_in(kept.snapshot.worktree_tree, path.as_path())?;
+        if !in_target && here.is_none() {
+            return Err(Error::new(
+                Code::PathNotFound,
+                format!(
+                    "'{path}' is neither in '{}' nor in the worktree",
+                    target.label
+                ),
+            )
+            .detail("path", path));
+        }
+    }
+    Ok(())
+}
+
+fn count(changes: &[TreeChange]) -> FileCounts {
+    let mut counts = FileCounts::default();
+    for change in changes {
+        match (change.old, change.new) {
+            (Some(_), Some(_)) => counts.rewritten += 1,
+            (None, Some(_)) => counts.restored += 1,
+            _ => counts.removed += 1,
+        }
+    }
+    counts
+}
+
+fn submodules_in(changes: &[TreeChange]) -> Vec<RepoPath> {
+    let is_submodule = |change: &&TreeChange| {
+        [change.old, change.new]
+            .into_iter()
+            .flatten()
+            .any(|entry| entry.is_submodule())
+    };
+    changes
+        .iter()
+        .filter(is_submodule)
+        .map(|change| change.path.clone())
+        .collect()
+}
+
+/// Compares the branch with the target; refuses to drop what others may already have.
+fn compare_histories(
+    session: &Session,
+    request: &Request,
+    target: &Target,
+    head: &Head,
+    report: &mut RestoreReport,
+) -> Result<()> {
+    const LIMIT: usize = 1_000;
+    let repo = &session.repo;
+    let Some(tip) = head.commit().filter(|tip| Some(*tip) != target.branch) else {
+        return Ok(());
+    };
+    let goal: Vec<Oid> = target.branch.into_iter().collect();
+    report.leaving = repo.commits_between(tip, &goal, LIMIT)?;
+    report.ahead = report.leaving.len();
+    report.behind = match target.branch {
+        Some(goal) => repo.commits_between(goal, &[tip], LIMIT)?.len(),
+        None => 0,
+    };
+    if request.force {
+        return Ok(());
+    }
+    let published = published_among(session, tip, &goal, report.ahead)?;
+    if published > 0 {
+        return Err(Error::new(
+            Code::PublishedCommits,
+            format!(
+                "{published} of the {} commits that would leave '{}' are on a remote; nothing has changed",
+                report.ahead, report.branch
+            ),
+        )
+        .detail("leaving", &report.leaving)
+        .hint(format!("git colony restore {} --mode files   # brings back the files only; --force drops the commits", target.id)));
+    }
+    if report.ahead > 0 && report.behind > 0 {
+        return Err(Error::new(
+            Code::Diverged,
+            format!(
+                "'{}' is neither ahead of nor behind '{}' ({} commits here, {} there); nothing has changed",
+                target.label, report.branch, report.ahead, report.behind
+            ),
+        )
+        .detail("leaving", &report.leaving)
+        .hint(format!("git colony restore {} --mode files   # brings back the files only; --force moves the branch", target.id)));
+    }
+    Ok(())
+}
+
+/// Counts the commits that would leave and that a remote-tracking branch holds.
+pub(super) fn published_among(
+    session: &Session,
+    tip: Oid,
+    staying: &[Oid],
+    leaving: usize,
+) -> Result<usize> {
+    let remote = session.repo.refs_below("refs/remotes/")?;
+    if remote.is_empty() || leaving == 0 {
+        return Ok(0);
+    }
+    let mut hidden = staying.to_vec();
+    hidden.extend(
+        remote
+            .iter()
+            .filter_map(|found| session.repo.peel_to_commit(found.id)),
+    );
+    let private = session.repo.commits_between(tip, &hidden, leaving)?.len();
+    Ok(leaving - private)
+}
+
+fn new_index(session: &Session, target: &Target) -> Result<NewIndex> {
+    let before = session.repo.load_index()?;
+    let index = match &target.index {
+        IndexTarget::Tree { tree } => session.repo.index_of_tree(*tree, &before)?,
+        IndexTarget::State { state } | IndexTarget::File { state, .. } => {
+            session.repo.index_of_state(*state, &before)?
+        }
+    };
+    Ok(NewIndex {
+        target: target.index.clone(),
+        index,
+    })
+}
+
+fn refuse_collisions(session: &Session, target: &Target) -> Result<()> {
+    if session.repo.config_bool("core.ignoreCase") != Some(true) {
+        return Ok(());
+    }
+    let before = session.repo.load_index()?;
+    let index = session.repo.index_of_tree(target.tree, &before)?;
+    match index.folded_collision() {
+        None => Ok(()),
+        Some((one, other)) => Err(Error::new(
+            Code::PathCollision,
+            format!("'{one}' and '{other}' are one file on this file system; nothing has changed"),
+        )
+        .detail("paths", [one, other])),
+    }
+}
+
+fn plan_moves(session: &Session, changes: &[TreeChange]) -> Result<FileMoves> {
+    let mut wants = BTreeMap::new();
+    for change in changes {
+        let want = match (change.old, change.new) {
+            // A submodule's directory is its own repository's business.
+            (Some(old), None) if old.is_submodule() => continue,
+            (_, None) => Want::Nothing,
+            (Some(old), Some(new)) if old.is_submodule() && new.is_submodule() => continue,
+            (_, Some(new)) if new.is_submodule() => Want::Directory,
+            (_, Some(new)) => Want::File(Source::Staged { id: new.id }),
+        };
+        if !change.path.is_safe() {
+            return Err(Error::new(
+                Code::Unsupported,
+                format!(
+                    "'{}' is not a path a worktree may hold; nothing has changed",
+                    change.path
+                ),
+            ));
+        }
+        wants.insert(change.path.clone(), want);
+    }
+    let files = open_worktree(session)?;
+    moves::plan(
+        &files,
+        &wants,
+        &Emptied::All,
+        cwd_in_worktree(session).as_ref(),
+    )
+}
+
+fn ignored_among(moves: &FileMoves, kept: &Kept) -> Vec<RepoPath> {
+    let visible = |path: &RepoPath| {
+        let left_out = kept.left_out.iter().any(|left_out| left_out.path == *path);
+        let untracked = kept
+            .scan
+            .untracked
+            .binary_search_by(|u| u.path.cmp(path))
+            .is_ok();
+        kept.scan.is_tracked(path) || (untracked && !left_out)
+    };
+    moves
+        .aside
+        .iter()
+        .filter(|path| !visible(path))
+        .cloned()
+        .collect()
+}
+
+fn branch_change(head: &Head, new: Option<Oid>) -> Option<RefChange> {
+    let old = head.commit();
+    (old != new).then(|| RefChange {
+        name: head.moving_ref(),
+        old,
+        new,
+    })
+}
+
+/// Writes the worktree as it is now into a commit that only the operation keeps alive.
+pub(super) fn snapshot_commit(session: &Session, kept: &Kept, label: &str) -> Result<Oid> {
+    let clean = kept.snapshot.worktree_tree == kept.scan.head_tree
+        && kept.snapshot.index_tree == kept.scan.head_tree;
+    if let Some(head) = kept.scan.head.commit().filter(|_| clean) {
+        return Ok(head);
+    }
+    let signature = session.record_signature();
+    kept.commit_beside(
+        session,
+        &signature,
+        format!("worktree before restoring '{label}'"),
+    )
+}
+
+/// Refuses while git is in the middle of something that owns the branch or the index.
+pub(super) fn refuse_in_progress(session: &Session, command: &str) -> Result<()> {
+    let Some(what) = session.repo.in_progress() else {
+        return Ok(());
+    };
+    let end = match what {
+        "bisect" => "git bisect reset".to_owned(),
+        other => format!("git {other} --abort"),
+    };
+    Err(Error::new(
+        Code::OperationInProgress,
+        format!("cannot {command} while a {what} is in progress; nothing has changed"),
+    )
+    .hint(end))
+}
+
+/// Returns the caller's directory inside the worktree.
+pub(super) fn cwd_in_worktree(session: &Session) -> Option<RepoPath> {
+    use std::os::unix::ffi::OsStrExt as _;
+    let cwd = session.world.cwd.canonicalize().ok()?;
+    let below = cwd.strip_prefix(session.repo.workdir()).ok()?;
+    Some(RepoPath::from(below.as_os_str().as_bytes()))
+}
+
+/// Opens the worktree for moving files.
+pub(super) fn open_worktree(session: &Session) -> Result<WorktreeFiles> {
+    WorktreeFiles::open(session.repo.workdir())
+        .map_err(|e| Error::io("cannot open the worktree", e))
+}
+
+/// Calls the repository's post-checkout hook, as git does after it changed files.
+pub(super) fn run_post_checkout(
+    session: &Session,
+    record: &Record,
+    old: Option<Oid>,
+    new: Option<Oid>,
+) -> Result<()> {
+    if record.files.is_empty() && old == new {
+        return Ok(());
+    }
+    let zero = "0".repeat(session.repo.hex_len());
+    let hex = |id: Option<Oid>| id.map_or_else(|| zero.clone(), |id| id.to_string());
+    let flag = if record.refs.is_empty() { "0" } else { "1" };
+    let args = [hex(old), hex(new)];
+    let args = [args[0].as_str(), args[1].as_str(), flag];
+    let code = crate::git::process::run_hook(&session.repo, &session.world, "post-checkout", &args);
+    match code {
+        Ok(Some(code)) if code != 0 => {
+            (session.world.narrate)(&format!("the post-checkout hook exited with {code}"));
+            Ok(())
+        }
+        // The restore itself is done: a hook that cannot be started is worth a word, not a failure.
+        Err(error) => {
+            (session.world.narrate)(&format!("post-checkout: {}", error.message()));
+            Ok(())
+        }
+        Ok(_) => Ok(()),
+    }
+}
+
+/// Tells whether a ref is a checkpoint's tag.
+pub(super) fn is_checkpoint_tag(name: &str) -> bool {
+    name.starts_with(ref_names::CHECKPOINTS)
+}

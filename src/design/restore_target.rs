@@ -1,0 +1,124 @@
+//! What a name given to restore stands for: where the branch goes, what index and files become.
+
+use crate::git::{Oid, Repo};
+use crate::model::id::OperationId;
+use crate::model::{Code, Error, Result};
+use crate::store::operation::record::IndexTarget;
+use crate::store::operation::{Kind, Log};
+use crate::store::places::Places;
+
+use super::checkpoints::{self, Checkpoint};
+use super::tag_message::Mode;
+
+/// A state that can be brought back.
+#[derive(Clone, Debug)]
+pub struct Target {
+    /// The id of the checkpoint or operation.
+    pub id: String,
+    /// What people call it.
+    pub label: String,
+    /// The commit that holds the files.
+    pub sha: Oid,
+    /// The tree of the files.
+    pub tree: Oid,
+    /// Where the branch goes; `None` makes it unborn.
+    pub branch: Option<Oid>,
+    /// What the index becomes.
+    pub index: IndexTarget,
+}
+
+impl Target {
+    /// Finds a checkpoint, or with `op-12` the state before that operation of this worktree.
+    ///
+    /// # Errors
+    /// `checkpoint-not-found`, `checkpoint-ambiguous`, `operation-not-found`, `object-missing`.
+    pub fn find(repo: &Repo, name: &str) -> Result<Target> {
+        match OperationId::parse(name).filter(|_| name.starts_with("op-")) {
+            Some(id) => before_operation(repo, id),
+            None => of_checkpoint(repo, &checkpoints::find(repo, name)?),
+        }
+    }
+}
+
+fn of_checkpoint(repo: &Repo, checkpoint: &Checkpoint) -> Result<Target> {
+    let commit = repo.read_commit(checkpoint.sha)?;
+    let (branch, index) = match checkpoint.mode {
+        Mode::Branch => (
+            Some(checkpoint.sha),
+            IndexTarget::Tree { tree: commit.tree },
+        ),
+        Mode::OffBranch | Mode::Auto => {
+            let base = checkpoint.base;
+            let beside = commit
+                .parents
+                .iter()
+                .copied()
+                .filter(|parent| Some(*parent) != base)
+                .next_back();
+            let index = match beside {
+                Some(index) => IndexTarget::State {
+                    state: repo.read_commit(index)?.tree,
+                },
+                None => IndexTarget::Tree {
+                    tree: repo.tree_of(base)?,
+                },
+            };
+            (base, index)
+        }
+    };
+    Ok(Target {
+        id: checkpoint.checkpoint_id.clone(),
+        label: checkpoint.label.clone(),
+        sha: checkpoint.sha,
+        tree: commit.tree,
+        branch,
+        index,
+    })
+}
+
+fn before_operation(repo: &Repo, id: OperationId) -> Result<Target> {
+    let places = Places::find(repo)?;
+    let log = places
+        .map(|places| Log::read(repo, &places))
+        .transpose()?
+        .unwrap_or_default();
+    let Some(entry) = log.find(id) else {
+        return Err(not_found(id));
+    };
+    let record = &entry.record;
+    let Some(snapshot) = record.snapshot else {
+        return Err(Error::new(
+            Code::OperationNotFound,
+            format!(
+                "{id} ({}) did not look at the files, so it has no state to restore",
+                record.kind.as_str()
+            ),
+        )
+        .hint("git colony undo   # takes back the newest operation"));
+    };
+    // A checkpoint changes no file: the files before it are the files in it.
+    let tree = repo.read_commit(snapshot)?.tree;
+    let label = match record.kind {
+        Kind::Checkpoint => format!("before {}", record.summary),
+        _ => format!("before {}", record.kind.as_str()),
+    };
+    Ok(Target {
+        id: id.to_string(),
+        label,
+        sha: snapshot,
+        tree,
+        branch: record.before.head.commit,
+        index: IndexTarget::State {
+            state: record.index_before,
+        },
+    })
+}
+
+/// Makes the error for an operation that does not exist.
+pub fn not_found(id: OperationId) -> Error {
+    Error::new(
+        Code::OperationNotFound,
+        format!("this worktree has no operation {id}"),
+    )
+    .hint("git colony ops")
+}

@@ -1,0 +1,142 @@
+//! How long automatic checkpoints and operations are kept, and what prune lets go of.
+
+use std::collections::BTreeMap;
+
+use chrono::Duration;
+use serde::Serialize;
+
+use crate::git::{Oid, RefName};
+use crate::model::id::OperationId;
+use crate::model::{Result, time::Moment};
+use crate::store::lock::WorktreeLock;
+use crate::store::operation::{Log, prune, recover};
+use crate::store::places::Places;
+use crate::store::{Session, atomic, ref_names};
+
+use super::tag_message::TagMessage;
+
+/// What prune removed and what is left.
+#[derive(Clone, Debug, Serialize)]
+pub struct PruneReport {
+    /// Bytes of kept files that were removed.
+    pub freed: u64,
+    /// Operations that were removed.
+    pub operations_removed: Vec<OperationId>,
+    /// Automatic checkpoints that were removed.
+    pub automatic_removed: usize,
+    /// Operations that are left in this worktree.
+    pub kept: usize,
+    /// True when nothing was removed because a dry run was asked for.
+    pub dry_run: bool,
+}
+
+/// What prune is to look at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scope {
+    /// Operations and automatic checkpoints.
+    Everything,
+    /// Operations only.
+    Operations,
+}
+
+/// Lets go of operations, kept files and automatic checkpoints that are past their time.
+///
+/// # Errors
+/// `locked`, `ref-moved`, `io`.
+pub fn prune(
+    session: &Session,
+    scope: Scope,
+    keep_days: Option<u64>,
+    dry_run: bool,
+) -> Result<PruneReport> {
+    let _lock = WorktreeLock::take(&session.world, &session.repo, session.lock_timeout())?;
+    let places = Places::require(&session.repo, &session.world)?;
+    if !dry_run {
+        recover::recover(session, &places)?;
+    }
+    let log = Log::read(&session.repo, &places)?;
+    let now = session.world.now();
+    let days = keep_days.unwrap_or(session.settings.keep_days);
+    let expired = prune::expired(&log, &now, days, session.settings.keep_operations);
+    let orphans = prune::orphans(&places, &log);
+    let ids: Vec<_> = expired.iter().map(|entry| entry.record.op).collect();
+    let folders = ids.iter().chain(&orphans).map(|id| places.kept_by(*id));
+    let freed = folders.map(|folder| size_of(&folder)).sum();
+    let automatic = match scope {
+        Scope::Everything => expired_automatic(session, ref_names::AUTOMATIC, &now)?,
+        Scope::Operations => Vec::new(),
+    };
+    let report = PruneReport {
+        freed,
+        automatic_removed: automatic.len(),
+        kept: log.entries.len() - ids.len(),
+        operations_removed: ids,
+        dry_run,
+    };
+    if !dry_run {
+        prune::remove(session, &places, &expired)?;
+        for id in orphans {
+            atomic::remove_folder(&places.kept_by(id))?;
+        }
+        recover::delete_refs(session, &automatic, "prune")?;
+    }
+    Ok(report)
+}
+
+/// Thins the automatic checkpoints of this worktree once there are clearly more than are kept.
+///
+/// # Errors
+/// `ref-moved`, `repository-broken`.
+pub fn thin_automatic_if_many(session: &Session, places: &Places) -> Result<()> {
+    let prefix = ref_names::automatic_of(&places.key);
+    let count = session.repo.refs_below(&prefix)?.len() as u64;
+    let keep = session.settings.keep_auto_per_branch;
+    // Some slack, so that not every checkpoint pays for it.
+    if count <= keep + keep.div_ceil(5) {
+        return Ok(());
+    }
+    let expired = expired_automatic(session, &prefix, &session.world.now())?;
+    recover::delete_refs(session, &expired, "thin")
+}
+
+/// Finds automatic checkpoints that are too old, or too many for their branch.
+fn expired_automatic(session: &Session, prefix: &str, now: &Moment) -> Result<Vec<(RefName, Oid)>> {
+    let days = i64::try_from(session.settings.keep_auto_days)
+        .unwrap_or(36_500)
+        .min(36_500);
+    let oldest = *now - Duration::days(days);
+    let keep = usize::try_from(session.settings.keep_auto_per_branch).unwrap_or(usize::MAX);
+    let mut seen: BTreeMap<String, usize> = BTreeMap::new();
+    let mut expired = Vec::new();
+    // Names begin with the time: backwards is newest first.
+    for found in session.repo.refs_below(prefix)?.into_iter().rev() {
+        let tag = session.repo.find_tag(found.id);
+        let message = tag
+            .as_ref()
+            .map(|tag| TagMessage::read(&String::from_utf8_lossy(&tag.message)));
+        let branch = message
+            .and_then(|message| message.branch)
+            .unwrap_or_default();
+        let worktree = found.name.to_string();
+        let worktree = worktree
+            .rsplit_once('/')
+            .map_or("", |(worktree, _)| worktree);
+        let count = seen.entry(format!("{worktree}\0{branch}")).or_default();
+        *count += 1;
+        let made = tag
+            .and_then(|tag| tag.tagger)
+            .and_then(|tagger| tagger.moment());
+        if *count > keep || made.is_some_and(|made| made < oldest) {
+            expired.push((found.name, found.id));
+        }
+    }
+    Ok(expired)
+}
+
+fn size_of(folder: &std::path::Path) -> u64 {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    entries
+        .filter_map(|entry| entry.metadata().ok())
+        .map(|metadata| metadata.len())
+        .sum()
+}

@@ -1,0 +1,212 @@
+//! The text of a checkpoint's tag: label, rationale, trailers of ours.
+//!
+//! ```text
+//! before the parser
+//!
+//! everything passes
+//!
+//! Colony-Format: 1
+//! Colony-Mode: branch
+//! ```
+//!
+//! The trailers are the last paragraph. A label that is not one printable line stands as a JSON
+//! string in `Colony-Label`, with its escaped form on the first line.
+
+use crate::git::Oid;
+use crate::model::id::{OperationId, WorktreeKey};
+
+use super::left_out::LeftOut;
+
+/// How a checkpoint relates to the branch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Mode {
+    /// A commit on the branch.
+    Branch,
+    /// A commit beside it: branch, index and HEAD stayed as they were.
+    OffBranch,
+    /// The same, made without being asked.
+    Auto,
+}
+
+impl Mode {
+    fn as_str(self) -> &'static str {
+        match self {
+            Mode::Branch => "branch",
+            Mode::OffBranch => "off-branch",
+            Mode::Auto => "auto",
+        }
+    }
+
+    fn parse(text: &str) -> Option<Mode> {
+        [Mode::Branch, Mode::OffBranch, Mode::Auto]
+            .into_iter()
+            .find(|mode| mode.as_str() == text)
+    }
+}
+
+/// What the message says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TagMessage {
+    /// The label; may hold anything.
+    pub label: String,
+    /// The reasons given; may be empty.
+    pub rationale: String,
+    /// How it relates to the branch.
+    pub mode: Mode,
+    /// The branch that was checked out, as people see it.
+    pub branch: Option<String>,
+    /// HEAD when it was taken, for one that is off the branch.
+    pub base: Option<Oid>,
+    /// The worktree and the place in its log.
+    pub operation: Option<(WorktreeKey, OperationId)>,
+    /// What was left out.
+    pub left_out: Vec<LeftOut>,
+}
+
+const FORMAT: &str = "Colony-Format: 1";
+
+impl TagMessage {
+    /// Writes the message.
+    pub fn write(&self) -> String {
+        let plain = is_plain_line(&self.label);
+        let first = if plain {
+            self.label.clone()
+        } else {
+            escaped(&self.label)
+        };
+        let mut text = first;
+        if !self.rationale.trim().is_empty() {
+            text.push_str("\n\n");
+            text.push_str(self.rationale.trim_matches('\n'));
+        }
+        text.push_str("\n\n");
+        text.push_str(FORMAT);
+        let mut trailer = |name: &str, value: &str| {
+            text.push_str(&format!("\nColony-{name}: {value}"));
+        };
+        trailer("Mode", self.mode.as_str());
+        if !plain {
+            trailer("Label", &json(&self.label));
+        }
+        if let Some(branch) = &self.branch {
+            trailer("Branch", &json(branch));
+        }
+        if let Some(base) = self.base {
+            trailer("Base", &base.to_string());
+        }
+        if let Some((key, id)) = &self.operation {
+            trailer("Operation", &format!("{key}/{}", id.digits()));
+        }
+        for left_out in &self.left_out {
+            trailer("Left-Out", &json(left_out));
+        }
+        text
+    }
+
+    /// Reads a message; one that is not ours gives its first line as label and the rest as reasons.
+    pub fn read(message: &str) -> TagMessage {
+        let message = message.trim_end_matches('\n');
+        let marker = format!("\n\n{FORMAT}");
+        let (body, trailers) = match message.rfind(&marker) {
+            Some(at) => (message.get(..at), message.get(at + 2..)),
+            None => (Some(message), None),
+        };
+        let (body, trailers) = (body.unwrap_or_default(), trailers.unwrap_or_default());
+        let (label, rationale) = body.split_once('\n').unwrap_or((body, ""));
+        let mut read = TagMessage {
+            label: label.to_owned(),
+            rationale: rationale.trim_matches('\n').to_owned(),
+            mode: Mode::Branch,
+            branch: None,
+            base: None,
+            operation: None,
+            left_out: Vec::new(),
+        };
+        trailers
+            .lines()
+            .filter_map(|line| line.strip_prefix("Colony-"))
+            .for_each(|line| {
+                if let Some((name, value)) = line.split_once(": ") {
+                    read.take(name, value);
+                }
+            });
+        read
+    }
+
+    fn take(&mut self, name: &str, value: &str) {
+        match name {
+            "Mode" => self.mode = Mode::parse(value).unwrap_or(Mode::Branch),
+            "Label" => {
+                if let Ok(label) = serde_json::from_str(value) {
+                    self.label = label;
+                }
+            }
+            "Branch" => self.branch = serde_json::from_str(value).ok(),
+            "Base" => self.base = Oid::parse(value),
+            "Operation" => {
+                let parts = value.split_once('/');
+                self.operation = parts.and_then(|(key, digits)| {
+                    Some((WorktreeKey::parse(key)?, OperationId::parse(digits)?))
+                });
+            }
+            "Left-Out" => self
+                .left_out
+                .extend(serde_json::from_str::<LeftOut>(value).ok()),
+            _ => {}
+        }
+    }
+}
+
+fn is_plain_line(label: &str) -> bool {
+    !label.trim().is_empty() && label.trim() == label && !label.chars().any(char::is_control)
+}
+
+fn escaped(label: &str) -> String {
+    let shown: String = label.chars().flat_map(char::escape_debug).collect();
+    if shown.trim().is_empty() {
+        "(no label)".to_owned()
+    } else {
+        shown.trim().to_owned()
+    }
+}
+
+fn json(value: &(impl serde::Serialize + ?Sized)) -> String {
+    serde_json::to_string(value).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn message(label: String, rationale: String) -> TagMessage {
+        TagMessage {
+            label,
+            rationale,
+            mode: Mode::OffBranch,
+            branch: Some("ma\nin".to_owned()),
+            base: Oid::parse("0123456789012345678901234567890123456789"),
+            operation: WorktreeKey::parse("00112233445566aa").zip(Some(OperationId(7))),
+            left_out: Vec::new(),
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn whatever_the_label_it_is_read_back(label in any::<String>(), why in "[a-z ]{0,20}(\n\n[a-zA-Z:-]{1,20}){0,3}") {
+            let written = message(label, why.trim_matches('\n').to_owned());
+            let read = TagMessage::read(&written.write());
+            prop_assert_eq!(&read.label, &written.label);
+            prop_assert_eq!(read.rationale.trim(), written.rationale.trim());
+            prop_assert_eq!(read.operation, written.operation);
+        }
+    }
+
+    #[test]
+    fn a_rationale_cannot_forge_trailers() {
+        let forged = "x\n\nColony-Format: 1\nColony-Mode: auto".to_owned();
+        let read = TagMessage::read(&message("label".to_owned(), forged).write());
+        assert_eq!(read.mode, Mode::OffBranch);
+    }
+}

@@ -1,0 +1,86 @@
+//! The process as values: the only reader of the environment, the wall clock and chance.
+
+use std::io::{IsTerminal as _, Write};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use crate::model::World;
+use crate::model::time::Moment;
+use crate::model::world::{Interrupt, UserConfiguration};
+
+/// The surroundings and the streams of one run.
+pub struct Env {
+    /// What commands may know.
+    pub world: World,
+    /// The answer goes here.
+    pub stdout: Box<dyn Write>,
+    /// The narration goes here.
+    pub stderr: Box<dyn Write>,
+}
+
+impl Env {
+    /// Reads the process once. Signals are not handled yet; see [`crate::signals`].
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "this is the gate for the environment"
+    )]
+    pub fn from_process() -> Env {
+        let cwd = std::env::current_dir().unwrap_or_else(|_| PathBuf::from("/"));
+        let world = World {
+            cwd,
+            variables: std::env::vars_os().collect(),
+            clock: Arc::new(now),
+            entropy: Arc::new(random),
+            narrate: Arc::new(|line| {
+                // Nobody reads it when standard error is closed.
+                drop(writeln!(
+                    std::io::stderr(),
+                    "{}",
+                    crate::ui::escape::line(line)
+                ));
+            }),
+            user_configuration: UserConfiguration::Process,
+            interrupt: Interrupt::default(),
+            die_at: die_at(),
+        };
+        Env {
+            world,
+            stdout: Box::new(std::io::BufWriter::new(std::io::stdout())),
+            stderr: Box::new(std::io::stderr()),
+        }
+    }
+
+    /// Tells whether a person looks at the answer.
+    pub fn stdout_is_terminal() -> bool {
+        std::io::stdout().is_terminal()
+    }
+}
+
+#[expect(clippy::disallowed_methods, reason = "this is the gate for the clock")]
+fn now() -> Moment {
+    chrono::Local::now().fixed_offset()
+}
+
+fn random() -> u64 {
+    getrandom::u64().unwrap_or_else(|_| {
+        // Without a random device the process and the clock have to tell runs apart.
+        let nanos = now().timestamp_nanos_opt().unwrap_or_default();
+        u64::from_ne_bytes(nanos.to_ne_bytes()).rotate_left(17) ^ u64::from(std::process::id())
+    })
+}
+
+/// A step to die at, for tests of the real binary; only in builds with debug assertions.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "this is the gate for the environment"
+)]
+fn die_at() -> Option<&'static str> {
+    if !cfg!(debug_assertions) {
+        return None;
+    }
+    let wanted = std::env::var("COLONY_TEST_DIE_AT").ok()?;
+    crate::store::operation::STEPS
+        .iter()
+        .copied()
+        .find(|step| *step == wanted)
+}

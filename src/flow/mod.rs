@@ -1,0 +1,5 @@
+//! Use cases that join domains or only look: status, the log of operations, the tour.
+
+pub mod operations;
+pub mod status;
+pub mod tour;

@@ -1,0 +1,215 @@
+//! The state of the repository at a glance (spec 2's RepoState).
+
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::design::checkpoints::{self, Checkpoint, Which};
+use crate::git::{Head, Oid, RefName, Repo};
+use crate::model::Result;
+use crate::model::id::OperationId;
+use crate::store::lock::IndexLock;
+use crate::store::operation::run::Pending;
+use crate::store::operation::{Log, recover};
+use crate::store::places::Places;
+use crate::store::{Session, ref_names};
+
+/// The state of the repository.
+#[derive(Clone, Debug, Serialize)]
+pub struct StatusReport {
+    /// Whether exactly one commit is reachable from HEAD.
+    pub is_fresh: bool,
+    /// The branch, or `detached:<8 hex>`.
+    pub current_branch: String,
+    /// HEAD's commit; `None` on an unborn branch.
+    pub current_sha: Option<Oid>,
+    /// Commits here that the main branch has not.
+    pub ahead_of_main_by: usize,
+    /// Commits of the main branch that are not here.
+    pub behind_main_by: usize,
+    /// Checkpoints somebody asked for, oldest first.
+    pub checkpoints: Vec<Checkpoint>,
+    /// Fork branches, `fork/<label>`.
+    pub forks: Vec<String>,
+    /// Tools in the registry of the repository.
+    pub tools: Vec<Value>,
+    /// When the newest automatic checkpoint was made.
+    pub last_quiescence_at: Option<String>,
+    /// Whether anything is uncommitted, untracked files included.
+    pub uncommitted_changes: bool,
+    /// Git remotes that tools are imported from.
+    pub imported_tooling_remotes: Vec<Value>,
+    /// How many paths are staged, changed, untracked, in conflict.
+    pub changes: ChangeCounts,
+    /// What git is in the middle of.
+    pub in_progress: Option<&'static str>,
+    /// An operation whose owner is at work or died.
+    pub pending_operation: Option<PendingOperation>,
+    /// What undo would take back.
+    pub undo: Option<UndoStep>,
+    /// What needs attention.
+    pub health: Vec<Health>,
+}
+
+/// How many paths differ, and how.
+#[derive(Clone, Copy, Debug, Default, Serialize)]
+pub struct ChangeCounts {
+    /// Staged against HEAD.
+    pub staged: usize,
+    /// Changed against the index.
+    pub changed: usize,
+    /// Not tracked and not ignored.
+    pub untracked: usize,
+    /// In conflict.
+    pub conflicts: usize,
+}
+
+/// An operation that has not been released.
+#[derive(Clone, Debug, Serialize)]
+pub struct PendingOperation {
+    /// Its id.
+    pub op: OperationId,
+    /// When it began.
+    pub started_at: String,
+}
+
+/// What undo would take back.
+#[derive(Clone, Debug, Serialize)]
+pub struct UndoStep {
+    /// Its id.
+    pub op: OperationId,
+    /// What it did.
+    pub summary: String,
+}
+
+/// Something that needs attention.
+#[derive(Clone, Debug, Serialize)]
+pub struct Health {
+    /// A stable name.
+    pub name: &'static str,
+    /// Always false: what is well is not listed.
+    pub ok: bool,
+    /// What was found.
+    pub detail: String,
+}
+
+/// Looks at everything, changes nothing.
+///
+/// # Errors
+/// `repository-broken`, `interrupted`.
+pub fn status(session: &Session) -> Result<StatusReport> {
+    let repo = &session.repo;
+    let scan = repo.scan(&session.world)?;
+    let places = Places::find(repo)?;
+    let pending = places.as_ref().map(recover::pending).transpose()?.flatten();
+    let log = places
+        .as_ref()
+        .map(|places| Log::read(repo, places))
+        .transpose()?;
+    let undo = log.as_ref().and_then(Log::next_undo);
+    let head = &scan.head;
+    let (ahead, behind) = compare_with_main(repo, head)?;
+    let automatic = checkpoints::list(repo, Which::Automatic)?;
+    let forks = repo.refs_below(ref_names::FORKS)?;
+    Ok(StatusReport {
+        is_fresh: is_fresh(repo, head)?,
+        current_branch: head.label(),
+        current_sha: head.commit(),
+        ahead_of_main_by: ahead,
+        behind_main_by: behind,
+        checkpoints: checkpoints::list(repo, Which::Named)?,
+        forks: forks.iter().map(|found| found.name.short()).collect(),
+        tools: registry_list(repo, "tool-registry.json", "tools"),
+        last_quiescence_at: automatic.last().map(|newest| newest.created_at.clone()),
+        uncommitted_changes: scan.is_dirty(),
+        imported_tooling_remotes: registry_list(repo, "manifest.json", "imports_tooling_from"),
+        changes: ChangeCounts {
+            staged: scan.staged.len(),
+            changed: scan.unstaged.len(),
+            untracked: scan.untracked.len(),
+            conflicts: scan.conflicts.len(),
+        },
+        in_progress: repo.in_progress(),
+        pending_operation: pending.as_ref().map(|pending| PendingOperation {
+            op: pending.op,
+            started_at: pending.started_at.clone(),
+        }),
+        undo: undo.map(|entry| UndoStep {
+            op: entry.record.op,
+            summary: entry.record.summary.clone(),
+        }),
+        health: health(repo, pending.as_ref()),
+    })
+}
+
+fn is_fresh(repo: &Repo, head: &Head) -> Result<bool> {
+    match head.commit() {
+        Some(tip) => Ok(repo.commits_between(tip, &[], 2)?.len() == 1),
+        None => Ok(false),
+    }
+}
+
+/// Counts commits against the default branch of the manifest, else `main`, else `master`.
+fn compare_with_main(repo: &Repo, head: &Head) -> Result<(usize, usize)> {
+    const LIMIT: usize = 10_000;
+    let Some(tip) = head.commit() else {
+        return Ok((0, 0));
+    };
+    let named = registry(repo, "manifest.json")
+        .and_then(|manifest| manifest.get("default_branch")?.as_str().map(str::to_owned));
+    for name in named.iter().map(String::as_str).chain(["main", "master"]) {
+        let name = RefName::from(format!("refs/heads/{name}").as_str());
+        // A manifest may name anything, also what no branch can be called.
+        let Ok(Some(main)) = repo.find_ref(&name) else {
+            continue;
+        };
+        if name == head.moving_ref() {
+            return Ok((0, 0));
+        }
+        let ahead = repo.commits_between(tip, &[main], LIMIT)?.len();
+        return Ok((ahead, repo.commits_between(main, &[tip], LIMIT)?.len()));
+    }
+    Ok((0, 0))
+}
+
+/// Reads a JSON object below `.colony/`; a malformed one counts as absent here.
+fn registry(repo: &Repo, name: &str) -> Option<Value> {
+    let path = repo.workdir().join(".colony").join(name);
+    let metadata = std::fs::symlink_metadata(&path).ok()?;
+    if !metadata.is_file() || metadata.len() > 1 << 20 {
+        return None;
+    }
+    serde_json::from_slice(&std::fs::read(path).ok()?).ok()
+}
+
+fn registry_list(repo: &Repo, name: &str, key: &str) -> Vec<Value> {
+    let found = registry(repo, name);
+    found
+        .and_then(|object| object.get(key)?.as_array().cloned())
+        .unwrap_or_default()
+}
+
+fn health(repo: &Repo, pending: Option<&Pending>) -> Vec<Health> {
+    let mut found = Vec::new();
+    let mut add = |name, detail| {
+        found.push(Health {
+            name,
+            ok: false,
+            detail,
+        })
+    };
+    if let Some(pending) = pending {
+        let detail = "at work, or cut off: the next changing command completes or cancels it";
+        add("pending-operation", format!("{} {detail}", pending.op));
+    }
+    let lock = IndexLock::path_in(repo);
+    if lock.exists() && pending.is_none() {
+        add(
+            "index-lock",
+            format!("'{}' exists: git is at work, or died", lock.display()),
+        );
+    }
+    if let Some(what) = repo.in_progress() {
+        add("in-progress", format!("a {what} is in progress"));
+    }
+    found
+}

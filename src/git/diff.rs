@@ -1,0 +1,123 @@
+//! Tree against tree, without renames: which paths differ, and how.
+
+use gix::objs::tree::{EntryKind, EntryMode};
+
+use crate::model::{Code, RepoPath, Result, ResultExt as _};
+
+use super::{Oid, Repo, TreeEntry};
+
+/// One path that differs between two trees.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TreeChange {
+    /// The path of a file, link or submodule; never a directory.
+    pub path: RepoPath,
+    /// What stands there in the first tree.
+    pub old: Option<TreeEntry>,
+    /// What stands there in the second tree.
+    pub new: Option<TreeEntry>,
+}
+
+impl Repo {
+    /// Lists the paths that differ between two trees, sorted by path.
+    ///
+    /// Costs reading the trees that differ, and no blob.
+    ///
+    /// # Errors
+    /// `object-missing`.
+    pub fn diff_trees(&self, old: Oid, new: Oid) -> Result<Vec<TreeChange>> {
+        if old == new {
+            return Ok(Vec::new());
+        }
+        let cannot = || "cannot compare two trees";
+        let (lhs, rhs) = (self.tree_data(old)?, self.tree_data(new)?);
+        let mut recorder = gix::diff::tree::Recorder::default();
+        gix::diff::tree(
+            gix::objs::TreeRefIter::from_bytes(&lhs, self.inner.object_hash()),
+            gix::objs::TreeRefIter::from_bytes(&rhs, self.inner.object_hash()),
+            gix::diff::tree::State::default(),
+            &self.inner.objects,
+            &mut recorder,
+        )
+        .or_code(Code::ObjectMissing, cannot)?;
+        let mut by_path = std::collections::BTreeMap::<RepoPath, TreeChange>::new();
+        for record in recorder.records {
+            let change = from_record(record);
+            match by_path.entry(change.path.clone()) {
+                std::collections::btree_map::Entry::Vacant(slot) => drop(slot.insert(change)),
+                // A file that became a directory is a deletion and additions below it; the
+                // same path twice is a type change told in two halves.
+                std::collections::btree_map::Entry::Occupied(mut slot) => {
+                    let known = slot.get_mut();
+                    known.old = known.old.or(change.old);
+                    known.new = known.new.or(change.new);
+                }
+            }
+        }
+        Ok(by_path
+            .into_values()
+            .filter(|change| change.old.is_some() || change.new.is_some())
+            .collect())
+    }
+
+    /// Lists every path of a tree.
+    ///
+    /// # Errors
+    /// `object-missing`.
+    pub fn list_tree(&self, tree: Oid) -> Result<Vec<TreeChange>> {
+        self.diff_trees(self.empty_tree(), tree)
+    }
+
+    fn tree_data(&self, id: Oid) -> Result<Vec<u8>> {
+        if id == self.empty_tree() {
+            return Ok(Vec::new());
+        }
+        let tree = self.inner.find_tree(id.0);
+        let tree = tree.or_code(Code::ObjectMissing, || format!("cannot read tree {id}"))?;
+        Ok(tree.detach().data)
+    }
+}
+
+fn from_record(record: gix::diff::tree::recorder::Change) -> TreeChange {
+    use gix::diff::tree::recorder::Change as C;
+    match record {
+        C::Addition {
+            entry_mode,
+            oid,
+            path,
+            ..
+        } => TreeChange {
+            path: RepoPath::new(path),
+            old: None,
+            new: leaf(entry_mode, oid),
+        },
+        C::Deletion {
+            entry_mode,
+            oid,
+            path,
+            ..
+        } => TreeChange {
+            path: RepoPath::new(path),
+            old: leaf(entry_mode, oid),
+            new: None,
+        },
+        C::Modification {
+            previous_entry_mode,
+            previous_oid,
+            entry_mode,
+            oid,
+            path,
+        } => TreeChange {
+            path: RepoPath::new(path),
+            old: leaf(previous_entry_mode, previous_oid),
+            new: leaf(entry_mode, oid),
+        },
+    }
+}
+
+fn leaf(mode: EntryMode, id: gix::ObjectId) -> Option<TreeEntry> {
+    let kind = mode.kind();
+    (kind != EntryKind::Tree).then(|| TreeEntry {
+        kind,
+        id: id.into(),
+    })
+}

@@ -1,0 +1,104 @@
+//! Who commits: the agent that was named, else the user as git knows them.
+
+use crate::model::{Code, Error, Result, World};
+
+use super::{Repo, Signature};
+
+/// A name and an e-mail address, without a time.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Identity {
+    /// The name as it stands in commits.
+    pub name: String,
+    /// The e-mail address.
+    pub email: String,
+}
+
+impl Identity {
+    /// Returns the identity of an agent: `agent:<id>:agent <id@external.agent.colony.local>`.
+    ///
+    /// # Errors
+    /// `invalid-value` for a name that is empty or holds anything but letters, digits, `.`, `_`, `-`.
+    pub fn of_agent(agent: &str) -> Result<Identity> {
+        let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
+        let first = agent.chars().next();
+        if agent.len() > 64
+            || !agent.chars().all(plain)
+            || !first.is_some_and(|c| c.is_ascii_alphanumeric())
+        {
+            return Err(Error::new(
+                Code::InvalidValue,
+                format!("'{agent}' is not an agent name: letters, digits, '.', '_', '-', up to 64"),
+            ));
+        }
+        Ok(Identity {
+            name: format!("agent:{agent}:agent"),
+            email: format!("{agent}@external.agent.colony.local"),
+        })
+    }
+
+    /// Returns the identity used for records of our own when nobody is known.
+    pub fn of_program() -> Identity {
+        Identity {
+            name: "git-colony".to_owned(),
+            email: "git-colony@localhost".to_owned(),
+        }
+    }
+
+    /// Reads the user's identity as git would: `GIT_COMMITTER_*`, then `committer.*`, `user.*`.
+    ///
+    /// # Errors
+    /// `identity-unknown` when there is no name or e-mail.
+    pub fn of_user(world: &World, repo: &Repo) -> Result<Identity> {
+        let find = |variable: &str, keys: [&str; 2]| {
+            let config = || keys.iter().find_map(|key| repo.config(key));
+            world
+                .text_variable(variable)
+                .map(str::to_owned)
+                .or_else(config)
+        };
+        let name = find("GIT_COMMITTER_NAME", ["committer.name", "user.name"]);
+        let email = find("GIT_COMMITTER_EMAIL", ["committer.email", "user.email"])
+            .or_else(|| world.text_variable("EMAIL").map(str::to_owned));
+        match (name.as_deref().map(clean), email.as_deref().map(clean)) {
+            (Some(name), Some(email)) if !name.is_empty() => Ok(Identity { name, email }),
+            _ => Err(
+                Error::new(Code::IdentityUnknown, "no name and e-mail to commit with").hint(
+                    "git config --global user.name NAME && git config --global user.email MAIL",
+                ),
+            ),
+        }
+    }
+
+    /// Returns the signature of this identity now.
+    pub fn at(&self, world: &World) -> Signature {
+        let now = world.now();
+        Signature {
+            name: self.name.clone(),
+            email: self.email.clone(),
+            seconds: now.timestamp(),
+            offset_seconds: now.offset().local_minus_utc(),
+        }
+    }
+}
+
+/// Drops what git drops from names: angle brackets, line ends, outer blanks.
+fn clean(text: &str) -> String {
+    let kept: String = text
+        .chars()
+        .filter(|c| !matches!(c, '<' | '>' | '\n' | '\r' | '\0'))
+        .collect();
+    kept.trim().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn agent_names_are_plain() {
+        assert_eq!(Identity::of_agent("ada").unwrap().name, "agent:ada:agent");
+        for bad in ["", "-x", "a b", "a/b", "..", "a\nb", "é"] {
+            assert!(Identity::of_agent(bad).is_err(), "{bad:?}");
+        }
+    }
+}

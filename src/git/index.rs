@@ -1,0 +1,327 @@
+//! The index: read fresh, changed in memory, written into a lock that is already held.
+//!
+//! This is the one index writer. It drops the cache-tree extension before writing, because a stale
+//! one would make later commits wrong, and it marks entries whose file could have changed within
+//! the same clock tick as unknown, so that git looks again.
+
+use std::fs::{File, Metadata};
+use std::io::{BufWriter, Write as _};
+use std::path::Path;
+
+use gix::bstr::{BStr, ByteSlice as _};
+use gix::index::entry::{Flags, Mode, Stage, Stat};
+
+use crate::model::{Code, Error, RepoPath, Result, ResultExt as _};
+
+use super::snapshot::Snapshot;
+use super::{Oid, Repo, TreeEntry};
+
+/// The flags that say what a person told git about an entry; the others are bookkeeping.
+const MEANINGFUL: Flags = Flags::INTENT_TO_ADD
+    .union(Flags::SKIP_WORKTREE)
+    .union(Flags::ASSUME_VALID);
+
+/// An index in memory.
+pub struct Index {
+    pub(super) file: gix::index::File,
+}
+
+impl Repo {
+    /// Reads the index from disk now, or makes an empty one.
+    ///
+    /// # Errors
+    /// `repository-broken`, `unsupported`.
+    pub fn load_index(&self) -> Result<Index> {
+        let file = if self.index_path().exists() {
+            let file = self.inner.open_index();
+            file.or_code(Code::RepositoryBroken, || "cannot read the index")?
+        } else {
+            self.empty_index()
+        };
+        Ok(Index { file })
+    }
+
+    /// Tells whether git keeps part of an index in a shared file.
+    pub fn index_is_split(&self) -> bool {
+        let entries = std::fs::read_dir(self.git_dir())
+            .into_iter()
+            .flatten()
+            .flatten();
+        entries.map(|entry| entry.file_name()).any(|name| {
+            std::os::unix::ffi::OsStrExt::as_bytes(name.as_os_str()).starts_with(b"sharedindex.")
+        })
+    }
+
+    /// Reads an index file kept elsewhere.
+    ///
+    /// # Errors
+    /// `repository-broken`.
+    pub fn load_index_at(&self, path: &Path) -> Result<Index> {
+        let file = gix::index::File::at(path, self.inner.object_hash(), false, Default::default());
+        let file = file.or_code(Code::RepositoryBroken, || "cannot read a kept index")?;
+        Ok(Index { file })
+    }
+
+    pub(super) fn empty_index(&self) -> gix::index::File {
+        let state = gix::index::State::new(self.inner.object_hash());
+        gix::index::File::from_state(state, self.index_path())
+    }
+
+    /// Makes the index of a tree; flags and stat data of entries that stay the same come from
+    /// `before`.
+    ///
+    /// # Errors
+    /// `object-missing`; `unsupported` for a tree with names no worktree may hold.
+    pub fn index_of_tree(&self, tree: Oid, before: &Index) -> Result<Index> {
+        let mut file = self.plain_index_of_tree(tree)?;
+        carry(&mut file, &before.file, Carry::StatAndFlags);
+        Ok(Index { file })
+    }
+
+    pub(super) fn plain_index_of_tree(&self, tree: Oid) -> Result<gix::index::File> {
+        if tree == self.empty_tree() {
+            return Ok(self.empty_index());
+        }
+        self.inner
+            .index_from_tree(&tree.0)
+            .or_code(Code::Unsupported, || {
+                format!("cannot use tree {tree} as a worktree")
+            })
+    }
+}
+
+/// What entries take over from an older index.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Carry {
+    /// Stat data of entries with the same path, mode and blob.
+    Stat,
+    /// The same, and the flags a person set on the path.
+    StatAndFlags,
+}
+
+/// Walks two sorted lists of entries side by side.
+pub(super) fn carry(target: &mut gix::index::File, before: &gix::index::File, what: Carry) {
+    let old_paths = before.path_backing();
+    let mut old = before.entries().iter().peekable();
+    let (entries, paths) = target.entries_mut_and_pathbacking();
+    for entry in entries {
+        let path = entry.path_in(paths);
+        while old.next_if(|old| old.path_in(old_paths) < path).is_some() {}
+        let Some(known) = old.peek() else { break };
+        if known.path_in(old_paths) != path || known.stage() != entry.stage() {
+            continue;
+        }
+        if known.id == entry.id && known.mode == entry.mode {
+            entry.stat = known.stat;
+        }
+        if what == Carry::StatAndFlags {
+            let kept = known.flags & (Flags::SKIP_WORKTREE | Flags::ASSUME_VALID);
+            entry.flags.insert(kept);
+            if kept.contains(Flags::SKIP_WORKTREE) {
+                entry.flags.insert(Flags::EXTENDED);
+            }
+        }
+    }
+}
+
+impl Index {
+    /// Takes over what a snapshot found in the worktree, as `git add -A` would.
+    ///
+    /// `scan_began` is the file system's time before the scan: what changed since is marked as
+    /// unknown.
+    pub fn add_snapshot(&mut self, snapshot: &Snapshot, scan_began: std::time::SystemTime) {
+        let mut added = false;
+        for (path, file) in &snapshot.changes {
+            let path = BStr::new(path.as_bytes());
+            let stat = file
+                .as_ref()
+                .map(|file| stat_unless_racy(&file.metadata, scan_began));
+            let entry = file.as_ref().map(|file| file.entry);
+            added |= self.set(path, entry, stat.unwrap_or_default());
+        }
+        self.drop_removed();
+        if added {
+            self.file.sort_entries();
+        }
+    }
+
+    /// Sets the stat data of the files just put in place.
+    ///
+    /// A file whose blob is not the one in the index is left unknown, and so is one younger than
+    /// `placing_began`.
+    pub fn refresh(
+        &mut self,
+        placed: &[(RepoPath, Oid)],
+        workdir: &Path,
+        placing_began: std::time::SystemTime,
+    ) {
+        for (path, id) in placed {
+            let name = BStr::new(path.as_bytes());
+            let entry = self
+                .file
+                .entry_mut_by_path_and_stage(name, Stage::Unconflicted);
+            let Some(entry) = entry.filter(|entry| Oid::from(entry.id) == *id) else {
+                continue;
+            };
+            entry.stat = match std::fs::symlink_metadata(path.under(workdir)) {
+                Ok(metadata) => stat_unless_racy(&metadata, placing_began),
+                Err(_) => Stat::default(),
+            };
+        }
+    }
+
+    /// Forgets stat data for paths whose file may no longer be what it was.
+    pub fn forget<'a>(&mut self, paths: impl IntoIterator<Item = &'a RepoPath>) {
+        for path in paths {
+            let name = BStr::new(path.as_bytes());
+            if let Some(entry) = self
+                .file
+                .entry_mut_by_path_and_stage(name, Stage::Unconflicted)
+            {
+                entry.stat = Stat::default();
+            }
+        }
+    }
+
+    /// Returns a digest of what the index says: paths, modes, blobs, stages and flags, but not
+    /// stat data, so that a mere refresh does not change it.
+    pub fn fingerprint(&self) -> String {
+        let mut hasher = blake3::Hasher::new();
+        let mut buffer = Vec::with_capacity(64 * 1024);
+        let paths = self.file.path_backing();
+        for entry in self.file.entries() {
+            let flags = entry.flags & (MEANINGFUL | Flags::STAGE_MASK);
+            let path = entry.path_in(paths);
+            buffer.extend_from_slice(&entry.mode.bits().to_be_bytes());
+            buffer.extend_from_slice(&flags.bits().to_be_bytes());
+            buffer.extend_from_slice(entry.id.as_slice());
+            buffer.extend_from_slice(&(path.len() as u64).to_be_bytes());
+            buffer.extend_from_slice(path);
+            if buffer.len() > 60 * 1024 {
+                hasher.update(&buffer);
+                buffer.clear();
+            }
+        }
+        hasher.update(&buffer);
+        let hex = hasher.finalize().to_hex();
+        hex.as_str().chars().take(40).collect()
+    }
+
+    /// Returns the submodules of the index, sorted.
+    pub fn submodules(&self) -> Vec<RepoPath> {
+        let paths = self.file.path_backing();
+        let is_submodule = |entry: &&gix::index::Entry| entry.mode == Mode::COMMIT;
+        let found = self.file.entries().iter().filter(is_submodule);
+        found
+            .map(|entry| RepoPath::from(entry.path_in(paths).as_bytes()))
+            .collect()
+    }
+
+    /// Finds two paths that a file system which folds names would take for one.
+    pub fn folded_collision(&self) -> Option<(RepoPath, RepoPath)> {
+        let paths = self.file.path_backing();
+        let mut seen = std::collections::HashMap::<Vec<u8>, &BStr>::new();
+        for entry in self.file.entries() {
+            let path = entry.path_in(paths);
+            let mut prefixes: Vec<_> = path
+                .find_iter("/")
+                .filter_map(|at| path.get(..at))
+                .map(BStr::new)
+                .collect();
+            prefixes.push(path);
+            for prefix in prefixes {
+                let folded = String::from_utf8_lossy(prefix).to_lowercase().into_bytes();
+                let first = *seen.entry(folded).or_insert(prefix);
+                if first != prefix {
+                    return Some((first.as_bytes().into(), prefix.as_bytes().into()));
+                }
+            }
+        }
+        None
+    }
+
+    /// Writes the index into `file` from its start, and makes it durable.
+    ///
+    /// # Errors
+    /// `no-space`, `io`.
+    pub fn write_into(&mut self, file: &mut File) -> Result<()> {
+        self.file.remove_tree();
+        self.file.remove_resolve_undo();
+        let cannot = |e| Error::io("cannot write the index", e);
+        file.set_len(0).map_err(cannot)?;
+        std::io::Seek::rewind(file).map_err(cannot)?;
+        let mut buffered = BufWriter::with_capacity(256 * 1024, &mut *file);
+        let options = gix::index::write::Options::default();
+        self.file
+            .write_to(&mut buffered, options)
+            .or_code(Code::Io, || "cannot write the index")?;
+        buffered.flush().map_err(cannot)
+    }
+
+    /// Sets or removes one path at stage 0 and drops its conflict stages; tells whether an entry
+    /// was appended out of order.
+    fn set(&mut self, path: &BStr, entry: Option<TreeEntry>, stat: Stat) -> bool {
+        let Some(entry) = entry else {
+            self.mark_removed(path, None);
+            return false;
+        };
+        let mode = Mode::from(gix::objs::tree::EntryMode::from(entry.kind));
+        self.mark_removed(path, Some(Stage::Unconflicted));
+        // A file takes the place of everything that was below a directory of its name.
+        if let Some(known) = self
+            .file
+            .entry_mut_by_path_and_stage(path, Stage::Unconflicted)
+        {
+            known.id = entry.id.0;
+            known.mode = mode;
+            known.stat = stat;
+            known.flags.remove(Flags::INTENT_TO_ADD | Flags::REMOVE);
+            return false;
+        }
+        self.file
+            .dangerously_push_entry(stat, entry.id.0, Flags::empty(), mode, path);
+        true
+    }
+
+    fn mark_removed(&mut self, path: &BStr, except: Option<Stage>) {
+        for stage in [Stage::Unconflicted, Stage::Base, Stage::Ours, Stage::Theirs] {
+            if Some(stage) == except {
+                continue;
+            }
+            if let Some(entry) = self.file.entry_mut_by_path_and_stage(path, stage) {
+                entry.flags.insert(Flags::REMOVE);
+            }
+        }
+    }
+
+    fn drop_removed(&mut self) {
+        self.file
+            .remove_entries(|_, _, entry| entry.flags.contains(Flags::REMOVE));
+    }
+}
+
+/// Returns stat data, or nothing when the file may change again without its time changing.
+fn stat_unless_racy(metadata: &Metadata, not_before: std::time::SystemTime) -> Stat {
+    use std::os::unix::fs::MetadataExt as _;
+    if metadata
+        .modified()
+        .is_ok_and(|modified| modified >= not_before)
+    {
+        return Stat::default();
+    }
+    let time = |seconds: i64, nanos: i64| gix::index::entry::stat::Time {
+        // git keeps the low 32 bits too.
+        secs: u32::try_from(seconds & 0xffff_ffff).unwrap_or_default(),
+        nsecs: u32::try_from(nanos).unwrap_or_default(),
+    };
+    let low = |value: u64| u32::try_from(value & 0xffff_ffff).unwrap_or_default();
+    Stat {
+        mtime: time(metadata.mtime(), metadata.mtime_nsec()),
+        ctime: time(metadata.ctime(), metadata.ctime_nsec()),
+        dev: low(metadata.dev()),
+        ino: low(metadata.ino()),
+        uid: metadata.uid(),
+        gid: metadata.gid(),
+        size: low(metadata.len()),
+    }
+}

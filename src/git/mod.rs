@@ -1,0 +1,20 @@
+//! The only place that names gix or starts git: reading, snapshots, refs, the index, checkout.
+//!
+//! Everything above speaks in the types of this module. Nothing here knows of checkpoints or
+//! operations, and nothing here prints.
+
+pub mod diff;
+pub mod identity;
+pub mod index;
+pub mod index_state;
+pub mod object;
+pub mod process;
+pub mod refs;
+pub mod repo;
+pub mod scan;
+pub mod snapshot;
+pub mod stage;
+
+pub use object::{Oid, Signature, TreeEntry};
+pub use refs::{RefChange, RefName};
+pub use repo::{Head, ObjectWrites, Repo};

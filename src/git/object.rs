@@ -1,0 +1,424 @@
+//! Reading and writing objects: blobs, trees, commits, annotated tags.
+
+use std::fmt;
+
+use gix::bstr::{BStr, ByteSlice as _};
+use serde::{Deserialize, Serialize};
+
+use crate::model::time::Moment;
+use crate::model::{Code, Error, RepoPath, Result, ResultExt as _, time};
+
+use super::Repo;
+
+/// An object id, in hex wherever it is shown or stored.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Oid(pub(super) gix::ObjectId);
+
+impl Oid {
+    /// Reads full hex.
+    pub fn parse(hex: &str) -> Option<Oid> {
+        gix::ObjectId::from_hex(hex.as_bytes()).ok().map(Oid)
+    }
+
+    /// Returns the first 8 hex digits.
+    pub fn short(&self) -> String {
+        self.0.to_hex_with_len(8).to_string()
+    }
+}
+
+impl From<gix::ObjectId> for Oid {
+    fn from(id: gix::ObjectId) -> Self {
+        Oid(id)
+    }
+}
+
+impl fmt::Display for Oid {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.0)
+    }
+}
+
+impl fmt::Debug for Oid {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.0)
+    }
+}
+
+impl Serialize for Oid {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(&self.0)
+    }
+}
+
+impl<'de> Deserialize<'de> for Oid {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        Oid::parse(&text).ok_or_else(|| serde::de::Error::custom("not an object id"))
+    }
+}
+
+/// A name, an address and a time, as they stand in commits and tags.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Signature {
+    /// The name.
+    pub name: String,
+    /// The e-mail address.
+    pub email: String,
+    /// Seconds since the epoch.
+    pub seconds: i64,
+    /// Seconds east of UTC.
+    pub offset_seconds: i32,
+}
+
+impl Signature {
+    /// Returns the moment, if it can be told.
+    pub fn moment(&self) -> Option<Moment> {
+        time::from_git(self.seconds, self.offset_seconds)
+    }
+
+    fn to_gix(&self) -> gix::actor::Signature {
+        gix::actor::Signature {
+            name: self.name.as_str().into(),
+            email: self.email.as_str().into(),
+            time: gix::date::Time {
+                seconds: self.seconds,
+                offset: self.offset_seconds,
+            },
+        }
+    }
+
+    fn from_gix(signature: &gix::actor::SignatureRef<'_>) -> Signature {
+        let time = signature.time().unwrap_or_default();
+        Signature {
+            name: signature.name.to_str_lossy().into_owned(),
+            email: signature.email.to_str_lossy().into_owned(),
+            seconds: time.seconds,
+            offset_seconds: time.offset,
+        }
+    }
+}
+
+/// One entry to put into a tree: a mode as git prints it and the object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TreeEntry {
+    pub(super) kind: gix::objs::tree::EntryKind,
+    /// The object.
+    pub id: Oid,
+}
+
+impl TreeEntry {
+    /// Returns an entry for an ordinary file.
+    pub fn file(id: Oid) -> TreeEntry {
+        TreeEntry {
+            kind: gix::objs::tree::EntryKind::Blob,
+            id,
+        }
+    }
+
+    /// Returns an entry for a directory.
+    pub fn directory(id: Oid) -> TreeEntry {
+        TreeEntry {
+            kind: gix::objs::tree::EntryKind::Tree,
+            id,
+        }
+    }
+
+    /// Tells whether it is a regular file.
+    pub fn is_plain_file(&self) -> bool {
+        self.kind == gix::objs::tree::EntryKind::Blob
+    }
+
+    /// Tells whether it is a submodule's commit.
+    pub fn is_submodule(&self) -> bool {
+        self.kind == gix::objs::tree::EntryKind::Commit
+    }
+}
+
+/// A commit to be written.
+pub struct NewCommit<'a> {
+    /// Its tree.
+    pub tree: Oid,
+    /// Its parents, in order.
+    pub parents: Vec<Oid>,
+    /// Author and committer.
+    pub signature: &'a Signature,
+    /// The message; a final newline is added.
+    pub message: String,
+}
+
+/// An annotated tag as read.
+pub struct Tag {
+    /// What it points to.
+    pub target: Oid,
+    /// Who made it, and when.
+    pub tagger: Option<Signature>,
+    /// The message as bytes.
+    pub message: Vec<u8>,
+}
+
+/// A commit as read.
+pub struct Commit {
+    /// Its tree.
+    pub tree: Oid,
+    /// Its parents.
+    pub parents: Vec<Oid>,
+    /// Who committed it, and when.
+    pub committer: Signature,
+    /// The first line of the message.
+    pub subject: String,
+}
+
+impl Repo {
+    /// Returns the id of the tree without entries; it need not exist.
+    pub fn empty_tree(&self) -> Oid {
+        Oid(gix::ObjectId::empty_tree(self.inner.object_hash()))
+    }
+
+    /// Writes a blob, or finds it there already.
+    ///
+    /// # Errors
+    /// `no-space`, `io`.
+    pub fn write_blob(&self, bytes: &[u8]) -> Result<Oid> {
+        let id = self
+            .inner
+            .write_blob(bytes)
+            .or_code(Code::Io, || "cannot write a blob")?;
+        Ok(id.detach().into())
+    }
+
+    /// Reads a blob whole.
+    ///
+    /// # Errors
+    /// `object-missing`.
+    pub fn read_blob(&self, id: Oid) -> Result<Vec<u8>> {
+        let blob = self.inner.find_blob(id.0);
+        let mut blob = blob.or_code(Code::ObjectMissing, || format!("cannot read blob {id}"))?;
+        Ok(blob.take_data())
+    }
+
+    /// Returns the size of an object in bytes; `None` when it is missing.
+    pub fn object_size(&self, id: Oid) -> Option<u64> {
+        self.inner
+            .try_find_header(id.0)
+            .ok()
+            .flatten()
+            .map(|header| header.size())
+    }
+
+    /// Hashes bytes as a blob without writing them.
+    ///
+    /// # Errors
+    /// `repository-broken` when the bytes look like an attack on SHA-1.
+    pub fn hash_blob(&self, bytes: &[u8]) -> Result<Oid> {
+        gix::objs::compute_hash(self.inner.object_hash(), gix::objs::Kind::Blob, bytes)
+            .map(Oid)
+            .or_code(Code::RepositoryBroken, || "cannot hash a file")
+    }
+
+    /// Writes a commit that no ref points to yet.
+    ///
+    /// # Errors
+    /// `no-space`, `io`.
+    pub fn write_commit(&self, commit: NewCommit<'_>) -> Result<Oid> {
+        let message = with_newline(commit.message);
+        let signature = commit.signature.to_gix();
+        let object = gix::objs::Commit {
+            tree: commit.tree.0,
+            parents: commit.parents.iter().map(|parent| parent.0).collect(),
+            author: signature.clone(),
+            committer: signature,
+            encoding: None,
+            message: message.into(),
+            extra_headers: Vec::new(),
+        };
+        let id = self
+            .inner
+            .write_object(&object)
+            .or_code(Code::Io, || "cannot write a commit")?;
+        Ok(id.detach().into())
+    }
+
+    /// Writes an annotated tag object that no ref points to yet; returns it with its raw bytes.
+    ///
+    /// # Errors
+    /// `no-space`, `io`.
+    pub fn write_tag(
+        &self,
+        name: &str,
+        target: Oid,
+        tagger: &Signature,
+        message: String,
+    ) -> Result<Oid> {
+        let object = gix::objs::Tag {
+            target: target.0,
+            target_kind: gix::objs::Kind::Commit,
+            name: name.into(),
+            tagger: Some(tagger.to_gix()),
+            message: with_newline(message).into(),
+            signature: None,
+        };
+        let id = self
+            .inner
+            .write_object(&object)
+            .or_code(Code::Io, || "cannot write a tag")?;
+        Ok(id.detach().into())
+    }
+
+    /// Returns the raw bytes of a tag object; `None` when `id` is another kind or is missing.
+    pub fn raw_tag(&self, id: Oid) -> Option<Vec<u8>> {
+        let object = self.inner.try_find_object(id.0).ok().flatten()?;
+        (object.kind == gix::objs::Kind::Tag).then(|| object.detach().data)
+    }
+
+    /// Writes raw bytes back as a tag object.
+    ///
+    /// # Errors
+    /// `no-space`, `io`.
+    pub fn write_raw_tag(&self, bytes: &[u8]) -> Result<Oid> {
+        use gix::objs::Write as _;
+        let written = self.inner.objects.write_buf(gix::objs::Kind::Tag, bytes);
+        Ok(Oid(written.or_code(Code::Io, || "cannot write a tag")?))
+    }
+
+    /// Reads a tag; `None` when `id` is not an annotated tag.
+    pub fn find_tag(&self, id: Oid) -> Option<Tag> {
+        let data = self.raw_tag(id)?;
+        let tag = gix::objs::TagRef::from_bytes(&data, self.inner.object_hash()).ok()?;
+        Some(Tag {
+            target: tag.target().into(),
+            tagger: tag
+                .tagger()
+                .ok()
+                .flatten()
+                .map(|tagger| Signature::from_gix(&tagger)),
+            message: tag.message.to_vec(),
+        })
+    }
+
+    /// Reads a commit.
+    ///
+    /// # Errors
+    /// `object-missing` when it is not there or not a commit.
+    pub fn read_commit(&self, id: Oid) -> Result<Commit> {
+        let missing = || format!("cannot read commit {id}");
+        let commit = self
+            .inner
+            .find_commit(id.0)
+            .or_code(Code::ObjectMissing, missing)?;
+        let decoded = commit.decode().or_code(Code::RepositoryBroken, missing)?;
+        let committer = decoded
+            .committer()
+            .or_code(Code::RepositoryBroken, missing)?;
+        let subject = decoded.message.lines().next().unwrap_or_default();
+        Ok(Commit {
+            tree: decoded.tree().into(),
+            parents: decoded.parents().map(Oid::from).collect(),
+            committer: Signature::from_gix(&committer),
+            subject: subject.to_str_lossy().into_owned(),
+        })
+    }
+
+    /// Follows tags until a commit; `None` when there is none at the end.
+    pub fn peel_to_commit(&self, id: Oid) -> Option<Oid> {
+        let object = self.inner.try_find_object(id.0).ok().flatten()?;
+        let object = object.peel_to_kind(gix::objs::Kind::Commit).ok()?;
+        Some(object.id.into())
+    }
+
+    /// Returns the tree of a commit, or the empty tree for `None`.
+    ///
+    /// # Errors
+    /// `object-missing`.
+    pub fn tree_of(&self, commit: Option<Oid>) -> Result<Oid> {
+        commit.map_or(Ok(self.empty_tree()), |commit| {
+            Ok(self.read_commit(commit)?.tree)
+        })
+    }
+
+    /// Writes the tree that `base` becomes with each path set or removed (`None`).
+    ///
+    /// # Errors
+    /// `object-missing`, `no-space`, `io`.
+    pub fn edit_tree<'a>(
+        &self,
+        base: Oid,
+        edits: impl IntoIterator<Item = (&'a RepoPath, Option<TreeEntry>)>,
+    ) -> Result<Oid> {
+        let cannot = || "cannot write a tree";
+        let mut editor = if base == self.empty_tree() {
+            self.inner.empty_tree().edit()
+        } else {
+            self.inner.edit_tree(base.0)
+        }
+        .or_code(Code::ObjectMissing, || format!("cannot read tree {base}"))?;
+        let mut additions = Vec::new();
+        for (path, entry) in edits {
+            match entry {
+                Some(entry) => additions.push((path, entry)),
+                None => {
+                    let path = BStr::new(path.as_bytes());
+                    editor.remove_leaf(path).or_code(Code::Io, cannot)?;
+                }
+            }
+        }
+        // Removals come first: a file may take the place of a directory, or the other way round.
+        for (path, entry) in additions {
+            let path = BStr::new(path.as_bytes());
+            editor
+                .upsert(path, entry.kind, entry.id.0)
+                .or_code(Code::Io, cannot)?;
+        }
+        Ok(editor.write().or_code(Code::Io, cannot)?.detach().into())
+    }
+
+    /// Returns the blob or tree named `path` in `tree`.
+    ///
+    /// # Errors
+    /// `object-missing`.
+    pub fn entry_in(&self, tree: Oid, path: impl AsRef<std::path::Path>) -> Result<Option<Oid>> {
+        let cannot = || format!("cannot read tree {tree}");
+        if tree == self.empty_tree() {
+            return Ok(None);
+        }
+        let tree = self
+            .inner
+            .find_tree(tree.0)
+            .or_code(Code::ObjectMissing, cannot)?;
+        let entry = tree
+            .lookup_entry_by_path(path)
+            .or_code(Code::ObjectMissing, cannot)?;
+        Ok(entry.map(|entry| entry.object_id().into()))
+    }
+
+    /// Counts commits reachable from `tip` and not from `hidden`, up to `limit`, newest first.
+    ///
+    /// # Errors
+    /// `object-missing`; `revision-not-found` when the walk cannot start.
+    pub fn commits_between(&self, tip: Oid, hidden: &[Oid], limit: usize) -> Result<Vec<Oid>> {
+        let cannot = || "cannot walk the history";
+        let walk = self
+            .inner
+            .rev_walk([tip.0])
+            .with_hidden(hidden.iter().map(|id| id.0))
+            .all()
+            .or_code(Code::ObjectMissing, cannot)?;
+        walk.take(limit)
+            .map(|info| Ok(Oid(info.or_code(Code::ObjectMissing, cannot)?.id)))
+            .collect()
+    }
+
+    /// Makes the error for an object that ought to be a record of ours and is not.
+    pub(crate) fn not_a_record(&self, id: Oid) -> Error {
+        Error::new(
+            Code::RepositoryBroken,
+            format!("{id} is not a record of git-colony"),
+        )
+    }
+}
+
+fn with_newline(mut message: String) -> String {
+    if !message.ends_with('\n') {
+        message.push('\n');
+    }
+    message
+}

@@ -1,0 +1,239 @@
+//! The one gate for child processes: git with a scrubbed environment, ended when we are.
+
+use std::ffi::{OsStr, OsString};
+use std::io::{Read as _, Write as _};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+
+use crate::model::world::Interrupt;
+use crate::model::{Code, Error, Result, World};
+
+/// The variable our children see: the operation they are part of. A changing command of ours that
+/// finds it set (in a hook, say) does nothing.
+pub const OPERATION_VARIABLE: &str = "COLONY_OPERATION";
+
+/// The variables that tie git to one repository (`git rev-parse --local-env-vars`), and those that
+/// would let the caller's settings run programs. Never inherited.
+const SCRUBBED: &[&str] = &[
+    "GIT_ALTERNATE_OBJECT_DIRECTORIES",
+    "GIT_COMMON_DIR",
+    "GIT_CONFIG",
+    "GIT_DIR",
+    "GIT_EDITOR",
+    "GIT_EXTERNAL_DIFF",
+    "GIT_GRAFT_FILE",
+    "GIT_IMPLICIT_WORK_TREE",
+    "GIT_INDEX_FILE",
+    "GIT_INTERNAL_SUPER_PREFIX",
+    "GIT_NO_REPLACE_OBJECTS",
+    "GIT_OBJECT_DIRECTORY",
+    "GIT_PAGER",
+    "GIT_PREFIX",
+    "GIT_QUARANTINE_PATH",
+    "GIT_REPLACE_REF_BASE",
+    "GIT_SHALLOW_FILE",
+    "GIT_TRACE",
+    "GIT_WORK_TREE",
+];
+
+/// A git command in the making.
+pub struct Git {
+    command: Command,
+    interrupt: Interrupt,
+    input: Option<Vec<u8>>,
+}
+
+/// What a finished command left.
+pub struct Output {
+    /// Its exit code; `None` when a signal ended it.
+    pub code: Option<i32>,
+    /// Its standard output.
+    pub stdout: Vec<u8>,
+    /// Its standard error, lossily decoded and trimmed.
+    pub stderr: String,
+}
+
+impl Output {
+    /// Tells whether it exited with 0.
+    pub fn success(&self) -> bool {
+        self.code == Some(0)
+    }
+}
+
+impl Git {
+    /// Starts from the world's environment less everything that points at a repository.
+    #[expect(clippy::disallowed_methods, reason = "this is the gate for processes")]
+    pub fn new(world: &World) -> Git {
+        let mut command = Command::new("git");
+        command.env_clear();
+        let scrubbed = |name: &OsStr| SCRUBBED.iter().any(|known| name == OsStr::new(known));
+        command.envs(world.variables.iter().filter(|(name, _)| !scrubbed(name)));
+        command.env("LC_ALL", "C").env("GIT_TERMINAL_PROMPT", "0");
+        command.current_dir(&world.cwd).stdin(Stdio::null());
+        Git {
+            command,
+            interrupt: world.interrupt.clone(),
+            input: None,
+        }
+    }
+
+    /// Adds one argument.
+    pub fn arg(&mut self, arg: impl AsRef<OsStr>) -> &mut Self {
+        self.command.arg(arg);
+        self
+    }
+
+    /// Adds arguments.
+    pub fn args<S: AsRef<OsStr>>(&mut self, args: impl IntoIterator<Item = S>) -> &mut Self {
+        self.command.args(args);
+        self
+    }
+
+    /// Sets a variable for the child.
+    pub fn env(&mut self, name: &str, value: impl Into<OsString>) -> &mut Self {
+        self.command.env(name, value.into());
+        self
+    }
+
+    /// Sets the directory it runs in.
+    pub fn current_dir(&mut self, directory: &Path) -> &mut Self {
+        self.command.current_dir(directory);
+        self
+    }
+
+    /// Gives it bytes on standard input.
+    pub fn input(&mut self, bytes: Vec<u8>) -> &mut Self {
+        self.input = Some(bytes);
+        self
+    }
+
+    /// Runs it to its end and collects both streams.
+    ///
+    /// # Errors
+    /// `git-failed` when git cannot be started, `interrupted` when a signal ended us.
+    pub fn run(&mut self) -> Result<Output> {
+        self.interrupt.check()?;
+        let input = self.input.take();
+        self.command.stdin(if input.is_some() {
+            Stdio::piped()
+        } else {
+            Stdio::null()
+        });
+        self.command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = self.start()?;
+        let (mut stdin, mut stdout, mut stderr) =
+            (child.stdin.take(), child.stdout.take(), child.stderr.take());
+        let (mut out, mut err) = (Vec::new(), Vec::new());
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                if let (Some(pipe), Some(bytes)) = (stdin.take(), input) {
+                    // A child that stops reading says why on stderr and in its exit code.
+                    drop({ pipe }.write_all(&bytes));
+                }
+            });
+            scope.spawn(|| stderr.as_mut().map(|pipe| pipe.read_to_end(&mut err)));
+            stdout.as_mut().map(|pipe| pipe.read_to_end(&mut out))
+        })
+        .transpose()
+        .map_err(|e| Error::io("cannot read the output of git", e))?;
+        let status = child.wait();
+        self.interrupt.release(child.id());
+        let status = status.map_err(|e| Error::io("cannot wait for git", e))?;
+        self.interrupt.check()?;
+        let stderr = String::from_utf8_lossy(&err).trim().to_owned();
+        Ok(Output {
+            code: status.code(),
+            stdout: out,
+            stderr,
+        })
+    }
+
+    /// Runs it and returns its output, or git's own words as the error.
+    ///
+    /// # Errors
+    /// `git-failed` with what git said.
+    pub fn run_checked(&mut self, wanted: &str) -> Result<Vec<u8>> {
+        let output = self.run()?;
+        if output.success() {
+            return Ok(output.stdout);
+        }
+        Err(failed(wanted, &output.stderr))
+    }
+
+    /// Starts it with all three streams piped, for a conversation.
+    ///
+    /// # Errors
+    /// `git-failed` when git cannot be started.
+    pub fn converse(&mut self) -> Result<Child> {
+        self.command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        self.start()
+    }
+
+    fn start(&mut self) -> Result<Child> {
+        let child = self.command.spawn().map_err(|e| {
+            Error::new(Code::GitFailed, "cannot start git")
+                .caused_by(e)
+                .hint("git --version   # git has to be on the PATH")
+        })?;
+        self.interrupt.adopt(child.id());
+        Ok(child)
+    }
+}
+
+/// Makes the error for a git command that failed.
+pub fn failed(wanted: &str, stderr: &str) -> Error {
+    let said = stderr.lines().last().unwrap_or("git gave no reason");
+    Error::new(Code::GitFailed, format!("cannot {wanted}: {said}"))
+}
+
+/// Ends the children of a program that was asked to stop: politely, then for good.
+pub fn end_children(interrupt: &Interrupt) {
+    use rustix::process::{Pid, Signal, kill_process};
+    let signal_all = |signal| {
+        for pid in interrupt.children() {
+            let pid = i32::try_from(pid).ok().and_then(Pid::from_raw);
+            // A child that is gone already is what we want.
+            pid.map(|pid| kill_process(pid, signal).ok());
+        }
+    };
+    signal_all(Signal::TERM);
+    for _ in 0..40 {
+        if interrupt.children().is_empty() {
+            return;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(50));
+    }
+    signal_all(Signal::KILL);
+}
+
+/// Runs a hook of the repository, if there is one, as git would.
+///
+/// Its output goes to the person; its exit code is returned, not judged.
+///
+/// # Errors
+/// `git-failed` when git cannot be started.
+pub fn run_hook(
+    repo: &super::Repo,
+    world: &World,
+    name: &str,
+    args: &[&str],
+) -> Result<Option<i32>> {
+    let folder = repo.config("core.hooksPath").map_or_else(
+        || repo.common_dir().join("hooks"),
+        |configured| repo.workdir().join(configured),
+    );
+    if !folder.join(name).exists() {
+        return Ok(None);
+    }
+    let mut git = repo.git(world);
+    git.args(["hook", "run", "--ignore-missing", name, "--"])
+        .args(args);
+    let output = git.run()?;
+    for line in output.stderr.lines() {
+        (world.narrate)(line);
+    }
+    Ok(output.code)
+}

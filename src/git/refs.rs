@@ -1,0 +1,342 @@
+//! Refs: read with gix, moved by `git update-ref`, and our own private ones as loose files.
+//!
+//! A gix ref update that is killed can leave locks that stop every ref of a repository, while
+//! `git update-ref --stdin` drops its locks when the pipe to it closes. So the user's refs move by
+//! git's own transaction, held open between `prepare` and `commit`; refs below
+//! `refs/colony-local/` are created by one `link(2)`, which is atomic and cannot overwrite.
+
+use std::fmt;
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, ChildStdout};
+
+use serde::{Deserialize, Serialize};
+
+use crate::model::world::Interrupt;
+use crate::model::{Code, Error, RepoPath, Result, ResultExt as _, World};
+
+use super::{Oid, Repo, Signature};
+
+/// A full ref name; bytes, because branches may be named anything.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct RefName(RepoPath);
+
+impl RefName {
+    /// Takes the full name as git gives it.
+    pub fn new(bytes: impl Into<Vec<u8>>) -> Self {
+        RefName(RepoPath::new(bytes))
+    }
+
+    /// Returns the bytes.
+    pub fn as_bytes(&self) -> &[u8] {
+        self.0.as_bytes()
+    }
+
+    /// Returns the name without `refs/heads/`, `refs/tags/`.
+    pub fn short(&self) -> String {
+        let full = self.to_string();
+        let short = full
+            .strip_prefix("refs/heads/")
+            .or_else(|| full.strip_prefix("refs/tags/"));
+        short.unwrap_or(&full).to_owned()
+    }
+
+    /// Returns where the files backend keeps it below `directory`.
+    pub fn under(&self, directory: &Path) -> PathBuf {
+        self.0.under(directory)
+    }
+}
+
+impl From<&str> for RefName {
+    fn from(name: &str) -> Self {
+        RefName::new(name.as_bytes())
+    }
+}
+
+impl fmt::Display for RefName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// One ref that an operation moves. `None` means that it does not exist.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RefChange {
+    /// The full name.
+    pub name: RefName,
+    /// What it points to before.
+    pub old: Option<Oid>,
+    /// What it points to after.
+    pub new: Option<Oid>,
+}
+
+impl RefChange {
+    /// Returns the change that takes this one back.
+    #[must_use]
+    pub fn inverse(&self) -> RefChange {
+        RefChange {
+            name: self.name.clone(),
+            old: self.new,
+            new: self.old,
+        }
+    }
+}
+
+/// A ref as found.
+#[derive(Clone, Debug)]
+pub struct FoundRef {
+    /// The full name.
+    pub name: RefName,
+    /// The object it holds, unpeeled.
+    pub id: Oid,
+}
+
+impl Repo {
+    /// Returns what a ref holds now, unpeeled; `None` when it does not exist.
+    ///
+    /// # Errors
+    /// `repository-broken` when it cannot be read.
+    pub fn find_ref(&self, name: &RefName) -> Result<Option<Oid>> {
+        let cannot = || format!("cannot read ref '{name}'");
+        if name.as_bytes() == b"HEAD" {
+            return Ok(self.head()?.commit());
+        }
+        let bytes = gix::bstr::BStr::new(name.as_bytes());
+        let full: gix::refs::FullName = bytes.try_into().or_code(Code::InvalidValue, cannot)?;
+        let found = self.inner.try_find_reference(full.as_ref());
+        let found = found.or_code(Code::RepositoryBroken, cannot)?;
+        Ok(found.and_then(|r| r.try_id().map(|id| id.detach().into())))
+    }
+
+    /// Lists the refs below a prefix that ends with `/`, sorted by name.
+    ///
+    /// # Errors
+    /// `repository-broken`.
+    pub fn refs_below(&self, prefix: &str) -> Result<Vec<FoundRef>> {
+        let cannot = || format!("cannot list refs below '{prefix}'");
+        let platform = self
+            .inner
+            .references()
+            .or_code(Code::RepositoryBroken, cannot)?;
+        let iter = platform
+            .prefixed(prefix)
+            .or_code(Code::RepositoryBroken, cannot)?;
+        let mut found = Vec::new();
+        for reference in iter {
+            // A broken ref (an empty file after a power cut) must not hide the others.
+            let Ok(reference) = reference else { continue };
+            let name = RefName::new(reference.name().as_bstr().to_vec());
+            if let Some(id) = reference.try_id() {
+                found.push(FoundRef {
+                    name,
+                    id: id.detach().into(),
+                });
+            }
+        }
+        Ok(found)
+    }
+
+    /// Creates a ref of our own below `refs/colony-local/`: one atomic `link`, then durable.
+    ///
+    /// # Errors
+    /// `ref-moved` when it exists already; `io`.
+    pub fn create_private_ref(&self, name: &RefName, id: Oid) -> Result<()> {
+        let path = name.under(self.common_dir());
+        let cannot = |e| Error::io(format!("cannot create ref '{name}'"), e);
+        let parent = path.parent().unwrap_or(self.common_dir());
+        let mut attempts = 0;
+        loop {
+            // `git pack-refs` may remove an empty directory between the two steps.
+            std::fs::create_dir_all(parent).map_err(cannot)?;
+            match self.link_ref(parent, &path, id) {
+                Ok(()) => return Ok(()),
+                Err(e) if e.kind() == std::io::ErrorKind::NotFound && attempts < 5 => attempts += 1,
+                Err(e) if e.kind() == std::io::ErrorKind::AlreadyExists => {
+                    return Err(Error::new(
+                        Code::RefMoved,
+                        format!("ref '{name}' exists already"),
+                    ));
+                }
+                Err(e) => return Err(cannot(e)),
+            }
+        }
+    }
+
+    fn link_ref(&self, parent: &Path, path: &Path, id: Oid) -> std::io::Result<()> {
+        let mut file = tempfile::Builder::new()
+            .prefix("tmp-")
+            .tempfile_in(self.git_dir().join("colony"))?;
+        writeln!(file, "{id}")?;
+        file.as_file().sync_all()?;
+        std::fs::hard_link(file.path(), path)?;
+        std::fs::File::open(parent)?.sync_all()
+    }
+
+    /// Starts a transaction over refs; nothing is locked yet.
+    ///
+    /// # Errors
+    /// `ref-moved` when a ref is not at its old value or is locked.
+    pub fn prepare_refs(
+        &self,
+        world: &World,
+        changes: &[RefChange],
+        reason: &Reason<'_>,
+    ) -> Result<PreparedRefs> {
+        let mut git = self.git(world);
+        git.args([
+            "update-ref",
+            "--no-deref",
+            "--stdin",
+            "-z",
+            "-m",
+            reason.text,
+        ]);
+        git.env("GIT_COMMITTER_NAME", &reason.who.name);
+        git.env("GIT_COMMITTER_EMAIL", &reason.who.email);
+        git.env("GIT_COMMITTER_DATE", git_date(reason.who));
+        git.env(super::process::OPERATION_VARIABLE, reason.operation);
+        let child = git.converse()?;
+        PreparedRefs::prepare(child, world.interrupt.clone(), &self.commands(changes))
+    }
+
+    fn commands(&self, changes: &[RefChange]) -> Vec<u8> {
+        let zero = "0".repeat(self.hex_len());
+        let hex = |id: Option<Oid>| id.map_or(zero.clone(), |id| id.to_string());
+        let mut text = b"start\0".to_vec();
+        for change in changes {
+            text.extend_from_slice(b"update ");
+            text.extend_from_slice(change.name.as_bytes());
+            let (new, old) = (hex(change.new), hex(change.old));
+            text.extend_from_slice(format!("\0{new}\0{old}\0").as_bytes());
+        }
+        text.extend_from_slice(b"prepare\0");
+        text
+    }
+
+    /// Moves refs in one transaction, without holding it open.
+    ///
+    /// # Errors
+    /// As [`Repo::prepare_refs`].
+    pub fn move_refs(&self, world: &World, changes: &[RefChange], why: &Reason<'_>) -> Result<()> {
+        if changes.is_empty() {
+            return Ok(());
+        }
+        self.prepare_refs(world, changes, why)?.commit()
+    }
+}
+
+/// Why refs move, for the reflog.
+pub struct Reason<'a> {
+    /// The reflog message.
+    pub text: &'a str,
+    /// Who moves them, and when.
+    pub who: &'a Signature,
+    /// The operation, told to hooks through `COLONY_OPERATION`.
+    pub operation: &'a str,
+}
+
+fn git_date(who: &Signature) -> String {
+    let minutes = who.offset_seconds / 60;
+    let sign = if minutes < 0 { '-' } else { '+' };
+    let minutes = minutes.abs();
+    format!(
+        "@{} {sign}{:02}{:02}",
+        who.seconds,
+        minutes / 60,
+        minutes % 60
+    )
+}
+
+/// A ref transaction whose locks git holds until it is committed or dropped.
+#[must_use = "a prepared transaction has to be committed, or its refs stay as they are"]
+pub struct PreparedRefs {
+    child: Child,
+    stdin: Option<ChildStdin>,
+    stdout: BufReader<ChildStdout>,
+    interrupt: Interrupt,
+}
+
+impl PreparedRefs {
+    fn prepare(mut child: Child, interrupt: Interrupt, commands: &[u8]) -> Result<Self> {
+        let stdin = child.stdin.take();
+        let stdout = child.stdout.take();
+        let Some((stdin, stdout)) = stdin.zip(stdout) else {
+            return Err(Error::new(Code::GitFailed, "cannot talk to git update-ref"));
+        };
+        let stdout = BufReader::new(stdout);
+        let mut prepared = PreparedRefs {
+            child,
+            stdin: Some(stdin),
+            stdout,
+            interrupt,
+        };
+        // A refusal closes the pipe; the reason is on stderr, read below.
+        let sent = prepared.send(commands);
+        let answered =
+            sent.is_ok() && prepared.expect("start: ok") && prepared.expect("prepare: ok");
+        if answered {
+            Ok(prepared)
+        } else {
+            Err(prepared.refusal())
+        }
+    }
+
+    /// Moves the refs.
+    ///
+    /// # Errors
+    /// `ref-moved` with what git said; some refs may have moved then.
+    pub fn commit(mut self) -> Result<()> {
+        let sent = self.send(b"commit\0");
+        if sent.is_ok() && self.expect("commit: ok") {
+            self.stdin = None;
+            return Ok(());
+        }
+        Err(self.refusal())
+    }
+
+    fn send(&mut self, bytes: &[u8]) -> std::io::Result<()> {
+        match &mut self.stdin {
+            Some(pipe) => pipe.write_all(bytes).and_then(|()| pipe.flush()),
+            None => Err(std::io::ErrorKind::BrokenPipe.into()),
+        }
+    }
+
+    fn expect(&mut self, answer: &str) -> bool {
+        let mut line = String::new();
+        self.stdout.read_line(&mut line).is_ok() && line.trim_end() == answer
+    }
+
+    fn refusal(mut self) -> Error {
+        self.stdin = None;
+        let mut said = String::new();
+        if let Some(mut stderr) = self.child.stderr.take() {
+            // Without its words the refusal is still reported.
+            drop(stderr.read_to_string(&mut said));
+        }
+        let line = said
+            .lines()
+            .find(|line| line.starts_with("fatal:") || line.starts_with("error:"));
+        let said = line.unwrap_or(said.trim()).trim_start_matches("fatal: ");
+        if let Err(interrupted) = self.interrupt.check() {
+            return interrupted;
+        }
+        let locked = said.contains("File exists") || said.contains("Unable to create");
+        let error = Error::new(Code::RefMoved, format!("git cannot move the refs: {said}"));
+        match (said.contains("ref updates aborted by hook"), locked) {
+            (true, _) => error.hint("the reference-transaction hook of this repository refused"),
+            (_, true) => Error::new(Code::Locked, format!("git cannot lock the refs: {said}"))
+                .hint("remove the lock file only if no git process is running"),
+            _ => error.hint("git colony status   # somebody moved a ref; look, then run it again"),
+        }
+    }
+}
+
+impl Drop for PreparedRefs {
+    fn drop(&mut self) {
+        // Closing the pipe makes git drop its locks; waiting makes sure they are gone.
+        self.stdin = None;
+        self.child.wait().ok();
+        self.interrupt.release(self.child.id());
+    }
+}

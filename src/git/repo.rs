@@ -1,0 +1,360 @@
+//! An open repository: where it is, what HEAD says, what is going on in it.
+
+use std::path::{Path, PathBuf};
+
+use crate::model::{Code, Error, Result, ResultExt as _, World, world::UserConfiguration};
+
+use super::refs::RefName;
+use super::{Oid, process};
+
+/// A repository with a worktree, opened for one command.
+pub struct Repo {
+    pub(super) inner: gix::Repository,
+    git_dir: PathBuf,
+    common_dir: PathBuf,
+    workdir: PathBuf,
+}
+
+/// Where new objects go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ObjectWrites {
+    /// To the object database.
+    Durable,
+    /// Nowhere: they are forgotten with the repository. For dry runs.
+    InMemory,
+}
+
+/// What HEAD points to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Head {
+    /// A branch with a commit.
+    Branch {
+        /// The full name of the branch.
+        name: RefName,
+        /// Its tip.
+        commit: Oid,
+    },
+    /// A branch that has no commit yet.
+    Unborn {
+        /// The full name of the branch.
+        name: RefName,
+    },
+    /// No branch.
+    Detached {
+        /// The commit HEAD holds.
+        commit: Oid,
+    },
+}
+
+impl Head {
+    /// Returns the commit, unless the branch is unborn.
+    pub fn commit(&self) -> Option<Oid> {
+        match self {
+            Head::Branch { commit, .. } | Head::Detached { commit } => Some(*commit),
+            Head::Unborn { .. } => None,
+        }
+    }
+
+    /// Returns the ref that moves when a commit is made: the branch, or HEAD itself.
+    pub fn moving_ref(&self) -> RefName {
+        match self {
+            Head::Branch { name, .. } | Head::Unborn { name } => name.clone(),
+            Head::Detached { .. } => RefName::from("HEAD"),
+        }
+    }
+
+    /// Returns the name people see: the branch, or `detached:<8 hex>`.
+    pub fn label(&self) -> String {
+        match self {
+            Head::Branch { name, .. } | Head::Unborn { name } => name.short(),
+            Head::Detached { commit } => format!("detached:{}", commit.short()),
+        }
+    }
+}
+
+impl Repo {
+    /// Opens the repository that `world` stands in, by git's rules (`GIT_DIR`, `GIT_WORK_TREE`).
+    ///
+    /// # Errors
+    /// `not-a-repository`, `bare-repository`, `untrusted-repository`, `unsupported`.
+    pub fn open(world: &World, writes: ObjectWrites) -> Result<Repo> {
+        let mut inner = match world.variable("GIT_DIR") {
+            Some(git_dir) => open_at(world, Path::new(git_dir))?,
+            None => discover(world)?,
+        };
+        if let Some(tree) = world.variable("GIT_WORK_TREE") {
+            let tree = world.absolute(Path::new(tree));
+            inner.set_workdir(tree).or_code(
+                Code::NotARepository,
+                || "cannot open the directory named by GIT_WORK_TREE",
+            )?;
+        } else if world.variable("GIT_DIR").is_some() && inner.workdir().is_none() {
+            let core_bare = inner
+                .config_snapshot()
+                .boolean("core.bare")
+                .unwrap_or(false);
+            if !core_bare {
+                inner.set_workdir(world.cwd.clone()).or_code(
+                    Code::NotARepository,
+                    || "cannot open the current directory as worktree",
+                )?;
+            }
+        }
+        if writes == ObjectWrites::InMemory {
+            inner = inner.with_object_memory();
+        }
+        Repo::from_inner(inner)
+    }
+
+    fn from_inner(mut inner: gix::Repository) -> Result<Repo> {
+        inner.object_cache_size_if_unset(8 * 1024 * 1024);
+        let Some(workdir) = inner.workdir() else {
+            return Err(
+                Error::new(Code::BareRepository, "this repository has no worktree")
+                    .hint("run the command in a clone with a worktree"),
+            );
+        };
+        let canonical = |path: &Path| {
+            path.canonicalize()
+                .map_err(|e| Error::io(format!("cannot resolve '{}'", path.display()), e))
+        };
+        Ok(Repo {
+            git_dir: canonical(inner.git_dir())?,
+            common_dir: canonical(inner.common_dir())?,
+            workdir: canonical(workdir)?,
+            inner,
+        })
+    }
+
+    /// Returns the git directory of this worktree.
+    pub fn git_dir(&self) -> &Path {
+        &self.git_dir
+    }
+
+    /// Returns the git directory shared by all worktrees.
+    pub fn common_dir(&self) -> &Path {
+        &self.common_dir
+    }
+
+    /// Returns the root of the worktree.
+    pub fn workdir(&self) -> &Path {
+        &self.workdir
+    }
+
+    /// Returns the path of the index file.
+    pub fn index_path(&self) -> PathBuf {
+        self.git_dir.join("index")
+    }
+
+    /// Returns the number of hex digits of an object id in this repository.
+    pub fn hex_len(&self) -> usize {
+        self.inner.object_hash().len_in_hex()
+    }
+
+    /// Reads HEAD now.
+    ///
+    /// # Errors
+    /// `repository-broken` when HEAD does not make sense.
+    pub fn head(&self) -> Result<Head> {
+        let head = self
+            .inner
+            .head()
+            .or_code(Code::RepositoryBroken, || "cannot read HEAD")?;
+        let id = head.id().map(|id| Oid::from(id.detach()));
+        let name = head
+            .referent_name()
+            .map(|name| RefName::new(name.as_bstr().to_vec()));
+        Ok(match (name, id) {
+            (Some(name), Some(commit)) => Head::Branch { name, commit },
+            (Some(name), None) => Head::Unborn { name },
+            (None, Some(commit)) => Head::Detached { commit },
+            (None, None) => {
+                return Err(Error::new(
+                    Code::RepositoryBroken,
+                    "HEAD names no branch, no commit",
+                ));
+            }
+        })
+    }
+
+    /// Returns what git is in the middle of, in git's words.
+    pub fn in_progress(&self) -> Option<&'static str> {
+        use gix::state::InProgress as P;
+        // A bisect hides behind other states in gix's order; any one of them is enough here.
+        Some(match self.inner.state()? {
+            P::ApplyMailbox | P::ApplyMailboxRebase => "am",
+            P::Bisect => "bisect",
+            P::CherryPick | P::CherryPickSequence => "cherry-pick",
+            P::Merge => "merge",
+            P::Rebase | P::RebaseInteractive => "rebase",
+            P::Revert | P::RevertSequence => "revert",
+        })
+    }
+
+    /// Reads a configuration value as git would: the last one wins, in all files that count.
+    pub fn config(&self, key: &str) -> Option<String> {
+        self.inner
+            .config_snapshot()
+            .string(key)
+            .map(|value| value.to_string())
+    }
+
+    /// Reads a boolean configuration value; a malformed one counts as unset.
+    pub fn config_bool(&self, key: &str) -> Option<bool> {
+        self.inner.config_snapshot().boolean(key)
+    }
+
+    /// Returns where a configuration value comes from, as git names it, with the value.
+    pub fn config_with_origin(&self, key: &str) -> Option<(String, String)> {
+        let (section, rest) = key.split_once('.')?;
+        let (subsection, name) = match rest.rsplit_once('.') {
+            Some((subsection, name)) => (Some(subsection), name),
+            None => (None, rest),
+        };
+        let snapshot = self.inner.config_snapshot();
+        let mut found = None;
+        for section in snapshot
+            .plumbing()
+            .sections_by_name(section)
+            .into_iter()
+            .flatten()
+        {
+            if section
+                .header()
+                .subsection_name()
+                .map(ToString::to_string)
+                .as_deref()
+                != subsection
+            {
+                continue;
+            }
+            if let Some(value) = section.value(name) {
+                let meta = section.meta();
+                let origin = match &meta.path {
+                    Some(path) => format!("file:{}", path.display()),
+                    None => format!("{:?}", meta.source).to_lowercase(),
+                };
+                found = Some((value.to_string(), origin));
+            }
+        }
+        found
+    }
+
+    /// Resolves a revision to a commit.
+    ///
+    /// # Errors
+    /// `revision-not-found`.
+    pub fn resolve_commit(&self, revision: &str) -> Result<Oid> {
+        let not_found = || {
+            Error::new(
+                Code::RevisionNotFound,
+                format!("no commit is named '{revision}'"),
+            )
+            .hint("git log --oneline --all")
+        };
+        let spec = format!("{revision}^{{commit}}");
+        let id = self
+            .inner
+            .rev_parse_single(spec.as_str())
+            .map_err(|_| not_found())?;
+        Ok(id.detach().into())
+    }
+
+    /// Starts a git command that acts on this repository and no other.
+    pub fn git(&self, world: &World) -> process::Git {
+        let mut git = process::Git::new(world);
+        git.env("GIT_DIR", &self.git_dir);
+        git.env("GIT_WORK_TREE", &self.workdir);
+        git.current_dir(&self.workdir);
+        git
+    }
+}
+
+fn options(world: &World) -> gix::open::Options {
+    match world.user_configuration {
+        UserConfiguration::Process => gix::open::Options::default(),
+        UserConfiguration::Ignored => gix::open::Options::isolated(),
+    }
+    .bail_if_untrusted(true)
+}
+
+fn open_at(world: &World, git_dir: &Path) -> Result<gix::Repository> {
+    let git_dir = world.absolute(git_dir);
+    let trust = gix::sec::Trust::from_path_ownership(&git_dir)
+        .map_err(|e| Error::io(format!("cannot open '{}'", git_dir.display()), e))?;
+    options(world)
+        .with(trust)
+        .open(&git_dir)
+        .map(|repo| repo.to_thread_local())
+        .map_err(|error| explain(world, error))
+}
+
+fn discover(world: &World) -> Result<gix::Repository> {
+    let upwards = gix::discover::upwards::Options {
+        ceiling_dirs: ceilings(world),
+        match_ceiling_dir_or_error: false,
+        current_dir: Some(&world.cwd),
+        ..Default::default()
+    };
+    let trust_map = gix::sec::trust::Mapping {
+        full: options(world),
+        reduced: options(world),
+    };
+    gix::ThreadSafeRepository::discover_opts(&world.cwd, upwards, trust_map)
+        .map(|repo| repo.to_thread_local())
+        .map_err(|error| explain(world, error))
+}
+
+fn ceilings(world: &World) -> Vec<PathBuf> {
+    let Some(value) = world.variable("GIT_CEILING_DIRECTORIES") else {
+        return Vec::new();
+    };
+    use std::os::unix::ffi::OsStrExt as _;
+    value
+        .as_bytes()
+        .split(|&byte| byte == b':')
+        .filter(|part| part.first() == Some(&b'/'))
+        .map(|part| PathBuf::from(std::ffi::OsStr::from_bytes(part)))
+        .collect()
+}
+
+/// Finds the reason behind gix's refusal that a person can act on.
+fn explain(world: &World, error: gix::Error) -> Error {
+    let found = find_git_dir(&world.cwd);
+    let Some(git_dir) = found else {
+        return Error::new(
+            Code::NotARepository,
+            format!("'{}' is not inside a git repository", world.cwd.display()),
+        )
+        .hint("git init");
+    };
+    let config = std::fs::read_to_string(git_dir.join("config")).unwrap_or_default();
+    let text = config.to_lowercase();
+    if text.contains("refstorage") && text.contains("reftable") {
+        return Error::new(
+            Code::Unsupported,
+            "repositories with reftable refs are not supported",
+        )
+        .hint("git refs migrate --ref-format=files");
+    }
+    let trusted = gix::sec::Trust::from_path_ownership(&git_dir).ok();
+    if trusted != Some(gix::sec::Trust::Full) {
+        return Error::new(
+            Code::UntrustedRepository,
+            format!("'{}' belongs to another user", git_dir.display()),
+        )
+        .hint("git status   # git says how to trust it");
+    }
+    Error::new(
+        Code::RepositoryBroken,
+        format!("cannot open the repository at '{}'", git_dir.display()),
+    )
+    .caused_by(error)
+}
+
+fn find_git_dir(start: &Path) -> Option<PathBuf> {
+    start
+        .ancestors()
+        .map(|dir| dir.join(".git"))
+        .find(|git| git.exists())
+}

@@ -1,0 +1,245 @@
+//! Turns what a scan found into trees: the index as a tree, and the worktree as `git add -A`
+//! would write it.
+
+use std::collections::BTreeMap;
+use std::fs::Metadata;
+
+use gix::bstr::BStr;
+use gix::objs::tree::EntryKind;
+
+use crate::model::{Code, Error, RepoPath, Result, ResultExt as _, World};
+
+use super::scan::{Scan, Untracked};
+use super::{Oid, Repo, TreeEntry};
+
+/// Files above this are hashed by git itself, as a stream.
+const STREAM_ABOVE_BYTES: u64 = 512 * 1024 * 1024;
+
+/// The worktree and the index, written as trees.
+pub struct Snapshot {
+    /// Stage 0 of the index.
+    pub index_tree: Oid,
+    /// The files: the index with every change and every chosen untracked file.
+    pub worktree_tree: Oid,
+    /// What differs between index and files, with the stat data seen before reading.
+    pub changes: BTreeMap<RepoPath, Option<WorktreeFile>>,
+}
+
+/// A file as it was written to the object database.
+pub struct WorktreeFile {
+    /// Mode and blob.
+    pub entry: TreeEntry,
+    /// Stat data from before it was read.
+    pub(super) metadata: Metadata,
+}
+
+impl Repo {
+    /// Writes every changed file and each of `untracked` as blobs, and the trees that hold them.
+    ///
+    /// # Errors
+    /// `filter-failed`, `no-space`, `io`, `interrupted`.
+    pub fn write_snapshot(
+        &self,
+        world: &World,
+        scan: &Scan,
+        untracked: &[&Untracked],
+    ) -> Result<Snapshot> {
+        let staged = scan.staged.iter().map(|change| (&change.path, change.new));
+        let index_tree = self.edit_tree(scan.head_tree, staged)?;
+        let mut writer = FileWriter::new(self, world, scan)?;
+        let mut changes = BTreeMap::new();
+        let paths = scan.unstaged.iter().chain(&scan.conflicts);
+        for path in paths.chain(untracked.iter().map(|untracked| &untracked.path)) {
+            world.interrupt.check()?;
+            match writer.write(path)? {
+                Written::AsIndexed => {}
+                Written::Absent => drop(changes.insert(path.clone(), None)),
+                Written::File(file) => drop(changes.insert(path.clone(), Some(file))),
+            }
+        }
+        let edits = changes
+            .iter()
+            .map(|(path, file)| (path, file.as_ref().map(|f| f.entry)));
+        let worktree_tree = self.edit_tree(index_tree, edits)?;
+        Ok(Snapshot {
+            index_tree,
+            worktree_tree,
+            changes,
+        })
+    }
+}
+
+enum Written {
+    /// Byte for byte what the index has, whatever a filter of today would make of it.
+    AsIndexed,
+    /// Nothing that git can hold stands there.
+    Absent,
+    /// A blob, link or submodule.
+    File(WorktreeFile),
+}
+
+/// Writes files through the clean filters, one after the other.
+struct FileWriter<'a> {
+    repo: &'a Repo,
+    world: &'a World,
+    scan: &'a Scan,
+    pipeline: gix::filter::Pipeline<'a>,
+    keeps_executable_bit: bool,
+    has_symlinks: bool,
+}
+
+impl<'a> FileWriter<'a> {
+    fn new(repo: &'a Repo, world: &'a World, scan: &'a Scan) -> Result<Self> {
+        let (pipeline, _) = repo
+            .inner
+            .filter_pipeline(None)
+            .or_code(Code::RepositoryBroken, || "cannot set up the filters")?;
+        Ok(FileWriter {
+            repo,
+            world,
+            scan,
+            pipeline,
+            keeps_executable_bit: repo.config_bool("core.fileMode").unwrap_or(true),
+            has_symlinks: repo.config_bool("core.symlinks").unwrap_or(true),
+        })
+    }
+
+    fn write(&mut self, path: &RepoPath) -> Result<Written> {
+        let indexed = self.scan.index.entry_by_path(BStr::new(path.as_bytes()));
+        let disk_path = path.under(self.repo.workdir());
+        let Some(metadata) = metadata_without_links(self.repo, path)? else {
+            return Ok(Written::Absent);
+        };
+        if let Some(entry) = indexed
+            && metadata.is_file()
+            && self.equals_blob(entry, &metadata, &disk_path)?
+        {
+            let kind = self.kind(EntryKind::Blob, &metadata, indexed);
+            if entry
+                .mode
+                .to_tree_entry_mode()
+                .is_some_and(|mode| mode.kind() == kind)
+            {
+                return Ok(Written::AsIndexed);
+            }
+            let entry = TreeEntry {
+                kind,
+                id: entry.id.into(),
+            };
+            return Ok(Written::File(WorktreeFile { entry, metadata }));
+        }
+        if metadata.is_file() && metadata.len() > STREAM_ABOVE_BYTES {
+            let id = self.hash_with_git(path)?;
+            let kind = self.kind(EntryKind::Blob, &metadata, indexed);
+            return Ok(Written::File(WorktreeFile {
+                entry: TreeEntry { kind, id },
+                metadata,
+            }));
+        }
+        if metadata.is_dir() && indexed.is_none_or(|entry| !entry.mode.is_submodule()) {
+            return Ok(Written::Absent);
+        }
+        let written = self
+            .pipeline
+            .worktree_file_to_object(BStr::new(path.as_bytes()), &self.scan.index)
+            .or_code(Code::FilterFailed, || format!("cannot store '{path}'"))?;
+        Ok(match written {
+            None => Written::Absent,
+            Some((id, kind, metadata)) => {
+                let kind = self.kind(kind, &metadata, indexed);
+                let entry = TreeEntry {
+                    kind,
+                    id: id.into(),
+                };
+                Written::File(WorktreeFile { entry, metadata })
+            }
+        })
+    }
+
+    /// Compares raw bytes with the indexed blob: a file nobody edited is not converted because a
+    /// new attribute (an LFS pattern, say) would now clean it.
+    fn equals_blob(
+        &self,
+        entry: &gix::index::Entry,
+        metadata: &Metadata,
+        disk_path: &std::path::Path,
+    ) -> Result<bool> {
+        let is_file = entry.mode == gix::index::entry::Mode::FILE
+            || entry.mode == gix::index::entry::Mode::FILE_EXECUTABLE;
+        let id = Oid::from(entry.id);
+        if !is_file
+            || entry
+                .flags
+                .contains(gix::index::entry::Flags::INTENT_TO_ADD)
+            || metadata.len() > STREAM_ABOVE_BYTES
+            || self.repo.object_size(id) != Some(metadata.len())
+        {
+            return Ok(false);
+        }
+        let bytes = std::fs::read(disk_path)
+            .map_err(|e| Error::io(format!("cannot read '{}'", disk_path.display()), e))?;
+        Ok(self.repo.hash_blob(&bytes)? == id)
+    }
+
+    /// Returns the kind git would record, where the file system keeps no modes or no links.
+    fn kind(
+        &self,
+        on_disk: EntryKind,
+        metadata: &Metadata,
+        indexed: Option<&gix::index::Entry>,
+    ) -> EntryKind {
+        use std::os::unix::fs::PermissionsExt as _;
+        let indexed = indexed
+            .and_then(|entry| entry.mode.to_tree_entry_mode())
+            .map(|m| m.kind());
+        match on_disk {
+            EntryKind::Blob | EntryKind::BlobExecutable => match indexed {
+                Some(EntryKind::Link) if !self.has_symlinks => EntryKind::Link,
+                Some(kind @ (EntryKind::Blob | EntryKind::BlobExecutable))
+                    if !self.keeps_executable_bit =>
+                {
+                    kind
+                }
+                _ if !self.keeps_executable_bit => EntryKind::Blob,
+                _ if metadata.permissions().mode() & 0o100 != 0 => EntryKind::BlobExecutable,
+                _ => EntryKind::Blob,
+            },
+            other => other,
+        }
+    }
+
+    fn hash_with_git(&self, path: &RepoPath) -> Result<Oid> {
+        let mut git = self.repo.git(self.world);
+        git.args(["hash-object", "-w", "--"]).arg(path.as_path());
+        let out = git.run_checked("store a large file")?;
+        let hex = String::from_utf8_lossy(&out);
+        Oid::parse(hex.trim()).ok_or_else(|| {
+            Error::new(
+                Code::GitFailed,
+                format!("git gave no object id for '{path}'"),
+            )
+        })
+    }
+}
+
+/// Reads the metadata of a worktree path; `None` when it is not there, or only behind a symlink.
+fn metadata_without_links(repo: &Repo, path: &RepoPath) -> Result<Option<Metadata>> {
+    for parent in path.ancestors() {
+        match std::fs::symlink_metadata(parent.under(repo.workdir())) {
+            Ok(metadata) if metadata.is_dir() => {}
+            _ => return Ok(None),
+        }
+    }
+    match std::fs::symlink_metadata(path.under(repo.workdir())) {
+        Ok(metadata) => Ok(Some(metadata)),
+        Err(e)
+            if matches!(
+                e.kind(),
+                std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory
+            ) =>
+        {
+            Ok(None)
+        }
+        Err(e) => Err(Error::io(format!("cannot read '{path}'"), e)),
+    }
+}

@@ -1,0 +1,91 @@
+//! Writes files of a tree into an empty folder of ours, through the smudge filters.
+//!
+//! A restore stages every file before its commit point, so that a failing filter, a missing object
+//! or a full disk is found while nothing has changed; putting them in place is renames only. The
+//! folder is empty, which is the only mode of gix's checkout that cannot touch a file of the user's.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use gix::index::entry::Flags;
+
+use crate::model::{Code, Error, RepoPath, Result, ResultExt as _, World};
+
+use super::{Oid, Repo};
+
+impl Repo {
+    /// Writes the files `wanted` of `tree` below `folder`, which must be empty or absent.
+    ///
+    /// Submodules are not written. Attributes are those of `tree`.
+    ///
+    /// # Errors
+    /// `filter-failed`, `object-missing`, `path-collision`, `no-space`, `interrupted`; then the
+    /// folder may hold some of the files.
+    pub fn stage_files(
+        &self,
+        world: &World,
+        tree: Oid,
+        wanted: &BTreeSet<RepoPath>,
+        folder: &Path,
+    ) -> Result<()> {
+        if wanted.is_empty() {
+            return Ok(());
+        }
+        std::fs::create_dir_all(folder)
+            .map_err(|e| Error::io("cannot make a folder for new files", e))?;
+        let mut index = self.plain_index_of_tree(tree)?;
+        let (entries, paths) = index.entries_mut_and_pathbacking();
+        for entry in entries {
+            let path = RepoPath::new(entry.path_in(paths).to_vec());
+            if !wanted.contains(&path) {
+                entry.flags.insert(Flags::SKIP_WORKTREE);
+            }
+        }
+        let cannot = || "cannot write the files of the checkpoint";
+        let mut options = self
+            .inner
+            .checkout_options(gix::worktree::stack::state::attributes::Source::IdMapping)
+            .or_code(Code::RepositoryBroken, cannot)?;
+        options.destination_is_initially_empty = true;
+        options.overwrite_existing = false;
+        let objects = self.inner.objects.clone().into_arc();
+        let outcome = gix::worktree::state::checkout(
+            &mut index,
+            folder,
+            objects.or_code(Code::Io, cannot)?,
+            &gix::progress::Discard,
+            &gix::progress::Discard,
+            &world.interrupt.flag,
+            options,
+        )
+        .or_code(Code::FilterFailed, cannot)?;
+        world.interrupt.check()?;
+        refuse_incomplete(&outcome)
+    }
+}
+
+fn refuse_incomplete(outcome: &gix::worktree::state::checkout::Outcome) -> Result<()> {
+    if let Some(collision) = outcome.collisions.first() {
+        return Err(Error::new(
+            Code::PathCollision,
+            format!("'{}' falls together with another path here", collision.path),
+        ));
+    }
+    let delayed = outcome.delayed_paths_unprocessed.first();
+    if let Some(path) = delayed.or(outcome.delayed_paths_unknown.first()) {
+        return Err(Error::new(
+            Code::FilterFailed,
+            format!("a filter did not deliver '{path}'; nothing has changed"),
+        ));
+    }
+    match outcome.errors.first() {
+        Some(record) => Err(Error::new(
+            Code::FilterFailed,
+            format!(
+                "cannot write '{}': {}; nothing has changed",
+                record.path, record.error
+            ),
+        )),
+        None => Ok(()),
+    }
+}

@@ -1,0 +1,311 @@
+//! The one error type: a stable code for agents, one sentence for people, and the next command.
+//!
+//! Messages say what was wanted, what was found and what is untouched; hints are commands that work
+//! when pasted. Codes are never renamed: `--json` readers match on them.
+
+use std::fmt;
+
+use serde_json::{Map, Value};
+
+/// A `Result` with our [`Error`].
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+macro_rules! codes {
+    ($($(#[doc = $doc:literal])+ $name:ident = $text:literal,)+) => {
+        /// The stable, kebab-case names of everything that can go wrong.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        #[non_exhaustive]
+        pub enum Code { $($(#[doc = $doc])+ $name,)+ }
+
+        impl Code {
+            /// Every code, in the order of this file.
+            pub const ALL: &'static [Code] = &[$(Code::$name,)+];
+
+            /// Returns the name used in JSON.
+            pub fn as_str(self) -> &'static str {
+                match self { $(Code::$name => $text,)+ }
+            }
+
+            /// Returns the sentence that explains the code in the manual.
+            pub fn explanation(self) -> &'static str {
+                match self { $(Code::$name => concat!($($doc),+),)+ }
+            }
+        }
+    };
+}
+
+codes! {
+    /// The directory is not inside a git repository.
+    NotARepository = "not-a-repository",
+    /// The repository has no worktree, and the command needs one.
+    BareRepository = "bare-repository",
+    /// The repository belongs to another user; git would call its ownership dubious.
+    UntrustedRepository = "untrusted-repository",
+    /// The repository uses a format or feature this version does not handle.
+    Unsupported = "unsupported",
+    /// Something in the repository could not be read or does not make sense.
+    RepositoryBroken = "repository-broken",
+    /// The wanted checkpoint, or operation, does not exist.
+    CheckpointNotFound = "checkpoint-not-found",
+    /// The name fits more than one checkpoint.
+    CheckpointAmbiguous = "checkpoint-ambiguous",
+    /// The wanted operation does not exist.
+    OperationNotFound = "operation-not-found",
+    /// The revision does not name a commit.
+    RevisionNotFound = "revision-not-found",
+    /// A path that was named is neither in the checkpoint nor in the worktree.
+    PathNotFound = "path-not-found",
+    /// A path that was named lies outside the worktree.
+    PathOutside = "path-outside",
+    /// A merge, rebase, am, cherry-pick, revert or bisect is in progress.
+    OperationInProgress = "operation-in-progress",
+    /// Another process holds the lock.
+    Locked = "locked",
+    /// Something changed since: going on would overwrite it.
+    ExternalChange = "external-change",
+    /// There is nothing to undo or redo.
+    NothingToUndo = "nothing-to-undo",
+    /// Commits that are already on a remote would leave the branch.
+    PublishedCommits = "published-commits",
+    /// The checkpoint is neither ahead of nor behind the branch.
+    Diverged = "diverged",
+    /// Names of the target fall together on this file system.
+    PathCollision = "path-collision",
+    /// A repository or submodule stands where a file has to go.
+    NestedRepository = "nested-repository-in-the-way",
+    /// No name and e-mail to sign commits and tags with.
+    IdentityUnknown = "identity-unknown",
+    /// An automatic checkpoint would take in suspiciously many new files.
+    TooManyNewFiles = "too-many-new-files",
+    /// An object that is needed is missing.
+    ObjectMissing = "object-missing",
+    /// A filter (for example git-lfs) failed.
+    FilterFailed = "filter-failed",
+    /// The disk is full.
+    NoSpace = "no-space",
+    /// Reading or writing failed.
+    Io = "io",
+    /// git refused or failed.
+    GitFailed = "git-failed",
+    /// A reference was moved or locked by somebody else.
+    RefMoved = "ref-moved",
+    /// An unfinished operation could not be completed or cancelled.
+    RecoveryNeeded = "recovery-needed",
+    /// A label, agent name or value is not acceptable.
+    InvalidValue = "invalid-value",
+    /// No setting has that name.
+    UnknownSetting = "unknown-setting",
+    /// The command line is wrong.
+    Usage = "usage",
+    /// The command was interrupted by a signal.
+    Interrupted = "interrupted",
+    /// A format written by a newer version of git-colony.
+    NewerFormat = "newer-format",
+}
+
+/// How the process ends when the error reaches the face.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// The command did its work and the answer is no: exit code 1.
+    AnswerIsNo,
+    /// Refused or failed: exit code 128.
+    Failed,
+    /// Wrong usage: exit code 129.
+    Usage,
+    /// Ended by a signal: exit code 128 + its number.
+    Signal(i32),
+}
+
+/// What went wrong, for people and for programs.
+///
+/// Boxed, so that a `Result` stays one word wide.
+pub struct Error(Box<Inner>);
+
+struct Inner {
+    code: Code,
+    message: String,
+    hint: Option<String>,
+    detail: Map<String, Value>,
+    verdict: Verdict,
+    source: Option<Box<dyn std::error::Error + Send + Sync>>,
+}
+
+impl Error {
+    /// Makes an error that ends the process with exit code 128.
+    pub fn new(code: Code, message: impl Into<String>) -> Self {
+        Error(Box::new(Inner {
+            code,
+            message: message.into(),
+            hint: None,
+            detail: Map::new(),
+            verdict: if code == Code::Usage {
+                Verdict::Usage
+            } else {
+                Verdict::Failed
+            },
+            source: None,
+        }))
+    }
+
+    /// Adds the next command to try.
+    #[must_use]
+    pub fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.0.hint = Some(hint.into());
+        self
+    }
+
+    /// Adds a machine-readable field to `detail`.
+    #[must_use]
+    pub fn detail(mut self, name: &str, value: impl serde::Serialize) -> Self {
+        let value = serde_json::to_value(value).unwrap_or(Value::Null);
+        self.0.detail.insert(name.to_owned(), value);
+        self
+    }
+
+    /// Adds the cause.
+    #[must_use]
+    pub fn caused_by(mut self, cause: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
+        self.0.source = Some(cause.into());
+        self
+    }
+
+    /// Changes how the process ends.
+    #[must_use]
+    pub fn verdict(mut self, verdict: Verdict) -> Self {
+        self.0.verdict = verdict;
+        self
+    }
+
+    /// Returns an error for a failed file operation; a full disk has its own code.
+    pub fn io(what: impl Into<String>, cause: std::io::Error) -> Self {
+        let full = matches!(
+            cause.kind(),
+            std::io::ErrorKind::StorageFull | std::io::ErrorKind::QuotaExceeded
+        );
+        let code = if full { Code::NoSpace } else { Code::Io };
+        Error::new(code, what).caused_by(cause)
+    }
+
+    /// Returns the stable code.
+    pub fn code(&self) -> Code {
+        self.0.code
+    }
+
+    /// Returns the message with the chain of causes, in one line.
+    pub fn message(&self) -> String {
+        let mut text = self.0.message.clone();
+        let mut cause = self
+            .0
+            .source
+            .as_deref()
+            .map(|s| s as &dyn std::error::Error);
+        while let Some(error) = cause {
+            let more = error.to_string();
+            if !text.contains(&more) {
+                text = format!("{text}: {more}");
+            }
+            cause = error.source();
+        }
+        text
+    }
+
+    /// Returns the next command to try.
+    pub fn hint_text(&self) -> Option<&str> {
+        self.0.hint.as_deref()
+    }
+
+    /// Returns the machine-readable fields.
+    pub fn details(&self) -> &Map<String, Value> {
+        &self.0.detail
+    }
+
+    /// Returns how the process ends.
+    pub fn ends_with(&self) -> Verdict {
+        self.0.verdict
+    }
+}
+
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} [{}]", self.message(), self.0.code.as_str())?;
+        self.0
+            .hint
+            .iter()
+            .try_for_each(|hint| write!(f, " (hint: {hint})"))
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0.message)
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        self.0.source.as_deref().map(|source| source as _)
+    }
+}
+
+/// Gives a foreign error our code and a sentence.
+pub trait ResultExt<T> {
+    /// Wraps the error with `code` and the sentence made by `message`.
+    ///
+    /// # Errors
+    /// The wrapped error, where there was one.
+    fn or_code<M: Into<String>>(self, code: Code, message: impl FnOnce() -> M) -> Result<T>;
+}
+
+impl<T, E: Into<Box<dyn std::error::Error + Send + Sync>>> ResultExt<T> for Result<T, E> {
+    fn or_code<M: Into<String>>(self, code: Code, message: impl FnOnce() -> M) -> Result<T> {
+        self.map_err(|cause| {
+            let cause = cause.into();
+            let code = if out_of_space(cause.as_ref()) {
+                Code::NoSpace
+            } else {
+                code
+            };
+            Error::new(code, message()).caused_by(cause)
+        })
+    }
+}
+
+fn out_of_space(error: &(dyn std::error::Error + 'static)) -> bool {
+    let mut next = Some(error);
+    while let Some(error) = next {
+        if let Some(io) = error.downcast_ref::<std::io::Error>()
+            && io.kind() == std::io::ErrorKind::StorageFull
+        {
+            return true;
+        }
+        next = error.source();
+    }
+    false
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn codes_are_unique_and_kebab_case() {
+        let names: BTreeSet<_> = Code::ALL.iter().map(|code| code.as_str()).collect();
+        assert_eq!(names.len(), Code::ALL.len());
+        assert!(
+            names
+                .iter()
+                .all(|n| n.bytes().all(|b| b.is_ascii_lowercase() || b == b'-'))
+        );
+    }
+
+    #[test]
+    fn a_full_disk_has_its_own_code_however_deep() {
+        let full = std::io::Error::from(std::io::ErrorKind::StorageFull);
+        let error = Err::<(), _>(full)
+            .or_code(Code::Io, || "cannot write")
+            .unwrap_err();
+        assert_eq!(error.code(), Code::NoSpace);
+    }
+}

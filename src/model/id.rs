@@ -1,0 +1,96 @@
+//! Names of operations and worktrees, as types.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// The position of an operation in the log of its worktree, starting at 1.
+///
+/// Shown as `op-12`; its ref ends in ten digits so that refs sort by age.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct OperationId(pub u64);
+
+impl OperationId {
+    /// Returns the id after this one.
+    #[must_use]
+    pub fn next(self) -> Self {
+        OperationId(self.0 + 1)
+    }
+
+    /// Returns the ten digits used in ref and folder names.
+    pub fn digits(self) -> String {
+        format!("{:010}", self.0)
+    }
+
+    /// Reads `op-12` or the ten digits of a ref name.
+    pub fn parse(text: &str) -> Option<Self> {
+        let digits = match text.strip_prefix("op-") {
+            Some(digits) => digits,
+            None if text.len() == 10 => text,
+            None => return None,
+        };
+        let plain = !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit());
+        plain
+            .then(|| digits.parse().ok().map(OperationId))
+            .flatten()
+    }
+}
+
+impl fmt::Display for OperationId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "op-{}", self.0)
+    }
+}
+
+impl Serialize for OperationId {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for OperationId {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        OperationId::parse(&text).ok_or_else(|| serde::de::Error::custom("not an operation id"))
+    }
+}
+
+/// The random name of a worktree: 16 hex digits, kept in its git directory.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(transparent)]
+pub struct WorktreeKey(String);
+
+impl WorktreeKey {
+    /// Accepts exactly 16 lower-case hex digits.
+    pub fn parse(text: &str) -> Option<Self> {
+        let valid =
+            text.len() == 16 && text.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'));
+        valid.then(|| WorktreeKey(text.to_owned()))
+    }
+
+    /// Returns the digits.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for WorktreeKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn operation_ids_read_what_they_print() {
+        let id = OperationId(12);
+        assert_eq!(OperationId::parse(&id.to_string()), Some(id));
+        assert_eq!(OperationId::parse(&id.digits()), Some(id));
+        for bad in ["op-", "op-x", "12", "op--1", ""] {
+            assert_eq!(OperationId::parse(bad), None, "{bad}");
+        }
+    }
+}

@@ -1,0 +1,11 @@
+//! Plain values that every layer shares: errors, ids, paths, times, the world. No IO.
+
+pub mod error;
+pub mod id;
+pub mod path;
+pub mod time;
+pub mod world;
+
+pub use error::{Code, Error, Result, ResultExt};
+pub use path::RepoPath;
+pub use world::World;

@@ -1,0 +1,186 @@
+//! Paths inside a repository: bytes, relative, separated by `/`.
+//!
+//! They come from trees, indexes and directories, so they may hold anything but NUL. In JSON a path
+//! that is UTF-8 is a string and any other is `{"bytes": "<base64>"}`, so that nothing is lost.
+
+use std::ffi::OsStr;
+use std::fmt;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+/// A repository-relative path as git stores it.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct RepoPath(Vec<u8>);
+
+impl RepoPath {
+    /// Takes bytes as git gives them.
+    pub fn new(bytes: impl Into<Vec<u8>>) -> Self {
+        RepoPath(bytes.into())
+    }
+
+    /// Returns the bytes.
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.0
+    }
+
+    /// Returns the path for use below a worktree root.
+    pub fn as_path(&self) -> &Path {
+        Path::new(OsStr::from_bytes(&self.0))
+    }
+
+    /// Joins it to `root`.
+    pub fn under(&self, root: &Path) -> PathBuf {
+        root.join(self.as_path())
+    }
+
+    /// Returns the directory part; `None` at the top level.
+    pub fn parent(&self) -> Option<RepoPath> {
+        let slash = self.0.iter().rposition(|&byte| byte == b'/')?;
+        Some(RepoPath(self.0.get(..slash)?.to_vec()))
+    }
+
+    /// Returns the last component.
+    pub fn name(&self) -> &[u8] {
+        self.0
+            .rsplit(|&byte| byte == b'/')
+            .next()
+            .unwrap_or(&self.0)
+    }
+
+    /// Returns every directory above it, outermost first.
+    pub fn ancestors(&self) -> impl Iterator<Item = RepoPath> + '_ {
+        self.0
+            .iter()
+            .enumerate()
+            .filter(|&(_, &byte)| byte == b'/')
+            .filter_map(|(at, _)| Some(RepoPath(self.0.get(..at)?.to_vec())))
+    }
+
+    /// Tells whether it is `directory` itself or lies below it; the empty path holds everything.
+    pub fn is_at_or_below(&self, directory: &RepoPath) -> bool {
+        let dir = directory.as_bytes();
+        match self.0.strip_prefix(dir) {
+            Some(rest) => rest.is_empty() || dir.is_empty() || rest.first() == Some(&b'/'),
+            None => false,
+        }
+    }
+
+    /// Tells whether the components are ones a worktree may hold: none empty, `.`, `..` or `.git`.
+    pub fn is_safe(&self) -> bool {
+        !self.0.is_empty()
+            && !self.0.contains(&0)
+            && self.0.split(|&byte| byte == b'/').all(|part| {
+                !part.is_empty()
+                    && part != b"."
+                    && part != b".."
+                    && !part.eq_ignore_ascii_case(b".git")
+            })
+    }
+}
+
+impl From<&[u8]> for RepoPath {
+    fn from(bytes: &[u8]) -> Self {
+        RepoPath(bytes.to_vec())
+    }
+}
+
+impl From<&str> for RepoPath {
+    fn from(text: &str) -> Self {
+        RepoPath(text.as_bytes().to_vec())
+    }
+}
+
+impl fmt::Display for RepoPath {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&String::from_utf8_lossy(&self.0))
+    }
+}
+
+impl fmt::Debug for RepoPath {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?}", String::from_utf8_lossy(&self.0))
+    }
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(untagged)]
+enum Wire {
+    Text(String),
+    Bytes { bytes: String },
+}
+
+impl Serialize for RepoPath {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match std::str::from_utf8(&self.0) {
+            Ok(text) => serializer.serialize_str(text),
+            Err(_) => Wire::Bytes {
+                bytes: base64_encode(&self.0),
+            }
+            .serialize(serializer),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for RepoPath {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        match Wire::deserialize(deserializer)? {
+            Wire::Text(text) => Ok(RepoPath(text.into_bytes())),
+            Wire::Bytes { bytes } => base64_decode(&bytes)
+                .map(RepoPath)
+                .ok_or_else(|| serde::de::Error::custom("path is not base64")),
+        }
+    }
+}
+
+fn base64_encode(bytes: &[u8]) -> String {
+    use base64::Engine as _;
+    base64::engine::general_purpose::STANDARD.encode(bytes)
+}
+
+fn base64_decode(text: &str) -> Option<Vec<u8>> {
+    use base64::Engine as _;
+    base64::engine::general_purpose::STANDARD.decode(text).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_that_are_not_utf8_survive_json() {
+        for bytes in [&b"a/b"[..], b"a\xff/b", b"\xf0\x28\x8c\x28"] {
+            let path = RepoPath::from(bytes);
+            let json = serde_json::to_string(&path).unwrap();
+            assert_eq!(serde_json::from_str::<RepoPath>(&json).unwrap(), path);
+        }
+    }
+
+    #[test]
+    fn below_does_not_take_look_alike_prefixes() {
+        let path = RepoPath::from("src/a");
+        assert!(path.is_at_or_below(&"src".into()));
+        assert!(path.is_at_or_below(&"".into()));
+        assert!(path.is_at_or_below(&"src/a".into()));
+        assert!(!path.is_at_or_below(&"sr".into()));
+        assert!(!RepoPath::from("srcs/a").is_at_or_below(&"src".into()));
+    }
+
+    #[test]
+    fn unsafe_components_are_seen() {
+        for bad in [
+            "",
+            "/a",
+            "a//b",
+            "../x",
+            "a/..",
+            ".git/hooks",
+            "a/.GIT",
+            "./a",
+        ] {
+            assert!(!RepoPath::from(bad).is_safe(), "{bad}");
+        }
+        assert!(RepoPath::from(".gitignore").is_safe());
+    }
+}

@@ -1,0 +1,147 @@
+//! Everything a command may know of its surroundings, as values.
+//!
+//! The faces build a [`World`] from the process; tests build one by hand. Below the faces nothing
+//! else tells the time, the environment, the working directory or chance.
+
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
+use std::sync::{Arc, Mutex};
+
+use super::error::{Code, Error, Result, Verdict};
+use super::time::Moment;
+
+/// The surroundings of one run of the program.
+#[derive(Clone)]
+pub struct World {
+    /// The directory relative paths start from.
+    pub cwd: PathBuf,
+    /// The environment variables.
+    pub variables: BTreeMap<OsString, OsString>,
+    /// Tells the time.
+    pub clock: Arc<dyn Fn() -> Moment + Send + Sync>,
+    /// Gives 64 fresh random bits.
+    pub entropy: Arc<dyn Fn() -> u64 + Send + Sync>,
+    /// Says something to the person who waits (never the answer).
+    pub narrate: Arc<dyn Fn(&str) + Send + Sync>,
+    /// Whether libraries may read user and system configuration from the process environment.
+    pub user_configuration: UserConfiguration,
+    /// Set by signals; long work looks at it.
+    pub interrupt: Interrupt,
+    /// A named step at which the run dies, for tests of recovery.
+    pub die_at: Option<&'static str>,
+}
+
+/// Whether the configuration outside the repository counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum UserConfiguration {
+    /// As git would read it from this process's environment.
+    Process,
+    /// Only the repository's own configuration; for tests in process.
+    Ignored,
+}
+
+impl World {
+    /// Returns the time.
+    pub fn now(&self) -> Moment {
+        (self.clock)()
+    }
+
+    /// Returns 8 random hex digits.
+    pub fn nonce8(&self) -> String {
+        format!("{:08x}", (self.entropy)() >> 32)
+    }
+
+    /// Returns a variable; an empty one counts as unset.
+    pub fn variable(&self, name: &str) -> Option<&OsStr> {
+        let value = self.variables.get(OsStr::new(name))?;
+        (!value.is_empty()).then_some(value.as_os_str())
+    }
+
+    /// Returns a variable that is UTF-8.
+    pub fn text_variable(&self, name: &str) -> Option<&str> {
+        self.variable(name)?.to_str()
+    }
+
+    /// Makes `path` absolute from the working directory.
+    pub fn absolute(&self, path: &Path) -> PathBuf {
+        self.cwd.join(path)
+    }
+
+    /// Dies here if a test asked for it.
+    ///
+    /// # Errors
+    /// `interrupted` at the step named by `die_at`.
+    pub fn reach(&self, step: &'static str) -> Result<()> {
+        if self.die_at == Some(step) {
+            self.interrupt.died.store(true, Ordering::SeqCst);
+            return Err(Error::new(
+                Code::Interrupted,
+                format!("died at step '{step}'"),
+            ));
+        }
+        Ok(())
+    }
+
+    /// Tells whether a test made this run die: then nothing may be cleaned up.
+    pub fn is_dead(&self) -> bool {
+        self.interrupt.died.load(Ordering::SeqCst)
+    }
+}
+
+/// The flag that signals set, and the children they have to reach.
+#[derive(Clone, Default)]
+pub struct Interrupt {
+    /// True once a signal asked to stop.
+    pub flag: Arc<AtomicBool>,
+    signal: Arc<AtomicI32>,
+    children: Arc<Mutex<Vec<u32>>>,
+    died: Arc<AtomicBool>,
+}
+
+impl Interrupt {
+    /// Notes that `signal` asked to stop.
+    pub fn raise(&self, signal: i32) {
+        self.signal.store(signal, Ordering::SeqCst);
+        self.flag.store(true, Ordering::SeqCst);
+    }
+
+    /// Ends early with `interrupted` if a signal came.
+    ///
+    /// # Errors
+    /// `interrupted`, with the exit code of the signal.
+    pub fn check(&self) -> Result<()> {
+        if !self.flag.load(Ordering::SeqCst) {
+            return Ok(());
+        }
+        let signal = self.signal.load(Ordering::SeqCst);
+        Err(
+            Error::new(Code::Interrupted, "interrupted: nothing has changed")
+                .verdict(Verdict::Signal(signal)),
+        )
+    }
+
+    /// Notes a child process that has to end when we are asked to stop.
+    pub fn adopt(&self, child: u32) {
+        self.with_children(|children| children.push(child));
+    }
+
+    /// Forgets a child that has ended.
+    pub fn release(&self, child: u32) {
+        self.with_children(|children| children.retain(|&pid| pid != child));
+    }
+
+    /// Returns the children that are alive now.
+    pub fn children(&self) -> Vec<u32> {
+        self.with_children(|children| children.clone())
+    }
+
+    fn with_children<T>(&self, act: impl FnOnce(&mut Vec<u32>) -> T) -> T {
+        // A poisoned list is still a list of process ids.
+        act(&mut self
+            .children
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner))
+    }
+}

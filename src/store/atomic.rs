@@ -1,0 +1,107 @@
+//! The gate for files of our own: written whole or not at all, durable when that is asked for.
+
+use std::fs::{self, File};
+use std::io::Write as _;
+use std::path::Path;
+
+use crate::model::{Error, Result};
+
+/// Writes a file of ours so that a reader sees all of it or none, and a power cut keeps it.
+///
+/// # Errors
+/// `no-space`, `io`.
+pub fn write_durably(path: &Path, bytes: &[u8]) -> Result<()> {
+    let cannot = |e| Error::io(format!("cannot write '{}'", path.display()), e);
+    let folder = path.parent().unwrap_or(Path::new("/"));
+    let mut file = tempfile::Builder::new()
+        .prefix("tmp-")
+        .tempfile_in(folder)
+        .map_err(cannot)?;
+    file.write_all(bytes).map_err(cannot)?;
+    file.as_file().sync_all().map_err(cannot)?;
+    file.persist(path).map_err(|e| cannot(e.error))?;
+    sync_directory(folder)
+}
+
+/// Writes a file of ours that nobody needs after a power cut.
+///
+/// # Errors
+/// `no-space`, `io`.
+pub fn write_plainly(path: &Path, bytes: &[u8]) -> Result<()> {
+    let write = || File::create(path)?.write_all(bytes);
+    write().map_err(|e| Error::io(format!("cannot write '{}'", path.display()), e))
+}
+
+/// Makes the names in a directory durable.
+///
+/// # Errors
+/// `io`.
+pub fn sync_directory(path: &Path) -> Result<()> {
+    File::open(path)
+        .and_then(|directory| directory.sync_all())
+        .map_err(|e| Error::io(format!("cannot sync '{}'", path.display()), e))
+}
+
+/// Makes everything written to the file system of `path` durable: one call for many files.
+///
+/// # Errors
+/// `io`.
+pub fn sync_file_system(path: &Path) -> Result<()> {
+    let cannot = |e| {
+        Error::io(
+            format!("cannot sync the file system of '{}'", path.display()),
+            e,
+        )
+    };
+    let directory = File::open(path).map_err(cannot)?;
+    #[cfg(target_os = "linux")]
+    rustix::fs::syncfs(&directory).map_err(|e| cannot(e.into()))?;
+    #[cfg(not(target_os = "linux"))]
+    directory.sync_all().map_err(cannot)?;
+    Ok(())
+}
+
+/// Makes a directory and those above it.
+///
+/// # Errors
+/// `no-space`, `io`.
+pub fn make_directory(path: &Path) -> Result<()> {
+    fs::create_dir_all(path)
+        .map_err(|e| Error::io(format!("cannot make directory '{}'", path.display()), e))
+}
+
+/// Renames within one of our own folders, or our lock into place.
+///
+/// # Errors
+/// `io`.
+#[expect(clippy::disallowed_methods, reason = "this is the gate for renames")]
+pub fn rename(from: &Path, to: &Path) -> Result<()> {
+    fs::rename(from, to)
+        .map_err(|e| Error::io(format!("cannot put '{}' in place", to.display()), e))
+}
+
+/// Removes a file of ours; one that is gone already is fine.
+///
+/// # Errors
+/// `io`.
+pub fn remove_file(path: &Path) -> Result<()> {
+    match fs::remove_file(path) {
+        Err(e) if e.kind() != std::io::ErrorKind::NotFound => {
+            Err(Error::io(format!("cannot remove '{}'", path.display()), e))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Removes a folder of ours with all that is in it; one that is gone already is fine.
+///
+/// # Errors
+/// `io`.
+pub fn remove_folder(path: &Path) -> Result<()> {
+    match fs::remove_dir_all(path) {
+        Err(e) if e.kind() != std::io::ErrorKind::NotFound => {
+            Err(Error::io(format!("cannot remove '{}'", path.display()), e))
+        }
+        _ => Ok(()),
+    }
+}

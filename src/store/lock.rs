@@ -1,0 +1,207 @@
+//! The two locks a changing command takes: our own, and git's `index.lock`.
+//!
+//! Ours is an advisory lock on a file that is never deleted, so a dead owner frees it by dying.
+//! `index.lock` is a hard link to a file of ours: its inode proves later whose it is.
+
+use std::fs::{File, OpenOptions};
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use serde::{Deserialize, Serialize};
+
+use crate::git::Repo;
+use crate::model::{Code, Error, Result, World};
+
+use super::atomic;
+use super::places::Places;
+
+/// Device and inode: which file it is, whatever its name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FileIdentity {
+    /// The device.
+    pub device: u64,
+    /// The inode.
+    pub inode: u64,
+}
+
+impl FileIdentity {
+    /// Returns the identity of the file at `path`, links not followed; `None` when it is not there.
+    pub fn of(path: &Path) -> Option<FileIdentity> {
+        let metadata = std::fs::symlink_metadata(path).ok()?;
+        Some(FileIdentity {
+            device: metadata.dev(),
+            inode: metadata.ino(),
+        })
+    }
+}
+
+/// Holds the worktree for one changing command of ours; dropped with it.
+#[must_use = "the lock is released when this is dropped"]
+#[derive(Debug)]
+pub struct WorktreeLock(#[expect(dead_code, reason = "held for its lock")] File);
+
+impl WorktreeLock {
+    /// Takes the lock, waiting up to `timeout` and saying so.
+    ///
+    /// # Errors
+    /// `locked` with the path and the owner's age; `interrupted`; `io`.
+    pub fn take(world: &World, repo: &Repo, timeout: Duration) -> Result<WorktreeLock> {
+        let path = Places::lock_of(repo);
+        let folder = repo.git_dir().join("colony");
+        atomic::make_directory(&folder)?;
+        let file = OpenOptions::new()
+            .create(true)
+            .truncate(false)
+            .write(true)
+            .open(&path)
+            .map_err(|e| Error::io(format!("cannot open '{}'", path.display()), e))?;
+        let mut wait = Wait::new(timeout);
+        loop {
+            match file.try_lock() {
+                Ok(()) => return Ok(WorktreeLock(file)),
+                Err(std::fs::TryLockError::WouldBlock) => {}
+                Err(std::fs::TryLockError::Error(e)) => {
+                    return Err(Error::io(format!("cannot lock '{}'", path.display()), e));
+                }
+            }
+            wait.longer(
+                world,
+                "waiting for another git-colony command in this worktree",
+            )
+            .map_err(|timed_out| {
+                timed_out.unwrap_or_else(|| locked("another git-colony command", &path))
+            })?;
+        }
+    }
+}
+
+/// Git's `index.lock`, held by us.
+#[derive(Debug)]
+pub struct IndexLock {
+    /// The file that becomes the index, open for writing.
+    pub file: File,
+    /// Which file it is.
+    pub identity: FileIdentity,
+    path: PathBuf,
+}
+
+impl IndexLock {
+    /// Returns where git's lock on the index is.
+    pub fn path_in(repo: &Repo) -> PathBuf {
+        repo.git_dir().join("index.lock")
+    }
+
+    /// Makes the file that will become the index, not yet linked to `index.lock`.
+    ///
+    /// # Errors
+    /// `io`, `no-space`.
+    pub fn make(repo: &Repo, ours: &Path) -> Result<IndexLock> {
+        let cannot = |e| Error::io(format!("cannot create '{}'", ours.display()), e);
+        atomic::remove_file(ours)?;
+        let file = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .create_new(true)
+            .open(ours);
+        let file = file.map_err(cannot)?;
+        if let Ok(index) = std::fs::metadata(repo.index_path()) {
+            // Keeps what core.sharedRepository made of the modes.
+            file.set_permissions(index.permissions()).map_err(cannot)?;
+        }
+        let metadata = file.metadata().map_err(cannot)?;
+        let identity = FileIdentity {
+            device: metadata.dev(),
+            inode: metadata.ino(),
+        };
+        Ok(IndexLock {
+            file,
+            identity,
+            path: IndexLock::path_in(repo),
+        })
+    }
+
+    /// Links the file to `index.lock`, waiting up to `timeout`.
+    ///
+    /// # Errors
+    /// `locked` with path and age of a lock that is not ours.
+    pub fn take(&self, world: &World, ours: &Path, timeout: Duration) -> Result<()> {
+        let mut wait = Wait::new(timeout);
+        loop {
+            match std::fs::hard_link(ours, &self.path) {
+                Ok(()) => return Ok(()),
+                Err(e) if e.kind() == std::io::ErrorKind::AlreadyExists => {}
+                Err(e) => return Err(Error::io("cannot lock the index", e)),
+            }
+            wait.longer(world, "waiting for git to release the index")
+                .map_err(|timed_out| {
+                    timed_out.unwrap_or_else(|| {
+                        locked("git, or a git that died,", &self.path).hint(format!(
+                            "rm '{}'   # only if no git is running",
+                            self.path.display()
+                        ))
+                    })
+                })?;
+        }
+    }
+}
+
+fn locked(holder: &str, path: &Path) -> Error {
+    let modified = std::fs::metadata(path)
+        .and_then(|metadata| metadata.modified())
+        .ok();
+    let age = modified.and_then(|time| {
+        SystemTime::UNIX_EPOCH
+            .elapsed()
+            .ok()
+            .zip(time.duration_since(SystemTime::UNIX_EPOCH).ok())
+    });
+    let age_seconds = age.map_or(0, |(now, then)| now.saturating_sub(then).as_secs());
+    Error::new(
+        Code::Locked,
+        format!(
+            "{holder} holds '{}' ({age_seconds} s old); nothing has changed",
+            path.display()
+        ),
+    )
+    .detail("path", path.display().to_string())
+    .detail("age_seconds", age_seconds)
+    .hint("run the command again, or give it more time with --timeout SECONDS")
+}
+
+/// Waiting with growing pauses that end on a signal.
+struct Wait {
+    left: Duration,
+    pause: Duration,
+    waited: Duration,
+    told: bool,
+}
+
+impl Wait {
+    fn new(timeout: Duration) -> Wait {
+        Wait {
+            left: timeout,
+            pause: Duration::from_millis(1),
+            waited: Duration::ZERO,
+            told: false,
+        }
+    }
+
+    /// Sleeps a little; `Err(None)` when the time is up, `Err(Some(_))` on a signal.
+    fn longer(&mut self, world: &World, message: &str) -> Result<(), Option<Error>> {
+        world.interrupt.check().map_err(Some)?;
+        if self.left.is_zero() {
+            return Err(None);
+        }
+        let pause = self.pause.min(self.left);
+        std::thread::sleep(pause);
+        self.left -= pause;
+        self.waited += pause;
+        self.pause = (self.pause * 2).min(Duration::from_millis(25));
+        if !self.told && self.waited > Duration::from_millis(500) {
+            self.told = true;
+            (world.narrate)(message);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,12 @@
+//! What lasts and how it changes: sessions, settings, locks, atomic files, operations.
+
+pub mod atomic;
+pub mod lock;
+pub mod operation;
+pub mod places;
+pub mod ref_names;
+pub mod session;
+pub mod settings;
+pub mod worktree_files;
+
+pub use session::Session;

@@ -1,0 +1,411 @@
+//! What follows the commit point: refs, files, index, release. Every step may be repeated.
+
+use std::fs::{File, FileTimes};
+use std::io::Write as _;
+use std::time::SystemTime;
+
+use crate::git::index::Index;
+use crate::git::refs::{PreparedRefs, Reason};
+use crate::git::{Oid, RefChange};
+use crate::model::{Code, Error, RepoPath, Result};
+use crate::store::lock::{FileIdentity, IndexLock};
+use crate::store::places::Places;
+use crate::store::worktree_files::{Moved, WorktreeFiles};
+use crate::store::{Session, atomic};
+
+use super::record::{IndexTarget, Record, Source};
+
+/// The second half of an operation.
+pub struct Finish<'a> {
+    /// The command at work.
+    pub session: &'a Session,
+    /// Our folders.
+    pub places: &'a Places,
+    /// What to carry out.
+    pub record: &'a Record,
+}
+
+impl Finish<'_> {
+    /// Carries the operation out in the process that committed it; on failure takes it back.
+    ///
+    /// # Errors
+    /// The failure, after everything is as it was; `recovery-needed` when that failed too.
+    pub fn living(
+        &self,
+        prepared: Option<PreparedRefs>,
+        lock: Option<IndexLock>,
+        index: Option<Index>,
+    ) -> Result<()> {
+        match self.carry_out(prepared, lock, index) {
+            Ok(()) => self.release(),
+            Err(error) if self.session.world.is_dead() => Err(error),
+            Err(error) => match self.cancel() {
+                Ok(()) => Err(error),
+                Err(second) => Err(Error::new(
+                    Code::RecoveryNeeded,
+                    format!(
+                        "'{}' failed ({}) and could not be taken back: {}",
+                        self.record.summary,
+                        error.message(),
+                        second.message()
+                    ),
+                )
+                .hint("free the disk or the lock named above, then run any git-colony command")),
+            },
+        }
+    }
+
+    fn carry_out(
+        &self,
+        prepared: Option<PreparedRefs>,
+        lock: Option<IndexLock>,
+        index: Option<Index>,
+    ) -> Result<()> {
+        let world = &self.session.world;
+        if let Some(prepared) = prepared {
+            prepared.commit()?;
+        }
+        world.reach("refs-moved")?;
+        let placing_began = lock.as_ref().map(|lock| tick(&lock.file)).transpose()?;
+        let placed = self.move_files()?;
+        world.reach("files-moved")?;
+        if let Some((mut lock, mut index)) = lock.zip(index) {
+            let began = placing_began.unwrap_or(SystemTime::UNIX_EPOCH);
+            index.refresh(&placed, self.session.repo.workdir(), began);
+            self.write_index(&mut lock.file, index)?;
+            self.replace_index()?;
+        }
+        world.reach("index-replaced")
+    }
+
+    /// Carries the operation out again after its owner died: whatever is done already is skipped.
+    ///
+    /// # Errors
+    /// `ref-moved`, `recovery-needed`, `io`.
+    pub fn again(&self, index_lock: Option<FileIdentity>) -> Result<()> {
+        remove_dead_ref_locks(self.session, self.places, self.record)?;
+        let left = self.refs_at(|change| change.old)?;
+        self.move_refs(&left)?;
+        self.move_files()?;
+        let lock_path = IndexLock::path_in(&self.session.repo);
+        if let (Some(ours), Some(target)) = (index_lock, &self.record.index)
+            && FileIdentity::of(&lock_path) == Some(ours)
+        {
+            let index = self.rebuild_index(target)?;
+            let mut file = File::options()
+                .read(true)
+                .write(true)
+                .open(&lock_path)
+                .map_err(|e| Error::io("cannot open our index.lock", e))?;
+            self.write_index(&mut file, index)?;
+            self.replace_index()?;
+        }
+        self.release()
+    }
+
+    /// Takes the operation back: files first, then refs, then the record of it.
+    ///
+    /// # Errors
+    /// `recovery-needed` naming a file that could not go back; `io`.
+    pub fn cancel(&self) -> Result<()> {
+        remove_dead_ref_locks(self.session, self.places, self.record)?;
+        self.move_files_back()?;
+        let moved = self.refs_at(|change| change.new)?;
+        let back: Vec<_> = moved.iter().map(RefChange::inverse).collect();
+        self.move_refs(&back)?;
+        super::recover::drop_operation_ref(self.session, self.places, self.record.op)?;
+        super::recover::discard(self.session, self.places, self.record.op)
+    }
+
+    /// Moves files aside and into place; returns those placed with the blob they were written from.
+    fn move_files(&self) -> Result<Vec<(RepoPath, Oid)>> {
+        let moves = &self.record.files;
+        if moves.is_empty() {
+            return Ok(Vec::new());
+        }
+        let files = self.open_worktree()?;
+        let kept = self.places.kept_by(self.record.op);
+        atomic::make_directory(&kept)?;
+        for (number, path) in moves.aside.iter().enumerate() {
+            let destination = kept.join(number.to_string());
+            // Kept already means moved already, by an owner that died.
+            files
+                .move_out(path, &destination)
+                .map_err(|e| cannot_move(path, e))?;
+        }
+        for directory in &moves.remove_directories {
+            let path = &directory.path;
+            files
+                .remove_empty_directory(path)
+                .map_err(|e| cannot_move(path, e))?;
+        }
+        for directory in &moves.make_directories {
+            let path = &directory.path;
+            files
+                .make_directory(path, directory.mode)
+                .map_err(|e| cannot_move(path, e))?;
+        }
+        let mut placed = Vec::new();
+        for (number, place) in moves.place.iter().enumerate() {
+            self.put_in_place(&files, number, &place.path, &place.source)?;
+            if let Source::Staged { id } = place.source {
+                placed.push((place.path.clone(), id));
+            }
+        }
+        Ok(placed)
+    }
+
+    fn put_in_place(
+        &self,
+        files: &WorktreeFiles,
+        number: usize,
+        path: &RepoPath,
+        source: &Source,
+    ) -> Result<()> {
+        let from = self.path_of(source, path);
+        for _ in 0..3 {
+            match files
+                .move_in(&from, path)
+                .map_err(|e| cannot_move(path, e))?
+            {
+                Moved::Yes | Moved::SourceMissing => return Ok(()),
+                Moved::Occupied => self.make_way(files, number, path)?,
+            }
+        }
+        Err(Error::new(
+            Code::RecoveryNeeded,
+            format!("cannot put '{path}' in place: something keeps appearing there"),
+        ))
+    }
+
+    /// Moves aside what somebody created at `path`, or at one of its parents, since the plan.
+    fn make_way(&self, files: &WorktreeFiles, number: usize, path: &RepoPath) -> Result<()> {
+        let kept = self.places.kept_by(self.record.op);
+        let parents = path.ancestors().enumerate();
+        let all = parents.chain([(usize::MAX, path.clone())]);
+        for (depth, path) in all {
+            let name = if depth == usize::MAX {
+                String::new()
+            } else {
+                format!("-{depth}")
+            };
+            let late = kept.join(format!("late-{number}{name}"));
+            match files.look(&path).map_err(|e| cannot_move(&path, e))? {
+                crate::store::worktree_files::Standing::Other => {
+                    files
+                        .move_out(&path, &late)
+                        .map_err(|e| cannot_move(&path, e))?;
+                    return Ok(());
+                }
+                crate::store::worktree_files::Standing::Directory(_) if depth == usize::MAX => {
+                    files
+                        .remove_empty_directory(&path)
+                        .map_err(|e| cannot_move(&path, e))?;
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn move_files_back(&self) -> Result<()> {
+        let moves = &self.record.files;
+        if moves.is_empty() {
+            return Ok(());
+        }
+        let files = self.open_worktree()?;
+        let kept = self.places.kept_by(self.record.op);
+        for (number, place) in moves.place.iter().enumerate().rev() {
+            let path = &place.path;
+            let home = self.path_of(&place.source, path);
+            if std::fs::symlink_metadata(&home).is_ok() {
+                continue; // It never left.
+            }
+            let home = match place.source {
+                // Somebody may have edited it since: it is not thrown away with the stage.
+                Source::Staged { .. } => kept.join(format!("placed-{number}")),
+                Source::Kept { .. } => home,
+            };
+            files
+                .move_out(path, &home)
+                .map_err(|e| cannot_move(path, e))?;
+        }
+        for path in moves.new_directories.iter().rev() {
+            files
+                .remove_empty_directory(path)
+                .map_err(|e| cannot_move(path, e))?;
+        }
+        for directory in moves.remove_directories.iter().rev() {
+            let path = &directory.path;
+            if files
+                .look(path)
+                .is_ok_and(|s| s == crate::store::worktree_files::Standing::Nothing)
+            {
+                files
+                    .make_directory(path, directory.mode)
+                    .map_err(|e| cannot_move(path, e))?;
+            }
+        }
+        let mut stuck = Vec::new();
+        for (number, path) in moves.aside.iter().enumerate() {
+            let source = kept.join(number.to_string());
+            if files
+                .move_in(&source, path)
+                .map_err(|e| cannot_move(path, e))?
+                == Moved::Occupied
+            {
+                stuck.push(format!("'{path}' stays at '{}'", source.display()));
+            }
+        }
+        if !stuck.is_empty() {
+            (self.session.world.narrate)(&format!("something is in the way: {}", stuck.join(", ")));
+        }
+        Ok(())
+    }
+
+    fn write_index(&self, file: &mut File, mut index: Index) -> Result<()> {
+        if let Some(IndexTarget::File { operation, .. }) = &self.record.index {
+            let kept = self.places.kept_index(*operation);
+            if let Ok(mut source) = File::open(&kept) {
+                let cannot = |e| Error::io("cannot put the index back", e);
+                let modified = source
+                    .metadata()
+                    .and_then(|m| m.modified())
+                    .map_err(cannot)?;
+                file.set_len(0).map_err(cannot)?;
+                std::io::Seek::rewind(file).map_err(cannot)?;
+                std::io::copy(&mut source, file).map_err(cannot)?;
+                file.flush().map_err(cannot)?;
+                // With its old time git still sees which entries are too young to trust.
+                let times = FileTimes::new().set_modified(modified);
+                return file.set_times(times).map_err(cannot);
+            }
+        }
+        index.write_into(file)
+    }
+
+    fn rebuild_index(&self, target: &IndexTarget) -> Result<Index> {
+        let repo = &self.session.repo;
+        let before = repo.load_index()?;
+        let mut index = match target {
+            IndexTarget::Tree { tree } => repo.index_of_tree(*tree, &before)?,
+            IndexTarget::State { state } | IndexTarget::File { state, .. } => {
+                repo.index_of_state(*state, &before)?
+            }
+        };
+        // Whoever comes after a crash cannot know what was edited meanwhile: let git look.
+        index.forget(self.record.files.place.iter().map(|place| &place.path));
+        Ok(index)
+    }
+
+    fn replace_index(&self) -> Result<()> {
+        let repo = &self.session.repo;
+        atomic::rename(&IndexLock::path_in(repo), &repo.index_path())
+    }
+
+    /// Forgets that the operation was under way.
+    fn release(&self) -> Result<()> {
+        if !self.record.files.is_empty() {
+            atomic::sync_file_system(self.session.repo.workdir())?;
+        }
+        super::recover::release(self.session, self.places, self.record.op)?;
+        self.session.world.reach("released")
+    }
+
+    fn refs_at(&self, side: impl Fn(&RefChange) -> Option<Oid>) -> Result<Vec<RefChange>> {
+        let mut found = Vec::new();
+        for change in &self.record.refs {
+            if change.old != change.new && self.session.repo.find_ref(&change.name)? == side(change)
+            {
+                found.push(change.clone());
+            }
+        }
+        Ok(found)
+    }
+
+    fn move_refs(&self, changes: &[RefChange]) -> Result<()> {
+        let who = self.session.record_signature();
+        let operation = self.record.op.to_string();
+        let text = format!("colony: complete {}", self.record.op);
+        let why = Reason {
+            text: &text,
+            who: &who,
+            operation: &operation,
+        };
+        self.session
+            .repo
+            .move_refs(&self.session.world, changes, &why)
+    }
+
+    fn path_of(&self, source: &Source, path: &RepoPath) -> std::path::PathBuf {
+        match source {
+            Source::Staged { .. } => path.under(&self.places.stage(self.record.op)),
+            Source::Kept { operation, number } => {
+                self.places.kept_by(*operation).join(number.to_string())
+            }
+        }
+    }
+
+    fn open_worktree(&self) -> Result<WorktreeFiles> {
+        WorktreeFiles::open(self.session.repo.workdir())
+            .map_err(|e| Error::io("cannot open the worktree", e))
+    }
+}
+
+/// Writes down which lock files git holds for our refs, so that they can be told from others'
+/// should git be killed.
+///
+/// # Errors
+/// `io`, `no-space`.
+pub fn note_ref_locks(session: &Session, places: &Places, record: &Record) -> Result<()> {
+    let locks: Vec<FileIdentity> = ref_locks(session, record)
+        .iter()
+        .filter_map(|path| FileIdentity::of(path))
+        .collect();
+    let json = serde_json::to_vec(&locks)
+        .map_err(|e| Error::new(Code::Io, "cannot write down the ref locks").caused_by(e))?;
+    atomic::write_plainly(&places.ref_locks(record.op), &json)
+}
+
+/// Removes locks on our refs that a killed git left, proven ours by their inode.
+fn remove_dead_ref_locks(session: &Session, places: &Places, record: &Record) -> Result<()> {
+    let Ok(json) = std::fs::read(places.ref_locks(record.op)) else {
+        return Ok(());
+    };
+    let ours: Vec<FileIdentity> = serde_json::from_slice(&json).unwrap_or_default();
+    for path in ref_locks(session, record) {
+        if FileIdentity::of(&path).is_some_and(|found| ours.contains(&found)) {
+            atomic::remove_file(&path)?;
+        }
+    }
+    Ok(())
+}
+
+fn ref_locks(session: &Session, record: &Record) -> Vec<std::path::PathBuf> {
+    let (git, common) = (session.repo.git_dir(), session.repo.common_dir());
+    let with_lock = |path: std::path::PathBuf| {
+        let mut name = path.into_os_string();
+        name.push(".lock");
+        std::path::PathBuf::from(name)
+    };
+    let named = record
+        .refs
+        .iter()
+        .map(|change| with_lock(change.name.under(common)));
+    named
+        .chain([git.join("HEAD.lock"), common.join("packed-refs.lock")])
+        .collect()
+}
+
+/// Returns the file system's time now, by touching a file of ours.
+fn tick(file: &File) -> Result<SystemTime> {
+    file.set_len(1)
+        .and_then(|()| file.set_len(0))
+        .and_then(|()| file.metadata())
+        .and_then(|metadata| metadata.modified())
+        .map_err(|e| Error::io("cannot tell the file system's time", e))
+}
+
+fn cannot_move(path: &RepoPath, error: std::io::Error) -> Error {
+    Error::io(format!("cannot move '{path}'"), error)
+}

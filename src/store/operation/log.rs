@@ -1,0 +1,140 @@
+//! The log of operations, and which of them undo and redo act on.
+
+use std::collections::BTreeMap;
+
+use crate::git::{Oid, Repo};
+use crate::model::Result;
+use crate::model::id::{OperationId, WorktreeKey};
+use crate::store::places::Places;
+use crate::store::ref_names;
+
+use super::record::{Kind, Record};
+
+/// One operation with the commit that holds it.
+#[derive(Clone, Debug)]
+pub struct LogEntry {
+    /// The worktree it belongs to.
+    pub worktree: WorktreeKey,
+    /// The commit.
+    pub commit: Oid,
+    /// Its record.
+    pub record: Record,
+}
+
+/// The operations of one worktree, oldest first.
+#[derive(Debug, Default)]
+pub struct Log {
+    /// The entries, oldest first.
+    pub entries: Vec<LogEntry>,
+}
+
+impl Log {
+    /// Reads the operations of this worktree. One that cannot be read is left out.
+    ///
+    /// # Errors
+    /// `repository-broken` when refs cannot be listed.
+    pub fn read(repo: &Repo, places: &Places) -> Result<Log> {
+        Log::read_below(repo, &ref_names::operations_of(&places.key))
+    }
+
+    /// Reads the operations of every worktree.
+    ///
+    /// # Errors
+    /// `repository-broken` when refs cannot be listed.
+    pub fn read_all(repo: &Repo) -> Result<Log> {
+        Log::read_below(repo, ref_names::OPERATIONS)
+    }
+
+    fn read_below(repo: &Repo, prefix: &str) -> Result<Log> {
+        let mut entries = Vec::new();
+        for found in repo.refs_below(prefix)? {
+            let Some((worktree, _)) = ref_names::parse_operation(&found.name) else {
+                continue;
+            };
+            if let Ok(record) = Record::read(repo, found.id) {
+                entries.push(LogEntry {
+                    worktree,
+                    commit: found.id,
+                    record,
+                });
+            }
+        }
+        Ok(Log { entries })
+    }
+
+    /// Finds one operation.
+    pub fn find(&self, id: OperationId) -> Option<&LogEntry> {
+        self.entries.iter().find(|entry| entry.record.op == id)
+    }
+
+    /// Returns the operation that undo would take back.
+    pub fn next_undo(&self) -> Option<&LogEntry> {
+        self.stacks().0.last().and_then(|id| self.find(*id))
+    }
+
+    /// Returns the undo that redo would take back.
+    pub fn next_redo(&self) -> Option<&LogEntry> {
+        self.stacks().1.last().and_then(|id| self.find(*id))
+    }
+
+    /// Tells for every operation whether its effect has been taken back.
+    pub fn undone(&self) -> BTreeMap<OperationId, bool> {
+        let (done, _) = self.stacks();
+        let changing = self.entries.iter().filter(|e| e.record.inverts.is_none());
+        let ids = changing.map(|entry| entry.record.op);
+        let stands = |id: OperationId| done.iter().any(|top| self.origin(*top) == id);
+        ids.map(|id| (id, !stands(id))).collect()
+    }
+
+    /// Follows redo to the operation whose effect it repeats.
+    fn origin(&self, id: OperationId) -> OperationId {
+        let mut id = id;
+        while let Some(entry) = self.find(id)
+            && let Some(inverted) = entry.record.inverts
+        {
+            id = inverted;
+        }
+        id
+    }
+
+    /// Replays the log: what stands and can be undone, and the undos that can be redone.
+    fn stacks(&self) -> (Vec<OperationId>, Vec<OperationId>) {
+        let (mut done, mut undone) = (Vec::new(), Vec::new());
+        for entry in &self.entries {
+            match entry.record.kind {
+                Kind::Undo => {
+                    done.pop();
+                    undone.push(entry.record.op);
+                }
+                Kind::Redo => {
+                    undone.pop();
+                    done.push(entry.record.op);
+                }
+                Kind::Checkpoint | Kind::Tag | Kind::Restore => {
+                    done.push(entry.record.op);
+                    undone.clear();
+                }
+            }
+        }
+        (done, undone)
+    }
+}
+
+/// Returns the id after every one used in this worktree, pruned ones included while their kept
+/// files exist.
+///
+/// # Errors
+/// `repository-broken` when refs cannot be listed.
+pub fn next_id(repo: &Repo, places: &Places) -> Result<OperationId> {
+    let refs = repo.refs_below(&ref_names::operations_of(&places.key))?;
+    let in_refs = refs
+        .iter()
+        .filter_map(|found| ref_names::parse_operation(&found.name));
+    let folders = std::fs::read_dir(&places.kept)
+        .into_iter()
+        .flatten()
+        .flatten();
+    let in_folders = folders.filter_map(|entry| OperationId::parse(entry.file_name().to_str()?));
+    let last = in_refs.map(|(_, id)| id).chain(in_folders).max();
+    Ok(last.map_or(OperationId(1), OperationId::next))
+}

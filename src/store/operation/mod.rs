@@ -1,0 +1,44 @@
+//! One mutation from lock to release, and what makes it survive a kill at any moment.
+//!
+//! The states, each reached by one step that can be named in a test ([`STEPS`]):
+//!
+//! 1. *locked*: our worktree lock is held; a dead owner's operation has been finished or cancelled.
+//! 2. *pending*: `colony/pending` names the operation and the inode that will become the index.
+//! 3. *index-locked*: that inode is linked to git's `index.lock`.
+//! 4. *written*: every object, the staged files and the operation's commit exist; nothing the user
+//!    can see has changed.
+//! 5. *prepared*: git holds the locks of the refs that will move.
+//! 6. **committed: the operation's ref exists and is durable. This is the commit point.** Before it
+//!    a dead operation is cancelled by deleting our own leftovers; after it, it is completed.
+//! 7. *refs-moved*, *files-moved*, *index-replaced*, *released*: idempotent steps; each can be
+//!    repeated from any point by whoever takes the lock next.
+//!
+//! Files are never overwritten or deleted: what has to give way is renamed into the kept folder of
+//! the operation, and what takes its place is renamed out of a folder of ours. An operation
+//! therefore undoes another by moving the same files back.
+
+pub mod finish;
+pub mod log;
+pub mod moves;
+pub mod prune;
+pub mod record;
+pub mod recover;
+pub mod run;
+
+pub use log::{Log, LogEntry};
+pub use record::{FileMoves, IndexTarget, Kind, Place, Record, Source};
+pub use run::{Operation, Plan};
+
+/// The steps of an operation, in order, as tests name them.
+pub const STEPS: &[&str] = &[
+    "locked",
+    "pending",
+    "index-locked",
+    "written",
+    "prepared",
+    "committed",
+    "refs-moved",
+    "files-moved",
+    "index-replaced",
+    "released",
+];

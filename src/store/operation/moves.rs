@@ -1,0 +1,239 @@
+//! Plans the moves in the worktree: what gives way, what takes its place.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::model::{Code, Error, RepoPath, Result};
+use crate::store::worktree_files::{Standing, WorktreeFiles};
+
+use super::record::{Directory, FileMoves, Place, Record, Source};
+
+/// What a path shall be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Want {
+    /// Nothing.
+    Nothing,
+    /// A file or link that comes from `Source`.
+    File(Source),
+    /// A directory, for a submodule.
+    Directory,
+}
+
+/// Which directories may be removed once they are empty.
+pub enum Emptied<'a> {
+    /// Every directory that a moved file leaves empty, as git does.
+    All,
+    /// Only these.
+    Only(&'a BTreeSet<RepoPath>),
+}
+
+/// Plans how the worktree comes to hold `wants`; other paths stay as they are.
+///
+/// `cwd` is the caller's directory in the worktree; it and its parents are not removed.
+///
+/// # Errors
+/// `nested-repository-in-the-way` when a repository stands where a file has to go; `io`.
+pub fn plan(
+    files: &WorktreeFiles,
+    wants: &BTreeMap<RepoPath, Want>,
+    emptied: &Emptied<'_>,
+    cwd: Option<&RepoPath>,
+) -> Result<FileMoves> {
+    let mut planner = Planner {
+        files,
+        aside: BTreeSet::new(),
+        moves: FileMoves::default(),
+    };
+    for (path, want) in wants {
+        planner.make_room(path, want)?;
+    }
+    let needed = needed_directories(wants);
+    planner.find_new_directories(&needed)?;
+    for (path, want) in wants {
+        match want {
+            Want::Nothing => {}
+            Want::Directory => {
+                let directory = Directory {
+                    path: path.clone(),
+                    mode: None,
+                };
+                planner.moves.make_directories.push(directory);
+            }
+            Want::File(source) => {
+                let place = Place {
+                    path: path.clone(),
+                    source: source.clone(),
+                };
+                planner.moves.place.push(place);
+            }
+        }
+    }
+    planner.find_emptied(emptied, &needed, cwd)?;
+    planner.moves.aside = planner.aside.into_iter().collect();
+    Ok(planner.moves)
+}
+
+/// Plans the moves that take an operation back.
+///
+/// # Errors
+/// As [`plan`].
+pub fn plan_inverse(
+    files: &WorktreeFiles,
+    record: &Record,
+    cwd: Option<&RepoPath>,
+) -> Result<FileMoves> {
+    let mut wants = BTreeMap::new();
+    for place in &record.files.place {
+        wants.insert(place.path.clone(), Want::Nothing);
+    }
+    for (number, path) in record.files.aside.iter().enumerate() {
+        let source = Source::Kept {
+            operation: record.op,
+            number,
+        };
+        wants.insert(path.clone(), Want::File(source));
+    }
+    let made = record
+        .files
+        .make_directories
+        .iter()
+        .map(|directory| &directory.path);
+    let made: BTreeSet<_> = record
+        .files
+        .new_directories
+        .iter()
+        .chain(made)
+        .cloned()
+        .collect();
+    let mut moves = plan(files, &wants, &Emptied::Only(&made), cwd)?;
+    for directory in record.files.remove_directories.iter().rev() {
+        let stands = files
+            .look(&directory.path)
+            .map_err(|e| cannot_look(&directory.path, e))?;
+        let returns_as_file = record.files.aside.contains(&directory.path);
+        if !matches!(stands, Standing::Directory(_)) && !returns_as_file {
+            moves.make_directories.push(directory.clone());
+        }
+    }
+    Ok(moves)
+}
+
+struct Planner<'a> {
+    files: &'a WorktreeFiles,
+    aside: BTreeSet<RepoPath>,
+    moves: FileMoves,
+}
+
+impl Planner<'_> {
+    fn make_room(&mut self, path: &RepoPath, want: &Want) -> Result<()> {
+        let needs_parents = !matches!(want, Want::Nothing);
+        for parent in path.ancestors() {
+            match self.look(&parent)? {
+                Standing::Directory(_) => {}
+                Standing::Nothing => return Ok(()),
+                Standing::Other => {
+                    if needs_parents {
+                        self.aside.insert(parent);
+                    }
+                    return Ok(());
+                }
+            }
+        }
+        match (self.look(path)?, want) {
+            (Standing::Nothing, _) | (Standing::Directory(_), Want::Nothing | Want::Directory) => {}
+            (Standing::Other, _) => drop(self.aside.insert(path.clone())),
+            (Standing::Directory(mode), Want::File(_)) => self.empty_directory(path, mode)?,
+        }
+        Ok(())
+    }
+
+    fn empty_directory(&mut self, path: &RepoPath, mode: u32) -> Result<()> {
+        let walk = self.files.walk(path).map_err(|e| cannot_look(path, e))?;
+        if let Some(repository) = walk.repositories.first() {
+            return Err(Error::new(
+                Code::NestedRepository,
+                format!("the repository at '{repository}' stands where '{path}' has to go; nothing has changed"),
+            )
+            .detail("path", path)
+            .hint("move that repository away, then run the command again"));
+        }
+        self.aside.extend(walk.files);
+        let below = walk
+            .directories
+            .into_iter()
+            .map(|(path, mode)| (path, Some(mode)));
+        let all = below.chain([(path.clone(), Some(mode))]);
+        let all = all.map(|(path, mode)| Directory { path, mode });
+        self.moves.remove_directories.extend(all);
+        Ok(())
+    }
+
+    fn find_new_directories(&mut self, needed: &BTreeSet<RepoPath>) -> Result<()> {
+        for directory in needed {
+            if !matches!(self.look(directory)?, Standing::Directory(_)) {
+                self.moves.new_directories.push(directory.clone());
+            }
+        }
+        Ok(())
+    }
+
+    fn find_emptied(
+        &mut self,
+        emptied: &Emptied<'_>,
+        needed: &BTreeSet<RepoPath>,
+        cwd: Option<&RepoPath>,
+    ) -> Result<()> {
+        let mut candidates: BTreeSet<RepoPath> =
+            self.aside.iter().flat_map(RepoPath::ancestors).collect();
+        if let Emptied::Only(allowed) = emptied {
+            candidates = (*allowed).clone();
+        }
+        let forced: BTreeSet<_> = self
+            .moves
+            .remove_directories
+            .iter()
+            .map(|directory| directory.path.clone())
+            .collect();
+        let mut found = Vec::new();
+        // Deepest first: a longer path sorts after the directory it is in.
+        for path in candidates.into_iter().rev() {
+            let is_cwd = cwd.is_some_and(|cwd| cwd.is_at_or_below(&path));
+            if is_cwd || needed.contains(&path) || forced.contains(&path) {
+                continue;
+            }
+            if let Standing::Directory(mode) = self.look(&path)? {
+                found.push(Directory {
+                    path,
+                    mode: Some(mode),
+                });
+            }
+        }
+        self.moves.remove_directories.extend(found);
+        let deepest_first = |directory: &Directory| std::cmp::Reverse(directory.path.clone());
+        self.moves.remove_directories.sort_by_key(deepest_first);
+        Ok(())
+    }
+
+    fn look(&self, path: &RepoPath) -> Result<Standing> {
+        self.files.look(path).map_err(|e| cannot_look(path, e))
+    }
+}
+
+fn needed_directories(wants: &BTreeMap<RepoPath, Want>) -> BTreeSet<RepoPath> {
+    let mut needed = BTreeSet::new();
+    for (path, want) in wants {
+        if !matches!(want, Want::Nothing) {
+            needed.extend(path.ancestors());
+        }
+        if matches!(want, Want::Directory) {
+            needed.insert(path.clone());
+        }
+    }
+    needed
+}
+
+fn cannot_look(path: &RepoPath, error: std::io::Error) -> Error {
+    Error::io(
+        format!("cannot look at '{path}'; nothing has changed"),
+        error,
+    )
+}

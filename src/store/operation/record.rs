@@ -1,0 +1,297 @@
+//! The record of an operation: everything needed to complete it, to take it back, and to tell it.
+//!
+//! It is a commit whose tree holds `op.json`, the state of the index before, and the raw bytes of
+//! the annotated tags it moves; the commit's parents keep every commit it mentions alive.
+
+use serde::{Deserialize, Serialize};
+
+use crate::git::object::NewCommit;
+use crate::git::{Head, Oid, RefChange, RefName, Repo, Signature, TreeEntry};
+use crate::model::id::OperationId;
+use crate::model::{Code, Error, RepoPath, Result, ResultExt as _};
+
+/// The format this version writes and the newest it reads.
+pub const FORMAT: u32 = 1;
+
+/// What an operation does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Kind {
+    /// Keeps a state.
+    Checkpoint,
+    /// Names an existing commit as a checkpoint.
+    Tag,
+    /// Brings a state back.
+    Restore,
+    /// Takes an operation back.
+    Undo,
+    /// Takes an undo back.
+    Redo,
+}
+
+impl Kind {
+    /// Returns the name of the command.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Kind::Checkpoint => "checkpoint",
+            Kind::Tag => "tag",
+            Kind::Restore => "restore",
+            Kind::Undo => "undo",
+            Kind::Redo => "redo",
+        }
+    }
+}
+
+/// HEAD, as it is compared later.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HeadRecord {
+    /// The branch, or `HEAD` when detached.
+    pub name: RefName,
+    /// The commit; `None` for an unborn branch.
+    pub commit: Option<Oid>,
+}
+
+impl From<&Head> for HeadRecord {
+    fn from(head: &Head) -> Self {
+        HeadRecord {
+            name: head.moving_ref(),
+            commit: head.commit(),
+        }
+    }
+}
+
+/// HEAD and index at one side of an operation.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Side {
+    /// HEAD.
+    pub head: HeadRecord,
+    /// What the index says, as a digest.
+    pub index: String,
+}
+
+/// What the index becomes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum IndexTarget {
+    /// The entries of a tree.
+    Tree {
+        /// The tree.
+        tree: Oid,
+    },
+    /// A written state, flags and conflict stages included.
+    State {
+        /// The state.
+        state: Oid,
+    },
+    /// The very file an operation found, with its times.
+    File {
+        /// The operation that kept it.
+        operation: OperationId,
+        /// The same as a state, should the file be lost.
+        state: Oid,
+    },
+}
+
+/// Where a file that is put in place comes from.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum Source {
+    /// Written from a blob before the commit point.
+    Staged {
+        /// The blob, as it stands in the tree.
+        id: Oid,
+    },
+    /// Moved aside by an earlier operation.
+    Kept {
+        /// That operation.
+        operation: OperationId,
+        /// Its number in that operation's list.
+        number: usize,
+    },
+}
+
+/// One file to be put in place.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Place {
+    /// Where it goes.
+    pub path: RepoPath,
+    /// Where it comes from.
+    pub source: Source,
+}
+
+/// A directory with its permission bits.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Directory {
+    /// Where it is.
+    pub path: RepoPath,
+    /// Its permission bits, where they are to be kept.
+    pub mode: Option<u32>,
+}
+
+/// Every move in the worktree, in the order it happens.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FileMoves {
+    /// Moved into the kept folder, under their number in this list.
+    pub aside: Vec<RepoPath>,
+    /// Removed if they are empty then, deepest first.
+    pub remove_directories: Vec<Directory>,
+    /// Made if they are missing, outermost first.
+    pub make_directories: Vec<Directory>,
+    /// Put in place.
+    pub place: Vec<Place>,
+    /// Directories that did not exist before.
+    pub new_directories: Vec<RepoPath>,
+}
+
+impl FileMoves {
+    /// Tells whether no file moves.
+    pub fn is_empty(&self) -> bool {
+        self.aside.is_empty()
+            && self.place.is_empty()
+            && self.make_directories.is_empty()
+            && self.remove_directories.is_empty()
+    }
+}
+
+/// Everything about one operation.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Record {
+    /// The format of the record.
+    pub format: u32,
+    /// Its id.
+    pub op: OperationId,
+    /// What it does.
+    pub kind: Kind,
+    /// The same in a few words for people.
+    pub summary: String,
+    /// When, RFC 3339 UTC.
+    pub created_at: String,
+    /// Who, `name <email>`.
+    pub author: String,
+    /// HEAD and index before.
+    pub before: Side,
+    /// HEAD and index after.
+    pub after: Side,
+    /// The state of the index before, as a tree.
+    pub index_before: Oid,
+    /// The refs that move.
+    pub refs: Vec<RefChange>,
+    /// What the index becomes; `None` when it stays.
+    pub index: Option<IndexTarget>,
+    /// What happens in the worktree.
+    pub files: FileMoves,
+    /// A commit of the worktree as it was before, where one was made.
+    pub snapshot: Option<Oid>,
+    /// The operation this one takes back.
+    pub inverts: Option<OperationId>,
+}
+
+impl Record {
+    /// Writes the record as a commit that no ref points to yet.
+    ///
+    /// # Errors
+    /// `no-space`, `io`.
+    pub fn write(&self, repo: &Repo, signature: &Signature) -> Result<Oid> {
+        let json = serde_json::to_vec(self).or_code(Code::Io, || "cannot write an operation")?;
+        let mut parts = vec![
+            (
+                RepoPath::from("op.json"),
+                Some(TreeEntry::file(repo.write_blob(&json)?)),
+            ),
+            (
+                "index-before".into(),
+                Some(TreeEntry::directory(self.index_before)),
+            ),
+        ];
+        if let Some(IndexTarget::State { state } | IndexTarget::File { state, .. }) = &self.index {
+            parts.push(("index-after".into(), Some(TreeEntry::directory(*state))));
+        }
+        for (number, id) in self
+            .refs
+            .iter()
+            .flat_map(|change| [change.old, change.new])
+            .enumerate()
+        {
+            if let Some(raw) = id.and_then(|id| repo.raw_tag(id)) {
+                let name = format!("tags/{number}");
+                parts.push((
+                    name.as_str().into(),
+                    Some(TreeEntry::file(repo.write_blob(&raw)?)),
+                ));
+            }
+        }
+        let edits = parts.iter().map(|(path, entry)| (path, *entry));
+        let tree = repo.edit_tree(repo.empty_tree(), edits)?;
+        let parents = self.commits(repo);
+        let message = format!("{}: {}", self.op, self.summary);
+        repo.write_commit(NewCommit {
+            tree,
+            parents,
+            signature,
+            message,
+        })
+    }
+
+    /// Reads the record that `commit` holds.
+    ///
+    /// # Errors
+    /// `newer-format`, `repository-broken`, `object-missing`.
+    pub fn read(repo: &Repo, commit: Oid) -> Result<Record> {
+        let tree = repo.read_commit(commit)?.tree;
+        let blob = repo
+            .entry_in(tree, "op.json")?
+            .ok_or_else(|| repo.not_a_record(commit))?;
+        let bytes = repo.read_blob(blob)?;
+        let value: serde_json::Value = serde_json::from_slice(&bytes)
+            .or_code(Code::RepositoryBroken, || {
+                format!("cannot read operation {commit}")
+            })?;
+        let format = value
+            .get("format")
+            .and_then(serde_json::Value::as_u64)
+            .unwrap_or(0);
+        if format > u64::from(FORMAT) {
+            return Err(Error::new(
+                Code::NewerFormat,
+                format!("operation {commit} has format {format}; this version reads {FORMAT}"),
+            )
+            .hint("install a newer git-colony"));
+        }
+        serde_json::from_value(value).or_code(Code::RepositoryBroken, || {
+            format!("cannot read operation {commit}")
+        })
+    }
+
+    /// Writes the tag objects it mentions again, should they have been pruned.
+    ///
+    /// # Errors
+    /// `no-space`, `io`, `object-missing`.
+    pub fn revive_tags(&self, repo: &Repo, commit: Oid) -> Result<()> {
+        let tree = repo.read_commit(commit)?.tree;
+        let count = self.refs.len() * 2;
+        for number in 0..count {
+            if let Some(blob) = repo.entry_in(tree, format!("tags/{number}"))? {
+                repo.write_raw_tag(&repo.read_blob(blob)?)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn commits(&self, repo: &Repo) -> Vec<Oid> {
+        let heads = [
+            self.before.head.commit,
+            self.after.head.commit,
+            self.snapshot,
+        ];
+        let refs = self.refs.iter().flat_map(|change| [change.old, change.new]);
+        let mut commits: Vec<Oid> = Vec::new();
+        for id in heads.into_iter().chain(refs).flatten() {
+            if let Some(commit) = repo.peel_to_commit(id)
+                && !commits.contains(&commit)
+            {
+                commits.push(commit);
+            }
+        }
+        commits
+    }
+}

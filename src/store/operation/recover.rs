@@ -1,0 +1,185 @@
+//! What happens to an operation whose owner died: completed after its commit point, else cancelled.
+
+use crate::git::refs::Reason;
+use crate::git::{Oid, RefChange};
+use crate::model::id::OperationId;
+use crate::model::{Code, Error, Result};
+use crate::store::lock::{FileIdentity, IndexLock};
+use crate::store::places::Places;
+use crate::store::{Session, atomic, ref_names};
+
+use super::finish::Finish;
+use super::record::Record;
+use super::run::Pending;
+
+/// Reads the operation that is under way or was left by a dead owner; `None` when there is none.
+///
+/// # Errors
+/// `newer-format`.
+pub fn pending(places: &Places) -> Result<Option<Pending>> {
+    let Ok(bytes) = std::fs::read(places.pending()) else {
+        return Ok(None);
+    };
+    // A record cut off by a power cut was never followed by anything visible.
+    let Ok(pending) = serde_json::from_slice::<Pending>(&bytes) else {
+        return Ok(None);
+    };
+    if pending.format > super::record::FORMAT {
+        return Err(Error::new(
+            Code::NewerFormat,
+            format!(
+                "a newer git-colony left operation {} unfinished",
+                pending.op
+            ),
+        )
+        .hint("finish it with the version that began it"));
+    }
+    Ok(Some(pending))
+}
+
+/// Finishes or cancels what a dead owner left. The caller holds the worktree lock.
+///
+/// # Errors
+/// `recovery-needed` when neither is possible; everything is left as found then.
+pub fn recover(session: &Session, places: &Places) -> Result<()> {
+    let Some(pending) = pending(places)? else {
+        return sweep(places);
+    };
+    let name = ref_names::operation(&places.key, pending.op);
+    let committed = session.repo.find_ref(&name)?;
+    let record = committed.and_then(|commit| Record::read(&session.repo, commit).ok());
+    let Some(record) = record else {
+        if committed.is_some() {
+            // The objects behind it did not reach the disk, so nothing after it can have.
+            drop_operation_ref(session, places, pending.op)?;
+        }
+        return discard(session, places, pending.op);
+    };
+    let finish = Finish {
+        session,
+        places,
+        record: &record,
+    };
+    let outcome = if may_go_forward(session, &record, &pending)? {
+        finish.again(pending.index_lock)
+    } else {
+        finish.cancel()
+    };
+    outcome.map_err(|error| {
+        Error::new(
+            Code::RecoveryNeeded,
+            format!(
+                "cannot finish '{}', which was cut off: {}",
+                record.summary,
+                error.message()
+            ),
+        )
+        .hint("clear what is named above, then run any git-colony command")
+    })
+}
+
+fn may_go_forward(session: &Session, record: &Record, pending: &Pending) -> Result<bool> {
+    for change in &record.refs {
+        let now = session.repo.find_ref(&change.name)?;
+        if now != change.old && now != change.new {
+            return Ok(false);
+        }
+    }
+    let Some(ours) = pending.index_lock else {
+        return Ok(true);
+    };
+    let lock = FileIdentity::of(&IndexLock::path_in(&session.repo));
+    let index = FileIdentity::of(&session.repo.index_path());
+    Ok(lock == Some(ours) || index == Some(ours))
+}
+
+/// Removes what an operation left in our own folders; nothing the user can see. Its `index.lock` is
+/// removed only if its inode proves it ours.
+///
+/// # Errors
+/// `io`.
+pub fn discard(session: &Session, places: &Places, id: OperationId) -> Result<()> {
+    let ours = FileIdentity::of(&places.new_index(id));
+    let lock = IndexLock::path_in(&session.repo);
+    let recorded = pending(places)?.and_then(|pending| pending.index_lock);
+    if let Some(found) = FileIdentity::of(&lock)
+        && (Some(found) == ours || Some(found) == recorded)
+    {
+        atomic::remove_file(&lock)?;
+    }
+    atomic::remove_file(&places.kept_index(id))?;
+    // Goes only if it is empty: files that could not go back stay.
+    std::fs::remove_dir(places.kept_by(id)).ok();
+    release(session, places, id)
+}
+
+/// Removes the traces of an operation that is over.
+///
+/// # Errors
+/// `io`.
+pub fn release(_session: &Session, places: &Places, id: OperationId) -> Result<()> {
+    atomic::remove_folder(&places.stage(id))?;
+    atomic::remove_file(&places.ref_locks(id))?;
+    atomic::remove_file(&places.new_index(id))?;
+    atomic::remove_file(&places.pending())
+}
+
+/// Deletes the ref of an operation that did not happen.
+///
+/// # Errors
+/// `ref-moved`, `git-failed`.
+pub fn drop_operation_ref(session: &Session, places: &Places, id: OperationId) -> Result<()> {
+    let name = ref_names::operation(&places.key, id);
+    let Some(old) = session.repo.find_ref(&name)? else {
+        return Ok(());
+    };
+    delete_refs(session, &[(name, old)], "cancel")
+}
+
+/// Deletes refs of ours in one transaction.
+///
+/// # Errors
+/// `ref-moved`, `git-failed`.
+pub fn delete_refs(
+    session: &Session,
+    refs: &[(crate::git::RefName, Oid)],
+    reason: &str,
+) -> Result<()> {
+    let delete = |(name, old): &(crate::git::RefName, Oid)| RefChange {
+        name: name.clone(),
+        old: Some(*old),
+        new: None,
+    };
+    let changes: Vec<_> = refs.iter().map(delete).collect();
+    let who = session.record_signature();
+    let text = format!("colony: {reason}");
+    let why = Reason {
+        text: &text,
+        who: &who,
+        operation: reason,
+    };
+    session.repo.move_refs(&session.world, &changes, &why)
+}
+
+/// Removes leftovers of a process that died before it wrote its pending record, or after it
+/// removed it.
+fn sweep(places: &Places) -> Result<()> {
+    let Ok(entries) = std::fs::read_dir(&places.colony) else {
+        return Ok(());
+    };
+    for entry in entries.flatten() {
+        let name = entry.file_name();
+        let Some(name) = name.to_str() else { continue };
+        let path = entry.path();
+        let of_operation = name
+            .split_once('.')
+            .filter(|(id, _)| OperationId::parse(id).is_some());
+        match of_operation {
+            Some((_, "stage")) => atomic::remove_folder(&path)?,
+            Some((_, "index" | "locks")) => atomic::remove_file(&path)?,
+            _ if name.starts_with("tmp-") || name == "pending" => atomic::remove_file(&path)?,
+            _ => {}
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,296 @@
+//! Runs one operation up to its commit point and on to its end.
+
+use std::path::PathBuf;
+use std::time::SystemTime;
+
+use serde::{Deserialize, Serialize};
+
+use crate::git::index::Index;
+use crate::git::refs::Reason;
+use crate::git::{Head, Oid, RefChange, Signature};
+use crate::model::id::OperationId;
+use crate::model::{Code, Error, Result, time};
+use crate::store::lock::{FileIdentity, IndexLock, WorktreeLock};
+use crate::store::places::Places;
+use crate::store::{Session, atomic, ref_names};
+
+use super::finish::{self, Finish};
+use super::record::{FORMAT, FileMoves, HeadRecord, IndexTarget, Kind, Record, Side};
+use super::{log, recover};
+
+/// What a command says about an operation before it runs.
+pub struct Intent {
+    /// What it does.
+    pub kind: Kind,
+    /// Whether the index or files may change.
+    pub touches: Touches,
+}
+
+/// What an operation may change besides refs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Touches {
+    /// Only refs.
+    Refs,
+    /// The index, and perhaps files.
+    Worktree,
+}
+
+/// The record of an operation that is under way, in `colony/pending`.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Pending {
+    /// The format of this file.
+    pub format: u32,
+    /// Which operation.
+    pub op: OperationId,
+    /// What it does.
+    pub kind: Kind,
+    /// When it began.
+    pub started_at: String,
+    /// The file that becomes the index.
+    pub index_lock: Option<FileIdentity>,
+}
+
+/// What an operation will do, complete.
+pub struct Plan {
+    /// The same in a few words for people.
+    pub summary: String,
+    /// HEAD before.
+    pub head: Head,
+    /// The refs that move.
+    pub refs: Vec<RefChange>,
+    /// The index before and its stage 0 tree.
+    pub index_before: (Index, Oid),
+    /// What the index becomes, where it changes.
+    pub index: Option<NewIndex>,
+    /// What happens in the worktree.
+    pub files: FileMoves,
+    /// A commit of the worktree before.
+    pub snapshot: Option<Oid>,
+    /// The operation this one takes back.
+    pub inverts: Option<OperationId>,
+}
+
+/// The index after an operation.
+pub struct NewIndex {
+    /// How to make it again after a crash.
+    pub target: IndexTarget,
+    /// The entries; for a kept file only what they say.
+    pub index: Index,
+}
+
+/// An operation that holds its locks and has changed nothing yet.
+pub struct Operation<'a> {
+    session: &'a Session,
+    /// Our folders.
+    pub places: Places,
+    /// Its id.
+    pub id: OperationId,
+    /// The file system's time before anything was read.
+    pub began: SystemTime,
+    intent: Intent,
+    index_lock: Option<IndexLock>,
+    finished: bool,
+    _lock: WorktreeLock,
+}
+
+impl<'a> Operation<'a> {
+    /// Takes the locks; an operation whose owner died is completed or cancelled first.
+    ///
+    /// # Errors
+    /// `locked`, `recovery-needed`, `operation-in-progress` inside a hook of our own, `io`.
+    pub fn begin(session: &'a Session, intent: Intent) -> Result<Operation<'a>> {
+        refuse_nested(session)?;
+        let timeout = session.lock_timeout();
+        let lock = WorktreeLock::take(&session.world, &session.repo, timeout)?;
+        Operation::begin_locked(session, intent, lock)
+    }
+
+    fn begin_locked(session: &'a Session, intent: Intent, lock: WorktreeLock) -> Result<Self> {
+        let places = Places::require(&session.repo, &session.world)?;
+        recover::recover(session, &places)?;
+        session.world.reach("locked")?;
+        let id = log::next_id(&session.repo, &places)?;
+        let mut operation = Operation {
+            session,
+            places,
+            id,
+            began: SystemTime::UNIX_EPOCH,
+            intent,
+            index_lock: None,
+            finished: false,
+            _lock: lock,
+        };
+        operation.write_pending()?;
+        Ok(operation)
+    }
+
+    fn write_pending(&mut self) -> Result<()> {
+        let (session, world) = (self.session, &self.session.world);
+        let ours = self.places.new_index(self.id);
+        let lock = IndexLock::make(&session.repo, &ours)?;
+        let began = lock
+            .file
+            .metadata()
+            .and_then(|metadata| metadata.modified());
+        self.began = began.map_err(|e| Error::io("cannot tell the file system's time", e))?;
+        let touches_index = self.intent.touches == Touches::Worktree;
+        let pending = Pending {
+            format: FORMAT,
+            op: self.id,
+            kind: self.intent.kind,
+            started_at: time::rfc3339(&world.now()),
+            index_lock: touches_index.then_some(lock.identity),
+        };
+        let json = serde_json::to_vec(&pending)
+            .map_err(|e| Error::new(Code::Io, "cannot write the pending record").caused_by(e))?;
+        atomic::write_durably(&self.places.pending(), &json)?;
+        world.reach("pending")?;
+        if touches_index {
+            lock.take(world, &ours, session.index_lock_timeout())?;
+            self.index_lock = Some(lock);
+            world.reach("index-locked")?;
+        }
+        Ok(())
+    }
+
+    /// Returns the folder to write new files to.
+    pub fn stage(&self) -> PathBuf {
+        self.places.stage(self.id)
+    }
+
+    /// Commits the plan and carries it out; returns the record.
+    ///
+    /// # Errors
+    /// Before the commit point any error leaves everything as it was. After it, the operation is
+    /// taken back before the error is reported, or `recovery-needed` names what is left.
+    pub fn commit(mut self, plan: Plan) -> Result<Record> {
+        let (session, world) = (self.session, &self.session.world);
+        world.interrupt.check()?;
+        let signature = session.record_signature();
+        let (record, new_index) = self.record(plan, &signature)?;
+        let commit = record.write(&session.repo, &signature)?;
+        if self.index_lock.is_some() {
+            self.keep_index()?;
+        }
+        world.reach("written")?;
+        if !record.files.is_empty() {
+            atomic::make_directory(&self.places.kept_by(self.id))?;
+            atomic::sync_file_system(session.repo.git_dir())?;
+        }
+        let operation = self.id.to_string();
+        let text = format!(
+            "colony: {}",
+            record.summary.lines().next().unwrap_or_default()
+        );
+        let why = Reason {
+            text: &text,
+            who: &signature,
+            operation: &operation,
+        };
+        let prepared = if record.refs.is_empty() {
+            None
+        } else {
+            Some(session.repo.prepare_refs(world, &record.refs, &why)?)
+        };
+        finish::note_ref_locks(session, &self.places, &record)?;
+        world.reach("prepared")?;
+        world.interrupt.check()?;
+        let name = ref_names::operation(&self.places.key, self.id);
+        session.repo.create_private_ref(&name, commit)?;
+        self.finished = true;
+        world.reach("committed")?;
+        let lock = self.index_lock.take();
+        let finish = Finish {
+            session,
+            places: &self.places,
+            record: &record,
+        };
+        finish.living(prepared, lock, new_index)?;
+        Ok(record)
+    }
+
+    fn record(&self, plan: Plan, signature: &Signature) -> Result<(Record, Option<Index>)> {
+        let session = self.session;
+        let (index_before, stage0) = plan.index_before;
+        let before = Side {
+            head: HeadRecord::from(&plan.head),
+            index: index_before.fingerprint(),
+        };
+        let mut after = before.clone();
+        if let Some(moved) = plan
+            .refs
+            .iter()
+            .find(|change| change.name == after.head.name)
+        {
+            after.head.commit = moved.new;
+        }
+        let (target, new_index) = match plan.index {
+            Some(new) => {
+                after.index = new.index.fingerprint();
+                (Some(new.target), Some(new.index))
+            }
+            None => (None, None),
+        };
+        let record = Record {
+            format: FORMAT,
+            op: self.id,
+            kind: self.intent.kind,
+            summary: plan.summary,
+            created_at: time::rfc3339(&session.world.now()),
+            author: format!("{} <{}>", signature.name, signature.email),
+            before,
+            after,
+            index_before: session.repo.write_index_state(&index_before, stage0)?,
+            refs: plan.refs,
+            index: target,
+            files: plan.files,
+            snapshot: plan.snapshot,
+            inverts: plan.inverts,
+        };
+        Ok((record, new_index))
+    }
+
+    /// Hard-links the index file into the kept folder: bytes and times survive at no cost.
+    fn keep_index(&self) -> Result<()> {
+        let index = self.session.repo.index_path();
+        let kept = self.places.kept_index(self.id);
+        atomic::make_directory(&self.places.kept_by(self.id))?;
+        atomic::remove_file(&kept)?;
+        if self.session.repo.index_is_split() {
+            // Half of it is in a file that git may remove: the written state has to do.
+            return Ok(());
+        }
+        match std::fs::hard_link(&index, &kept) {
+            Ok(()) => Ok(()),
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(()),
+            Err(e) => Err(Error::io("cannot keep the index file", e)),
+        }
+    }
+}
+
+impl Drop for Operation<'_> {
+    fn drop(&mut self) {
+        if self.finished || self.session.world.is_dead() {
+            return;
+        }
+        // Nothing visible has changed; what cannot be cleaned up now the next command cleans up.
+        let cleaned = recover::discard(self.session, &self.places, self.id);
+        if let Err(error) = cleaned {
+            (self.session.world.narrate)(&format!("cannot clean up: {}", error.message()));
+        }
+    }
+}
+
+fn refuse_nested(session: &Session) -> Result<()> {
+    match session
+        .world
+        .text_variable(crate::git::process::OPERATION_VARIABLE)
+    {
+        None => Ok(()),
+        Some(outer) => Err(Error::new(
+            Code::OperationInProgress,
+            format!("this runs inside operation '{outer}' of git-colony; nothing has changed"),
+        )
+        .hint("do not change the repository from a hook of the operation itself")),
+    }
+}

@@ -1,0 +1,99 @@
+//! Where our own files are: below the git directory, never in the tree.
+
+use std::path::PathBuf;
+
+use crate::git::Repo;
+use crate::model::id::{OperationId, WorktreeKey};
+use crate::model::{Code, Error, Result, World};
+
+use super::atomic;
+
+/// The folders of one worktree.
+#[derive(Clone, Debug)]
+pub struct Places {
+    /// The random name of this worktree.
+    pub key: WorktreeKey,
+    /// `<git dir>/colony`: lock, pending record, staged files.
+    pub colony: PathBuf,
+    /// `<common dir>/colony-kept/<key>`: what operations moved aside.
+    pub kept: PathBuf,
+}
+
+impl Places {
+    /// Returns the folders of the worktree; `None` when no command of ours has changed it yet.
+    ///
+    /// # Errors
+    /// `repository-broken` when the key is damaged.
+    pub fn find(repo: &Repo) -> Result<Option<Places>> {
+        let colony = repo.git_dir().join("colony");
+        let path = colony.join("worktree-key");
+        let text = match std::fs::read_to_string(&path) {
+            Ok(text) => text,
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+            Err(e) => return Err(Error::io("cannot read the worktree key", e)),
+        };
+        let Some(key) = WorktreeKey::parse(text.trim()) else {
+            return Err(Error::new(
+                Code::RepositoryBroken,
+                format!("'{}' does not hold a worktree key", path.display()),
+            ));
+        };
+        let kept = repo.common_dir().join("colony-kept").join(key.as_str());
+        Ok(Some(Places { key, colony, kept }))
+    }
+
+    /// Returns the folders, naming the worktree on first use. The caller holds the lock.
+    ///
+    /// # Errors
+    /// `io`, `repository-broken`.
+    pub fn require(repo: &Repo, world: &World) -> Result<Places> {
+        if let Some(places) = Places::find(repo)? {
+            return Ok(places);
+        }
+        let colony = repo.git_dir().join("colony");
+        atomic::make_directory(&colony)?;
+        let key = format!("{:016x}\n", (world.entropy)());
+        atomic::write_durably(&colony.join("worktree-key"), key.as_bytes())?;
+        Places::find(repo)?.ok_or_else(|| {
+            Error::new(
+                Code::RepositoryBroken,
+                "the worktree key vanished while it was written",
+            )
+        })
+    }
+
+    /// Returns the lock that commands of ours take, one at a time per worktree.
+    pub fn lock_of(repo: &Repo) -> PathBuf {
+        repo.git_dir().join("colony").join("lock")
+    }
+
+    /// Returns the record of an operation that is under way.
+    pub fn pending(&self) -> PathBuf {
+        self.colony.join("pending")
+    }
+
+    /// Returns the file that becomes the index.
+    pub fn new_index(&self, id: OperationId) -> PathBuf {
+        self.colony.join(format!("{id}.index"))
+    }
+
+    /// Returns the note of which ref locks git took for an operation.
+    pub fn ref_locks(&self, id: OperationId) -> PathBuf {
+        self.colony.join(format!("{id}.locks"))
+    }
+
+    /// Returns the folder new files are written to before they are put in place.
+    pub fn stage(&self, id: OperationId) -> PathBuf {
+        self.colony.join(format!("{id}.stage"))
+    }
+
+    /// Returns the folder of what an operation moved aside.
+    pub fn kept_by(&self, id: OperationId) -> PathBuf {
+        self.kept.join(id.digits())
+    }
+
+    /// Returns the index file as it was before an operation.
+    pub fn kept_index(&self, id: OperationId) -> PathBuf {
+        self.kept_by(id).join("index")
+    }
+}

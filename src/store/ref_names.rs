@@ -1,0 +1,35 @@
+//! The names of the refs we own, in one place.
+
+use crate::git::RefName;
+use crate::model::id::{OperationId, WorktreeKey};
+
+/// Where named checkpoints live, as annotated tags.
+pub const CHECKPOINTS: &str = "refs/tags/checkpoint/";
+/// Where automatic checkpoints live; never pushed.
+pub const AUTOMATIC: &str = "refs/colony-local/auto/";
+/// Where operations live; never pushed.
+pub const OPERATIONS: &str = "refs/colony-local/ops/";
+/// Where fork branches live.
+pub const FORKS: &str = "refs/heads/fork/";
+
+/// Returns the prefix of one worktree's operations.
+pub fn operations_of(key: &WorktreeKey) -> String {
+    format!("{OPERATIONS}{key}/")
+}
+
+/// Returns the ref of one operation.
+pub fn operation(key: &WorktreeKey, id: OperationId) -> RefName {
+    RefName::from(format!("{}{}", operations_of(key), id.digits()).as_str())
+}
+
+/// Returns the prefix of one worktree's automatic checkpoints.
+pub fn automatic_of(key: &WorktreeKey) -> String {
+    format!("{AUTOMATIC}{key}/")
+}
+
+/// Reads worktree key and operation from a ref below [`OPERATIONS`].
+pub fn parse_operation(name: &RefName) -> Option<(WorktreeKey, OperationId)> {
+    let name = name.to_string();
+    let (key, digits) = name.strip_prefix(OPERATIONS)?.split_once('/')?;
+    Some((WorktreeKey::parse(key)?, OperationId::parse(digits)?))
+}

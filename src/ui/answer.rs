@@ -1,0 +1,122 @@
+//! One report per action: a line and a body for people, one object for programs.
+
+use std::io::{self, Write};
+
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+use crate::model::Error;
+use crate::model::time::Moment;
+
+use super::escape;
+
+/// Whether the answer is yes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// Exit code 0.
+    Yes,
+    /// The work is done and the answer is no: exit code 1.
+    No,
+}
+
+/// What a command found or did.
+pub trait Answer: Serialize {
+    /// Returns the same in one sentence, for people and for `message` in JSON.
+    fn message(&self) -> String;
+
+    /// Returns what follows the sentence for people; `now` is for distances in time.
+    fn body(&self, _now: &Moment) -> Vec<String> {
+        Vec::new()
+    }
+
+    /// Returns whether the answer is yes.
+    fn outcome(&self) -> Outcome {
+        Outcome::Yes
+    }
+}
+
+/// How answers are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// Lines for people.
+    Text,
+    /// Nothing but errors.
+    Quiet,
+    /// One JSON object.
+    Json,
+}
+
+/// Writes an answer.
+///
+/// # Errors
+/// What the stream says.
+pub fn print_answer(
+    out: &mut dyn Write,
+    form: Form,
+    answer: &impl Answer,
+    now: &Moment,
+) -> io::Result<()> {
+    match form {
+        Form::Quiet => Ok(()),
+        Form::Text => {
+            let message = answer.message();
+            let body = answer.body(now);
+            let lines = Some(message)
+                .filter(|message| !message.is_empty())
+                .into_iter()
+                .chain(body);
+            lines
+                .into_iter()
+                .try_for_each(|line| writeln!(out, "{}", escape::line(&line)))?;
+            out.flush()
+        }
+        Form::Json => {
+            let mut object = Map::new();
+            object.insert(
+                "ok".to_owned(),
+                Value::Bool(answer.outcome() == Outcome::Yes),
+            );
+            object.insert("message".to_owned(), Value::String(answer.message()));
+            if let Value::Object(fields) = serde_json::to_value(answer)? {
+                object.extend(fields);
+            }
+            write_json(out, object)
+        }
+    }
+}
+
+/// Writes an error: with `--json` as the one answer on `out`, else for people on `err`.
+///
+/// # Errors
+/// What the stream says.
+pub fn print_error(
+    out: &mut dyn Write,
+    err: &mut dyn Write,
+    form: Form,
+    error: &Error,
+) -> io::Result<()> {
+    if form != Form::Json {
+        writeln!(err, "error: {}", escape::line(&error.message()))?;
+        if let Some(hint) = error.hint_text() {
+            writeln!(err, "hint: {}", escape::line(hint))?;
+        }
+        return err.flush();
+    }
+    let mut object = Map::new();
+    object.insert("ok".to_owned(), Value::Bool(false));
+    object.insert("status".to_owned(), "error".into());
+    object.insert("code".to_owned(), error.code().as_str().into());
+    object.insert("message".to_owned(), error.message().into());
+    object.insert(
+        "hint".to_owned(),
+        error.hint_text().map_or(Value::Null, Value::from),
+    );
+    object.insert("detail".to_owned(), Value::Object(error.details().clone()));
+    write_json(out, object)
+}
+
+fn write_json(out: &mut dyn Write, object: Map<String, Value>) -> io::Result<()> {
+    let text = serde_json::to_string_pretty(&Value::Object(object))?;
+    writeln!(out, "{}", escape::json(&text))?;
+    out.flush()
+}

@@ -1,0 +1,75 @@
+//! No control byte reaches a terminal: names, labels and messages are data wherever they are shown.
+
+/// Makes one line safe: control characters, line ends, and characters that reorder or hide text
+/// become visible escapes.
+pub fn line(text: &str) -> String {
+    if !text.chars().any(is_dangerous) {
+        return text.to_owned();
+    }
+    text.chars()
+        .map(|c| {
+            if is_dangerous(c) {
+                visible(c)
+            } else {
+                c.to_string()
+            }
+        })
+        .collect()
+}
+
+/// Makes serialized JSON safe to show: what `serde_json` leaves raw becomes `\u` escapes.
+pub fn json(text: &str) -> String {
+    if !text.chars().any(|c| is_dangerous(c) && c != '\n') {
+        return text.to_owned();
+    }
+    let mut safe = String::with_capacity(text.len());
+    for c in text.chars() {
+        if is_dangerous(c) && c != '\n' {
+            let mut units = [0_u16; 2];
+            c.encode_utf16(&mut units)
+                .iter()
+                .for_each(|unit| safe.push_str(&format!("\\u{unit:04x}")));
+        } else {
+            safe.push(c);
+        }
+    }
+    safe
+}
+
+fn visible(c: char) -> String {
+    match c {
+        '\n' => "\\n".to_owned(),
+        '\r' => "\\r".to_owned(),
+        '\t' => "\\t".to_owned(),
+        c if c.is_ascii() => format!("\\x{:02x}", u32::from(c)),
+        c => format!("\\u{{{:x}}}", u32::from(c)),
+    }
+}
+
+/// Control characters, and those that are invisible or turn the reading direction.
+fn is_dangerous(c: char) -> bool {
+    c.is_control()
+        || matches!(c,
+            '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}'
+            | '\u{feff}' | '\u{061c}' | '\u{e0000}'..='\u{e007f}')
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn no_control_byte_survives(text in any::<String>()) {
+            let safe = super::line(&text);
+            prop_assert!(!safe.chars().any(|c| c.is_control() || c == '\u{202e}'));
+        }
+
+        #[test]
+        fn escaped_json_means_the_same(text in any::<String>()) {
+            let json = serde_json::to_string(&text).unwrap();
+            let back: String = serde_json::from_str(&super::json(&json)).unwrap();
+            prop_assert_eq!(back, text);
+        }
+    }
+}

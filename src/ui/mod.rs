@@ -1,0 +1,7 @@
+//! How answers reach people and programs: one report, as lines or as JSON, escaped.
+
+pub mod answer;
+pub mod escape;
+pub mod text;
+
+pub use answer::{Answer, print_answer, print_error};
