@@ -29,5 +29,6 @@ pub struct Exit(pub u8);
 ///
 /// May be called any number of times in one process; it keeps no state between calls.
 pub fn run(args: impl IntoIterator<Item = OsString>, env: &mut env::Env) -> Exit {
-    cli::run(args.into_iter().collect(), env)
+    let args: Vec<OsString> = args.into_iter().collect();
+    cli::run(&args, env)
 }

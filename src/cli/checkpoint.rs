@@ -17,7 +17,11 @@ use super::{Face, Run, Stop, paths};
 /// branch, and tags it. Commit hooks do not run: a checkpoint keeps what is there, ready or not.
 /// Left out, and named: untracked files over 100 MiB, likely secrets, repositories of their own.
 #[derive(Debug, clap::Args)]
-pub struct Args {
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a flag of the command line"
+)]
+pub(super) struct Args {
     /// Call it LABEL (default: branch and time)
     #[arg(short = 'm', long = "label", value_name = "LABEL")]
     label: Option<String>,

@@ -18,7 +18,7 @@ use super::{Face, Run, Stop};
 /// List what has been kept, oldest first
 #[derive(Debug, clap::Args)]
 #[command(args_conflicts_with_subcommands = true)]
-pub struct Args {
+pub(super) struct Args {
     /// List the automatic checkpoints instead
     #[arg(long)]
     auto: bool,

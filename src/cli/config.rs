@@ -13,7 +13,7 @@ use super::{Face, Run, Stop};
 ///
 /// Set them with 'git config colony.NAME VALUE', a variable, or a flag; the later wins.
 #[derive(Debug, clap::Args)]
-pub struct Args {
+pub(super) struct Args {
     /// Show where each value comes from
     #[arg(long, global = true)]
     show_origin: bool,

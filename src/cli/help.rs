@@ -1,7 +1,7 @@
 //! The first screen: every command in four groups.
 
 /// What `git colony -h` prints.
-pub const SHORT: &str = "\
+pub(super) const SHORT: &str = "\
 Keep any state of a repository, wreck the tree, get it back exactly, undo every step
 
 Usage: git colony [-C DIR] [--json] [--agent NAME] [--timeout SECONDS] [-q] COMMAND

@@ -33,12 +33,12 @@ use crate::store::settings::Flags;
 use crate::ui::answer::{Form, Outcome};
 use crate::ui::{Answer, print_answer, print_error};
 
-pub use args::{Cli, Command};
+use args::{Cli, Command};
 
 /// Parses and runs one command line.
-pub(crate) fn run(args: Vec<OsString>, env: &mut Env) -> Exit {
+pub(crate) fn run(args: &[OsString], env: &mut Env) -> Exit {
     let wants_json = args.iter().any(|arg| arg == "--json");
-    let cli = match Cli::try_parse_from(&args) {
+    let cli = match Cli::try_parse_from(args) {
         Ok(cli) => cli,
         Err(error) => return usage(&error, wants_json, env),
     };

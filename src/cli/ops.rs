@@ -14,7 +14,7 @@ use super::{Face, Run, Stop};
 /// The log of operations, oldest first, and what each moved aside
 #[derive(Debug, clap::Args)]
 #[command(args_conflicts_with_subcommands = true)]
-pub struct Args {
+pub(super) struct Args {
     /// List the operations of every worktree of the repository
     #[arg(long)]
     all_worktrees: bool,

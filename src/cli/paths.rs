@@ -10,7 +10,7 @@ use crate::store::Session;
 ///
 /// # Errors
 /// `path-outside`.
-pub fn repo_path(session: &Session, typed: &Path) -> Result<RepoPath> {
+pub(super) fn repo_path(session: &Session, typed: &Path) -> Result<RepoPath> {
     let outside = || {
         Error::new(
             Code::PathOutside,

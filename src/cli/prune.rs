@@ -13,7 +13,7 @@ use super::{Face, Run, Stop};
 /// automatic checkpoints after 30 days or when a branch has more than 50. Checkpoints somebody asked
 /// for stay. Objects nobody needs any more are git's to collect.
 #[derive(Debug, clap::Args)]
-pub struct Args {
+pub(super) struct Args {
     /// Keep operations of the last DAYS days (default: colony.keepDays)
     #[arg(long, value_name = "DAYS")]
     keep: Option<u64>,

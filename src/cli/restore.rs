@@ -17,7 +17,7 @@ use super::{Face, Run, Stop, paths};
 /// give way are moved aside, never deleted: 'git colony undo' brings back every byte. Ignored files
 /// stay. An operation (op-12) gives back the state before it.
 #[derive(Debug, clap::Args)]
-pub struct Args {
+pub(super) struct Args {
     /// The checkpoint: id, label, unique prefix of either, @{n}, auto@{n}, or an operation
     #[arg(value_name = "ID")]
     name: String,

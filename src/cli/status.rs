@@ -10,7 +10,7 @@ use super::{Face, Run, Stop};
 
 /// The state of the repository at a glance
 #[derive(Debug, clap::Args)]
-pub struct Args {}
+pub(super) struct Args {}
 
 pub(super) fn run(face: &mut Face<'_>) -> Result<Outcome, Stop> {
     let session = face.session(Run::ForReal)?;

@@ -10,7 +10,7 @@ use super::{Face, Run, Stop};
 ///
 /// Uncommitted work is not part of it; 'git colony checkpoint' keeps that.
 #[derive(Debug, clap::Args)]
-pub struct Args {
+pub(super) struct Args {
     /// Call it LABEL
     #[arg(short = 'm', long = "label", value_name = "LABEL")]
     label: String,

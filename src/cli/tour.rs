@@ -20,7 +20,7 @@ use super::{Face, Stop};
 /// fetched), and walks checkpoint, a careless change, restore and undo on it, with the real output
 /// of each command. Nothing outside the clone changes.
 #[derive(Debug, clap::Args)]
-pub struct Args {}
+pub(super) struct Args {}
 
 pub(super) fn run(face: &mut Face<'_>) -> Result<Outcome, Stop> {
     let mut world = face.env.world.clone();
@@ -96,12 +96,12 @@ impl Guide {
             stdout: Box::new(output.clone()),
             stderr: Box::new(output.clone()),
         };
-        let words = ["git-colony"]
+        let words: Vec<_> = ["git-colony"]
             .iter()
             .chain(args)
             .map(std::ffi::OsString::from)
             .collect();
-        let exit = super::run(words, &mut env);
+        let exit = super::run(&words, &mut env);
         let command = args
             .iter()
             .map(|arg| quoted(arg))

@@ -12,7 +12,7 @@ use super::{Face, Run, Stop};
 /// Refs, HEAD, the index file and every file it moved come back as they were. Run it again to go
 /// back further. It refuses when plain git has changed HEAD or the index since.
 #[derive(Debug, clap::Args)]
-pub struct UndoArgs {
+pub(super) struct UndoArgs {
     /// Go on although commits leave the branch that are on a remote
     #[arg(short, long)]
     force: bool,
@@ -25,7 +25,7 @@ pub struct UndoArgs {
 ///
 /// Possible until another operation is made.
 #[derive(Debug, clap::Args)]
-pub struct RedoArgs {
+pub(super) struct RedoArgs {
     /// Go on although commits leave the branch that are on a remote
     #[arg(short, long)]
     force: bool,

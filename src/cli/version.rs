@@ -11,7 +11,7 @@ use super::{Face, Stop};
 
 /// The version and the formats it reads
 #[derive(Debug, clap::Args)]
-pub struct Args {}
+pub(super) struct Args {}
 
 pub(super) fn run(face: &mut Face<'_>) -> Result<Outcome, Stop> {
     let formats = BTreeMap::from([("checkpoint", 1), ("operation", record::FORMAT)]);

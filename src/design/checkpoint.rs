@@ -231,8 +231,7 @@ pub fn tag(
     draft.message.operation = Some((operation.places.key.clone(), operation.id));
     let tag = draft.tag(session, commit)?;
     let scan = session.repo.scan(&session.world)?;
-    let staged = scan.staged.iter().map(|change| (&change.path, change.new));
-    let index_tree = session.repo.edit_tree(scan.head_tree, staged)?;
+    let index_tree = session.repo.write_index_tree(&scan)?;
     let record = operation.commit(Plan {
         summary: format!("tag '{}'", draft.message.label),
         head: scan.head.clone(),

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Serialize;
 
 use crate::git::diff::TreeChange;
+use crate::git::process;
 use crate::git::{Head, Oid, RefChange};
 use crate::model::id::OperationId;
 use crate::model::{Code, Error, RepoPath, Result};
@@ -138,7 +139,7 @@ pub fn restore(session: &Session, request: &Request) -> Result<RestoreReport> {
         inverts: None,
     })?;
     report.recovery = Some(record.op);
-    run_post_checkout(session, &record, old, new)?;
+    run_post_checkout(session, &record, old, new);
     Ok(report)
 }
 
@@ -515,27 +516,20 @@ pub(super) fn run_post_checkout(
     record: &Record,
     old: Option<Oid>,
     new: Option<Oid>,
-) -> Result<()> {
+) {
     if record.files.is_empty() && old == new {
-        return Ok(());
+        return;
     }
     let zero = "0".repeat(session.repo.hex_len());
     let hex = |id: Option<Oid>| id.map_or_else(|| zero.clone(), |id| id.to_string());
     let flag = if record.refs.is_empty() { "0" } else { "1" };
-    let args = [hex(old), hex(new)];
-    let args = [args[0].as_str(), args[1].as_str(), flag];
-    let code = crate::git::process::run_hook(&session.repo, &session.world, "post-checkout", &args);
-    match code {
-        Ok(Some(code)) if code != 0 => {
-            (session.world.narrate)(&format!("the post-checkout hook exited with {code}"));
-            Ok(())
-        }
-        // The restore itself is done: a hook that cannot be started is worth a word, not a failure.
-        Err(error) => {
-            (session.world.narrate)(&format!("post-checkout: {}", error.message()));
-            Ok(())
-        }
-        Ok(_) => Ok(()),
+    let args = [hex(old).as_str(), hex(new).as_str(), flag].map(str::to_owned);
+    let say = |text: &str| (session.world.narrate)(text);
+    // What was asked for is done: a hook that fails is worth a word, not a failure.
+    match process::run_hook(&session.repo, &session.world, "post-checkout", &args) {
+        Ok(Some(0) | None) => {}
+        Ok(Some(code)) => say(&format!("the post-checkout hook exited with {code}")),
+        Err(error) => say(&format!("post-checkout: {}", error.message())),
     }
 }
 

@@ -53,8 +53,7 @@ fn of_checkpoint(repo: &Repo, checkpoint: &Checkpoint) -> Result<Target> {
                 .parents
                 .iter()
                 .copied()
-                .filter(|parent| Some(*parent) != base)
-                .next_back();
+                .rfind(|parent| Some(*parent) != base);
             let index = match beside {
                 Some(index) => IndexTarget::State {
                     state: repo.read_commit(index)?.tree,

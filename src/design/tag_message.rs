@@ -83,7 +83,7 @@ impl TagMessage {
         text.push_str("\n\n");
         text.push_str(FORMAT);
         let mut trailer = |name: &str, value: &str| {
-            text.push_str(&format!("\nColony-{name}: {value}"));
+            text.extend(["\nColony-", name, ": ", value]);
         };
         trailer("Mode", self.mode.as_str());
         if !plain {

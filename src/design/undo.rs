@@ -78,8 +78,8 @@ pub fn run(session: &Session, direction: Direction, force: bool) -> Result<UndoR
     };
     let operation = Operation::begin(session, intent)?;
     let log = Log::read(&session.repo, &operation.places)?;
-    let entry = require_next(&log, direction)?;
-    let step = Step::plan(session, &operation.places, &log, entry, direction, force)?;
+    let step = Step::plan(session, &operation.places, &log, direction, force)?;
+    let entry = &step.entry;
     entry.record.revive_tags(&session.repo, entry.commit)?;
     if let Some(snapshot) = entry.record.snapshot {
         let tree = session.repo.tree_of(Some(snapshot))?;
@@ -105,7 +105,7 @@ pub fn run(session: &Session, direction: Direction, force: bool) -> Result<UndoR
         inverts: Some(entry.record.op),
     })?;
     report.op = Some(record.op);
-    run_post_checkout(session, &record, old, new)?;
+    run_post_checkout(session, &record, old, new);
     Ok(report)
 }
 
@@ -119,8 +119,7 @@ pub fn preview(session: &Session, direction: Direction, force: bool) -> Result<U
         return Err(nothing(direction));
     };
     let log = Log::read(&session.repo, &places)?;
-    let entry = require_next(&log, direction)?;
-    let mut report = Step::plan(session, &places, &log, entry, direction, force)?.report;
+    let mut report = Step::plan(session, &places, &log, direction, force)?.report;
     report.dry_run = true;
     Ok(report)
 }
@@ -144,6 +143,7 @@ fn nothing(direction: Direction) -> Error {
 
 /// Everything known before the commit point.
 struct Step {
+    entry: LogEntry,
     kept: Kept,
     moves: FileMoves,
     index: Option<NewIndex>,
@@ -157,10 +157,10 @@ impl Step {
         session: &Session,
         places: &Places,
         log: &Log,
-        entry: &LogEntry,
         direction: Direction,
         force: bool,
     ) -> Result<Step> {
+        let entry = require_next(log, direction)?.clone();
         let record = &entry.record;
         let current = session.repo.load_index()?;
         refuse_external_change(session, record, &current)?;
@@ -198,6 +198,7 @@ impl Step {
         };
         let index = old_index(session, places, record, &current)?;
         Ok(Step {
+            entry,
             kept,
             moves,
             index,

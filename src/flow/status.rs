@@ -1,4 +1,4 @@
-//! The state of the repository at a glance (spec 2's RepoState).
+//! The state of the repository at a glance (the `RepoState` of the requirements).
 
 use serde::Serialize;
 use serde_json::Value;
@@ -195,7 +195,7 @@ fn health(repo: &Repo, pending: Option<&Pending>) -> Vec<Health> {
             name,
             ok: false,
             detail,
-        })
+        });
     };
     if let Some(pending) = pending {
         let detail = "at work, or cut off: the next changing command completes or cancels it";

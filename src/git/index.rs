@@ -57,7 +57,12 @@ impl Repo {
     /// # Errors
     /// `repository-broken`.
     pub fn load_index_at(&self, path: &Path) -> Result<Index> {
-        let file = gix::index::File::at(path, self.inner.object_hash(), false, Default::default());
+        let file = gix::index::File::at(
+            path,
+            self.inner.object_hash(),
+            false,
+            gix::index::decode::Options::default(),
+        );
         let file = file.or_code(Code::RepositoryBroken, || "cannot read a kept index")?;
         Ok(Index { file })
     }
@@ -130,17 +135,28 @@ impl Index {
     /// `scan_began` is the file system's time before the scan: what changed since is marked as
     /// unknown.
     pub fn add_snapshot(&mut self, snapshot: &Snapshot, scan_began: std::time::SystemTime) {
-        let mut added = false;
+        let mut added = Vec::new();
         for (path, file) in &snapshot.changes {
-            let path = BStr::new(path.as_bytes());
-            let stat = file
-                .as_ref()
-                .map(|file| stat_unless_racy(&file.metadata, scan_began));
-            let entry = file.as_ref().map(|file| file.entry);
-            added |= self.set(path, entry, stat.unwrap_or_default());
+            let name = BStr::new(path.as_bytes());
+            match file {
+                None => self.mark_removed(name, None),
+                Some(file) => {
+                    let stat = stat_unless_racy(&file.metadata, scan_began);
+                    if !self.update(name, file.entry, stat) {
+                        added.push((name, file.entry, stat));
+                    }
+                }
+            }
         }
-        self.drop_removed();
-        if added {
+        self.file
+            .remove_entries(|_, _, entry| entry.flags.contains(Flags::REMOVE));
+        // Appending breaks look-ups, so it comes last.
+        for (path, entry, stat) in &added {
+            let mode = mode_of(*entry);
+            self.file
+                .dangerously_push_entry(*stat, entry.id.0, Flags::empty(), mode, path);
+        }
+        if !added.is_empty() {
             self.file.sort_entries();
         }
     }
@@ -258,28 +274,25 @@ impl Index {
         buffered.flush().map_err(cannot)
     }
 
-    /// Sets or removes one path at stage 0 and drops its conflict stages; tells whether an entry
-    /// was appended out of order.
-    fn set(&mut self, path: &BStr, entry: Option<TreeEntry>, stat: Stat) -> bool {
-        let Some(entry) = entry else {
-            self.mark_removed(path, None);
-            return false;
-        };
-        let mode = Mode::from(gix::objs::tree::EntryMode::from(entry.kind));
+    /// Updates the entry at stage 0, if there is one, and drops what cannot stand beside it.
+    fn update(&mut self, path: &BStr, entry: TreeEntry, stat: Stat) -> bool {
         self.mark_removed(path, Some(Stage::Unconflicted));
-        // A file takes the place of everything that was below a directory of its name.
-        if let Some(known) = self
-            .file
-            .entry_mut_by_path_and_stage(path, Stage::Unconflicted)
-        {
-            known.id = entry.id.0;
-            known.mode = mode;
-            known.stat = stat;
-            known.flags.remove(Flags::INTENT_TO_ADD | Flags::REMOVE);
-            return false;
+        let mut below = path.to_vec();
+        below.push(b'/');
+        if let Some(range) = self.file.prefixed_entries_range(BStr::new(&below)) {
+            let entries = self.file.entries_mut().get_mut(range).unwrap_or_default();
+            entries
+                .iter_mut()
+                .for_each(|entry| entry.flags.insert(Flags::REMOVE));
         }
-        self.file
-            .dangerously_push_entry(stat, entry.id.0, Flags::empty(), mode, path);
+        let known = self
+            .file
+            .entry_mut_by_path_and_stage(path, Stage::Unconflicted);
+        let Some(known) = known else { return false };
+        known.id = entry.id.0;
+        known.mode = mode_of(entry);
+        known.stat = stat;
+        known.flags.remove(Flags::INTENT_TO_ADD | Flags::REMOVE);
         true
     }
 
@@ -293,11 +306,10 @@ impl Index {
             }
         }
     }
+}
 
-    fn drop_removed(&mut self) {
-        self.file
-            .remove_entries(|_, _, entry| entry.flags.contains(Flags::REMOVE));
-    }
+fn mode_of(entry: TreeEntry) -> Mode {
+    Mode::from(gix::objs::tree::EntryMode::from(entry.kind))
 }
 
 /// Returns stat data, or nothing when the file may change again without its time changing.

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::model::{Code, RepoPath, Result, ResultExt as _};
 
 use super::index::{Carry, Index, carry};
-use super::{Oid, Repo, TreeEntry};
+use super::{Oid, Repo, TreeEntry, object};
 
 #[derive(Serialize, Deserialize)]
 struct FlaggedPath {
@@ -68,7 +68,7 @@ impl Repo {
     /// `repository-broken` when `state` is not one.
     pub fn state_tree(&self, state: Oid) -> Result<Oid> {
         self.entry_in(state, "0")?
-            .ok_or_else(|| self.not_a_record(state))
+            .ok_or_else(|| object::not_a_record(state))
     }
 
     /// Rebuilds an index from a state; stat data of unchanged entries comes from `before`.

@@ -353,12 +353,11 @@ impl Repo {
         .or_code(Code::ObjectMissing, || format!("cannot read tree {base}"))?;
         let mut additions = Vec::new();
         for (path, entry) in edits {
-            match entry {
-                Some(entry) => additions.push((path, entry)),
-                None => {
-                    let path = BStr::new(path.as_bytes());
-                    editor.remove_leaf(path).or_code(Code::Io, cannot)?;
-                }
+            if let Some(entry) = entry {
+                additions.push((path, entry));
+            } else {
+                let path = BStr::new(path.as_bytes());
+                editor.remove_leaf(path).or_code(Code::Io, cannot)?;
             }
         }
         // Removals come first: a file may take the place of a directory, or the other way round.
@@ -406,14 +405,14 @@ impl Repo {
             .map(|info| Ok(Oid(info.or_code(Code::ObjectMissing, cannot)?.id)))
             .collect()
     }
+}
 
-    /// Makes the error for an object that ought to be a record of ours and is not.
-    pub(crate) fn not_a_record(&self, id: Oid) -> Error {
-        Error::new(
-            Code::RepositoryBroken,
-            format!("{id} is not a record of git-colony"),
-        )
-    }
+/// Makes the error for an object that ought to be a record of ours and is not.
+pub(crate) fn not_a_record(id: Oid) -> Error {
+    Error::new(
+        Code::RepositoryBroken,
+        format!("{id} is not a record of git-colony"),
+    )
 }
 
 fn with_newline(mut message: String) -> String {

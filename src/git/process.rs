@@ -219,7 +219,7 @@ pub fn run_hook(
     repo: &super::Repo,
     world: &World,
     name: &str,
-    args: &[&str],
+    args: &[String],
 ) -> Result<Option<i32>> {
     let folder = repo.config("core.hooksPath").map_or_else(
         || repo.common_dir().join("hooks"),

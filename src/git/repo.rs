@@ -1,5 +1,6 @@
 //! An open repository: where it is, what HEAD says, what is going on in it.
 
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
 use crate::model::{Code, Error, Result, ResultExt as _, World, world::UserConfiguration};
@@ -309,7 +310,6 @@ fn ceilings(world: &World) -> Vec<PathBuf> {
     let Some(value) = world.variable("GIT_CEILING_DIRECTORIES") else {
         return Vec::new();
     };
-    use std::os::unix::ffi::OsStrExt as _;
     value
         .as_bytes()
         .split(|&byte| byte == b':')

@@ -101,7 +101,7 @@ impl Repo {
         let mut scan = Scan {
             head,
             head_tree,
-            index: index.clone(),
+            index: Arc::clone(&index),
             staged: Vec::new(),
             unstaged: Vec::new(),
             untracked: Vec::new(),
@@ -128,7 +128,7 @@ impl Repo {
             .or_code(Code::RepositoryBroken, cannot)?;
         for item in items {
             match item.or_code(Code::RepositoryBroken, cannot)? {
-                Item::TreeIndex(change) => scan.take_staged(change),
+                Item::TreeIndex(change) => scan.take_staged(&change),
                 Item::IndexWorktree(item) => scan.take_worktree(self, item),
             }
         }
@@ -156,7 +156,7 @@ impl Repo {
 }
 
 impl Scan {
-    fn take_staged(&mut self, change: gix::diff::index::Change) {
+    fn take_staged(&mut self, change: &gix::diff::index::Change) {
         use gix::diff::index::ChangeRef as C;
         let entry = |mode: gix::index::entry::Mode, id: &gix::hash::oid| {
             let kind = mode.to_tree_entry_mode()?.kind();
@@ -165,7 +165,7 @@ impl Scan {
                 id: id.to_owned().into(),
             })
         };
-        let (path, old, new) = match &change {
+        let (path, old, new) = match change {
             C::Addition {
                 location,
                 entry_mode,
@@ -224,7 +224,7 @@ impl Scan {
                 }
             },
             index_worktree::Item::DirectoryContents { entry, .. } => {
-                self.take_untracked(repo, entry)
+                self.take_untracked(repo, entry);
             }
             // Rename tracking is off.
             index_worktree::Item::Rewrite { .. } => {}

@@ -34,6 +34,16 @@ pub struct WorktreeFile {
 }
 
 impl Repo {
+    /// Writes stage 0 of the index as a tree; a path in conflict has none.
+    ///
+    /// # Errors
+    /// `no-space`, `io`.
+    pub fn write_index_tree(&self, scan: &Scan) -> Result<Oid> {
+        let staged = scan.staged.iter().map(|change| (&change.path, change.new));
+        let conflicts = scan.conflicts.iter().map(|path| (path, None));
+        self.edit_tree(scan.head_tree, staged.chain(conflicts))
+    }
+
     /// Writes every changed file and each of `untracked` as blobs, and the trees that hold them.
     ///
     /// # Errors
@@ -44,8 +54,7 @@ impl Repo {
         scan: &Scan,
         untracked: &[&Untracked],
     ) -> Result<Snapshot> {
-        let staged = scan.staged.iter().map(|change| (&change.path, change.new));
-        let index_tree = self.edit_tree(scan.head_tree, staged)?;
+        let index_tree = self.write_index_tree(scan)?;
         let mut writer = FileWriter::new(self, world, scan)?;
         let mut changes = BTreeMap::new();
         let paths = scan.unstaged.iter().chain(&scan.conflicts);
@@ -54,7 +63,7 @@ impl Repo {
             match writer.write(path)? {
                 Written::AsIndexed => {}
                 Written::Absent => drop(changes.insert(path.clone(), None)),
-                Written::File(file) => drop(changes.insert(path.clone(), Some(file))),
+                Written::File(file) => drop(changes.insert(path.clone(), Some(*file))),
             }
         }
         let edits = changes
@@ -75,7 +84,7 @@ enum Written {
     /// Nothing that git can hold stands there.
     Absent,
     /// A blob, link or submodule.
-    File(WorktreeFile),
+    File(Box<WorktreeFile>),
 }
 
 /// Writes files through the clean filters, one after the other.
@@ -126,15 +135,15 @@ impl<'a> FileWriter<'a> {
                 kind,
                 id: entry.id.into(),
             };
-            return Ok(Written::File(WorktreeFile { entry, metadata }));
+            return Ok(Written::File(Box::new(WorktreeFile { entry, metadata })));
         }
         if metadata.is_file() && metadata.len() > STREAM_ABOVE_BYTES {
             let id = self.hash_with_git(path)?;
             let kind = self.kind(EntryKind::Blob, &metadata, indexed);
-            return Ok(Written::File(WorktreeFile {
+            return Ok(Written::File(Box::new(WorktreeFile {
                 entry: TreeEntry { kind, id },
                 metadata,
-            }));
+            })));
         }
         if metadata.is_dir() && indexed.is_none_or(|entry| !entry.mode.is_submodule()) {
             return Ok(Written::Absent);
@@ -151,7 +160,7 @@ impl<'a> FileWriter<'a> {
                     kind,
                     id: id.into(),
                 };
-                Written::File(WorktreeFile { entry, metadata })
+                Written::File(Box::new(WorktreeFile { entry, metadata }))
             }
         })
     }

@@ -26,14 +26,19 @@ pub fn json(text: &str) -> String {
     for c in text.chars() {
         if is_dangerous(c) && c != '\n' {
             let mut units = [0_u16; 2];
-            c.encode_utf16(&mut units)
-                .iter()
-                .for_each(|unit| safe.push_str(&format!("\\u{unit:04x}")));
+            for unit in c.encode_utf16(&mut units) {
+                safe.push_str("\\u");
+                safe.extend([12, 8, 4, 0].map(|shift| hex_digit(*unit >> shift)));
+            }
         } else {
             safe.push(c);
         }
     }
     safe
+}
+
+fn hex_digit(value: u16) -> char {
+    char::from_digit(u32::from(value & 0xf), 16).unwrap_or('0')
 }
 
 fn visible(c: char) -> String {

@@ -185,7 +185,7 @@ impl Planner<'_> {
         let mut candidates: BTreeSet<RepoPath> =
             self.aside.iter().flat_map(RepoPath::ancestors).collect();
         if let Emptied::Only(allowed) = emptied {
-            candidates = (*allowed).clone();
+            candidates.clone_from(allowed);
         }
         let forced: BTreeSet<_> = self
             .moves

@@ -5,7 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::git::object::NewCommit;
+use crate::git::object::{self, NewCommit};
 use crate::git::{Head, Oid, RefChange, RefName, Repo, Signature, TreeEntry};
 use crate::model::id::OperationId;
 use crate::model::{Code, Error, RepoPath, Result, ResultExt as _};
@@ -240,7 +240,7 @@ impl Record {
         let tree = repo.read_commit(commit)?.tree;
         let blob = repo
             .entry_in(tree, "op.json")?
-            .ok_or_else(|| repo.not_a_record(commit))?;
+            .ok_or_else(|| object::not_a_record(commit))?;
         let bytes = repo.read_blob(blob)?;
         let value: serde_json::Value = serde_json::from_slice(&bytes)
             .or_code(Code::RepositoryBroken, || {

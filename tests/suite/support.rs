@@ -1,0 +1,394 @@
+//! A sandbox: a temporary directory with a repository, a hermetic environment, a clock that ticks.
+
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
+use std::fs;
+use std::io::Write;
+use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+
+use chrono::{DateTime, Duration};
+use git_colony::env::Env;
+use git_colony::model::World;
+use git_colony::model::world::{Interrupt, UserConfiguration};
+use serde_json::Value;
+
+/// A repository in a temporary directory, and everything that acts on it.
+pub struct Sandbox {
+    /// Kept for its lifetime: the directory goes with it.
+    temporary: tempfile::TempDir,
+    /// The worktree that commands run in.
+    pub root: PathBuf,
+    seconds: AtomicU64,
+    nonces: Arc<AtomicU64>,
+}
+
+/// What a run of the program left.
+#[must_use = "look at the exit code or the output"]
+pub struct Run {
+    pub code: u8,
+    pub stdout: String,
+    pub stderr: String,
+}
+
+impl Sandbox {
+    /// Makes a repository on branch `main` with one commit of `a.txt` and `dir/b.txt`.
+    pub fn new() -> Sandbox {
+        let sandbox = Sandbox::unborn();
+        sandbox.write("a.txt", "one\n");
+        sandbox.write("dir/b.txt", "bee\n");
+        sandbox.git(&["add", "-A"]);
+        sandbox.git(&["commit", "-qm", "first"]);
+        sandbox
+    }
+
+    /// Makes a repository without a commit.
+    pub fn unborn() -> Sandbox {
+        Sandbox::init(&[])
+    }
+
+    pub fn init(options: &[&str]) -> Sandbox {
+        let temporary = tempfile::tempdir().unwrap();
+        let root = temporary.path().canonicalize().unwrap().join("repo");
+        fs::create_dir(&root).unwrap();
+        let sandbox = Sandbox {
+            temporary,
+            root,
+            seconds: AtomicU64::new(0),
+            nonces: Arc::new(AtomicU64::new(1)),
+        };
+        let init = ["init", "-q", "-b", "main", "--template="];
+        sandbox.git(&[&init[..], options].concat());
+        for (key, value) in [
+            ("user.name", "Ada"),
+            ("user.email", "ada@example.com"),
+            ("gc.auto", "0"),
+        ] {
+            sandbox.git(&["config", key, value]);
+        }
+        sandbox
+    }
+
+    /// The directory beside the repository.
+    pub fn outside(&self) -> PathBuf {
+        self.temporary.path().canonicalize().unwrap()
+    }
+
+    /// The same sandbox seen from another directory (a linked worktree, say).
+    pub fn at(&self, root: PathBuf) -> View<'_> {
+        View {
+            sandbox: self,
+            root,
+        }
+    }
+
+    pub fn path(&self, path: &str) -> PathBuf {
+        self.root.join(path)
+    }
+
+    pub fn write(&self, path: &str, content: impl AsRef<[u8]>) {
+        let path = self.path(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, content).unwrap();
+    }
+
+    pub fn read(&self, path: &str) -> String {
+        String::from_utf8(fs::read(self.path(path)).unwrap()).unwrap()
+    }
+
+    pub fn remove(&self, path: &str) {
+        let path = self.path(path);
+        match fs::symlink_metadata(&path) {
+            Ok(metadata) if metadata.is_dir() => fs::remove_dir_all(path).unwrap(),
+            Ok(_) => fs::remove_file(path).unwrap(),
+            Err(_) => {}
+        }
+    }
+
+    pub fn set_mode(&self, path: &str, mode: u32) {
+        fs::set_permissions(self.path(path), fs::Permissions::from_mode(mode)).unwrap();
+    }
+
+    /// Runs git; it has to succeed.
+    pub fn git(&self, args: &[&str]) -> String {
+        git_in(&self.root, &self.variables(), args)
+    }
+
+    /// Runs git and returns whether it succeeded.
+    pub fn try_git(&self, args: &[&str]) -> bool {
+        command_in(&self.root, &self.variables(), args)
+            .output()
+            .unwrap()
+            .status
+            .success()
+    }
+
+    /// Runs the program; it has to exit with 0.
+    pub fn colony(&self, args: &[&str]) -> String {
+        let run = self.run(args);
+        assert_eq!(
+            run.code, 0,
+            "git colony {args:?}\n{}{}",
+            run.stdout, run.stderr
+        );
+        run.stdout
+    }
+
+    /// Runs the program with `--json` and returns its one answer, whatever the exit code.
+    pub fn json(&self, args: &[&str]) -> Value {
+        let run = self.run(&[args, &["--json"]].concat());
+        serde_json::from_str(&run.stdout).unwrap_or_else(|e| panic!("{e}: {}", run.stdout))
+    }
+
+    /// Runs the program and returns the error code of its answer.
+    pub fn error(&self, args: &[&str]) -> String {
+        let answer = self.json(args);
+        assert_eq!(answer["ok"], false, "{args:?} {answer:#}");
+        answer["code"]
+            .as_str()
+            .unwrap_or_else(|| panic!("{answer:#}"))
+            .to_owned()
+    }
+
+    pub fn run(&self, args: &[&str]) -> Run {
+        self.run_in(self.world(), args)
+    }
+
+    pub fn run_in(&self, world: World, args: &[&str]) -> Run {
+        let args = args.iter().map(OsString::from).collect();
+        self.run_os(world, args)
+    }
+
+    pub fn run_os(&self, mut world: World, args: Vec<OsString>) -> Run {
+        let (stdout, stderr) = (Captured::default(), Captured::default());
+        let narration = stderr.clone();
+        world.narrate = Arc::new(move |line| {
+            writeln!(narration.clone(), "{}", git_colony::ui::escape::line(line)).unwrap();
+        });
+        let mut env = Env {
+            world,
+            stdout: Box::new(stdout.clone()),
+            stderr: Box::new(stderr.clone()),
+        };
+        let words = [OsString::from("git-colony")].into_iter().chain(args);
+        let exit = git_colony::run(words, &mut env);
+        Run {
+            code: exit.0,
+            stdout: stdout.text(),
+            stderr: stderr.text(),
+        }
+    }
+
+    /// The world of the next command: one minute later than the last.
+    pub fn world(&self) -> World {
+        let minute = self.seconds.fetch_add(60, Ordering::SeqCst);
+        self.world_at(i64::try_from(minute).unwrap())
+    }
+
+    /// The world at a fixed number of seconds after the start.
+    pub fn world_at(&self, seconds: i64) -> World {
+        let start = DateTime::parse_from_rfc3339("2026-01-02T03:04:05+00:00").unwrap();
+        let moment = start + Duration::seconds(seconds);
+        let nonces = Arc::clone(&self.nonces);
+        World {
+            cwd: self.root.clone(),
+            variables: self.variables(),
+            clock: Arc::new(move || moment),
+            entropy: Arc::new(move || {
+                let number = nonces.fetch_add(1, Ordering::SeqCst);
+                (number << 32) | number
+            }),
+            narrate: Arc::new(|_| {}),
+            user_configuration: UserConfiguration::Ignored,
+            interrupt: Interrupt::default(),
+            die_at: None,
+        }
+    }
+
+    pub fn variables(&self) -> BTreeMap<OsString, OsString> {
+        let home = self.temporary.path().join("home");
+        let path = std::env::var_os("PATH").unwrap();
+        let pairs: [(&str, &OsStr); 8] = [
+            ("PATH", &path),
+            ("HOME", home.as_os_str()),
+            ("TZ", OsStr::new("UTC")),
+            ("LC_ALL", OsStr::new("C")),
+            ("GIT_CONFIG_GLOBAL", OsStr::new("/dev/null")),
+            ("GIT_CONFIG_SYSTEM", OsStr::new("/dev/null")),
+            ("GIT_AUTHOR_DATE", OsStr::new("1767323045 +0000")),
+            ("GIT_COMMITTER_DATE", OsStr::new("1767323045 +0000")),
+        ];
+        pairs
+            .into_iter()
+            .map(|(name, value)| (name.into(), value.to_owned()))
+            .collect()
+    }
+
+    /// Every file of the worktree but `.git`: type, mode and bytes, directories included.
+    pub fn worktree(&self) -> BTreeMap<String, String> {
+        worktree_of(&self.root)
+    }
+
+    /// Everything git could tell of the repository: HEAD, every ref but our private ones, index.
+    pub fn visible_state(&self) -> State {
+        State {
+            head: fs::read_to_string(self.root.join(".git/HEAD")).unwrap(),
+            refs: self.refs(),
+            index: self.git(&["ls-files", "-s", "-t", "-v"]),
+            worktree: self.worktree(),
+        }
+    }
+
+    /// Every ref but our private ones.
+    pub fn refs(&self) -> String {
+        let all = self.git(&["for-each-ref", "--format=%(refname) %(objectname)"]);
+        all.lines()
+            .filter(|line| !line.starts_with("refs/colony-local/"))
+            .collect::<Vec<_>>()
+            .join("\n")
+    }
+
+    /// Checks what holds after every command, done or failed.
+    pub fn check_invariants(&self) {
+        self.git(&["fsck", "--strict", "--no-dangling"]);
+        let locks = find_files(&self.root.join(".git"), &|name| name.ends_with(".lock"));
+        assert_eq!(locks, Vec::<PathBuf>::new(), "locks are left");
+        let colony = self.root.join(".git/colony");
+        let left = find_files(&colony, &|name| !matches!(name, "lock" | "worktree-key"));
+        assert_eq!(left, Vec::<PathBuf>::new(), "leftovers");
+    }
+}
+
+/// The sandbox's program and git, run in another directory.
+pub struct View<'a> {
+    sandbox: &'a Sandbox,
+    root: PathBuf,
+}
+
+impl View<'_> {
+    pub fn git(&self, args: &[&str]) -> String {
+        git_in(&self.root, &self.sandbox.variables(), args)
+    }
+
+    pub fn run(&self, args: &[&str]) -> Run {
+        let world = World {
+            cwd: self.root.clone(),
+            ..self.sandbox.world()
+        };
+        self.sandbox.run_in(world, args)
+    }
+
+    pub fn colony(&self, args: &[&str]) -> String {
+        let run = self.run(args);
+        assert_eq!(
+            run.code, 0,
+            "git colony {args:?}\n{}{}",
+            run.stdout, run.stderr
+        );
+        run.stdout
+    }
+}
+
+/// What a person could see of a repository.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct State {
+    pub head: String,
+    pub refs: String,
+    pub index: String,
+    pub worktree: BTreeMap<String, String>,
+}
+
+pub fn worktree_of(root: &Path) -> BTreeMap<String, String> {
+    let mut found = BTreeMap::new();
+    describe(root, root, &mut found);
+    found
+}
+
+fn describe(root: &Path, directory: &Path, found: &mut BTreeMap<String, String>) {
+    for entry in fs::read_dir(directory).unwrap() {
+        let path = entry.unwrap().path();
+        let name = escape(path.strip_prefix(root).unwrap());
+        if name == ".git" {
+            continue;
+        }
+        let metadata = fs::symlink_metadata(&path).unwrap();
+        let mode = format!("{:o}", metadata.mode() & 0o7777);
+        if metadata.is_symlink() {
+            found.insert(
+                name,
+                format!("link {}", escape(&fs::read_link(&path).unwrap())),
+            );
+        } else if metadata.is_dir() {
+            found.insert(name.clone(), format!("directory {mode}"));
+            if !path.join(".git").exists() {
+                describe(root, &path, found);
+            }
+        } else if metadata.is_file() {
+            let bytes = fs::read(&path).unwrap();
+            found.insert(name, format!("file {mode} {}", bytes.escape_ascii()));
+        } else {
+            found.insert(name, format!("other {mode}"));
+        }
+    }
+}
+
+fn escape(path: &Path) -> String {
+    path.as_os_str().as_bytes().escape_ascii().to_string()
+}
+
+fn find_files(directory: &Path, wanted: &dyn Fn(&str) -> bool) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(directory).into_iter().flatten() {
+        let path = entry.unwrap().path();
+        if path.is_dir() && !path.is_symlink() {
+            found.extend(find_files(&path, wanted));
+        } else if wanted(&path.file_name().unwrap().to_string_lossy()) {
+            found.push(path);
+        }
+    }
+    found
+}
+
+pub fn git_in(root: &Path, variables: &BTreeMap<OsString, OsString>, args: &[&str]) -> String {
+    let output = command_in(root, variables, args).output().unwrap();
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "git {args:?}: {stderr}");
+    String::from_utf8_lossy(&output.stdout)
+        .trim_end()
+        .to_owned()
+}
+
+fn command_in(root: &Path, variables: &BTreeMap<OsString, OsString>, args: &[&str]) -> Command {
+    let mut command = Command::new("git");
+    command
+        .env_clear()
+        .envs(variables)
+        .current_dir(root)
+        .args(args);
+    command
+}
+
+/// A stream that keeps what is written to it.
+#[derive(Clone, Default)]
+pub struct Captured(Arc<Mutex<Vec<u8>>>);
+
+impl Captured {
+    pub fn text(&self) -> String {
+        String::from_utf8(self.0.lock().unwrap().clone()).unwrap()
+    }
+}
+
+impl Write for Captured {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0.lock().unwrap().extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
