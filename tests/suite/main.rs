@@ -7,4 +7,5 @@
 
 mod support;
 
+mod property;
 mod torture;

@@ -18,26 +18,26 @@ use git_colony::model::world::{Interrupt, UserConfiguration};
 use serde_json::Value;
 
 /// A repository in a temporary directory, and everything that acts on it.
-pub struct Sandbox {
+pub(crate) struct Sandbox {
     /// Kept for its lifetime: the directory goes with it.
     temporary: tempfile::TempDir,
     /// The worktree that commands run in.
-    pub root: PathBuf,
+    pub(crate) root: PathBuf,
     seconds: AtomicU64,
     nonces: Arc<AtomicU64>,
 }
 
 /// What a run of the program left.
 #[must_use = "look at the exit code or the output"]
-pub struct Run {
-    pub code: u8,
-    pub stdout: String,
-    pub stderr: String,
+pub(crate) struct Run {
+    pub(crate) code: u8,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
 }
 
 impl Sandbox {
     /// Makes a repository on branch `main` with one commit of `a.txt` and `dir/b.txt`.
-    pub fn new() -> Sandbox {
+    pub(crate) fn new() -> Sandbox {
         let sandbox = Sandbox::unborn();
         sandbox.write("a.txt", "one\n");
         sandbox.write("dir/b.txt", "bee\n");
@@ -47,11 +47,11 @@ impl Sandbox {
     }
 
     /// Makes a repository without a commit.
-    pub fn unborn() -> Sandbox {
+    pub(crate) fn unborn() -> Sandbox {
         Sandbox::init(&[])
     }
 
-    pub fn init(options: &[&str]) -> Sandbox {
+    pub(crate) fn init(options: &[&str]) -> Sandbox {
         let temporary = tempfile::tempdir().unwrap();
         let root = temporary.path().canonicalize().unwrap().join("repo");
         fs::create_dir(&root).unwrap();
@@ -74,33 +74,33 @@ impl Sandbox {
     }
 
     /// The directory beside the repository.
-    pub fn outside(&self) -> PathBuf {
+    pub(crate) fn outside(&self) -> PathBuf {
         self.temporary.path().canonicalize().unwrap()
     }
 
     /// The same sandbox seen from another directory (a linked worktree, say).
-    pub fn at(&self, root: PathBuf) -> View<'_> {
+    pub(crate) fn at(&self, root: PathBuf) -> View<'_> {
         View {
             sandbox: self,
             root,
         }
     }
 
-    pub fn path(&self, path: &str) -> PathBuf {
+    pub(crate) fn path(&self, path: &str) -> PathBuf {
         self.root.join(path)
     }
 
-    pub fn write(&self, path: &str, content: impl AsRef<[u8]>) {
+    pub(crate) fn write(&self, path: &str, content: impl AsRef<[u8]>) {
         let path = self.path(path);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(path, content).unwrap();
     }
 
-    pub fn read(&self, path: &str) -> String {
+    pub(crate) fn read(&self, path: &str) -> String {
         String::from_utf8(fs::read(self.path(path)).unwrap()).unwrap()
     }
 
-    pub fn remove(&self, path: &str) {
+    pub(crate) fn remove(&self, path: &str) {
         let path = self.path(path);
         match fs::symlink_metadata(&path) {
             Ok(metadata) if metadata.is_dir() => fs::remove_dir_all(path).unwrap(),
@@ -109,17 +109,17 @@ impl Sandbox {
         }
     }
 
-    pub fn set_mode(&self, path: &str, mode: u32) {
+    pub(crate) fn set_mode(&self, path: &str, mode: u32) {
         fs::set_permissions(self.path(path), fs::Permissions::from_mode(mode)).unwrap();
     }
 
     /// Runs git; it has to succeed.
-    pub fn git(&self, args: &[&str]) -> String {
+    pub(crate) fn git(&self, args: &[&str]) -> String {
         git_in(&self.root, &self.variables(), args)
     }
 
     /// Runs git and returns whether it succeeded.
-    pub fn try_git(&self, args: &[&str]) -> bool {
+    pub(crate) fn try_git(&self, args: &[&str]) -> bool {
         command_in(&self.root, &self.variables(), args)
             .output()
             .unwrap()
@@ -128,7 +128,7 @@ impl Sandbox {
     }
 
     /// Runs the program; it has to exit with 0.
-    pub fn colony(&self, args: &[&str]) -> String {
+    pub(crate) fn colony(&self, args: &[&str]) -> String {
         let run = self.run(args);
         assert_eq!(
             run.code, 0,
@@ -139,13 +139,13 @@ impl Sandbox {
     }
 
     /// Runs the program with `--json` and returns its one answer, whatever the exit code.
-    pub fn json(&self, args: &[&str]) -> Value {
+    pub(crate) fn json(&self, args: &[&str]) -> Value {
         let run = self.run(&[args, &["--json"]].concat());
         serde_json::from_str(&run.stdout).unwrap_or_else(|e| panic!("{e}: {}", run.stdout))
     }
 
     /// Runs the program and returns the error code of its answer.
-    pub fn error(&self, args: &[&str]) -> String {
+    pub(crate) fn error(&self, args: &[&str]) -> String {
         let answer = self.json(args);
         assert_eq!(answer["ok"], false, "{args:?} {answer:#}");
         answer["code"]
@@ -154,16 +154,16 @@ impl Sandbox {
             .to_owned()
     }
 
-    pub fn run(&self, args: &[&str]) -> Run {
+    pub(crate) fn run(&self, args: &[&str]) -> Run {
         self.run_in(self.world(), args)
     }
 
-    pub fn run_in(&self, world: World, args: &[&str]) -> Run {
+    pub(crate) fn run_in(&self, world: World, args: &[&str]) -> Run {
         let args = args.iter().map(OsString::from).collect();
         self.run_os(world, args)
     }
 
-    pub fn run_os(&self, mut world: World, args: Vec<OsString>) -> Run {
+    pub(crate) fn run_os(&self, mut world: World, args: Vec<OsString>) -> Run {
         let (stdout, stderr) = (Captured::default(), Captured::default());
         let narration = stderr.clone();
         world.narrate = Arc::new(move |line| {
@@ -184,13 +184,13 @@ impl Sandbox {
     }
 
     /// The world of the next command: one minute later than the last.
-    pub fn world(&self) -> World {
+    pub(crate) fn world(&self) -> World {
         let minute = self.seconds.fetch_add(60, Ordering::SeqCst);
         self.world_at(i64::try_from(minute).unwrap())
     }
 
     /// The world at a fixed number of seconds after the start.
-    pub fn world_at(&self, seconds: i64) -> World {
+    pub(crate) fn world_at(&self, seconds: i64) -> World {
         let start = DateTime::parse_from_rfc3339("2026-01-02T03:04:05+00:00").unwrap();
         let moment = start + Duration::seconds(seconds);
         let nonces = Arc::clone(&self.nonces);
@@ -209,7 +209,7 @@ impl Sandbox {
         }
     }
 
-    pub fn variables(&self) -> BTreeMap<OsString, OsString> {
+    pub(crate) fn variables(&self) -> BTreeMap<OsString, OsString> {
         let home = self.temporary.path().join("home");
         let path = std::env::var_os("PATH").unwrap();
         let pairs: [(&str, &OsStr); 8] = [
@@ -229,12 +229,12 @@ impl Sandbox {
     }
 
     /// Every file of the worktree but `.git`: type, mode and bytes, directories included.
-    pub fn worktree(&self) -> BTreeMap<String, String> {
+    pub(crate) fn worktree(&self) -> BTreeMap<String, String> {
         worktree_of(&self.root)
     }
 
     /// Everything git could tell of the repository: HEAD, every ref but our private ones, index.
-    pub fn visible_state(&self) -> State {
+    pub(crate) fn visible_state(&self) -> State {
         State {
             head: fs::read_to_string(self.root.join(".git/HEAD")).unwrap(),
             refs: self.refs(),
@@ -244,7 +244,7 @@ impl Sandbox {
     }
 
     /// Every ref but our private ones.
-    pub fn refs(&self) -> String {
+    pub(crate) fn refs(&self) -> String {
         let all = self.git(&["for-each-ref", "--format=%(refname) %(objectname)"]);
         all.lines()
             .filter(|line| !line.starts_with("refs/colony-local/"))
@@ -253,7 +253,7 @@ impl Sandbox {
     }
 
     /// Checks what holds after every command, done or failed.
-    pub fn check_invariants(&self) {
+    pub(crate) fn check_invariants(&self) {
         self.git(&["fsck", "--strict", "--no-dangling"]);
         let locks = find_files(&self.root.join(".git"), &|name| name.ends_with(".lock"));
         assert_eq!(locks, Vec::<PathBuf>::new(), "locks are left");
@@ -264,17 +264,17 @@ impl Sandbox {
 }
 
 /// The sandbox's program and git, run in another directory.
-pub struct View<'a> {
+pub(crate) struct View<'a> {
     sandbox: &'a Sandbox,
     root: PathBuf,
 }
 
 impl View<'_> {
-    pub fn git(&self, args: &[&str]) -> String {
+    pub(crate) fn git(&self, args: &[&str]) -> String {
         git_in(&self.root, &self.sandbox.variables(), args)
     }
 
-    pub fn run(&self, args: &[&str]) -> Run {
+    pub(crate) fn run(&self, args: &[&str]) -> Run {
         let world = World {
             cwd: self.root.clone(),
             ..self.sandbox.world()
@@ -282,7 +282,7 @@ impl View<'_> {
         self.sandbox.run_in(world, args)
     }
 
-    pub fn colony(&self, args: &[&str]) -> String {
+    pub(crate) fn colony(&self, args: &[&str]) -> String {
         let run = self.run(args);
         assert_eq!(
             run.code, 0,
@@ -295,14 +295,14 @@ impl View<'_> {
 
 /// What a person could see of a repository.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct State {
-    pub head: String,
-    pub refs: String,
-    pub index: String,
-    pub worktree: BTreeMap<String, String>,
+pub(crate) struct State {
+    pub(crate) head: String,
+    pub(crate) refs: String,
+    pub(crate) index: String,
+    pub(crate) worktree: BTreeMap<String, String>,
 }
 
-pub fn worktree_of(root: &Path) -> BTreeMap<String, String> {
+pub(crate) fn worktree_of(root: &Path) -> BTreeMap<String, String> {
     let mut found = BTreeMap::new();
     describe(root, root, &mut found);
     found
@@ -353,7 +353,11 @@ fn find_files(directory: &Path, wanted: &dyn Fn(&str) -> bool) -> Vec<PathBuf> {
     found
 }
 
-pub fn git_in(root: &Path, variables: &BTreeMap<OsString, OsString>, args: &[&str]) -> String {
+pub(crate) fn git_in(
+    root: &Path,
+    variables: &BTreeMap<OsString, OsString>,
+    args: &[&str],
+) -> String {
     let output = command_in(root, variables, args).output().unwrap();
     let stderr = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "git {args:?}: {stderr}");
@@ -374,10 +378,10 @@ fn command_in(root: &Path, variables: &BTreeMap<OsString, OsString>, args: &[&st
 
 /// A stream that keeps what is written to it.
 #[derive(Clone, Default)]
-pub struct Captured(Arc<Mutex<Vec<u8>>>);
+pub(crate) struct Captured(Arc<Mutex<Vec<u8>>>);
 
 impl Captured {
-    pub fn text(&self) -> String {
+    pub(crate) fn text(&self) -> String {
         String::from_utf8(self.0.lock().unwrap().clone()).unwrap()
     }
 }

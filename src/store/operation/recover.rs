@@ -93,31 +93,31 @@ fn may_go_forward(session: &Session, record: &Record, pending: &Pending) -> Resu
     Ok(lock == Some(ours) || index == Some(ours))
 }
 
-/// Removes what an operation left in our own folders; nothing the user can see. Its `index.lock` is
-/// removed only if its inode proves it ours.
+/// Removes what an operation that did not happen left in our own folders; nothing the user can see.
 ///
 /// # Errors
 /// `io`.
 pub fn discard(session: &Session, places: &Places, id: OperationId) -> Result<()> {
-    let ours = FileIdentity::of(&places.new_index(id));
-    let lock = IndexLock::path_in(&session.repo);
-    let recorded = pending(places)?.and_then(|pending| pending.index_lock);
-    if let Some(found) = FileIdentity::of(&lock)
-        && (Some(found) == ours || Some(found) == recorded)
-    {
-        atomic::remove_file(&lock)?;
-    }
     atomic::remove_file(&places.kept_index(id))?;
     // Goes only if it is empty: files that could not go back stay.
     std::fs::remove_dir(places.kept_by(id)).ok();
     release(session, places, id)
 }
 
-/// Removes the traces of an operation that is over.
+/// Removes the traces of an operation that is over. An `index.lock` goes only if its inode proves
+/// it ours.
 ///
 /// # Errors
 /// `io`.
-pub fn release(_session: &Session, places: &Places, id: OperationId) -> Result<()> {
+pub fn release(session: &Session, places: &Places, id: OperationId) -> Result<()> {
+    let lock = IndexLock::path_in(&session.repo);
+    if let Some(found) = FileIdentity::of(&lock) {
+        let ours = FileIdentity::of(&places.new_index(id));
+        let recorded = pending(places)?.and_then(|pending| pending.index_lock);
+        if Some(found) == ours || Some(found) == recorded {
+            atomic::remove_file(&lock)?;
+        }
+    }
     atomic::remove_folder(&places.stage(id))?;
     atomic::remove_file(&places.ref_locks(id))?;
     atomic::remove_file(&places.new_index(id))?;
