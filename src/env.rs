@@ -1,6 +1,6 @@
 //! The process as values: the only reader of the environment, the wall clock and chance.
 
-use std::io::{IsTerminal as _, Write};
+use std::io::Write;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -48,11 +48,6 @@ impl Env {
             stdout: Box::new(std::io::BufWriter::new(std::io::stdout())),
             stderr: Box::new(std::io::stderr()),
         }
-    }
-
-    /// Tells whether a person looks at the answer.
-    pub fn stdout_is_terminal() -> bool {
-        std::io::stdout().is_terminal()
     }
 }
 

@@ -28,11 +28,19 @@ pub(super) struct Cli {
     #[arg(long, value_name = "NAME", global = true)]
     pub(super) agent: Option<String>,
     /// Wait at most SECONDS for a lock (default: 10 for ours, 2 for git's)
-    #[arg(long, value_name = "SECONDS", global = true)]
-    pub(super) timeout: Option<f64>,
+    #[arg(
+        long,
+        value_name = "SECONDS",
+        global = true,
+        allow_hyphen_values = true
+    )]
+    pub(super) timeout: Option<String>,
     /// Print nothing but errors
     #[arg(short, long, global = true)]
     pub(super) quiet: bool,
+    /// Print the version
+    #[arg(short = 'V', long)]
+    pub(super) version: bool,
     /// What to do; without it, 'status'
     #[command(subcommand)]
     pub(super) command: Option<Command>,

@@ -6,6 +6,7 @@ use crate::design::checkpoint::{self, CheckpointReport, Request};
 use crate::design::left_out::{Allowances, LeftOut, Reason};
 use crate::model::Error;
 use crate::model::time::Moment;
+use crate::store::operation::Kind;
 use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;
 
@@ -54,7 +55,10 @@ pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
     let run = Run::from(args.dry_run);
     let session = face.session(run)?;
     if args.auto {
-        let report = checkpoint::create_automatic(&session, &args.rationale, args.dry_run)?;
+        let report = match run {
+            Run::Dry => checkpoint::preview_automatic(&session, &args.rationale)?,
+            Run::ForReal => checkpoint::create_automatic(&session, &args.rationale)?,
+        };
         return face.answer(&report);
     }
     let secrets = args
@@ -80,6 +84,10 @@ pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
 impl Answer for CheckpointReport {
     fn message(&self) -> String {
         let changes = text::count(self.files_changed, "changed path");
+        if self.kind == Kind::Tag {
+            let verb = if self.dry_run { "would tag" } else { "tagged" };
+            return format!("{verb} {} as '{}'", text::short(self.sha), self.label);
+        }
         match (self.reason, self.dry_run, self.branch_moved) {
             (Some("busy"), ..) => "nothing kept: another command is at work".to_owned(),
             (Some(_), ..) => "nothing to keep: the state is kept already".to_owned(),

@@ -28,7 +28,7 @@ pub(super) struct Args {
 
 #[derive(Debug, clap::Subcommand)]
 enum Action {
-    /// Show one checkpoint: by id, label, unique prefix of either, @{n} or auto@{n}
+    /// Show one checkpoint: by id, label, unique prefix of either, @{0} for the newest, or auto@{0}
     Show {
         /// The checkpoint
         #[arg(value_name = "ID")]

@@ -2,12 +2,13 @@
 
 use serde::Serialize;
 
+use crate::git::{ObjectWrites, Repo};
 use crate::model::time::Moment;
 use crate::store::settings::{self, Effective, Settings};
 use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;
 
-use super::{Face, Run, Stop};
+use super::{Face, Stop};
 
 /// The settings in force and where they come from
 ///
@@ -34,11 +35,12 @@ enum Action {
 }
 
 pub(super) fn run(face: &mut Face<'_>, args: &Args) -> Result<Outcome, Stop> {
-    let session = face.session(Run::ForReal)?;
-    let (world, repo) = (&session.world, &session.repo);
+    // Not a session: a value that does not parse has to be shown, too.
+    let world = face.world()?;
+    let repo = Repo::open(&world, ObjectWrites::InMemory)?;
     let settings = match &args.action {
-        Some(Action::Get { key }) => vec![settings::effective_of(world, repo, &face.flags, key)?],
-        Some(Action::List) | None => Settings::effective(world, repo, &face.flags),
+        Some(Action::Get { key }) => vec![settings::effective_of(&world, &repo, &face.flags, key)?],
+        Some(Action::List) | None => Settings::effective(&world, &repo, &face.flags),
     };
     let single = matches!(args.action, Some(Action::Get { .. }));
     let report = ConfigReport {

@@ -27,7 +27,7 @@ use crate::Exit;
 use crate::env::Env;
 use crate::git::ObjectWrites;
 use crate::model::error::Verdict;
-use crate::model::{Code, Error, Result};
+use crate::model::{Code, Error, Result, World};
 use crate::store::Session;
 use crate::store::settings::Flags;
 use crate::ui::answer::{Form, Outcome};
@@ -53,7 +53,12 @@ pub(crate) fn run(args: &[OsString], env: &mut Env) -> Exit {
         directory: cli.directory.clone(),
         env,
     };
-    match face.dispatch(cli.command.unwrap_or(Command::Status(status::Args {}))) {
+    let default = if cli.version {
+        Command::Version(version::Args {})
+    } else {
+        Command::Status(status::Args {})
+    };
+    match face.dispatch(cli.command.unwrap_or(default)) {
         Ok(Outcome::Yes) => Exit(0),
         Ok(Outcome::No) => Exit(1),
         Err(Stop::Stream(error)) => stream_failed(&error, env),
@@ -64,7 +69,7 @@ pub(crate) fn run(args: &[OsString], env: &mut Env) -> Exit {
 fn flags(cli: &Cli) -> Flags {
     Flags {
         agent: cli.agent.clone(),
-        timeout_seconds: cli.timeout,
+        timeout_seconds: cli.timeout.clone(),
     }
 }
 
@@ -123,7 +128,8 @@ impl Face<'_> {
         }
     }
 
-    fn session(&self, run: Run) -> Result<Session> {
+    /// Returns the world, standing where `-C` says.
+    fn world(&self) -> Result<World> {
         let mut world = self.env.world.clone();
         if let Some(directory) = &self.directory {
             world.cwd = world.absolute(directory);
@@ -134,11 +140,15 @@ impl Face<'_> {
                 ));
             }
         }
+        Ok(world)
+    }
+
+    fn session(&self, run: Run) -> Result<Session> {
         let writes = match run {
             Run::ForReal => ObjectWrites::Durable,
             Run::Dry => ObjectWrites::InMemory,
         };
-        Session::open(world, &self.flags, writes)
+        Session::open(self.world()?, &self.flags, writes)
     }
 
     fn answer(&mut self, answer: &impl Answer) -> Result<Outcome, Stop> {

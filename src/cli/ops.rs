@@ -88,13 +88,16 @@ impl Answer for OperationsReport {
     }
 
     fn body(&self, now: &Moment) -> Vec<String> {
-        text::table(
-            &self
-                .ops
-                .iter()
-                .map(|info| row(info, now))
-                .collect::<Vec<_>>(),
-        )
+        let first = self.ops.first().map(|info| &info.worktree);
+        let several = self.ops.iter().any(|info| Some(&info.worktree) != first);
+        let row = |info| {
+            let mut cells = row(info, now);
+            if several {
+                cells.insert(0, info.worktree.to_string());
+            }
+            cells
+        };
+        text::table(&self.ops.iter().map(row).collect::<Vec<_>>())
     }
 }
 

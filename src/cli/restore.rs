@@ -18,7 +18,7 @@ use super::{Face, Run, Stop, paths};
 /// stay. An operation (op-12) gives back the state before it.
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
-    /// The checkpoint: id, label, unique prefix of either, @{n}, auto@{n}, or an operation
+    /// The checkpoint: id, label, unique prefix of either, @{0} for the newest, auto@{0}, or an operation
     #[arg(value_name = "ID")]
     name: String,
     /// What to bring back; with paths, only files
@@ -113,7 +113,11 @@ impl Answer for RestoreReport {
         let mut lines = Vec::new();
         if self.ahead > 0 {
             let commits = text::count(self.ahead, "commit");
-            let verb = if self.ahead == 1 { "leaves" } else { "leave" };
+            let verb = match (self.dry_run, self.ahead) {
+                (true, _) => "would leave",
+                (false, 1) => "leaves",
+                (false, _) => "leave",
+            };
             lines.push(format!(
                 "{commits} {verb} '{}', kept by the operation:",
                 self.branch
@@ -128,21 +132,17 @@ impl Answer for RestoreReport {
                 lines.push(format!("  and {} more", self.leaving.len() - 10));
             }
         }
-        let kept = self
-            .ignored_kept
-            .iter()
-            .map(|path| format!("moved aside, it was ignored: {path}"));
-        lines.extend(kept);
-        lines.extend(
-            self.submodules
-                .iter()
-                .map(|path| format!("submodule not touched: {path}")),
-        );
-        lines.extend(
-            self.left_alone
-                .iter()
-                .map(|left| left_out_line(left).replacen("left out", "left alone", 1)),
-        );
+        let aside = if self.dry_run {
+            "would move aside"
+        } else {
+            "moved aside"
+        };
+        let kept = self.ignored_kept.iter();
+        lines.extend(kept.map(|path| format!("{aside}, no checkpoint has it: {path}")));
+        let submodules = self.submodules.iter();
+        lines.extend(submodules.map(|path| format!("submodule not touched: {path}")));
+        let alone = self.left_alone.iter().map(left_out_line);
+        lines.extend(alone.map(|line| line.replacen("left out", "left alone", 1)));
         if let Some(op) = self.recovery {
             lines.push(format!("take it back: git colony undo   ({op})"));
         }

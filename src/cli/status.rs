@@ -38,10 +38,13 @@ impl Answer for StatusReport {
                     .collect::<Vec<_>>(),
             )
         };
-        let commit = self
-            .current_sha
-            .map_or("no commit yet".to_owned(), |id| id.short());
-        format!("on '{}' at {commit}: {state}", self.current_branch)
+        match self.current_sha {
+            None => format!("on '{}', no commit yet: {state}", self.current_branch),
+            Some(id) if self.current_branch.starts_with("detached:") => {
+                format!("detached at {}: {state}", id.short())
+            }
+            Some(id) => format!("on '{}' at {}: {state}", self.current_branch, id.short()),
+        }
     }
 
     fn body(&self, now: &Moment) -> Vec<String> {

@@ -23,10 +23,7 @@ use super::{Face, Stop};
 pub(super) struct Args {}
 
 pub(super) fn run(face: &mut Face<'_>) -> Result<Outcome, Stop> {
-    let mut world = face.env.world.clone();
-    if let Some(directory) = &face.directory {
-        world.cwd = world.absolute(directory);
-    }
+    let world = face.world()?;
     let folder = temporary_folder(&world)?;
     let ground = tour::prepare(&world, &folder)?;
     let mut guide = Guide {

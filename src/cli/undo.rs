@@ -53,10 +53,11 @@ fn run(face: &mut Face<'_>, direction: Direction, force: bool, run: Run) -> Resu
 
 impl Answer for UndoReport {
     fn message(&self) -> String {
-        if self.dry_run {
-            format!("would {}", self.summary)
-        } else {
-            self.summary.clone()
+        match (self.dry_run, self.direction) {
+            (true, Direction::Undo) => format!("would take back {}: {}", self.undone, self.what),
+            (true, Direction::Redo) => format!("would bring back {}: {}", self.undone, self.what),
+            (false, Direction::Undo) => format!("took back {}: {}", self.undone, self.what),
+            (false, Direction::Redo) => format!("brought back {}: {}", self.undone, self.what),
         }
     }
 

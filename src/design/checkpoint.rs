@@ -1,8 +1,11 @@
 //! Keeping a state: on the branch, beside it, automatically, or as a name for a commit.
 
+use std::time::Duration;
+
 use serde::Serialize;
 
 use crate::git::object::NewCommit;
+use crate::git::process;
 use crate::git::scan::Scan;
 use crate::git::snapshot::Snapshot;
 use crate::git::{Head, Oid, RefChange, RefName, Signature};
@@ -53,7 +56,7 @@ pub struct CheckpointReport {
     pub branch_moved: bool,
     /// The branch, as people see it.
     pub branch: String,
-    /// How many paths differ from the index.
+    /// How many paths differ from HEAD.
     pub files_changed: usize,
     /// What was left out.
     pub left_out: Vec<LeftOut>,
@@ -63,6 +66,9 @@ pub struct CheckpointReport {
     pub reason: Option<&'static str>,
     /// True when nothing was written because a dry run was asked for.
     pub dry_run: bool,
+    /// Whether files were kept, or a commit was given a name.
+    #[serde(skip)]
+    pub kind: Kind,
 }
 
 /// Makes a checkpoint that somebody asked for.
@@ -101,7 +107,7 @@ pub fn create(session: &Session, request: &Request) -> Result<CheckpointReport> 
         None
     } else {
         let mut index = session.repo.load_index()?;
-        index.add_snapshot(&kept.snapshot, operation.began);
+        index.add_snapshot(&kept.snapshot);
         let tree = kept.snapshot.worktree_tree;
         Some(NewIndex {
             target: IndexTarget::Tree { tree },
@@ -118,7 +124,7 @@ pub fn create(session: &Session, request: &Request) -> Result<CheckpointReport> 
         snapshot: Some(commit),
         inverts: None,
     })?;
-    let mut report = draft.report(&kept);
+    let mut report = draft.report(session, &kept)?;
     report.sha = Some(commit);
     report.branch_moved = branch_moved;
     report.op = Some(record.op);
@@ -136,10 +142,8 @@ pub fn preview(session: &Session, request: &Request) -> Result<CheckpointReport>
     let signature = session.identity()?.at(&session.world);
     let kept = Kept::look(session, &request.allowances)?;
     let draft = Draft::new(session, request, &kept, signature);
-    let mut report = draft.report(&kept);
-    report.checkpoint_id = None;
+    let mut report = draft.report(session, &kept)?.into_dry_run();
     report.branch_moved = !request.off_branch && kept.differs_from_head();
-    report.dry_run = true;
     Ok(report)
 }
 
@@ -147,23 +151,13 @@ pub fn preview(session: &Session, request: &Request) -> Result<CheckpointReport>
 ///
 /// # Errors
 /// `too-many-new-files`, `filter-failed`, `no-space`.
-pub fn create_automatic(
-    session: &Session,
-    rationale: &str,
-    dry_run: bool,
-) -> Result<CheckpointReport> {
-    let moment = session.world.now();
-    let request = Request {
-        label: Some(format!("auto_quiescence_{}", time::compact(&moment))),
-        rationale: rationale.to_owned(),
-        off_branch: true,
-        allowances: Allowances::default(),
-    };
+pub fn create_automatic(session: &Session, rationale: &str) -> Result<CheckpointReport> {
+    let request = automatic_request(session, rationale);
     let inside = session
         .world
-        .variable(crate::git::process::OPERATION_VARIABLE)
+        .variable(process::OPERATION_VARIABLE)
         .is_some();
-    let lock = match WorktreeLock::take(&session.world, &session.repo, std::time::Duration::ZERO) {
+    let lock = match WorktreeLock::take(&session.world, &session.repo, Duration::ZERO) {
         Ok(lock) if !inside => lock,
         Err(error) if error.code() != Code::Locked => return Err(error),
         _ => return Ok(nothing_to_do(session, &request, "busy")),
@@ -171,23 +165,14 @@ pub fn create_automatic(
     let places = Places::require(&session.repo, &session.world)?;
     recover::recover(session, &places)?;
     let kept = Kept::look(session, &request.allowances)?;
-    refuse_flood(session, &kept)?;
-    let known = checkpoints::newest_tree(&session.repo, &places.key)?;
-    let tree = kept.snapshot.worktree_tree;
-    let clean = tree == kept.scan.head_tree && kept.snapshot.index_tree == kept.scan.head_tree;
-    if clean || known == Some(tree) {
+    if !needs_keeping(session, &kept, Some(&places))? {
         return Ok(nothing_to_do(session, &request, "unchanged"));
     }
     let mut draft = Draft::new(session, &request, &kept, session.record_signature());
-    draft.make_automatic();
-    let mut report = draft.report(&kept);
-    report.dry_run = dry_run;
-    if dry_run {
-        report.checkpoint_id = None;
-        return Ok(report);
-    }
-    let last = log::next_id(&session.repo, &places)?;
-    draft.message.operation = Some((places.key.clone(), last));
+    draft.message.mode = Mode::Auto;
+    draft.sort_after_the_last(session, &places)?;
+    let next = log::next_id(&session.repo, &places)?;
+    draft.message.operation = Some((places.key.clone(), next));
     let (commit, _) = draft.commit(session, &kept)?;
     let tag = draft.tag(session, commit)?;
     let name = format!("{}{}", ref_names::automatic_of(&places.key), draft.short_id);
@@ -198,8 +183,46 @@ pub fn create_automatic(
     }
     retention::thin_automatic_if_many(session, &places)?;
     drop(lock);
+    let mut report = draft.report(session, &kept)?;
     report.sha = Some(commit);
     Ok(report)
+}
+
+/// Tells what [`create_automatic`] would do, and changes nothing.
+///
+/// # Errors
+/// As [`create_automatic`].
+pub fn preview_automatic(session: &Session, rationale: &str) -> Result<CheckpointReport> {
+    let request = automatic_request(session, rationale);
+    let kept = Kept::look(session, &request.allowances)?;
+    let places = Places::find(&session.repo)?;
+    if !needs_keeping(session, &kept, places.as_ref())? {
+        return Ok(nothing_to_do(session, &request, "unchanged"));
+    }
+    let draft = Draft::new(session, &request, &kept, session.record_signature());
+    Ok(draft.report(session, &kept)?.into_dry_run())
+}
+
+fn automatic_request(session: &Session, rationale: &str) -> Request {
+    Request {
+        label: Some(format!(
+            "auto_quiescence_{}",
+            time::compact(&session.world.now())
+        )),
+        rationale: rationale.to_owned(),
+        off_branch: true,
+        allowances: Allowances::default(),
+    }
+}
+
+/// Tells whether the worktree holds anything that neither HEAD nor the newest checkpoint has.
+fn needs_keeping(session: &Session, kept: &Kept, places: Option<&Places>) -> Result<bool> {
+    refuse_flood(session, kept)?;
+    let head_tree = kept.scan.head_tree;
+    let tree = kept.snapshot.worktree_tree;
+    let clean = tree == head_tree && kept.snapshot.index_tree == head_tree;
+    let known = places.map(|places| checkpoints::newest_tree(&session.repo, &places.key));
+    Ok(!clean && known.transpose()?.flatten() != Some(tree))
 }
 
 /// Names an existing commit as a checkpoint.
@@ -218,10 +241,9 @@ pub fn tag(
     let mut draft = Draft::of_commit(session, request, &head, signature);
     let mut report = draft.report_on(&head, 0, Vec::new());
     report.sha = Some(commit);
+    report.kind = Kind::Tag;
     if dry_run {
-        report.checkpoint_id = None;
-        report.dry_run = true;
-        return Ok(report);
+        return Ok(report.into_dry_run());
     }
     let intent = Intent {
         kind: Kind::Tag,
@@ -347,8 +369,28 @@ impl Draft {
         }
     }
 
-    fn make_automatic(&mut self) {
-        self.message.mode = Mode::Auto;
+    /// Makes the id sort after the newest automatic one of the same second.
+    fn sort_after_the_last(&mut self, session: &Session, places: &Places) -> Result<()> {
+        let newest = session
+            .repo
+            .refs_below(&ref_names::automatic_of(&places.key))?
+            .pop();
+        let name = newest
+            .map(|found| found.name.to_string())
+            .unwrap_or_default();
+        let last = name.rsplit('/').next().and_then(|id| id.split_once('-'));
+        let own = self
+            .short_id
+            .split_once('-')
+            .map(|(time, nonce)| (time.to_owned(), nonce));
+        if let (Some((last_time, last_nonce)), Some((time, nonce))) = (last, own)
+            && last_time == time
+            && last_nonce >= nonce
+            && let Ok(number) = u32::from_str_radix(last_nonce, 16)
+        {
+            self.short_id = format!("{time}-{:08x}", number.saturating_add(1));
+        }
+        Ok(())
     }
 
     fn id(&self) -> String {
@@ -403,12 +445,10 @@ impl Draft {
         })
     }
 
-    fn report(&self, kept: &Kept) -> CheckpointReport {
-        self.report_on(
-            &kept.scan.head,
-            kept.snapshot.changes.len(),
-            kept.left_out.clone(),
-        )
+    fn report(&self, session: &Session, kept: &Kept) -> Result<CheckpointReport> {
+        let (before, after) = (kept.scan.head_tree, kept.snapshot.worktree_tree);
+        let files = session.repo.diff_trees(before, after)?.len();
+        Ok(self.report_on(&kept.scan.head, files, kept.left_out.clone()))
     }
 
     fn report_on(&self, head: &Head, files: usize, left_out: Vec<LeftOut>) -> CheckpointReport {
@@ -427,7 +467,16 @@ impl Draft {
             op: None,
             reason: None,
             dry_run: false,
+            kind: Kind::Checkpoint,
         }
+    }
+}
+
+impl CheckpointReport {
+    fn into_dry_run(mut self) -> CheckpointReport {
+        self.checkpoint_id = None;
+        self.dry_run = true;
+        self
     }
 }
 
@@ -465,6 +514,7 @@ fn nothing_to_do(session: &Session, request: &Request, reason: &'static str) -> 
         op: None,
         reason: Some(reason),
         dry_run: false,
+        kind: Kind::Checkpoint,
     }
 }
 

@@ -175,7 +175,8 @@ pub fn find(repo: &Repo, name: &str) -> Result<Checkpoint> {
                 &short(c).unwrap_or_default(),
                 tail,
             ];
-            ids.iter().any(|id| id.starts_with(name)) || c.label.starts_with(name)
+            let by_id = name.len() >= SHORTEST_PREFIX && ids.iter().any(|id| id.starts_with(name));
+            by_id || c.label.starts_with(name)
         },
     ];
     for test in tests.into_iter().take(if name.is_empty() { 2 } else { 4 }) {
@@ -189,6 +190,9 @@ pub fn find(repo: &Repo, name: &str) -> Result<Checkpoint> {
     }
     Err(not_found(name))
 }
+
+/// The least number of characters that name a checkpoint by a part of its id.
+const SHORTEST_PREFIX: usize = 4;
 
 fn parse_position(name: &str) -> Option<(Which, usize)> {
     let (which, rest) = match name.strip_prefix("auto") {
@@ -209,16 +213,26 @@ fn not_found(name: &str) -> Error {
 }
 
 fn ambiguous(name: &str, fitting: &[Checkpoint]) -> Error {
+    let mut fitting: Vec<_> = fitting.iter().collect();
+    fitting.sort_by_key(|checkpoint| checkpoint.moment);
     let ids: Vec<_> = fitting.iter().map(|c| c.checkpoint_id.as_str()).collect();
     let newest = ids.last().copied().unwrap_or_default();
-    Error::new(
-        Code::CheckpointAmbiguous,
-        format!("{} checkpoints fit '{name}'", ids.len()),
-    )
-    .detail("candidates", &ids)
-    .hint(format!(
-        "git colony restore {newest}   # the newest of them"
-    ))
+    let shown = ids
+        .iter()
+        .rev()
+        .take(5)
+        .copied()
+        .collect::<Vec<_>>()
+        .join(", ");
+    let message = format!(
+        "{} checkpoints fit '{name}', the newest first: {shown}",
+        ids.len()
+    );
+    Error::new(Code::CheckpointAmbiguous, message)
+        .detail("candidates", &ids)
+        .hint(format!(
+            "git colony restore {newest}   # the newest of them"
+        ))
 }
 
 /// Returns the tree of the newest checkpoint of any kind, by the time in its name.

@@ -8,7 +8,7 @@ use crate::git::diff::TreeChange;
 use crate::git::process;
 use crate::git::{Head, Oid, RefChange};
 use crate::model::id::OperationId;
-use crate::model::{Code, Error, RepoPath, Result};
+use crate::model::{Code, Error, RepoPath, Result, text};
 use crate::store::operation::moves::{self, Emptied, Want};
 use crate::store::operation::record::{IndexTarget, Source};
 use crate::store::operation::run::{Intent, NewIndex, Plan, Touches};
@@ -185,6 +185,9 @@ impl<'a> Work<'a> {
         refuse_collisions(session, &target)?;
         let moves = plan_moves(session, &changes)?;
         report.ignored_kept = ignored_among(&moves, &kept);
+        report
+            .left_alone
+            .retain(|left| !report.ignored_kept.contains(&left.path));
         Ok(Work {
             request,
             target,
@@ -283,7 +286,7 @@ fn refuse_unknown_paths(
 
 fn count(changes: &[TreeChange]) -> FileCounts {
     let mut counts = FileCounts::default();
-    for change in changes {
+    for change in changes.iter().filter(|change| !concerns_submodule(change)) {
         match (change.old, change.new) {
             (Some(_), Some(_)) => counts.rewritten += 1,
             (None, Some(_)) => counts.restored += 1,
@@ -293,18 +296,16 @@ fn count(changes: &[TreeChange]) -> FileCounts {
     counts
 }
 
+fn concerns_submodule(change: &TreeChange) -> bool {
+    [change.old, change.new]
+        .into_iter()
+        .flatten()
+        .any(|entry| entry.is_submodule())
+}
+
 fn submodules_in(changes: &[TreeChange]) -> Vec<RepoPath> {
-    let is_submodule = |change: &&TreeChange| {
-        [change.old, change.new]
-            .into_iter()
-            .flatten()
-            .any(|entry| entry.is_submodule())
-    };
-    changes
-        .iter()
-        .filter(is_submodule)
-        .map(|change| change.path.clone())
-        .collect()
+    let found = changes.iter().filter(|change| concerns_submodule(change));
+    found.map(|change| change.path.clone()).collect()
 }
 
 /// Compares the branch with the target; refuses to drop what others may already have.
@@ -335,8 +336,8 @@ fn compare_histories(
         return Err(Error::new(
             Code::PublishedCommits,
             format!(
-                "{published} of the {} commits that would leave '{}' are on a remote; nothing has changed",
-                report.ahead, report.branch
+                "{} that would leave '{}' on a remote already ({published} of {}); nothing was done",
+                text::count(report.ahead, "commit"), report.branch, report.ahead
             ),
         )
         .detail("leaving", &report.leaving)
@@ -346,8 +347,11 @@ fn compare_histories(
         return Err(Error::new(
             Code::Diverged,
             format!(
-                "'{}' is neither ahead of nor behind '{}' ({} commits here, {} there); nothing has changed",
-                target.label, report.branch, report.ahead, report.behind
+                "'{}' is neither ahead of nor behind '{}' ({} here, {} there); nothing was done",
+                target.label,
+                report.branch,
+                text::count(report.ahead, "commit"),
+                text::count(report.behind, "commit")
             ),
         )
         .detail("leaving", &report.leaving)

@@ -3,8 +3,8 @@
 use crate::git::{Oid, Repo};
 use crate::model::id::OperationId;
 use crate::model::{Code, Error, Result};
+use crate::store::operation::Log;
 use crate::store::operation::record::IndexTarget;
-use crate::store::operation::{Kind, Log};
 use crate::store::places::Places;
 
 use super::checkpoints::{self, Checkpoint};
@@ -97,10 +97,7 @@ fn before_operation(repo: &Repo, id: OperationId) -> Result<Target> {
     };
     // A checkpoint changes no file: the files before it are the files in it.
     let tree = repo.read_commit(snapshot)?.tree;
-    let label = match record.kind {
-        Kind::Checkpoint => format!("before {}", record.summary),
-        _ => format!("before {}", record.kind.as_str()),
-    };
+    let label = format!("before {id} ({})", record.summary);
     Ok(Target {
         id: id.to_string(),
         label,

@@ -49,16 +49,26 @@ pub fn prune(
     keep_days: Option<u64>,
     dry_run: bool,
 ) -> Result<PruneReport> {
-    let _lock = WorktreeLock::take(&session.world, &session.repo, session.lock_timeout())?;
-    let places = Places::require(&session.repo, &session.world)?;
-    if !dry_run {
+    let lock = if dry_run {
+        None
+    } else {
+        Some(WorktreeLock::take(
+            &session.world,
+            &session.repo,
+            session.lock_timeout(),
+        )?)
+    };
+    let Some(places) = Places::find(&session.repo)? else {
+        return Ok(PruneReport::nothing(dry_run));
+    };
+    if lock.is_some() {
         recover::recover(session, &places)?;
     }
     let log = Log::read(&session.repo, &places)?;
     let now = session.world.now();
     let days = keep_days.unwrap_or(session.settings.keep_days);
     let expired = prune::expired(&log, &now, days, session.settings.keep_operations);
-    let orphans = prune::orphans(&places, &log);
+    let orphans = prune::orphans(session, &places, &now, days)?;
     let ids: Vec<_> = expired.iter().map(|entry| entry.record.op).collect();
     let folders = ids.iter().chain(&orphans).map(|id| places.kept_by(*id));
     let freed = folders.map(|folder| size_of(&folder)).sum();
@@ -66,21 +76,32 @@ pub fn prune(
         Scope::Everything => expired_automatic(session, ref_names::AUTOMATIC, &now)?,
         Scope::Operations => Vec::new(),
     };
-    let report = PruneReport {
-        freed,
-        automatic_removed: automatic.len(),
-        kept: log.entries.len() - ids.len(),
-        operations_removed: ids,
-        dry_run,
-    };
-    if !dry_run {
+    if lock.is_some() {
         prune::remove(session, &places, &expired)?;
         for id in orphans {
             atomic::remove_folder(&places.kept_by(id))?;
         }
         recover::delete_refs(session, &automatic, "prune")?;
     }
-    Ok(report)
+    Ok(PruneReport {
+        freed,
+        automatic_removed: automatic.len(),
+        kept: log.entries.len() - ids.len(),
+        operations_removed: ids,
+        dry_run,
+    })
+}
+
+impl PruneReport {
+    fn nothing(dry_run: bool) -> PruneReport {
+        PruneReport {
+            freed: 0,
+            operations_removed: Vec::new(),
+            automatic_removed: 0,
+            kept: 0,
+            dry_run,
+        }
+    }
 }
 
 /// Thins the automatic checkpoints of this worktree once there are clearly more than are kept.

@@ -10,7 +10,7 @@ use serde::Serialize;
 use crate::git::index::Index;
 use crate::git::{Oid, RefChange};
 use crate::model::id::OperationId;
-use crate::model::{Code, Error, RepoPath, Result};
+use crate::model::{Code, Error, RepoPath, Result, text};
 use crate::store::Session;
 use crate::store::operation::log::LogEntry;
 use crate::store::operation::moves;
@@ -51,8 +51,13 @@ pub struct UndoReport {
     pub op: Option<OperationId>,
     /// The operation whose effect was taken back (undo) or brought back (redo).
     pub undone: OperationId,
-    /// What it did, for people.
+    /// What this did, for people.
     pub summary: String,
+    /// What the operation taken or brought back did.
+    pub what: String,
+    /// Which way it went.
+    #[serde(skip)]
+    pub direction: Direction,
     /// The refs that moved.
     pub refs: Vec<RefChange>,
     /// How many files were put back.
@@ -72,6 +77,9 @@ pub struct UndoReport {
 /// left it; `published-commits` without `force`; `object-missing` when a kept file is gone.
 pub fn run(session: &Session, direction: Direction, force: bool) -> Result<UndoReport> {
     refuse_in_progress(session, direction.kind().as_str())?;
+    if Places::find(&session.repo)?.is_none() {
+        return Err(nothing(direction));
+    }
     let intent = Intent {
         kind: direction.kind(),
         touches: Touches::Worktree,
@@ -170,8 +178,9 @@ impl Step {
             return Err(Error::new(
                 Code::PublishedCommits,
                 format!(
-                    "{published} commits of '{}' are on a remote; nothing has changed",
-                    record.summary
+                    "{} of {} on a remote already; nothing was done",
+                    text::count(published, "commit"),
+                    record.op
                 ),
             )
             .hint("git revert takes them back for everybody; --force takes them back here only"));
@@ -185,11 +194,13 @@ impl Step {
             op: None,
             undone: origin.op,
             summary: format!(
-                "{} of {}: {}",
+                "{} {} ({})",
                 direction.kind().as_str(),
                 origin.op,
                 origin.summary
             ),
+            what: origin.summary.clone(),
+            direction,
             refs: record.refs.iter().map(RefChange::inverse).collect(),
             files_restored: moves.place.len(),
             files_moved_aside: moves.aside.len(),
@@ -248,9 +259,9 @@ fn refuse_external_change(session: &Session, record: &Record, current: &Index) -
     Err(Error::new(
         Code::ExternalChange,
         format!(
-            "something else changed the repository since '{}' ({}): {}; nothing has changed",
-            record.summary,
+            "something else changed the repository since {} ({}): {}; nothing was done",
             record.op,
+            record.summary,
             changed.join(", ")
         ),
     )

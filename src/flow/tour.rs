@@ -76,7 +76,8 @@ fn git_in(world: &World, folder: &Path) -> Git {
     git
 }
 
-/// Turns off what could run programs or reach out; pointers of git-lfs stay as they are.
+/// Turns off what could run programs or reach out; without filters, pointers of git-lfs stay as
+/// they are.
 fn configure(world: &World, path: &Path) -> Result<()> {
     let settings = [
         ("user.name", "Tour"),
@@ -85,17 +86,15 @@ fn configure(world: &World, path: &Path) -> Result<()> {
         ("core.fsmonitor", "false"),
         ("commit.gpgSign", "false"),
         ("tag.gpgSign", "false"),
-        ("filter.lfs.process", ""),
-        ("filter.lfs.smudge", ""),
-        ("filter.lfs.clean", ""),
-        ("filter.lfs.required", "false"),
     ];
     for (key, value) in settings {
         git_in(world, path)
             .args(["config", key, value])
             .run_checked("configure the clone")?;
     }
-    Ok(())
+    let info = path.join(".git/info");
+    atomic::make_directory(&info)?;
+    atomic::write_plainly(&info.join("attributes"), b"* -filter\n")
 }
 
 /// Takes files of HEAD until the clone is large enough.

@@ -1,12 +1,14 @@
 //! The index: read fresh, changed in memory, written into a lock that is already held.
 //!
 //! This is the one index writer. It drops the cache-tree extension before writing, because a stale
-//! one would make later commits wrong, and it marks entries whose file could have changed within
-//! the same clock tick as unknown, so that git looks again.
+//! one would make later commits wrong, and it dates the file to the moment before the worktree was
+//! read: git looks again at every entry that is not older than the index, and git builds that
+//! compare whole seconds would otherwise miss an edit made while we were at work.
 
 use std::fs::{File, Metadata};
 use std::io::{BufWriter, Write as _};
 use std::path::Path;
+use std::time::SystemTime;
 
 use gix::bstr::{BStr, ByteSlice as _};
 use gix::index::entry::{Flags, Mode, Stage, Stat};
@@ -131,17 +133,14 @@ pub(super) fn carry(target: &mut gix::index::File, before: &gix::index::File, wh
 
 impl Index {
     /// Takes over what a snapshot found in the worktree, as `git add -A` would.
-    ///
-    /// `scan_began` is the file system's time before the scan: what changed since is marked as
-    /// unknown.
-    pub fn add_snapshot(&mut self, snapshot: &Snapshot, scan_began: std::time::SystemTime) {
+    pub fn add_snapshot(&mut self, snapshot: &Snapshot) {
         let mut added = Vec::new();
         for (path, file) in &snapshot.changes {
             let name = BStr::new(path.as_bytes());
             match file {
                 None => self.mark_removed(name, None),
                 Some(file) => {
-                    let stat = stat_unless_racy(&file.metadata, scan_began);
+                    let stat = stat_of(&file.metadata);
                     if !self.update(name, file.entry, stat) {
                         added.push((name, file.entry, stat));
                     }
@@ -163,14 +162,8 @@ impl Index {
 
     /// Sets the stat data of the files just put in place.
     ///
-    /// A file whose blob is not the one in the index is left unknown, and so is one younger than
-    /// `placing_began`.
-    pub fn refresh(
-        &mut self,
-        placed: &[(RepoPath, Oid)],
-        workdir: &Path,
-        placing_began: std::time::SystemTime,
-    ) {
+    /// A file whose blob is not the one in the index is left unknown.
+    pub fn refresh(&mut self, placed: &[(RepoPath, Oid)], workdir: &Path) {
         for (path, id) in placed {
             let name = BStr::new(path.as_bytes());
             let entry = self
@@ -179,10 +172,10 @@ impl Index {
             let Some(entry) = entry.filter(|entry| Oid::from(entry.id) == *id) else {
                 continue;
             };
-            entry.stat = match std::fs::symlink_metadata(path.under(workdir)) {
-                Ok(metadata) => stat_unless_racy(&metadata, placing_began),
-                Err(_) => Stat::default(),
-            };
+            let metadata = std::fs::symlink_metadata(path.under(workdir));
+            entry.stat = metadata
+                .map(|metadata| stat_of(&metadata))
+                .unwrap_or_default();
         }
     }
 
@@ -256,11 +249,12 @@ impl Index {
         None
     }
 
-    /// Writes the index into `file` from its start, and makes it durable.
+    /// Writes the index into `file` from its start and dates it `read_at`, the moment before the
+    /// worktree was read.
     ///
     /// # Errors
     /// `no-space`, `io`.
-    pub fn write_into(&mut self, file: &mut File) -> Result<()> {
+    pub fn write_into(&mut self, file: &mut File, read_at: SystemTime) -> Result<()> {
         self.file.remove_tree();
         self.file.remove_resolve_undo();
         let cannot = |e| Error::io("cannot write the index", e);
@@ -271,7 +265,9 @@ impl Index {
         self.file
             .write_to(&mut buffered, options)
             .or_code(Code::Io, || "cannot write the index")?;
-        buffered.flush().map_err(cannot)
+        buffered.flush().map_err(cannot)?;
+        drop(buffered);
+        file.set_modified(read_at).map_err(cannot)
     }
 
     /// Updates the entry at stage 0, if there is one, and drops what cannot stand beside it.
@@ -281,9 +277,9 @@ impl Index {
         below.push(b'/');
         if let Some(range) = self.file.prefixed_entries_range(BStr::new(&below)) {
             let entries = self.file.entries_mut().get_mut(range).unwrap_or_default();
-            entries
-                .iter_mut()
-                .for_each(|entry| entry.flags.insert(Flags::REMOVE));
+            for entry in entries {
+                entry.flags.insert(Flags::REMOVE);
+            }
         }
         let known = self
             .file
@@ -312,15 +308,8 @@ fn mode_of(entry: TreeEntry) -> Mode {
     Mode::from(gix::objs::tree::EntryMode::from(entry.kind))
 }
 
-/// Returns stat data, or nothing when the file may change again without its time changing.
-fn stat_unless_racy(metadata: &Metadata, not_before: std::time::SystemTime) -> Stat {
+fn stat_of(metadata: &Metadata) -> Stat {
     use std::os::unix::fs::MetadataExt as _;
-    if metadata
-        .modified()
-        .is_ok_and(|modified| modified >= not_before)
-    {
-        return Stat::default();
-    }
     let time = |seconds: i64, nanos: i64| gix::index::entry::stat::Time {
         // git keeps the low 32 bits too.
         secs: u32::try_from(seconds & 0xffff_ffff).unwrap_or_default(),

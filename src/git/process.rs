@@ -189,24 +189,50 @@ pub fn failed(wanted: &str, stderr: &str) -> Error {
     Error::new(Code::GitFailed, format!("cannot {wanted}: {said}"))
 }
 
-/// Ends the children of a program that was asked to stop: politely, then for good.
+/// Ends the children of a program that was asked to stop, and theirs: politely, then for good.
+///
+/// Filters are started by gix and not by this gate, so on Linux all descendants are looked up.
 pub fn end_children(interrupt: &Interrupt) {
     use rustix::process::{Pid, Signal, kill_process};
-    let signal_all = |signal| {
-        for pid in interrupt.children() {
-            let pid = i32::try_from(pid).ok().and_then(Pid::from_raw);
+    let signal_all = |children: &[u32], signal| {
+        for pid in children {
+            let pid = i32::try_from(*pid).ok().and_then(Pid::from_raw);
             // A child that is gone already is what we want.
             pid.map(|pid| kill_process(pid, signal).ok());
         }
     };
-    signal_all(Signal::TERM);
-    for _ in 0..40 {
-        if interrupt.children().is_empty() {
+    let mut children = descendants(std::process::id());
+    children.extend(interrupt.children());
+    signal_all(&children, Signal::TERM);
+    for _ in 0..20 {
+        if interrupt.children().is_empty() && descendants(std::process::id()).is_empty() {
             return;
         }
         std::thread::sleep(std::time::Duration::from_millis(50));
     }
-    signal_all(Signal::KILL);
+    signal_all(&descendants(std::process::id()), Signal::KILL);
+}
+
+/// Lists the children of a process and theirs; empty where the system does not tell.
+fn descendants(pid: u32) -> Vec<u32> {
+    let threads = std::fs::read_dir(format!("/proc/{pid}/task"))
+        .into_iter()
+        .flatten()
+        .flatten();
+    let lists =
+        threads.filter_map(|thread| std::fs::read_to_string(thread.path().join("children")).ok());
+    let children: Vec<u32> = lists
+        .flat_map(|list| {
+            list.split(' ')
+                .filter_map(|pid| pid.trim().parse().ok())
+                .collect::<Vec<_>>()
+        })
+        .collect();
+    let below = children
+        .iter()
+        .flat_map(|child| descendants(*child))
+        .collect::<Vec<_>>();
+    children.into_iter().chain(below).collect()
 }
 
 /// Runs a hook of the repository, if there is one, as git would.
@@ -229,6 +255,7 @@ pub fn run_hook(
         return Ok(None);
     }
     let mut git = repo.git(world);
+    git.env(OPERATION_VARIABLE, name);
     git.args(["hook", "run", "--ignore-missing", name, "--"])
         .args(args);
     let output = git.run()?;

@@ -166,6 +166,7 @@ impl Repo {
     fn link_ref(&self, parent: &Path, path: &Path, id: Oid) -> std::io::Result<()> {
         let mut file = tempfile::Builder::new()
             .prefix("tmp-")
+            .permissions(as_umask_says())
             .tempfile_in(self.git_dir().join("colony"))?;
         writeln!(file, "{id}")?;
         file.as_file().sync_all()?;
@@ -234,6 +235,11 @@ pub struct Reason<'a> {
     pub who: &'a Signature,
     /// The operation, told to hooks through `COLONY_OPERATION`.
     pub operation: &'a str,
+}
+
+/// The modes a new file gets from the process, not the private ones of a temporary file.
+fn as_umask_says() -> std::fs::Permissions {
+    std::os::unix::fs::PermissionsExt::from_mode(0o666)
 }
 
 fn git_date(who: &Signature) -> String {

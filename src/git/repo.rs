@@ -109,6 +109,10 @@ impl Repo {
 
     fn from_inner(mut inner: gix::Repository) -> Result<Repo> {
         inner.object_cache_size_if_unset(8 * 1024 * 1024);
+        let ref_storage = inner.config_snapshot().string("extensions.refStorage");
+        if ref_storage.is_some_and(|storage| storage != "files") {
+            return Err(no_reftable());
+        }
         let Some(workdir) = inner.workdir() else {
             return Err(
                 Error::new(Code::BareRepository, "this repository has no worktree")
@@ -331,11 +335,7 @@ fn explain(world: &World, error: gix::Error) -> Error {
     let config = std::fs::read_to_string(git_dir.join("config")).unwrap_or_default();
     let text = config.to_lowercase();
     if text.contains("refstorage") && text.contains("reftable") {
-        return Error::new(
-            Code::Unsupported,
-            "repositories with reftable refs are not supported",
-        )
-        .hint("git refs migrate --ref-format=files");
+        return no_reftable();
     }
     let trusted = gix::sec::Trust::from_path_ownership(&git_dir).ok();
     if trusted != Some(gix::sec::Trust::Full) {
@@ -350,6 +350,14 @@ fn explain(world: &World, error: gix::Error) -> Error {
         format!("cannot open the repository at '{}'", git_dir.display()),
     )
     .caused_by(error)
+}
+
+fn no_reftable() -> Error {
+    Error::new(
+        Code::Unsupported,
+        "repositories with reftable refs are not supported",
+    )
+    .hint("git refs migrate --ref-format=files")
 }
 
 fn find_git_dir(start: &Path) -> Option<PathBuf> {

@@ -65,17 +65,6 @@ impl Scan {
         self.index.entry_range(path).is_some()
     }
 
-    /// Tells whether the index has the path or something below it.
-    pub fn has_tracked_at_or_below(&self, path: &RepoPath) -> bool {
-        let mut prefix = path.as_bytes().to_vec();
-        prefix.push(b'/');
-        self.is_tracked(path)
-            || self
-                .index
-                .prefixed_entries(prefix.as_slice().into())
-                .is_some()
-    }
-
     /// Tells whether an index entry is left out of the worktree by sparse checkout.
     pub fn is_skipped(&self, path: &RepoPath) -> bool {
         let entry = self

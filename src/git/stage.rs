@@ -41,7 +41,7 @@ impl Repo {
                 entry.flags.insert(Flags::SKIP_WORKTREE);
             }
         }
-        let cannot = || "cannot write the files of the checkpoint";
+        let cannot = || "cannot write the files of the checkpoint; nothing has changed";
         let mut options = self
             .inner
             .checkout_options(gix::worktree::stack::state::attributes::Source::IdMapping)

@@ -28,7 +28,7 @@ macro_rules! codes {
 
             /// Returns the sentence that explains the code in the manual.
             pub fn explanation(self) -> &'static str {
-                match self { $(Code::$name => concat!($($doc),+),)+ }
+                match self { $(Code::$name => concat!($($doc),+).trim_ascii(),)+ }
             }
         }
     };
@@ -45,7 +45,7 @@ codes! {
     Unsupported = "unsupported",
     /// Something in the repository could not be read or does not make sense.
     RepositoryBroken = "repository-broken",
-    /// The wanted checkpoint, or operation, does not exist.
+    /// The wanted checkpoint does not exist.
     CheckpointNotFound = "checkpoint-not-found",
     /// The name fits more than one checkpoint.
     CheckpointAmbiguous = "checkpoint-ambiguous",
@@ -57,11 +57,11 @@ codes! {
     PathNotFound = "path-not-found",
     /// A path that was named lies outside the worktree.
     PathOutside = "path-outside",
-    /// A merge, rebase, am, cherry-pick, revert or bisect is in progress.
+    /// A merge, rebase, am, cherry-pick, revert or bisect is in progress, or this runs in a hook of ours.
     OperationInProgress = "operation-in-progress",
-    /// Another process holds the lock.
+    /// Another process holds our lock, git's `index.lock`, or the lock of a ref.
     Locked = "locked",
-    /// Something changed since: going on would overwrite it.
+    /// Plain git changed HEAD, a ref or the index since the operation; undoing would lose that.
     ExternalChange = "external-change",
     /// There is nothing to undo or redo.
     NothingToUndo = "nothing-to-undo",
@@ -75,23 +75,23 @@ codes! {
     NestedRepository = "nested-repository-in-the-way",
     /// No name and e-mail to sign commits and tags with.
     IdentityUnknown = "identity-unknown",
-    /// An automatic checkpoint would take in suspiciously many new files.
+    /// There are more new files than `colony.maxNewFiles` lets an automatic checkpoint take in.
     TooManyNewFiles = "too-many-new-files",
-    /// An object that is needed is missing.
+    /// An object, or a file that was kept aside, is missing.
     ObjectMissing = "object-missing",
-    /// A filter (for example git-lfs) failed.
+    /// A filter (for example git-lfs) failed, or a file could not be written beforehand.
     FilterFailed = "filter-failed",
     /// The disk is full.
     NoSpace = "no-space",
     /// Reading or writing failed.
     Io = "io",
-    /// git refused or failed.
+    /// git failed, or cannot be started.
     GitFailed = "git-failed",
-    /// A reference was moved or locked by somebody else.
+    /// A ref was moved by somebody else.
     RefMoved = "ref-moved",
-    /// An unfinished operation could not be completed or cancelled.
+    /// An unfinished operation could not be completed or canceled.
     RecoveryNeeded = "recovery-needed",
-    /// A label, agent name or value is not acceptable.
+    /// An agent name or a value is not acceptable.
     InvalidValue = "invalid-value",
     /// No setting has that name.
     UnknownSetting = "unknown-setting",
@@ -99,7 +99,7 @@ codes! {
     Usage = "usage",
     /// The command was interrupted by a signal.
     Interrupted = "interrupted",
-    /// A format written by a newer version of git-colony.
+    /// A record was written by a newer version of git-colony.
     NewerFormat = "newer-format",
 }
 

@@ -1,7 +1,7 @@
 //! Paths inside a repository: bytes, relative, separated by `/`.
 //!
 //! They come from trees, indexes and directories, so they may hold anything but NUL. In JSON a path
-//! that is UTF-8 is a string and any other is `{"bytes": "<base64>"}`, so that nothing is lost.
+//! that is UTF-8 is a string and any other is `{"bytes": "<base64>", "path": "<escaped>"}`, so that nothing is lost.
 
 use std::ffi::OsStr;
 use std::fmt;
@@ -108,7 +108,12 @@ impl fmt::Debug for RepoPath {
 #[serde(untagged)]
 enum Wire {
     Text(String),
-    Bytes { bytes: String },
+    Bytes {
+        bytes: String,
+        /// The escaped form, for people who read JSON.
+        #[serde(default)]
+        path: String,
+    },
 }
 
 impl Serialize for RepoPath {
@@ -117,6 +122,7 @@ impl Serialize for RepoPath {
             Ok(text) => serializer.serialize_str(text),
             Err(_) => Wire::Bytes {
                 bytes: base64_encode(&self.0),
+                path: self.0.escape_ascii().to_string(),
             }
             .serialize(serializer),
         }
@@ -127,7 +133,7 @@ impl<'de> Deserialize<'de> for RepoPath {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         match Wire::deserialize(deserializer)? {
             Wire::Text(text) => Ok(RepoPath(text.into_bytes())),
-            Wire::Bytes { bytes } => base64_decode(&bytes)
+            Wire::Bytes { bytes, .. } => base64_decode(&bytes)
                 .map(RepoPath)
                 .ok_or_else(|| serde::de::Error::custom("path is not base64")),
         }

@@ -2,6 +2,7 @@
 
 use std::fs::{self, File};
 use std::io::Write as _;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use crate::model::{Error, Result};
@@ -15,6 +16,7 @@ pub fn write_durably(path: &Path, bytes: &[u8]) -> Result<()> {
     let folder = path.parent().unwrap_or(Path::new("/"));
     let mut file = tempfile::Builder::new()
         .prefix("tmp-")
+        .permissions(PermissionsExt::from_mode(0o666))
         .tempfile_in(folder)
         .map_err(cannot)?;
     file.write_all(bytes).map_err(cannot)?;

@@ -6,7 +6,7 @@
 use std::fs::{File, OpenOptions};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
@@ -70,7 +70,7 @@ impl WorktreeLock {
                 "waiting for another git-colony command in this worktree",
             )
             .map_err(|timed_out| {
-                timed_out.unwrap_or_else(|| locked("another git-colony command", &path))
+                timed_out.unwrap_or_else(|| locked(world, "another git-colony command", &path))
             })?;
         }
     }
@@ -136,7 +136,7 @@ impl IndexLock {
             wait.longer(world, "waiting for git to release the index")
                 .map_err(|timed_out| {
                     timed_out.unwrap_or_else(|| {
-                        locked("git, or a git that died,", &self.path).hint(format!(
+                        locked(world, "git, or a git that died,", &self.path).hint(format!(
                             "rm '{}'   # only if no git is running",
                             self.path.display()
                         ))
@@ -146,17 +146,11 @@ impl IndexLock {
     }
 }
 
-fn locked(holder: &str, path: &Path) -> Error {
-    let modified = std::fs::metadata(path)
-        .and_then(|metadata| metadata.modified())
-        .ok();
-    let age = modified.and_then(|time| {
-        SystemTime::UNIX_EPOCH
-            .elapsed()
-            .ok()
-            .zip(time.duration_since(SystemTime::UNIX_EPOCH).ok())
-    });
-    let age_seconds = age.map_or(0, |(now, then)| now.saturating_sub(then).as_secs());
+fn locked(world: &World, holder: &str, path: &Path) -> Error {
+    let modified = std::fs::metadata(path).and_then(|metadata| metadata.modified());
+    let modified = modified.map(chrono::DateTime::<chrono::Utc>::from);
+    let age = modified.map(|modified| world.now().signed_duration_since(modified));
+    let age_seconds = age.map_or(0, |age| age.num_seconds().max(0));
     Error::new(
         Code::Locked,
         format!(

@@ -72,6 +72,11 @@ impl Places {
         self.colony.join("pending")
     }
 
+    /// Returns the file that remembers the newest id that was pruned.
+    pub fn sequence(&self) -> PathBuf {
+        self.colony.join("sequence")
+    }
+
     /// Returns the file that becomes the index.
     pub fn new_index(&self, id: OperationId) -> PathBuf {
         self.colony.join(format!("{id}.index"))

@@ -108,7 +108,7 @@ pub struct Flags {
     /// `--agent`.
     pub agent: Option<String>,
     /// `--timeout`.
-    pub timeout_seconds: Option<f64>,
+    pub timeout_seconds: Option<String>,
 }
 
 /// The settings in force, typed.
@@ -204,7 +204,7 @@ fn look_up(world: &World, repo: &Repo, flags: &Flags, setting: &'static Setting)
     };
     let flag = match setting.key {
         "colony.agent" => flags.agent.clone(),
-        "colony.timeout" => flags.timeout_seconds.map(|seconds| seconds.to_string()),
+        "colony.timeout" => flags.timeout_seconds.clone(),
         _ => None,
     };
     if let Some(value) = flag {

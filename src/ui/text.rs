@@ -2,14 +2,7 @@
 
 use crate::git::Oid;
 
-/// Returns `1 file`, `2 files`.
-pub fn count(number: usize, noun: &str) -> String {
-    match (number, noun.strip_suffix('y')) {
-        (1, _) => format!("1 {noun}"),
-        (_, Some(stem)) => format!("{number} {stem}ies"),
-        (_, None) => format!("{number} {noun}s"),
-    }
-}
+pub use crate::model::text::count;
 
 /// Returns `a, b and c`.
 pub fn list(items: &[String]) -> String {
@@ -61,8 +54,6 @@ mod tests {
 
     #[test]
     fn plurals_and_lists_read_as_sentences() {
-        assert_eq!(count(1, "file"), "1 file");
-        assert_eq!(count(3, "entry"), "3 entries");
         let items = ["a", "b", "c"].map(str::to_owned);
         assert_eq!(list(&items), "a, b and c");
         assert_eq!(size(1_572_864), "1.5 MiB");

@@ -7,5 +7,15 @@
 
 mod support;
 
+mod attacks;
+mod checkpoint;
+mod concurrency;
+mod faces;
+mod house;
 mod property;
+mod readme;
+mod recovery;
+mod restore;
 mod torture;
+mod undo;
+mod zero_init;

@@ -140,7 +140,7 @@ impl Sandbox {
 
     /// Runs the program with `--json` and returns its one answer, whatever the exit code.
     pub(crate) fn json(&self, args: &[&str]) -> Value {
-        let run = self.run(&[args, &["--json"]].concat());
+        let run = self.run(&[&["--json"], args].concat());
         serde_json::from_str(&run.stdout).unwrap_or_else(|e| panic!("{e}: {}", run.stdout))
     }
 
@@ -258,7 +258,9 @@ impl Sandbox {
         let locks = find_files(&self.root.join(".git"), &|name| name.ends_with(".lock"));
         assert_eq!(locks, Vec::<PathBuf>::new(), "locks are left");
         let colony = self.root.join(".git/colony");
-        let left = find_files(&colony, &|name| !matches!(name, "lock" | "worktree-key"));
+        let left = find_files(&colony, &|name| {
+            !matches!(name, "lock" | "worktree-key" | "sequence")
+        });
         assert_eq!(left, Vec::<PathBuf>::new(), "leftovers");
     }
 }

@@ -23,6 +23,8 @@ pub struct Finish<'a> {
     pub places: &'a Places,
     /// What to carry out.
     pub record: &'a Record,
+    /// The file system's time before the worktree was read; the new index is dated to it.
+    pub began: SystemTime,
 }
 
 impl Finish<'_> {
@@ -50,7 +52,7 @@ impl Finish<'_> {
                         second.message()
                     ),
                 )
-                .hint("free the disk or the lock named above, then run any git-colony command")),
+                .hint("clear what is named above, then: git colony checkpoint --auto")),
             },
         }
     }
@@ -66,13 +68,11 @@ impl Finish<'_> {
             prepared.commit()?;
         }
         world.reach("refs-moved")?;
-        let placing_began = lock.as_ref().map(|lock| tick(&lock.file)).transpose()?;
         let placed = self.move_files()?;
         world.reach("files-moved")?;
         if let Some((mut lock, mut index)) = lock.zip(index) {
-            let began = placing_began.unwrap_or(SystemTime::UNIX_EPOCH);
-            index.refresh(&placed, self.session.repo.workdir(), began);
-            self.write_index(&mut lock.file, index)?;
+            index.refresh(&placed, self.session.repo.workdir());
+            self.write_index(&mut lock.file, index, self.began)?;
             self.replace_index()?;
         }
         world.reach("index-replaced")
@@ -97,7 +97,7 @@ impl Finish<'_> {
                 .write(true)
                 .open(&lock_path)
                 .map_err(|e| Error::io("cannot open our index.lock", e))?;
-            self.write_index(&mut file, index)?;
+            self.write_index(&mut file, index, self.began)?;
             self.replace_index()?;
         }
         self.release()
@@ -263,7 +263,7 @@ impl Finish<'_> {
         Ok(())
     }
 
-    fn write_index(&self, file: &mut File, mut index: Index) -> Result<()> {
+    fn write_index(&self, file: &mut File, mut index: Index, read_at: SystemTime) -> Result<()> {
         if let Some(IndexTarget::File { operation, .. }) = &self.record.index {
             let kept = self.places.kept_index(*operation);
             if let Ok(mut source) = File::open(&kept) {
@@ -281,7 +281,7 @@ impl Finish<'_> {
                 return file.set_times(times).map_err(cannot);
             }
         }
-        index.write_into(file)
+        index.write_into(file, read_at)
     }
 
     fn rebuild_index(&self, target: &IndexTarget) -> Result<Index> {
@@ -395,15 +395,6 @@ fn ref_locks(session: &Session, record: &Record) -> Vec<std::path::PathBuf> {
     named
         .chain([git.join("HEAD.lock"), common.join("packed-refs.lock")])
         .collect()
-}
-
-/// Returns the file system's time now, by touching a file of ours.
-fn tick(file: &File) -> Result<SystemTime> {
-    file.set_len(1)
-        .and_then(|()| file.set_len(0))
-        .and_then(|()| file.metadata())
-        .and_then(|metadata| metadata.modified())
-        .map_err(|e| Error::io("cannot tell the file system's time", e))
 }
 
 fn cannot_move(path: &RepoPath, error: std::io::Error) -> Error {

@@ -120,8 +120,7 @@ impl Log {
     }
 }
 
-/// Returns the id after every one used in this worktree, pruned ones included while their kept
-/// files exist.
+/// Returns the id after every one ever used in this worktree.
 ///
 /// # Errors
 /// `repository-broken` when refs cannot be listed.
@@ -135,6 +134,12 @@ pub fn next_id(repo: &Repo, places: &Places) -> Result<OperationId> {
         .flatten()
         .flatten();
     let in_folders = folders.filter_map(|entry| OperationId::parse(entry.file_name().to_str()?));
-    let last = in_refs.map(|(_, id)| id).chain(in_folders).max();
+    let pruned = std::fs::read_to_string(places.sequence()).unwrap_or_default();
+    let pruned = OperationId::parse(pruned.trim());
+    let last = in_refs
+        .map(|(_, id)| id)
+        .chain(in_folders)
+        .chain(pruned)
+        .max();
     Ok(last.map_or(OperationId(1), OperationId::next))
 }

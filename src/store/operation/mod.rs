@@ -2,14 +2,14 @@
 //!
 //! The states, each reached by one step that can be named in a test ([`STEPS`]):
 //!
-//! 1. *locked*: our worktree lock is held; a dead owner's operation has been finished or cancelled.
+//! 1. *locked*: our worktree lock is held; a dead owner's operation has been finished or canceled.
 //! 2. *pending*: `colony/pending` names the operation and the inode that will become the index.
 //! 3. *index-locked*: that inode is linked to git's `index.lock`.
 //! 4. *written*: every object, the staged files and the operation's commit exist; nothing the user
 //!    can see has changed.
 //! 5. *prepared*: git holds the locks of the refs that will move.
 //! 6. **committed: the operation's ref exists and is durable. This is the commit point.** Before it
-//!    a dead operation is cancelled by deleting our own leftovers; after it, it is completed.
+//!    a dead operation is canceled by deleting our own leftovers; after it, it is completed.
 //! 7. *refs-moved*, *files-moved*, *index-replaced*, *released*: idempotent steps; each can be
 //!    repeated from any point by whoever takes the lock next.
 //!

@@ -7,7 +7,7 @@ use crate::model::{Result, time::Moment};
 use crate::store::places::Places;
 use crate::store::{Session, atomic, ref_names};
 
-use super::log::{Log, LogEntry};
+use super::log::{self, Log, LogEntry};
 use super::recover;
 
 /// Returns the operations of this worktree that are past their time, oldest first.
@@ -16,8 +16,7 @@ pub fn expired<'a>(log: &'a Log, now: &Moment, keep_days: u64, keep: u64) -> Vec
         .entries
         .len()
         .saturating_sub(usize::try_from(keep).unwrap_or(usize::MAX));
-    let days = i64::try_from(keep_days).unwrap_or(i64::MAX).min(36_500);
-    let oldest = *now - Duration::days(days);
+    let oldest = *now - days(keep_days);
     let is_old = |entry: &LogEntry| {
         DateTime::parse_from_rfc3339(&entry.record.created_at).is_ok_and(|made| made <= oldest)
     };
@@ -36,14 +35,19 @@ pub fn expired<'a>(log: &'a Log, now: &Moment, keep_days: u64, keep: u64) -> Vec
 /// # Errors
 /// `ref-moved`, `git-failed`, `io`.
 pub fn remove(session: &Session, places: &Places, entries: &[&LogEntry]) -> Result<()> {
+    let Some(newest) = entries.iter().map(|entry| entry.record.op).max() else {
+        return Ok(());
+    };
+    // Ids are never used again, or new checkpoints would sort before old ones.
+    let last = log::next_id(&session.repo, places)?
+        .0
+        .saturating_sub(1)
+        .max(newest.0);
+    atomic::write_durably(&places.sequence(), OperationId(last).to_string().as_bytes())?;
+    let name = |entry: &&LogEntry| ref_names::operation(&entry.worktree, entry.record.op);
     let refs: Vec<_> = entries
         .iter()
-        .map(|entry| {
-            (
-                ref_names::operation(&entry.worktree, entry.record.op),
-                entry.commit,
-            )
-        })
+        .map(|entry| (name(entry), entry.commit))
         .collect();
     recover::delete_refs(session, &refs, "prune")?;
     entries
@@ -51,12 +55,38 @@ pub fn remove(session: &Session, places: &Places, entries: &[&LogEntry]) -> Resu
         .try_for_each(|entry| atomic::remove_folder(&places.kept_by(entry.record.op)))
 }
 
-/// Returns folders of kept files that no operation of this worktree speaks for.
-pub fn orphans(places: &Places, log: &Log) -> Vec<OperationId> {
+/// Returns old folders of kept files whose operation is gone: left when prune was cut off, or by an
+/// operation that was canceled and could not put everything back.
+///
+/// # Errors
+/// `repository-broken` when refs cannot be listed.
+pub fn orphans(
+    session: &Session,
+    places: &Places,
+    now: &Moment,
+    keep_days: u64,
+) -> Result<Vec<OperationId>> {
+    let refs = session
+        .repo
+        .refs_below(&ref_names::operations_of(&places.key))?;
+    let known: Vec<_> = refs
+        .iter()
+        .filter_map(|r| ref_names::parse_operation(&r.name))
+        .collect();
+    let oldest = *now - days(keep_days);
     let folders = std::fs::read_dir(&places.kept)
         .into_iter()
         .flatten()
         .flatten();
-    let ids = folders.filter_map(|entry| OperationId::parse(entry.file_name().to_str()?));
-    ids.filter(|id| log.find(*id).is_none()).collect()
+    let expired = folders.filter_map(|entry| {
+        let id = OperationId::parse(entry.file_name().to_str()?)?;
+        let changed: DateTime<chrono::Utc> = entry.metadata().ok()?.modified().ok()?.into();
+        let orphaned = !known.iter().any(|(_, known)| *known == id);
+        (orphaned && changed <= oldest).then_some(id)
+    });
+    Ok(expired.collect())
+}
+
+fn days(count: u64) -> Duration {
+    Duration::days(i64::try_from(count).unwrap_or(i64::MAX).min(36_500))
 }

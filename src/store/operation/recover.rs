@@ -1,4 +1,4 @@
-//! What happens to an operation whose owner died: completed after its commit point, else cancelled.
+//! What happens to an operation whose owner died: completed after its commit point, else canceled.
 
 use crate::git::refs::Reason;
 use crate::git::{Oid, RefChange};
@@ -50,15 +50,20 @@ pub fn recover(session: &Session, places: &Places) -> Result<()> {
     let record = committed.and_then(|commit| Record::read(&session.repo, commit).ok());
     let Some(record) = record else {
         if committed.is_some() {
-            // The objects behind it did not reach the disk, so nothing after it can have.
+            refuse_if_files_moved(places, pending.op)?;
+            // The objects behind it did not reach the disk before a power cut.
             drop_operation_ref(session, places, pending.op)?;
         }
         return discard(session, places, pending.op);
     };
+    // The file that becomes the index was made before the worktree was read.
+    let made = std::fs::metadata(places.new_index(pending.op)).and_then(|file| file.modified());
+    let began = made.unwrap_or(std::time::SystemTime::UNIX_EPOCH);
     let finish = Finish {
         session,
         places,
         record: &record,
+        began,
     };
     let outcome = if may_go_forward(session, &record, &pending)? {
         finish.again(pending.index_lock)
@@ -74,8 +79,26 @@ pub fn recover(session: &Session, places: &Places) -> Result<()> {
                 error.message()
             ),
         )
-        .hint("clear what is named above, then run any git-colony command")
+        .hint("clear what is named above, then: git colony checkpoint --auto")
     })
+}
+
+/// An operation that moves files has its objects on disk before its commit point: if its record
+/// cannot be read, something else is wrong, and the record may still be needed.
+fn refuse_if_files_moved(places: &Places, id: OperationId) -> Result<()> {
+    let kept = std::fs::read_dir(places.kept_by(id))
+        .into_iter()
+        .flatten()
+        .flatten();
+    let moved = kept.filter(|entry| entry.file_name() != "index").count();
+    if moved == 0 && !places.stage(id).exists() {
+        return Ok(());
+    }
+    Err(Error::new(
+        Code::RecoveryNeeded,
+        format!("cannot read the record of {id}, which was cut off; nothing has changed"),
+    )
+    .hint("git fsck   # then repair the objects it names"))
 }
 
 fn may_go_forward(session: &Session, record: &Record, pending: &Pending) -> Result<bool> {

@@ -94,7 +94,7 @@ pub struct Operation<'a> {
 }
 
 impl<'a> Operation<'a> {
-    /// Takes the locks; an operation whose owner died is completed or cancelled first.
+    /// Takes the locks; an operation whose owner died is completed or canceled first.
     ///
     /// # Errors
     /// `locked`, `recovery-needed`, `operation-in-progress` inside a hook of our own, `io`.
@@ -204,6 +204,7 @@ impl<'a> Operation<'a> {
             session,
             places: &self.places,
             record: &record,
+            began: self.began,
         };
         finish.living(prepared, lock, new_index)?;
         Ok(record)

@@ -1,0 +1,162 @@
+//! The rules of the house: imports go down only, each dependency and each effect has one home.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// The layers from the ground up; a module may use those before it and its own.
+const LAYERS: [&[&str]; 6] = [
+    &["model"],
+    &["git"],
+    &["store"],
+    &["design"],
+    &["flow"],
+    &["ui", "cli", "env", "signals"],
+];
+
+/// What only one module may name: (text, home).
+const HOMES: [(&str, &str); 8] = [
+    ("gix::", "git"),
+    ("clap::", "cli"),
+    ("rustix::process", "git"),
+    ("Command::new", "git"),
+    ("std::env::", "env"),
+    ("Local::now", "env"),
+    ("signal_hook", "signals"),
+    ("getrandom", "env"),
+];
+
+fn sources() -> Vec<(PathBuf, String)> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let mut found = Vec::new();
+    collect(&root, &root, &mut found);
+    found
+}
+
+fn collect(root: &Path, directory: &Path, found: &mut Vec<(PathBuf, String)>) {
+    for entry in fs::read_dir(directory).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            collect(root, &path, found);
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            let text = fs::read_to_string(&path).unwrap();
+            found.push((path.strip_prefix(root).unwrap().to_owned(), text));
+        }
+    }
+}
+
+/// The module a file belongs to: its folder, or its name at the top.
+fn module(path: &Path) -> String {
+    let first = path
+        .components()
+        .next()
+        .unwrap()
+        .as_os_str()
+        .to_string_lossy();
+    first.trim_end_matches(".rs").to_owned()
+}
+
+fn layer(module: &str) -> Option<usize> {
+    LAYERS.iter().position(|layer| layer.contains(&module))
+}
+
+/// The modules a text names by `crate::<module>`, grouped imports included.
+fn imports(text: &str) -> BTreeSet<String> {
+    let mut found = BTreeSet::new();
+    for (at, _) in text.match_indices("crate::") {
+        let rest = &text[at + "crate::".len()..];
+        if let Some(group) = rest.strip_prefix('{') {
+            let names = group.split('}').next().unwrap_or_default().split(',');
+            found.extend(names.map(|name| name.trim().split("::").next().unwrap().to_owned()));
+        } else {
+            found.insert(
+                rest.chars()
+                    .take_while(|c| c.is_alphanumeric() || *c == '_')
+                    .collect(),
+            );
+        }
+    }
+    found
+}
+
+#[test]
+fn imports_go_down_only() {
+    let mut wrong = Vec::new();
+    for (path, text) in sources() {
+        let own = module(&path);
+        let Some(height) = layer(&own) else { continue };
+        for import in imports(&text) {
+            // `store::atomic` and others are re-exported nowhere: names not in the table are items
+            // of the crate root (`Exit`).
+            let Some(other) = layer(&import) else {
+                continue;
+            };
+            let faces = height == LAYERS.len() - 1;
+            if other > height || (other == height && import != own && !faces) {
+                wrong.push(format!("{} imports {import}", path.display()));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+#[test]
+fn every_module_is_in_the_table() {
+    for (path, _) in sources() {
+        let own = module(&path);
+        assert!(
+            layer(&own).is_some() || own == "lib" || own == "main",
+            "{own} has no layer"
+        );
+    }
+}
+
+#[test]
+fn each_dependency_and_effect_has_one_home() {
+    let mut wrong = Vec::new();
+    for (path, text) in sources() {
+        let own = module(&path);
+        for (name, home) in HOMES {
+            let named = text
+                .lines()
+                .any(|line| line.contains(name) && !line.trim_start().starts_with("//"));
+            if named && own != home && own != "main" {
+                wrong.push(format!(
+                    "{} names {name}, whose home is {home}",
+                    path.display()
+                ));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+#[test]
+fn below_the_faces_nothing_prints() {
+    for (path, text) in sources() {
+        let own = module(&path);
+        if ["cli", "ui", "env", "main"].contains(&own.as_str()) {
+            continue;
+        }
+        for word in [
+            "println!",
+            "eprintln!",
+            "stdout()",
+            "stderr()",
+            "process::exit",
+        ] {
+            assert!(!text.contains(word), "{} uses {word}", path.display());
+        }
+    }
+}
+
+#[test]
+fn every_file_says_what_it_is_for() {
+    for (path, text) in sources() {
+        assert!(
+            text.starts_with("//!"),
+            "{} has no module doc",
+            path.display()
+        );
+    }
+}

@@ -1,0 +1,192 @@
+//! A command that dies at a named step: the next one finishes or cancels it.
+
+use std::fs;
+
+use git_colony::model::World;
+use git_colony::store::operation::STEPS;
+
+use super::support::{Sandbox, State};
+
+/// A repository in which a restore has something of everything to do.
+fn prepared() -> Sandbox {
+    let sandbox = Sandbox::new();
+    sandbox.write(".gitignore", "*.log\n");
+    sandbox.write("swap/inner", "inner\n");
+    sandbox.write("private", "kept at 600\n");
+    sandbox.write("old.log/deep", "tracked although its name is ignored\n");
+    sandbox.git(&["add", "-Af"]);
+    sandbox.colony(&["checkpoint", "-m", "good"]);
+    sandbox.remove("swap");
+    sandbox.write("swap", "a file now\n");
+    sandbox.remove("old.log");
+    sandbox.write("old.log", "ignored and in the way\n");
+    sandbox.write("private", "changed\n");
+    sandbox.set_mode("private", 0o600);
+    sandbox.write("new/file.txt", "new\n");
+    sandbox
+}
+
+fn die(sandbox: &Sandbox, step: &'static str, args: &[&str]) -> u8 {
+    let world = World {
+        die_at: Some(step),
+        ..sandbox.world()
+    };
+    sandbox.run_in(world, args).code
+}
+
+/// Kills `args` at every step; afterwards everything is as before or as after.
+fn assert_survives(
+    prepare: impl Fn() -> Sandbox,
+    args: &[&str],
+    visible: impl Fn(&Sandbox) -> State,
+) {
+    let reference = prepare();
+    let before = visible(&reference);
+    reference.colony(args);
+    let after = visible(&reference);
+    assert_ne!(before, after);
+    let committed = STEPS.iter().position(|step| *step == "committed").unwrap();
+    for (number, step) in STEPS.iter().enumerate() {
+        let sandbox = prepare();
+        if die(&sandbox, step, args) == 0 {
+            assert!(
+                *step == "index-locked" || number == 0,
+                "{args:?} never reached {step}"
+            );
+            continue;
+        }
+        sandbox.colony(&["checkpoint", "--auto"]);
+        let wanted = if number < committed { &before } else { &after };
+        assert_eq!(visible(&sandbox), *wanted, "{args:?} killed at {step}");
+        sandbox.check_invariants();
+        if number < committed {
+            sandbox.colony(args);
+            assert_eq!(visible(&sandbox), after, "{args:?} again after {step}");
+        }
+    }
+}
+
+/// What two runs of the same command have in common: all but ids of commits and tags.
+fn comparable(sandbox: &Sandbox) -> State {
+    let mut state = sandbox.visible_state();
+    let tree = sandbox.git(&["rev-parse", "HEAD^{tree}"]);
+    let tags = sandbox.git(&[
+        "for-each-ref",
+        "--format=%(contents:subject) %(*tree)",
+        "refs/tags",
+    ]);
+    state.refs = format!("{tree}\n{tags}");
+    state
+}
+
+#[test]
+fn a_checkpoint_survives_a_death_at_every_step() {
+    assert_survives(prepared, &["checkpoint", "-m", "later"], comparable);
+}
+
+#[test]
+fn a_restore_survives_a_death_at_every_step() {
+    assert_survives(prepared, &["restore", "good"], comparable);
+    assert_survives(
+        prepared,
+        &["restore", "good", "--mode", "files"],
+        comparable,
+    );
+}
+
+#[test]
+fn undo_and_redo_survive_a_death_at_every_step() {
+    let restored = || {
+        let sandbox = prepared();
+        sandbox.colony(&["restore", "good"]);
+        sandbox
+    };
+    assert_survives(restored, &["undo"], comparable);
+    let undone = || {
+        let sandbox = restored();
+        sandbox.colony(&["undo"]);
+        sandbox
+    };
+    assert_survives(undone, &["redo"], comparable);
+}
+
+#[test]
+fn status_tells_of_an_operation_that_was_cut_off() {
+    let sandbox = prepared();
+    die(&sandbox, "committed", &["restore", "good"]);
+    let status = sandbox.json(&["status"]);
+    assert_eq!(status["pending_operation"]["op"], "op-2");
+    assert_eq!(status["health"][0]["name"], "pending-operation");
+    sandbox.colony(&["checkpoint", "--auto"]);
+    assert!(sandbox.json(&["status"])["pending_operation"].is_null());
+}
+
+#[test]
+fn an_edit_made_between_death_and_recovery_is_not_lost() {
+    let sandbox = prepared();
+    die(&sandbox, "refs-moved", &["restore", "good"]);
+    sandbox.write("private", "edited after the crash\n");
+    sandbox.colony(&["checkpoint", "--auto"]);
+    assert_eq!(sandbox.read("private"), "kept at 600\n");
+    sandbox.check_invariants();
+    let kept = fs::read_dir(sandbox.path(".git/colony-kept"))
+        .unwrap()
+        .next()
+        .unwrap()
+        .unwrap();
+    let all = super::support::worktree_of(&kept.path());
+    let all: Vec<_> = all.values().collect();
+    assert!(
+        all.iter()
+            .any(|file| file.contains("edited after the crash")),
+        "{all:?}"
+    );
+}
+
+#[test]
+fn an_operation_overtaken_by_git_is_cancelled_not_forced() {
+    let sandbox = prepared();
+    die(&sandbox, "committed", &["restore", "good"]);
+    fs::remove_file(sandbox.path(".git/index.lock")).unwrap();
+    sandbox.git(&["commit", "-q", "--allow-empty", "-m", "somebody went on"]);
+    let tip = sandbox.git(&["rev-parse", "HEAD"]);
+    let before = sandbox.worktree();
+    sandbox.colony(&["checkpoint", "--auto"]);
+    assert_eq!(sandbox.git(&["rev-parse", "HEAD"]), tip);
+    assert_eq!(sandbox.worktree(), before);
+    sandbox.check_invariants();
+}
+
+#[test]
+fn a_foreign_index_lock_is_reported_and_left() {
+    let sandbox = prepared();
+    sandbox.write(".git/index.lock", "");
+    let answer = sandbox.json(&["--timeout", "0.05", "checkpoint", "-m", "x"]);
+    assert_eq!(answer["code"], "locked");
+    assert!(answer["message"].as_str().unwrap().contains("index.lock"));
+    assert!(answer["detail"]["age_seconds"].is_u64());
+    assert!(sandbox.path(".git/index.lock").exists());
+    fs::remove_file(sandbox.path(".git/index.lock")).unwrap();
+    sandbox.colony(&["checkpoint", "-m", "x"]);
+    sandbox.check_invariants();
+}
+
+#[test]
+fn a_live_command_of_ours_is_waited_for() {
+    let sandbox = Sandbox::new();
+    sandbox.colony(&["checkpoint", "-m", "first"]);
+    let lock = fs::File::open(sandbox.path(".git/colony/lock")).unwrap();
+    lock.lock().unwrap();
+    sandbox.write("a.txt", "changed\n");
+    assert_eq!(
+        sandbox.error(&["--timeout", "0.05", "checkpoint", "-m", "x"]),
+        "locked"
+    );
+    let auto = sandbox.json(&["checkpoint", "--auto"]);
+    assert_eq!(
+        (auto["changed"].as_bool(), auto["reason"].as_str()),
+        (Some(false), Some("busy"))
+    );
+    drop(lock);
+    sandbox.colony(&["checkpoint", "-m", "x"]);
+}
