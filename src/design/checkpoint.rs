@@ -103,12 +103,14 @@ pub fn create(session: &Session, request: &Request) -> Result<CheckpointReport> 
     let mut refs: Vec<RefChange> = branch_change.into_iter().collect();
     let branch_moved = !refs.is_empty();
     refs.push(tag);
+    let before = session.repo.load_index()?;
     let index = if request.off_branch || kept.snapshot.changes.is_empty() {
         None
     } else {
-        let mut index = session.repo.load_index()?;
-        index.add_snapshot(&kept.snapshot);
         let tree = kept.snapshot.worktree_tree;
+        let mut index = before.clone();
+        index.add_snapshot(&kept.snapshot);
+        index.set_tree(&session.repo, tree, &before)?;
         Some(NewIndex {
             target: IndexTarget::Tree { tree },
             index,
@@ -118,7 +120,7 @@ pub fn create(session: &Session, request: &Request) -> Result<CheckpointReport> 
         summary: format!("checkpoint '{}'", draft.message.label),
         head: kept.scan.head.clone(),
         refs,
-        index_before: (session.repo.load_index()?, kept.snapshot.index_tree),
+        index_before: (before, kept.snapshot.index_tree),
         index,
         files: FileMoves::default(),
         snapshot: Some(commit),

@@ -1,12 +1,12 @@
 //! The index: read fresh, changed in memory, written into a lock that is already held.
 //!
-//! This is the one index writer. It drops the cache-tree extension before writing, because a stale
-//! one would make later commits wrong, and it dates the file to the moment before the worktree was
+//! This is the one index writer. It writes a cache-tree extension only for a tree the index is known
+//! to equal, because a stale one would make later commits wrong, and it dates the file to the moment before the worktree was
 //! read: git looks again at every entry that is not older than the index, and git builds that
 //! compare whole seconds would otherwise miss an edit made while we were at work.
 
 use std::fs::{File, Metadata};
-use std::io::{BufWriter, Write as _};
+use std::io::Write as _;
 use std::path::Path;
 use std::time::SystemTime;
 
@@ -24,8 +24,17 @@ const MEANINGFUL: Flags = Flags::INTENT_TO_ADD
     .union(Flags::ASSUME_VALID);
 
 /// An index in memory.
+#[derive(Clone)]
 pub struct Index {
     pub(super) file: gix::index::File,
+    /// The cache-tree to write; `None` writes none.
+    cache: Option<gix::index::extension::Tree>,
+}
+
+impl Index {
+    pub(super) fn new(file: gix::index::File) -> Index {
+        Index { file, cache: None }
+    }
 }
 
 impl Repo {
@@ -40,7 +49,7 @@ impl Repo {
         } else {
             self.empty_index()
         };
-        Ok(Index { file })
+        Ok(Index::new(file))
     }
 
     /// Tells whether git keeps part of an index in a shared file.
@@ -66,7 +75,7 @@ impl Repo {
             gix::index::decode::Options::default(),
         );
         let file = file.or_code(Code::RepositoryBroken, || "cannot read a kept index")?;
-        Ok(Index { file })
+        Ok(Index::new(file))
     }
 
     pub(super) fn empty_index(&self) -> gix::index::File {
@@ -82,7 +91,9 @@ impl Repo {
     pub fn index_of_tree(&self, tree: Oid, before: &Index) -> Result<Index> {
         let mut file = self.plain_index_of_tree(tree)?;
         carry(&mut file, &before.file, Carry::StatAndFlags);
-        Ok(Index { file })
+        let mut index = Index::new(file);
+        index.set_tree(self, tree, before)?;
+        Ok(index)
     }
 
     pub(super) fn plain_index_of_tree(&self, tree: Oid) -> Result<gix::index::File> {
@@ -192,6 +203,22 @@ impl Index {
         }
     }
 
+    /// Says that the index equals `tree`, so that whoever reads it need not find out; `before` is
+    /// an older index to take unchanged directories from.
+    ///
+    /// # Errors
+    /// `object-missing`.
+    pub fn set_tree(&mut self, repo: &Repo, tree: Oid, before: &Index) -> Result<()> {
+        let cache = repo.cache_tree(tree, before.file.tree())?;
+        // Intent-to-add entries and conflicts are in no tree.
+        let entries = self.file.entries().len();
+        let whole = cache
+            .num_entries
+            .is_some_and(|count| usize::try_from(count) == Ok(entries));
+        self.cache = whole.then_some(cache);
+        Ok(())
+    }
+
     /// Returns a digest of what the index says: paths, modes, blobs, stages and flags, but not
     /// stat data, so that a mere refresh does not change it.
     pub fn fingerprint(&self) -> String {
@@ -254,19 +281,29 @@ impl Index {
     ///
     /// # Errors
     /// `no-space`, `io`.
-    pub fn write_into(&mut self, file: &mut File, read_at: SystemTime) -> Result<()> {
-        self.file.remove_tree();
-        self.file.remove_resolve_undo();
+    pub fn write_into(&self, file: &mut File, read_at: SystemTime) -> Result<()> {
         let cannot = |e| Error::io("cannot write the index", e);
+        let mut bytes = Vec::with_capacity(128 * self.file.entries().len() + 1024);
+        let options = gix::index::write::Options {
+            extensions: gix::index::write::Extensions::None,
+            skip_hash: false,
+        };
+        let state: &gix::index::State = &self.file;
+        state
+            .write_to(&mut bytes, options)
+            .or_code(Code::Io, || "cannot write the index")?;
+        if let Some(cache) = &self.cache {
+            cache.write_to(&mut bytes).map_err(cannot)?;
+        }
+        let mut hasher = gix::hash::hasher(self.file.object_hash());
+        hasher.update(&bytes);
+        let hash = hasher
+            .try_finalize()
+            .or_code(Code::Io, || "cannot hash the index")?;
+        bytes.extend_from_slice(hash.as_slice());
         file.set_len(0).map_err(cannot)?;
         std::io::Seek::rewind(file).map_err(cannot)?;
-        let mut buffered = BufWriter::with_capacity(256 * 1024, &mut *file);
-        let options = gix::index::write::Options::default();
-        self.file
-            .write_to(&mut buffered, options)
-            .or_code(Code::Io, || "cannot write the index")?;
-        buffered.flush().map_err(cannot)?;
-        drop(buffered);
+        file.write_all(&bytes).map_err(cannot)?;
         file.set_modified(read_at).map_err(cannot)
     }
 

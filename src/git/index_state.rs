@@ -98,7 +98,9 @@ impl Repo {
             self.set_flags(&mut file, flags);
         }
         carry(&mut file, &before.file, Carry::Stat);
-        Ok(Index { file })
+        let mut index = Index::new(file);
+        index.set_tree(self, self.state_tree(state)?, before)?;
+        Ok(index)
     }
 
     fn set_flags(&self, file: &mut gix::index::File, flagged: Vec<FlaggedPath>) {

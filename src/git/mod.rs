@@ -3,6 +3,7 @@
 //! Everything above speaks in the types of this module. Nothing here knows of checkpoints or
 //! operations, and nothing here prints.
 
+mod cache_tree;
 pub mod diff;
 pub mod identity;
 pub mod index;
@@ -14,6 +15,8 @@ pub mod repo;
 pub mod scan;
 pub mod snapshot;
 pub mod stage;
+mod tracked;
+mod untracked;
 
 pub use object::{Oid, Signature, TreeEntry};
 pub use refs::{RefChange, RefName};

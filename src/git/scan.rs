@@ -2,15 +2,17 @@
 //!
 //! Never writes anything, not even refreshed stats: reads leave the index as it is.
 
+use std::cmp::Ordering;
 use std::sync::Arc;
 
-use gix::index::entry::Flags;
-use gix::status::{Item, Submodule, UntrackedFiles, index_worktree};
+use gix::bstr::{BStr, ByteSlice as _};
+use gix::index::entry::{Flags, Stage};
 
-use crate::model::{Code, RepoPath, Result, ResultExt as _, World};
+use crate::model::{Code, Error, RepoPath, Result, ResultExt as _, World};
 
 use super::diff::TreeChange;
-use super::{Head, Oid, Repo, TreeEntry};
+use super::tracked::{self, Rules};
+use super::{Head, Oid, Repo, TreeEntry, untracked};
 
 /// What a look at the worktree found.
 pub struct Scan {
@@ -77,53 +79,107 @@ impl Scan {
 impl Repo {
     /// Compares HEAD, index and files, and lists what is untracked.
     ///
-    /// Cost: one `lstat` per tracked file and one walk of the directories; filters run only for
-    /// files whose stat data changed.
+    /// Cost: one `lstat` per tracked file and one walk of the directories, side by side; content is
+    /// read and filters run only for files whose stat data changed or that are as young as the
+    /// index.
     ///
     /// # Errors
-    /// `unsupported` for a sparse index, `repository-broken` (a malformed `.gitmodules`, say),
-    /// `interrupted`.
+    /// `unsupported` for a sparse index, `repository-broken`, `io`, `interrupted`.
     pub fn scan(&self, world: &World) -> Result<Scan> {
         let head = self.head()?;
         let head_tree = self.tree_of(head.commit())?;
         let index = self.read_index()?;
+        let rules = Rules::of(self)?;
+        let (workdir, tracked_index) = (self.workdir(), Arc::clone(&index));
+        let (suspects, untracked, staged) = std::thread::scope(|scope| {
+            let tracked = scope.spawn(move || tracked::look(world, workdir, &tracked_index, rules));
+            let untracked = untracked::find(world, self, &index);
+            let staged = self.staged(head_tree, &index);
+            let gone = || Error::new(Code::Io, "the thread that looks at files has died");
+            (
+                tracked.join().unwrap_or_else(|_| Err(gone())),
+                untracked,
+                staged,
+            )
+        });
+        let (suspects, untracked, staged) = (suspects?, untracked?, staged?);
         let mut scan = Scan {
             head,
             head_tree,
-            index: Arc::clone(&index),
-            staged: Vec::new(),
-            unstaged: Vec::new(),
-            untracked: Vec::new(),
-            conflicts: Vec::new(),
+            index,
+            staged,
+            unstaged: suspects.changed,
+            untracked,
+            conflicts: suspects.conflicts,
         };
-        let cannot = || "cannot compare the worktree with the index";
-        let ignore_dirty = Submodule::Given {
-            ignore: gix::submodule::config::Ignore::Dirty,
-            check_dirty: true,
-        };
-        let items = self
-            .inner
-            .status(gix::progress::Discard)
-            .or_code(Code::RepositoryBroken, cannot)?
-            .index(gix::worktree::IndexPersistedOrInMemory::Persisted(index))
-            .head_tree(head_tree.0)
-            .untracked_files(UntrackedFiles::Files)
-            .dirwalk_options(|options| options.emit_empty_directories(false))
-            .index_worktree_submodules(ignore_dirty)
-            .index_worktree_rewrites(None)
-            .tree_index_track_renames(gix::status::tree_index::TrackRenames::Disabled)
-            .should_interrupt_owned(Arc::clone(&world.interrupt.flag))
-            .into_iter([])
-            .or_code(Code::RepositoryBroken, cannot)?;
-        for item in items {
-            match item.or_code(Code::RepositoryBroken, cannot)? {
-                Item::TreeIndex(change) => scan.take_staged(&change),
-                Item::IndexWorktree(item) => scan.take_worktree(self, item),
+        for path in suspects.submodules {
+            if self.submodule_moved(&scan, &path) {
+                scan.unstaged.push(path);
             }
         }
-        world.interrupt.check()?;
-        scan.sort();
+        let changed = self.changed_by_content(world, &scan, &suspects.unclear)?;
+        scan.unstaged.extend(changed);
+        scan.unstaged.sort();
+        // A path in conflict has no entry to differ from.
+        scan.staged
+            .retain(|change| scan.conflicts.binary_search(&change.path).is_err());
         Ok(scan)
+    }
+
+    /// Compares HEAD's tree with stage 0 of the index; intent-to-add entries are left out.
+    fn staged(&self, head_tree: Oid, index: &gix::index::File) -> Result<Vec<TreeChange>> {
+        let known = index.tree().filter(|tree| tree.num_entries.is_some());
+        if known.is_some_and(|tree| Oid::from(tree.id) == head_tree) {
+            return Ok(Vec::new());
+        }
+        let head = self.plain_index_of_tree(head_tree)?;
+        let mut changes = Vec::new();
+        let mut old = Entries::of(&head);
+        let mut new = Entries::of(index);
+        loop {
+            let order = match (old.peek(), new.peek()) {
+                (None, None) => return Ok(changes),
+                (Some(_), None) => Ordering::Less,
+                (None, Some(_)) => Ordering::Greater,
+                (Some((old, _)), Some((new, _))) => old.cmp(new),
+            };
+            let before = if order == Ordering::Greater {
+                None
+            } else {
+                old.next()
+            };
+            let after = if order == Ordering::Less {
+                None
+            } else {
+                new.next()
+            };
+            let path = before
+                .as_ref()
+                .or(after.as_ref())
+                .map(|(path, _)| RepoPath::from(path.as_bytes()));
+            let (before, after) = (
+                before.map(|(_, entry)| entry),
+                after.map(|(_, entry)| entry),
+            );
+            if let Some(path) = path.filter(|_| before != after) {
+                changes.push(TreeChange {
+                    path,
+                    old: before,
+                    new: after,
+                });
+            }
+        }
+    }
+
+    /// Tells whether a submodule's HEAD is another commit than the index says.
+    fn submodule_moved(&self, scan: &Scan, path: &RepoPath) -> bool {
+        let options = self.inner.open_options().clone();
+        let Ok(inner) = gix::open_opts(path.under(self.workdir()), options) else {
+            return false;
+        };
+        let entry = scan.index.entry_by_path(BStr::new(path.as_bytes()));
+        let head = inner.head_id().ok().map(gix::Id::detach);
+        head.is_some() && head != entry.map(|entry| entry.id)
     }
 
     /// Reads the index, or an empty one where there is none.
@@ -134,7 +190,7 @@ impl Repo {
         let index = self.inner.index_or_empty();
         let index = index.or_code(Code::RepositoryBroken, || "cannot read the index")?;
         if index.is_sparse() {
-            return Err(crate::model::Error::new(
+            return Err(Error::new(
                 Code::Unsupported,
                 "a sparse index is not supported; sparse checkouts with a full index are",
             )
@@ -144,111 +200,44 @@ impl Repo {
     }
 }
 
-impl Scan {
-    fn take_staged(&mut self, change: &gix::diff::index::Change) {
-        use gix::diff::index::ChangeRef as C;
-        let entry = |mode: gix::index::entry::Mode, id: &gix::hash::oid| {
-            let kind = mode.to_tree_entry_mode()?.kind();
-            Some(TreeEntry {
-                kind,
-                id: id.to_owned().into(),
-            })
+/// The entries of an index at stage 0 that a tree could hold, in order.
+struct Entries<'a> {
+    rest: std::slice::Iter<'a, gix::index::Entry>,
+    paths: &'a [u8],
+    peeked: Option<(&'a BStr, TreeEntry)>,
+}
+
+impl<'a> Entries<'a> {
+    fn of(index: &'a gix::index::File) -> Entries<'a> {
+        let rest = index.entries().iter();
+        let mut all = Entries {
+            rest,
+            paths: index.path_backing(),
+            peeked: None,
         };
-        let (path, old, new) = match change {
-            C::Addition {
-                location,
-                entry_mode,
-                id,
-                ..
-            } => (location, None, entry(*entry_mode, id)),
-            C::Deletion {
-                location,
-                entry_mode,
-                id,
-                ..
-            } => (location, entry(*entry_mode, id), None),
-            C::Modification {
-                location,
-                previous_entry_mode,
-                previous_id,
-                entry_mode,
-                id,
-                ..
-            } => (
-                location,
-                entry(*previous_entry_mode, previous_id),
-                entry(*entry_mode, id),
-            ),
-            // Rename tracking is off.
-            C::Rewrite { .. } => return,
-        };
-        let path = RepoPath::new(path.to_vec());
-        let new = if self.is_intent_to_add(&path) {
-            None
-        } else {
-            new
-        };
-        if old != new {
-            self.staged.push(TreeChange { path, old, new });
-        }
+        all.next();
+        all
     }
 
-    fn is_intent_to_add(&self, path: &RepoPath) -> bool {
-        let entry = self
-            .index
-            .entry_by_path(gix::bstr::BStr::new(path.as_bytes()));
-        entry.is_some_and(|entry| entry.flags.contains(Flags::INTENT_TO_ADD))
+    fn peek(&self) -> Option<(&'a BStr, TreeEntry)> {
+        self.peeked
     }
 
-    fn take_worktree(&mut self, repo: &Repo, item: index_worktree::Item) {
-        use gix::status::plumbing::index_as_worktree::EntryStatus;
-        match item {
-            index_worktree::Item::Modification {
-                rela_path, status, ..
-            } => match status {
-                EntryStatus::NeedsUpdate(_) => {}
-                EntryStatus::Conflict { .. } => self.conflicts.push(RepoPath::new(rela_path)),
-                EntryStatus::Change(_) | EntryStatus::IntentToAdd => {
-                    self.unstaged.push(RepoPath::new(rela_path));
-                }
-            },
-            index_worktree::Item::DirectoryContents { entry, .. } => {
-                self.take_untracked(repo, entry);
-            }
-            // Rename tracking is off.
-            index_worktree::Item::Rewrite { .. } => {}
-        }
-    }
-
-    fn take_untracked(&mut self, repo: &Repo, entry: gix::dir::Entry) {
-        use gix::dir::entry::{Kind, Status};
-        if entry.status != Status::Untracked {
-            return;
-        }
-        let path = RepoPath::new(entry.rela_path);
-        let kind = match entry.disk_kind {
-            Some(Kind::File | Kind::Symlink) => UntrackedKind::File,
-            Some(Kind::Repository) => UntrackedKind::Repository,
-            Some(Kind::Directory | Kind::Untrackable) | None => return,
-        };
-        let metadata = std::fs::symlink_metadata(path.under(repo.workdir()));
-        let size_bytes = match kind {
-            UntrackedKind::File => metadata.map_or(0, |metadata| metadata.len()),
-            UntrackedKind::Repository => 0,
-        };
-        self.untracked.push(Untracked {
-            path,
-            kind,
-            size_bytes,
+    /// Returns the entry that was peeked at and looks at the one after it.
+    fn next(&mut self) -> Option<(&'a BStr, TreeEntry)> {
+        let paths = self.paths;
+        let next = self.rest.by_ref().find_map(|entry| {
+            let plain =
+                entry.stage() == Stage::Unconflicted && !entry.flags.contains(Flags::INTENT_TO_ADD);
+            let kind = entry.mode.to_tree_entry_mode().filter(|_| plain)?.kind();
+            Some((
+                entry.path_in(paths),
+                TreeEntry {
+                    kind,
+                    id: entry.id.into(),
+                },
+            ))
         });
-    }
-
-    fn sort(&mut self) {
-        self.staged.sort_by(|a, b| a.path.cmp(&b.path));
-        self.unstaged.sort();
-        self.unstaged.dedup();
-        self.untracked.sort_by(|a, b| a.path.cmp(&b.path));
-        self.conflicts.sort();
-        self.conflicts.dedup();
+        std::mem::replace(&mut self.peeked, next)
     }
 }

@@ -78,6 +78,33 @@ impl Repo {
     }
 }
 
+impl Repo {
+    /// Reads the files among `unclear` and returns those whose content, cleaned as git would store
+    /// it, is not what the index has.
+    ///
+    /// # Errors
+    /// `filter-failed`, `io`, `interrupted`.
+    pub(super) fn changed_by_content(
+        &self,
+        world: &World,
+        scan: &Scan,
+        unclear: &[RepoPath],
+    ) -> Result<Vec<RepoPath>> {
+        if unclear.is_empty() {
+            return Ok(Vec::new());
+        }
+        let mut writer = FileWriter::new(self, world, scan)?;
+        let mut changed = Vec::new();
+        for path in unclear {
+            world.interrupt.check()?;
+            if writer.differs(path)? {
+                changed.push(path.clone());
+            }
+        }
+        Ok(changed)
+    }
+}
+
 enum Written {
     /// Byte for byte what the index has, whatever a filter of today would make of it.
     AsIndexed,
@@ -163,6 +190,50 @@ impl<'a> FileWriter<'a> {
                 Written::File(Box::new(WorktreeFile { entry, metadata }))
             }
         })
+    }
+
+    /// Tells whether a file, cleaned as git would store it, is not what the index has; writes
+    /// nothing.
+    fn differs(&mut self, path: &RepoPath) -> Result<bool> {
+        use gix::filter::plumbing::pipeline::convert::ToGitOutcome;
+        let Some(entry) = self.scan.index.entry_by_path(BStr::new(path.as_bytes())) else {
+            return Ok(true);
+        };
+        let disk_path = path.under(self.repo.workdir());
+        let cannot = |e| Error::io(format!("cannot read '{path}'"), e);
+        let metadata = match std::fs::symlink_metadata(&disk_path) {
+            Ok(metadata) => metadata,
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(true),
+            Err(e) => return Err(cannot(e)),
+        };
+        let indexed = Oid::from(entry.id);
+        if metadata.is_symlink() {
+            let target = std::fs::read_link(&disk_path).map_err(cannot)?;
+            let bytes = std::os::unix::ffi::OsStrExt::as_bytes(target.as_os_str());
+            return Ok(self.repo.hash_blob(bytes)? != indexed);
+        }
+        if metadata.len() > STREAM_ABOVE_BYTES {
+            return Ok(true);
+        }
+        let bytes = std::fs::read(&disk_path).map_err(cannot)?;
+        if self.repo.hash_blob(&bytes)? == indexed {
+            return Ok(false);
+        }
+        let index: &gix::index::State = &self.scan.index;
+        let failed = || format!("cannot compare '{path}'");
+        let cleaned = self
+            .pipeline
+            .convert_to_git(&bytes[..], path.as_path(), index);
+        let cleaned = match cleaned.or_code(Code::FilterFailed, failed)? {
+            ToGitOutcome::Unchanged(_) => return Ok(true),
+            ToGitOutcome::Buffer(buffer) => self.repo.hash_blob(buffer)?,
+            ToGitOutcome::Process(mut output) => {
+                let mut buffer = Vec::new();
+                std::io::Read::read_to_end(&mut output, &mut buffer).map_err(cannot)?;
+                self.repo.hash_blob(&buffer)?
+            }
+        };
+        Ok(cleaned != indexed)
     }
 
     /// Compares raw bytes with the indexed blob: a file nobody edited is not converted because a

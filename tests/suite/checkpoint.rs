@@ -160,10 +160,7 @@ fn order_and_ids_do_not_depend_on_the_clock_alone() {
 #[test]
 fn automatic_checkpoints_keep_what_is_new_and_stay_out_of_sight() {
     let sandbox = Sandbox::new();
-    assert_eq!(
-        sandbox.json(&["checkpoint", "--auto"])["reason"],
-        "unchanged"
-    );
+    assert_eq!(sandbox.automatic_checkpoint()["reason"], "unchanged");
     sandbox.write("a.txt", "two\n");
     let before = sandbox.visible_state();
     let index = std::fs::read(sandbox.path(".git/index")).unwrap();
@@ -172,7 +169,7 @@ fn automatic_checkpoints_keep_what_is_new_and_stay_out_of_sight() {
     assert_eq!(sandbox.visible_state(), before);
     assert_eq!(sandbox.git(&["tag"]), "");
     assert!(std::fs::read(sandbox.path(".git/index")).unwrap() == index);
-    let again = sandbox.json(&["checkpoint", "--auto"]);
+    let again = sandbox.automatic_checkpoint();
     assert_eq!(
         (again["changed"].as_bool(), again["checkpoint_id"].is_null()),
         (Some(false), true)
@@ -219,7 +216,7 @@ fn automatic_checkpoints_are_thinned() {
     sandbox.git(&["config", "colony.keepAutoPerBranch", "5"]);
     for number in 0..12 {
         sandbox.write("a.txt", format!("{number}\n"));
-        sandbox.colony(&["checkpoint", "--auto"]);
+        sandbox.automatic_checkpoint();
     }
     let count = sandbox.json(&["checkpoints", "--auto"])["count"]
         .as_u64()
@@ -260,7 +257,7 @@ fn without_a_name_nothing_is_signed_but_the_safety_net_holds() {
         sandbox.error(&["checkpoint", "-m", "x"]),
         "identity-unknown"
     );
-    assert_eq!(sandbox.json(&["checkpoint", "--auto"])["changed"], true);
+    assert_eq!(sandbox.automatic_checkpoint()["changed"], true);
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! The tests that run the program in process, on real repositories, against real git.
 
+#![cfg(test)]
 #![expect(
     clippy::disallowed_methods,
     reason = "tests start processes and write files themselves"

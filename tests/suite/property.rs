@@ -137,7 +137,7 @@ impl Machine {
             Step::GitRefresh => drop(sandbox.try_git(&["status", "--porcelain"])),
             Step::Checkpoint => self.operate(&["checkpoint", "-m", "c"]),
             Step::OffBranch => self.operate(&["checkpoint", "--off-branch", "-m", "o"]),
-            Step::Automatic => drop(sandbox.colony(&["checkpoint", "--auto"])),
+            Step::Automatic => drop(sandbox.automatic_checkpoint()),
             Step::Tag => self.operate(&["tag", "-m", "t"]),
             Step::Restore(back) => self.operate(&["restore", "--force", &position(*back)]),
             Step::RestoreFiles(back) => {

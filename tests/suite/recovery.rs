@@ -55,7 +55,7 @@ fn assert_survives(
             );
             continue;
         }
-        sandbox.colony(&["checkpoint", "--auto"]);
+        sandbox.automatic_checkpoint();
         let wanted = if number < committed { &before } else { &after };
         assert_eq!(visible(&sandbox), *wanted, "{args:?} killed at {step}");
         sandbox.check_invariants();
@@ -117,7 +117,7 @@ fn status_tells_of_an_operation_that_was_cut_off() {
     let status = sandbox.json(&["status"]);
     assert_eq!(status["pending_operation"]["op"], "op-2");
     assert_eq!(status["health"][0]["name"], "pending-operation");
-    sandbox.colony(&["checkpoint", "--auto"]);
+    sandbox.automatic_checkpoint();
     assert!(sandbox.json(&["status"])["pending_operation"].is_null());
 }
 
@@ -126,7 +126,7 @@ fn an_edit_made_between_death_and_recovery_is_not_lost() {
     let sandbox = prepared();
     die(&sandbox, "refs-moved", &["restore", "good"]);
     sandbox.write("private", "edited after the crash\n");
-    sandbox.colony(&["checkpoint", "--auto"]);
+    sandbox.automatic_checkpoint();
     assert_eq!(sandbox.read("private"), "kept at 600\n");
     sandbox.check_invariants();
     let kept = fs::read_dir(sandbox.path(".git/colony-kept"))
@@ -151,7 +151,7 @@ fn an_operation_overtaken_by_git_is_cancelled_not_forced() {
     sandbox.git(&["commit", "-q", "--allow-empty", "-m", "somebody went on"]);
     let tip = sandbox.git(&["rev-parse", "HEAD"]);
     let before = sandbox.worktree();
-    sandbox.colony(&["checkpoint", "--auto"]);
+    sandbox.automatic_checkpoint();
     assert_eq!(sandbox.git(&["rev-parse", "HEAD"]), tip);
     assert_eq!(sandbox.worktree(), before);
     sandbox.check_invariants();

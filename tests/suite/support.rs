@@ -144,6 +144,20 @@ impl Sandbox {
         serde_json::from_str(&run.stdout).unwrap_or_else(|e| panic!("{e}: {}", run.stdout))
     }
 
+    /// Runs an automatic checkpoint until it gets the lock.
+    ///
+    /// A child that another test thread has forked and not yet started holds a copy of every open
+    /// file for a moment, locks included.
+    pub(crate) fn automatic_checkpoint(&self) -> Value {
+        loop {
+            let answer = self.json(&["checkpoint", "--auto"]);
+            if answer["reason"] != "busy" {
+                assert_eq!(answer["ok"], true, "{answer:#}");
+                return answer;
+            }
+        }
+    }
+
     /// Runs the program and returns the error code of its answer.
     pub(crate) fn error(&self, args: &[&str]) -> String {
         let answer = self.json(args);

@@ -72,7 +72,7 @@ impl Finish<'_> {
         world.reach("files-moved")?;
         if let Some((mut lock, mut index)) = lock.zip(index) {
             index.refresh(&placed, self.session.repo.workdir());
-            self.write_index(&mut lock.file, index, self.began)?;
+            self.write_index(&mut lock.file, &index, self.began)?;
             self.replace_index()?;
         }
         world.reach("index-replaced")
@@ -97,7 +97,7 @@ impl Finish<'_> {
                 .write(true)
                 .open(&lock_path)
                 .map_err(|e| Error::io("cannot open our index.lock", e))?;
-            self.write_index(&mut file, index, self.began)?;
+            self.write_index(&mut file, &index, self.began)?;
             self.replace_index()?;
         }
         self.release()
@@ -263,7 +263,7 @@ impl Finish<'_> {
         Ok(())
     }
 
-    fn write_index(&self, file: &mut File, mut index: Index, read_at: SystemTime) -> Result<()> {
+    fn write_index(&self, file: &mut File, index: &Index, read_at: SystemTime) -> Result<()> {
         if let Some(IndexTarget::File { operation, .. }) = &self.record.index {
             let kept = self.places.kept_index(*operation);
             if let Ok(mut source) = File::open(&kept) {

@@ -1,0 +1,227 @@
+//! Which tracked files are no longer what the index says: one `lstat` each, by directory.
+//!
+//! Stat data tells for nearly all of them; the few whose stat data differ, or that are as young as
+//! the index, are read and cleaned as git would store them, and compared by content.
+
+use std::ffi::OsStr;
+use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::Path;
+
+use gix::bstr::{BStr, ByteSlice as _};
+use gix::index::entry::{Flags, Mode, Stage, Stat, stat};
+use rustix::fs::{AtFlags, FileType, Mode as FileMode, OFlags};
+use rustix::io::Errno;
+
+use crate::model::{Code, RepoPath, Result, ResultExt as _, World};
+
+use super::Repo;
+
+/// What stat data alone say of the tracked files.
+#[derive(Default)]
+pub(super) struct Suspects {
+    /// Certainly not what the index says: gone, another kind, or wanted by intent-to-add.
+    pub(super) changed: Vec<RepoPath>,
+    /// Perhaps changed: only their content tells.
+    pub(super) unclear: Vec<RepoPath>,
+    /// Submodules that are there.
+    pub(super) submodules: Vec<RepoPath>,
+    /// Paths with conflict stages.
+    pub(super) conflicts: Vec<RepoPath>,
+}
+
+/// How stat data are to be read.
+#[derive(Clone, Copy)]
+pub(super) struct Rules {
+    stat: stat::Options,
+    keeps_executable_bit: bool,
+    has_symlinks: bool,
+}
+
+impl Rules {
+    pub(super) fn of(repo: &Repo) -> Result<Rules> {
+        let stat = repo.inner.stat_options();
+        Ok(Rules {
+            stat: stat.or_code(Code::RepositoryBroken, || "cannot read core.checkStat")?,
+            keeps_executable_bit: repo.config_bool("core.fileMode").unwrap_or(true),
+            has_symlinks: repo.config_bool("core.symlinks").unwrap_or(true),
+        })
+    }
+}
+
+/// Looks at every tracked file once.
+///
+/// # Errors
+/// `io` when the worktree cannot be opened; `interrupted`.
+pub(super) fn look(
+    world: &World,
+    workdir: &Path,
+    index: &gix::index::File,
+    rules: Rules,
+) -> Result<Suspects> {
+    let mut looker = Looker::open(workdir)?;
+    let mut suspects = Suspects::default();
+    let paths = index.path_backing();
+    for (number, entry) in index.entries().iter().enumerate() {
+        if number % 1024 == 0 {
+            world.interrupt.check()?;
+        }
+        let path = entry.path_in(paths);
+        if entry.stage() != Stage::Unconflicted {
+            if suspects.conflicts.last().map(RepoPath::as_bytes) != Some(path.as_bytes()) {
+                suspects.conflicts.push(path.as_bytes().into());
+            }
+            continue;
+        }
+        if entry
+            .flags
+            .intersects(Flags::SKIP_WORKTREE | Flags::ASSUME_VALID)
+        {
+            continue;
+        }
+        match judge(entry, looker.stat(path)?, index.timestamp(), rules) {
+            Verdict::Same => {}
+            Verdict::Changed => suspects.changed.push(path.as_bytes().into()),
+            Verdict::Unclear => suspects.unclear.push(path.as_bytes().into()),
+            Verdict::Submodule => suspects.submodules.push(path.as_bytes().into()),
+        }
+    }
+    Ok(suspects)
+}
+
+enum Verdict {
+    Same,
+    Changed,
+    Unclear,
+    Submodule,
+}
+
+fn judge(
+    entry: &gix::index::Entry,
+    found: Option<rustix::fs::Stat>,
+    written: filetime::FileTime,
+    rules: Rules,
+) -> Verdict {
+    let Some(found) = found else {
+        return Verdict::Changed;
+    };
+    let kind = FileType::from_raw_mode(found.st_mode);
+    if entry.mode == Mode::COMMIT {
+        return if kind == FileType::Directory {
+            Verdict::Submodule
+        } else {
+            Verdict::Changed
+        };
+    }
+    let expected = match entry.mode {
+        Mode::SYMLINK if rules.has_symlinks => FileType::Symlink,
+        _ => FileType::RegularFile,
+    };
+    if kind != expected || entry.flags.contains(Flags::INTENT_TO_ADD) {
+        return Verdict::Changed;
+    }
+    let executable = found.st_mode & 0o100 != 0;
+    let wanted = entry.mode == Mode::FILE_EXECUTABLE;
+    if kind == FileType::RegularFile
+        && entry.mode != Mode::SYMLINK
+        && rules.keeps_executable_bit
+        && executable != wanted
+    {
+        return Verdict::Changed;
+    }
+    let same = entry.stat.matches(&stat_of(&found), rules.stat);
+    let racy = entry.stat.is_racy(written, rules.stat);
+    if same && !racy {
+        Verdict::Same
+    } else {
+        Verdict::Unclear
+    }
+}
+
+/// Keeps the directory of the last path open: entries of one directory stand together.
+struct Looker {
+    root: OwnedFd,
+    directory: Vec<u8>,
+    opened: Option<OwnedFd>,
+}
+
+impl Looker {
+    fn open(workdir: &Path) -> Result<Looker> {
+        let flags = OFlags::DIRECTORY | OFlags::CLOEXEC | OFlags::RDONLY;
+        let root = rustix::fs::open(workdir, flags, FileMode::empty());
+        let root = root.or_code(Code::Io, || "cannot open the worktree")?;
+        Ok(Looker {
+            root,
+            directory: Vec::new(),
+            opened: None,
+        })
+    }
+
+    /// Returns stat data; `None` when it is not there, or only behind a link.
+    fn stat(&mut self, path: &BStr) -> Result<Option<rustix::fs::Stat>> {
+        let (directory, name) = match path.rfind_byte(b'/') {
+            Some(at) => (
+                path.get(..at).unwrap_or_default(),
+                path.get(at + 1..).unwrap_or_default(),
+            ),
+            None => (&b""[..], path.as_bytes()),
+        };
+        if directory != self.directory.as_slice() {
+            self.opened = open_below(&self.root, directory)?;
+            self.directory = directory.to_vec();
+        }
+        let parent = match (&self.opened, directory.is_empty()) {
+            (Some(opened), _) => opened,
+            (None, true) => &self.root,
+            (None, false) => return Ok(None),
+        };
+        match rustix::fs::statat(parent, OsStr::from_bytes(name), AtFlags::SYMLINK_NOFOLLOW) {
+            Ok(stat) => Ok(Some(stat)),
+            Err(Errno::NOENT | Errno::NOTDIR) => Ok(None),
+            Err(e) => Err(e).or_code(Code::Io, || format!("cannot look at '{path}'")),
+        }
+    }
+}
+
+/// Opens a directory without following links; `None` when a part is missing or no directory.
+fn open_below(root: &OwnedFd, directory: &[u8]) -> Result<Option<OwnedFd>> {
+    let mut current: Option<OwnedFd> = None;
+    for part in directory.split(|&byte| byte == b'/') {
+        if part.is_empty() {
+            return Ok(None);
+        }
+        let parent = current.as_ref().unwrap_or(root);
+        let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::RDONLY;
+        match rustix::fs::openat(parent, OsStr::from_bytes(part), flags, FileMode::empty()) {
+            Ok(opened) => current = Some(opened),
+            Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP | Errno::MLINK) => return Ok(None),
+            Err(e) => {
+                return Err(e).or_code(Code::Io, || {
+                    format!("cannot open directory '{}'", directory.as_bstr())
+                });
+            }
+        }
+    }
+    Ok(current)
+}
+
+fn stat_of(found: &rustix::fs::Stat) -> Stat {
+    // git keeps the low 32 bits of everything.
+    let low = |value: u64| u32::try_from(value & 0xffff_ffff).unwrap_or_default();
+    let seconds = |value: i64| low(value.cast_unsigned());
+    Stat {
+        mtime: stat::Time {
+            secs: seconds(found.st_mtime),
+            nsecs: low(found.st_mtime_nsec),
+        },
+        ctime: stat::Time {
+            secs: seconds(found.st_ctime),
+            nsecs: low(found.st_ctime_nsec),
+        },
+        dev: low(found.st_dev),
+        ino: low(found.st_ino),
+        uid: found.st_uid,
+        gid: found.st_gid,
+        size: seconds(found.st_size),
+    }
+}

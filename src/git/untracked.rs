@@ -1,0 +1,209 @@
+//! Finds what is on disk and neither tracked nor ignored, by one walk of the directories.
+//!
+//! Directories are read in order beside the sorted index, so that a tracked file costs no look-up
+//! of its own; ignore rules are asked only about names the index does not have.
+
+use std::path::Path;
+
+use gix::bstr::{BStr, ByteSlice as _, ByteVec as _};
+use gix::index::entry::Mode;
+use gix::worktree::stack::state::ignore::Source;
+
+use crate::model::{Code, Error, RepoPath, Result, ResultExt as _, World};
+
+use super::Repo;
+use super::scan::{Untracked, UntrackedKind};
+
+/// Lists untracked files and nested repositories, sorted by path.
+///
+/// # Errors
+/// `io` for a directory that cannot be read; `interrupted`.
+pub(super) fn find(world: &World, repo: &Repo, index: &gix::index::File) -> Result<Vec<Untracked>> {
+    let ignore = Source::WorktreeThenIdMappingIfNotSkipped;
+    let excludes = repo.inner.excludes(index, None, ignore);
+    let excludes = excludes.or_code(Code::RepositoryBroken, || "cannot read the ignore rules")?;
+    let mut walk = Walk {
+        world,
+        workdir: repo.workdir(),
+        folds_case: repo.config_bool("core.ignoreCase").unwrap_or(false),
+        index,
+        excludes,
+        found: Vec::new(),
+        path: Vec::new(),
+    };
+    walk.directory(0..index.entries().len())?;
+    walk.found.sort_by(|a, b| a.path.cmp(&b.path));
+    Ok(walk.found)
+}
+
+struct Walk<'a> {
+    world: &'a World,
+    workdir: &'a Path,
+    folds_case: bool,
+    index: &'a gix::index::File,
+    excludes: gix::AttributeStack<'a>,
+    found: Vec<Untracked>,
+    /// The directory the walk is in, with a final slash; empty at the top.
+    path: Vec<u8>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum OnDisk {
+    File,
+    Directory,
+    Other,
+}
+
+impl Walk<'_> {
+    /// Walks one directory; `tracked` are the index entries at or below it.
+    fn directory(&mut self, tracked: std::ops::Range<usize>) -> Result<()> {
+        self.world.interrupt.check()?;
+        let depth = self.path.len();
+        for (name, kind) in self.read()? {
+            if name.eq_ignore_ascii_case(b".git") {
+                continue;
+            }
+            self.path.extend_from_slice(&name);
+            match self.below(&tracked, kind) {
+                Below::Tracked => {}
+                Below::Directory(range) => {
+                    self.path.push(b'/');
+                    self.directory(range)?;
+                }
+                Below::Unknown => self.unknown(kind)?,
+            }
+            self.path.truncate(depth);
+        }
+        Ok(())
+    }
+
+    fn read(&self) -> Result<Vec<(Vec<u8>, OnDisk)>> {
+        let directory = RepoPath::new(self.path.strip_suffix(b"/").unwrap_or_default());
+        let cannot = |e| Error::io(format!("cannot read directory '{directory}'"), e);
+        let entries = match std::fs::read_dir(directory.under(self.workdir)) {
+            Ok(entries) => entries,
+            // Gone since its parent was read.
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+            Err(e) => return Err(cannot(e)),
+        };
+        let mut names = Vec::new();
+        for entry in entries {
+            let entry = entry.map_err(cannot)?;
+            let kind = match entry.file_type().map_err(cannot)? {
+                kind if kind.is_dir() => OnDisk::Directory,
+                kind if kind.is_file() || kind.is_symlink() => OnDisk::File,
+                _ => OnDisk::Other,
+            };
+            let name = Vec::from_os_string(entry.file_name()).unwrap_or_default();
+            names.push((name, kind));
+        }
+        Ok(names)
+    }
+
+    /// Tells what the index has at the current path.
+    fn below(&self, tracked: &std::ops::Range<usize>, kind: OnDisk) -> Below {
+        let entries = self
+            .index
+            .entries()
+            .get(tracked.clone())
+            .unwrap_or_default();
+        let backing = self.index.path_backing();
+        let first =
+            entries.partition_point(|entry| entry.path_in(backing).as_bytes() < &self.path[..]);
+        let at = entries
+            .get(first)
+            .filter(|entry| entry.path_in(backing) == self.path.as_bstr());
+        if let Some(entry) = at
+            && (kind != OnDisk::Directory || entry.mode == Mode::COMMIT)
+        {
+            return Below::Tracked;
+        }
+        if kind != OnDisk::Directory {
+            return if self.is_folded(kind) {
+                Below::Tracked
+            } else {
+                Below::Unknown
+            };
+        }
+        let mut prefix = self.path.clone();
+        prefix.push(b'/');
+        let start =
+            entries.partition_point(|entry| entry.path_in(backing).as_bytes() < &prefix[..]);
+        let rest = entries.get(start..).unwrap_or_default();
+        let count = rest.partition_point(|entry| entry.path_in(backing).starts_with(&prefix));
+        if count == 0 {
+            return Below::Unknown;
+        }
+        Below::Directory(tracked.start + start..tracked.start + start + count)
+    }
+
+    /// Where names fold, a file tracked under another spelling is not untracked.
+    fn is_folded(&self, kind: OnDisk) -> bool {
+        if !self.folds_case || kind != OnDisk::File {
+            return false;
+        }
+        let backing = self.index.path_backing();
+        let path = self.path.to_lowercase();
+        self.index
+            .entries()
+            .iter()
+            .any(|entry| entry.path_in(backing).to_lowercase() == path)
+    }
+
+    fn unknown(&mut self, kind: OnDisk) -> Result<()> {
+        let mode = match kind {
+            OnDisk::Directory => Mode::DIR,
+            OnDisk::File => Mode::FILE,
+            OnDisk::Other => return Ok(()),
+        };
+        let path = BStr::new(&self.path);
+        let platform = self.excludes.at_entry(path, Some(mode));
+        let platform = platform.or_code(Code::Io, || {
+            format!("cannot read the ignore rules for '{path}'")
+        })?;
+        if platform.is_excluded() {
+            return Ok(());
+        }
+        let path = RepoPath::new(self.path.clone());
+        if kind == OnDisk::Directory {
+            if is_repository(&path.under(self.workdir)) {
+                self.found.push(Untracked {
+                    path,
+                    kind: UntrackedKind::Repository,
+                    size_bytes: 0,
+                });
+                return Ok(());
+            }
+            self.path.push(b'/');
+            return self.directory(0..0);
+        }
+        let metadata = std::fs::symlink_metadata(path.under(self.workdir));
+        let size_bytes = metadata.map_or(0, |metadata| metadata.len());
+        self.found.push(Untracked {
+            path,
+            kind: UntrackedKind::File,
+            size_bytes,
+        });
+        Ok(())
+    }
+}
+
+enum Below {
+    /// The path is in the index.
+    Tracked,
+    /// A directory with these entries below it.
+    Directory(std::ops::Range<usize>),
+    /// Nothing at or below it is in the index.
+    Unknown,
+}
+
+/// Tells whether a directory is the worktree of a repository of its own, or a bare one's git
+/// directory reached by a `.git` file.
+fn is_repository(directory: &Path) -> bool {
+    let git = directory.join(".git");
+    match std::fs::symlink_metadata(&git) {
+        Ok(metadata) if metadata.is_dir() => git.join("HEAD").symlink_metadata().is_ok(),
+        Ok(_) => true,
+        Err(_) => false,
+    }
+}
