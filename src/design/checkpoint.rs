@@ -103,7 +103,7 @@ pub fn create(session: &Session, request: &Request) -> Result<CheckpointReport> 
     let mut refs: Vec<RefChange> = branch_change.into_iter().collect();
     let branch_moved = !refs.is_empty();
     refs.push(tag);
-    let before = session.repo.load_index()?;
+    let before = kept.scan.index();
     let index = if request.off_branch || kept.snapshot.changes.is_empty() {
         None
     } else {
@@ -260,7 +260,7 @@ pub fn tag(
         summary: format!("tag '{}'", draft.message.label),
         head: scan.head.clone(),
         refs: vec![tag],
-        index_before: (session.repo.load_index()?, index_tree),
+        index_before: (scan.index(), index_tree),
         index: None,
         files: FileMoves::default(),
         snapshot: None,
@@ -308,7 +308,7 @@ impl Kept {
         let repo = &session.repo;
         let base = self.scan.head.commit();
         let mut parents: Vec<Oid> = base.into_iter().collect();
-        let index = repo.load_index()?;
+        let index = self.scan.index();
         let plain = repo.index_is_plain(&index);
         if !plain || self.snapshot.index_tree != self.scan.head_tree {
             let tree = repo.write_index_state(&index, self.snapshot.index_tree)?;

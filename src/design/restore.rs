@@ -107,7 +107,7 @@ pub fn restore(session: &Session, request: &Request) -> Result<RestoreReport> {
     let operation = Operation::begin(session, intent)?;
     refuse_in_progress(session, "restore")?;
     let work = Work::plan(session, request, target)?;
-    if work.changes_nothing(session)? {
+    if work.changes_nothing() {
         return Ok(work.report);
     }
     let stage = operation.stage();
@@ -132,7 +132,7 @@ pub fn restore(session: &Session, request: &Request) -> Result<RestoreReport> {
         summary: format!("restore '{}'", target.label),
         head: kept.scan.head.clone(),
         refs: refs.into_iter().collect(),
-        index_before: (session.repo.load_index()?, kept.snapshot.index_tree),
+        index_before: (kept.scan.index(), kept.snapshot.index_tree),
         index,
         files: moves,
         snapshot: Some(snapshot),
@@ -179,7 +179,7 @@ impl<'a> Work<'a> {
         report.files = count(&changes);
         report.submodules = submodules_in(&changes);
         let index = match request.mode {
-            RestoreMode::Replace => Some(new_index(session, &target)?),
+            RestoreMode::Replace => Some(new_index(session, &target, &kept)?),
             RestoreMode::Files => None,
         };
         refuse_collisions(session, &target)?;
@@ -205,13 +205,13 @@ impl<'a> Work<'a> {
         }
     }
 
-    fn changes_nothing(&self, session: &Session) -> Result<bool> {
+    fn changes_nothing(&self) -> bool {
         let index_stays = match &self.index {
             None => true,
-            Some(new) => new.index.fingerprint() == session.repo.load_index()?.fingerprint(),
+            Some(new) => new.index.fingerprint() == self.kept.scan.index().fingerprint(),
         };
         let branch_stays = self.branch_after() == self.kept.scan.head.commit();
-        Ok(self.moves.is_empty() && index_stays && branch_stays)
+        self.moves.is_empty() && index_stays && branch_stays
     }
 
     fn staged_paths(&self) -> BTreeSet<RepoPath> {
@@ -381,8 +381,8 @@ pub(super) fn published_among(
     Ok(leaving - private)
 }
 
-fn new_index(session: &Session, target: &Target) -> Result<NewIndex> {
-    let before = session.repo.load_index()?;
+fn new_index(session: &Session, target: &Target, kept: &Kept) -> Result<NewIndex> {
+    let before = kept.scan.index();
     let index = match &target.index {
         IndexTarget::Tree { tree } => session.repo.index_of_tree(*tree, &before)?,
         IndexTarget::State { state } | IndexTarget::File { state, .. } => {

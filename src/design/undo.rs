@@ -106,7 +106,7 @@ pub fn run(session: &Session, direction: Direction, force: bool) -> Result<UndoR
         summary: report.summary.clone(),
         head: step.kept.scan.head.clone(),
         refs: report.refs.clone(),
-        index_before: (session.repo.load_index()?, step.kept.snapshot.index_tree),
+        index_before: (step.kept.scan.index(), step.kept.snapshot.index_tree),
         index: step.index,
         files: step.moves,
         snapshot: Some(snapshot),

@@ -295,12 +295,8 @@ impl Index {
         if let Some(cache) = &self.cache {
             cache.write_to(&mut bytes).map_err(cannot)?;
         }
-        let mut hasher = gix::hash::hasher(self.file.object_hash());
-        hasher.update(&bytes);
-        let hash = hasher
-            .try_finalize()
-            .or_code(Code::Io, || "cannot hash the index")?;
-        bytes.extend_from_slice(hash.as_slice());
+        let checksum = checksum(self.file.object_hash(), &bytes)?;
+        bytes.extend_from_slice(&checksum);
         file.set_len(0).map_err(cannot)?;
         std::io::Seek::rewind(file).map_err(cannot)?;
         file.write_all(&bytes).map_err(cannot)?;
@@ -339,6 +335,21 @@ impl Index {
             }
         }
     }
+}
+
+/// Returns the checksum at the end of an index. It guards against damage, not attacks, so plain SHA-1
+/// by the processor's own instructions does where gix would look for collisions.
+fn checksum(kind: gix::hash::Kind, bytes: &[u8]) -> Result<Vec<u8>> {
+    use sha1::Digest as _;
+    if kind == gix::hash::Kind::Sha1 {
+        return Ok(sha1::Sha1::digest(bytes).to_vec());
+    }
+    let mut hasher = gix::hash::hasher(kind);
+    hasher.update(bytes);
+    let hash = hasher
+        .try_finalize()
+        .or_code(Code::Io, || "cannot hash the index")?;
+    Ok(hash.as_slice().to_vec())
 }
 
 fn mode_of(entry: TreeEntry) -> Mode {

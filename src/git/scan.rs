@@ -11,6 +11,7 @@ use gix::index::entry::{Flags, Stage};
 use crate::model::{Code, Error, RepoPath, Result, ResultExt as _, World};
 
 use super::diff::TreeChange;
+use super::index::Index;
 use super::tracked::{self, Rules};
 use super::{Head, Oid, Repo, TreeEntry, untracked};
 
@@ -53,6 +54,11 @@ pub enum UntrackedKind {
 }
 
 impl Scan {
+    /// Returns a copy of the index the scan read.
+    pub fn index(&self) -> Index {
+        Index::new((**self.index).clone())
+    }
+
     /// Tells whether index or files differ from HEAD, untracked files included.
     pub fn is_dirty(&self) -> bool {
         !(self.staged.is_empty()

@@ -19,7 +19,8 @@ use crate::model::RepoPath;
 /// The root of a worktree, opened.
 pub struct WorktreeFiles {
     root: OwnedFd,
-    last_parent: RefCell<Option<(RepoPath, OwnedFd)>>,
+    /// The directories on the way to the last path, outermost first: neighbors share them.
+    opened: RefCell<Vec<(RepoPath, OwnedFd)>>,
 }
 
 /// What stands at a path.
@@ -54,7 +55,7 @@ impl WorktreeFiles {
         let root = rustix::fs::open(root, flags, Mode::empty())?;
         Ok(WorktreeFiles {
             root,
-            last_parent: RefCell::new(None),
+            opened: RefCell::new(Vec::new()),
         })
     }
 
@@ -100,22 +101,27 @@ impl WorktreeFiles {
     /// # Errors
     /// What the file system says. A parent that is no directory counts as [`Moved::Occupied`].
     pub fn move_in(&self, source: &Path, path: &RepoPath) -> io::Result<Moved> {
+        let put = || {
+            self.in_parent(path, |parent| {
+                let from = rustix::fs::CWD;
+                match rename_exclusively(from, source.as_os_str(), parent, name_of(path)) {
+                    Err(e) if e.raw_os_error() == Some(Errno::XDEV.raw_os_error()) => {
+                        move_by_copy(source, &proc_path(parent).join(name_of(path)))
+                    }
+                    other => other,
+                }
+            })
+        };
+        if let Some(moved) = put()? {
+            return Ok(moved);
+        }
         if std::fs::symlink_metadata(source).is_err() {
             return Ok(Moved::SourceMissing);
         }
         if !self.make_parents(path)? {
             return Ok(Moved::Occupied);
         }
-        let moved = self.in_parent(path, |parent| {
-            let from = rustix::fs::CWD;
-            match rename_exclusively(from, source.as_os_str(), parent, name_of(path)) {
-                Err(e) if e.raw_os_error() == Some(Errno::XDEV.raw_os_error()) => {
-                    move_by_copy(source, &proc_path(parent).join(name_of(path)))
-                }
-                other => other,
-            }
-        })?;
-        Ok(moved.unwrap_or(Moved::Occupied))
+        Ok(put()?.unwrap_or(Moved::Occupied))
     }
 
     /// Makes a directory with the given permission bits; one that is there keeps its own.
@@ -147,7 +153,7 @@ impl WorktreeFiles {
     /// # Errors
     /// What the file system says, a directory that is not empty or not there aside.
     pub fn remove_empty_directory(&self, path: &RepoPath) -> io::Result<()> {
-        self.last_parent.replace(None);
+        self.opened.borrow_mut().clear();
         self.in_parent(path, |parent| {
             match rustix::fs::unlinkat(parent, name_of(path), AtFlags::REMOVEDIR) {
                 Ok(())
@@ -236,35 +242,43 @@ impl WorktreeFiles {
         let Some(parent) = path.parent() else {
             return act(&self.root).map(Some);
         };
-        let known = self
-            .last_parent
-            .take()
-            .filter(|(known, _)| *known == parent);
-        let found = match known {
-            Some((_, fd)) => Some(fd),
-            None => self.open_components(&parent)?,
-        };
-        let Some(fd) = found else { return Ok(None) };
-        let result = act(&fd);
-        self.last_parent.replace(Some((parent, fd)));
-        result.map(Some)
+        let mut opened = self.opened.borrow_mut();
+        if !opened.iter().any(|(known, _)| *known == parent) {
+            opened.retain(|(known, _)| parent.is_at_or_below(known));
+            if !self.open_from(&mut opened, &parent)? {
+                return Ok(None);
+            }
+        }
+        match opened.iter().find(|(known, _)| *known == parent) {
+            Some((_, fd)) => act(fd).map(Some),
+            None => Ok(None),
+        }
     }
 
-    fn open_components(&self, path: &RepoPath) -> io::Result<Option<OwnedFd>> {
-        let mut current = rustix::io::dup(&self.root)?;
-        for part in path.as_bytes().split(|&byte| byte == b'/') {
-            match open_directory(&current, OsStr::from_bytes(part)) {
-                Ok(fd) => current = fd,
+    /// Opens `directory` component by component, going on from what is open; false when a part is
+    /// missing or is not a directory.
+    fn open_from(
+        &self,
+        opened: &mut Vec<(RepoPath, OwnedFd)>,
+        directory: &RepoPath,
+    ) -> io::Result<bool> {
+        for part in directory.ancestors().chain([directory.clone()]) {
+            if opened.iter().any(|(known, _)| *known == part) {
+                continue;
+            }
+            let above = opened.last().map_or(&self.root, |(_, fd)| fd);
+            match open_directory(above, name_of(&part)) {
+                Ok(fd) => opened.push((part, fd)),
                 Err(e) => {
                     let gone = [Errno::NOENT, Errno::NOTDIR, Errno::LOOP, Errno::MLINK];
                     let gone = gone
                         .iter()
                         .any(|g| e.raw_os_error() == Some(g.raw_os_error()));
-                    return if gone { Ok(None) } else { Err(e) };
+                    return if gone { Ok(false) } else { Err(e) };
                 }
             }
         }
-        Ok(Some(current))
+        Ok(true)
     }
 }
 
