@@ -81,7 +81,7 @@ pub fn prune(
         for id in orphans {
             atomic::remove_folder(&places.kept_by(id))?;
         }
-        recover::delete_refs(session, &automatic, "prune")?;
+        recover::delete_refs(session, &places, &automatic, "prune")?;
     }
     Ok(PruneReport {
         freed,
@@ -117,7 +117,7 @@ pub fn thin_automatic_if_many(session: &Session, places: &Places) -> Result<()> 
         return Ok(());
     }
     let expired = expired_automatic(session, &prefix, &session.world.now())?;
-    recover::delete_refs(session, &expired, "thin")
+    recover::delete_refs(session, places, &expired, "thin")
 }
 
 /// Finds automatic checkpoints that are too old, or too many for their branch.

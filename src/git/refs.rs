@@ -171,7 +171,12 @@ impl Repo {
         writeln!(file, "{id}")?;
         file.as_file().sync_all()?;
         std::fs::hard_link(file.path(), path)?;
-        std::fs::File::open(parent)?.sync_all()
+        let durable = std::fs::File::open(parent).and_then(|directory| directory.sync_all());
+        if durable.is_err() {
+            // It may vanish with the power: then it must not be believed now either.
+            std::fs::remove_file(path)?;
+        }
+        durable
     }
 
     /// Starts a transaction over refs; nothing is locked yet.

@@ -4,6 +4,7 @@ pub mod atomic;
 pub mod lock;
 pub mod operation;
 pub mod places;
+pub mod ref_locks;
 pub mod ref_names;
 pub mod session;
 pub mod settings;

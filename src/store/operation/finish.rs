@@ -11,7 +11,7 @@ use crate::model::{Code, Error, RepoPath, Result};
 use crate::store::lock::{FileIdentity, IndexLock};
 use crate::store::places::Places;
 use crate::store::worktree_files::{Moved, WorktreeFiles};
-use crate::store::{Session, atomic};
+use crate::store::{Session, atomic, ref_locks};
 
 use super::record::{IndexTarget, Record, Source};
 
@@ -75,7 +75,8 @@ impl Finish<'_> {
             self.write_index(&mut lock.file, &index, self.began)?;
             self.replace_index()?;
         }
-        world.reach("index-replaced")
+        world.reach("index-replaced")?;
+        self.sync()
     }
 
     /// Carries the operation out again after its owner died: whatever is done already is skipped.
@@ -83,7 +84,7 @@ impl Finish<'_> {
     /// # Errors
     /// `ref-moved`, `recovery-needed`, `io`.
     pub fn again(&self, index_lock: Option<FileIdentity>) -> Result<()> {
-        remove_dead_ref_locks(self.session, self.places, self.record)?;
+        ref_locks::clear(&self.places.ref_locks(self.record.op))?;
         let left = self.refs_at(|change| change.old)?;
         self.move_refs(&left)?;
         self.move_files()?;
@@ -100,6 +101,7 @@ impl Finish<'_> {
             self.write_index(&mut file, &index, self.began)?;
             self.replace_index()?;
         }
+        self.sync()?;
         self.release()
     }
 
@@ -108,7 +110,7 @@ impl Finish<'_> {
     /// # Errors
     /// `recovery-needed` naming a file that could not go back; `io`.
     pub fn cancel(&self) -> Result<()> {
-        remove_dead_ref_locks(self.session, self.places, self.record)?;
+        ref_locks::clear(&self.places.ref_locks(self.record.op))?;
         self.move_files_back()?;
         let moved = self.refs_at(|change| change.new)?;
         let back: Vec<_> = moved.iter().map(RefChange::inverse).collect();
@@ -303,13 +305,37 @@ impl Finish<'_> {
         atomic::rename(&IndexLock::path_in(repo), &repo.index_path())
     }
 
+    /// Makes the moves durable before the record of them is let go.
+    fn sync(&self) -> Result<()> {
+        if self.record.files.is_empty() {
+            return Ok(());
+        }
+        atomic::sync_file_system(self.session.repo.workdir())
+    }
+
     /// Forgets that the operation was under way.
     fn release(&self) -> Result<()> {
-        if !self.record.files.is_empty() {
-            atomic::sync_file_system(self.session.repo.workdir())?;
-        }
         super::recover::release(self.session, self.places, self.record.op)?;
         self.session.world.reach("released")
+    }
+
+    /// Tells whether every step has been done, so that only the release is left.
+    ///
+    /// # Errors
+    /// `repository-broken` when a ref cannot be read.
+    pub fn is_done(&self, index_lock: Option<FileIdentity>) -> Result<bool> {
+        let index_open = index_lock.is_some()
+            && self.record.index.is_some()
+            && FileIdentity::of(&IndexLock::path_in(&self.session.repo)) == index_lock;
+        let waiting = |place: &super::record::Place| {
+            std::fs::symlink_metadata(self.path_of(&place.source, &place.path)).is_ok()
+        };
+        let kept = self.places.kept_by(self.record.op);
+        let mut aside = 0..self.record.files.aside.len();
+        let all_aside =
+            aside.all(|number| std::fs::symlink_metadata(kept.join(number.to_string())).is_ok());
+        let refs_open = !self.refs_at(|change| change.old)?.is_empty();
+        Ok(!index_open && all_aside && !self.record.files.place.iter().any(waiting) && !refs_open)
     }
 
     fn refs_at(&self, side: impl Fn(&RefChange) -> Option<Oid>) -> Result<Vec<RefChange>> {
@@ -350,51 +376,6 @@ impl Finish<'_> {
         WorktreeFiles::open(self.session.repo.workdir())
             .map_err(|e| Error::io("cannot open the worktree", e))
     }
-}
-
-/// Writes down which lock files git holds for our refs, so that they can be told from others'
-/// should git be killed.
-///
-/// # Errors
-/// `io`, `no-space`.
-pub fn note_ref_locks(session: &Session, places: &Places, record: &Record) -> Result<()> {
-    let locks: Vec<FileIdentity> = ref_locks(session, record)
-        .iter()
-        .filter_map(|path| FileIdentity::of(path))
-        .collect();
-    let json = serde_json::to_vec(&locks)
-        .map_err(|e| Error::new(Code::Io, "cannot write down the ref locks").caused_by(e))?;
-    atomic::write_plainly(&places.ref_locks(record.op), &json)
-}
-
-/// Removes locks on our refs that a killed git left, proven ours by their inode.
-fn remove_dead_ref_locks(session: &Session, places: &Places, record: &Record) -> Result<()> {
-    let Ok(json) = std::fs::read(places.ref_locks(record.op)) else {
-        return Ok(());
-    };
-    let ours: Vec<FileIdentity> = serde_json::from_slice(&json).unwrap_or_default();
-    for path in ref_locks(session, record) {
-        if FileIdentity::of(&path).is_some_and(|found| ours.contains(&found)) {
-            atomic::remove_file(&path)?;
-        }
-    }
-    Ok(())
-}
-
-fn ref_locks(session: &Session, record: &Record) -> Vec<std::path::PathBuf> {
-    let (git, common) = (session.repo.git_dir(), session.repo.common_dir());
-    let with_lock = |path: std::path::PathBuf| {
-        let mut name = path.into_os_string();
-        name.push(".lock");
-        std::path::PathBuf::from(name)
-    };
-    let named = record
-        .refs
-        .iter()
-        .map(|change| with_lock(change.name.under(common)));
-    named
-        .chain([git.join("HEAD.lock"), common.join("packed-refs.lock")])
-        .collect()
 }
 
 fn cannot_move(path: &RepoPath, error: std::io::Error) -> Error {

@@ -49,7 +49,7 @@ pub fn remove(session: &Session, places: &Places, entries: &[&LogEntry]) -> Resu
         .iter()
         .map(|entry| (name(entry), entry.commit))
         .collect();
-    recover::delete_refs(session, &refs, "prune")?;
+    recover::delete_refs(session, places, &refs, "prune")?;
     entries
         .iter()
         .try_for_each(|entry| atomic::remove_folder(&places.kept_by(entry.record.op)))

@@ -1,12 +1,12 @@
 //! What happens to an operation whose owner died: completed after its commit point, else canceled.
 
-use crate::git::refs::Reason;
-use crate::git::{Oid, RefChange};
+use crate::git::refs::{PreparedRefs, Reason};
+use crate::git::{Oid, RefChange, RefName};
 use crate::model::id::OperationId;
 use crate::model::{Code, Error, Result};
 use crate::store::lock::{FileIdentity, IndexLock};
 use crate::store::places::Places;
-use crate::store::{Session, atomic, ref_names};
+use crate::store::{Session, atomic, ref_locks, ref_names};
 
 use super::finish::Finish;
 use super::record::Record;
@@ -42,9 +42,13 @@ pub fn pending(places: &Places) -> Result<Option<Pending>> {
 /// # Errors
 /// `recovery-needed` when neither is possible; everything is left as found then.
 pub fn recover(session: &Session, places: &Places) -> Result<()> {
-    let Some(pending) = pending(places)? else {
-        return sweep(places);
-    };
+    if let Some(pending) = pending(places)? {
+        finish_or_cancel(session, places, &pending)?;
+    }
+    sweep(session, places)
+}
+
+fn finish_or_cancel(session: &Session, places: &Places, pending: &Pending) -> Result<()> {
     let name = ref_names::operation(&places.key, pending.op);
     let committed = session.repo.find_ref(&name)?;
     let record = committed.and_then(|commit| Record::read(&session.repo, commit).ok());
@@ -65,7 +69,11 @@ pub fn recover(session: &Session, places: &Places) -> Result<()> {
         record: &record,
         began,
     };
-    let outcome = if may_go_forward(session, &record, &pending)? {
+    if finish.is_done(pending.index_lock)? {
+        // Whatever happened since happened after it.
+        return release(session, places, pending.op);
+    }
+    let outcome = if may_go_forward(session, &record, pending)? {
         finish.again(pending.index_lock)
     } else {
         finish.cancel()
@@ -127,24 +135,28 @@ pub fn discard(session: &Session, places: &Places, id: OperationId) -> Result<()
     release(session, places, id)
 }
 
-/// Removes the traces of an operation that is over. An `index.lock` goes only if its inode proves
-/// it ours.
+/// Removes the traces of an operation that is over, the record of it first: from then on it is.
 ///
 /// # Errors
 /// `io`.
 pub fn release(session: &Session, places: &Places, id: OperationId) -> Result<()> {
-    let lock = IndexLock::path_in(&session.repo);
-    if let Some(found) = FileIdentity::of(&lock) {
-        let ours = FileIdentity::of(&places.new_index(id));
-        let recorded = pending(places)?.and_then(|pending| pending.index_lock);
-        if Some(found) == ours || Some(found) == recorded {
-            atomic::remove_file(&lock)?;
-        }
+    let recorded = pending(places)?.and_then(|pending| pending.index_lock);
+    atomic::remove_file(&places.pending())?;
+    if let Some(recorded) = recorded {
+        remove_index_lock(session, recorded)?;
     }
     atomic::remove_folder(&places.stage(id))?;
-    atomic::remove_file(&places.ref_locks(id))?;
-    atomic::remove_file(&places.new_index(id))?;
-    atomic::remove_file(&places.pending())
+    sweep(session, places)
+}
+
+/// Removes `index.lock` if its inode proves it ours.
+fn remove_index_lock(session: &Session, ours: FileIdentity) -> Result<()> {
+    let lock = IndexLock::path_in(&session.repo);
+    if FileIdentity::of(&lock) == Some(ours) {
+        atomic::remove_file(&lock)
+    } else {
+        Ok(())
+    }
 }
 
 /// Deletes the ref of an operation that did not happen.
@@ -156,7 +168,7 @@ pub fn drop_operation_ref(session: &Session, places: &Places, id: OperationId) -
     let Some(old) = session.repo.find_ref(&name)? else {
         return Ok(());
     };
-    delete_refs(session, &[(name, old)], "cancel")
+    delete_refs(session, places, &[(name, old)], "cancel")
 }
 
 /// Deletes refs of ours in one transaction.
@@ -165,10 +177,14 @@ pub fn drop_operation_ref(session: &Session, places: &Places, id: OperationId) -
 /// `ref-moved`, `git-failed`.
 pub fn delete_refs(
     session: &Session,
-    refs: &[(crate::git::RefName, Oid)],
+    places: &Places,
+    refs: &[(RefName, Oid)],
     reason: &str,
 ) -> Result<()> {
-    let delete = |(name, old): &(crate::git::RefName, Oid)| RefChange {
+    if refs.is_empty() {
+        return Ok(());
+    }
+    let delete = |(name, old): &(RefName, Oid)| RefChange {
         name: name.clone(),
         old: Some(*old),
         new: None,
@@ -181,16 +197,21 @@ pub fn delete_refs(
         who: &who,
         operation: reason,
     };
-    session.repo.move_refs(&session.world, &changes, &why)
+    let note = places.colony.join("delete.locks");
+    let deleted = ref_locks::prepare(session, &note, &changes, &why).and_then(PreparedRefs::commit);
+    ref_locks::clear(&note)?;
+    deleted
 }
 
-/// Removes leftovers of a process that died before it wrote its pending record, or after it
-/// removed it.
-fn sweep(places: &Places) -> Result<()> {
-    let Ok(entries) = std::fs::read_dir(&places.colony) else {
-        return Ok(());
-    };
-    for entry in entries.flatten() {
+/// Removes what dead processes left in our folder, and locks that are proven theirs.
+///
+/// The caller holds the lock of the worktree and no operation is under way.
+fn sweep(session: &Session, places: &Places) -> Result<()> {
+    for entry in std::fs::read_dir(&places.colony)
+        .into_iter()
+        .flatten()
+        .flatten()
+    {
         let name = entry.file_name();
         let Some(name) = name.to_str() else { continue };
         let path = entry.path();
@@ -199,7 +220,13 @@ fn sweep(places: &Places) -> Result<()> {
             .filter(|(id, _)| OperationId::parse(id).is_some());
         match of_operation {
             Some((_, "stage")) => atomic::remove_folder(&path)?,
-            Some((_, "index" | "locks")) => atomic::remove_file(&path)?,
+            Some((_, "index")) => {
+                if let Some(ours) = FileIdentity::of(&path) {
+                    remove_index_lock(session, ours)?;
+                }
+                atomic::remove_file(&path)?;
+            }
+            _ if name.ends_with(".locks") => ref_locks::clear(&path)?,
             _ if name.starts_with("tmp-") || name == "pending" => atomic::remove_file(&path)?,
             _ => {}
         }

@@ -12,9 +12,9 @@ use crate::model::id::OperationId;
 use crate::model::{Code, Error, Result, time};
 use crate::store::lock::{FileIdentity, IndexLock, WorktreeLock};
 use crate::store::places::Places;
-use crate::store::{Session, atomic, ref_names};
+use crate::store::{Session, atomic, ref_locks, ref_names};
 
-use super::finish::{self, Finish};
+use super::finish::Finish;
 use super::record::{FORMAT, FileMoves, HeadRecord, IndexTarget, Kind, Record, Side};
 use super::{log, recover};
 
@@ -190,9 +190,13 @@ impl<'a> Operation<'a> {
         let prepared = if record.refs.is_empty() {
             None
         } else {
-            Some(session.repo.prepare_refs(world, &record.refs, &why)?)
+            Some(ref_locks::prepare(
+                session,
+                &self.places.ref_locks(self.id),
+                &record.refs,
+                &why,
+            )?)
         };
-        finish::note_ref_locks(session, &self.places, &record)?;
         world.reach("prepared")?;
         world.interrupt.check()?;
         let name = ref_names::operation(&self.places.key, self.id);
