@@ -333,6 +333,11 @@ impl PreparedRefs {
             return interrupted;
         }
         let locked = said.contains("File exists") || said.contains("Unable to create");
+        if said.is_empty() {
+            // Killed, most likely: the locks it held then stay, and only git can name them.
+            return Error::new(Code::GitFailed, "git update-ref ended without a word")
+                .hint("run the command again; git names the lock files that were left, if any");
+        }
         let error = Error::new(Code::RefMoved, format!("git cannot move the refs: {said}"));
         match (said.contains("ref updates aborted by hook"), locked) {
             (true, _) => error.hint("the reference-transaction hook of this repository refused"),

@@ -73,10 +73,13 @@ impl Finish<'_> {
         if let Some((mut lock, mut index)) = lock.zip(index) {
             index.refresh(&placed, self.session.repo.workdir());
             self.write_index(&mut lock.file, &index, self.began)?;
+            // The last step that can fail and be taken back comes before the index is replaced.
+            self.sync()?;
             self.replace_index()?;
+        } else {
+            self.sync()?;
         }
-        world.reach("index-replaced")?;
-        self.sync()
+        world.reach("index-replaced")
     }
 
     /// Carries the operation out again after its owner died: whatever is done already is skipped.
@@ -99,9 +102,9 @@ impl Finish<'_> {
                 .open(&lock_path)
                 .map_err(|e| Error::io("cannot open our index.lock", e))?;
             self.write_index(&mut file, &index, self.began)?;
+            self.sync()?;
             self.replace_index()?;
         }
-        self.sync()?;
         self.release()
     }
 

@@ -1,0 +1,178 @@
+//! The crash matrix: every changing command is cut off at every system call by which it changes
+//! something, and nothing is lost.
+//!
+//! The real program runs under strace, which kills it (or the git it started, or lets a call fail)
+//! at the first, the second, the third such call, and so on until the command gets through. After
+//! each run the repository is all as before the command or all as after it.
+//!
+//! The short form takes all moments of checkpoint, restore and undo, and every third or fifth of what
+//! shares their steps. `COLONY_TEST_LONG=1` takes all, and with `COLONY_WRITE_CRASH_MATRIX=1` writes
+//! `docs/crash-matrix.md`.
+
+#![expect(
+    clippy::disallowed_methods,
+    reason = "tests start real processes and write files themselves"
+)]
+#![expect(
+    clippy::panic,
+    reason = "a test fails by panicking, with the words of a process"
+)]
+
+#[path = "crash/command.rs"]
+mod command;
+#[path = "crash/fault.rs"]
+mod fault;
+#[path = "crash/matrix.rs"]
+mod matrix;
+#[path = "crash/repository.rs"]
+mod repository;
+#[path = "crash/state.rs"]
+mod state;
+#[path = "crash/table.rs"]
+mod table;
+
+use command::{
+    CHECKPOINT, CHECKPOINT_AUTO, CHECKPOINT_OF_A_CLEAN_STATE, CHECKPOINT_OFF_BRANCH, PRUNE,
+    RECOVERY, RECOVERY_BACKWARDS, REDO, RESTORE, RESTORE_FILES, RESTORE_OFF_BRANCH, TAG, UNDO,
+};
+use matrix::Depth;
+
+#[test]
+fn a_killed_checkpoint_happened_or_did_not() {
+    matrix::kill(&CHECKPOINT, Depth::Every);
+}
+
+#[test]
+fn a_killed_checkpoint_of_a_clean_state_happened_or_did_not() {
+    matrix::kill(&CHECKPOINT_OF_A_CLEAN_STATE, Depth::EveryThird);
+}
+
+#[test]
+fn a_killed_checkpoint_off_the_branch_happened_or_did_not() {
+    matrix::kill(&CHECKPOINT_OFF_BRANCH, Depth::EveryThird);
+}
+
+#[test]
+fn a_killed_automatic_checkpoint_happened_or_did_not() {
+    matrix::kill(&CHECKPOINT_AUTO, Depth::EveryThird);
+}
+
+#[test]
+fn a_killed_tag_happened_or_did_not() {
+    matrix::kill(&TAG, Depth::EveryThird);
+}
+
+#[test]
+fn a_killed_restore_happened_or_did_not() {
+    matrix::kill(&RESTORE, Depth::Every);
+}
+
+#[test]
+fn a_killed_restore_of_files_happened_or_did_not() {
+    matrix::kill(&RESTORE_FILES, Depth::EveryThird);
+}
+
+#[test]
+fn a_killed_restore_of_a_checkpoint_off_the_branch_happened_or_did_not() {
+    matrix::kill(&RESTORE_OFF_BRANCH, Depth::EveryThird);
+}
+
+#[test]
+fn a_killed_undo_happened_or_did_not() {
+    matrix::kill(&UNDO, Depth::Every);
+}
+
+#[test]
+fn a_killed_redo_happened_or_did_not() {
+    matrix::kill(&REDO, Depth::EveryThird);
+}
+
+#[test]
+fn a_killed_prune_touches_nothing_but_what_it_lets_go() {
+    matrix::kill(&PRUNE, Depth::EveryThird);
+}
+
+#[test]
+fn a_killed_recovery_is_completed_by_the_next() {
+    matrix::kill(&RECOVERY, Depth::EveryFifth);
+}
+
+#[test]
+fn a_killed_recovery_that_takes_back_is_completed_by_the_next() {
+    matrix::kill(&RECOVERY_BACKWARDS, Depth::EveryFifth);
+}
+
+#[test]
+fn work_done_after_a_killed_restore_is_not_touched() {
+    matrix::kill_and_work_on(&RESTORE, Depth::EveryFifth);
+}
+
+#[test]
+fn work_done_after_a_killed_restore_of_files_is_not_touched() {
+    matrix::kill_and_work_on(&RESTORE_FILES, Depth::EveryFifth);
+}
+
+#[test]
+fn a_checkpoint_killed_with_its_git_happened_or_did_not() {
+    matrix::kill_both(&CHECKPOINT, Depth::EveryFifth);
+}
+
+#[test]
+fn a_restore_killed_with_its_git_happened_or_did_not() {
+    matrix::kill_both(&RESTORE, Depth::EveryFifth);
+}
+
+#[test]
+fn a_checkpoint_whose_git_is_killed_happened_or_did_not() {
+    matrix::kill_git(&CHECKPOINT, Depth::EveryThird);
+}
+
+#[test]
+fn a_tag_whose_git_is_killed_happened_or_did_not() {
+    matrix::kill_git(&TAG, Depth::EveryThird);
+}
+
+#[test]
+fn a_restore_whose_git_is_killed_happened_or_did_not() {
+    matrix::kill_git(&RESTORE, Depth::EveryThird);
+}
+
+#[test]
+fn an_undo_whose_git_is_killed_happened_or_did_not() {
+    matrix::kill_git(&UNDO, Depth::EveryThird);
+}
+
+#[test]
+fn a_prune_whose_git_is_killed_touches_nothing_but_what_it_lets_go() {
+    matrix::kill_git(&PRUNE, Depth::EveryThird);
+}
+
+#[test]
+fn a_checkpoint_on_a_full_disk_cleans_up() {
+    matrix::fail(&CHECKPOINT, "ENOSPC", "write");
+}
+
+#[test]
+fn a_checkpoint_on_a_failing_disk_cleans_up() {
+    matrix::fail(&CHECKPOINT, "EIO", "fsync");
+}
+
+#[test]
+fn a_restore_on_a_full_disk_cleans_up() {
+    matrix::fail(&RESTORE, "ENOSPC", "write");
+}
+
+#[test]
+fn a_restore_on_a_failing_disk_cleans_up() {
+    matrix::fail(&RESTORE, "EIO", "fsync");
+}
+
+#[test]
+fn a_restore_that_cannot_make_files_last_takes_them_back() {
+    matrix::fail(&RESTORE, "EIO", "syncfs");
+}
+
+#[test]
+fn a_restore_that_cannot_move_a_file_takes_the_others_back() {
+    matrix::fail(&RESTORE, "EIO", "renameat2");
+}

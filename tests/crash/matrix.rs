@@ -1,0 +1,258 @@
+//! Strikes one command at one call after the other until it gets through, and judges each time what
+//! is left.
+
+use super::command::{ChangingCommand, History};
+use super::fault::{self, Blow, Fault, Struck};
+use super::repository::Repository;
+use super::state::{self, AUTOMATIC, OPERATIONS, State, Treasures};
+use super::table;
+
+/// The calls of the program by which it changes what others can see, or makes it last.
+const CHANGING_CALLS: &[&str] = &[
+    "rename",
+    "renameat",
+    "renameat2",
+    "link",
+    "linkat",
+    "unlink",
+    "unlinkat",
+    "fsync",
+    "fdatasync",
+    "syncfs",
+    "mkdir",
+    "mkdirat",
+    "rmdir",
+    "write",
+    "ftruncate",
+];
+
+/// The calls at which git dies: as it reads `prepare` or `commit`, or waits for them, as it answers,
+/// and at each step of taking, filling, using and removing its locks.
+const CALLS_OF_GIT: &[&str] = &[
+    "read", "write", "openat", "rename", "unlink", "mkdir", "rmdir",
+];
+
+/// How many of the moments are tried.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Depth {
+    /// Every one.
+    Every,
+    /// Every third; in the long form every one.
+    EveryThird,
+    /// Every fifth; in the long form every one.
+    EveryFifth,
+}
+
+/// Kills the program at every call that changes something.
+pub(crate) fn kill(command: &ChangingCommand, depth: Depth) {
+    run(command, Blow::Kill, CHANGING_CALLS, depth);
+}
+
+/// Kills the program at every such call, and its user goes on before anything recovers.
+pub(crate) fn kill_and_work_on(command: &ChangingCommand, depth: Depth) {
+    run(command, Blow::KillAndWorkOn, CHANGING_CALLS, depth);
+}
+
+/// Kills the program at every such call, and its git with it.
+pub(crate) fn kill_both(command: &ChangingCommand, depth: Depth) {
+    run(command, Blow::KillBoth, CHANGING_CALLS, depth);
+}
+
+/// Kills the git that moves the refs.
+pub(crate) fn kill_git(command: &ChangingCommand, depth: Depth) {
+    run(command, Blow::KillGit, CALLS_OF_GIT, depth);
+}
+
+/// Lets one call after the other fail.
+pub(crate) fn fail(command: &ChangingCommand, error: &'static str, call: &'static str) {
+    run(command, Blow::Fail(error), &[call], Depth::Every);
+}
+
+fn run(command: &ChangingCommand, blow: Blow, calls: &[&'static str], depth: Depth) {
+    fault::require_strace();
+    let stage = Stage::set(command);
+    let (mut total, mut problems) = (0, Vec::new());
+    for call in fault::calls_made(&stage.fresh(), command, blow, calls) {
+        let mut row = table::Row::default();
+        for at in (1..).step_by(depth.stride()) {
+            let fault = Fault { blow, call, at };
+            let repository = stage.fresh();
+            let struck = fault.strike(&repository, command);
+            match stage.judge(&repository, blow, &struck) {
+                Ok(side) if struck.happened => row.count(side),
+                Ok(_) => {}
+                Err(problem) => {
+                    problems.push(format!("{fault}: {problem}\n  it said: {}", struck.said));
+                }
+            }
+            if !struck.happened {
+                break;
+            }
+            total += 1;
+        }
+        table::note(command, blow, call, row);
+    }
+    assert!(total > 0, "'{}' never made one of {calls:?}", command.name);
+    let (count, problems) = (problems.len(), problems.join("\n\n"));
+    assert!(
+        count == 0,
+        "{count} problems with '{}'\n\n{problems}",
+        command.name
+    );
+}
+
+impl Depth {
+    fn stride(self) -> usize {
+        match self {
+            Depth::EveryThird if !is_long() => 3,
+            Depth::EveryFifth if !is_long() => 5,
+            Depth::Every | Depth::EveryThird | Depth::EveryFifth => 1,
+        }
+    }
+}
+
+/// Tells whether the long form was asked for, as `tests/run --long` does.
+pub(crate) fn is_long() -> bool {
+    std::env::var_os("COLONY_TEST_LONG").is_some_and(|value| value == "1")
+}
+
+/// Which of the two allowed ends a run came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Side {
+    /// All is as before the command.
+    Before,
+    /// All is as after the command.
+    After,
+}
+
+/// What recovers: the next changing command, whichever it is.
+const RECOVER: &[&str] = &["checkpoint", "--auto"];
+
+/// A command with the repository it is tried on, and what that has to look like at the end.
+struct Stage<'a> {
+    command: &'a ChangingCommand,
+    template: Repository,
+    before: State,
+    after: State,
+    treasures: Treasures,
+}
+
+impl<'a> Stage<'a> {
+    fn set(command: &'a ChangingCommand) -> Stage<'a> {
+        let template = command.scene.build();
+        let (untouched, done) = (copy_of(&template, command), copy_of(&template, command));
+        done.colony(command.args);
+        Stage {
+            command,
+            before: State::of(&untouched),
+            after: State::of(&done),
+            treasures: match command.history {
+                History::Pruning => Treasures::of_worktree(&template),
+                _ => Treasures::of_worktree_and_kept_files(&template),
+            },
+            template,
+        }
+    }
+
+    fn fresh(&self) -> Repository {
+        copy_of(&self.template, self.command)
+    }
+
+    /// Recovers what was killed, then checks every promise.
+    fn judge(&self, repository: &Repository, blow: Blow, struck: &Struck) -> Result<Side, String> {
+        if struck.happened
+            && blow == Blow::KillAndWorkOn
+            && let Some(side) = self.judge_later_work(repository)?
+        {
+            return Ok(side);
+        }
+        if struck.happened && blow.kills_the_program() {
+            repository.try_colony(RECOVER)?;
+        }
+        if struck.happened && blow.kills_git() {
+            // A git that is killed before it has said which locks it holds leaves them, as any git
+            // does; nobody can prove whose they are, so they are reported and removed by hand.
+            state::remove_locks_on_refs(repository);
+            repository.try_colony(RECOVER)?;
+        }
+        repository.try_git(&["fsck", "--strict", "--no-dangling"])?;
+        require_none("left behind", &state::leftovers(repository))?;
+        let side = self.side(&State::of(repository))?;
+        require_none("lost", &self.treasures.missing(repository))?;
+        match struck.exit_code {
+            Some(0) if side == Side::Before => return Err("it claims success".to_owned()),
+            // With its git dead it may fail although it was not struck itself.
+            Some(code) if code != 0 && !struck.happened && blow != Blow::KillBoth => {
+                return Err("it fails all by itself".to_owned());
+            }
+            _ => {}
+        }
+        self.go_on(repository, side)?;
+        Ok(side)
+    }
+
+    /// Commits by plain git, and checks that nothing of that is taken back.
+    ///
+    /// `None` when git refuses: the locks of the dead command keep half of its work from being
+    /// taken for the whole.
+    fn judge_later_work(&self, repository: &Repository) -> Result<Option<Side>, String> {
+        let found = State::of(repository);
+        let commit = ["commit", "--quiet", "--all", "--allow-empty", "-m", "later"];
+        if repository.try_git(&commit).is_err() {
+            return Ok(None);
+        }
+        let side = self.side(&found)?;
+        let later = State::of(repository);
+        repository.try_colony(RECOVER)?;
+        let touched = later.differences(&State::of(repository), &[AUTOMATIC]);
+        require_none("later work was touched", &touched)?;
+        Ok(Some(side))
+    }
+
+    fn side(&self, found: &State) -> Result<Side, String> {
+        let free: &[&str] = match self.command.history {
+            // The next command, which recovers, makes one itself.
+            History::Operation => &[AUTOMATIC],
+            History::Automatic => &[],
+            // Each may be there or gone.
+            History::Pruning => &[OPERATIONS, AUTOMATIC],
+        };
+        let before = self.before.differences(found, free);
+        let after = self.after.differences(found, free);
+        if after.is_empty() {
+            return Ok(Side::After);
+        }
+        if before.is_empty() {
+            return Ok(Side::Before);
+        }
+        let (before, after) = (before.join("\n    "), after.join("\n    "));
+        Err(format!(
+            "neither as before\n    {before}\n  nor as after\n    {after}"
+        ))
+    }
+
+    /// What did not happen can be done again, and so can what happened in part; after the rest life
+    /// goes on.
+    fn go_on(&self, repository: &Repository, side: Side) -> Result<(), String> {
+        if side == Side::After && self.command.history != History::Pruning {
+            return repository.try_colony(&["status"]);
+        }
+        repository.try_colony(self.command.args)?;
+        let differences = self.after.differences(&State::of(repository), &[AUTOMATIC]);
+        require_none("run again, it does something else", &differences)
+    }
+}
+
+fn copy_of(template: &Repository, command: &ChangingCommand) -> Repository {
+    let copy = template.copy();
+    command.scene.complete(&copy);
+    copy
+}
+
+fn require_none<T: AsRef<str>>(what: &str, found: &[T]) -> Result<(), String> {
+    if found.is_empty() {
+        return Ok(());
+    }
+    let found: Vec<_> = found.iter().map(AsRef::as_ref).collect();
+    Err(format!("{what}: {}", found.join("\n    ")))
+}

@@ -1,0 +1,240 @@
+//! What a repository looks like to its user, free of times and random ids, so that two runs of one
+//! command can be compared.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+
+use super::repository::Repository;
+
+/// Facts by name: HEAD, refs, index, each path of the worktree.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct State(BTreeMap<String, String>);
+
+/// The fact that lists the operations.
+pub(crate) const OPERATIONS: &str = "operations";
+/// The fact that lists the automatic checkpoints.
+pub(crate) const AUTOMATIC: &str = "automatic checkpoints";
+
+impl State {
+    /// Looks at everything a user can see.
+    pub(crate) fn of(repository: &Repository) -> State {
+        let git = |args: &[&str]| repository.git(args);
+        let mut facts = BTreeMap::from([
+            ("HEAD".to_owned(), git(&["symbolic-ref", "HEAD"])),
+            ("index".to_owned(), git(&["ls-files", "--stage", "-v"])),
+            // Differs where the index claims to know a file and is wrong.
+            ("status".to_owned(), git(STATUS)),
+        ]);
+        add_refs(&git(REFS), &mut facts);
+        add_files(&repository.root, &repository.root, &mut facts);
+        State(facts)
+    }
+
+    /// Tells fact by fact which lines another state lacks, and which it has instead; some facts may
+    /// differ.
+    pub(crate) fn differences(&self, found: &State, free: &[&str]) -> Vec<String> {
+        let names: BTreeSet<_> = self.0.keys().chain(found.0.keys()).collect();
+        let mut told = Vec::new();
+        for name in names {
+            if free.contains(&name.as_str()) || self.0.get(name) == found.0.get(name) {
+                continue;
+            }
+            let (wanted, found) = (self.lines(name), found.lines(name));
+            let missing = wanted.difference(&found).map(|line| format!("- {line}"));
+            let added = found.difference(&wanted).map(|line| format!("+ {line}"));
+            // Without any, the same lines are there in another number.
+            let lines: Vec<_> = missing.chain(added).collect();
+            told.push(format!("{name}: {}", lines.join("; ")));
+        }
+        told
+    }
+
+    fn lines(&self, name: &str) -> BTreeSet<&str> {
+        self.0
+            .get(name)
+            .into_iter()
+            .flat_map(|text| text.lines())
+            .collect()
+    }
+}
+
+/// Takes no lock, and so changes no index.
+const STATUS: &[&str] = &[
+    "--no-optional-locks",
+    "status",
+    "--short",
+    "-uall",
+    "--ignored",
+];
+
+/// A commit is told by its tree, its number of parents and its subject.
+const REFS: &[&str] = &[
+    "for-each-ref",
+    "--format=%(refname)%09%(objecttype) %(tree)%(*tree) %(numparent)%(*numparent) %(subject)",
+];
+
+fn add_refs(listed: &str, facts: &mut BTreeMap<String, String>) {
+    let mut lines = BTreeMap::<&str, Vec<&str>>::new();
+    for line in listed.lines() {
+        let (name, what) = line.split_once('\t').expect("the format has a tab");
+        let (fact, line) = if name.starts_with("refs/colony-local/ops/") {
+            // Its tree holds the time, and its subject begins with its number.
+            let subject = what.split_once(": ").expect("the format has a subject").1;
+            (OPERATIONS, subject)
+        } else if name.starts_with("refs/colony-local/auto/") {
+            let tree = what.split(' ').nth(1).expect("the format has a tree");
+            (AUTOMATIC, tree)
+        } else if name.starts_with("refs/tags/checkpoint/") {
+            // Its name holds the time and chance.
+            ("refs", what)
+        } else {
+            ("refs", line)
+        };
+        lines.entry(fact).or_default().push(line);
+    }
+    for (fact, mut lines) in lines {
+        lines.sort_unstable();
+        if fact == AUTOMATIC {
+            // Two of one state are as good as one.
+            lines.dedup();
+        }
+        facts.insert(fact.to_owned(), lines.join("\n"));
+    }
+}
+
+fn add_files(root: &Path, folder: &Path, facts: &mut BTreeMap<String, String>) {
+    for path in entries(folder) {
+        if path == root.join(".git") {
+            continue;
+        }
+        let metadata = fs::symlink_metadata(&path).expect("nobody removes it");
+        let mode = metadata.permissions().mode();
+        let what = if metadata.is_symlink() {
+            let target = fs::read_link(&path).expect("it is a link");
+            format!("link to {}", target.display())
+        } else if metadata.is_dir() {
+            add_files(root, &path, facts);
+            format!("folder {mode:o}")
+        } else {
+            format!("{mode:o} {}", read(&path))
+        };
+        let name = path.strip_prefix(root).expect("it is below the root");
+        facts.insert(format!("file {}", name.display()), what);
+    }
+}
+
+/// Contents that may not get lost, by their blob ids.
+pub(crate) struct Treasures(BTreeMap<String, String>);
+
+impl Treasures {
+    /// Takes in the content of every file of the worktree.
+    pub(crate) fn of_worktree(repository: &Repository) -> Treasures {
+        Treasures::of_files(repository, &worktree_files(repository))
+    }
+
+    /// Takes in the content of every file of the worktree, and of every kept file.
+    pub(crate) fn of_worktree_and_kept_files(repository: &Repository) -> Treasures {
+        let mut files = kept_files(repository);
+        // The index file as it was is no content of a user.
+        files.retain(|path| !path.ends_with("index"));
+        files.extend(worktree_files(repository));
+        Treasures::of_files(repository, &files)
+    }
+
+    fn of_files(repository: &Repository, files: &[PathBuf]) -> Treasures {
+        let hash = |path: &Path| {
+            let path = path.to_str().expect("our names are UTF-8");
+            let id = repository.git(&["hash-object", "--no-filters", "--", path]);
+            id.trim_end().to_owned()
+        };
+        let files = files.iter();
+        Treasures(files.map(|path| (hash(path), read(path))).collect())
+    }
+
+    /// Names the contents that are neither in a file, nor kept, nor reachable from a ref.
+    pub(crate) fn missing(&self, repository: &Repository) -> Vec<&str> {
+        let objects = repository.git(&["rev-list", "--objects", "--all"]);
+        let ids = objects.lines().filter_map(|line| line.split(' ').next());
+        let reachable: BTreeSet<_> = ids.collect();
+        let mut files = worktree_files(repository);
+        files.extend(kept_files(repository));
+        let on_disk: BTreeSet<_> = files.iter().map(|path| read(path)).collect();
+        let lost = self.0.iter().filter(|(id, content)| {
+            !reachable.contains(id.as_str()) && !on_disk.contains(content.as_str())
+        });
+        lost.map(|(_, content)| content.as_str()).collect()
+    }
+}
+
+/// Names locks, and files of ours, that no command at rest leaves behind.
+pub(crate) fn leftovers(repository: &Repository) -> Vec<String> {
+    let git = repository.root.join(".git");
+    let is_left = |path: &&PathBuf| {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let passing = [".stage", ".index", ".locks", ".done"];
+        let ours = path.parent() == Some(&git.join("colony"));
+        name.ends_with(".lock")
+            || (ours && (name == "pending" || name.starts_with("tmp-")))
+            || (ours && passing.iter().any(|ending| name.ends_with(ending)))
+    };
+    let mut paths = files_below(&git);
+    // What is staged is a folder, and may be an empty one.
+    paths.extend(entries(&git.join("colony")));
+    let left: BTreeSet<_> = paths.iter().filter(is_left).collect();
+    left.into_iter()
+        .map(|path| path.strip_prefix(&git).unwrap_or(path))
+        .map(|path| path.display().to_string())
+        .collect()
+}
+
+/// Removes the locks on refs that a killed git left, as git's own message advises.
+pub(crate) fn remove_locks_on_refs(repository: &Repository) {
+    let git = repository.root.join(".git");
+    for path in files_below(&git) {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        if name.ends_with(".lock") && name != "index.lock" {
+            std::fs::remove_file(path).expect("the lock can be removed");
+        }
+    }
+}
+
+fn worktree_files(repository: &Repository) -> Vec<PathBuf> {
+    let mut files = files_below(&repository.root);
+    files.retain(|path| !path.starts_with(repository.root.join(".git")));
+    files
+}
+
+fn kept_files(repository: &Repository) -> Vec<PathBuf> {
+    files_below(&repository.root.join(".git/colony-kept"))
+}
+
+/// Lists regular files at any depth.
+fn files_below(folder: &Path) -> Vec<PathBuf> {
+    let mut files = Vec::new();
+    for path in entries(folder) {
+        let metadata = fs::symlink_metadata(&path).expect("nobody removes it");
+        if metadata.is_dir() {
+            files.extend(files_below(&path));
+        } else if metadata.is_file() {
+            files.push(path);
+        }
+    }
+    files
+}
+
+/// Lists what is in a folder, in order; a folder that is missing is empty.
+fn entries(folder: &Path) -> Vec<PathBuf> {
+    let listed = fs::read_dir(folder).into_iter().flatten();
+    let mut paths: Vec<_> = listed
+        .map(|entry| entry.expect("the folder can be read").path())
+        .collect();
+    paths.sort();
+    paths
+}
+
+fn read(path: &Path) -> String {
+    let bytes = fs::read(path).expect("the file can be read");
+    String::from_utf8_lossy(&bytes).into_owned()
+}
