@@ -1,5 +1,6 @@
 //! What people and programs see: text, JSON, help, exit codes, closed pipes.
 
+use std::fmt::Write as _;
 use std::io::{self, Write};
 use std::process::{Command, Stdio};
 
@@ -63,11 +64,13 @@ fn the_text_of_every_command_reads_well() {
             sandbox.write("scratch.txt", "half an idea\n");
         }
         let run = sandbox.run(args);
-        text.push_str(&format!(
+        write!(
+            text,
             "## {title}\n$ git colony {}\n{}\n",
             args.join(" "),
             shown(&sandbox, &run)
-        ));
+        )
+        .unwrap();
     }
     insta::with_settings!({ snapshot_path => "../snapshots", prepend_module_to_snapshot => false }, {
         insta::assert_snapshot!("text", text);
@@ -85,7 +88,7 @@ fn the_json_of_every_command_is_stable() {
         }
         let run = sandbox.run(&[&["--json"], &args[..]].concat());
         assert!(run.stderr.is_empty(), "{title}: {}", run.stderr);
-        text.push_str(&format!("## {title}\n{}\n", shown(&sandbox, &run)));
+        write!(text, "## {title}\n{}\n", shown(&sandbox, &run)).unwrap();
     }
     insta::with_settings!({ snapshot_path => "../snapshots", prepend_module_to_snapshot => false }, {
         insta::assert_snapshot!("json", text);
@@ -119,10 +122,12 @@ fn help_names_every_command_on_one_screen() {
             help.starts_with(|first: char| first.is_uppercase()),
             "{help}"
         );
-        all.push_str(&format!(
+        write!(
+            all,
             "## {command}\n{}\n",
             sandbox.colony(&[command, "--help"])
-        ));
+        )
+        .unwrap();
     }
     insta::with_settings!({ snapshot_path => "../snapshots", prepend_module_to_snapshot => false }, {
         insta::assert_snapshot!("help", format!("{short}\n{all}"));

@@ -5,6 +5,7 @@
 //! the index it refuses and changes nothing; and no garbage collection loses an operation.
 
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 use std::fs;
 use std::os::unix::fs::MetadataExt as _;
 
@@ -262,11 +263,13 @@ fn bytes(sandbox: &Sandbox) -> BTreeMap<String, String> {
         if described.starts_with("file") {
             let unescaped = name.replace("\\xc3\\xa9", "\u{e9}");
             let metadata = fs::symlink_metadata(sandbox.path(&unescaped)).unwrap();
-            described.push_str(&format!(
+            write!(
+                described,
                 " at {}.{}",
                 metadata.mtime(),
                 metadata.mtime_nsec()
-            ));
+            )
+            .unwrap();
         }
     }
     let index = sandbox.path(".git/index");

@@ -50,10 +50,17 @@ fn the_first_minute_works_as_printed() {
     );
     let steps = console_block();
     assert!(steps.len() >= 8, "a minute has more to show");
-    let script: String = steps
-        .iter()
-        .map(|(command, _)| format!("{command}\nprintf '\\0'\n"))
-        .collect();
+    let commands: Vec<_> = steps.iter().map(|(command, _)| command.as_str()).collect();
+    let script = format!(
+        "{}
+printf '\0'
+",
+        commands.join(
+            "
+printf '\0'
+"
+        )
+    );
     let output = Command::new("sh")
         .args(["-e", "-c", &script])
         .current_dir(&home)

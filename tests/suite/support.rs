@@ -178,6 +178,7 @@ impl Sandbox {
     }
 
     pub(crate) fn run_os(&self, mut world: World, args: Vec<OsString>) -> Run {
+        assert!(self.root.exists(), "the sandbox is gone");
         let (stdout, stderr) = (Captured::default(), Captured::default());
         let narration = stderr.clone();
         world.narrate = Arc::new(move |line| {
@@ -269,7 +270,9 @@ impl Sandbox {
     /// Checks what holds after every command, done or failed.
     pub(crate) fn check_invariants(&self) {
         self.git(&["fsck", "--strict", "--no-dangling"]);
-        let locks = find_files(&self.root.join(".git"), &|name| name.ends_with(".lock"));
+        let locks = find_files(&self.root.join(".git"), &|name| {
+            Path::new(name).extension().is_some_and(|end| end == "lock")
+        });
         assert_eq!(locks, Vec::<PathBuf>::new(), "locks are left");
         let colony = self.root.join(".git/colony");
         let left = find_files(&colony, &|name| {

@@ -226,7 +226,7 @@ fn sweep(session: &Session, places: &Places) -> Result<()> {
                 }
                 atomic::remove_file(&path)?;
             }
-            _ if name.ends_with(".locks") => ref_locks::clear(&path)?,
+            _ if path.extension().is_some_and(|end| end == "locks") => ref_locks::clear(&path)?,
             _ if name.starts_with("tmp-") || name == "pending" => atomic::remove_file(&path)?,
             _ => {}
         }
