@@ -45,6 +45,8 @@ pub(crate) enum Blow {
 pub(crate) struct Struck {
     /// False when the command made fewer calls and was never struck.
     pub(crate) happened: bool,
+    /// A git was killed before the program could write down which locks it held.
+    pub(crate) locks_unknown: bool,
     /// Its exit code; `None` for a killed one.
     pub(crate) exit_code: Option<i32>,
     /// What it printed.
@@ -56,8 +58,14 @@ impl Fault {
     pub(crate) fn strike(&self, repository: &Repository, command: &ChangingCommand) -> Struck {
         let inject = inject(self.call, &self.blow.effect(), self.at);
         let (output, log) = trace(repository, command, self.blow, &inject);
+        let locks_unknown = match self.blow {
+            Blow::KillGit => !log.lines().any(is_answer_to_prepare),
+            Blow::KillBoth => !note_of_locks_is_written(repository),
+            Blow::Kill | Blow::KillAndWorkOn | Blow::Fail(_) => false,
+        };
         Struck {
             happened: log.contains("killed by SIGKILL") || log.contains("(INJECTED)"),
+            locks_unknown,
             exit_code: output.status.code(),
             said: repository::words(&output),
         }
@@ -65,11 +73,6 @@ impl Fault {
 }
 
 impl Blow {
-    /// Tells whether the git that moves the refs is struck.
-    pub(crate) fn kills_git(self) -> bool {
-        matches!(self, Blow::KillGit | Blow::KillBoth)
-    }
-
     /// Tells whether the program is killed, so that the next command has to recover.
     pub(crate) fn kills_the_program(self) -> bool {
         matches!(self, Blow::Kill | Blow::KillAndWorkOn | Blow::KillBoth)
@@ -99,6 +102,17 @@ impl fmt::Display for Blow {
             Blow::Fail(error) => f.write_str(error),
         }
     }
+}
+
+fn is_answer_to_prepare(line: &str) -> bool {
+    line.starts_with(r#"write(1, "prepare: ok\n""#) && line.ends_with("= 12")
+}
+
+fn note_of_locks_is_written(repository: &Repository) -> bool {
+    let ours = fs::read_dir(repository.root.join(".git/colony"));
+    let ours = ours.into_iter().flatten().flatten();
+    let mut notes = ours.filter(|entry| entry.path().extension().is_some_and(|e| e == "locks"));
+    notes.any(|entry| entry.metadata().is_ok_and(|note| note.len() > 0))
 }
 
 /// Returns those of the calls that whoever is to be struck makes.
@@ -155,8 +169,8 @@ fn strace(log: &Path, options: &[String]) -> Vec<String> {
 }
 
 fn inject(call: &str, effect: &str, at: usize) -> Vec<String> {
-    // A question mark: not every machine has every call.
-    let trace = format!("trace=?{call}");
+    // A question mark: not every machine has every call. What git answers is traced as well.
+    let trace = format!("trace=?{call},?write");
     let inject = format!("inject=?{call}:{effect}:when={at}");
     ["-e".to_owned(), trace, "-e".to_owned(), inject].to_vec()
 }

@@ -166,13 +166,12 @@ impl<'a> Stage<'a> {
         {
             return Ok(side);
         }
-        if struck.happened && blow.kills_the_program() {
-            repository.try_colony(RECOVER)?;
-        }
-        if struck.happened && blow.kills_git() {
-            // A git that is killed before it has said which locks it holds leaves them, as any git
-            // does; nobody can prove whose they are, so they are reported and removed by hand.
+        if struck.happened && struck.locks_unknown {
+            // A git that is killed before it has said that it holds its locks leaves them, as any
+            // git does; nobody can prove whose they are, so they are reported, and removed by hand.
             state::remove_locks_on_refs(repository);
+        }
+        if struck.happened && blow.kills_the_program() {
             repository.try_colony(RECOVER)?;
         }
         repository.try_git(&["fsck", "--strict", "--no-dangling"])?;

@@ -132,12 +132,7 @@ impl Repository {
 /// It is in memory where there is such a place: a fault strikes there the same way, and without
 /// waiting for disks a thousand runs are done in a minute.
 pub(crate) fn temporary_folder() -> TempDir {
-    let memory = Path::new("/dev/shm");
-    let folder = if memory.is_dir() {
-        tempfile::tempdir_in(memory)
-    } else {
-        tempfile::tempdir()
-    };
+    let folder = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir());
     folder.expect("a temporary folder can be made")
 }
 

@@ -51,16 +51,8 @@ fn the_first_minute_works_as_printed() {
     let steps = console_block();
     assert!(steps.len() >= 8, "a minute has more to show");
     let commands: Vec<_> = steps.iter().map(|(command, _)| command.as_str()).collect();
-    let script = format!(
-        "{}
-printf '\0'
-",
-        commands.join(
-            "
-printf '\0'
-"
-        )
-    );
+    let after_each = "\nprintf '\\0'\n";
+    let script = commands.join(after_each) + after_each;
     let output = Command::new("sh")
         .args(["-e", "-c", &script])
         .current_dir(&home)
