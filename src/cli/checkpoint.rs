@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use crate::design::automatic;
 use crate::design::checkpoint::{self, CheckpointReport, Request};
 use crate::design::left_out::{Allowances, LeftOut, Reason};
 use crate::model::Error;
@@ -56,8 +57,8 @@ pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
     let session = face.session(run)?;
     if args.auto {
         let report = match run {
-            Run::Dry => checkpoint::preview_automatic(&session, &args.rationale)?,
-            Run::ForReal => checkpoint::create_automatic(&session, &args.rationale)?,
+            Run::Dry => automatic::preview(&session, &args.rationale)?,
+            Run::ForReal => automatic::create(&session, &args.rationale)?,
         };
         return face.answer(&report);
     }

@@ -1,10 +1,15 @@
 //! What the program is for: keeping states and bringing them back.
 
+pub mod automatic;
 pub mod checkpoint;
 pub mod checkpoints;
+mod draft;
+mod histories;
+mod kept;
 pub mod left_out;
 pub mod restore;
 pub mod restore_target;
 pub mod retention;
 pub mod tag_message;
 pub mod undo;
+mod worktree;

@@ -5,20 +5,23 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Serialize;
 
 use crate::git::diff::TreeChange;
-use crate::git::process;
+use crate::git::snapshot::Unstorable;
 use crate::git::{Head, Oid, RefChange};
 use crate::model::id::OperationId;
-use crate::model::{Code, Error, RepoPath, Result, text};
+use crate::model::{Code, Error, RepoPath, Result};
+use crate::store::Session;
 use crate::store::operation::moves::{self, Emptied, Want};
 use crate::store::operation::record::{IndexTarget, Source};
 use crate::store::operation::run::{Intent, NewIndex, Plan, Touches};
-use crate::store::operation::{FileMoves, Kind, Operation, Record};
-use crate::store::worktree_files::WorktreeFiles;
-use crate::store::{Session, ref_names};
+use crate::store::operation::{FileMoves, Kind, Operation};
 
-use super::checkpoint::Kept;
+use super::histories;
+use super::kept::Kept;
 use super::left_out::{Allowances, LeftOut};
 use super::restore_target::Target;
+use super::worktree::{
+    cwd_in_worktree, open_worktree, refuse_in_progress, run_post_checkout, snapshot_commit,
+};
 
 /// How much is brought back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -168,10 +171,10 @@ struct Work<'a> {
 impl<'a> Work<'a> {
     fn plan(session: &Session, request: &'a Request, target: Target) -> Result<Work<'a>> {
         let repo = &session.repo;
-        let kept = Kept::look(session, &Allowances::default())?;
+        let kept = Kept::look(session, &Allowances::default(), Unstorable::LeaveOut)?;
         let mut report = empty_report(&target, request, &kept);
         if request.mode == RestoreMode::Replace {
-            compare_histories(session, request, &target, &kept.scan.head, &mut report)?;
+            histories::compare(session, request, &target, &kept.scan.head, &mut report)?;
         }
         let now = kept.snapshot.worktree_tree;
         let changes = select(repo.diff_trees(now, target.tree)?, request, &kept);
@@ -308,79 +311,6 @@ fn submodules_in(changes: &[TreeChange]) -> Vec<RepoPath> {
     found.map(|change| change.path.clone()).collect()
 }
 
-/// Compares the branch with the target; refuses to drop what others may already have.
-fn compare_histories(
-    session: &Session,
-    request: &Request,
-    target: &Target,
-    head: &Head,
-    report: &mut RestoreReport,
-) -> Result<()> {
-    const LIMIT: usize = 1_000;
-    let repo = &session.repo;
-    let Some(tip) = head.commit().filter(|tip| Some(*tip) != target.branch) else {
-        return Ok(());
-    };
-    let goal: Vec<Oid> = target.branch.into_iter().collect();
-    report.leaving = repo.commits_between(tip, &goal, LIMIT)?;
-    report.ahead = report.leaving.len();
-    report.behind = match target.branch {
-        Some(goal) => repo.commits_between(goal, &[tip], LIMIT)?.len(),
-        None => 0,
-    };
-    if request.force {
-        return Ok(());
-    }
-    let published = published_among(session, tip, &goal, report.ahead)?;
-    if published > 0 {
-        return Err(Error::new(
-            Code::PublishedCommits,
-            format!(
-                "{} that would leave '{}' on a remote already ({published} of {}); nothing was done",
-                text::count(report.ahead, "commit"), report.branch, report.ahead
-            ),
-        )
-        .detail("leaving", &report.leaving)
-        .hint(format!("git colony restore {} --mode files   # brings back the files only; --force drops the commits", target.id)));
-    }
-    if report.ahead > 0 && report.behind > 0 {
-        return Err(Error::new(
-            Code::Diverged,
-            format!(
-                "'{}' is neither ahead of nor behind '{}' ({} here, {} there); nothing was done",
-                target.label,
-                report.branch,
-                text::count(report.ahead, "commit"),
-                text::count(report.behind, "commit")
-            ),
-        )
-        .detail("leaving", &report.leaving)
-        .hint(format!("git colony restore {} --mode files   # brings back the files only; --force moves the branch", target.id)));
-    }
-    Ok(())
-}
-
-/// Counts the commits that would leave and that a remote-tracking branch holds.
-pub(super) fn published_among(
-    session: &Session,
-    tip: Oid,
-    staying: &[Oid],
-    leaving: usize,
-) -> Result<usize> {
-    let remote = session.repo.refs_below("refs/remotes/")?;
-    if remote.is_empty() || leaving == 0 {
-        return Ok(0);
-    }
-    let mut hidden = staying.to_vec();
-    hidden.extend(
-        remote
-            .iter()
-            .filter_map(|found| session.repo.peel_to_commit(found.id)),
-    );
-    let private = session.repo.commits_between(tip, &hidden, leaving)?.len();
-    Ok(leaving - private)
-}
-
 fn new_index(session: &Session, target: &Target, kept: &Kept) -> Result<NewIndex> {
     let before = kept.scan.index();
     let index = match &target.index {
@@ -467,77 +397,4 @@ fn branch_change(head: &Head, new: Option<Oid>) -> Option<RefChange> {
         old,
         new,
     })
-}
-
-/// Writes the worktree as it is now into a commit that only the operation keeps alive.
-pub(super) fn snapshot_commit(session: &Session, kept: &Kept, label: &str) -> Result<Oid> {
-    let clean = kept.snapshot.worktree_tree == kept.scan.head_tree
-        && kept.snapshot.index_tree == kept.scan.head_tree;
-    if let Some(head) = kept.scan.head.commit().filter(|_| clean) {
-        return Ok(head);
-    }
-    let signature = session.record_signature();
-    kept.commit_beside(
-        session,
-        &signature,
-        format!("worktree before restoring '{label}'"),
-    )
-}
-
-/// Refuses while git is in the middle of something that owns the branch or the index.
-pub(super) fn refuse_in_progress(session: &Session, command: &str) -> Result<()> {
-    let Some(what) = session.repo.in_progress() else {
-        return Ok(());
-    };
-    let end = match what {
-        "bisect" => "git bisect reset".to_owned(),
-        other => format!("git {other} --abort"),
-    };
-    Err(Error::new(
-        Code::OperationInProgress,
-        format!("cannot {command} while a {what} is in progress; nothing has changed"),
-    )
-    .hint(end))
-}
-
-/// Returns the caller's directory inside the worktree.
-pub(super) fn cwd_in_worktree(session: &Session) -> Option<RepoPath> {
-    use std::os::unix::ffi::OsStrExt as _;
-    let cwd = session.world.cwd.canonicalize().ok()?;
-    let below = cwd.strip_prefix(session.repo.workdir()).ok()?;
-    Some(RepoPath::from(below.as_os_str().as_bytes()))
-}
-
-/// Opens the worktree for moving files.
-pub(super) fn open_worktree(session: &Session) -> Result<WorktreeFiles> {
-    WorktreeFiles::open(session.repo.workdir())
-        .map_err(|e| Error::io("cannot open the worktree", e))
-}
-
-/// Calls the repository's post-checkout hook, as git does after it changed files.
-pub(super) fn run_post_checkout(
-    session: &Session,
-    record: &Record,
-    old: Option<Oid>,
-    new: Option<Oid>,
-) {
-    if record.files.is_empty() && old == new {
-        return;
-    }
-    let zero = "0".repeat(session.repo.hex_len());
-    let hex = |id: Option<Oid>| id.map_or_else(|| zero.clone(), |id| id.to_string());
-    let flag = if record.refs.is_empty() { "0" } else { "1" };
-    let args = [hex(old).as_str(), hex(new).as_str(), flag].map(str::to_owned);
-    let say = |text: &str| (session.world.narrate)(text);
-    // What was asked for is done: a hook that fails is worth a word, not a failure.
-    match process::run_hook(&session.repo, &session.world, "post-checkout", &args) {
-        Ok(Some(0) | None) => {}
-        Ok(Some(code)) => say(&format!("the post-checkout hook exited with {code}")),
-        Err(error) => say(&format!("post-checkout: {}", error.message())),
-    }
-}
-
-/// Tells whether a ref is a checkpoint's tag.
-pub(super) fn is_checkpoint_tag(name: &str) -> bool {
-    name.starts_with(ref_names::CHECKPOINTS)
 }

@@ -8,6 +8,7 @@ use std::collections::BTreeSet;
 use serde::Serialize;
 
 use crate::git::index::Index;
+use crate::git::snapshot::Unstorable;
 use crate::git::{Oid, RefChange};
 use crate::model::id::OperationId;
 use crate::model::{Code, Error, RepoPath, Result, text};
@@ -19,11 +20,12 @@ use crate::store::operation::run::{Intent, NewIndex, Plan, Touches};
 use crate::store::operation::{FileMoves, Kind, Log, Operation, Record};
 use crate::store::places::Places;
 
-use super::checkpoint::Kept;
+use super::histories::published_among;
+use super::kept::Kept;
 use super::left_out::Allowances;
-use super::restore::{
-    cwd_in_worktree, is_checkpoint_tag, open_worktree, published_among, refuse_in_progress,
-    run_post_checkout, snapshot_commit,
+use super::worktree::{
+    cwd_in_worktree, is_checkpoint_tag, open_worktree, refuse_in_progress, run_post_checkout,
+    snapshot_commit,
 };
 
 /// Which way to go.
@@ -172,7 +174,7 @@ impl Step {
         let record = &entry.record;
         let current = session.repo.load_index()?;
         refuse_external_change(session, record, &current)?;
-        let kept = Kept::look(session, &Allowances::default())?;
+        let kept = Kept::look(session, &Allowances::default(), Unstorable::LeaveOut)?;
         let published = published(session, record)?;
         if published > 0 && !force {
             return Err(Error::new(

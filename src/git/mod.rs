@@ -16,6 +16,7 @@ pub mod scan;
 pub mod snapshot;
 pub mod stage;
 mod tracked;
+mod tree;
 mod untracked;
 
 pub use object::{Oid, Signature, TreeEntry};

@@ -2,11 +2,11 @@
 
 use std::fmt;
 
-use gix::bstr::{BStr, ByteSlice as _};
+use gix::bstr::ByteSlice as _;
 use serde::{Deserialize, Serialize};
 
 use crate::model::time::Moment;
-use crate::model::{Code, Error, RepoPath, Result, ResultExt as _, time};
+use crate::model::{Code, Error, Result, ResultExt as _, time};
 
 use super::Repo;
 
@@ -323,87 +323,6 @@ impl Repo {
         let object = self.inner.try_find_object(id.0).ok().flatten()?;
         let object = object.peel_to_kind(gix::objs::Kind::Commit).ok()?;
         Some(object.id.into())
-    }
-
-    /// Returns the tree of a commit, or the empty tree for `None`.
-    ///
-    /// # Errors
-    /// `object-missing`.
-    pub fn tree_of(&self, commit: Option<Oid>) -> Result<Oid> {
-        commit.map_or(Ok(self.empty_tree()), |commit| {
-            Ok(self.read_commit(commit)?.tree)
-        })
-    }
-
-    /// Writes the tree that `base` becomes with each path set or removed (`None`).
-    ///
-    /// # Errors
-    /// `object-missing`, `no-space`, `io`.
-    pub fn edit_tree<'a>(
-        &self,
-        base: Oid,
-        edits: impl IntoIterator<Item = (&'a RepoPath, Option<TreeEntry>)>,
-    ) -> Result<Oid> {
-        let cannot = || "cannot write a tree";
-        let mut editor = if base == self.empty_tree() {
-            self.inner.empty_tree().edit()
-        } else {
-            self.inner.edit_tree(base.0)
-        }
-        .or_code(Code::ObjectMissing, || format!("cannot read tree {base}"))?;
-        let mut additions = Vec::new();
-        for (path, entry) in edits {
-            if let Some(entry) = entry {
-                additions.push((path, entry));
-            } else {
-                let path = BStr::new(path.as_bytes());
-                editor.remove_leaf(path).or_code(Code::Io, cannot)?;
-            }
-        }
-        // Removals come first: a file may take the place of a directory, or the other way round.
-        for (path, entry) in additions {
-            let path = BStr::new(path.as_bytes());
-            editor
-                .upsert(path, entry.kind, entry.id.0)
-                .or_code(Code::Io, cannot)?;
-        }
-        Ok(editor.write().or_code(Code::Io, cannot)?.detach().into())
-    }
-
-    /// Returns the blob or tree named `path` in `tree`.
-    ///
-    /// # Errors
-    /// `object-missing`.
-    pub fn entry_in(&self, tree: Oid, path: impl AsRef<std::path::Path>) -> Result<Option<Oid>> {
-        let cannot = || format!("cannot read tree {tree}");
-        if tree == self.empty_tree() {
-            return Ok(None);
-        }
-        let tree = self
-            .inner
-            .find_tree(tree.0)
-            .or_code(Code::ObjectMissing, cannot)?;
-        let entry = tree
-            .lookup_entry_by_path(path)
-            .or_code(Code::ObjectMissing, cannot)?;
-        Ok(entry.map(|entry| entry.object_id().into()))
-    }
-
-    /// Counts commits reachable from `tip` and not from `hidden`, up to `limit`, newest first.
-    ///
-    /// # Errors
-    /// `object-missing`; `revision-not-found` when the walk cannot start.
-    pub fn commits_between(&self, tip: Oid, hidden: &[Oid], limit: usize) -> Result<Vec<Oid>> {
-        let cannot = || "cannot walk the history";
-        let walk = self
-            .inner
-            .rev_walk([tip.0])
-            .with_hidden(hidden.iter().map(|id| id.0))
-            .all()
-            .or_code(Code::ObjectMissing, cannot)?;
-        walk.take(limit)
-            .map(|info| Ok(Oid(info.or_code(Code::ObjectMissing, cannot)?.id)))
-            .collect()
     }
 }
 

@@ -89,12 +89,13 @@ impl Repo {
                 Code::NotARepository,
                 || "cannot open the directory named by GIT_WORK_TREE",
             )?;
-        } else if world.variable("GIT_DIR").is_some() && inner.workdir().is_none() {
-            let core_bare = inner
-                .config_snapshot()
-                .boolean("core.bare")
-                .unwrap_or(false);
-            if !core_bare {
+        } else if world.variable("GIT_DIR").is_some() {
+            // As git does: the current directory is the worktree, unless the configuration says.
+            let config = inner.config_snapshot();
+            let bare = config.boolean("core.bare").unwrap_or(false);
+            let configured = config.string("core.worktree").is_some();
+            drop(config);
+            if !bare && !configured {
                 inner.set_workdir(world.cwd.clone()).or_code(
                     Code::NotARepository,
                     || "cannot open the current directory as worktree",

@@ -54,6 +54,13 @@ pub enum UntrackedKind {
 }
 
 impl Scan {
+    /// Returns the entry at stage 0; look-ups without a stage would also give "ours" of a conflict.
+    pub(super) fn entry(&self, path: &RepoPath) -> Option<&gix::index::Entry> {
+        let path = BStr::new(path.as_bytes());
+        self.index
+            .entry_by_path_and_stage(path, Stage::Unconflicted)
+    }
+
     /// Returns a copy of the index the scan read.
     pub fn index(&self) -> Index {
         Index::new((**self.index).clone())
@@ -75,9 +82,7 @@ impl Scan {
 
     /// Tells whether an index entry is left out of the worktree by sparse checkout.
     pub fn is_skipped(&self, path: &RepoPath) -> bool {
-        let entry = self
-            .index
-            .entry_by_path(gix::bstr::BStr::new(path.as_bytes()));
+        let entry = self.entry(path);
         entry.is_some_and(|entry| entry.flags.contains(Flags::SKIP_WORKTREE))
     }
 }
@@ -183,7 +188,7 @@ impl Repo {
         let Ok(inner) = gix::open_opts(path.under(self.workdir()), options) else {
             return false;
         };
-        let entry = scan.index.entry_by_path(BStr::new(path.as_bytes()));
+        let entry = scan.entry(path);
         let head = inner.head_id().ok().map(gix::Id::detach);
         head.is_some() && head != entry.map(|entry| entry.id)
     }

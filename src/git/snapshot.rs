@@ -25,6 +25,20 @@ pub struct Snapshot {
     pub changes: BTreeMap<RepoPath, Option<WorktreeFile>>,
 }
 
+/// What happens to a file that cannot be stored: one that cannot be read, or whose filter fails.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unstorable {
+    /// The snapshot fails: it was asked to keep everything.
+    Refuse,
+    /// The file is left out: its bytes are kept in another way.
+    LeaveOut,
+}
+
+/// Tells errors that are not about one file.
+fn is_final(error: &Error) -> bool {
+    matches!(error.code(), Code::NoSpace | Code::Interrupted)
+}
+
 /// A file as it was written to the object database.
 pub struct WorktreeFile {
     /// Mode and blob.
@@ -53,6 +67,7 @@ impl Repo {
         world: &World,
         scan: &Scan,
         untracked: &[&Untracked],
+        unstorable: Unstorable,
     ) -> Result<Snapshot> {
         let index_tree = self.write_index_tree(scan)?;
         let mut writer = FileWriter::new(self, world, scan)?;
@@ -60,10 +75,14 @@ impl Repo {
         let paths = scan.unstaged.iter().chain(&scan.conflicts);
         for path in paths.chain(untracked.iter().map(|untracked| &untracked.path)) {
             world.interrupt.check()?;
-            match writer.write(path)? {
-                Written::AsIndexed => {}
-                Written::Absent => drop(changes.insert(path.clone(), None)),
-                Written::File(file) => drop(changes.insert(path.clone(), Some(*file))),
+            match writer.write(path) {
+                Ok(Written::AsIndexed) => {}
+                Ok(Written::Absent) => drop(changes.insert(path.clone(), None)),
+                Ok(Written::File(file)) => drop(changes.insert(path.clone(), Some(*file))),
+                Err(error) if unstorable == Unstorable::Refuse || is_final(&error) => {
+                    return Err(error);
+                }
+                Err(_) => drop(changes.insert(path.clone(), None)),
             }
         }
         let edits = changes
@@ -120,6 +139,7 @@ struct FileWriter<'a> {
     world: &'a World,
     scan: &'a Scan,
     pipeline: gix::filter::Pipeline<'a>,
+    attributes: gix::AttributeStack<'a>,
     keeps_executable_bit: bool,
     has_symlinks: bool,
 }
@@ -130,7 +150,12 @@ impl<'a> FileWriter<'a> {
             .inner
             .filter_pipeline(None)
             .or_code(Code::RepositoryBroken, || "cannot set up the filters")?;
+        let source = gix::worktree::stack::state::attributes::Source::WorktreeThenIdMapping;
+        let attributes = repo.inner.attributes_only(&scan.index, source);
+        let attributes =
+            attributes.or_code(Code::RepositoryBroken, || "cannot read the attributes")?;
         Ok(FileWriter {
+            attributes,
             repo,
             world,
             scan,
@@ -141,7 +166,7 @@ impl<'a> FileWriter<'a> {
     }
 
     fn write(&mut self, path: &RepoPath) -> Result<Written> {
-        let indexed = self.scan.index.entry_by_path(BStr::new(path.as_bytes()));
+        let indexed = self.scan.entry(path);
         let disk_path = path.under(self.repo.workdir());
         let Some(metadata) = metadata_without_links(self.repo, path)? else {
             return Ok(Written::Absent);
@@ -165,20 +190,26 @@ impl<'a> FileWriter<'a> {
             return Ok(Written::File(Box::new(WorktreeFile { entry, metadata })));
         }
         if metadata.is_file() && metadata.len() > STREAM_ABOVE_BYTES {
-            let id = self.hash_with_git(path)?;
-            let kind = self.kind(EntryKind::Blob, &metadata, indexed);
-            return Ok(Written::File(Box::new(WorktreeFile {
-                entry: TreeEntry { kind, id },
-                metadata,
-            })));
+            return self.store_with_git(path, metadata, indexed);
         }
         if metadata.is_dir() && indexed.is_none_or(|entry| !entry.mode.is_submodule()) {
             return Ok(Written::Absent);
         }
-        let written = self
+        if metadata.is_file() && self.is_reencoded(path)? {
+            return self.store_with_git(path, metadata, indexed);
+        }
+        let name = BStr::new(path.as_bytes());
+        let written = match self
             .pipeline
-            .worktree_file_to_object(BStr::new(path.as_bytes()), &self.scan.index)
-            .or_code(Code::FilterFailed, || format!("cannot store '{path}'"))?;
+            .worktree_file_to_object(name, &self.scan.index)
+        {
+            Ok(written) => written,
+            // git knows best what a missing or failing filter means for this file.
+            Err(_) if metadata.is_file() => return self.store_with_git(path, metadata, indexed),
+            Err(error) => {
+                return Err(error).or_code(Code::Io, || format!("cannot store '{path}'"));
+            }
+        };
         Ok(match written {
             None => Written::Absent,
             Some((id, kind, metadata)) => {
@@ -195,8 +226,7 @@ impl<'a> FileWriter<'a> {
     /// Tells whether a file, cleaned as git would store it, is not what the index has; writes
     /// nothing.
     fn differs(&mut self, path: &RepoPath) -> Result<bool> {
-        use gix::filter::plumbing::pipeline::convert::ToGitOutcome;
-        let Some(entry) = self.scan.index.entry_by_path(BStr::new(path.as_bytes())) else {
+        let Some(entry) = self.scan.entry(path) else {
             return Ok(true);
         };
         let disk_path = path.under(self.repo.workdir());
@@ -215,25 +245,40 @@ impl<'a> FileWriter<'a> {
         if metadata.len() > STREAM_ABOVE_BYTES {
             return Ok(true);
         }
-        let bytes = std::fs::read(&disk_path).map_err(cannot)?;
+        // A file that cannot be read is certainly not known to be the same.
+        let Ok(bytes) = std::fs::read(&disk_path) else {
+            return Ok(true);
+        };
         if self.repo.hash_blob(&bytes)? == indexed {
             return Ok(false);
         }
+        let cleaned = if self.is_reencoded(path)? {
+            None
+        } else {
+            self.clean(path, &bytes)
+        };
+        // Whoever stores the file hears why it cannot be cleaned; looking does not fail.
+        let cleaned = cleaned.or_else(|| self.hash_with_git(path, &[]).ok());
+        Ok(cleaned != Some(indexed))
+    }
+
+    /// Cleans bytes and hashes what git would store; `None` when a filter fails.
+    fn clean(&mut self, path: &RepoPath, bytes: &[u8]) -> Option<Oid> {
+        use gix::filter::plumbing::pipeline::convert::ToGitOutcome;
         let index: &gix::index::State = &self.scan.index;
-        let failed = || format!("cannot compare '{path}'");
-        let cleaned = self
+        match self
             .pipeline
-            .convert_to_git(&bytes[..], path.as_path(), index);
-        let cleaned = match cleaned.or_code(Code::FilterFailed, failed)? {
-            ToGitOutcome::Unchanged(_) => return Ok(true),
-            ToGitOutcome::Buffer(buffer) => self.repo.hash_blob(buffer)?,
+            .convert_to_git(bytes, path.as_path(), index)
+            .ok()?
+        {
+            ToGitOutcome::Unchanged(_) => self.repo.hash_blob(bytes).ok(),
+            ToGitOutcome::Buffer(buffer) => self.repo.hash_blob(buffer).ok(),
             ToGitOutcome::Process(mut output) => {
                 let mut buffer = Vec::new();
-                std::io::Read::read_to_end(&mut output, &mut buffer).map_err(cannot)?;
-                self.repo.hash_blob(&buffer)?
+                std::io::Read::read_to_end(&mut output, &mut buffer).ok()?;
+                self.repo.hash_blob(&buffer).ok()
             }
-        };
-        Ok(cleaned != indexed)
+        }
     }
 
     /// Compares raw bytes with the indexed blob: a file nobody edited is not converted because a
@@ -288,18 +333,58 @@ impl<'a> FileWriter<'a> {
         }
     }
 
-    fn hash_with_git(&self, path: &RepoPath) -> Result<Oid> {
+    fn store_with_git(
+        &self,
+        path: &RepoPath,
+        metadata: Metadata,
+        indexed: Option<&gix::index::Entry>,
+    ) -> Result<Written> {
+        let id = self.hash_with_git(path, &["-w"])?;
+        let kind = self.kind(EntryKind::Blob, &metadata, indexed);
+        let entry = TreeEntry { kind, id };
+        Ok(Written::File(Box::new(WorktreeFile { entry, metadata })))
+    }
+
+    /// Lets git clean and hash a file, in a stream.
+    fn hash_with_git(&self, path: &RepoPath, options: &[&str]) -> Result<Oid> {
         let mut git = self.repo.git(self.world);
-        git.args(["hash-object", "-w", "--"]).arg(path.as_path());
-        let out = git.run_checked("store a large file")?;
-        let hex = String::from_utf8_lossy(&out);
-        Oid::parse(hex.trim()).ok_or_else(|| {
-            Error::new(
-                Code::GitFailed,
-                format!("git gave no object id for '{path}'"),
-            )
+        git.arg("hash-object")
+            .args(options)
+            .arg("--")
+            .arg(path.as_path());
+        let output = git.run()?;
+        let hex = String::from_utf8_lossy(&output.stdout);
+        let id = Oid::parse(hex.trim()).filter(|_| output.success());
+        id.ok_or_else(|| {
+            let said = output.stderr.lines().last().unwrap_or_default().to_owned();
+            Error::new(Code::FilterFailed, format!("cannot store '{path}': {said}"))
+                .hint("mend the file or its filter, or leave it out by .gitignore")
         })
     }
+
+    /// Tells whether git stores the file in another encoding than it has on disk, which it does by
+    /// other tables than gix.
+    fn is_reencoded(&mut self, path: &RepoPath) -> Result<bool> {
+        is_reencoded(&mut self.attributes, path)
+    }
+}
+
+/// Tells whether `working-tree-encoding` is set for a path.
+pub(super) fn is_reencoded(
+    attributes: &mut gix::AttributeStack<'_>,
+    path: &RepoPath,
+) -> Result<bool> {
+    let mut found = attributes.selected_attribute_matches(["working-tree-encoding"]);
+    let name = BStr::new(path.as_bytes());
+    let platform = attributes.at_entry(name, Some(gix::index::entry::Mode::FILE));
+    let platform = platform.or_code(Code::Io, || {
+        format!("cannot read the attributes of '{path}'")
+    })?;
+    platform.matching_attributes(&mut found);
+    let is_set = found
+        .iter_selected()
+        .any(|found| matches!(found.assignment.state, gix::attrs::StateRef::Value(_)));
+    Ok(is_set)
 }
 
 /// Reads the metadata of a worktree path; `None` when it is not there, or only behind a symlink.

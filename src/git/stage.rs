@@ -60,7 +60,77 @@ impl Repo {
         )
         .or_code(Code::FilterFailed, cannot)?;
         world.interrupt.check()?;
-        refuse_incomplete(&outcome)
+        refuse_incomplete(&outcome)?;
+        self.restage_reencoded(world, tree, wanted, folder)
+    }
+
+    /// Writes files with a `working-tree-encoding` again, as git encodes them: gix follows the
+    /// tables of the web, where UTF-16 is never written.
+    fn restage_reencoded(
+        &self,
+        world: &World,
+        tree: Oid,
+        wanted: &BTreeSet<RepoPath>,
+        folder: &Path,
+    ) -> Result<()> {
+        let cannot = || "cannot write the files of the checkpoint; nothing has changed";
+        let index = self.plain_index_of_tree(tree)?;
+        let source = gix::worktree::stack::state::attributes::Source::IdMapping;
+        let attributes = self.inner.attributes_only(&index, source);
+        let mut attributes = attributes.or_code(Code::RepositoryBroken, cannot)?;
+        for path in wanted {
+            let Some(entry) = index.entry_by_path(gix::bstr::BStr::new(path.as_bytes())) else {
+                continue;
+            };
+            let is_file = matches!(
+                entry.mode,
+                gix::index::entry::Mode::FILE | gix::index::entry::Mode::FILE_EXECUTABLE
+            );
+            if !is_file || !super::snapshot::is_reencoded(&mut attributes, path)? {
+                continue;
+            }
+            let bytes = self.smudge_with_git(world, tree, path, entry.id.into())?;
+            let file = std::fs::File::options()
+                .write(true)
+                .truncate(true)
+                .open(path.under(folder));
+            file.and_then(|mut file| std::io::Write::write_all(&mut file, &bytes))
+                .map_err(|e| Error::io(cannot(), e))?;
+        }
+        Ok(())
+    }
+
+    fn smudge_with_git(
+        &self,
+        world: &World,
+        tree: Oid,
+        path: &RepoPath,
+        id: Oid,
+    ) -> Result<Vec<u8>> {
+        let mut name = std::ffi::OsString::from("--path=");
+        name.push(path.as_path());
+        // Older versions of git take the attributes of the worktree instead.
+        for source in [Some(format!("--attr-source={tree}")), None] {
+            let mut git = self.git(world);
+            git.args(source.iter())
+                .args(["cat-file", "--filters"])
+                .arg(&name)
+                .arg(id.to_string());
+            let output = git.run()?;
+            if output.success() {
+                return Ok(output.stdout);
+            }
+            if source.is_none() {
+                return Err(Error::new(
+                    Code::FilterFailed,
+                    format!(
+                        "git cannot encode '{path}': {}; nothing has changed",
+                        output.stderr
+                    ),
+                ));
+            }
+        }
+        Ok(Vec::new())
     }
 }
 

@@ -197,13 +197,20 @@ enum Below {
     Unknown,
 }
 
-/// Tells whether a directory is the worktree of a repository of its own, or a bare one's git
-/// directory reached by a `.git` file.
+/// Tells whether a directory is the worktree of a repository of its own: its `.git` is a git
+/// directory, or a file that leads to one.
 fn is_repository(directory: &Path) -> bool {
     let git = directory.join(".git");
-    match std::fs::symlink_metadata(&git) {
-        Ok(metadata) if metadata.is_dir() => git.join("HEAD").symlink_metadata().is_ok(),
-        Ok(_) => true,
-        Err(_) => false,
-    }
+    let target = match std::fs::symlink_metadata(&git) {
+        Ok(metadata) if metadata.is_file() => {
+            let text = std::fs::read_to_string(&git).unwrap_or_default();
+            let Some(target) = text.strip_prefix("gitdir:") else {
+                return false;
+            };
+            directory.join(target.trim())
+        }
+        Ok(_) => git,
+        Err(_) => return false,
+    };
+    target.join("HEAD").symlink_metadata().is_ok()
 }

@@ -192,12 +192,13 @@ impl<'a> Stage<'a> {
 
     /// Commits by plain git, and checks that nothing of that is taken back.
     ///
-    /// `None` when git refuses: the locks of the dead command keep half of its work from being
-    /// taken for the whole.
+    /// `None` when the lock of the dead command keeps git from taking half of its work for the
+    /// whole: then the user removes that lock, as git advises.
     fn judge_later_work(&self, repository: &Repository) -> Result<Option<Side>, String> {
         let found = State::of(repository);
         let commit = ["commit", "--quiet", "--all", "--allow-empty", "-m", "later"];
         if repository.try_git(&commit).is_err() {
+            repository.remove(".git/index.lock");
             return Ok(None);
         }
         let side = self.side(&found)?;

@@ -58,9 +58,13 @@ after it: refs, HEAD, index, and every file with its bytes and mode. Nothing els
 or temporary file of ours is left, `git fsck --strict` is clean, no content of a user is lost, and the
 command can be run again.
 
-*Killed*: the program gets SIGKILL, and the next command (`checkpoint --auto`) recovers.
-*Git killed*: the `git update-ref` that moves the refs gets SIGKILL, and the program lives.
-*ENOSPC, EIO*: the call fails. Here nothing recovers: the program has to clean up itself.
+- *killed*: the program gets SIGKILL, and the next command (`checkpoint --auto`) recovers.
+- *killed, then git commit*: before that, its user commits by plain git. Nothing of that is touched
+  later. Where git refuses because of `index.lock`, the lock is removed by hand, as git advises.
+- *both killed*: the git that holds the locks of the refs is killed as well, before it can drop them.
+- *git killed*: that git gets SIGKILL, and the program lives. A git that dies before it has said that
+  it holds its locks leaves them, as any git does: then they are removed by hand.
+- *ENOSPC*, *EIO*: the call fails. Nothing recovers: the program cleans up itself.
 ";
 
 fn text(rows: &BTreeMap<(Blow, &'static str, &'static str), Row>) -> String {

@@ -361,3 +361,115 @@ fn a_restore_leaves_index_and_files_as_read_tree_would() {
         sandbox.check_invariants();
     }
 }
+
+#[test]
+fn a_conflicted_file_that_equals_one_side_is_kept() {
+    for side in ["--ours", "--theirs"] {
+        let sandbox = Sandbox::new();
+        sandbox.write("z.txt", "base\n");
+        sandbox.git(&["add", "-A"]);
+        sandbox.git(&["commit", "-qm", "z"]);
+        sandbox.git(&["checkout", "-qb", "side"]);
+        sandbox.write("a.txt", "side\n");
+        sandbox.git(&["rm", "-q", "z.txt"]);
+        sandbox.git(&["commit", "-qam", "side"]);
+        sandbox.git(&["checkout", "-q", "main"]);
+        sandbox.write("a.txt", "main\n");
+        sandbox.write("z.txt", "edited here, deleted there\n");
+        sandbox.git(&["commit", "-qam", "main"]);
+        assert!(!sandbox.try_git(&["merge", "side"]));
+        sandbox.git(&["checkout", "-q", side, "a.txt"]);
+        let wanted = tree_by_git(&sandbox);
+        let beside = sandbox.json(&["checkpoint", "--off-branch", "-m", "conflict"]);
+        let sha = beside["sha"].as_str().unwrap();
+        assert_eq!(
+            sandbox.git(&["rev-parse", &format!("{sha}^{{tree}}")]),
+            wanted,
+            "{side}"
+        );
+    }
+    let sandbox = Sandbox::new();
+    sandbox.write("a.txt", "stashed\n");
+    sandbox.git(&["stash", "-q"]);
+    sandbox.write("a.txt", "ours\n");
+    sandbox.git(&["commit", "-qam", "ours"]);
+    assert!(!sandbox.try_git(&["stash", "pop"]));
+    sandbox.git(&["checkout", "-q", "--ours", "a.txt"]);
+    assert_same_tree(&sandbox);
+    assert_eq!(sandbox.git(&["ls-files", "-u"]), "");
+}
+
+#[test]
+fn other_encodings_go_both_ways_as_git_takes_them() {
+    let sandbox = Sandbox::new();
+    let attributes =
+        "*.le text working-tree-encoding=UTF-16LE-BOM\n*.l1 working-tree-encoding=ISO-8859-1\n";
+    sandbox.write(".gitattributes", attributes);
+    let utf16 = b"\xff\xfeh\0i\0\n\0";
+    sandbox.write("a.le", utf16);
+    sandbox.write("b.l1", b"h\xe9\x80\n");
+    assert_same_tree(&sandbox);
+    sandbox.write("a.le", b"\xff\xfex\0\n\0");
+    sandbox.write("b.l1", b"\xe8\n");
+    assert_same_tree(&sandbox);
+    sandbox.colony(&["restore", "@{2}"]);
+    assert_eq!(fs::read(sandbox.path("a.le")).unwrap(), utf16);
+    assert_eq!(fs::read(sandbox.path("b.l1")).unwrap(), b"h\xe9\x80\n");
+    assert_eq!(sandbox.git(&["status", "--porcelain"]), "");
+}
+
+#[test]
+fn a_filter_that_is_missing_counts_only_if_it_is_required() {
+    let sandbox = Sandbox::new();
+    sandbox.write(".gitattributes", "*.m filter=m\n");
+    sandbox.write("x.m", "x\n");
+    sandbox.colony(&["checkpoint", "-m", "before"]);
+    sandbox.git(&["config", "filter.m.clean", "no-such-command"]);
+    sandbox.git(&["config", "filter.m.smudge", "cat"]);
+    sandbox.write("x.m", "yy\n");
+    assert_same_tree(&sandbox);
+    sandbox.git(&["config", "filter.m.required", "true"]);
+    sandbox.write("x.m", "zzz\n");
+    assert_eq!(sandbox.error(&["checkpoint", "-m", "x"]), "filter-failed");
+    // What cannot be stored can still be moved aside, and comes back.
+    sandbox.git(&["config", "filter.m.clean", "false"]);
+    sandbox.colony(&["restore", "before", "--mode", "files"]);
+    assert_eq!(sandbox.read("x.m"), "x\n");
+    sandbox.colony(&["undo"]);
+    assert_eq!(sandbox.read("x.m"), "zzz\n");
+}
+
+#[test]
+fn a_folder_that_only_looks_like_a_repository_is_kept() {
+    let sandbox = Sandbox::new();
+    sandbox.write("broken/.git", "gitdir: /nonexistent\n");
+    sandbox.write("broken/file", "x\n");
+    sandbox.write("junk/.git", "junk\n");
+    sandbox.write("junk/file", "x\n");
+    fs::create_dir_all(sandbox.path("empty/.git")).unwrap();
+    sandbox.write("empty/file", "x\n");
+    assert_same_tree(&sandbox);
+}
+
+#[test]
+fn many_new_and_changed_files_leave_no_double_entries() {
+    let sandbox = Sandbox::new();
+    for round in 0..3 {
+        for number in 0..300 {
+            sandbox.write(
+                &format!("d{}/f{number}", number % 17),
+                format!("{}\n", number * (round % 2 + 1)),
+            );
+        }
+        for number in 0..20 {
+            sandbox.write(&format!("d3/new{round}-{number}"), "new\n");
+        }
+        sandbox.remove(&format!("d{round}"));
+        sandbox.colony(&["checkpoint", "-m", "round"]);
+        let paths = sandbox.git(&["ls-files"]);
+        let mut unique: Vec<_> = paths.lines().collect();
+        unique.dedup();
+        assert_eq!(unique.len(), paths.lines().count());
+        assert_eq!(sandbox.git(&["status", "--porcelain"]), "");
+    }
+}

@@ -1,0 +1,137 @@
+//! Automatic checkpoints: private, off the branch, only when there is something new, waiting for
+//! nobody.
+
+use std::time::Duration;
+
+use crate::git::snapshot::Unstorable;
+use crate::git::{RefName, process};
+use crate::model::{Code, Error, Result, time};
+use crate::store::lock::WorktreeLock;
+use crate::store::operation::{Kind, log, recover};
+use crate::store::places::Places;
+use crate::store::{Session, ref_names};
+
+use super::checkpoint::{CheckpointReport, Request};
+use super::draft::Draft;
+use super::kept::Kept;
+use super::left_out::Allowances;
+use super::tag_message::Mode;
+use super::{checkpoints, retention};
+
+/// Keeps the state beside the branch if it is not kept already; waits for nobody.
+///
+/// # Errors
+/// `too-many-new-files`, `filter-failed`, `no-space`.
+pub fn create(session: &Session, rationale: &str) -> Result<CheckpointReport> {
+    let request = request_for(session, rationale);
+    let inside = session
+        .world
+        .variable(process::OPERATION_VARIABLE)
+        .is_some();
+    let lock = match WorktreeLock::take(&session.world, &session.repo, Duration::ZERO) {
+        Ok(lock) if !inside => lock,
+        Err(error) if error.code() != Code::Locked => return Err(error),
+        _ => return Ok(nothing_to_do(session, &request, "busy")),
+    };
+    let places = Places::require(&session.repo, &session.world)?;
+    recover::recover(session, &places)?;
+    let kept = Kept::look(session, &request.allowances, Unstorable::Refuse)?;
+    if !needs_keeping(session, &kept, Some(&places))? {
+        return Ok(nothing_to_do(session, &request, "unchanged"));
+    }
+    let mut draft = Draft::new(session, &request, &kept, session.record_signature());
+    draft.message.mode = Mode::Auto;
+    draft.sort_after_the_last(session, &places)?;
+    let next = log::next_id(&session.repo, &places)?;
+    draft.message.operation = Some((places.key.clone(), next));
+    let (commit, _) = draft.commit(session, &kept)?;
+    let tag = draft.tag(session, commit)?;
+    let name = format!("{}{}", ref_names::automatic_of(&places.key), draft.short_id);
+    if let Some(id) = tag.new {
+        session
+            .repo
+            .create_private_ref(&RefName::from(name.as_str()), id)?;
+    }
+    retention::thin_automatic_if_many(session, &places)?;
+    drop(lock);
+    let mut report = draft.report(session, &kept)?;
+    report.sha = Some(commit);
+    Ok(report)
+}
+
+/// Tells what [`create`] would do, and changes nothing.
+///
+/// # Errors
+/// As [`create`].
+pub fn preview(session: &Session, rationale: &str) -> Result<CheckpointReport> {
+    let request = request_for(session, rationale);
+    let kept = Kept::look(session, &request.allowances, Unstorable::Refuse)?;
+    let places = Places::find(&session.repo)?;
+    if !needs_keeping(session, &kept, places.as_ref())? {
+        return Ok(nothing_to_do(session, &request, "unchanged"));
+    }
+    let draft = Draft::new(session, &request, &kept, session.record_signature());
+    Ok(draft.report(session, &kept)?.into_dry_run())
+}
+
+fn request_for(session: &Session, rationale: &str) -> Request {
+    Request {
+        label: Some(format!(
+            "auto_quiescence_{}",
+            time::compact(&session.world.now())
+        )),
+        rationale: rationale.to_owned(),
+        off_branch: true,
+        allowances: Allowances::default(),
+    }
+}
+
+/// Tells whether the worktree holds anything that neither HEAD nor the newest checkpoint has.
+fn needs_keeping(session: &Session, kept: &Kept, places: Option<&Places>) -> Result<bool> {
+    refuse_flood(session, kept)?;
+    let head_tree = kept.scan.head_tree;
+    let tree = kept.snapshot.worktree_tree;
+    let clean = tree == head_tree && kept.snapshot.index_tree == head_tree;
+    let known = places.map(|places| checkpoints::newest_tree(&session.repo, &places.key));
+    Ok(!clean && known.transpose()?.flatten() != Some(tree))
+}
+
+fn nothing_to_do(session: &Session, request: &Request, reason: &'static str) -> CheckpointReport {
+    let signature = session.record_signature();
+    CheckpointReport {
+        checkpoint_id: None,
+        sha: None,
+        label: request.label.clone().unwrap_or_default(),
+        rationale: request.rationale.clone(),
+        author: format!("{} <{}>", signature.name, signature.email),
+        created_at: time::rfc3339(&session.world.now()),
+        changed: false,
+        branch_moved: false,
+        branch: session
+            .repo
+            .head()
+            .map(|head| head.label())
+            .unwrap_or_default(),
+        files_changed: 0,
+        left_out: Vec::new(),
+        op: None,
+        reason: Some(reason),
+        dry_run: false,
+        kind: Kind::Checkpoint,
+    }
+}
+
+fn refuse_flood(session: &Session, kept: &Kept) -> Result<()> {
+    let limit = session.settings.max_new_files;
+    if kept.new_files as u64 <= limit {
+        return Ok(());
+    }
+    Err(Error::new(
+        Code::TooManyNewFiles,
+        format!(
+            "{} new files are more than an automatic checkpoint takes in ({limit})",
+            kept.new_files
+        ),
+    )
+    .hint("ignore what is generated (.gitignore), or run 'git colony checkpoint' by hand"))
+}

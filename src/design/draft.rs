@@ -1,0 +1,188 @@
+//! A checkpoint in the making: its name, its message, its commit and its tag.
+
+use crate::git::object::NewCommit;
+use crate::git::{Head, Oid, RefChange, RefName, Signature};
+use crate::model::{Result, time};
+use crate::store::operation::Kind;
+use crate::store::places::Places;
+use crate::store::{Session, ref_names};
+
+use super::checkpoint::{CheckpointReport, Request};
+use super::kept::Kept;
+use super::left_out::LeftOut;
+use super::tag_message::{Mode, TagMessage};
+
+/// A checkpoint in the making.
+pub(super) struct Draft {
+    pub(super) short_id: String,
+    pub(super) message: TagMessage,
+    signature: Signature,
+    created_at: String,
+}
+
+impl Draft {
+    pub(super) fn new(
+        session: &Session,
+        request: &Request,
+        kept: &Kept,
+        signature: Signature,
+    ) -> Draft {
+        let mut draft = Draft::of_commit(session, request, &kept.scan.head, signature);
+        if request.off_branch {
+            draft.message.mode = Mode::OffBranch;
+            draft.message.base = kept.scan.head.commit();
+        }
+        draft.message.left_out.clone_from(&kept.left_out);
+        draft
+    }
+
+    pub(super) fn of_commit(
+        session: &Session,
+        request: &Request,
+        head: &Head,
+        signature: Signature,
+    ) -> Draft {
+        let moment = session.world.now();
+        let branch = head.label();
+        let label = request.label.clone();
+        let default = || format!("{branch} {}", moment.format("%Y-%m-%d %H:%M:%S"));
+        Draft {
+            short_id: format!("{}-{}", time::compact(&moment), session.world.nonce8()),
+            message: TagMessage {
+                label: label.unwrap_or_else(default),
+                rationale: request.rationale.clone(),
+                mode: Mode::Branch,
+                branch: Some(branch),
+                base: None,
+                operation: None,
+                left_out: Vec::new(),
+            },
+            signature,
+            created_at: time::rfc3339(&moment),
+        }
+    }
+
+    /// Makes the id sort after the newest automatic one of the same second.
+    pub(super) fn sort_after_the_last(&mut self, session: &Session, places: &Places) -> Result<()> {
+        let newest = session
+            .repo
+            .refs_below(&ref_names::automatic_of(&places.key))?
+            .pop();
+        let name = newest
+            .map(|found| found.name.to_string())
+            .unwrap_or_default();
+        let last = name.rsplit('/').next().and_then(|id| id.split_once('-'));
+        let own = self
+            .short_id
+            .split_once('-')
+            .map(|(time, nonce)| (time.to_owned(), nonce));
+        if let (Some((last_time, last_nonce)), Some((time, nonce))) = (last, own)
+            && last_time == time
+            && last_nonce >= nonce
+            && let Ok(number) = u32::from_str_radix(last_nonce, 16)
+        {
+            self.short_id = format!("{time}-{:08x}", number.saturating_add(1));
+        }
+        Ok(())
+    }
+
+    pub(super) fn id(&self) -> String {
+        match self.message.mode {
+            Mode::Auto => format!("auto/{}", self.short_id),
+            Mode::Branch | Mode::OffBranch => format!("checkpoint/{}", self.short_id),
+        }
+    }
+
+    /// Writes the commit; with the change of the branch if it gets one.
+    pub(super) fn commit(
+        &self,
+        session: &Session,
+        kept: &Kept,
+    ) -> Result<(Oid, Option<RefChange>)> {
+        let mut message = format!("checkpoint: {}", first_line(&self.message.label));
+        if !self.message.rationale.is_empty() {
+            message = format!("{message}\n\n{}", self.message.rationale);
+        }
+        if self.message.mode != Mode::Branch {
+            let commit = kept.commit_beside(session, &self.signature, message)?;
+            return Ok((commit, None));
+        }
+        let head = kept.scan.head.commit();
+        if let Some(head) = head.filter(|_| !kept.differs_from_head()) {
+            return Ok((head, None));
+        }
+        let commit = session.repo.write_commit(NewCommit {
+            tree: kept.snapshot.worktree_tree,
+            parents: head.into_iter().collect(),
+            signature: &self.signature,
+            message,
+        })?;
+        let name = kept.scan.head.moving_ref();
+        Ok((
+            commit,
+            Some(RefChange {
+                name,
+                old: head,
+                new: Some(commit),
+            }),
+        ))
+    }
+
+    pub(super) fn tag(&self, session: &Session, commit: Oid) -> Result<RefChange> {
+        let id = self.id();
+        let message = self.message.write();
+        let tag = session
+            .repo
+            .write_tag(&id, commit, &self.signature, message)?;
+        let name = RefName::from(format!("refs/tags/{id}").as_str());
+        Ok(RefChange {
+            name,
+            old: None,
+            new: Some(tag),
+        })
+    }
+
+    pub(super) fn report(&self, session: &Session, kept: &Kept) -> Result<CheckpointReport> {
+        let (before, after) = (kept.scan.head_tree, kept.snapshot.worktree_tree);
+        let files = session.repo.diff_trees(before, after)?.len();
+        Ok(self.report_on(&kept.scan.head, files, kept.left_out.clone()))
+    }
+
+    pub(super) fn report_on(
+        &self,
+        head: &Head,
+        files: usize,
+        left_out: Vec<LeftOut>,
+    ) -> CheckpointReport {
+        CheckpointReport {
+            checkpoint_id: Some(self.id()),
+            sha: None,
+            label: self.message.label.clone(),
+            rationale: self.message.rationale.clone(),
+            author: format!("{} <{}>", self.signature.name, self.signature.email),
+            created_at: self.created_at.clone(),
+            changed: true,
+            branch_moved: false,
+            branch: head.label(),
+            files_changed: files,
+            left_out,
+            op: None,
+            reason: None,
+            dry_run: false,
+            kind: Kind::Checkpoint,
+        }
+    }
+}
+
+fn first_line(label: &str) -> String {
+    let shown: String = label
+        .chars()
+        .map(|c| if c.is_control() { ' ' } else { c })
+        .collect();
+    let shown = shown.trim();
+    if shown.is_empty() {
+        "(no label)".to_owned()
+    } else {
+        shown.to_owned()
+    }
+}

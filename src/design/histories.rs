@@ -1,0 +1,81 @@
+//! What leaves a branch when it moves, and who has it already.
+
+use crate::git::{Head, Oid};
+use crate::model::{Code, Error, Result, text};
+use crate::store::Session;
+
+use super::restore::{Request, RestoreReport};
+use super::restore_target::Target;
+
+/// Compares the branch with the target; refuses to drop what others may already have.
+pub(super) fn compare(
+    session: &Session,
+    request: &Request,
+    target: &Target,
+    head: &Head,
+    report: &mut RestoreReport,
+) -> Result<()> {
+    const LIMIT: usize = 1_000;
+    let repo = &session.repo;
+    let Some(tip) = head.commit().filter(|tip| Some(*tip) != target.branch) else {
+        return Ok(());
+    };
+    let goal: Vec<Oid> = target.branch.into_iter().collect();
+    report.leaving = repo.commits_between(tip, &goal, LIMIT)?;
+    report.ahead = report.leaving.len();
+    report.behind = match target.branch {
+        Some(goal) => repo.commits_between(goal, &[tip], LIMIT)?.len(),
+        None => 0,
+    };
+    if request.force {
+        return Ok(());
+    }
+    let published = published_among(session, tip, &goal, report.ahead)?;
+    if published > 0 {
+        return Err(Error::new(
+            Code::PublishedCommits,
+            format!(
+                "{} that would leave '{}' on a remote already ({published} of {}); nothing was done",
+                text::count(report.ahead, "commit"), report.branch, report.ahead
+            ),
+        )
+        .detail("leaving", &report.leaving)
+        .hint(format!("git colony restore {} --mode files   # brings back the files only; --force drops the commits", target.id)));
+    }
+    if report.ahead > 0 && report.behind > 0 {
+        return Err(Error::new(
+            Code::Diverged,
+            format!(
+                "'{}' is neither ahead of nor behind '{}' ({} here, {} there); nothing was done",
+                target.label,
+                report.branch,
+                text::count(report.ahead, "commit"),
+                text::count(report.behind, "commit")
+            ),
+        )
+        .detail("leaving", &report.leaving)
+        .hint(format!("git colony restore {} --mode files   # brings back the files only; --force moves the branch", target.id)));
+    }
+    Ok(())
+}
+
+/// Counts the commits that would leave and that a remote-tracking branch holds.
+pub(super) fn published_among(
+    session: &Session,
+    tip: Oid,
+    staying: &[Oid],
+    leaving: usize,
+) -> Result<usize> {
+    let remote = session.repo.refs_below("refs/remotes/")?;
+    if remote.is_empty() || leaving == 0 {
+        return Ok(0);
+    }
+    let mut hidden = staying.to_vec();
+    hidden.extend(
+        remote
+            .iter()
+            .filter_map(|found| session.repo.peel_to_commit(found.id)),
+    );
+    let private = session.repo.commits_between(tip, &hidden, leaving)?.len();
+    Ok(leaving - private)
+}

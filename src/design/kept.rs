@@ -1,0 +1,77 @@
+//! A look at the worktree, and what of it a checkpoint keeps.
+
+use crate::git::object::NewCommit;
+use crate::git::scan::Scan;
+use crate::git::snapshot::{Snapshot, Unstorable};
+use crate::git::{Oid, Signature};
+use crate::model::Result;
+use crate::store::Session;
+
+use super::left_out::{self, Allowances, LeftOut};
+
+/// What the worktree holds and what of it is kept.
+pub(super) struct Kept {
+    pub(super) scan: Scan,
+    pub(super) snapshot: Snapshot,
+    pub(super) left_out: Vec<LeftOut>,
+    pub(super) new_files: usize,
+}
+
+impl Kept {
+    /// Scans the worktree and writes what a checkpoint would hold, as objects nobody refers to yet.
+    pub(super) fn look(
+        session: &Session,
+        allowances: &Allowances,
+        unstorable: Unstorable,
+    ) -> Result<Kept> {
+        let scan = session.repo.scan(&session.world)?;
+        let limit = session.settings.max_new_file_size_bytes;
+        let (taken, left_out) = left_out::split(&session.repo, &scan, limit, allowances);
+        let new_files = taken.len();
+        let snapshot = session
+            .repo
+            .write_snapshot(&session.world, &scan, &taken, unstorable)?;
+        Ok(Kept {
+            scan,
+            snapshot,
+            left_out,
+            new_files,
+        })
+    }
+
+    pub(super) fn differs_from_head(&self) -> bool {
+        self.scan.head.commit().is_none() || self.snapshot.worktree_tree != self.scan.head_tree
+    }
+
+    /// Writes a commit beside the branch: the files, on HEAD, with the index as second parent.
+    pub(super) fn commit_beside(
+        &self,
+        session: &Session,
+        signature: &Signature,
+        message: String,
+    ) -> Result<Oid> {
+        let repo = &session.repo;
+        let base = self.scan.head.commit();
+        let mut parents: Vec<Oid> = base.into_iter().collect();
+        let index = self.scan.index();
+        let plain = repo.index_is_plain(&index);
+        if !plain || self.snapshot.index_tree != self.scan.head_tree {
+            let tree = repo.write_index_state(&index, self.snapshot.index_tree)?;
+            let message = "index as it was".to_owned();
+            let commit = NewCommit {
+                tree,
+                parents: parents.clone(),
+                signature,
+                message,
+            };
+            parents.push(repo.write_commit(commit)?);
+        }
+        let tree = self.snapshot.worktree_tree;
+        repo.write_commit(NewCommit {
+            tree,
+            parents,
+            signature,
+            message,
+        })
+    }
+}

@@ -1,0 +1,82 @@
+//! What restore and undo share: the state of git, the caller's place, the hook afterward.
+
+use crate::git::{Oid, process};
+use crate::model::{Code, Error, RepoPath, Result};
+use crate::store::operation::Record;
+use crate::store::worktree_files::WorktreeFiles;
+use crate::store::{Session, ref_names};
+
+use super::kept::Kept;
+
+/// Writes the worktree as it is now into a commit that only the operation keeps alive.
+pub(super) fn snapshot_commit(session: &Session, kept: &Kept, label: &str) -> Result<Oid> {
+    let clean = kept.snapshot.worktree_tree == kept.scan.head_tree
+        && kept.snapshot.index_tree == kept.scan.head_tree;
+    if let Some(head) = kept.scan.head.commit().filter(|_| clean) {
+        return Ok(head);
+    }
+    let signature = session.record_signature();
+    kept.commit_beside(
+        session,
+        &signature,
+        format!("worktree before restoring '{label}'"),
+    )
+}
+
+/// Refuses while git is in the middle of something that owns the branch or the index.
+pub(super) fn refuse_in_progress(session: &Session, command: &str) -> Result<()> {
+    let Some(what) = session.repo.in_progress() else {
+        return Ok(());
+    };
+    let end = match what {
+        "bisect" => "git bisect reset".to_owned(),
+        other => format!("git {other} --abort"),
+    };
+    Err(Error::new(
+        Code::OperationInProgress,
+        format!("cannot {command} while a {what} is in progress; nothing has changed"),
+    )
+    .hint(end))
+}
+
+/// Returns the caller's directory inside the worktree.
+pub(super) fn cwd_in_worktree(session: &Session) -> Option<RepoPath> {
+    use std::os::unix::ffi::OsStrExt as _;
+    let cwd = session.world.cwd.canonicalize().ok()?;
+    let below = cwd.strip_prefix(session.repo.workdir()).ok()?;
+    Some(RepoPath::from(below.as_os_str().as_bytes()))
+}
+
+/// Opens the worktree for moving files.
+pub(super) fn open_worktree(session: &Session) -> Result<WorktreeFiles> {
+    WorktreeFiles::open(session.repo.workdir())
+        .map_err(|e| Error::io("cannot open the worktree", e))
+}
+
+/// Calls the repository's post-checkout hook, as git does after it changed files.
+pub(super) fn run_post_checkout(
+    session: &Session,
+    record: &Record,
+    old: Option<Oid>,
+    new: Option<Oid>,
+) {
+    if record.files.is_empty() && old == new {
+        return;
+    }
+    let zero = "0".repeat(session.repo.hex_len());
+    let hex = |id: Option<Oid>| id.map_or_else(|| zero.clone(), |id| id.to_string());
+    let flag = if record.refs.is_empty() { "0" } else { "1" };
+    let args = [hex(old).as_str(), hex(new).as_str(), flag].map(str::to_owned);
+    let say = |text: &str| (session.world.narrate)(text);
+    // What was asked for is done: a hook that fails is worth a word, not a failure.
+    match process::run_hook(&session.repo, &session.world, "post-checkout", &args) {
+        Ok(Some(0) | None) => {}
+        Ok(Some(code)) => say(&format!("the post-checkout hook exited with {code}")),
+        Err(error) => say(&format!("post-checkout: {}", error.message())),
+    }
+}
+
+/// Tells whether a ref is a checkpoint's tag.
+pub(super) fn is_checkpoint_tag(name: &str) -> bool {
+    name.starts_with(ref_names::CHECKPOINTS)
+}
