@@ -91,10 +91,11 @@ impl Repo {
             )?;
         } else if world.variable("GIT_DIR").is_some() {
             // As git does: the current directory is the worktree, unless the configuration says.
-            let config = inner.config_snapshot();
-            let bare = config.boolean("core.bare").unwrap_or(false);
-            let configured = config.string("core.worktree").is_some();
-            drop(config);
+            let bare = inner
+                .config_snapshot()
+                .boolean("core.bare")
+                .unwrap_or(false);
+            let configured = inner.config_snapshot().string("core.worktree").is_some();
             if !bare && !configured {
                 inner.set_workdir(world.cwd.clone()).or_code(
                     Code::NotARepository,

@@ -77,12 +77,11 @@ impl Repo {
             world.interrupt.check()?;
             match writer.write(path) {
                 Ok(Written::AsIndexed) => {}
-                Ok(Written::Absent) => drop(changes.insert(path.clone(), None)),
                 Ok(Written::File(file)) => drop(changes.insert(path.clone(), Some(*file))),
                 Err(error) if unstorable == Unstorable::Refuse || is_final(&error) => {
                     return Err(error);
                 }
-                Err(_) => drop(changes.insert(path.clone(), None)),
+                Ok(Written::Absent) | Err(_) => drop(changes.insert(path.clone(), None)),
             }
         }
         let edits = changes

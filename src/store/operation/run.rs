@@ -201,6 +201,10 @@ impl<'a> Operation<'a> {
         world.interrupt.check()?;
         let name = ref_names::operation(&self.places.key, self.id);
         session.repo.create_private_ref(&name, commit)?;
+        if let Err(error) = require_objects(session, &record) {
+            recover::drop_operation_ref(session, &self.places, self.id)?;
+            return Err(error);
+        }
         self.finished = true;
         world.reach("committed")?;
         let lock = self.index_lock.take();
@@ -284,6 +288,37 @@ impl Drop for Operation<'_> {
             (self.session.world.narrate)(&format!("cannot clean up: {}", error.message()));
         }
     }
+}
+
+/// Checks that what the operation has written is still there. Until its ref existed nothing pointed
+/// to it, and a `git gc --prune=now` beside us may have taken it.
+fn require_objects(session: &Session, record: &Record) -> Result<()> {
+    let repo = &session.repo;
+    let before = repo.tree_of(record.before.head.commit)?;
+    let mut trees = vec![repo.state_tree(record.index_before)?];
+    for commit in [record.snapshot, record.after.head.commit]
+        .into_iter()
+        .flatten()
+    {
+        trees.push(repo.tree_of(Some(commit))?);
+    }
+    trees.dedup();
+    for tree in trees {
+        for change in repo.diff_trees(before, tree)? {
+            let new = change.new.filter(|entry| !entry.is_submodule());
+            if new.is_some_and(|entry| repo.object_size(entry.id).is_none()) {
+                return Err(Error::new(
+                    Code::ObjectMissing,
+                    format!(
+                        "git removed '{}' while it was being kept; nothing has changed",
+                        change.path
+                    ),
+                )
+                .hint("run the command again once git gc has ended"));
+            }
+        }
+    }
+    Ok(())
 }
 
 fn refuse_nested(session: &Session) -> Result<()> {
