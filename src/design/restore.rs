@@ -84,8 +84,6 @@ pub struct RestoreReport {
     pub left_alone: Vec<LeftOut>,
     /// Submodules whose commit differs; their directories were not touched.
     pub submodules: Vec<RepoPath>,
-    /// Paths that a restore made visible to git although they were ignored.
-    pub unignored: Vec<RepoPath>,
     /// Commits the branch had and the target has not.
     pub ahead: usize,
     /// Commits the target has and the branch had not.
@@ -239,7 +237,6 @@ fn empty_report(target: &Target, request: &Request, kept: &Kept) -> RestoreRepor
         ignored_kept: Vec::new(),
         left_alone: kept.left_out.clone(),
         submodules: Vec::new(),
-        unignored: Vec::new(),
         ahead: 0,
         behind: 0,
         dry_run: false,

@@ -43,7 +43,8 @@ impl Repo {
     /// # Errors
     /// `repository-broken`, `unsupported`.
     pub fn load_index(&self) -> Result<Index> {
-        let file = if self.index_path().exists() {
+        let exists = self.index_path().try_exists();
+        let file = if exists.map_err(|e| Error::io("cannot look at the index", e))? {
             let file = self.inner.open_index();
             file.or_code(Code::RepositoryBroken, || "cannot read the index")?
         } else {

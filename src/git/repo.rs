@@ -14,6 +14,7 @@ pub struct Repo {
     git_dir: PathBuf,
     common_dir: PathBuf,
     workdir: PathBuf,
+    writes: ObjectWrites,
 }
 
 /// Where new objects go.
@@ -106,10 +107,10 @@ impl Repo {
         if writes == ObjectWrites::InMemory {
             inner = inner.with_object_memory();
         }
-        Repo::from_inner(inner)
+        Repo::from_inner(inner, writes)
     }
 
-    fn from_inner(mut inner: gix::Repository) -> Result<Repo> {
+    fn from_inner(mut inner: gix::Repository, writes: ObjectWrites) -> Result<Repo> {
         inner.object_cache_size_if_unset(8 * 1024 * 1024);
         let ref_storage = inner.config_snapshot().string("extensions.refStorage");
         if ref_storage.is_some_and(|storage| storage != "files") {
@@ -129,6 +130,7 @@ impl Repo {
             git_dir: canonical(inner.git_dir())?,
             common_dir: canonical(inner.common_dir())?,
             workdir: canonical(workdir)?,
+            writes,
             inner,
         })
     }
@@ -146,6 +148,11 @@ impl Repo {
     /// Returns the root of the worktree.
     pub fn workdir(&self) -> &Path {
         &self.workdir
+    }
+
+    /// Returns where new objects go.
+    pub(super) fn writes(&self) -> ObjectWrites {
+        self.writes
     }
 
     /// Returns the path of the index file.

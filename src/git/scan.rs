@@ -8,7 +8,7 @@ use std::sync::Arc;
 use gix::bstr::{BStr, ByteSlice as _};
 use gix::index::entry::{Flags, Stage};
 
-use crate::model::{Code, Error, RepoPath, Result, ResultExt as _, World};
+use crate::model::{Code, Error, RepoPath, Result, World};
 
 use super::diff::TreeChange;
 use super::index::Index;
@@ -22,7 +22,7 @@ pub struct Scan {
     /// HEAD's tree (empty for an unborn branch).
     pub head_tree: Oid,
     /// The index as read, shared and unchanged.
-    pub(super) index: gix::worktree::Index,
+    pub(super) index: Arc<gix::index::File>,
     /// HEAD's tree against the index, stage 0, intent-to-add left out.
     pub staged: Vec<TreeChange>,
     /// Tracked paths whose file is no longer what the index says.
@@ -63,7 +63,7 @@ impl Scan {
 
     /// Returns a copy of the index the scan read.
     pub fn index(&self) -> Index {
-        Index::new((**self.index).clone())
+        Index::new((*self.index).clone())
     }
 
     /// Tells whether index or files differ from HEAD, untracked files included.
@@ -196,10 +196,9 @@ impl Repo {
     /// Reads the index, or an empty one where there is none.
     ///
     /// # Errors
-    /// `repository-broken`, `unsupported` for a sparse index.
-    pub(super) fn read_index(&self) -> Result<gix::worktree::Index> {
-        let index = self.inner.index_or_empty();
-        let index = index.or_code(Code::RepositoryBroken, || "cannot read the index")?;
+    /// `repository-broken`, `io`, `unsupported` for a sparse index.
+    fn read_index(&self) -> Result<Arc<gix::index::File>> {
+        let index = Arc::new(self.load_index()?.file);
         if index.is_sparse() {
             return Err(Error::new(
                 Code::Unsupported,

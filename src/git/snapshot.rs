@@ -10,7 +10,7 @@ use gix::objs::tree::EntryKind;
 use crate::model::{Code, Error, RepoPath, Result, ResultExt as _, World};
 
 use super::scan::{Scan, Untracked};
-use super::{Oid, Repo, TreeEntry};
+use super::{ObjectWrites, Oid, Repo, TreeEntry};
 
 /// Files above this are hashed by git itself, as a stream.
 const STREAM_ABOVE_BYTES: u64 = 512 * 1024 * 1024;
@@ -338,7 +338,11 @@ impl<'a> FileWriter<'a> {
         metadata: Metadata,
         indexed: Option<&gix::index::Entry>,
     ) -> Result<Written> {
-        let id = self.hash_with_git(path, &["-w"])?;
+        let options: &[&str] = match self.repo.writes() {
+            ObjectWrites::Durable => &["-w"],
+            ObjectWrites::InMemory => &[],
+        };
+        let id = self.hash_with_git(path, options)?;
         let kind = self.kind(EntryKind::Blob, &metadata, indexed);
         let entry = TreeEntry { kind, id };
         Ok(Written::File(Box::new(WorktreeFile { entry, metadata })))

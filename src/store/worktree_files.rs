@@ -115,8 +115,10 @@ impl WorktreeFiles {
         if let Some(moved) = put()? {
             return Ok(moved);
         }
-        if std::fs::symlink_metadata(source).is_err() {
-            return Ok(Moved::SourceMissing);
+        match std::fs::symlink_metadata(source) {
+            Ok(_) => {}
+            Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(Moved::SourceMissing),
+            Err(e) => return Err(e),
         }
         if !self.make_parents(path)? {
             return Ok(Moved::Occupied);

@@ -39,7 +39,15 @@ impl Finish<'_> {
         index: Option<Index>,
     ) -> Result<()> {
         match self.carry_out(prepared, lock, index) {
-            Ok(()) => self.release(),
+            Ok(()) => match self.release() {
+                Err(error) if !self.session.world.is_dead() => {
+                    // It has happened; the next command cleans up what is left.
+                    let told = format!("cannot clean up: {}", error.message());
+                    (self.session.world.narrate)(&told);
+                    Ok(())
+                }
+                released => released,
+            },
             Err(error) if self.session.world.is_dead() => Err(error),
             Err(error) => match self.cancel() {
                 Ok(()) => Err(error),
@@ -327,9 +335,13 @@ impl Finish<'_> {
     /// # Errors
     /// `repository-broken` when a ref cannot be read.
     pub fn is_done(&self, index_lock: Option<FileIdentity>) -> Result<bool> {
+        let before = &self.record.before.index;
         let index_open = index_lock.is_some()
             && self.record.index.is_some()
-            && FileIdentity::of(&IndexLock::path_in(&self.session.repo)) == index_lock;
+            // Still there, or removed by hand before the index was in place.
+            && (FileIdentity::of(&IndexLock::path_in(&self.session.repo)) == index_lock
+                || (*before != self.record.after.index
+                    && self.session.repo.load_index()?.fingerprint() == *before));
         let waiting = |place: &super::record::Place| {
             std::fs::symlink_metadata(self.path_of(&place.source, &place.path)).is_ok()
         };
