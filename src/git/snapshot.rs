@@ -145,14 +145,15 @@ struct FileWriter<'a> {
 
 impl<'a> FileWriter<'a> {
     fn new(repo: &'a Repo, world: &'a World, scan: &'a Scan) -> Result<Self> {
-        let (pipeline, _) = repo
-            .inner
-            .filter_pipeline(None)
-            .or_code(Code::RepositoryBroken, || "cannot set up the filters")?;
-        let source = gix::worktree::stack::state::attributes::Source::WorktreeThenIdMapping;
-        let attributes = repo.inner.attributes_only(&scan.index, source);
-        let attributes =
-            attributes.or_code(Code::RepositoryBroken, || "cannot read the attributes")?;
+        // The index is the one that was scanned: it is read once for the whole command.
+        let attributes = || {
+            let source = gix::worktree::stack::state::attributes::Source::WorktreeThenIdMapping;
+            let attributes = repo.inner.attributes_only(&scan.index, source);
+            attributes.or_code(Code::RepositoryBroken, || "cannot read the attributes")
+        };
+        let pipeline = gix::filter::Pipeline::new(&repo.inner, attributes()?.detach());
+        let pipeline = pipeline.or_code(Code::RepositoryBroken, || "cannot set up the filters")?;
+        let attributes = attributes()?;
         Ok(FileWriter {
             attributes,
             repo,

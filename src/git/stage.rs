@@ -61,7 +61,7 @@ impl Repo {
         .or_code(Code::FilterFailed, cannot)?;
         world.interrupt.check()?;
         refuse_incomplete(&outcome)?;
-        self.restage_reencoded(world, tree, wanted, folder)
+        self.restage_reencoded(world, (tree, &index), wanted, folder)
     }
 
     /// Writes files with a `working-tree-encoding` again, as git encodes them: gix follows the
@@ -69,14 +69,13 @@ impl Repo {
     fn restage_reencoded(
         &self,
         world: &World,
-        tree: Oid,
+        (tree, index): (Oid, &gix::index::File),
         wanted: &BTreeSet<RepoPath>,
         folder: &Path,
     ) -> Result<()> {
         let cannot = || "cannot write the files of the checkpoint; nothing has changed";
-        let index = self.plain_index_of_tree(tree)?;
         let source = gix::worktree::stack::state::attributes::Source::IdMapping;
-        let attributes = self.inner.attributes_only(&index, source);
+        let attributes = self.inner.attributes_only(index, source);
         let mut attributes = attributes.or_code(Code::RepositoryBroken, cannot)?;
         for path in wanted {
             let Some(entry) = index.entry_by_path(gix::bstr::BStr::new(path.as_bytes())) else {
