@@ -5,6 +5,7 @@
 
 mod cache_tree;
 pub mod diff;
+mod file_writer;
 pub mod identity;
 pub mod index;
 pub mod index_state;

@@ -85,7 +85,7 @@ impl Repo {
                 entry.mode,
                 gix::index::entry::Mode::FILE | gix::index::entry::Mode::FILE_EXECUTABLE
             );
-            if !is_file || !super::snapshot::is_reencoded(&mut attributes, path)? {
+            if !is_file || !super::file_writer::is_reencoded(&mut attributes, path)? {
                 continue;
             }
             let bytes = self.smudge_with_git(world, tree, path, entry.id.into())?;

@@ -1,0 +1,309 @@
+//! One file of the worktree as git would store it: cleaned, hashed, written or only compared.
+//!
+//! gix runs the filters; git itself does the files gix cannot do as git would: those in another
+//! encoding, very large ones, and those whose filter fails.
+
+use std::fs::Metadata;
+
+use gix::bstr::BStr;
+use gix::objs::tree::EntryKind;
+
+use crate::model::{Code, Error, RepoPath, Result, ResultExt as _, World};
+
+use super::scan::Scan;
+use super::snapshot::WorktreeFile;
+use super::{ObjectWrites, Oid, Repo, TreeEntry};
+
+/// Files above this are hashed by git itself, as a stream.
+const STREAM_ABOVE_BYTES: u64 = 512 * 1024 * 1024;
+
+/// What stands at a path, as git would store it.
+pub(super) enum Written {
+    /// Byte for byte what the index has, whatever a filter of today would make of it.
+    AsIndexed,
+    /// Nothing that git can hold stands there.
+    Absent,
+    /// A blob, link or submodule.
+    File(Box<WorktreeFile>),
+}
+
+/// Writes files through the clean filters, one after the other.
+pub(super) struct FileWriter<'a> {
+    repo: &'a Repo,
+    world: &'a World,
+    scan: &'a Scan,
+    pipeline: gix::filter::Pipeline<'a>,
+    attributes: gix::AttributeStack<'a>,
+    keeps_executable_bit: bool,
+    has_symlinks: bool,
+}
+
+impl<'a> FileWriter<'a> {
+    pub(super) fn new(repo: &'a Repo, world: &'a World, scan: &'a Scan) -> Result<Self> {
+        // The index is the one that was scanned: it is read once for the whole command.
+        let attributes = || {
+            let source = gix::worktree::stack::state::attributes::Source::WorktreeThenIdMapping;
+            let attributes = repo.inner.attributes_only(&scan.index, source);
+            attributes.or_code(Code::RepositoryBroken, || "cannot read the attributes")
+        };
+        let pipeline = gix::filter::Pipeline::new(&repo.inner, attributes()?.detach());
+        let pipeline = pipeline.or_code(Code::RepositoryBroken, || "cannot set up the filters")?;
+        let attributes = attributes()?;
+        Ok(FileWriter {
+            attributes,
+            repo,
+            world,
+            scan,
+            pipeline,
+            keeps_executable_bit: repo.config_bool("core.fileMode").unwrap_or(true),
+            has_symlinks: repo.config_bool("core.symlinks").unwrap_or(true),
+        })
+    }
+
+    pub(super) fn write(&mut self, path: &RepoPath) -> Result<Written> {
+        let indexed = self.scan.entry(path);
+        let disk_path = path.under(self.repo.workdir());
+        let Some(metadata) = metadata_without_links(self.repo, path)? else {
+            return Ok(Written::Absent);
+        };
+        if let Some(entry) = indexed
+            && metadata.is_file()
+            && self.equals_blob(entry, &metadata, &disk_path)?
+        {
+            let kind = self.kind(EntryKind::Blob, &metadata, indexed);
+            if entry
+                .mode
+                .to_tree_entry_mode()
+                .is_some_and(|mode| mode.kind() == kind)
+            {
+                return Ok(Written::AsIndexed);
+            }
+            let entry = TreeEntry {
+                kind,
+                id: entry.id.into(),
+            };
+            return Ok(Written::File(Box::new(WorktreeFile { entry, metadata })));
+        }
+        if metadata.is_file() && metadata.len() > STREAM_ABOVE_BYTES {
+            return self.store_with_git(path, metadata, indexed);
+        }
+        if metadata.is_dir() && indexed.is_none_or(|entry| !entry.mode.is_submodule()) {
+            return Ok(Written::Absent);
+        }
+        if metadata.is_file() && self.is_reencoded(path)? {
+            return self.store_with_git(path, metadata, indexed);
+        }
+        let name = BStr::new(path.as_bytes());
+        let written = match self
+            .pipeline
+            .worktree_file_to_object(name, &self.scan.index)
+        {
+            Ok(written) => written,
+            // git knows best what a missing or failing filter means for this file.
+            Err(_) if metadata.is_file() => return self.store_with_git(path, metadata, indexed),
+            Err(error) => {
+                return Err(error).or_code(Code::Io, || format!("cannot store '{path}'"));
+            }
+        };
+        Ok(match written {
+            None => Written::Absent,
+            Some((id, kind, metadata)) => {
+                let kind = self.kind(kind, &metadata, indexed);
+                let entry = TreeEntry {
+                    kind,
+                    id: id.into(),
+                };
+                Written::File(Box::new(WorktreeFile { entry, metadata }))
+            }
+        })
+    }
+
+    /// Tells whether a file, cleaned as git would store it, is not what the index has; writes
+    /// nothing.
+    pub(super) fn differs(&mut self, path: &RepoPath) -> Result<bool> {
+        let Some(entry) = self.scan.entry(path) else {
+            return Ok(true);
+        };
+        let disk_path = path.under(self.repo.workdir());
+        let cannot = |e| Error::io(format!("cannot read '{path}'"), e);
+        let metadata = match std::fs::symlink_metadata(&disk_path) {
+            Ok(metadata) => metadata,
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(true),
+            Err(e) => return Err(cannot(e)),
+        };
+        let indexed = Oid::from(entry.id);
+        if metadata.is_symlink() {
+            let target = std::fs::read_link(&disk_path).map_err(cannot)?;
+            let bytes = std::os::unix::ffi::OsStrExt::as_bytes(target.as_os_str());
+            return Ok(self.repo.hash_blob(bytes)? != indexed);
+        }
+        if metadata.len() > STREAM_ABOVE_BYTES {
+            return Ok(true);
+        }
+        // A file that cannot be read is certainly not known to be the same.
+        let Ok(bytes) = std::fs::read(&disk_path) else {
+            return Ok(true);
+        };
+        if self.repo.hash_blob(&bytes)? == indexed {
+            return Ok(false);
+        }
+        let cleaned = if self.is_reencoded(path)? {
+            None
+        } else {
+            self.clean(path, &bytes)
+        };
+        // Whoever stores the file hears why it cannot be cleaned; looking does not fail.
+        let cleaned = cleaned.or_else(|| self.hash_with_git(path, &[]).ok());
+        Ok(cleaned != Some(indexed))
+    }
+
+    /// Cleans bytes and hashes what git would store; `None` when a filter fails.
+    fn clean(&mut self, path: &RepoPath, bytes: &[u8]) -> Option<Oid> {
+        use gix::filter::plumbing::pipeline::convert::ToGitOutcome;
+        let index: &gix::index::State = &self.scan.index;
+        match self
+            .pipeline
+            .convert_to_git(bytes, path.as_path(), index)
+            .ok()?
+        {
+            ToGitOutcome::Unchanged(_) => self.repo.hash_blob(bytes).ok(),
+            ToGitOutcome::Buffer(buffer) => self.repo.hash_blob(buffer).ok(),
+            ToGitOutcome::Process(mut output) => {
+                let mut buffer = Vec::new();
+                std::io::Read::read_to_end(&mut output, &mut buffer).ok()?;
+                self.repo.hash_blob(&buffer).ok()
+            }
+        }
+    }
+
+    /// Compares raw bytes with the indexed blob: a file nobody edited is not converted because a
+    /// new attribute (an LFS pattern, say) would now clean it.
+    fn equals_blob(
+        &self,
+        entry: &gix::index::Entry,
+        metadata: &Metadata,
+        disk_path: &std::path::Path,
+    ) -> Result<bool> {
+        let is_file = entry.mode == gix::index::entry::Mode::FILE
+            || entry.mode == gix::index::entry::Mode::FILE_EXECUTABLE;
+        let id = Oid::from(entry.id);
+        if !is_file
+            || entry
+                .flags
+                .contains(gix::index::entry::Flags::INTENT_TO_ADD)
+            || metadata.len() > STREAM_ABOVE_BYTES
+            || self.repo.object_size(id) != Some(metadata.len())
+        {
+            return Ok(false);
+        }
+        let bytes = std::fs::read(disk_path)
+            .map_err(|e| Error::io(format!("cannot read '{}'", disk_path.display()), e))?;
+        Ok(self.repo.hash_blob(&bytes)? == id)
+    }
+
+    /// Returns the kind git would record, where the file system keeps no modes or no links.
+    fn kind(
+        &self,
+        on_disk: EntryKind,
+        metadata: &Metadata,
+        indexed: Option<&gix::index::Entry>,
+    ) -> EntryKind {
+        use std::os::unix::fs::PermissionsExt as _;
+        let indexed = indexed
+            .and_then(|entry| entry.mode.to_tree_entry_mode())
+            .map(|m| m.kind());
+        match on_disk {
+            EntryKind::Blob | EntryKind::BlobExecutable => match indexed {
+                Some(EntryKind::Link) if !self.has_symlinks => EntryKind::Link,
+                Some(kind @ (EntryKind::Blob | EntryKind::BlobExecutable))
+                    if !self.keeps_executable_bit =>
+                {
+                    kind
+                }
+                _ if !self.keeps_executable_bit => EntryKind::Blob,
+                _ if metadata.permissions().mode() & 0o100 != 0 => EntryKind::BlobExecutable,
+                _ => EntryKind::Blob,
+            },
+            other => other,
+        }
+    }
+
+    fn store_with_git(
+        &self,
+        path: &RepoPath,
+        metadata: Metadata,
+        indexed: Option<&gix::index::Entry>,
+    ) -> Result<Written> {
+        let options: &[&str] = match self.repo.writes() {
+            ObjectWrites::Durable => &["-w"],
+            ObjectWrites::InMemory => &[],
+        };
+        let id = self.hash_with_git(path, options)?;
+        let kind = self.kind(EntryKind::Blob, &metadata, indexed);
+        let entry = TreeEntry { kind, id };
+        Ok(Written::File(Box::new(WorktreeFile { entry, metadata })))
+    }
+
+    /// Lets git clean and hash a file, in a stream.
+    fn hash_with_git(&self, path: &RepoPath, options: &[&str]) -> Result<Oid> {
+        let mut git = self.repo.git(self.world);
+        git.arg("hash-object")
+            .args(options)
+            .arg("--")
+            .arg(path.as_path());
+        let output = git.run()?;
+        let hex = String::from_utf8_lossy(&output.stdout);
+        let id = Oid::parse(hex.trim()).filter(|_| output.success());
+        id.ok_or_else(|| {
+            let said = output.stderr.lines().last().unwrap_or_default().to_owned();
+            Error::new(Code::FilterFailed, format!("cannot store '{path}': {said}"))
+                .hint("mend the file or its filter, or leave it out by .gitignore")
+        })
+    }
+
+    /// Tells whether git stores the file in another encoding than it has on disk, which it does by
+    /// other tables than gix.
+    fn is_reencoded(&mut self, path: &RepoPath) -> Result<bool> {
+        is_reencoded(&mut self.attributes, path)
+    }
+}
+
+/// Tells whether `working-tree-encoding` is set for a path.
+pub(super) fn is_reencoded(
+    attributes: &mut gix::AttributeStack<'_>,
+    path: &RepoPath,
+) -> Result<bool> {
+    let mut found = attributes.selected_attribute_matches(["working-tree-encoding"]);
+    let name = BStr::new(path.as_bytes());
+    let platform = attributes.at_entry(name, Some(gix::index::entry::Mode::FILE));
+    let platform = platform.or_code(Code::Io, || {
+        format!("cannot read the attributes of '{path}'")
+    })?;
+    platform.matching_attributes(&mut found);
+    let is_set = found
+        .iter_selected()
+        .any(|found| matches!(found.assignment.state, gix::attrs::StateRef::Value(_)));
+    Ok(is_set)
+}
+
+/// Reads the metadata of a worktree path; `None` when it is not there, or only behind a symlink.
+fn metadata_without_links(repo: &Repo, path: &RepoPath) -> Result<Option<Metadata>> {
+    for parent in path.ancestors() {
+        match std::fs::symlink_metadata(parent.under(repo.workdir())) {
+            Ok(metadata) if metadata.is_dir() => {}
+            _ => return Ok(None),
+        }
+    }
+    match std::fs::symlink_metadata(path.under(repo.workdir())) {
+        Ok(metadata) => Ok(Some(metadata)),
+        Err(e)
+            if matches!(
+                e.kind(),
+                std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory
+            ) =>
+        {
+            Ok(None)
+        }
+        Err(e) => Err(Error::io(format!("cannot read '{path}'"), e)),
+    }
+}
