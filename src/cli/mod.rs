@@ -186,7 +186,6 @@ fn face_error(error: &Error, form: Form, env: &mut Env) -> Exit {
         return stream_failed(&error, env);
     }
     match error.ends_with() {
-        Verdict::AnswerIsNo => Exit(1),
         Verdict::Failed => Exit(128),
         Verdict::Usage => Exit(129),
         Verdict::Signal(signal) => Exit(u8::try_from(128 + signal).unwrap_or(255)),

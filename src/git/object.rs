@@ -238,7 +238,7 @@ impl Repo {
         Ok(id.detach().into())
     }
 
-    /// Writes an annotated tag object that no ref points to yet; returns it with its raw bytes.
+    /// Writes an annotated tag object that no ref points to yet.
     ///
     /// # Errors
     /// `no-space`, `io`.

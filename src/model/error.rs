@@ -106,8 +106,6 @@ codes! {
 /// How the process ends when the error reaches the face.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// The command did its work and the answer is no: exit code 1.
-    AnswerIsNo,
     /// Refused or failed: exit code 128.
     Failed,
     /// Wrong usage: exit code 129.
