@@ -54,8 +54,8 @@ fn story() -> (Sandbox, Vec<(&'static str, Vec<&'static str>)>) {
     (sandbox, commands)
 }
 
-#[test]
-fn the_text_of_every_command_reads_well() {
+/// Tells the story with extra flags on every command: title, command line, what was seen.
+fn told(flags: &[&str]) -> String {
     let (sandbox, commands) = story();
     let mut text = String::new();
     for (number, (title, args)) in commands.iter().enumerate() {
@@ -63,35 +63,34 @@ fn the_text_of_every_command_reads_well() {
             sandbox.write("a.txt", "a careless edit\n");
             sandbox.write("scratch.txt", "half an idea\n");
         }
-        let run = sandbox.run(args);
-        write!(
+        let run = sandbox.run(&[flags, &args[..]].concat());
+        assert!(
+            flags.is_empty() || run.stderr.is_empty(),
+            "{title}: {}",
+            run.stderr
+        );
+        let line = args.join(" ");
+        writeln!(
             text,
-            "## {title}\n$ git colony {}\n{}\n",
-            args.join(" "),
+            "## {title}\n$ git colony {line}\n{}",
             shown(&sandbox, &run)
         )
         .unwrap();
     }
+    text
+}
+
+#[test]
+fn the_text_of_every_command_reads_well() {
     insta::with_settings!({ snapshot_path => "../snapshots", prepend_module_to_snapshot => false }, {
-        insta::assert_snapshot!("text", text);
+        insta::assert_snapshot!("text", told(&[]));
     });
 }
 
 #[test]
 fn the_json_of_every_command_is_stable() {
-    let (sandbox, commands) = story();
-    let mut text = String::new();
-    for (number, (title, args)) in commands.iter().enumerate() {
-        if number == 2 {
-            sandbox.write("a.txt", "a careless edit\n");
-            sandbox.write("scratch.txt", "half an idea\n");
-        }
-        let run = sandbox.run(&[&["--json"], &args[..]].concat());
-        assert!(run.stderr.is_empty(), "{title}: {}", run.stderr);
-        write!(text, "## {title}\n{}\n", shown(&sandbox, &run)).unwrap();
-    }
     insta::with_settings!({ snapshot_path => "../snapshots", prepend_module_to_snapshot => false }, {
-        insta::assert_snapshot!("json", text);
+        insta::assert_snapshot!("json", told(&["--json"]));
     });
 }
 
