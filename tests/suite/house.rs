@@ -4,12 +4,12 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The layers from the ground up; a module may use those before it and its own.
+/// The layers from the ground up; a module may use those before it and its own, not its neighbors.
 const LAYERS: [&[&str]; 6] = [
     &["model"],
     &["git"],
     &["store"],
-    &["design"],
+    &["design", "setup", "lfs"],
     &["flow"],
     &["ui", "cli", "env", "signals"],
 ];
