@@ -14,6 +14,8 @@ pub mod ui;
 pub mod flow;
 
 pub mod design;
+pub mod lfs;
+pub mod setup;
 
 pub mod store;
 

@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use clap::{Parser, Subcommand};
 
 use super::{
-    checkpoint, checkpoints, config, help, ops, prune, restore, status, tag, tour, undo, version,
+    checkpoint, checkpoints, config, help, init, lfs, ops, prune, restore, status, tag, tour, undo,
+    version,
 };
 
 /// Keep any state of a repository and get it back
@@ -61,4 +62,6 @@ pub(super) enum Command {
     Config(config::Args),
     Prune(prune::Args),
     Version(version::Args),
+    Init(init::Args),
+    Lfs(lfs::Args),
 }

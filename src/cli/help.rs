@@ -18,6 +18,7 @@ Look
   ops          the log of operations, and what each moved aside
   tour         see it all in a throw-away clone of this repository
 Tend
+  init, lfs    set this repository up; what git-lfs keeps of it
   config       the settings in force and where they come from
   prune        let go of old operations and automatic checkpoints
   version      the version and the formats it reads

@@ -8,6 +8,8 @@ mod checkpoint;
 mod checkpoints;
 mod config;
 mod help;
+mod init;
+mod lfs;
 mod ops;
 mod paths;
 mod prune;
@@ -125,6 +127,8 @@ impl Face<'_> {
             Command::Config(args) => config::run(self, &args),
             Command::Prune(args) => prune::run(self, &args),
             Command::Version(_) => version::run(self),
+            Command::Init(args) => init::run(self, args),
+            Command::Lfs(args) => lfs::run(self, &args),
         }
     }
 

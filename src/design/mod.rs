@@ -10,6 +10,7 @@ pub mod left_out;
 pub mod restore;
 pub mod restore_target;
 pub mod retention;
+pub mod scaffold;
 pub mod tag_message;
 pub mod undo;
 mod worktree;

@@ -1,5 +1,6 @@
 //! Use cases that join domains or only look: status, the log of operations, the tour.
 
+pub mod init;
 pub mod operations;
 pub mod status;
 pub mod tour;

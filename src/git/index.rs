@@ -172,6 +172,27 @@ impl Index {
         }
     }
 
+    /// Adds or replaces entries whose files are not in place yet; [`Index::refresh`] gives them their
+    /// stat data then.
+    pub fn set_files(&mut self, files: &[(RepoPath, TreeEntry)]) {
+        let mut added = Vec::new();
+        for (path, entry) in files {
+            let name = BStr::new(path.as_bytes());
+            if !self.update(name, *entry, Stat::default()) {
+                added.push((name, *entry));
+            }
+        }
+        self.file
+            .remove_entries(|_, _, entry| entry.flags.contains(Flags::REMOVE));
+        // Appending breaks look-ups, so it comes last.
+        for (name, entry) in &added {
+            let (stat, mode) = (Stat::default(), mode_of(*entry));
+            self.file
+                .dangerously_push_entry(stat, entry.id.0, Flags::empty(), mode, name);
+        }
+        self.file.sort_entries();
+    }
+
     /// Sets the stat data of the files just put in place.
     ///
     /// A file whose blob is not the one in the index is left unknown.

@@ -3,12 +3,15 @@
 //! Everything above speaks in the types of this module. Nothing here knows of checkpoints or
 //! operations, and nothing here prints.
 
+pub mod attributes;
 mod cache_tree;
 pub mod diff;
 mod file_writer;
 pub mod identity;
 pub mod index;
 pub mod index_state;
+pub mod lfs_objects;
+pub mod lfs_pointer;
 pub mod object;
 pub mod process;
 pub mod refs;

@@ -41,6 +41,7 @@ pub struct Git {
     command: Command,
     interrupt: Interrupt,
     input: Option<Vec<u8>>,
+    keeps_output: bool,
 }
 
 /// What a finished command left.
@@ -74,6 +75,7 @@ impl Git {
             command,
             interrupt: world.interrupt.clone(),
             input: None,
+            keeps_output: true,
         }
     }
 
@@ -107,6 +109,12 @@ impl Git {
         self
     }
 
+    /// Lets its standard output go nowhere: it may be as large as any file.
+    pub fn discard_output(&mut self) -> &mut Self {
+        self.keeps_output = false;
+        self
+    }
+
     /// Runs it to its end and collects both streams.
     ///
     /// # Errors
@@ -119,7 +127,12 @@ impl Git {
         } else {
             Stdio::null()
         });
-        self.command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        let stdout = if self.keeps_output {
+            Stdio::piped()
+        } else {
+            Stdio::null()
+        };
+        self.command.stdout(stdout).stderr(Stdio::piped());
         let mut child = self.start()?;
         let (mut stdin, mut stdout, mut stderr) =
             (child.stdin.take(), child.stdout.take(), child.stderr.take());

@@ -8,9 +8,12 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use gix::index::entry::Flags;
+use serde_json::json;
 
 use crate::model::{Code, Error, RepoPath, Result, ResultExt as _, World};
 
+use super::lfs_objects::Objects;
+use super::lfs_pointer::Pointer;
 use super::{Oid, Repo};
 
 impl Repo {
@@ -58,10 +61,43 @@ impl Repo {
             &world.interrupt.flag,
             options,
         )
-        .or_code(Code::FilterFailed, cannot)?;
+        .or_code(Code::FilterFailed, cannot)
+        .and_then(|outcome| refuse_incomplete(&outcome));
         world.interrupt.check()?;
-        refuse_incomplete(&outcome)?;
+        outcome.map_err(|error| self.missing_large_objects(&index, wanted).unwrap_or(error))?;
         self.restage_reencoded(world, (tree, &index), wanted, folder)
+    }
+
+    /// Finds out whether a filter failed because git-lfs lacks objects, and names them.
+    fn missing_large_objects(
+        &self,
+        index: &gix::index::File,
+        wanted: &BTreeSet<RepoPath>,
+    ) -> Option<Error> {
+        let objects = Objects::of(self);
+        let missing: Vec<_> = wanted
+            .iter()
+            .filter_map(|path| {
+                let entry = index.entry_by_path(gix::bstr::BStr::new(path.as_bytes()))?;
+                let pointer = Pointer::of_blob(self, entry.id.into())?;
+                let missing = !objects.has(&pointer);
+                missing
+                    .then(|| json!({"path": path, "oid": pointer.oid, "size": pointer.size_bytes}))
+            })
+            .collect();
+        let first = missing.first()?.get("path")?.clone();
+        let others = match missing.len() {
+            1 => String::new(),
+            more => format!(" and {} more", more - 1),
+        };
+        Some(
+            Error::new(
+                Code::LfsMissing,
+                format!("the content of {first}{others} is not in the store of git-lfs and could not be downloaded; nothing has changed"),
+            )
+            .detail("missing", missing)
+            .hint("git lfs fetch --all   # or GIT_LFS_SKIP_SMUDGE=1 before the command, to get pointers"),
+        )
     }
 
     /// Writes files with a `working-tree-encoding` again, as git encodes them: gix follows the

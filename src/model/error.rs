@@ -71,6 +71,18 @@ codes! {
     Diverged = "diverged",
     /// Names of the target fall together on this file system.
     PathCollision = "path-collision",
+    /// Something that is no directory stands where a directory of ours has to go.
+    PathInTheWay = "path-in-the-way",
+    /// Hooks of somebody else stand where those of git-lfs have to go.
+    HooksInTheWay = "hooks-in-the-way",
+    /// `.colony/manifest.json` does not make sense.
+    ManifestInvalid = "manifest-invalid",
+    /// A file that has to change has uncommitted edits.
+    UncommittedEdits = "uncommitted-edits",
+    /// An object of git-lfs is neither here nor to be had.
+    LfsMissing = "lfs-missing",
+    /// git-lfs is not installed, and the command needs it.
+    LfsNotInstalled = "lfs-not-installed",
     /// A repository or submodule stands where a file has to go.
     NestedRepository = "nested-repository-in-the-way",
     /// No name and e-mail to sign commits and tags with.

@@ -50,6 +50,9 @@ fn story() -> (Sandbox, Vec<(&'static str, Vec<&'static str>)>) {
             vec!["config", "get", "colony.keepDays", "--show-origin"],
         ),
         ("an error", vec!["restore", "nothing like it"]),
+        ("setting up, dry", vec!["init", "-n"]),
+        ("setting up", vec!["init", "--colony", "bridge"]),
+        ("setting up again", vec!["init"]),
     ];
     (sandbox, commands)
 }
@@ -104,6 +107,8 @@ fn help_names_every_command_on_one_screen() {
         "checkpoints",
         "config",
         "ops",
+        "init",
+        "lfs",
         "prune",
         "redo",
         "restore",

@@ -13,6 +13,7 @@ mod checkpoint;
 mod concurrency;
 mod faces;
 mod house;
+mod init;
 mod property;
 mod readme;
 mod recovery;

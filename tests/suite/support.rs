@@ -289,6 +289,19 @@ pub(crate) struct View<'a> {
 }
 
 impl View<'_> {
+    /// Runs the program with `--json` and returns its one answer, whatever the exit code.
+    pub(crate) fn json(&self, args: &[&str]) -> Value {
+        let run = self.run(&[&["--json"], args].concat());
+        serde_json::from_str(&run.stdout).unwrap_or_else(|e| panic!("{e}: {}", run.stdout))
+    }
+
+    /// Runs the program and returns the error code of its answer.
+    pub(crate) fn error(&self, args: &[&str]) -> String {
+        let answer = self.json(args);
+        assert_eq!(answer["ok"], false, "{args:?} {answer:#}");
+        answer["code"].as_str().unwrap().to_owned()
+    }
+
     pub(crate) fn git(&self, args: &[&str]) -> String {
         git_in(&self.root, &self.sandbox.variables(), args)
     }

@@ -110,7 +110,7 @@ impl Log {
                     undone.pop();
                     done.push(entry.record.op);
                 }
-                Kind::Checkpoint | Kind::Tag | Kind::Restore => {
+                Kind::Checkpoint | Kind::Tag | Kind::Restore | Kind::Init | Kind::Hydrate => {
                     done.push(entry.record.op);
                     undone.clear();
                 }

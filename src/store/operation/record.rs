@@ -23,6 +23,10 @@ pub enum Kind {
     Tag,
     /// Brings a state back.
     Restore,
+    /// Sets a repository up.
+    Init,
+    /// Brings large files in place of their pointers.
+    Hydrate,
     /// Takes an operation back.
     Undo,
     /// Takes an undo back.
@@ -36,6 +40,8 @@ impl Kind {
             Kind::Checkpoint => "checkpoint",
             Kind::Tag => "tag",
             Kind::Restore => "restore",
+            Kind::Init => "init",
+            Kind::Hydrate => "hydrate",
             Kind::Undo => "undo",
             Kind::Redo => "redo",
         }

@@ -1,0 +1,118 @@
+//! `git colony init`
+
+use crate::flow::init::{self, InitReport, InitStatus, Lfs, Request};
+use crate::model::time::Moment;
+use crate::ui::answer::{Answer, Outcome};
+use crate::ui::text;
+
+use super::{Face, Run, Stop};
+
+/// Set this repository up: manifest, map, git-lfs for large files
+///
+/// Commits `.colony/` and a `.gitattributes`, and nothing else, whatever is staged; sets git-lfs up
+/// here. What exists is kept as it is. Nothing is pushed without --push, and no committed file is
+/// converted. Every other command works without it.
+#[derive(Debug, clap::Args)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a flag of the command line"
+)]
+pub(super) struct Args {
+    /// Where the repository is (default: the URL of origin)
+    #[arg(long, value_name = "URL")]
+    url: Option<String>,
+    /// The colony it belongs to
+    #[arg(long, value_name = "NAME")]
+    colony: Option<String>,
+    /// Leave git-lfs out: no patterns, no filters
+    #[arg(long)]
+    no_lfs: bool,
+    /// Push the branch to origin afterward
+    #[arg(long, conflicts_with = "no_push")]
+    push: bool,
+    /// Push nothing (the default)
+    #[arg(long)]
+    no_push: bool,
+    /// Move committed large files to git-lfs by rewriting history (refused in this version)
+    #[arg(long)]
+    migrate_existing_to_lfs: bool,
+    /// Say what would be done, and do nothing
+    #[arg(short = 'n', long)]
+    dry_run: bool,
+}
+
+pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
+    let run = Run::from(args.dry_run);
+    let session = face.session(run)?;
+    let request = Request {
+        url: args.url,
+        colony: args.colony,
+        lfs: if args.no_lfs { Lfs::No } else { Lfs::Yes },
+        push: args.push,
+        migrate: args.migrate_existing_to_lfs,
+    };
+    let report = match run {
+        Run::Dry => {
+            // What would be asked of the objects of the commit is asked in memory.
+            init::preview(&session, &request)?
+        }
+        Run::ForReal => init::init(&session, &request)?,
+    };
+    face.answer(&report)
+}
+
+impl Answer for InitReport {
+    fn message(&self) -> String {
+        let files = text::count(self.files_created.len(), "file");
+        match (self.status, self.dry_run, self.committed_sha) {
+            (InitStatus::AlreadyInitialized, ..) => "everything is set up already".to_owned(),
+            (InitStatus::Initialized, true, _) => format!("would commit {files}"),
+            (InitStatus::Initialized, false, sha) => {
+                format!("committed {files} in {}", text::short(sha))
+            }
+        }
+    }
+
+    fn body(&self, _now: &Moment) -> Vec<String> {
+        let mut lines: Vec<String> = self
+            .files_created
+            .iter()
+            .map(|path| format!("  {path}"))
+            .collect();
+        match (&self.lfs_error, self.lfs_enabled) {
+            (Some(error), _) => lines.push(format!(
+                "attention: {error}; install it and run 'git colony init' again"
+            )),
+            (None, true) => lines.push("git-lfs keeps large formats from now on".to_owned()),
+            (None, false) => {}
+        }
+        if !self.would_dirty.is_empty() {
+            lines.push(format!(
+                "{} committed before match a pattern of git-lfs and stay as they are",
+                text::count(self.would_dirty.len(), "file")
+            ));
+            lines.push(
+                "convert them from now on: git add --renormalize . && git commit   (history stays)"
+                    .to_owned(),
+            );
+            lines.push("or leave them: each is converted when it is next edited".to_owned());
+        }
+        match (&self.push_error, self.pushed) {
+            (Some(error), _) => lines.push(format!("not pushed: {error}")),
+            (None, true) => lines.push("pushed to origin".to_owned()),
+            (None, false) => {}
+        }
+        if self.op.is_some() {
+            lines.push("take it back: git colony undo".to_owned());
+        }
+        lines
+    }
+
+    fn outcome(&self) -> Outcome {
+        if self.push_error.is_some() {
+            Outcome::No
+        } else {
+            Outcome::Yes
+        }
+    }
+}

@@ -1,0 +1,383 @@
+//! Setting a repository up: one commit of our files, git-lfs, and a push only where it was asked for.
+
+use serde::Serialize;
+
+use crate::design::scaffold;
+use crate::git::attributes::AttributesOf;
+use crate::git::{Head, Oid, Repo};
+use crate::lfs::install::{self, Way};
+use crate::lfs::status;
+use crate::model::id::OperationId;
+use crate::model::{Code, Error, RepoPath, Result};
+use crate::setup::attributes::{self, Lines};
+use crate::setup::manifest::{self, LfsMode, Manifest};
+use crate::store::operation::Kind;
+use crate::store::{Session, atomic};
+
+/// The map of the sources of a repository.
+const REPO_MAP: &str = ".colony/repo_map.yaml";
+const REPO_MAP_TEMPLATE: &str = include_str!("../setup/repo_map_template.yaml");
+/// What is never committed below `.colony`.
+const IGNORED: &str =
+    "# Kept by git-colony beside the repository, never in it.\n/cache/\n/sessions/\n";
+
+/// What is asked for.
+#[derive(Clone, Debug, Default)]
+pub struct Request {
+    /// Where the repository is; `None` takes `origin`.
+    pub url: Option<String>,
+    /// The colony it belongs to.
+    pub colony: Option<String>,
+    /// Whether git-lfs keeps large files.
+    pub lfs: Lfs,
+    /// Whether the commit is pushed to `origin`.
+    pub push: bool,
+    /// Whether history is to be rewritten.
+    pub migrate: bool,
+}
+
+/// Whether git-lfs keeps large files.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Lfs {
+    /// It does.
+    #[default]
+    Yes,
+    /// It does not.
+    No,
+}
+
+/// Whether something had to be done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum InitStatus {
+    /// Files were committed.
+    Initialized,
+    /// Everything was there.
+    AlreadyInitialized,
+}
+
+/// What was set up.
+#[derive(Clone, Debug, Serialize)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "the fields of the answer, as the requirements name them"
+)]
+pub struct InitReport {
+    /// Whether something had to be done.
+    pub status: InitStatus,
+    /// The files that were written, sorted.
+    pub files_created: Vec<RepoPath>,
+    /// The commit that holds them; `None` when there was nothing to commit.
+    pub committed_sha: Option<Oid>,
+    /// Whether the commit is on `origin`.
+    pub pushed: bool,
+    /// Why it is not, although that was asked for.
+    pub push_error: Option<String>,
+    /// Whether git-lfs is set up here.
+    pub lfs_enabled: bool,
+    /// Why it is not, although it was wanted.
+    pub lfs_error: Option<String>,
+    /// Always false: history is not rewritten by this command yet.
+    pub migrated_to_lfs: bool,
+    /// Always `None`.
+    pub migrate_error: Option<String>,
+    /// Committed files that a pattern of git-lfs would convert at their next change.
+    pub would_dirty: Vec<RepoPath>,
+    /// The operation; `None` when nothing was committed, or in a dry run.
+    pub op: Option<OperationId>,
+    /// True when nothing was done because a dry run was asked for.
+    pub dry_run: bool,
+}
+
+/// Sets a repository up. What is there already is kept as it is.
+///
+/// # Errors
+/// `hooks-in-the-way`, `manifest-invalid`, `uncommitted-edits`, `path-in-the-way`, `unsupported` for
+/// a migration, and those of [`scaffold::commit_files`]; none of them changes anything.
+pub fn init(session: &Session, request: &Request) -> Result<InitReport> {
+    let plan = Plan::make(session, request)?;
+    let mut report = plan.report(session)?;
+    install::install(session, plan.way)?;
+    if let Some(work) = &plan.commit {
+        let (commit, record) = scaffold::commit_files(session, work)?;
+        report.committed_sha = Some(commit);
+        report.op = Some(record.op);
+    }
+    if plan.merge_lines == MergeLines::InInfo {
+        add_info_attributes(&session.repo)?;
+    }
+    if request.push {
+        report.push_error = push(session)?;
+        report.pushed = report.push_error.is_none();
+    }
+    Ok(report)
+}
+
+/// Tells what [`init`] would do, and changes nothing.
+///
+/// # Errors
+/// As [`init`].
+pub fn preview(session: &Session, request: &Request) -> Result<InitReport> {
+    let mut report = Plan::make(session, request)?.report(session)?;
+    report.dry_run = true;
+    Ok(report)
+}
+
+/// Where the lines for merge drivers go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum MergeLines {
+    /// Into the `.gitattributes` that we write, or they are there.
+    InTree,
+    /// Into `info/attributes`: the file in the tree is somebody else's.
+    InInfo,
+}
+
+/// Everything decided before anything is done.
+struct Plan {
+    commit: Option<scaffold::Request>,
+    way: Way,
+    lfs: Lfs,
+    merge_lines: MergeLines,
+    wanted: Lfs,
+}
+
+impl Plan {
+    fn make(session: &Session, request: &Request) -> Result<Plan> {
+        if request.migrate {
+            return Err(Error::new(
+                Code::Unsupported,
+                "history cannot be moved to git-lfs yet: that comes with 'git colony lfs migrate'; nothing has changed",
+            )
+            .hint("git colony init   # keeps large files in git-lfs from now on"));
+        }
+        let way = match request.lfs {
+            Lfs::Yes => install::plan(session)?,
+            Lfs::No => Way::NotInstalled,
+        };
+        let lfs = if way == Way::NotInstalled {
+            Lfs::No
+        } else {
+            Lfs::Yes
+        };
+        let mut files = Vec::new();
+        match existing(session, manifest::PATH)? {
+            None => files.push((
+                manifest::PATH.into(),
+                new_manifest(session, request, lfs)?.write()?,
+            )),
+            Some(bytes) => {
+                let found = Manifest::parse(&bytes)?;
+                if lfs == Lfs::Yes && found.lfs.mode == LfsMode::Disabled {
+                    refuse_edited(session, manifest::PATH, &bytes)?;
+                    files.push((manifest::PATH.into(), manifest::with_lfs(&bytes)?));
+                }
+            }
+        }
+        for (path, text) in [
+            (REPO_MAP, REPO_MAP_TEMPLATE),
+            (".colony/.gitignore", IGNORED),
+        ] {
+            if existing(session, path)?.is_none() {
+                files.push((path.into(), text.as_bytes().to_vec()));
+            }
+        }
+        let merge_lines = plan_attributes(session, lfs, &mut files)?;
+        files.sort();
+        scaffold::check(session, "init", files.iter().map(|(path, _)| path))?;
+        let commit = (!files.is_empty()).then(|| scaffold::Request {
+            kind: Kind::Init,
+            summary: "init".to_owned(),
+            message: "init: scaffold .colony/ (manifest + repo_map.yaml)".to_owned(),
+            files,
+        });
+        Ok(Plan {
+            commit,
+            way,
+            lfs,
+            merge_lines,
+            wanted: request.lfs,
+        })
+    }
+
+    fn report(&self, session: &Session) -> Result<InitReport> {
+        let index = match &self.commit {
+            Some(work) => scaffold::preview_index(session, work)?,
+            None => session.repo.load_index()?,
+        };
+        let would_dirty = match self.lfs {
+            Lfs::Yes => status::would_dirty(session, &index, AttributesOf::Index)?,
+            Lfs::No => Vec::new(),
+        };
+        let files = self.commit.iter().flat_map(|work| &work.files);
+        Ok(InitReport {
+            status: match &self.commit {
+                Some(_) => InitStatus::Initialized,
+                None => InitStatus::AlreadyInitialized,
+            },
+            files_created: files.map(|(path, _)| path.clone()).collect(),
+            committed_sha: None,
+            pushed: false,
+            push_error: None,
+            lfs_enabled: self.lfs == Lfs::Yes,
+            lfs_error: (self.wanted != self.lfs)
+                .then(|| "git-lfs is not installed, so large files stay in git".to_owned()),
+            migrated_to_lfs: false,
+            migrate_error: None,
+            would_dirty,
+            op: None,
+            dry_run: false,
+        })
+    }
+}
+
+/// Returns what a path of ours holds; an index entry without a file counts as empty.
+fn existing(session: &Session, path: &str) -> Result<Option<Vec<u8>>> {
+    let path = RepoPath::from(path);
+    let on_disk = path.under(session.repo.workdir());
+    match std::fs::symlink_metadata(&on_disk) {
+        Ok(metadata) if metadata.is_file() => {
+            let bytes = std::fs::read(&on_disk);
+            let bytes = bytes.map_err(|e| Error::io(format!("cannot read '{path}'"), e))?;
+            return Ok(Some(bytes));
+        }
+        Ok(_) => {
+            return Err(Error::new(
+                Code::PathInTheWay,
+                format!("'{path}' is not a file; nothing has changed"),
+            )
+            .detail("path", &path));
+        }
+        Err(_) => {}
+    }
+    let head = session.repo.tree_of(session.repo.head()?.commit())?;
+    match session.repo.entry_in(head, path.as_path())? {
+        // Somebody removed it from the worktree: that is theirs to commit or to take back.
+        Some(blob) => session.repo.read_blob(blob).map(Some),
+        None => Ok(None),
+    }
+}
+
+fn new_manifest(session: &Session, request: &Request, lfs: Lfs) -> Result<Manifest> {
+    let origin = session.repo.config("remote.origin.url");
+    let url = request.url.clone().or(origin).unwrap_or_default();
+    let branch = match session.repo.head()? {
+        Head::Branch { name, .. } | Head::Unborn { name } => name.short(),
+        Head::Detached { .. } => "main".to_owned(),
+    };
+    let colony = request.colony.as_deref().unwrap_or("unspecified");
+    let mode = match lfs {
+        Lfs::Yes => LfsMode::SameRemote,
+        Lfs::No => LfsMode::Disabled,
+    };
+    Ok(Manifest::new(
+        colony,
+        &without_credentials(&url),
+        &branch,
+        mode,
+    ))
+}
+
+/// Drops `user:password@` of a URL with a scheme; a manifest is read by everybody.
+fn without_credentials(url: &str) -> String {
+    let Some((scheme, rest)) = url.split_once("://") else {
+        return url.to_owned();
+    };
+    let (host, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
+    // For ssh the user is part of the address.
+    let host = match host.rsplit_once('@') {
+        Some((user, host)) if scheme == "ssh" && !user.contains(':') => format!("{user}@{host}"),
+        Some((_, host)) => host.to_owned(),
+        None => host.to_owned(),
+    };
+    format!("{scheme}://{host}{path}")
+}
+
+/// Adds `.gitattributes` where it is missing, or still as we wrote it without git-lfs.
+fn plan_attributes(
+    session: &Session,
+    lfs: Lfs,
+    files: &mut Vec<(RepoPath, Vec<u8>)>,
+) -> Result<MergeLines> {
+    const PATH: &str = ".gitattributes";
+    let wanted = attributes::template(match lfs {
+        Lfs::Yes => Lines::WithLfs,
+        Lfs::No => Lines::MergeOnly,
+    });
+    let Some(bytes) = existing(session, PATH)? else {
+        files.push((PATH.into(), wanted.into_bytes()));
+        return Ok(MergeLines::InTree);
+    };
+    let ours = attributes::template(Lines::MergeOnly).into_bytes();
+    if bytes == ours && lfs == Lfs::Yes {
+        files.push((PATH.into(), wanted.into_bytes()));
+        return Ok(MergeLines::InTree);
+    }
+    let text = String::from_utf8_lossy(&bytes);
+    let all = attributes::MERGE_LINES;
+    let there = all
+        .iter()
+        .all(|line| text.lines().any(|found| found == *line));
+    Ok(if there {
+        MergeLines::InTree
+    } else {
+        MergeLines::InInfo
+    })
+}
+
+fn refuse_edited(session: &Session, path: &str, bytes: &[u8]) -> Result<()> {
+    let head = session.repo.tree_of(session.repo.head()?.commit())?;
+    let committed = session.repo.entry_in(head, path)?;
+    if committed == Some(session.repo.hash_blob(bytes)?) {
+        return Ok(());
+    }
+    Err(Error::new(
+        Code::UncommittedEdits,
+        format!(
+            "'{path}' has uncommitted edits, and lfs.mode in it has to change; nothing has changed"
+        ),
+    )
+    .hint(format!(
+        "git commit {path}   # then run init again, or use --no-lfs"
+    )))
+}
+
+const BEGIN: &str = "# git-colony: begin";
+const END: &str = "# git-colony: end";
+
+/// Adds the merge lines to `info/attributes`, which is not committed.
+fn add_info_attributes(repo: &Repo) -> Result<()> {
+    let path = repo.common_dir().join("info/attributes");
+    let before = std::fs::read_to_string(&path).unwrap_or_default();
+    if before.lines().any(|line| line == BEGIN) {
+        return Ok(());
+    }
+    let mut text = before;
+    if !text.is_empty() && !text.ends_with('\n') {
+        text.push('\n');
+    }
+    let lines = attributes::MERGE_LINES.join("\n");
+    text.push_str(&[BEGIN, &lines, END, ""].join("\n"));
+    atomic::make_directory(&repo.common_dir().join("info"))?;
+    atomic::write_durably(&path, text.as_bytes())
+}
+
+/// Pushes the branch; returns why it is not on `origin`.
+fn push(session: &Session) -> Result<Option<String>> {
+    let Head::Branch { name, .. } = session.repo.head()? else {
+        return Ok(Some("HEAD is not on a branch with a commit".to_owned()));
+    };
+    if session.repo.config("remote.origin.url").is_none() {
+        return Ok(Some("there is no remote 'origin'".to_owned()));
+    }
+    let output = session
+        .repo
+        .git(&session.world)
+        .args(["push", "--porcelain", "origin"])
+        .arg(format!("{name}:{name}"))
+        .run()?;
+    if output.success() {
+        return Ok(None);
+    }
+    let said = output.stderr.lines().last().unwrap_or("git gave no reason");
+    Ok(Some(said.to_owned()))
+}

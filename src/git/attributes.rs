@@ -1,0 +1,89 @@
+//! Which files a filter is meant for, by git's own rules of attributes.
+
+use gix::bstr::BStr;
+use gix::index::entry::Mode;
+
+use crate::model::{Code, RepoPath, Result, ResultExt as _};
+
+use super::index::Index;
+use super::{Oid, Repo};
+
+/// A file that an attribute line gives to a filter.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FilteredFile {
+    /// Where it is.
+    pub path: RepoPath,
+    /// Its blob.
+    pub id: Oid,
+    /// The pattern of the line that decided, as written.
+    pub pattern: String,
+}
+
+/// Whose `.gitattributes` count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AttributesOf {
+    /// Those in the worktree, then those of the index, as when files are stored.
+    Worktree,
+    /// Those of the index alone.
+    Index,
+}
+
+impl Repo {
+    /// Lists the plain files of `index` at stage 0 with `filter=<filter>`, sorted by path.
+    ///
+    /// Reads no file content but that of attribute files.
+    ///
+    /// # Errors
+    /// `repository-broken` when attributes cannot be read.
+    pub fn filtered_files(
+        &self,
+        index: &Index,
+        filter: &str,
+        attributes_of: AttributesOf,
+    ) -> Result<Vec<FilteredFile>> {
+        use gix::worktree::stack::state::attributes::Source;
+        let cannot = || "cannot read the attributes";
+        let source = match attributes_of {
+            AttributesOf::Worktree => Source::WorktreeThenIdMapping,
+            AttributesOf::Index => Source::IdMapping,
+        };
+        let file = &index.file;
+        let mut stack = self
+            .inner
+            .attributes_only(file, source)
+            .or_code(Code::RepositoryBroken, cannot)?;
+        let mut outcome = stack.selected_attribute_matches(["filter"]);
+        let mut found = Vec::new();
+        let paths = file.path_backing();
+        for entry in file.entries() {
+            let plain = matches!(entry.mode, Mode::FILE | Mode::FILE_EXECUTABLE);
+            if !plain || entry.stage() != gix::index::entry::Stage::Unconflicted {
+                continue;
+            }
+            let path: &BStr = entry.path_in(paths);
+            let platform = stack
+                .at_entry(path, Some(entry.mode))
+                .or_code(Code::Io, cannot)?;
+            outcome.reset();
+            if !platform.matching_attributes(&mut outcome) {
+                continue;
+            }
+            let Some(matched) = outcome.iter_selected().next() else {
+                continue;
+            };
+            if matched
+                .assignment
+                .state
+                .as_bstr()
+                .is_some_and(|value| value == filter)
+            {
+                found.push(FilteredFile {
+                    path: RepoPath::new(path.to_vec()),
+                    id: entry.id.into(),
+                    pattern: matched.pattern.to_string(),
+                });
+            }
+        }
+        Ok(found)
+    }
+}

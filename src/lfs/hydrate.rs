@@ -1,0 +1,192 @@
+//! Bringing large files in place of their pointers.
+//!
+//! One operation: the pointers are moved aside, the content is staged by the filter of git-lfs and
+//! renamed into place. What cannot be had is named, and does not stop the rest.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::Serialize;
+
+use crate::git::Oid;
+use crate::git::attributes::AttributesOf;
+use crate::git::lfs_objects::Objects;
+use crate::git::lfs_pointer::Pointer;
+use crate::model::id::OperationId;
+use crate::model::{Code, Error, RepoPath, Result};
+use crate::store::Session;
+use crate::store::operation::moves::{self, Emptied, Want};
+use crate::store::operation::record::{IndexTarget, Source};
+use crate::store::operation::run::{Intent, NewIndex, Plan, Touches};
+use crate::store::operation::{Kind, Operation};
+use crate::store::worktree_files::WorktreeFiles;
+
+use super::install;
+use super::status::{MissingObject, is_pointer_in_worktree};
+
+/// What was brought in.
+#[derive(Clone, Debug, Serialize)]
+pub struct HydrateReport {
+    /// The files that hold their content now.
+    pub hydrated: Vec<RepoPath>,
+    /// How many bytes that was.
+    pub bytes: u64,
+    /// Pointers whose object could not be had; they stay.
+    pub missing: Vec<MissingObject>,
+    /// The operation; `None` when nothing had to change, or in a dry run.
+    pub op: Option<OperationId>,
+    /// True when nothing was changed because a dry run was asked for.
+    pub dry_run: bool,
+}
+
+/// A pointer in the worktree.
+struct Wanted {
+    path: RepoPath,
+    id: Oid,
+    pointer: Pointer,
+}
+
+/// Replaces the pointers at and below `paths` by what they stand for; downloads what is not here.
+///
+/// # Errors
+/// `lfs-not-installed`, `path-not-found` when nothing tracked by git-lfs is there, `locked`,
+/// `filter-failed`, `no-space`; none of them changes anything.
+pub fn hydrate(session: &Session, paths: &[RepoPath], dry_run: bool) -> Result<HydrateReport> {
+    if install::version(session).is_none() {
+        return Err(Error::new(
+            Code::LfsNotInstalled,
+            "cannot bring large files in: git-lfs is not installed; nothing has changed",
+        )
+        .hint("git lfs version   # git finds it once it is installed"));
+    }
+    let wanted = pointers_below(session, paths)?;
+    let objects = Objects::of(&session.repo);
+    if !dry_run {
+        for file in wanted.iter().filter(|file| !objects.has(&file.pointer)) {
+            download(session, file)?;
+        }
+    }
+    let (here, missing): (Vec<Wanted>, Vec<Wanted>) = wanted
+        .into_iter()
+        .partition(|file| objects.has(&file.pointer));
+    let mut report = HydrateReport {
+        hydrated: here.iter().map(|file| file.path.clone()).collect(),
+        bytes: here.iter().map(|file| file.pointer.size_bytes).sum(),
+        missing: missing.into_iter().map(missing_object).collect(),
+        op: None,
+        dry_run,
+    };
+    if !dry_run && !here.is_empty() {
+        report.op = Some(bring_in(session, &here)?);
+    }
+    Ok(report)
+}
+
+fn pointers_below(session: &Session, paths: &[RepoPath]) -> Result<Vec<Wanted>> {
+    let index = session.repo.load_index()?;
+    let mut files = session
+        .repo
+        .filtered_files(&index, "lfs", AttributesOf::Worktree)?;
+    for root in paths {
+        if !files.iter().any(|file| file.path.is_at_or_below(root)) {
+            return Err(Error::new(
+                Code::PathNotFound,
+                format!("git-lfs keeps nothing at or below '{root}'; nothing has changed"),
+            )
+            .detail("path", root)
+            .hint("git colony lfs status"));
+        }
+    }
+    files.retain(|file| paths.iter().any(|root| file.path.is_at_or_below(root)));
+    let still = files
+        .into_iter()
+        .filter(|file| is_pointer_in_worktree(session, &file.path));
+    let read = still.filter_map(|file| {
+        let pointer = Pointer::of_blob(&session.repo, file.id)?;
+        Some(Wanted {
+            path: file.path,
+            id: file.id,
+            pointer,
+        })
+    });
+    Ok(read.collect())
+}
+
+/// Asks git-lfs to fetch one object into its store; whether it came is looked up afterward.
+fn download(session: &Session, file: &Wanted) -> Result<()> {
+    let mut git = session.repo.git(&session.world);
+    git.env("GIT_LFS_SKIP_SMUDGE", "0")
+        .args(["lfs", "smudge"])
+        .input(session.repo.read_blob(file.id)?)
+        .discard_output();
+    let output = git.run()?;
+    if !output.success() {
+        let said = output.stderr.lines().next().unwrap_or_default();
+        (session.world.narrate)(&format!("cannot download '{}': {said}", file.path));
+    }
+    Ok(())
+}
+
+fn missing_object(file: Wanted) -> MissingObject {
+    MissingObject {
+        path: file.path,
+        oid: file.pointer.oid,
+        size: file.pointer.size_bytes,
+    }
+}
+
+fn bring_in(session: &Session, files: &[Wanted]) -> Result<OperationId> {
+    let intent = Intent {
+        kind: Kind::Hydrate,
+        touches: Touches::Worktree,
+    };
+    let operation = Operation::begin(session, intent)?;
+    let repo = &session.repo;
+    let scan = repo.scan(&session.world)?;
+    let index_tree = repo.write_index_tree(&scan)?;
+    let paths: BTreeSet<RepoPath> = files.iter().map(|file| file.path.clone()).collect();
+    repo.stage_files(&session.world, index_tree, &paths, &operation.stage())?;
+    refuse_staged_pointers(&operation, &paths)?;
+    let wants: BTreeMap<RepoPath, Want> = files
+        .iter()
+        .map(|file| {
+            (
+                file.path.clone(),
+                Want::File(Source::Staged { id: file.id }),
+            )
+        })
+        .collect();
+    let worktree = WorktreeFiles::open(repo.workdir())
+        .map_err(|e| Error::io("cannot open the worktree", e))?;
+    let none = BTreeSet::new();
+    let index = scan.index();
+    let state = repo.write_index_state(&index, index_tree)?;
+    let record = operation.commit(Plan {
+        summary: format!("hydrate {}", crate::model::text::count(files.len(), "file")),
+        head: scan.head.clone(),
+        refs: Vec::new(),
+        index_before: (index.clone(), index_tree),
+        index: Some(NewIndex {
+            target: IndexTarget::State { state },
+            index,
+        }),
+        files: moves::plan(&worktree, &wants, &Emptied::Only(&none), None)?,
+        snapshot: None,
+        inverts: None,
+    })?;
+    Ok(record.op)
+}
+
+/// The filter gives pointers back when it was told not to do its work.
+fn refuse_staged_pointers(operation: &Operation<'_>, paths: &BTreeSet<RepoPath>) -> Result<()> {
+    for path in paths {
+        let staged = std::fs::read(path.under(&operation.stage()));
+        if staged.is_ok_and(|bytes| Pointer::parse(&bytes).is_some()) {
+            return Err(Error::new(
+                Code::FilterFailed,
+                format!("the filter of git-lfs gave the pointer of '{path}' back; nothing has changed"),
+            )
+            .hint("git config --get-regexp '^filter.lfs'   # is it installed? is GIT_LFS_SKIP_SMUDGE set?"));
+        }
+    }
+    Ok(())
+}

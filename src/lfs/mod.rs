@@ -1,0 +1,7 @@
+//! Large files: what git-lfs keeps outside of git, and how it is set up here.
+//!
+//! Nothing here reads a large file: pointers say what there is to say.
+
+pub mod hydrate;
+pub mod install;
+pub mod status;

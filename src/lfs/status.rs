@@ -1,0 +1,161 @@
+//! What of the tree git-lfs keeps: by pattern, with what is missing here.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use crate::git::attributes::AttributesOf;
+use crate::git::index::Index;
+use crate::git::lfs_objects::Objects;
+use crate::git::lfs_pointer::{self, LfsOid, Pointer};
+use crate::model::{RepoPath, Result};
+use crate::store::Session;
+
+use super::install;
+
+/// What git-lfs keeps.
+#[derive(Clone, Debug, Serialize)]
+pub struct LfsStatus {
+    /// The version of git-lfs; `None` when it is not installed.
+    pub version: Option<String>,
+    /// Whether the filters are configured here.
+    pub installed: bool,
+    /// The patterns in force that match a tracked file, by bytes, largest first.
+    pub patterns: Vec<PatternUse>,
+    /// How many tracked files are pointers.
+    pub pointers: usize,
+    /// How many bytes they stand for.
+    pub bytes: u64,
+    /// Pointers whose object is not here.
+    pub missing: Vec<MissingObject>,
+    /// Files of the worktree that are pointers still, although their object is here or may be had.
+    pub not_hydrated: Vec<RepoPath>,
+    /// Tracked files that match a pattern but were committed before it: they stay as they are until
+    /// somebody edits or renormalizes them.
+    pub would_dirty: Vec<RepoPath>,
+    /// What the host of `origin` asks for storage, where that is known.
+    pub quota: Option<&'static str>,
+}
+
+/// What one pattern holds.
+#[derive(Clone, Debug, Serialize)]
+pub struct PatternUse {
+    /// The pattern, as written.
+    pub pattern: String,
+    /// How many files it matches.
+    pub files: usize,
+    /// How many bytes they have.
+    pub bytes: u64,
+}
+
+/// A pointer whose object is not here.
+#[derive(Clone, Debug, Serialize)]
+pub struct MissingObject {
+    /// Where it is used.
+    pub path: RepoPath,
+    /// The object.
+    pub oid: LfsOid,
+    /// Its size.
+    pub size: u64,
+}
+
+const GITHUB_QUOTA: &str = "github.com: 1 GB of storage and 1 GB of bandwidth a month are free, \
+    further data packs are paid by the owner";
+
+/// Looks at the index, changes nothing and reads no large file.
+///
+/// # Errors
+/// `repository-broken`.
+pub fn status(session: &Session) -> Result<LfsStatus> {
+    let index = session.repo.load_index()?;
+    let objects = Objects::of(&session.repo);
+    let mut report = LfsStatus {
+        version: install::version(session),
+        installed: install::is_configured(&session.repo),
+        patterns: Vec::new(),
+        pointers: 0,
+        bytes: 0,
+        missing: Vec::new(),
+        not_hydrated: Vec::new(),
+        would_dirty: Vec::new(),
+        quota: quota(session),
+    };
+    let mut patterns = BTreeMap::<String, (usize, u64)>::new();
+    for file in session
+        .repo
+        .filtered_files(&index, "lfs", AttributesOf::Worktree)?
+    {
+        let pattern = patterns.entry(file.pattern).or_default();
+        pattern.0 += 1;
+        let Some(pointer) = Pointer::of_blob(&session.repo, file.id) else {
+            pattern.1 += session.repo.object_size(file.id).unwrap_or(0);
+            // git-lfs keeps empty files as they are.
+            if session.repo.object_size(file.id) != Some(0) {
+                report.would_dirty.push(file.path);
+            }
+            continue;
+        };
+        pattern.1 += pointer.size_bytes;
+        report.pointers += 1;
+        report.bytes += pointer.size_bytes;
+        if is_pointer_in_worktree(session, &file.path) {
+            report.not_hydrated.push(file.path.clone());
+        }
+        if !objects.has(&pointer) {
+            report.missing.push(MissingObject {
+                path: file.path,
+                oid: pointer.oid,
+                size: pointer.size_bytes,
+            });
+        }
+    }
+    report.patterns = by_bytes(patterns);
+    Ok(report)
+}
+
+/// Lists the tracked files that match a pattern of git-lfs in `index` and are no pointers.
+///
+/// # Errors
+/// `repository-broken`.
+pub fn would_dirty(session: &Session, index: &Index, of: AttributesOf) -> Result<Vec<RepoPath>> {
+    let files = session.repo.filtered_files(index, "lfs", of)?;
+    let stays = |id| {
+        Pointer::of_blob(&session.repo, id).is_some() || session.repo.object_size(id) == Some(0)
+    };
+    let converted = files.into_iter().filter(|file| !stays(file.id));
+    Ok(converted.map(|file| file.path).collect())
+}
+
+/// Tells whether the file of the worktree is a pointer; a large file is not read.
+pub(super) fn is_pointer_in_worktree(session: &Session, path: &RepoPath) -> bool {
+    let path = path.under(session.repo.workdir());
+    let small = std::fs::symlink_metadata(&path)
+        .is_ok_and(|metadata| metadata.is_file() && metadata.len() <= lfs_pointer::MAX_BYTES);
+    small && std::fs::read(&path).is_ok_and(|bytes| Pointer::parse(&bytes).is_some())
+}
+
+fn by_bytes(patterns: BTreeMap<String, (usize, u64)>) -> Vec<PatternUse> {
+    let mut found: Vec<PatternUse> = patterns
+        .into_iter()
+        .map(|(pattern, (files, bytes))| PatternUse {
+            pattern,
+            files,
+            bytes,
+        })
+        .collect();
+    found.sort_by(|one, other| {
+        other
+            .bytes
+            .cmp(&one.bytes)
+            .then(one.pattern.cmp(&other.pattern))
+    });
+    found
+}
+
+fn quota(session: &Session) -> Option<&'static str> {
+    let url = session.repo.config("remote.origin.url")?;
+    let host = url.split("://").last()?.split('/').next()?;
+    let host = host.rsplit('@').next()?.split(':').next()?;
+    host.eq_ignore_ascii_case("github.com")
+        .then_some(GITHUB_QUOTA)
+}

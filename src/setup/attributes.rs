@@ -1,0 +1,106 @@
+//! `.gitattributes` as a new repository gets it: large formats go to git-lfs, records merge by rules
+//! of ours. Patterns name formats, never directories.
+
+/// The formats that git-lfs keeps, in the groups they are written in.
+const FORMATS: [(&str, &[&str]); 7] = [
+    (
+        "Documents",
+        &["pdf", "docx", "xlsx", "pptx", "odt", "ods", "odp", "epub"],
+    ),
+    (
+        "Archives",
+        &[
+            "zip", "tar", "tar.gz", "tgz", "tar.bz2", "tar.xz", "7z", "gz", "bz2", "xz",
+        ],
+    ),
+    (
+        "Scientific data",
+        &[
+            "h5", "hdf5", "nc", "npy", "npz", "parquet", "feather", "arrow", "zarr", "mat",
+        ],
+    ),
+    (
+        "Images",
+        &[
+            "png", "jpg", "jpeg", "tiff", "tif", "gif", "bmp", "psd", "webp", "heic",
+        ],
+    ),
+    (
+        "CAD and 3D",
+        &[
+            "step", "stp", "iges", "igs", "stl", "dwg", "dxf", "3mf", "obj", "fbx", "glb", "gltf",
+        ],
+    ),
+    (
+        "Model weights",
+        &["onnx", "safetensors", "ckpt", "pt", "pth", "bin"],
+    ),
+    (
+        "Audio and video",
+        &["mp3", "wav", "flac", "mp4", "mov", "mkv", "webm"],
+    ),
+];
+
+/// Records with merge rules of ours. Git merges them as text where the driver is not configured.
+pub const MERGE_LINES: &[&str] = &[
+    "*.kg.json merge=colony-kg",
+    "design/decisions/**/*.json merge=colony-decisions",
+    "**/budgets/*.yaml merge=colony-budget",
+    "**/budgets/*.yml merge=colony-budget",
+    "**/page_graph.parquet merge=colony-page-graph",
+    ".colony/*.json merge=colony-config",
+    ".colony/*.yaml merge=colony-config",
+];
+
+/// Whether the lines for git-lfs are in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lines {
+    /// Merge rules and git-lfs.
+    WithLfs,
+    /// Merge rules alone.
+    MergeOnly,
+}
+
+/// Returns the file.
+pub fn template(lines: Lines) -> String {
+    let mut text =
+        String::from("# Written by 'git colony init'; edit it freely, it is not written again.\n");
+    if lines == Lines::WithLfs {
+        text.push_str(
+            "\n# Large formats are kept by git-lfs, wherever they are in the tree.\n\
+             # It affects what is committed from now on; what was committed before stays as it is.\n",
+        );
+        for (group, formats) in FORMATS {
+            text.extend(["\n# ", group, "\n"]);
+            for format in formats {
+                text.extend(["*.", format, " filter=lfs diff=lfs merge=lfs -text\n"]);
+            }
+        }
+    }
+    text.push_str(
+        "\n# Records of the colony merge by their meaning where git-colony is installed.\n",
+    );
+    for line in MERGE_LINES {
+        text.push_str(line);
+        text.push('\n');
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn there_are_63_formats_and_each_is_written_once() {
+        let text = template(Lines::WithLfs);
+        let lines: Vec<_> = text
+            .lines()
+            .filter(|line| line.contains("filter=lfs"))
+            .collect();
+        let mut unique = lines.clone();
+        unique.sort_unstable();
+        unique.dedup();
+        assert_eq!((lines.len(), unique.len()), (63, 63));
+    }
+}

@@ -1,0 +1,4 @@
+//! What a repository is set up with: the manifest, the attributes, the hooks.
+
+pub mod attributes;
+pub mod manifest;
