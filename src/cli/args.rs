@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use clap::{Parser, Subcommand};
 
 use super::{
-    checkpoint, checkpoints, config, help, init, lfs, ops, prune, restore, status, tag, tour, undo,
-    version,
+    checkpoint, checkpoints, config, deinit, doctor, help, init, lfs, ops, prune, restore, status,
+    tag, tour, undo, version,
 };
 
 /// Keep any state of a repository and get it back
@@ -64,4 +64,6 @@ pub(super) enum Command {
     Version(version::Args),
     Init(init::Args),
     Lfs(lfs::Args),
+    Doctor(doctor::Args),
+    Deinit(deinit::Args),
 }

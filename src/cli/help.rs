@@ -18,7 +18,8 @@ Look
   ops          the log of operations, and what each moved aside
   tour         see it all in a throw-away clone of this repository
 Tend
-  init, lfs    set this repository up; what git-lfs keeps of it
+  init, deinit set this repository up; take git-colony out of it
+  lfs, doctor  what git-lfs keeps; what could hurt later
   config       the settings in force and where they come from
   prune        let go of old operations and automatic checkpoints
   version      the version and the formats it reads

@@ -7,6 +7,8 @@ mod args;
 mod checkpoint;
 mod checkpoints;
 mod config;
+mod deinit;
+mod doctor;
 mod help;
 mod init;
 mod lfs;
@@ -128,6 +130,8 @@ impl Face<'_> {
             Command::Prune(args) => prune::run(self, &args),
             Command::Version(_) => version::run(self),
             Command::Init(args) => init::run(self, args),
+            Command::Doctor(args) => doctor::run(self, &args),
+            Command::Deinit(args) => deinit::run(self, &args),
             Command::Lfs(args) => lfs::run(self, &args),
         }
     }

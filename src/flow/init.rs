@@ -4,15 +4,16 @@ use serde::Serialize;
 
 use crate::design::scaffold;
 use crate::git::attributes::AttributesOf;
-use crate::git::{Head, Oid, Repo};
+use crate::git::{Head, Oid};
 use crate::lfs::install::{self, Way};
 use crate::lfs::status;
 use crate::model::id::OperationId;
 use crate::model::{Code, Error, RepoPath, Result};
 use crate::setup::attributes::{self, Lines};
+use crate::setup::info_attributes;
 use crate::setup::manifest::{self, LfsMode, Manifest};
+use crate::store::Session;
 use crate::store::operation::Kind;
-use crate::store::{Session, atomic};
 
 /// The map of the sources of a repository.
 const REPO_MAP: &str = ".colony/repo_map.yaml";
@@ -104,7 +105,7 @@ pub fn init(session: &Session, request: &Request) -> Result<InitReport> {
         report.op = Some(record.op);
     }
     if plan.merge_lines == MergeLines::InInfo {
-        add_info_attributes(&session.repo)?;
+        info_attributes::add(&session.repo, attributes::MERGE_LINES)?;
     }
     if request.push {
         report.push_error = push(session)?;
@@ -339,26 +340,6 @@ fn refuse_edited(session: &Session, path: &str, bytes: &[u8]) -> Result<()> {
     .hint(format!(
         "git commit {path}   # then run init again, or use --no-lfs"
     )))
-}
-
-const BEGIN: &str = "# git-colony: begin";
-const END: &str = "# git-colony: end";
-
-/// Adds the merge lines to `info/attributes`, which is not committed.
-fn add_info_attributes(repo: &Repo) -> Result<()> {
-    let path = repo.common_dir().join("info/attributes");
-    let before = std::fs::read_to_string(&path).unwrap_or_default();
-    if before.lines().any(|line| line == BEGIN) {
-        return Ok(());
-    }
-    let mut text = before;
-    if !text.is_empty() && !text.ends_with('\n') {
-        text.push('\n');
-    }
-    let lines = attributes::MERGE_LINES.join("\n");
-    text.push_str(&[BEGIN, &lines, END, ""].join("\n"));
-    atomic::make_directory(&repo.common_dir().join("info"))?;
-    atomic::write_durably(&path, text.as_bytes())
 }
 
 /// Pushes the branch; returns why it is not on `origin`.

@@ -1,5 +1,7 @@
 //! Use cases that join domains or only look: status, the log of operations, the tour.
 
+pub mod deinit;
+pub mod doctor;
 pub mod init;
 pub mod operations;
 pub mod status;

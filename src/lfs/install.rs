@@ -1,11 +1,11 @@
 //! Setting git-lfs up in a repository: hooks first, then the filters, so that no moment exists in
 //! which a push could publish pointers without their objects.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::git::Repo;
 use crate::model::{Code, Error, Result};
-use crate::store::Session;
+use crate::store::{Session, atomic};
 
 /// The hooks that git-lfs needs, the one that uploads objects first.
 pub const HOOKS: [&str; 4] = ["pre-push", "post-checkout", "post-commit", "post-merge"];
@@ -92,17 +92,22 @@ fn in_the_way(found: &str) -> Error {
 
 /// Sets git-lfs up in the configuration and the hooks of this repository. May be repeated.
 ///
+/// What was not there before is noted in our folder, for [`uninstall`].
+///
 /// # Errors
 /// `git-failed` with the words of git-lfs; hooks it wrote before it failed are removed again.
 pub fn install(session: &Session, way: Way) -> Result<()> {
+    if way == Way::NotInstalled {
+        return Ok(());
+    }
     let run = |args: &[&str]| {
         let mut git = session.repo.git(&session.world);
         git.args(args).run_checked("set up git-lfs").map(drop)
     };
+    let folder = hooks_folder(&session.repo);
+    note_what_is_new(session, &folder, way)?;
     match way {
-        Way::NotInstalled => return Ok(()),
         Way::OwnHooks => {
-            let folder = hooks_folder(&session.repo);
             let absent = HOOKS.map(|name| state(&folder, name) == State::Absent);
             if let Err(error) = run(&["lfs", "update"]) {
                 for (name, _) in HOOKS.iter().zip(absent).filter(|(_, absent)| *absent) {
@@ -112,29 +117,77 @@ pub fn install(session: &Session, way: Way) -> Result<()> {
             }
         }
         Way::FromOurHooks => run(&["config", "--local", CALL_FROM_OUR_HOOKS, "true"])?,
-        Way::FiltersOnly => {}
+        Way::FiltersOnly | Way::NotInstalled => {}
     }
     run(&["lfs", "install", "--local", "--skip-repo"])
 }
 
-/// Takes back what [`install`] did: filters in this repository's configuration, hooks of git-lfs.
+/// The sections of the configuration that git-lfs writes.
+const SECTIONS: [&str; 2] = ["filter.lfs", "lfs"];
+
+fn note_path(repo: &Repo) -> PathBuf {
+    repo.common_dir().join("colony").join("lfs-installed")
+}
+
+/// Writes down, once, which sections and hooks are going to be ours to take back.
+fn note_what_is_new(session: &Session, folder: &Path, way: Way) -> Result<()> {
+    let path = note_path(&session.repo);
+    if path.exists() {
+        return Ok(());
+    }
+    let mut new = Vec::new();
+    for section in SECTIONS {
+        let pattern = format!("^{}\\.", section.replace('.', "\\."));
+        let mut git = session.repo.git(&session.world);
+        let found = git
+            .args(["config", "--local", "--get-regexp", &pattern])
+            .run()?;
+        if !found.success() {
+            new.push(section);
+        }
+    }
+    if way == Way::OwnHooks {
+        let absent = |name: &&&str| state(folder, name) == State::Absent;
+        new.extend(HOOKS.iter().filter(absent).copied());
+    }
+    if new.is_empty() {
+        return Ok(());
+    }
+    atomic::make_directory(&session.repo.common_dir().join("colony"))?;
+    atomic::write_durably(&path, (new.join("\n") + "\n").as_bytes())
+}
+
+/// Tells whether [`install`] added something that [`uninstall`] would take back.
+pub fn is_ours(repo: &Repo) -> bool {
+    note_path(repo).exists()
+}
+
+/// Takes back what [`install`] added: sections of this repository's configuration, hooks.
 ///
 /// # Errors
 /// `git-failed`, `io`.
 pub fn uninstall(session: &Session) -> Result<()> {
-    for section in ["filter.lfs", "lfs"] {
-        let mut git = session.repo.git(&session.world);
-        // A section that is not there is what is wanted.
-        git.args(["config", "--local", "--remove-section", section])
-            .run()?;
-    }
+    let path = note_path(&session.repo);
+    let Ok(noted) = std::fs::read_to_string(&path) else {
+        return Ok(());
+    };
     let folder = hooks_folder(&session.repo);
-    HOOKS
-        .iter()
-        .try_for_each(|name| remove_if_git_lfs(&folder, name))
+    for added in noted.lines() {
+        if SECTIONS.contains(&added) {
+            let mut git = session.repo.git(&session.world);
+            // A section that is gone already is what is wanted.
+            git.args(["config", "--local", "--remove-section", added])
+                .run()?;
+        } else if HOOKS.contains(&added) {
+            remove_if_git_lfs(&folder, added)?;
+        }
+    }
+    // git does not keep an empty folder of hooks that was not there; an empty one says nothing.
+    drop(std::fs::remove_dir(&folder));
+    atomic::remove_file(&path)
 }
 
-fn remove_if_git_lfs(folder: &std::path::Path, name: &str) -> Result<()> {
+fn remove_if_git_lfs(folder: &Path, name: &str) -> Result<()> {
     if state(folder, name) != State::GitLfs {
         return Ok(());
     }
@@ -144,7 +197,14 @@ fn remove_if_git_lfs(folder: &std::path::Path, name: &str) -> Result<()> {
     if text.lines().count() > 4 {
         return Ok(());
     }
-    crate::store::atomic::remove_file(&path)
+    atomic::remove_file(&path)
+}
+
+/// Tells whether a push uploads objects: whether a hook that git runs then calls git-lfs.
+pub fn uploads(session: &Session) -> bool {
+    let repo = &session.repo;
+    let standing = state(&hooks_folder(repo), "pre-push");
+    matches!(standing, State::GitLfs | State::Ours)
 }
 
 /// What stands where a hook would be.
@@ -156,7 +216,7 @@ enum State {
     Foreign,
 }
 
-fn state(folder: &std::path::Path, name: &str) -> State {
+fn state(folder: &Path, name: &str) -> State {
     let path = folder.join(name);
     if std::fs::symlink_metadata(&path).is_err() {
         return State::Absent;

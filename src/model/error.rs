@@ -79,6 +79,8 @@ codes! {
     ManifestInvalid = "manifest-invalid",
     /// A file that has to change has uncommitted edits.
     UncommittedEdits = "uncommitted-edits",
+    /// Files that operations moved aside would be deleted.
+    KeptFiles = "kept-files",
     /// An object of git-lfs is neither here nor to be had.
     LfsMissing = "lfs-missing",
     /// git-lfs is not installed, and the command needs it.

@@ -59,6 +59,8 @@ impl WorktreeLock {
         let mut wait = Wait::new(timeout);
         loop {
             match file.try_lock() {
+                // Taken out by 'deinit' while we waited: what we hold is nobody's lock any more.
+                Ok(()) if !is_at(&file, &path) => return WorktreeLock::take(world, repo, timeout),
                 Ok(()) => return Ok(WorktreeLock(file)),
                 Err(std::fs::TryLockError::WouldBlock) => {}
                 Err(std::fs::TryLockError::Error(e)) => {
@@ -73,6 +75,15 @@ impl WorktreeLock {
                 timed_out.unwrap_or_else(|| locked(world, "another git-colony command", &path))
             })?;
         }
+    }
+}
+
+/// Tells whether an open file is the one that stands at `path`.
+fn is_at(file: &File, path: &Path) -> bool {
+    let of = |metadata: std::fs::Metadata| (metadata.dev(), metadata.ino());
+    match (file.metadata(), std::fs::symlink_metadata(path)) {
+        (Ok(open), Ok(standing)) => of(open) == of(standing),
+        _ => false,
     }
 }
 

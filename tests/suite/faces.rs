@@ -53,6 +53,7 @@ fn story() -> (Sandbox, Vec<(&'static str, Vec<&'static str>)>) {
         ("setting up, dry", vec!["init", "-n"]),
         ("setting up", vec!["init", "--colony", "bridge"]),
         ("setting up again", vec!["init"]),
+        ("taking out, dry", vec!["deinit", "-n"]),
     ];
     (sandbox, commands)
 }
@@ -107,6 +108,8 @@ fn help_names_every_command_on_one_screen() {
         "checkpoints",
         "config",
         "ops",
+        "deinit",
+        "doctor",
         "init",
         "lfs",
         "prune",

@@ -11,6 +11,7 @@ mod support;
 mod attacks;
 mod checkpoint;
 mod concurrency;
+mod deinit;
 mod faces;
 mod house;
 mod init;

@@ -1,0 +1,60 @@
+//! `git colony deinit`
+
+use crate::flow::deinit::{self, DeinitReport, Depth, Request};
+use crate::model::time::Moment;
+use crate::ui::answer::Answer;
+use crate::ui::answer::Outcome;
+
+use super::{Face, Run, Stop};
+
+/// Take git-colony out of this repository
+///
+/// Removes its hooks, its settings and what init set up beside the tree. Checkpoints, operations
+/// and kept files stay unless --purge is given; the tree and its history always stay.
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    /// Remove operations, automatic checkpoints, checkpoint tags and kept files too
+    #[arg(long)]
+    purge: bool,
+    /// Delete kept files, which undo would bring back, for good
+    #[arg(short, long, requires = "purge")]
+    force: bool,
+    /// Say what would go, and remove nothing
+    #[arg(short = 'n', long)]
+    dry_run: bool,
+}
+
+pub(super) fn run(face: &mut Face<'_>, args: &Args) -> Result<Outcome, Stop> {
+    let run = Run::from(args.dry_run);
+    let session = face.session(run)?;
+    let request = Request {
+        depth: if args.purge {
+            Depth::Everything
+        } else {
+            Depth::Settings
+        },
+        force: args.force,
+    };
+    let report = match run {
+        Run::Dry => deinit::preview(&session, request)?,
+        Run::ForReal => deinit::deinit(&session, request)?,
+    };
+    face.answer(&report)
+}
+
+impl Answer for DeinitReport {
+    fn message(&self) -> String {
+        match (self.removed.is_empty(), self.dry_run) {
+            (true, _) => "there is nothing to take out".to_owned(),
+            (false, true) => format!("would take out: {}", self.removed.join(", ")),
+            (false, false) => format!("took out: {}", self.removed.join(", ")),
+        }
+    }
+
+    fn body(&self, _now: &Moment) -> Vec<String> {
+        self.stays
+            .iter()
+            .map(|what| format!("stays: {what}"))
+            .collect()
+    }
+}

@@ -1,0 +1,57 @@
+//! `git colony doctor`
+
+use crate::flow::doctor::{self, Depth, DoctorReport};
+use crate::model::time::Moment;
+use crate::ui::answer::{Answer, Outcome};
+use crate::ui::text;
+
+use super::{Face, Run, Stop};
+
+/// Look for what could hurt later: versions, locks, hooks, mirrors, disk
+///
+/// Reads only. The exit code is 1 when something is not well.
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    /// Also read every object, every operation and every kept file
+    #[arg(long)]
+    deep: bool,
+}
+
+pub(super) fn run(face: &mut Face<'_>, args: &Args) -> Result<Outcome, Stop> {
+    let session = face.session(Run::ForReal)?;
+    let depth = if args.deep {
+        Depth::Deep
+    } else {
+        Depth::Surface
+    };
+    let report = doctor::doctor(&session, depth)?;
+    face.answer(&report)
+}
+
+impl Answer for DoctorReport {
+    fn message(&self) -> String {
+        let ill = self.checks.iter().filter(|check| !check.ok).count();
+        match ill {
+            0 => format!("{}, all well", text::count(self.count, "check")),
+            _ => format!("{}, {ill} not well", text::count(self.count, "check")),
+        }
+    }
+
+    fn body(&self, _now: &Moment) -> Vec<String> {
+        let mut lines = Vec::new();
+        for check in &self.checks {
+            let mark = if check.ok { "ok  " } else { "ILL " };
+            lines.push(format!("{mark} {}: {}", check.name, check.detail));
+            lines.extend(check.fix.iter().map(|fix| format!("     fix: {fix}")));
+        }
+        lines
+    }
+
+    fn outcome(&self) -> Outcome {
+        if self.checks.iter().all(|check| check.ok) {
+            Outcome::Yes
+        } else {
+            Outcome::No
+        }
+    }
+}

@@ -1,0 +1,189 @@
+//! `deinit` leaves nothing behind, and `doctor` sees what could hurt.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+use crate::support::Sandbox;
+
+/// Everything below `.git` that git or a person would look at: configuration, hooks, refs, info.
+fn git_files(sandbox: &Sandbox) -> BTreeMap<String, Vec<u8>> {
+    let mut found = BTreeMap::new();
+    for part in [
+        "config",
+        "HEAD",
+        "packed-refs",
+        "hooks",
+        "refs",
+        "info",
+        "colony",
+        "colony-kept",
+    ] {
+        collect(
+            &sandbox.path(".git"),
+            &sandbox.path(".git").join(part),
+            &mut found,
+        );
+    }
+    found
+}
+
+fn collect(root: &Path, path: &Path, found: &mut BTreeMap<String, Vec<u8>>) {
+    if path.is_dir() {
+        for entry in fs::read_dir(path).unwrap() {
+            collect(root, &entry.unwrap().path(), found);
+        }
+    } else if let Ok(bytes) = fs::read(path) {
+        let name = path.strip_prefix(root).unwrap().display().to_string();
+        found.insert(name, bytes);
+    }
+}
+
+#[test]
+fn an_off_branch_checkpoint_and_a_purge_leave_every_byte_as_it_was() {
+    let sandbox = Sandbox::new();
+    sandbox.write("a.txt", "changed\n");
+    let before = git_files(&sandbox);
+    let state = sandbox.visible_state();
+    sandbox.colony(&["checkpoint", "--off-branch", "-m", "aside"]);
+    sandbox.colony(&["checkpoint", "--auto"]);
+    sandbox.colony(&["deinit", "--purge"]);
+    assert_eq!(git_files(&sandbox), before);
+    assert_eq!(sandbox.visible_state(), state);
+}
+
+#[test]
+fn after_init_and_a_purge_only_the_branch_has_moved_and_init_works_again() {
+    let sandbox = Sandbox::new();
+    let before = git_files(&sandbox);
+    sandbox.colony(&["init"]);
+    sandbox.colony(&["deinit", "--purge"]);
+    let mut after = git_files(&sandbox);
+    assert_ne!(
+        after.remove("refs/heads/main"),
+        before.get("refs/heads/main").cloned()
+    );
+    let mut expected = before;
+    expected.remove("refs/heads/main");
+    assert_eq!(after, expected);
+    sandbox.git(&["fsck", "--strict"]);
+    assert_eq!(sandbox.json(&["init"])["lfs_enabled"], true);
+    assert!(
+        sandbox
+            .git(&["config", "filter.lfs.process"])
+            .contains("git-lfs")
+    );
+}
+
+#[test]
+fn deinit_alone_keeps_checkpoints_and_operations() {
+    let sandbox = Sandbox::new();
+    sandbox.colony(&["init"]);
+    sandbox.write("a.txt", "changed\n");
+    sandbox.colony(&["checkpoint", "-m", "kept"]);
+    let refs = sandbox.git(&["for-each-ref"]);
+    sandbox.colony(&["deinit"]);
+    assert_eq!(sandbox.git(&["for-each-ref"]), refs);
+    sandbox.colony(&["undo"]);
+    assert_eq!(sandbox.git(&["status", "--porcelain"]), " M a.txt");
+}
+
+#[test]
+fn a_purge_does_not_delete_kept_files_unless_forced() {
+    let sandbox = Sandbox::new();
+    sandbox.colony(&["checkpoint", "-m", "one"]);
+    sandbox.write("a.txt", "precious\n");
+    sandbox.colony(&["restore", "one"]);
+    let before = git_files(&sandbox);
+    assert_eq!(sandbox.error(&["deinit", "--purge"]), "kept-files");
+    assert_eq!(git_files(&sandbox), before);
+    sandbox.colony(&["deinit", "--purge", "--force"]);
+    assert!(!sandbox.path(".git/colony-kept").exists());
+    assert_eq!(
+        sandbox.git(&["for-each-ref", "refs/colony-local", "refs/tags"]),
+        ""
+    );
+}
+
+#[test]
+fn deinit_keeps_git_lfs_while_the_tree_has_pointers() {
+    let sandbox = Sandbox::new();
+    sandbox.colony(&["init"]);
+    sandbox.write("model.bin", "w".repeat(5000));
+    sandbox.colony(&["checkpoint", "-m", "weights"]);
+    let answer = sandbox.json(&["deinit", "--purge"]);
+    assert!(
+        answer["stays"][0].as_str().unwrap().contains("git-lfs"),
+        "{answer:#}"
+    );
+    assert_eq!(sandbox.git(&["status", "--porcelain"]), "");
+}
+
+#[test]
+fn a_dry_run_of_deinit_removes_nothing() {
+    let sandbox = Sandbox::new();
+    sandbox.colony(&["init"]);
+    sandbox.colony(&["checkpoint", "-m", "one"]);
+    let before = git_files(&sandbox);
+    let answer = sandbox.json(&["deinit", "--purge", "-n"]);
+    assert_eq!(answer["dry_run"], true);
+    assert!(!answer["removed"].as_array().unwrap().is_empty());
+    assert_eq!(git_files(&sandbox), before);
+}
+
+#[test]
+fn a_settings_section_goes_and_the_rest_of_the_configuration_stays() {
+    let sandbox = Sandbox::new();
+    let before = git_files(&sandbox);
+    sandbox.git(&["config", "colony.keepDays", "7"]);
+    sandbox.colony(&["deinit"]);
+    assert_eq!(git_files(&sandbox)["config"], before["config"]);
+}
+
+fn ill(sandbox: &Sandbox, args: &[&str]) -> Vec<String> {
+    let answer = sandbox.json(&[&["doctor"], args].concat());
+    let checks = answer["checks"].as_array().unwrap().clone();
+    let ill = checks.iter().filter(|check| check["ok"] == false);
+    ill.map(|check| check["name"].as_str().unwrap().to_owned())
+        .collect()
+}
+
+#[test]
+fn the_doctor_is_content_with_a_repository_that_is_well() {
+    let sandbox = Sandbox::new();
+    sandbox.colony(&["init"]);
+    sandbox.write("a.txt", "changed\n");
+    sandbox.colony(&["checkpoint", "-m", "one"]);
+    sandbox.write("a.txt", "again\n");
+    sandbox.colony(&["restore", "one"]);
+    assert_eq!(ill(&sandbox, &["--deep"]), Vec::<String>::new());
+}
+
+#[test]
+fn the_doctor_names_locks_mirrors_and_lost_files() {
+    let sandbox = Sandbox::new();
+    sandbox.colony(&["checkpoint", "-m", "one"]);
+    sandbox.write("a.txt", "precious\n");
+    sandbox.colony(&["restore", "one"]);
+    for lock in [".git/HEAD.lock", ".git/refs/heads/main.lock"] {
+        sandbox.write(lock, "");
+    }
+    sandbox.git(&["config", "remote.up.mirror", "true"]);
+    let kept = sandbox.path(".git/colony-kept");
+    let worktree = fs::read_dir(kept).unwrap().next().unwrap().unwrap().path();
+    fs::remove_file(worktree.join("0000000002/0")).unwrap();
+    assert_eq!(ill(&sandbox, &[]), ["lock", "lock", "mirror"]);
+    assert_eq!(
+        ill(&sandbox, &["--deep"]),
+        ["lock", "lock", "mirror", "operations"]
+    );
+    assert!(sandbox.path(".git/HEAD.lock").exists());
+}
+
+#[test]
+fn the_doctor_sees_filters_without_the_hook_that_uploads() {
+    let sandbox = Sandbox::new();
+    sandbox.colony(&["init"]);
+    sandbox.remove(".git/hooks/pre-push");
+    assert_eq!(ill(&sandbox, &[]), ["git-lfs-push"]);
+}
