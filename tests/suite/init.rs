@@ -443,3 +443,48 @@ fn restore_names_a_missing_large_object_and_changes_nothing() {
     assert_eq!(answer["detail"]["missing"][0]["path"], "model.bin");
     assert_eq!(sandbox.visible_state(), before);
 }
+
+/// Runs the real program under strace and returns the files it and its children opened.
+fn opened_by(sandbox: &Sandbox, args: &[&str]) -> String {
+    let log = sandbox.outside().join("opened");
+    let status = std::process::Command::new("strace")
+        .args(["-f", "-qq", "-e", "trace=open,openat", "-o"])
+        .arg(&log)
+        .arg(env!("CARGO_BIN_EXE_git-colony"))
+        .args(args)
+        .current_dir(&sandbox.root)
+        .env_clear()
+        .envs(sandbox.variables())
+        .stdout(std::process::Stdio::null())
+        .status()
+        .unwrap();
+    assert!(status.success(), "{args:?}");
+    fs::read_to_string(log).unwrap()
+}
+
+#[test]
+fn unchanged_large_files_are_never_opened() {
+    let sandbox = Sandbox::new();
+    sandbox.colony(&["init"]);
+    sandbox.write("model.bin", "w".repeat(5000));
+    sandbox.write("small.bin", "s".repeat(500));
+    // Older than the index: a file of the same moment has to be compared, here as in git.
+    let old = std::time::SystemTime::now() - std::time::Duration::from_secs(100);
+    let file = fs::File::options()
+        .write(true)
+        .open(sandbox.path("model.bin"))
+        .unwrap();
+    file.set_modified(old).unwrap();
+    sandbox.colony(&["checkpoint", "-m", "weights"]);
+    sandbox.write("small.bin", "t".repeat(600));
+    for args in [
+        &["status"][..],
+        &["checkpoint", "--auto"],
+        &["checkpoint", "-m", "next"],
+        &["lfs", "status"],
+    ] {
+        let opened = opened_by(&sandbox, args);
+        assert!(!opened.contains("model.bin"), "{args:?}: {opened}");
+        assert!(opened.contains("openat"), "strace saw nothing");
+    }
+}
