@@ -3,8 +3,10 @@
 use serde::Serialize;
 
 use crate::git::{ObjectWrites, Repo};
+use crate::model::World;
 use crate::model::time::Moment;
-use crate::store::settings::{self, Effective, Settings};
+use crate::store::colony_toml::Problem;
+use crate::store::setting_layers::{Effective, Layers};
 use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;
 
@@ -12,7 +14,9 @@ use super::{Face, Stop};
 
 /// The settings in force and where they come from
 ///
-/// Set them with 'git config colony.NAME VALUE', a variable, or a flag; the later wins.
+/// Set them with 'git config colony.NAME VALUE', a variable, or a flag; the later wins. A repository
+/// sets two of them in '.colony/colony.toml'. What is wrong in any of these places is listed, and
+/// 'config list' exits with 1 then.
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     /// Show where each value comes from
@@ -38,24 +42,42 @@ pub(super) fn run(face: &mut Face<'_>, args: &Args) -> Result<Outcome, Stop> {
     // Not a session: a value that does not parse has to be shown, too.
     let world = face.world()?;
     let repo = Repo::open(&world, ObjectWrites::InMemory)?;
-    let settings = match &args.action {
-        Some(Action::Get { key }) => vec![settings::effective_of(&world, &repo, &face.flags, key)?],
-        Some(Action::List) | None => Settings::effective(&world, &repo, &face.flags),
+    let layers = Layers::read(&world, &repo, &face.flags);
+    let problems = layers.problems();
+    let (settings, single) = match &args.action {
+        Some(Action::Get { key }) => (vec![layers.effective_of(key)?], true),
+        Some(Action::List) | None => (layers.effective(), false),
     };
-    let single = matches!(args.action, Some(Action::Get { .. }));
+    if single {
+        warn(&world, &problems);
+    }
     let report = ConfigReport {
         count: settings.len(),
         settings,
+        problems,
         single,
         show_origin: args.show_origin,
     };
     face.answer(&report)
 }
 
+/// Says in one line that settings cannot be used.
+pub(super) fn warn(world: &World, problems: &[Problem]) {
+    if let Some(first) = problems.first() {
+        let more = match problems.len() - 1 {
+            0 => String::new(),
+            more => format!(" (and {})", text::count(more, "more problem")),
+        };
+        let list = "git colony config list";
+        (world.narrate)(&format!("warning: {}{more}: {list}", first.sentence()));
+    }
+}
+
 #[derive(Serialize)]
 struct ConfigReport {
     settings: Vec<Effective>,
     count: usize,
+    problems: Vec<Problem>,
     #[serde(skip)]
     single: bool,
     #[serde(skip)]
@@ -73,7 +95,11 @@ impl Answer for ConfigReport {
                 };
                 format!("{origin}{}", setting.value)
             }
-            _ => text::count(self.count, "setting"),
+            _ if self.problems.is_empty() => text::count(self.count, "setting"),
+            _ => {
+                let problems = text::count(self.problems.len(), "problem");
+                format!("{}, {problems}", text::count(self.count, "setting"))
+            }
         }
     }
 
@@ -89,6 +115,17 @@ impl Answer for ConfigReport {
             cells.push(setting.help.to_owned());
             cells
         };
-        text::table(&self.settings.iter().map(row).collect::<Vec<_>>())
+        let mut lines = text::table(&self.settings.iter().map(row).collect::<Vec<_>>());
+        let problems = self.problems.iter();
+        lines.extend(problems.map(|problem| format!("problem: {}", problem.sentence())));
+        lines
+    }
+
+    fn outcome(&self) -> Outcome {
+        if self.single || self.problems.is_empty() {
+            Outcome::Yes
+        } else {
+            Outcome::No
+        }
     }
 }

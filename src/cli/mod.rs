@@ -151,7 +151,15 @@ impl Face<'_> {
         Ok(world)
     }
 
+    /// Opens a session and says in one line what of the repository's settings cannot be used.
     fn session(&self, run: Run) -> Result<Session> {
+        let session = self.silent_session(run)?;
+        config::warn(&session.world, &session.settings.repository_problems);
+        Ok(session)
+    }
+
+    /// Opens a session for a command that reports on the settings itself.
+    fn silent_session(&self, run: Run) -> Result<Session> {
         let writes = match run {
             Run::ForReal => ObjectWrites::Durable,
             Run::Dry => ObjectWrites::InMemory,

@@ -13,7 +13,7 @@ use super::{Face, Run, Stop};
 pub(super) struct Args {}
 
 pub(super) fn run(face: &mut Face<'_>) -> Result<Outcome, Stop> {
-    let session = face.session(Run::ForReal)?;
+    let session = face.silent_session(Run::ForReal)?;
     let report = status::status(&session)?;
     face.answer(&report)
 }

@@ -137,7 +137,7 @@ pub fn status(session: &Session) -> Result<StatusReport> {
             op: entry.record.op,
             summary: entry.record.summary.clone(),
         }),
-        health: health(repo, pending.as_ref()),
+        health: health(session, pending.as_ref()),
     })
 }
 
@@ -188,7 +188,8 @@ fn registry_list(repo: &Repo, name: &str, key: &str) -> Vec<Value> {
         .unwrap_or_default()
 }
 
-fn health(repo: &Repo, pending: Option<&Pending>) -> Vec<Health> {
+fn health(session: &Session, pending: Option<&Pending>) -> Vec<Health> {
+    let repo = &session.repo;
     let mut found = Vec::new();
     let mut add = |name, detail| {
         found.push(Health {
@@ -210,6 +211,9 @@ fn health(repo: &Repo, pending: Option<&Pending>) -> Vec<Health> {
     }
     if let Some(what) = repo.in_progress() {
         add("in-progress", format!("a {what} is in progress"));
+    }
+    for problem in &session.settings.repository_problems {
+        add("settings", problem.sentence());
     }
     found
 }

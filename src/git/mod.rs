@@ -5,6 +5,7 @@
 
 pub mod attributes;
 mod cache_tree;
+pub mod config;
 pub mod diff;
 mod file_writer;
 pub mod identity;

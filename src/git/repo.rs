@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use crate::model::{Code, Error, Result, ResultExt as _, World, world::UserConfiguration};
 
 use super::refs::RefName;
-use super::{Oid, process};
+use super::{Oid, config, process};
 
 /// A repository with a worktree, opened for one command.
 pub struct Repo {
@@ -205,55 +205,6 @@ impl Repo {
         })
     }
 
-    /// Reads a configuration value as git would: the last one wins, in all files that count.
-    pub fn config(&self, key: &str) -> Option<String> {
-        self.inner
-            .config_snapshot()
-            .string(key)
-            .map(|value| value.to_string())
-    }
-
-    /// Reads a boolean configuration value; a malformed one counts as unset.
-    pub fn config_bool(&self, key: &str) -> Option<bool> {
-        self.inner.config_snapshot().boolean(key)
-    }
-
-    /// Returns where a configuration value comes from, as git names it, with the value.
-    pub fn config_with_origin(&self, key: &str) -> Option<(String, String)> {
-        let (section, rest) = key.split_once('.')?;
-        let (subsection, name) = match rest.rsplit_once('.') {
-            Some((subsection, name)) => (Some(subsection), name),
-            None => (None, rest),
-        };
-        let snapshot = self.inner.config_snapshot();
-        let mut found = None;
-        for section in snapshot
-            .plumbing()
-            .sections_by_name(section)
-            .into_iter()
-            .flatten()
-        {
-            if section
-                .header()
-                .subsection_name()
-                .map(ToString::to_string)
-                .as_deref()
-                != subsection
-            {
-                continue;
-            }
-            if let Some(value) = section.value(name) {
-                let meta = section.meta();
-                let origin = match &meta.path {
-                    Some(path) => format!("file:{}", path.display()),
-                    None => format!("{:?}", meta.source).to_lowercase(),
-                };
-                found = Some((value.to_string(), origin));
-            }
-        }
-        found
-    }
-
     /// Resolves a revision to a commit.
     ///
     /// # Errors
@@ -289,6 +240,7 @@ fn options(world: &World) -> gix::open::Options {
         UserConfiguration::Process => gix::open::Options::default(),
         UserConfiguration::Ignored => gix::open::Options::isolated(),
     }
+    .cli_overrides(config::of_command_line(world))
     .bail_if_untrusted(true)
 }
 

@@ -1,4 +1,29 @@
-//! Grammar that messages share at every layer.
+//! What messages share at every layer: grammar, and places in a text.
+
+/// A place in a text, for people: line and column count from 1, columns are characters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Position {
+    /// The line.
+    pub line: usize,
+    /// The column.
+    pub column: usize,
+}
+
+impl Position {
+    /// Returns the place of the byte at `offset`, or of the end if there is none.
+    pub fn of(text: &[u8], offset: usize) -> Position {
+        let before = text.get(..offset).unwrap_or(text);
+        let start = before.iter().rposition(|&byte| byte == b'\n');
+        let own = before.get(start.map_or(0, |at| at + 1)..);
+        Position {
+            line: before.split(|&byte| byte == b'\n').count(),
+            column: String::from_utf8_lossy(own.unwrap_or_default())
+                .chars()
+                .count()
+                + 1,
+        }
+    }
+}
 
 /// Returns `1 file`, `2 files`.
 pub fn count(number: usize, noun: &str) -> String {
@@ -12,6 +37,14 @@ pub fn count(number: usize, noun: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn positions_count_lines_and_characters_from_one() {
+        let text = "a\n\u{e9}b\n".as_bytes();
+        let places = [0, 2, 4, 99].map(|offset| Position::of(text, offset));
+        let places = places.map(|place| (place.line, place.column));
+        assert_eq!(places, [(1, 1), (2, 1), (2, 2), (3, 1)]);
+    }
 
     #[test]
     fn plurals_are_right_by_construction() {

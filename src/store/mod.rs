@@ -1,12 +1,14 @@
 //! What lasts and how it changes: sessions, settings, locks, atomic files, operations.
 
 pub mod atomic;
+pub mod colony_toml;
 pub mod lock;
 pub mod operation;
 pub mod places;
 pub mod ref_locks;
 pub mod ref_names;
 pub mod session;
+pub mod setting_layers;
 pub mod settings;
 pub mod worktree_files;
 

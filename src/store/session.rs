@@ -6,6 +6,7 @@ use crate::git::identity::Identity;
 use crate::git::{ObjectWrites, Repo, Signature};
 use crate::model::{Result, World};
 
+use super::setting_layers::Layers;
 use super::settings::{Flags, Settings};
 
 /// What every use case gets first.
@@ -25,7 +26,7 @@ impl Session {
     /// As [`Repo::open`]; `invalid-value` for a setting that does not parse.
     pub fn open(world: World, flags: &Flags, writes: ObjectWrites) -> Result<Session> {
         let repo = Repo::open(&world, writes)?;
-        let settings = Settings::read(&world, &repo, flags)?;
+        let settings = Settings::of(&Layers::read(&world, &repo, flags))?;
         Ok(Session {
             world,
             repo,

@@ -1,11 +1,15 @@
-//! The settings: one table, one reader. Built-in < git config < environment < flag.
+//! The settings: one table, and the values in force, typed. Where each comes from says
+//! [`super::setting_layers`].
+//!
+//! The repository may set only what the table allows it: its content is hostile, so it names no
+//! program, no credential, no time to wait and nothing that decides how long something is kept.
 
 use std::time::Duration;
 
-use serde::Serialize;
+use crate::model::Result;
 
-use crate::git::Repo;
-use crate::model::{Code, Error, Result, World};
+use super::colony_toml::Problem;
+use super::setting_layers::Layers;
 
 /// What the value of a setting looks like.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,6 +22,15 @@ pub enum Kind {
     Seconds,
 }
 
+/// Who may set a setting.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SetBy {
+    /// The user alone.
+    User,
+    /// The user, and the repository in `.colony/colony.toml`.
+    Repository,
+}
+
 /// One row of the table.
 pub struct Setting {
     /// The key in git's configuration.
@@ -28,6 +41,8 @@ pub struct Setting {
     pub flag: Option<&'static str>,
     /// The form of its value.
     pub kind: Kind,
+    /// Who may set it.
+    pub set_by: SetBy,
     /// The value when nothing sets it.
     pub default: &'static str,
     /// What it does.
@@ -41,6 +56,7 @@ pub const TABLE: &[Setting] = &[
         variable: "COLONY_AGENT",
         flag: Some("--agent"),
         kind: Kind::Text,
+        set_by: SetBy::User,
         default: "",
         help: "the agent that acts; empty means the user",
     },
@@ -49,6 +65,7 @@ pub const TABLE: &[Setting] = &[
         variable: "COLONY_TIMEOUT",
         flag: Some("--timeout"),
         kind: Kind::Seconds,
+        set_by: SetBy::User,
         default: "",
         help: "seconds to wait for a lock; empty means 10 for ours and 2 for git's",
     },
@@ -57,6 +74,7 @@ pub const TABLE: &[Setting] = &[
         variable: "COLONY_MAX_NEW_FILE_SIZE",
         flag: Some("--allow-large"),
         kind: Kind::Number,
+        set_by: SetBy::Repository,
         default: "100m",
         help: "untracked files above this many bytes are left out of checkpoints",
     },
@@ -65,6 +83,7 @@ pub const TABLE: &[Setting] = &[
         variable: "COLONY_MAX_NEW_FILES",
         flag: None,
         kind: Kind::Number,
+        set_by: SetBy::Repository,
         default: "2000",
         help: "an automatic checkpoint refuses to take in more new files than this",
     },
@@ -73,6 +92,7 @@ pub const TABLE: &[Setting] = &[
         variable: "COLONY_KEEP_DAYS",
         flag: Some("--keep"),
         kind: Kind::Number,
+        set_by: SetBy::User,
         default: "90",
         help: "days that prune keeps operations and what they moved aside",
     },
@@ -81,6 +101,7 @@ pub const TABLE: &[Setting] = &[
         variable: "COLONY_KEEP_OPERATIONS",
         flag: None,
         kind: Kind::Number,
+        set_by: SetBy::User,
         default: "2000",
         help: "operations per worktree that prune keeps",
     },
@@ -89,6 +110,7 @@ pub const TABLE: &[Setting] = &[
         variable: "COLONY_KEEP_AUTO_DAYS",
         flag: None,
         kind: Kind::Number,
+        set_by: SetBy::User,
         default: "30",
         help: "days that automatic checkpoints are kept",
     },
@@ -97,6 +119,7 @@ pub const TABLE: &[Setting] = &[
         variable: "COLONY_KEEP_AUTO_PER_BRANCH",
         flag: None,
         kind: Kind::Number,
+        set_by: SetBy::User,
         default: "50",
         help: "automatic checkpoints kept per branch",
     },
@@ -130,100 +153,55 @@ pub struct Settings {
     pub keep_auto_days: u64,
     /// How many automatic checkpoints are kept per branch.
     pub keep_auto_per_branch: u64,
-}
-
-/// A setting with its value and where that comes from.
-#[derive(Clone, Debug, Serialize)]
-pub struct Effective {
-    /// The key.
-    pub key: &'static str,
-    /// The value, as written; empty when unset.
-    pub value: String,
-    /// `default`, `file:<path>`, `environment:<name>` or `flag:<name>`.
-    pub origin: String,
-    /// What the setting does.
-    pub help: &'static str,
+    /// What `.colony/colony.toml` says and cannot be used.
+    pub repository_problems: Vec<Problem>,
 }
 
 impl Settings {
-    /// Reads all layers.
+    /// Returns the settings in force, typed.
     ///
     /// # Errors
     /// `invalid-value` naming the key and where the value comes from.
-    pub fn read(world: &World, repo: &Repo, flags: &Flags) -> Result<Settings> {
-        let number = |key| parse_number(&require(world, repo, flags, key)?);
-        let agent = require(world, repo, flags, "colony.agent")?.value;
-        let timeout = parse_seconds(&require(world, repo, flags, "colony.timeout")?)?;
+    pub fn of(layers: &Layers<'_>) -> Result<Settings> {
+        let number = |key| {
+            let found = layers.require(key)?;
+            parse_number(&found.value).map_err(|wanted| found.invalid(wanted))
+        };
+        let agent = layers.require("colony.agent")?.value;
+        let timeout = layers.require("colony.timeout")?;
         Ok(Settings {
             agent: Some(agent).filter(|agent| !agent.is_empty()),
-            timeout,
+            timeout: parse_seconds(&timeout.value).map_err(|wanted| timeout.invalid(wanted))?,
             max_new_file_size_bytes: number("colony.maxNewFileSize")?,
             max_new_files: number("colony.maxNewFiles")?,
             keep_days: number("colony.keepDays")?,
             keep_operations: number("colony.keepOperations")?,
             keep_auto_days: number("colony.keepAutoDays")?,
             keep_auto_per_branch: number("colony.keepAutoPerBranch")?,
+            repository_problems: layers.repository_problems().to_vec(),
         })
     }
+}
 
-    /// Returns every setting with its origin.
-    pub fn effective(world: &World, repo: &Repo, flags: &Flags) -> Vec<Effective> {
-        TABLE
-            .iter()
-            .map(|setting| look_up(world, repo, flags, setting))
-            .collect()
+pub(super) fn wanted(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Text => "a text",
+        Kind::Number => "a whole number, zero or more",
+        Kind::Seconds => "seconds, from 0 to 86400",
     }
 }
 
-fn require(world: &World, repo: &Repo, flags: &Flags, key: &str) -> Result<Effective> {
-    let setting = TABLE.iter().find(|setting| setting.key == key);
-    let setting = setting.ok_or_else(|| {
-        Error::new(Code::UnknownSetting, format!("no setting is named '{key}'"))
-            .hint("git colony config list")
-    })?;
-    Ok(look_up(world, repo, flags, setting))
+/// Tells whether a value is of a kind, or what is wanted.
+pub(super) fn check(kind: Kind, value: &str) -> Result<(), &'static str> {
+    match kind {
+        Kind::Text => Ok(()),
+        Kind::Number => parse_number(value).map(drop),
+        Kind::Seconds => parse_seconds(value).map(drop),
+    }
 }
 
-/// Finds one setting by key, in any case.
-///
-/// # Errors
-/// `unknown-setting`.
-pub fn effective_of(world: &World, repo: &Repo, flags: &Flags, key: &str) -> Result<Effective> {
-    let known = TABLE
-        .iter()
-        .find(|setting| setting.key.eq_ignore_ascii_case(key));
-    require(world, repo, flags, known.map_or(key, |setting| setting.key))
-}
-
-fn look_up(world: &World, repo: &Repo, flags: &Flags, setting: &'static Setting) -> Effective {
-    let from = |value: String, origin: String| Effective {
-        key: setting.key,
-        value,
-        origin,
-        help: setting.help,
-    };
-    let flag = match setting.key {
-        "colony.agent" => flags.agent.clone(),
-        "colony.timeout" => flags.timeout_seconds.clone(),
-        _ => None,
-    };
-    if let Some(value) = flag {
-        return from(value, format!("flag:{}", setting.flag.unwrap_or_default()));
-    }
-    if let Some(value) = world.text_variable(setting.variable) {
-        return from(
-            value.to_owned(),
-            format!("environment:{}", setting.variable),
-        );
-    }
-    if let Some((value, origin)) = repo.config_with_origin(setting.key) {
-        return from(value, origin);
-    }
-    from(setting.default.to_owned(), "default".to_owned())
-}
-
-fn parse_number(found: &Effective) -> Result<u64> {
-    let text = found.value.trim().to_ascii_lowercase();
+fn parse_number(value: &str) -> Result<u64, &'static str> {
+    let text = value.trim().to_ascii_lowercase();
     let (digits, unit) = match text.strip_suffix(['k', 'm', 'g']) {
         Some(digits) => (digits, text.chars().last()),
         None => (text.as_str(), None),
@@ -234,33 +212,18 @@ fn parse_number(found: &Effective) -> Result<u64> {
         Some('g') => 1 << 30,
         _ => 1_u64,
     };
-    let value = digits
-        .parse::<u64>()
-        .ok()
-        .and_then(|number| number.checked_mul(factor));
-    value.ok_or_else(|| invalid(found, "a whole number, zero or more"))
+    let number = digits.parse::<u64>().ok();
+    number
+        .and_then(|number| number.checked_mul(factor))
+        .ok_or(wanted(Kind::Number))
 }
 
-fn parse_seconds(found: &Effective) -> Result<Option<Duration>> {
-    if found.value.is_empty() {
+fn parse_seconds(value: &str) -> Result<Option<Duration>, &'static str> {
+    if value.is_empty() {
         return Ok(None);
     }
-    let seconds = found
-        .value
-        .parse::<f64>()
-        .ok()
-        .filter(|s| (0.0..=86_400.0).contains(s));
-    let seconds = seconds.ok_or_else(|| invalid(found, "seconds, from 0 to 86400"))?;
+    let seconds = value.parse::<f64>().ok();
+    let seconds = seconds.filter(|seconds| (0.0..=86_400.0).contains(seconds));
+    let seconds = seconds.ok_or(wanted(Kind::Seconds))?;
     Ok(Some(Duration::from_secs_f64(seconds)))
-}
-
-fn invalid(found: &Effective, wanted: &str) -> Error {
-    let Effective {
-        key, value, origin, ..
-    } = found;
-    Error::new(
-        Code::InvalidValue,
-        format!("'{key}' is '{value}' ({origin}): wanted {wanted}"),
-    )
-    .hint(format!("git colony config get {key} --show-origin"))
 }

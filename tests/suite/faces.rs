@@ -227,7 +227,7 @@ fn settings_come_from_four_layers_and_say_which() {
     let (value, origin) = get(sandbox.world(), &[]);
     assert_eq!(value, "3");
     assert!(
-        origin.starts_with("file:") && origin.ends_with("config"),
+        origin.starts_with("file:") && origin.contains("/.git/config:"),
         "{origin}"
     );
     let mut world = sandbox.world();

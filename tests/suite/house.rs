@@ -15,7 +15,7 @@ const LAYERS: [&[&str]; 6] = [
 ];
 
 /// What only one module may name: (text, home).
-const HOMES: [(&str, &str); 8] = [
+const HOMES: [(&str, &str); 9] = [
     ("gix::", "git"),
     ("clap::", "cli"),
     ("rustix::process", "git"),
@@ -24,6 +24,7 @@ const HOMES: [(&str, &str); 8] = [
     ("Local::now", "env"),
     ("signal_hook", "signals"),
     ("getrandom", "env"),
+    ("toml::de", "store"),
 ];
 
 fn sources() -> Vec<(PathBuf, String)> {

@@ -19,6 +19,7 @@ mod property;
 mod readme;
 mod recovery;
 mod restore;
+mod settings;
 mod torture;
 mod undo;
 mod zero_init;

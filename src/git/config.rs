@@ -1,0 +1,193 @@
+//! git's configuration: the value in force, and the file and line it comes from.
+//!
+//! gix reads the files, with everything they include, and the variables `GIT_CONFIG_COUNT` and so
+//! on; what `git -c NAME=VALUE` passes on to us it leaves out, so that is read here.
+
+use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
+
+use gix::config::parse::{EventRef, Events};
+
+use crate::model::text::Position;
+use crate::model::{Code, Error, Result, World};
+
+use super::Repo;
+
+/// Which configuration a value stands in, by git's names (`git config --show-scope`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ConfigLevel {
+    /// Of the machine.
+    System,
+    /// Of the user.
+    Global,
+    /// Of the repository.
+    Local,
+    /// Of the worktree.
+    Worktree,
+    /// Of this one command: `git -c`, or variables.
+    Command,
+}
+
+/// A value with its origin.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ConfigValue {
+    /// The value as git reads it.
+    pub value: String,
+    /// Where it stands.
+    pub level: ConfigLevel,
+    /// The file; `None` for values of this one command.
+    pub path: Option<PathBuf>,
+}
+
+impl Repo {
+    /// Reads a configuration value as git would: the last one wins, in all files that count.
+    pub fn config(&self, key: &str) -> Option<String> {
+        self.inner
+            .config_snapshot()
+            .string(key)
+            .map(|value| value.to_string())
+    }
+
+    /// Reads a boolean configuration value; a malformed one counts as unset.
+    pub fn config_bool(&self, key: &str) -> Option<bool> {
+        self.inner.config_snapshot().boolean(key)
+    }
+
+    /// Reads a boolean configuration value that must not be misread.
+    ///
+    /// # Errors
+    /// `invalid-value` when it is neither yes nor no.
+    pub fn require_config_bool(&self, key: &str) -> Result<Option<bool>> {
+        self.inner
+            .config_snapshot()
+            .try_boolean(key)
+            .map_err(|error| {
+                let value = self.config(key).unwrap_or_default();
+                Error::new(
+                    Code::InvalidValue,
+                    format!("'{key}' is '{value}': wanted true or false"),
+                )
+                .caused_by(error)
+                .hint(format!("git config --show-origin {key}"))
+            })
+    }
+
+    /// Returns a configuration value with the place it comes from.
+    pub fn config_with_origin(&self, world: &World, key: &str) -> Option<ConfigValue> {
+        let (section_name, subsection, name) = split(key)?;
+        let snapshot = self.inner.config_snapshot();
+        let sections = snapshot.plumbing().sections_by_name(section_name);
+        let values = sections.into_iter().flatten().filter_map(|section| {
+            let own = section.header().subsection_name().map(ToString::to_string);
+            if own.as_deref() != subsection {
+                return None;
+            }
+            let value = section.value(name)?.to_string();
+            let meta = section.meta();
+            // A relative path starts where the command was started; `./` says nothing.
+            let path = meta.path.as_ref();
+            let path = path.map(|path| world.absolute(path).components().collect());
+            let level = level_of(meta.source);
+            Some(ConfigValue { value, level, path })
+        });
+        values.last()
+    }
+}
+
+impl ConfigValue {
+    /// Finds the value in its file; `None` where the file has changed since or cannot be read.
+    ///
+    /// The last value of a key that stands in a file is the one in force, if the file is.
+    pub fn position(&self, key: &str) -> Option<Position> {
+        let bytes = std::fs::read(self.path.as_ref()?).ok()?;
+        let events = Events::from_bytes(&bytes, None).ok()?;
+        let (section, subsection, name) = split(key)?;
+        // What has been read so far, as it is written in the file.
+        let mut text = Vec::new();
+        let (mut inside, mut named, mut found) = (false, None, None);
+        for event in events.iter() {
+            match event {
+                EventRef::SectionHeader {
+                    name,
+                    subsection_name,
+                    ..
+                } => {
+                    inside = name.eq_ignore_ascii_case(section.as_bytes())
+                        && subsection_name.map(|name| &**name) == subsection.map(str::as_bytes);
+                }
+                EventRef::SectionValueName(own) => {
+                    let wanted = inside && own.eq_ignore_ascii_case(name.as_bytes());
+                    named = wanted.then(|| Position::of(&text, text.len()));
+                }
+                EventRef::KeyValueSeparator => found = named.take().or(found),
+                _ => {}
+            }
+            event.write_to(&mut text).ok()?;
+        }
+        found
+    }
+}
+
+fn split(key: &str) -> Option<(&str, Option<&str>, &str)> {
+    let (section, rest) = key.split_once('.')?;
+    Some(match rest.rsplit_once('.') {
+        Some((subsection, name)) => (section, Some(subsection), name),
+        None => (section, None, rest),
+    })
+}
+
+fn level_of(source: gix::config::Source) -> ConfigLevel {
+    use gix::config::Source as S;
+    match source {
+        S::GitInstallation | S::System => ConfigLevel::System,
+        S::Git | S::User => ConfigLevel::Global,
+        S::Local => ConfigLevel::Local,
+        S::Worktree => ConfigLevel::Worktree,
+        S::Env | S::Cli | S::Api | S::EnvOverride => ConfigLevel::Command,
+    }
+}
+
+/// Returns what `git -c NAME=VALUE` has passed on, as `NAME=VALUE`; what makes no sense is left
+/// out: git itself has refused it before it started us.
+pub(super) fn of_command_line(world: &World) -> Vec<Vec<u8>> {
+    let parameters = world.variable("GIT_CONFIG_PARAMETERS");
+    let parameters = parameters.map(OsStrExt::as_bytes).unwrap_or_default();
+    let words = unquote(parameters);
+    let plain = words.into_iter().filter(|word| {
+        let name = word.split(|&byte| byte == b'=').next().unwrap_or_default();
+        name.contains(&b'.')
+    });
+    plain.collect()
+}
+
+/// Splits words quoted for a shell: `'a.b'='c' 'd.e=f'` is two.
+fn unquote(text: &[u8]) -> Vec<Vec<u8>> {
+    let (mut words, mut word, mut quoted) = (Vec::new(), Vec::new(), false);
+    let mut bytes = text.iter().copied();
+    while let Some(byte) = bytes.next() {
+        match byte {
+            b'\'' => quoted = !quoted,
+            b'\\' if !quoted => word.extend(bytes.next()),
+            b' ' if !quoted => words.push(std::mem::take(&mut word)),
+            other => word.push(other),
+        }
+    }
+    words.push(word);
+    words.retain(|word| !word.is_empty());
+    words
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_unquoted_as_git_quotes_them() {
+        let words = unquote(br"'colony.agent'='it'\''s me' 'user.name=A B' 'x.y'=");
+        let words: Vec<_> = words
+            .iter()
+            .map(|word| String::from_utf8_lossy(word).into_owned())
+            .collect();
+        assert_eq!(words, ["colony.agent=it's me", "user.name=A B", "x.y="]);
+    }
+}

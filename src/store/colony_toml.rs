@@ -1,0 +1,180 @@
+//! `.colony/colony.toml`: what a repository says about the settings, read as what it is, a
+//! stranger's words.
+//!
+//! The file is at the root of the worktree, and another may be in the directory a command is run
+//! in. It is never a reason to fail: what cannot be used is a [`Problem`], and the layer below
+//! counts. No link is followed, and no more than [`LIMIT_BYTES`] are read. Which settings a
+//! repository may set, and what their values look like, says the table in [`super::settings`].
+
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{Mode, OFlags};
+use serde::Serialize;
+use toml::de::{DeTable, DeValue};
+
+use crate::git::Repo;
+use crate::model::World;
+use crate::model::text::Position;
+
+/// A larger file is not read.
+pub const LIMIT_BYTES: u64 = 64 * 1024;
+
+const FOLDER: &str = ".colony";
+const NAME: &str = "colony.toml";
+
+/// Something in a file that cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Problem {
+    /// The file; empty for a value that stands in none.
+    pub path: String,
+    /// The line, from 1.
+    pub line: Option<usize>,
+    /// The column, from 1.
+    pub column: Option<usize>,
+    /// What is wrong with it.
+    pub message: String,
+}
+
+impl Problem {
+    /// Makes a problem at a place in a file.
+    pub fn at(path: &Path, position: Option<Position>, message: impl Into<String>) -> Problem {
+        Problem {
+            path: path.display().to_string(),
+            line: position.map(|position| position.line),
+            column: position.map(|position| position.column),
+            message: message.into(),
+        }
+    }
+
+    /// Returns the place and the trouble in one line.
+    pub fn sentence(&self) -> String {
+        let Problem { path, message, .. } = self;
+        match (path.as_str(), self.line, self.column) {
+            ("", ..) => message.clone(),
+            (path, Some(line), Some(column)) => format!("'{path}:{line}:{column}': {message}"),
+            (path, ..) => format!("'{path}': {message}"),
+        }
+    }
+}
+
+/// One `name = value` of a file.
+#[derive(Clone, Debug)]
+pub struct Entry {
+    /// The name, without `colony.`.
+    pub name: String,
+    /// The value as text; `None` for what is neither a text nor a whole number.
+    pub value: Option<String>,
+    /// Where it stands.
+    pub position: Position,
+}
+
+/// A file that was found.
+#[derive(Clone, Debug)]
+pub struct ColonyToml {
+    /// Where it is.
+    pub path: PathBuf,
+    /// What it sets, in the order of the file.
+    pub entries: Vec<Entry>,
+}
+
+/// The files that count here, the one at the root and the one in the current directory.
+#[derive(Clone, Debug, Default)]
+pub struct Found {
+    /// Of the whole repository.
+    pub root: Option<ColonyToml>,
+    /// Of the current directory, where that is not the root.
+    pub directory: Option<ColonyToml>,
+    /// What of them cannot be used.
+    pub problems: Vec<Problem>,
+}
+
+/// Reads the files that count here; never fails.
+pub fn find(world: &World, repo: &Repo) -> Found {
+    let root = repo.workdir();
+    let mut found = Found::default();
+    found.root = read(root, &mut found.problems);
+    let here = world.cwd.canonicalize().ok();
+    let inside = here.filter(|here| {
+        let below = here.strip_prefix(root);
+        below.is_ok_and(|path| !path.as_os_str().is_empty() && !path.starts_with(".git"))
+    });
+    found.directory = inside.and_then(|here| read(&here, &mut found.problems));
+    found
+}
+
+fn read(directory: &Path, problems: &mut Vec<Problem>) -> Option<ColonyToml> {
+    let path = directory.join(FOLDER).join(NAME);
+    let text = match read_text(directory) {
+        Ok(text) => text?,
+        Err(message) => {
+            problems.push(Problem::at(&path, None, message));
+            return None;
+        }
+    };
+    match entries(&text) {
+        Ok(entries) => Some(ColonyToml { path, entries }),
+        Err((position, message)) => {
+            problems.push(Problem::at(&path, position, message));
+            None
+        }
+    }
+}
+
+/// Reads the file below `directory`; `None` when there is none.
+fn read_text(directory: &Path) -> Result<Option<String>, String> {
+    let folder = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::DIRECTORY;
+    // A pipe would let us wait for ever.
+    let plain = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::NONBLOCK;
+    let opened = rustix::fs::open(directory.join(FOLDER), folder, Mode::empty())
+        .and_then(|folder| rustix::fs::openat(folder, NAME, plain, Mode::empty()));
+    let file = match opened {
+        Ok(file) => std::fs::File::from(file),
+        Err(rustix::io::Errno::NOENT) => return Ok(None),
+        Err(rustix::io::Errno::NOTDIR) if !is_link(&directory.join(FOLDER)) => return Ok(None),
+        Err(rustix::io::Errno::LOOP | rustix::io::Errno::NOTDIR) => {
+            return Err("it is reached through a symbolic link, and ignored".to_owned());
+        }
+        Err(error) => return Err(format!("it cannot be read: {error}")),
+    };
+    if !file.metadata().is_ok_and(|metadata| metadata.is_file()) {
+        return Err("it is not a plain file, and ignored".to_owned());
+    }
+    let mut bytes = Vec::new();
+    let read = file.take(LIMIT_BYTES + 1).read_to_end(&mut bytes);
+    read.map_err(|error| format!("it cannot be read: {error}"))?;
+    if bytes.len() as u64 > LIMIT_BYTES {
+        return Err("it is larger than 64 KiB, and ignored".to_owned());
+    }
+    let text = String::from_utf8(bytes);
+    text.map(Some)
+        .map_err(|_| "it is not UTF-8, and ignored".to_owned())
+}
+
+fn is_link(path: &Path) -> bool {
+    path.symlink_metadata()
+        .is_ok_and(|metadata| metadata.is_symlink())
+}
+
+fn entries(text: &str) -> Result<Vec<Entry>, (Option<Position>, String)> {
+    let place = |offset| Position::of(text.as_bytes(), offset);
+    let table = DeTable::parse(text).map_err(|error| {
+        let position = error.span().map(|span| place(span.start));
+        let message = error.message().lines().next().unwrap_or("no TOML");
+        (position, format!("it is ignored: {message}"))
+    })?;
+    let mut entries: Vec<_> = table.get_ref().iter().collect();
+    entries.sort_by_key(|(name, _)| name.span().start);
+    let entry = |(name, value): (&toml::Spanned<_>, &toml::Spanned<DeValue<'_>>)| Entry {
+        name: String::from(AsRef::<str>::as_ref(name.get_ref())),
+        value: match value.get_ref() {
+            DeValue::String(text) => Some(text.clone().into_owned()),
+            DeValue::Integer(number) => i64::from_str_radix(number.as_str(), number.radix())
+                .ok()
+                .map(|number| number.to_string()),
+            _ => None,
+        },
+        position: place(name.span().start),
+    };
+    Ok(entries.into_iter().map(entry).collect())
+}
