@@ -5,8 +5,7 @@ use std::path::PathBuf;
 use clap::{Parser, Subcommand};
 
 use super::{
-    checkpoint, checkpoints, config, deinit, doctor, help, init, lfs, ops, prune, restore, status,
-    tag, tour, undo, version,
+    checkpoint, checkpoints, config, deinit, doctor, help, init, lfs, ops, prune, restore, schema, status, tag, tour, undo, version,
 };
 
 /// Keep any state of a repository and get it back
@@ -66,4 +65,5 @@ pub(super) enum Command {
     Lfs(lfs::Args),
     Doctor(doctor::Args),
     Deinit(deinit::Args),
+    Schema(schema::Args),
 }

@@ -1,6 +1,7 @@
 //! `git colony checkpoints`
 
 use chrono::DateTime;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::design::checkpoints::{self, Checkpoint, Which};
@@ -54,8 +55,8 @@ pub(super) fn run(face: &mut Face<'_>, args: &Args) -> Result<Outcome, Stop> {
     })
 }
 
-#[derive(Serialize)]
-struct ListReport {
+#[derive(Serialize, JsonSchema)]
+pub(super) struct ListReport {
     checkpoints: Vec<Checkpoint>,
     count: usize,
 }
@@ -79,8 +80,8 @@ impl Answer for ListReport {
     }
 }
 
-#[derive(Serialize)]
-struct ShowReport {
+#[derive(Serialize, JsonSchema)]
+pub(super) struct ShowReport {
     #[serde(flatten)]
     checkpoint: Checkpoint,
     /// Paths that differ from the commit before it.

@@ -1,5 +1,6 @@
 //! `git colony config`
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::git::{ObjectWrites, Repo};
@@ -73,8 +74,8 @@ pub(super) fn warn(world: &World, problems: &[Problem]) {
     }
 }
 
-#[derive(Serialize)]
-struct ConfigReport {
+#[derive(Serialize, JsonSchema)]
+pub(super) struct ConfigReport {
     settings: Vec<Effective>,
     count: usize,
     problems: Vec<Problem>,

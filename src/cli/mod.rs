@@ -16,6 +16,7 @@ mod ops;
 mod paths;
 mod prune;
 mod restore;
+mod schema;
 mod status;
 mod tag;
 mod tour;
@@ -133,6 +134,7 @@ impl Face<'_> {
             Command::Doctor(args) => doctor::run(self, &args),
             Command::Deinit(args) => deinit::run(self, &args),
             Command::Lfs(args) => lfs::run(self, &args),
+            Command::Schema(args) => schema::run(self, &args),
         }
     }
 

@@ -4,6 +4,7 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::env::Env;
@@ -162,14 +163,14 @@ impl Write for Captured {
     }
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct Step {
     command: String,
     output: Vec<String>,
 }
 
-#[derive(Serialize)]
-struct TourReport {
+#[derive(Serialize, JsonSchema)]
+pub(super) struct TourReport {
     files: usize,
     steps: Vec<Step>,
     clone: String,

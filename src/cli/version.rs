@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::store::operation::record;
@@ -21,8 +22,8 @@ pub(super) fn run(face: &mut Face<'_>) -> Result<Outcome, Stop> {
     })
 }
 
-#[derive(Serialize)]
-struct VersionReport {
+#[derive(Serialize, JsonSchema)]
+pub(super) struct VersionReport {
     version: &'static str,
     formats: BTreeMap<&'static str, u32>,
 }

@@ -1,5 +1,6 @@
 //! Keeping a state that somebody asked to keep: on the branch, beside it, or by naming a commit.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::git::snapshot::Unstorable;
@@ -29,7 +30,7 @@ pub struct Request {
 }
 
 /// What was kept.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct CheckpointReport {
     /// Its id; `None` when nothing had to be kept.
     pub checkpoint_id: Option<String>,

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::git::refs::FoundRef;
@@ -14,7 +15,7 @@ use super::left_out::LeftOut;
 use super::tag_message::{Mode, TagMessage};
 
 /// A checkpoint as it is listed.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Checkpoint {
     /// `checkpoint/<time>-<8 hex>` or `auto/<time>-<8 hex>`.
     pub checkpoint_id: String,

@@ -5,6 +5,7 @@
 
 use std::io::Read as _;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::git::Repo;
@@ -12,7 +13,7 @@ use crate::git::scan::{Scan, Untracked, UntrackedKind};
 use crate::model::RepoPath;
 
 /// Why a path was left out.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Reason {
     /// A repository of its own: git would record a link to a commit nobody else has.
@@ -24,7 +25,7 @@ pub enum Reason {
 }
 
 /// A path that was left out.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct LeftOut {
     /// The path.
     pub path: RepoPath,

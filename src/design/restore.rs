@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::git::diff::TreeChange;
@@ -24,7 +25,7 @@ use super::worktree::{
 };
 
 /// How much is brought back.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum RestoreMode {
     /// Branch, index and files.
@@ -49,7 +50,7 @@ pub struct Request {
 }
 
 /// How many files changed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct FileCounts {
     /// Had other content.
     pub rewritten: usize,
@@ -60,7 +61,7 @@ pub struct FileCounts {
 }
 
 /// What was brought back.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct RestoreReport {
     /// The checkpoint or operation.
     pub checkpoint_id: String,

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use chrono::Duration;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::git::{Oid, RefName};
@@ -16,7 +17,7 @@ use crate::store::{Session, atomic, ref_names};
 use super::tag_message::TagMessage;
 
 /// What prune removed and what is left.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct PruneReport {
     /// Bytes of kept files that were removed.
     pub freed: u64,

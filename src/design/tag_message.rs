@@ -18,7 +18,7 @@ use crate::model::id::{OperationId, WorktreeKey};
 use super::left_out::LeftOut;
 
 /// How a checkpoint relates to the branch.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Mode {
     /// A commit on the branch.

@@ -5,6 +5,7 @@
 
 use std::collections::BTreeSet;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::git::index::Index;
@@ -47,7 +48,7 @@ impl Direction {
 }
 
 /// What was taken back.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct UndoReport {
     /// The new operation; `None` in a dry run.
     pub op: Option<OperationId>,

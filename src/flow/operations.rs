@@ -1,5 +1,6 @@
 //! The log of operations as people read it.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::design::restore_target;
@@ -12,7 +13,7 @@ use crate::store::operation::{Kind, Log};
 use crate::store::places::Places;
 
 /// One operation.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct OperationInfo {
     /// Its id.
     pub op: OperationId,
@@ -37,7 +38,7 @@ pub struct OperationInfo {
 }
 
 /// The operations, oldest first.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct OperationsReport {
     /// The operations.
     pub ops: Vec<OperationInfo>,
@@ -46,7 +47,7 @@ pub struct OperationsReport {
 }
 
 /// One operation in full.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct OperationReport {
     /// What the list says of it.
     #[serde(flatten)]
@@ -62,7 +63,7 @@ pub struct OperationReport {
 }
 
 /// A file that was moved aside.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct KeptFile {
     /// Where it stood.
     pub path: RepoPath,

@@ -1,5 +1,6 @@
 //! The state of the repository at a glance (the `RepoState` of the requirements).
 
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -14,7 +15,7 @@ use crate::store::places::Places;
 use crate::store::{Session, ref_names};
 
 /// The state of the repository.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct StatusReport {
     /// Whether exactly one commit is reachable from HEAD.
     pub is_fresh: bool,
@@ -51,7 +52,7 @@ pub struct StatusReport {
 }
 
 /// How many paths differ, and how.
-#[derive(Clone, Copy, Debug, Default, Serialize)]
+#[derive(Clone, Copy, Debug, Default, Serialize, JsonSchema)]
 pub struct ChangeCounts {
     /// Staged against HEAD.
     pub staged: usize,
@@ -64,7 +65,7 @@ pub struct ChangeCounts {
 }
 
 /// An operation that has not been released.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct PendingOperation {
     /// Its id.
     pub op: OperationId,
@@ -73,7 +74,7 @@ pub struct PendingOperation {
 }
 
 /// What undo would take back.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct UndoStep {
     /// Its id.
     pub op: OperationId,
@@ -82,7 +83,7 @@ pub struct UndoStep {
 }
 
 /// Something that needs attention.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Health {
     /// A stable name.
     pub name: &'static str,

@@ -1,5 +1,6 @@
 //! Reading and writing objects: blobs, trees, commits, annotated tags.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use gix::bstr::ByteSlice as _;
@@ -54,6 +55,20 @@ impl<'de> Deserialize<'de> for Oid {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = String::deserialize(deserializer)?;
         Oid::parse(&text).ok_or_else(|| serde::de::Error::custom("not an object id"))
+    }
+}
+
+impl schemars::JsonSchema for Oid {
+    fn schema_name() -> Cow<'static, str> {
+        "ObjectId".into()
+    }
+
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({
+            "description": "The full id of an object, SHA-1 or SHA-256.",
+            "type": "string",
+            "pattern": "^([0-9a-f]{40}|[0-9a-f]{64})$",
+        })
     }
 }
 

@@ -10,6 +10,7 @@ use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout};
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::model::world::Interrupt;
@@ -18,7 +19,9 @@ use crate::model::{Code, Error, RepoPath, Result, ResultExt as _, World};
 use super::{Oid, Repo, Signature};
 
 /// A full ref name; bytes, because branches may be named anything.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(transparent)]
 pub struct RefName(RepoPath);
 
@@ -61,7 +64,7 @@ impl fmt::Display for RefName {
 }
 
 /// One ref that an operation moves. `None` means that it does not exist.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RefChange {
     /// The full name.
     pub name: RefName,

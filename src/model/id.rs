@@ -1,5 +1,6 @@
 //! Names of operations and worktrees, as types.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
@@ -55,6 +56,20 @@ impl<'de> Deserialize<'de> for OperationId {
     }
 }
 
+impl schemars::JsonSchema for OperationId {
+    fn schema_name() -> Cow<'static, str> {
+        "OperationId".into()
+    }
+
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({
+            "description": "An operation of a worktree, in the order of its log.",
+            "type": "string",
+            "pattern": "^op-[0-9]+$",
+        })
+    }
+}
+
 /// The random name of a worktree: 16 hex digits, kept in its git directory.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(transparent)]
@@ -77,6 +92,20 @@ impl WorktreeKey {
 impl fmt::Display for WorktreeKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
+    }
+}
+
+impl schemars::JsonSchema for WorktreeKey {
+    fn schema_name() -> Cow<'static, str> {
+        "WorktreeKey".into()
+    }
+
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({
+            "description": "The random name of a worktree.",
+            "type": "string",
+            "pattern": "^[0-9a-f]{16}$",
+        })
     }
 }
 

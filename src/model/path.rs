@@ -3,6 +3,7 @@
 //! They come from trees, indexes and directories, so they may hold anything but NUL. In JSON a path
 //! that is UTF-8 is a string and any other is `{"bytes": "<base64>", "path": "<escaped>"}`, so that nothing is lost.
 
+use std::borrow::Cow;
 use std::ffi::OsStr;
 use std::fmt;
 use std::os::unix::ffi::OsStrExt as _;
@@ -137,6 +138,29 @@ impl<'de> Deserialize<'de> for RepoPath {
                 .map(RepoPath)
                 .ok_or_else(|| serde::de::Error::custom("path is not base64")),
         }
+    }
+}
+
+impl schemars::JsonSchema for RepoPath {
+    fn schema_name() -> Cow<'static, str> {
+        "RepoPath".into()
+    }
+
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({
+            "description": "A path or a ref: text, or what is not UTF-8 as base64 beside an escaped form.",
+            "oneOf": [
+                { "type": "string" },
+                {
+                    "type": "object",
+                    "properties": {
+                        "bytes": { "type": "string", "contentEncoding": "base64" },
+                        "path": { "type": "string" },
+                    },
+                    "required": ["bytes", "path"],
+                },
+            ],
+        })
     }
 }
 

@@ -10,6 +10,7 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{Mode, OFlags};
+use schemars::JsonSchema;
 use serde::Serialize;
 use toml::de::{DeTable, DeValue};
 
@@ -24,7 +25,7 @@ const FOLDER: &str = ".colony";
 const NAME: &str = "colony.toml";
 
 /// Something in a file that cannot be used.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Problem {
     /// The file; empty for a value that stands in none.
     pub path: String,

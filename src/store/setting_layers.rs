@@ -6,6 +6,7 @@
 
 use std::path::{Path, PathBuf};
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::git::Repo;
@@ -17,7 +18,7 @@ use super::colony_toml::{self, ColonyToml, Problem};
 use super::settings::{Flags, SetBy, Setting, TABLE, check, wanted};
 
 /// Where a value comes from, the weakest first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Level {
     /// Built in.
@@ -43,7 +44,7 @@ pub enum Level {
 }
 
 /// A setting with its value and where that comes from.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Effective {
     /// The key.
     pub key: &'static str,

@@ -2,11 +2,12 @@
 
 use std::io::{self, Write};
 
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use crate::model::Error;
 use crate::model::time::Moment;
+use crate::model::{Code, Error};
 
 use super::escape;
 
@@ -33,6 +34,24 @@ pub trait Answer: Serialize {
     fn outcome(&self) -> Outcome {
         Outcome::Yes
     }
+}
+
+/// What a command answers with `--json` when it refuses or fails.
+#[derive(Serialize, JsonSchema)]
+pub struct ErrorAnswer<'a> {
+    /// Always false.
+    ok: bool,
+    /// Always `error`.
+    status: &'static str,
+    /// The stable name of what went wrong; names are added, never changed.
+    #[schemars(extend("examples" = Code::ALL.iter().map(|code| code.as_str()).collect::<Vec<_>>()))]
+    code: &'static str,
+    /// The same for people, in one line.
+    message: String,
+    /// The next command to try.
+    hint: Option<&'a str>,
+    /// Machine-readable particulars.
+    detail: &'a Map<String, Value>,
 }
 
 /// How answers are written.
@@ -80,7 +99,7 @@ pub fn print_answer(
             if let Value::Object(fields) = serde_json::to_value(answer)? {
                 object.extend(fields);
             }
-            write_json(out, object)
+            write_json(out, &object)
         }
     }
 }
@@ -102,21 +121,20 @@ pub fn print_error(
         }
         return err.flush();
     }
-    let mut object = Map::new();
-    object.insert("ok".to_owned(), Value::Bool(false));
-    object.insert("status".to_owned(), "error".into());
-    object.insert("code".to_owned(), error.code().as_str().into());
-    object.insert("message".to_owned(), error.message().into());
-    object.insert(
-        "hint".to_owned(),
-        error.hint_text().map_or(Value::Null, Value::from),
-    );
-    object.insert("detail".to_owned(), Value::Object(error.details().clone()));
-    write_json(out, object)
+    let code = error.code().as_str();
+    let answer = ErrorAnswer {
+        ok: false,
+        status: "error",
+        code,
+        message: error.message(),
+        hint: error.hint_text(),
+        detail: error.details(),
+    };
+    write_json(out, &answer)
 }
 
-fn write_json(out: &mut dyn Write, object: Map<String, Value>) -> io::Result<()> {
-    let text = serde_json::to_string_pretty(&Value::Object(object))?;
+fn write_json(out: &mut dyn Write, object: &impl Serialize) -> io::Result<()> {
+    let text = serde_json::to_string_pretty(object)?;
     writeln!(out, "{}", escape::json(&text))?;
     out.flush()
 }

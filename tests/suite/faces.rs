@@ -58,11 +58,10 @@ fn story() -> (Sandbox, Vec<(&'static str, Vec<&'static str>)>) {
     (sandbox, commands)
 }
 
-/// Tells the story with extra flags on every command: title, command line, what was seen.
-fn told(flags: &[&str]) -> String {
+/// Plays the story with extra flags on every command: title, command line, what was seen.
+fn play(flags: &[&str], mut see: impl FnMut(&Sandbox, &'static str, Vec<&'static str>, Run)) {
     let (sandbox, commands) = story();
-    let mut text = String::new();
-    for (number, (title, args)) in commands.iter().enumerate() {
+    for (number, (title, args)) in commands.into_iter().enumerate() {
         if number == 2 {
             sandbox.write("a.txt", "a careless edit\n");
             sandbox.write("scratch.txt", "half an idea\n");
@@ -73,14 +72,25 @@ fn told(flags: &[&str]) -> String {
             "{title}: {}",
             run.stderr
         );
-        let line = args.join(" ");
-        writeln!(
-            text,
-            "## {title}\n$ git colony {line}\n{}",
-            shown(&sandbox, &run)
-        )
-        .unwrap();
+        see(&sandbox, title, args, run);
     }
+}
+
+/// Every scene of the story, for those who look at the answers themselves.
+pub(crate) fn played(flags: &[&str]) -> Vec<(&'static str, Vec<&'static str>, Run)> {
+    let mut scenes = Vec::new();
+    play(flags, |_, title, args, run| scenes.push((title, args, run)));
+    scenes
+}
+
+/// The story as one text.
+fn told(flags: &[&str]) -> String {
+    let mut text = String::new();
+    play(flags, |sandbox, title, args, run| {
+        let line = args.join(" ");
+        let seen = shown(sandbox, &run);
+        writeln!(text, "## {title}\n$ git colony {line}\n{seen}").unwrap();
+    });
     text
 }
 

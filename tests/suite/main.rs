@@ -19,6 +19,7 @@ mod property;
 mod readme;
 mod recovery;
 mod restore;
+mod schema;
 mod settings;
 mod torture;
 mod undo;

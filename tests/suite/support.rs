@@ -141,7 +141,10 @@ impl Sandbox {
     /// Runs the program with `--json` and returns its one answer, whatever the exit code.
     pub(crate) fn json(&self, args: &[&str]) -> Value {
         let run = self.run(&[&["--json"], args].concat());
-        serde_json::from_str(&run.stdout).unwrap_or_else(|e| panic!("{e}: {}", run.stdout))
+        let answer = serde_json::from_str(&run.stdout);
+        let answer = answer.unwrap_or_else(|e| panic!("{e}: {}", run.stdout));
+        super::schema::check(args, &answer);
+        answer
     }
 
     /// Runs an automatic checkpoint until it gets the lock.

@@ -3,6 +3,7 @@
 //! It is a commit whose tree holds `op.json`, the state of the index before, and the raw bytes of
 //! the annotated tags it moves; the commit's parents keep every commit it mentions alive.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::git::object::{self, NewCommit};
@@ -14,7 +15,7 @@ use crate::model::{Code, Error, RepoPath, Result, ResultExt as _};
 pub const FORMAT: u32 = 1;
 
 /// What an operation does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Kind {
     /// Keeps a state.

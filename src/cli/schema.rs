@@ -1,0 +1,216 @@
+//! `git colony schema`
+//!
+//! Every command answers with one report; its JSON Schema is derived from the very struct that is
+//! written, so it cannot promise anything else. A new command adds one line to [`REPORTS`].
+
+use schemars::generate::SchemaSettings;
+use schemars::{JsonSchema, Schema};
+use serde::Serialize;
+use serde_json::{Map, Value, json};
+
+use crate::design::checkpoint::CheckpointReport;
+use crate::design::restore::RestoreReport;
+use crate::design::retention::PruneReport;
+use crate::design::undo::UndoReport;
+use crate::flow::operations::{OperationReport, OperationsReport};
+use crate::flow::status::StatusReport;
+use crate::model::time::Moment;
+use crate::model::{Code, Error};
+use crate::ui::answer::{Answer, ErrorAnswer, Form, Outcome};
+use crate::ui::text;
+
+use super::{Face, Stop, checkpoints, config, tour, version};
+
+/// The JSON Schema of an answer
+///
+/// Without REPORT it lists the names: each command, as it is typed, and 'error' for what every
+/// command answers when it refuses or fails. Fields may be added to answers, never renamed.
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    /// A command, as in 'checkpoints show', or 'error'
+    #[arg(value_name = "REPORT")]
+    report: Vec<String>,
+}
+
+/// Makes the schema of one answer.
+type Make = fn() -> Schema;
+
+/// What each command answers with `--json`.
+const REPORTS: &[(&str, Make)] = &[
+    ("checkpoint", answer::<CheckpointReport>),
+    ("checkpoints", answer::<checkpoints::ListReport>),
+    ("checkpoints show", answer::<checkpoints::ShowReport>),
+    ("config", answer::<config::ConfigReport>),
+    ("config get", answer::<config::ConfigReport>),
+    ("config list", answer::<config::ConfigReport>),
+    ("error", schema_of::<ErrorAnswer<'static>>),
+    ("ops", answer::<OperationsReport>),
+    ("ops prune", answer::<PruneReport>),
+    ("ops show", answer::<OperationReport>),
+    ("prune", answer::<PruneReport>),
+    ("redo", answer::<UndoReport>),
+    ("restore", answer::<RestoreReport>),
+    ("schema", answer::<SchemaReport>),
+    ("status", answer::<StatusReport>),
+    ("tag", answer::<CheckpointReport>),
+    ("tour", answer::<tour::TourReport>),
+    ("undo", answer::<UndoReport>),
+    ("version", answer::<version::VersionReport>),
+];
+
+pub(super) fn run(face: &mut Face<'_>, args: &Args) -> Result<Outcome, Stop> {
+    let wanted = args.report.join(" ");
+    let (reports, found) = if wanted.is_empty() {
+        (REPORTS.iter().map(|(name, _)| *name).collect(), None)
+    } else {
+        let found = REPORTS.iter().find(|(name, _)| *name == wanted);
+        (Vec::new(), Some(found.ok_or_else(|| unknown(&wanted))?))
+    };
+    let schema = found.map(|(name, make)| titled(make(), name));
+    let report = SchemaReport {
+        count: reports.len(),
+        reports,
+        report: found.map(|(name, _)| *name),
+        schema,
+        // As text the schema stands alone, so that it can be piped.
+        message: if found.is_some() && face.form == Form::Text {
+            Message::Silent
+        } else {
+            Message::Told
+        },
+    };
+    face.answer(&report)
+}
+
+fn unknown(wanted: &str) -> Error {
+    Error::new(Code::InvalidValue, format!("no report is named '{wanted}'"))
+        .hint("git colony schema")
+}
+
+fn titled(mut schema: Schema, name: &str) -> Value {
+    let title = match name {
+        "error" => "what 'git colony --json' answers when it refuses or fails".to_owned(),
+        command => format!("what 'git colony {command} --json' answers"),
+    };
+    schema.insert("title".to_owned(), title.into());
+    schema.to_value()
+}
+
+fn schema_of<T: JsonSchema>() -> Schema {
+    let settings = SchemaSettings::draft2020_12().for_serialize();
+    settings.into_generator().into_root_schema_for::<T>()
+}
+
+/// Returns the schema of a report as it is answered: with `ok` and `message`.
+fn answer<T: JsonSchema>() -> Schema {
+    let mut schema = schema_of::<T>();
+    let object = schema.ensure_object();
+    let mut properties = Map::new();
+    let ok = "Whether the work is done and the answer is yes; the exit code is 0 then, else 1.";
+    let message = "The same in one sentence, for people.";
+    properties.insert(
+        "ok".to_owned(),
+        json!({ "description": ok, "type": "boolean" }),
+    );
+    properties.insert(
+        "message".to_owned(),
+        json!({ "description": message, "type": "string" }),
+    );
+    let mut required = vec![Value::from("ok"), Value::from("message")];
+    if let Some(Value::Object(fields)) = object.remove("properties") {
+        properties.extend(fields);
+    }
+    if let Some(Value::Array(names)) = object.remove("required") {
+        required.extend(names);
+    }
+    object.insert("properties".to_owned(), properties.into());
+    object.insert("required".to_owned(), required.into());
+    schema
+}
+
+/// Whether the answer begins with a sentence.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Message {
+    Told,
+    Silent,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct SchemaReport {
+    /// The names of the reports; empty when one was asked for.
+    reports: Vec<&'static str>,
+    /// How many.
+    count: usize,
+    /// The one that was asked for.
+    report: Option<&'static str>,
+    /// Its JSON Schema, draft 2020-12.
+    schema: Option<Value>,
+    #[serde(skip)]
+    message: Message,
+}
+
+impl Answer for SchemaReport {
+    fn message(&self) -> String {
+        match (self.message, self.report) {
+            (Message::Silent, _) => String::new(),
+            (Message::Told, Some(name)) => format!("the schema of '{name}'"),
+            (Message::Told, None) => text::count(self.count, "report"),
+        }
+    }
+
+    fn body(&self, _now: &Moment) -> Vec<String> {
+        match &self.schema {
+            Some(schema) => {
+                let text = serde_json::to_string_pretty(schema).unwrap_or_default();
+                text.lines().map(str::to_owned).collect()
+            }
+            None => self.reports.iter().map(|name| (*name).to_owned()).collect(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use clap::CommandFactory as _;
+
+    use super::*;
+    use crate::cli::args::Cli;
+
+    /// Commands that never answer with a report.
+    const WITHOUT: [&str; 0] = [];
+
+    fn collect(command: &clap::Command, path: &str, found: &mut BTreeSet<String>) {
+        for sub in command
+            .get_subcommands()
+            .filter(|sub| sub.get_name() != "help")
+        {
+            let path = format!("{path} {}", sub.get_name());
+            if !sub.is_subcommand_required_set() {
+                found.insert(path.trim_start().to_owned());
+            }
+            collect(sub, &path, found);
+        }
+    }
+
+    #[test]
+    fn every_command_has_a_schema_and_every_schema_a_command() {
+        let mut commands = BTreeSet::new();
+        collect(&Cli::command(), "", &mut commands);
+        let known: BTreeSet<_> = REPORTS.iter().map(|(name, _)| *name).collect();
+        let missing: Vec<_> = commands
+            .iter()
+            .filter(|name| !known.contains(name.as_str()) && !WITHOUT.contains(&name.as_str()))
+            .collect();
+        assert!(
+            missing.is_empty(),
+            "add a line to REPORTS in src/cli/schema.rs for {missing:?}"
+        );
+        let extra = known
+            .iter()
+            .find(|name| **name != "error" && !commands.contains(**name));
+        assert_eq!(extra, None, "no such command");
+        assert!(REPORTS.is_sorted_by_key(|(name, _)| *name));
+    }
+}
