@@ -68,7 +68,8 @@ pub struct CheckpointReport {
 /// Makes a checkpoint that somebody asked for.
 ///
 /// # Errors
-/// `operation-in-progress`, `identity-unknown`, `locked`, `filter-failed`, `no-space`.
+/// `operation-in-progress`, `identity-unknown`, `locked`, `filter-failed`, `no-space`,
+/// `signing-failed`.
 pub fn create(session: &Session, request: &Request) -> Result<CheckpointReport> {
     if !request.off_branch {
         refuse_in_progress(session)?;
@@ -91,7 +92,7 @@ pub fn create(session: &Session, request: &Request) -> Result<CheckpointReport> 
     }
     let kept = Kept::look(session, &request.allowances, Unstorable::Refuse)?;
     let mut draft = Draft::new(session, request, &kept, signature);
-    draft.message.operation = Some((operation.places.key.clone(), operation.id));
+    draft.belongs_to(&operation);
     let (commit, branch_change) = draft.commit(session, &kept)?;
     let tag = draft.tag(session, commit)?;
     let mut refs: Vec<RefChange> = branch_change.into_iter().collect();
@@ -146,7 +147,7 @@ pub fn preview(session: &Session, request: &Request) -> Result<CheckpointReport>
 /// Names an existing commit as a checkpoint.
 ///
 /// # Errors
-/// `revision-not-found`, `identity-unknown`, `locked`.
+/// `revision-not-found`, `identity-unknown`, `locked`, `signing-failed`.
 pub fn tag(
     session: &Session,
     request: &Request,
@@ -168,7 +169,7 @@ pub fn tag(
         touches: Touches::Refs,
     };
     let operation = Operation::begin(session, intent)?;
-    draft.message.operation = Some((operation.places.key.clone(), operation.id));
+    draft.belongs_to(&operation);
     let tag = draft.tag(session, commit)?;
     let scan = session.repo.scan(&session.world)?;
     let index_tree = session.repo.write_index_tree(&scan)?;

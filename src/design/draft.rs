@@ -1,9 +1,11 @@
 //! A checkpoint in the making: its name, its message, its commit and its tag.
 
-use crate::git::object::NewCommit;
+use std::path::PathBuf;
+
+use crate::git::object::{NewCommit, NewTag};
 use crate::git::{Head, Oid, RefChange, RefName, Signature};
 use crate::model::{Result, time};
-use crate::store::operation::Kind;
+use crate::store::operation::{Kind, Operation};
 use crate::store::places::Places;
 use crate::store::{Session, ref_names};
 
@@ -18,6 +20,9 @@ pub(super) struct Draft {
     pub(super) message: TagMessage,
     signature: Signature,
     created_at: String,
+    /// Where its tag can be signed; without it nothing is: what nobody asked for is never signed,
+    /// and no dialog for a passphrase comes up from a hook.
+    scratch: Option<PathBuf>,
 }
 
 impl Draft {
@@ -59,7 +64,15 @@ impl Draft {
             },
             signature,
             created_at: time::rfc3339(&moment),
+            scratch: None,
         }
+    }
+
+    /// Notes the operation that makes it; from here on it is signed as configured.
+    pub(super) fn belongs_to(&mut self, operation: &Operation<'_>) {
+        let places = &operation.places;
+        self.message.operation = Some((places.key.clone(), operation.id));
+        self.scratch = Some(places.signing(operation.id));
     }
 
     /// Makes the id sort after the newest automatic one of the same second.
@@ -104,19 +117,20 @@ impl Draft {
             message = format!("{message}\n\n{}", self.message.rationale);
         }
         if self.message.mode != Mode::Branch {
-            let commit = kept.commit_beside(session, &self.signature, message)?;
-            return Ok((commit, None));
+            let commit = kept.beside(session, &self.signature, message)?;
+            return Ok((self.write_commit(session, commit)?, None));
         }
         let head = kept.scan.head.commit();
         if let Some(head) = head.filter(|_| !kept.differs_from_head()) {
             return Ok((head, None));
         }
-        let commit = session.repo.write_commit(NewCommit {
+        let commit = NewCommit {
             tree: kept.snapshot.worktree_tree,
             parents: head.into_iter().collect(),
             signature: &self.signature,
             message,
-        })?;
+        };
+        let commit = self.write_commit(session, commit)?;
         let name = kept.scan.head.moving_ref();
         Ok((
             commit,
@@ -128,12 +142,27 @@ impl Draft {
         ))
     }
 
+    fn write_commit(&self, session: &Session, commit: NewCommit<'_>) -> Result<Oid> {
+        if self.scratch.is_some() && session.repo.signs_commits()? {
+            return session.repo.write_signed_commit(&session.world, commit);
+        }
+        session.repo.write_commit(commit)
+    }
+
     pub(super) fn tag(&self, session: &Session, commit: Oid) -> Result<RefChange> {
-        let id = self.id();
-        let message = self.message.write();
-        let tag = session
-            .repo
-            .write_tag(&id, commit, &self.signature, message)?;
+        let (repo, id) = (&session.repo, self.id());
+        let new = NewTag {
+            name: &id,
+            target: commit,
+            tagger: &self.signature,
+            message: self.message.write(),
+        };
+        let tag = match &self.scratch {
+            Some(scratch) if repo.signs_tags()? => {
+                repo.write_signed_tag(&session.world, scratch, new)?
+            }
+            _ => repo.write_tag(new)?,
+        };
         let name = RefName::from(format!("refs/tags/{id}").as_str());
         Ok(RefChange {
             name,

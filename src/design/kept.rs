@@ -43,13 +43,24 @@ impl Kept {
         self.scan.head.commit().is_none() || self.snapshot.worktree_tree != self.scan.head_tree
     }
 
-    /// Writes a commit beside the branch: the files, on HEAD, with the index as second parent.
+    /// Writes a private commit beside the branch; it is never signed.
     pub(super) fn commit_beside(
         &self,
         session: &Session,
         signature: &Signature,
         message: String,
     ) -> Result<Oid> {
+        let commit = self.beside(session, signature, message)?;
+        session.repo.write_commit(commit)
+    }
+
+    /// Returns a commit beside the branch: the files, on HEAD, with the index as second parent.
+    pub(super) fn beside<'a>(
+        &self,
+        session: &Session,
+        signature: &'a Signature,
+        message: String,
+    ) -> Result<NewCommit<'a>> {
         let repo = &session.repo;
         let base = self.scan.head.commit();
         let mut parents: Vec<Oid> = base.into_iter().collect();
@@ -67,7 +78,7 @@ impl Kept {
             parents.push(repo.write_commit(commit)?);
         }
         let tree = self.snapshot.worktree_tree;
-        repo.write_commit(NewCommit {
+        Ok(NewCommit {
             tree,
             parents,
             signature,

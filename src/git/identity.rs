@@ -81,13 +81,14 @@ impl Identity {
     }
 }
 
-/// Drops what git drops from names: angle brackets, line ends, outer blanks.
+/// Drops what git drops from names: angle brackets, line ends, outer blanks and punctuation.
 fn clean(text: &str) -> String {
     let kept: String = text
         .chars()
         .filter(|c| !matches!(c, '<' | '>' | '\n' | '\r' | '\0'))
         .collect();
-    kept.trim().to_owned()
+    let crud = |c: char| c <= ' ' || matches!(c, ',' | ':' | ';' | '"' | '\\' | '\'');
+    kept.trim_matches(crud).to_owned()
 }
 
 #[cfg(test)]

@@ -18,6 +18,7 @@ pub mod process;
 pub mod refs;
 pub mod repo;
 pub mod scan;
+pub mod sign;
 pub mod snapshot;
 pub mod stage;
 mod tracked;

@@ -161,6 +161,18 @@ pub struct NewCommit<'a> {
     pub message: String,
 }
 
+/// A tag to be written.
+pub struct NewTag<'a> {
+    /// Its name, without `refs/tags/`.
+    pub name: &'a str,
+    /// The commit it points to.
+    pub target: Oid,
+    /// Who makes it, and when.
+    pub tagger: &'a Signature,
+    /// The message; a final newline is added.
+    pub message: String,
+}
+
 /// An annotated tag as read.
 pub struct Tag {
     /// What it points to.
@@ -257,19 +269,13 @@ impl Repo {
     ///
     /// # Errors
     /// `no-space`, `io`.
-    pub fn write_tag(
-        &self,
-        name: &str,
-        target: Oid,
-        tagger: &Signature,
-        message: String,
-    ) -> Result<Oid> {
+    pub fn write_tag(&self, tag: NewTag<'_>) -> Result<Oid> {
         let object = gix::objs::Tag {
-            target: target.0,
+            target: tag.target.0,
             target_kind: gix::objs::Kind::Commit,
-            name: name.into(),
-            tagger: Some(tagger.to_gix()),
-            message: with_newline(message).into(),
+            name: tag.name.into(),
+            tagger: Some(tag.tagger.to_gix()),
+            message: with_newline(tag.message).into(),
             signature: None,
         };
         let id = self
@@ -306,7 +312,7 @@ impl Repo {
                 .ok()
                 .flatten()
                 .map(|tagger| Signature::from_gix(&tagger)),
-            message: tag.message.to_vec(),
+            message: unsigned(tag.message).to_vec(),
         })
     }
 
@@ -341,6 +347,27 @@ impl Repo {
     }
 }
 
+/// Returns the message of a tag without its signature, whatever made that.
+///
+/// As git sees it: the signature is from the last line that begins one to the end.
+fn unsigned(message: &[u8]) -> &[u8] {
+    const BEGINNINGS: [&[u8]; 4] = [
+        b"-----BEGIN PGP SIGNATURE-----",
+        b"-----BEGIN PGP MESSAGE-----",
+        b"-----BEGIN SSH SIGNATURE-----",
+        b"-----BEGIN SIGNED MESSAGE-----",
+    ];
+    let mut end = message.len();
+    let mut start = 0;
+    for line in message.split_inclusive(|&byte| byte == b'\n') {
+        if BEGINNINGS.iter().any(|begin| line.starts_with(begin)) {
+            end = start;
+        }
+        start += line.len();
+    }
+    message.get(..end).unwrap_or(message)
+}
+
 /// Makes the error for an object that ought to be a record of ours and is not.
 pub(crate) fn not_a_record(id: Oid) -> Error {
     Error::new(
@@ -349,7 +376,7 @@ pub(crate) fn not_a_record(id: Oid) -> Error {
     )
 }
 
-fn with_newline(mut message: String) -> String {
+pub(super) fn with_newline(mut message: String) -> String {
     if !message.ends_with('\n') {
         message.push('\n');
     }

@@ -113,6 +113,8 @@ codes! {
     Usage = "usage",
     /// The command was interrupted by a signal.
     Interrupted = "interrupted",
+    /// git could not sign the commit or the tag as it is configured to.
+    SigningFailed = "signing-failed",
     /// A record was written by a newer version of git-colony.
     NewerFormat = "newer-format",
 }

@@ -92,6 +92,11 @@ impl Places {
         self.colony.join(format!("{id}.stage"))
     }
 
+    /// Returns the repository a tag is signed in.
+    pub fn signing(&self, id: OperationId) -> PathBuf {
+        self.colony.join(format!("{id}.sign"))
+    }
+
     /// Returns the folder of what an operation moved aside.
     pub fn kept_by(&self, id: OperationId) -> PathBuf {
         self.kept.join(id.digits())

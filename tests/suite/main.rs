@@ -21,6 +21,7 @@ mod recovery;
 mod restore;
 mod schema;
 mod settings;
+mod signing;
 mod torture;
 mod undo;
 mod zero_init;

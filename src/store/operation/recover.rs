@@ -219,7 +219,7 @@ fn sweep(session: &Session, places: &Places) -> Result<()> {
             .split_once('.')
             .filter(|(id, _)| OperationId::parse(id).is_some());
         match of_operation {
-            Some((_, "stage")) => atomic::remove_folder(&path)?,
+            Some((_, "stage" | "sign")) => atomic::remove_folder(&path)?,
             Some((_, "index")) => {
                 if let Some(ours) = FileIdentity::of(&path) {
                     remove_index_lock(session, ours)?;
