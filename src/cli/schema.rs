@@ -12,8 +12,13 @@ use crate::design::checkpoint::CheckpointReport;
 use crate::design::restore::RestoreReport;
 use crate::design::retention::PruneReport;
 use crate::design::undo::UndoReport;
+use crate::flow::deinit::DeinitReport;
+use crate::flow::doctor::DoctorReport;
+use crate::flow::init::InitReport;
 use crate::flow::operations::{OperationReport, OperationsReport};
 use crate::flow::status::StatusReport;
+use crate::lfs::hydrate::HydrateReport;
+use crate::lfs::status::LfsStatus;
 use crate::model::time::Moment;
 use crate::model::{Code, Error};
 use crate::ui::answer::{Answer, ErrorAnswer, Form, Outcome};
@@ -43,7 +48,12 @@ const REPORTS: &[(&str, Make)] = &[
     ("config", answer::<config::ConfigReport>),
     ("config get", answer::<config::ConfigReport>),
     ("config list", answer::<config::ConfigReport>),
+    ("deinit", answer::<DeinitReport>),
+    ("doctor", answer::<DoctorReport>),
     ("error", schema_of::<ErrorAnswer<'static>>),
+    ("init", answer::<InitReport>),
+    ("lfs hydrate", answer::<HydrateReport>),
+    ("lfs status", answer::<LfsStatus>),
     ("ops", answer::<OperationsReport>),
     ("ops prune", answer::<PruneReport>),
     ("ops show", answer::<OperationReport>),

@@ -5,6 +5,7 @@
 
 use std::path::PathBuf;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::git::attributes::AttributesOf;
@@ -37,7 +38,7 @@ pub struct Request {
 }
 
 /// What was taken out.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct DeinitReport {
     /// What was taken out, in words.
     pub removed: Vec<String>,

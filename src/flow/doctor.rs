@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::git::process::Git;
@@ -12,6 +13,7 @@ use crate::setup::attributes::MERGE_LINES;
 use crate::setup::info_attributes;
 use crate::setup::manifest::{self, Manifest};
 use crate::store::Session;
+use crate::store::colony_toml::Problem;
 use crate::store::operation::{Log, recover};
 use crate::store::places::Places;
 
@@ -25,7 +27,7 @@ pub enum Depth {
 }
 
 /// What was found.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct DoctorReport {
     /// Everything that was looked at.
     pub checks: Vec<Check>,
@@ -34,7 +36,7 @@ pub struct DoctorReport {
 }
 
 /// One thing that was looked at.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Check {
     /// A stable name.
     pub name: &'static str,
@@ -76,6 +78,7 @@ pub fn doctor(session: &Session, depth: Depth) -> Result<DoctorReport> {
     checks.extend(locks(session)?);
     checks.push(mirrors(session)?);
     checks.extend(set_up(session));
+    checks.extend(settings(session));
     checks.push(disk(session)?);
     if depth == Depth::Deep {
         checks.push(objects(session)?);
@@ -326,6 +329,16 @@ fn set_up(session: &Session) -> Vec<Check> {
         ));
     }
     checks
+}
+
+fn settings(session: &Session) -> Vec<Check> {
+    let problems = &session.settings.repository_problems;
+    if problems.is_empty() {
+        return vec![Check::well("settings", "every file of settings reads well")];
+    }
+    let tell =
+        |problem: &Problem| Check::ill("settings", problem.sentence(), "git colony config list");
+    problems.iter().map(tell).collect()
 }
 
 fn disk(session: &Session) -> Result<Check> {

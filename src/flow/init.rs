@@ -1,5 +1,6 @@
 //! Setting a repository up: one commit of our files, git-lfs, and a push only where it was asked for.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::design::scaffold;
@@ -48,7 +49,7 @@ pub enum Lfs {
 }
 
 /// Whether something had to be done.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum InitStatus {
     /// Files were committed.
@@ -58,7 +59,7 @@ pub enum InitStatus {
 }
 
 /// What was set up.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 #[expect(
     clippy::struct_excessive_bools,
     reason = "the fields of the answer, as the requirements name them"

@@ -5,6 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::git::Oid;
@@ -24,7 +25,7 @@ use super::install;
 use super::status::{MissingObject, is_pointer_in_worktree};
 
 /// What was brought in.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct HydrateReport {
     /// The files that hold their content now.
     pub hydrated: Vec<RepoPath>,

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::git::attributes::AttributesOf;
@@ -14,7 +15,7 @@ use crate::store::Session;
 use super::install;
 
 /// What git-lfs keeps.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct LfsStatus {
     /// The version of git-lfs; `None` when it is not installed.
     pub version: Option<String>,
@@ -38,7 +39,7 @@ pub struct LfsStatus {
 }
 
 /// What one pattern holds.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct PatternUse {
     /// The pattern, as written.
     pub pattern: String,
@@ -49,7 +50,7 @@ pub struct PatternUse {
 }
 
 /// A pointer whose object is not here.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct MissingObject {
     /// Where it is used.
     pub path: RepoPath,
