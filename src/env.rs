@@ -1,6 +1,6 @@
 //! The process as values: the only reader of the environment, the wall clock and chance.
 
-use std::io::Write;
+use std::io::{IsTerminal as _, Read, Write};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -12,6 +12,8 @@ use crate::model::world::{Interrupt, UserConfiguration};
 pub struct Env {
     /// What commands may know.
     pub world: World,
+    /// What a hook is told comes from here.
+    pub stdin: Box<dyn Read + Send>,
     /// The answer goes here.
     pub stdout: Box<dyn Write>,
     /// The narration goes here.
@@ -45,9 +47,19 @@ impl Env {
         };
         Env {
             world,
+            stdin: stdin(),
             stdout: Box::new(std::io::BufWriter::new(std::io::stdout())),
             stderr: Box::new(std::io::stderr()),
         }
+    }
+}
+
+/// Standard input, unless a person would have to type it.
+fn stdin() -> Box<dyn Read + Send> {
+    if std::io::stdin().is_terminal() {
+        Box::new(std::io::empty())
+    } else {
+        Box::new(std::io::stdin())
     }
 }
 

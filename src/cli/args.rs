@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Parser, Subcommand};
 
 use super::{
-    checkpoint, checkpoints, config, deinit, doctor, help, init, lfs, ops, prune, restore, schema,
+    checkpoint, checkpoints, config, deinit, doctor, help, hook, hooks, init, lfs, ops, prune, restore, schema,
     status, tag, tour, undo, version,
 };
 
@@ -61,6 +61,9 @@ pub(super) enum Command {
     Tour(tour::Args),
     Config(config::Args),
     Prune(prune::Args),
+    Hooks(hooks::Args),
+    #[command(hide = true)]
+    Hook(hook::Args),
     Version(version::Args),
     Init(init::Args),
     Lfs(lfs::Args),

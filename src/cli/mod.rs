@@ -10,6 +10,8 @@ mod config;
 mod deinit;
 mod doctor;
 mod help;
+mod hook;
+mod hooks;
 mod init;
 mod lfs;
 mod ops;
@@ -129,6 +131,8 @@ impl Face<'_> {
             Command::Tour(_) => tour::run(self),
             Command::Config(args) => config::run(self, &args),
             Command::Prune(args) => prune::run(self, &args),
+            Command::Hooks(args) => hooks::run(self, args),
+            Command::Hook(args) => hook::run(self, args),
             Command::Version(_) => version::run(self),
             Command::Init(args) => init::run(self, args),
             Command::Doctor(args) => doctor::run(self, &args),

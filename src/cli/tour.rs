@@ -91,6 +91,7 @@ impl Guide {
         let output = Captured::default();
         let mut env = Env {
             world: self.world.clone(),
+            stdin: Box::new(std::io::empty()),
             stdout: Box::new(output.clone()),
             stderr: Box::new(output.clone()),
         };

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use crate::git::snapshot::Unstorable;
 use crate::git::{RefName, process};
+use crate::model::id::SessionId;
 use crate::model::{Code, Error, Result, time};
 use crate::store::lock::WorktreeLock;
 use crate::store::operation::{Kind, log, recover};
@@ -23,6 +24,18 @@ use super::{checkpoints, retention};
 /// # Errors
 /// `too-many-new-files`, `filter-failed`, `no-space`.
 pub fn create(session: &Session, rationale: &str) -> Result<CheckpointReport> {
+    create_for(session, rationale, None)
+}
+
+/// Does what [`create`] does in the session of an agent, whose id becomes a trailer.
+///
+/// # Errors
+/// As [`create`].
+pub fn create_for(
+    session: &Session,
+    rationale: &str,
+    agent_session: Option<SessionId>,
+) -> Result<CheckpointReport> {
     let request = request_for(session, rationale);
     let inside = session
         .world
@@ -41,6 +54,7 @@ pub fn create(session: &Session, rationale: &str) -> Result<CheckpointReport> {
     }
     let mut draft = Draft::new(session, &request, &kept, session.record_signature());
     draft.message.mode = Mode::Auto;
+    draft.message.session = agent_session;
     draft.sort_after_the_last(session, &places)?;
     let next = log::next_id(&session.repo, &places)?;
     draft.message.operation = Some((places.key.clone(), next));

@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use crate::git::refs::FoundRef;
 use crate::git::{Oid, RefName, Repo};
-use crate::model::id::{OperationId, WorktreeKey};
+use crate::model::id::{OperationId, SessionId, WorktreeKey};
 use crate::model::{Code, Error, Result, time, time::Moment};
 use crate::store::ref_names;
 
@@ -33,6 +33,9 @@ pub struct Checkpoint {
     pub mode: Mode,
     /// The branch that was checked out.
     pub branch: Option<String>,
+    /// The session of an agent it was made in.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub session: Option<SessionId>,
     /// What was left out of it.
     pub left_out: Vec<LeftOut>,
     /// HEAD when it was taken, for one off the branch.
@@ -101,6 +104,7 @@ fn read(repo: &Repo, found: &FoundRef, which: Which) -> Option<Checkpoint> {
         created_at: moment.as_ref().map(time::rfc3339).unwrap_or_default(),
         mode: message.mode,
         branch: message.branch,
+        session: message.session,
         left_out: message.left_out,
         base: message.base,
         moment,

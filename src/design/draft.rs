@@ -60,6 +60,7 @@ impl Draft {
                 branch: Some(branch),
                 base: None,
                 operation: None,
+                session: None,
                 left_out: Vec::new(),
             },
             signature,

@@ -13,7 +13,7 @@
 //! string in `Colony-Label`, with its escaped form on the first line.
 
 use crate::git::Oid;
-use crate::model::id::{OperationId, WorktreeKey};
+use crate::model::id::{OperationId, SessionId, WorktreeKey};
 
 use super::left_out::LeftOut;
 
@@ -60,6 +60,8 @@ pub struct TagMessage {
     pub base: Option<Oid>,
     /// The worktree and the place in its log.
     pub operation: Option<(WorktreeKey, OperationId)>,
+    /// The session of an agent it was made in.
+    pub session: Option<SessionId>,
     /// What was left out.
     pub left_out: Vec<LeftOut>,
 }
@@ -98,6 +100,9 @@ impl TagMessage {
         if let Some((key, id)) = &self.operation {
             trailer("Operation", &format!("{key}/{}", id.digits()));
         }
+        if let Some(session) = &self.session {
+            trailer("Session", session.as_str());
+        }
         for left_out in &self.left_out {
             trailer("Left-Out", &json(left_out));
         }
@@ -121,6 +126,7 @@ impl TagMessage {
             branch: None,
             base: None,
             operation: None,
+            session: None,
             left_out: Vec::new(),
         };
         trailers
@@ -143,6 +149,7 @@ impl TagMessage {
                 }
             }
             "Branch" => self.branch = serde_json::from_str(value).ok(),
+            "Session" => self.session = SessionId::parse(value),
             "Base" => self.base = Oid::parse(value),
             "Operation" => {
                 let parts = value.split_once('/');
@@ -188,6 +195,7 @@ mod tests {
             branch: Some("ma\nin".to_owned()),
             base: Oid::parse("0123456789012345678901234567890123456789"),
             operation: WorktreeKey::parse("00112233445566aa").zip(Some(OperationId(7))),
+            session: SessionId::parse("a-1"),
             left_out: Vec::new(),
         }
     }
@@ -200,6 +208,7 @@ mod tests {
             prop_assert_eq!(&read.label, &written.label);
             prop_assert_eq!(read.rationale.trim(), written.rationale.trim());
             prop_assert_eq!(read.operation, written.operation);
+            prop_assert_eq!(read.session, written.session);
         }
     }
 

@@ -2,6 +2,7 @@
 
 pub mod deinit;
 pub mod doctor;
+pub mod hook;
 pub mod init;
 pub mod operations;
 pub mod status;

@@ -115,6 +115,8 @@ codes! {
     Interrupted = "interrupted",
     /// git could not sign the commit or the tag as it is configured to.
     SigningFailed = "signing-failed",
+    /// The configuration of an agent does not parse, or is not a plain file.
+    AgentConfigRefused = "agent-config-refused",
     /// A record was written by a newer version of git-colony.
     NewerFormat = "newer-format",
 }

@@ -109,6 +109,25 @@ impl schemars::JsonSchema for WorktreeKey {
     }
 }
 
+/// The id an agent gives its session: short, and nothing but letters, digits and `-_.:`, so that
+/// it can stand in a trailer as it is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct SessionId(String);
+
+impl SessionId {
+    /// Reads an id; `None` when it is none that we would write down.
+    pub fn parse(text: &str) -> Option<SessionId> {
+        let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.:".contains(&byte);
+        let fits = (1..=128).contains(&text.len()) && text.bytes().all(plain);
+        fits.then(|| SessionId(text.to_owned()))
+    }
+
+    /// Returns the id.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

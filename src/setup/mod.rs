@@ -1,5 +1,6 @@
 //! What a repository is set up with: the manifest, the attributes, the hooks.
 
 pub mod attributes;
+pub mod hooks;
 pub mod info_attributes;
 pub mod manifest;

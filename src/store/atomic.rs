@@ -82,6 +82,52 @@ pub fn rename(from: &Path, to: &Path) -> Result<()> {
         .map_err(|e| Error::io(format!("cannot put '{}' in place", to.display()), e))
 }
 
+/// Renames unless something stands at the destination; tells whether it did.
+///
+/// # Errors
+/// `io`.
+pub fn rename_to_free(from: &Path, to: &Path) -> Result<bool> {
+    use super::worktree_files::{Moved, rename_exclusively};
+    let here = rustix::fs::CWD;
+    match rename_exclusively(here, from.as_os_str(), here, to.as_os_str()) {
+        Ok(moved) => Ok(moved == Moved::Yes),
+        Err(e) => Err(Error::io(
+            format!("cannot rename '{}' to '{}'", from.display(), to.display()),
+            e,
+        )),
+    }
+}
+
+/// Writes a file of ours so that a reader sees all of it or none; a power cut may lose it.
+///
+/// # Errors
+/// `no-space`, `io`.
+pub fn write_quickly(path: &Path, bytes: &[u8]) -> Result<()> {
+    let cannot = |e| Error::io(format!("cannot write '{}'", path.display()), e);
+    let folder = path.parent().unwrap_or(Path::new("/"));
+    let mut file = tempfile::Builder::new()
+        .prefix("tmp-")
+        .permissions(PermissionsExt::from_mode(0o666))
+        .tempfile_in(folder)
+        .map_err(cannot)?;
+    file.write_all(bytes).map_err(cannot)?;
+    file.persist(path).map_err(|e| cannot(e.error))?;
+    Ok(())
+}
+
+/// Removes a folder if nothing is in it; tells whether it is gone.
+///
+/// # Errors
+/// `io`.
+pub fn remove_empty_folder(path: &Path) -> Result<bool> {
+    match fs::remove_dir(path) {
+        Ok(()) => Ok(true),
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(true),
+        Err(e) if e.kind() == std::io::ErrorKind::DirectoryNotEmpty => Ok(false),
+        Err(e) => Err(Error::io(format!("cannot remove '{}'", path.display()), e)),
+    }
+}
+
 /// Removes a file of ours; one that is gone already is fine.
 ///
 /// # Errors

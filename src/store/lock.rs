@@ -47,14 +47,27 @@ impl WorktreeLock {
     /// # Errors
     /// `locked` with the path and the owner's age; `interrupted`; `io`.
     pub fn take(world: &World, repo: &Repo, timeout: Duration) -> Result<WorktreeLock> {
-        let path = Places::lock_of(repo);
-        let folder = repo.git_dir().join("colony");
-        atomic::make_directory(&folder)?;
+        WorktreeLock::take_at(world, &Places::lock_of(repo), timeout)
+    }
+
+    /// Takes the lock of the main worktree, for what all worktrees share.
+    ///
+    /// # Errors
+    /// As [`WorktreeLock::take`].
+    pub fn take_shared(world: &World, repo: &Repo, timeout: Duration) -> Result<WorktreeLock> {
+        let path = repo.common_dir().join("colony").join("lock");
+        WorktreeLock::take_at(world, &path, timeout)
+    }
+
+    fn take_at(world: &World, path: &Path, timeout: Duration) -> Result<WorktreeLock> {
+        if let Some(folder) = path.parent() {
+            atomic::make_directory(folder)?;
+        }
         let file = OpenOptions::new()
             .create(true)
             .truncate(false)
             .write(true)
-            .open(&path)
+            .open(path)
             .map_err(|e| Error::io(format!("cannot open '{}'", path.display()), e))?;
         let mut wait = Wait::new(timeout);
         loop {
@@ -72,7 +85,7 @@ impl WorktreeLock {
                 "waiting for another git-colony command in this worktree",
             )
             .map_err(|timed_out| {
-                timed_out.unwrap_or_else(|| locked(world, "another git-colony command", &path))
+                timed_out.unwrap_or_else(|| locked(world, "another git-colony command", path))
             })?;
         }
     }

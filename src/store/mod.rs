@@ -2,6 +2,7 @@
 
 pub mod atomic;
 pub mod colony_toml;
+pub mod config_file;
 pub mod lock;
 pub mod operation;
 pub mod places;

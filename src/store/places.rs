@@ -19,6 +19,55 @@ pub struct Places {
     pub kept: PathBuf,
 }
 
+/// Where records about hooks are: those all worktrees share, and those of one worktree.
+#[derive(Clone, Debug)]
+pub struct HookPlaces {
+    /// `<common dir>/colony`.
+    pub shared: PathBuf,
+    /// `<git dir>/colony`: the same folder for the main worktree.
+    pub own: PathBuf,
+}
+
+impl HookPlaces {
+    /// Returns the places, which need not exist.
+    pub fn of(repo: &Repo) -> HookPlaces {
+        HookPlaces {
+            shared: repo.common_dir().join("colony"),
+            own: repo.git_dir().join("colony"),
+        }
+    }
+
+    /// Returns the record of what was there before hooks were installed for all worktrees.
+    pub fn record(&self) -> PathBuf {
+        self.shared.join("hooks.json")
+    }
+
+    /// Returns the folder of forwarders that all worktrees use.
+    pub fn forwarders(&self) -> PathBuf {
+        self.shared.join("hooks")
+    }
+
+    /// Returns the same record for a worktree with a hooks folder of its own.
+    pub fn own_record(&self) -> PathBuf {
+        self.own.join("worktree-hooks.json")
+    }
+
+    /// Returns the folder of forwarders of a worktree with a hooks folder of its own.
+    pub fn own_forwarders(&self) -> PathBuf {
+        self.own.join("worktree-hooks")
+    }
+
+    /// Returns the folder of the times hooks last fired, one small file per hook.
+    pub fn fired(&self) -> PathBuf {
+        self.shared.join("hooks-fired")
+    }
+
+    /// Returns the record of an agent's configuration in this worktree.
+    pub fn agent_record(&self, agent: &str) -> PathBuf {
+        self.own.join(format!("hooks-of-{agent}.json"))
+    }
+}
+
 impl Places {
     /// Returns the folders of the worktree; `None` when no command of ours has changed it yet.
     ///

@@ -5,6 +5,8 @@ use crate::model::id::{OperationId, WorktreeKey};
 
 /// Where named checkpoints live, as annotated tags.
 pub const CHECKPOINTS: &str = "refs/tags/checkpoint/";
+/// Where everything is that is private to a repository; never pushed.
+pub const PRIVATE: &str = "refs/colony-local/";
 /// Where automatic checkpoints live; never pushed.
 pub const AUTOMATIC: &str = "refs/colony-local/auto/";
 /// Where operations live; never pushed.

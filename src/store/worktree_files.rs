@@ -310,7 +310,7 @@ fn proc_path(directory: &OwnedFd) -> std::path::PathBuf {
     std::path::PathBuf::from(format!("/proc/self/fd/{}", directory.as_raw_fd()))
 }
 
-fn rename_exclusively(
+pub(super) fn rename_exclusively(
     from: impl std::os::fd::AsFd,
     source: &OsStr,
     to: impl std::os::fd::AsFd,

@@ -286,6 +286,7 @@ fn a_closed_pipe_is_no_error() {
     ] {
         let mut env = Env {
             world: sandbox.world(),
+            stdin: Box::new(std::io::empty()),
             stdout: Box::new(ClosedPipe),
             stderr: Box::new(complaints.clone()),
         };

@@ -189,6 +189,7 @@ impl Sandbox {
         });
         let mut env = Env {
             world,
+            stdin: Box::new(std::io::empty()),
             stdout: Box::new(stdout.clone()),
             stderr: Box::new(stderr.clone()),
         };

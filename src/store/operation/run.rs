@@ -321,7 +321,11 @@ fn require_objects(session: &Session, record: &Record) -> Result<()> {
     Ok(())
 }
 
-fn refuse_nested(session: &Session) -> Result<()> {
+/// Refuses to change anything inside an operation of our own.
+///
+/// # Errors
+/// `operation-in-progress`.
+pub fn refuse_nested(session: &Session) -> Result<()> {
     match session
         .world
         .text_variable(crate::git::process::OPERATION_VARIABLE)

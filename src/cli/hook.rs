@@ -1,0 +1,120 @@
+//! `git colony hook`: what the hooks of git and of agents run. It answers at once, stops nobody, and
+//! always exits with 0.
+
+use std::ffi::OsString;
+use std::io::Read;
+use std::os::unix::ffi::OsStringExt;
+use std::sync::{Arc, Mutex, mpsc};
+use std::time::Duration;
+
+use crate::flow::hook::{self, GitHook};
+use crate::git::process::end_children;
+use crate::model::world::Interrupt;
+use crate::setup::hooks::payload::{MAX_BYTES, Payload};
+use crate::setup::hooks::{Agent, HookName};
+use crate::ui::answer::Outcome;
+
+use super::{Face, Stop};
+
+/// How long to wait for the end of standard input; what has come by then counts.
+const INPUT_TIME: Duration = Duration::from_secs(2);
+
+/// After this time the work is stopped; it stops at the next safe place.
+const WORK_TIME: Duration = Duration::from_secs(8);
+
+/// Answer a hook; run by the scripts that 'git colony hooks install' makes
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    /// The hook of git, or the agent
+    name: OsString,
+    /// What git gives the hook
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+    args: Vec<OsString>,
+}
+
+#[expect(
+    clippy::unnecessary_wraps,
+    reason = "every command has this signature; this one never fails"
+)]
+pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
+    let name = args.name.to_string_lossy().into_owned();
+    // A name of a newer version is nothing to us.
+    if let Some(agent) = Agent::parse(&name) {
+        run_agent(face, agent);
+    } else if let Some(name) = HookName::parse(&name) {
+        run_git(face, name, args.args);
+    }
+    Ok(Outcome::Yes)
+}
+
+fn run_git(face: &mut Face<'_>, name: HookName, args: Vec<OsString>) {
+    let has_input = matches!(name, HookName::PrePush | HookName::PostRewrite);
+    let hook = GitHook {
+        name,
+        args: args.into_iter().map(OsStringExt::into_vec).collect(),
+        input: if has_input { input(face) } else { Vec::new() },
+    };
+    if let Ok(world) = face.world() {
+        let _limit = Limit::start(world.interrupt.clone());
+        // Git goes on whatever happened here.
+        drop(hook::git(world, &face.flags, &hook));
+    }
+}
+
+fn run_agent(face: &mut Face<'_>, agent: Agent) {
+    let payload = Payload::read(&input(face));
+    if let Ok(world) = face.world() {
+        let _limit = Limit::start(world.interrupt.clone());
+        // The agent goes on whatever happened here.
+        drop(hook::agent(world, &face.flags, agent, &payload));
+    }
+    // Nobody reads it when the agent is gone.
+    drop(writeln!(face.env.stdout, "{}", payload.answer(agent)));
+    drop(face.env.stdout.flush());
+}
+
+/// Reads standard input up to its end, a size and a time.
+fn input(face: &mut Face<'_>) -> Vec<u8> {
+    let stdin = std::mem::replace(&mut face.env.stdin, Box::new(std::io::empty()));
+    let so_far = Arc::new(Mutex::new(Vec::new()));
+    let (ended, end) = mpsc::channel();
+    let shared = Arc::clone(&so_far);
+    let reader = std::thread::Builder::new().spawn(move || {
+        let mut stdin = stdin.take(MAX_BYTES);
+        let mut part = vec![0; 64 * 1024];
+        while let Ok(count @ 1..) = stdin.read(&mut part) {
+            let new = part.get(..count).unwrap_or_default();
+            let mut all = shared
+                .lock()
+                .unwrap_or_else(std::sync::PoisonError::into_inner);
+            all.extend_from_slice(new);
+        }
+        // Nobody waits any more when the time is up.
+        ended.send(()).ok();
+    });
+    if reader.is_ok() {
+        // An end and the time being up are the same to us.
+        end.recv_timeout(INPUT_TIME).ok();
+    }
+    let mut all = so_far
+        .lock()
+        .unwrap_or_else(std::sync::PoisonError::into_inner);
+    std::mem::take(&mut all)
+}
+
+/// Stops the work when its time is up, as a signal would; dropped when the work is done.
+struct Limit(#[expect(dead_code, reason = "held to tell the end")] mpsc::Sender<()>);
+
+impl Limit {
+    fn start(interrupt: Interrupt) -> Option<Limit> {
+        const SIGTERM: i32 = 15;
+        let (done, end) = mpsc::channel();
+        let watcher = std::thread::Builder::new().spawn(move || {
+            if end.recv_timeout(WORK_TIME) == Err(mpsc::RecvTimeoutError::Timeout) {
+                interrupt.raise(SIGTERM);
+                end_children(&interrupt);
+            }
+        });
+        watcher.ok().map(|_| Limit(done))
+    }
+}

@@ -1,0 +1,163 @@
+//! `git colony hooks`
+
+use std::path::Path;
+
+use crate::model::time::Moment;
+use crate::setup::hooks::{self, Act, HookState, InstallReport, StatusReport, Target, install};
+use crate::ui::answer::{Answer, Outcome};
+use crate::ui::text;
+
+use super::{Face, Run, Stop};
+
+/// Install, remove or look at the hooks of git and of agents
+///
+/// Hooks that are there keep running, and uninstalling gives them back byte for byte. A hook of ours
+/// never stops git or an agent, and never takes longer than 10 seconds.
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    #[command(subcommand)]
+    action: Option<Action>,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum Action {
+    /// Put ours beside those that are there
+    Install(Change),
+    /// Give back what was there before
+    Uninstall(Change),
+    /// Say how each stands and when it last fired (the default)
+    Status,
+}
+
+#[derive(Debug, clap::Args)]
+struct Change {
+    /// Whose hooks: git, claude-code, codex or cursor (default: git)
+    #[arg(
+        long = "for",
+        value_name = "PROGRAM",
+        default_value = "git",
+        hide_default_value = true,
+        hide_possible_values = true,
+        value_parser = ["git", "claude-code", "codex", "cursor"]
+    )]
+    target: String,
+    /// Say what would be done, and do nothing
+    #[arg(short = 'n', long)]
+    dry_run: bool,
+}
+
+pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
+    match args.action {
+        Some(Action::Install(change)) => apply(face, Act::Install, &change),
+        Some(Action::Uninstall(change)) => apply(face, Act::Uninstall, &change),
+        Some(Action::Status) | None => {
+            let session = face.session(Run::Dry)?;
+            let report = hooks::status(&session)?;
+            face.answer(&report)
+        }
+    }
+}
+
+fn apply(face: &mut Face<'_>, act: Act, change: &Change) -> Result<Outcome, Stop> {
+    let run = Run::from(change.dry_run);
+    let session = face.session(run)?;
+    // The parser lets nothing else through.
+    let target = Target::parse(&change.target).unwrap_or(Target::Git);
+    let report = match run {
+        Run::Dry => install::preview(&session, act, target)?,
+        Run::ForReal => install::run(&session, act, target)?,
+    };
+    face.answer(&report)
+}
+
+impl Answer for InstallReport {
+    fn message(&self) -> String {
+        let target = self.target;
+        match (self.act, self.changed, self.dry_run) {
+            (Act::Install, false, _) if self.missing().is_empty() => {
+                format!("the hooks for {target} are installed already")
+            }
+            (Act::Uninstall, false, _) => format!("no hooks for {target} are installed"),
+            (Act::Install, true, true) => format!("would install the hooks for {target}"),
+            (Act::Uninstall, true, true) => format!("would remove the hooks for {target}"),
+            (Act::Uninstall, true, false) => {
+                format!("removed the hooks for {target}; what was there before is back")
+            }
+            (Act::Install, ..) => {
+                let (missing, all) = (self.missing().len(), self.hooks.len());
+                if missing == 0 {
+                    format!("installed {} for {target}", text::count(all, "hook"))
+                } else {
+                    format!("{missing} of {all} hooks for {target} do not run")
+                }
+            }
+        }
+    }
+
+    fn body(&self, _now: &Moment) -> Vec<String> {
+        let mut lines: Vec<String> = self.steps.iter().map(|step| format!("  {step}")).collect();
+        if let Some(diff) = self.diff.as_deref().filter(|diff| !diff.is_empty()) {
+            lines.extend(diff.lines().map(str::to_owned));
+        }
+        if let Some(note) = self.note.filter(|_| self.changed) {
+            lines.push(format!("note: {note}"));
+        }
+        for hook in self.missing() {
+            let path = hook.path.clone().unwrap_or_default();
+            lines.push(format!("{}: {}  {path}", hook.name, hook.state.words()));
+        }
+        for path in &self.left {
+            lines.push(format!("left as it is: {path}"));
+        }
+        lines
+    }
+
+    fn outcome(&self) -> Outcome {
+        if self.missing().is_empty() {
+            Outcome::Yes
+        } else {
+            Outcome::No
+        }
+    }
+}
+
+impl Answer for StatusReport {
+    fn message(&self) -> String {
+        let installed = self.hooks.iter().filter(|hook| hook.runs).count();
+        let replaced = |hook: &&hooks::HookStatus| hook.state == HookState::Replaced;
+        let replaced = self.hooks.iter().filter(replaced).count();
+        match (installed, replaced) {
+            (0, 0) => "no hooks are installed".to_owned(),
+            (_, 0) => format!("{} installed", text::count(installed, "hook")),
+            _ => format!(
+                "{} installed, {replaced} replaced",
+                text::count(installed, "hook")
+            ),
+        }
+    }
+
+    fn body(&self, now: &Moment) -> Vec<String> {
+        let row = |hook: &hooks::HookStatus| {
+            let fired = match &hook.last_fired_at {
+                None => String::new(),
+                Some(at) => Moment::parse_from_rfc3339(at)
+                    .map(|at| format!("fired {}", crate::model::time::ago(&at, now)))
+                    .unwrap_or_default(),
+            };
+            let state = match hook.state {
+                HookState::Replaced if hook.runs => "replaced, still runs",
+                state => state.words(),
+            };
+            let (target, name) = (hook.target.to_owned(), hook.name.clone());
+            vec![target, name, state.to_owned(), fired]
+        };
+        let rows: Vec<Vec<String>> = self.hooks.iter().map(row).collect();
+        let mut lines = text::table(&rows);
+        lines.push(format!("git takes hooks from {}", shown(&self.folder.path)));
+        lines
+    }
+}
+
+fn shown(path: &Path) -> String {
+    format!("'{}'", path.display())
+}

@@ -1,0 +1,114 @@
+//! What happens when a hook of ours fires: in git, or in an agent. Nothing here may stop either.
+
+use std::path::Path;
+
+use crate::design::automatic;
+use crate::git::{ObjectWrites, process};
+use crate::model::{Result, World};
+use crate::setup::hooks::payload::Payload;
+use crate::setup::hooks::{Agent, HookName, agents, fired};
+use crate::store::Session;
+use crate::store::ref_names;
+use crate::store::settings::Flags;
+
+/// A hook of git that fires.
+#[derive(Clone, Debug)]
+pub struct GitHook {
+    /// Which.
+    pub name: HookName,
+    /// What git gives it as arguments.
+    pub args: Vec<Vec<u8>>,
+    /// What git gives it on standard input: lines of `pre-push` and `post-rewrite`.
+    pub input: Vec<u8>,
+}
+
+/// Answers a hook of git: notes that it fired, and leaves the rest to [`after`].
+///
+/// Does nothing inside an operation of our own.
+///
+/// # Errors
+/// Whatever went wrong; git goes on all the same.
+pub fn git(world: World, flags: &Flags, hook: &GitHook) -> Result<()> {
+    if world.variable(process::OPERATION_VARIABLE).is_some() {
+        return Ok(());
+    }
+    let session = Session::open(world, flags, ObjectWrites::Durable)?;
+    fired::note(&session.repo, &session.world, hook.name.as_str())?;
+    if hook.name == HookName::PrePush {
+        warn_of_private_refs(&session, &hook.input);
+        return Ok(());
+    }
+    after(&session, hook);
+    Ok(())
+}
+
+/// What plain git has just done: the one place where that is to be recorded.
+///
+/// Nothing records it yet. It is called for every hook but `pre-push`, after git has done its
+/// work, with no lock held and never inside an operation of our own.
+fn after(_session: &Session, _hook: &GitHook) {}
+
+/// Says which refs of ours a push is about to publish.
+fn warn_of_private_refs(session: &Session, input: &[u8]) {
+    let text = String::from_utf8_lossy(input);
+    let publishes = |line: &&str| {
+        let mut words = line.split(' ');
+        words.next() != Some("(delete)")
+            && words
+                .nth(1)
+                .is_some_and(|name| name.starts_with(ref_names::PRIVATE))
+    };
+    let private = text.lines().filter(publishes).count();
+    if private > 0 {
+        (session.world.narrate)(&format!(
+            "warning: this push publishes {private} refs below {}, which are private to this \
+             repository; push branches and tags by name instead of --mirror",
+            ref_names::PRIVATE
+        ));
+    }
+}
+
+/// Answers a hook of an agent: keeps the state if it has changed.
+///
+/// # Errors
+/// Whatever went wrong; the agent goes on all the same.
+pub fn agent(world: World, flags: &Flags, agent: Agent, payload: &Payload) -> Result<()> {
+    if world.variable(process::OPERATION_VARIABLE).is_some() {
+        return Ok(());
+    }
+    let session = open_for(world, flags, payload)?;
+    let name = agents::fired_name(agent, payload.event.as_deref());
+    fired::note(&session.repo, &session.world, name)?;
+    if !payload.is_worth_keeping() {
+        return Ok(());
+    }
+    let rationale = format!("hook of {}", agent.as_str());
+    automatic::create_for(&session, &rationale, payload.session.clone())?;
+    Ok(())
+}
+
+/// Opens the repository the agent says it works in; where that is none, the one we stand in.
+fn open_for(world: World, flags: &Flags, payload: &Payload) -> Result<Session> {
+    let open = |directory: &Path| {
+        let mut world = world.clone();
+        directory.clone_into(&mut world.cwd);
+        // The variables speak of the repository we stand in.
+        for name in [
+            "GIT_DIR",
+            "GIT_WORK_TREE",
+            "GIT_INDEX_FILE",
+            "GIT_COMMON_DIR",
+        ] {
+            world.variables.remove(std::ffi::OsStr::new(name));
+        }
+        Session::open(world, flags, ObjectWrites::Durable).ok()
+    };
+    let directories = payload.directories.iter().filter(|path| path.is_dir());
+    match directories
+        .into_iter()
+        .find_map(|directory| open(directory))
+    {
+        Some(session) => Ok(session),
+        None => Session::open(world.clone(), flags, ObjectWrites::Durable),
+    }
+}

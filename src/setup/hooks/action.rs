@@ -1,0 +1,232 @@
+//! The steps of an installation: each can be said beforehand, and done again after a kill.
+
+use std::ffi::OsString;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+
+use crate::git::Repo;
+use crate::model::{Code, Error, Result, World};
+use crate::store::Session;
+use crate::store::atomic;
+use crate::store::config_file::ConfigFile;
+
+use super::folder::{KEY, Scope, bytes_of};
+use super::record::{self, Blob, Record, Redirect};
+use super::script::Content;
+use super::standing::Standing;
+
+/// One step.
+#[derive(Clone, Debug)]
+pub(super) enum Action {
+    /// Writes down what was there.
+    Remember(PathBuf, Record),
+    /// Makes the folder of hooks.
+    MakeFolder(PathBuf),
+    /// Renames what stands at a name of ours, to a free name.
+    SetAside {
+        /// The hook.
+        from: PathBuf,
+        /// Where it is run from now on.
+        to: PathBuf,
+    },
+    /// Puts a script of ours at a name that is free or ours.
+    Write {
+        /// The hook.
+        path: PathBuf,
+        /// The script.
+        bytes: Vec<u8>,
+    },
+    /// Renames what was there before to its own name, which is free or ours.
+    PutBack {
+        /// Where it was run from.
+        from: PathBuf,
+        /// The hook.
+        to: PathBuf,
+    },
+    /// Removes a file of ours.
+    Remove(PathBuf),
+    /// Removes a folder that we made, if it is empty.
+    RemoveEmptyFolder(PathBuf),
+    /// Makes `core.hooksPath` name our folder.
+    Configure(Box<Configure>),
+    /// Makes `core.hooksPath` what it was.
+    Unconfigure(Box<Redirect>),
+}
+
+/// What [`Action::Configure`] needs.
+#[derive(Clone, Debug)]
+pub(super) struct Configure {
+    /// Which file is changed.
+    pub(super) scope: Scope,
+    /// The folder of ours.
+    pub(super) ours: PathBuf,
+    /// The folder that was in force, as scripts name it.
+    pub(super) former: PathBuf,
+    /// Where to write down how it was.
+    pub(super) record: PathBuf,
+}
+
+impl Action {
+    /// Says the step to people; `None` for bookkeeping.
+    pub(super) fn describe(&self) -> Option<String> {
+        Some(match self {
+            Action::Remember(..) => return None,
+            Action::MakeFolder(path) => format!("make '{}'", path.display()),
+            Action::SetAside { from, to } | Action::PutBack { from, to } => {
+                format!("rename '{}' to '{}'", from.display(), name_of(to))
+            }
+            Action::Write { path, .. } => format!("write '{}'", path.display()),
+            Action::Remove(path) => format!("remove '{}'", path.display()),
+            Action::RemoveEmptyFolder(path) => format!("remove '{}' if empty", path.display()),
+            Action::Configure(configure) => format!(
+                "set {KEY} to '{}'; its hooks run those of '{}'",
+                configure.ours.display(),
+                configure.former.display()
+            ),
+            Action::Unconfigure(redirect) if redirect.values.is_empty() => {
+                format!("take {KEY} out of the configuration")
+            }
+            Action::Unconfigure(redirect) => {
+                let last = redirect.values.last().map(Blob::path).unwrap_or_default();
+                format!("set {KEY} back to '{}'", last.display())
+            }
+        })
+    }
+
+    /// Does it.
+    pub(super) fn apply(&self, session: &Session) -> Result<()> {
+        let world = &session.world;
+        match self {
+            Action::Remember(path, record) => {
+                record::write(path, record)?;
+                world.reach("hooks-remembered")
+            }
+            Action::MakeFolder(path) => atomic::make_directory(path),
+            Action::SetAside { from, to } => {
+                if !atomic::rename_to_free(from, to)? {
+                    return Err(moved(from));
+                }
+                world.reach("hooks-set-aside")
+            }
+            Action::Write { path, bytes } => {
+                write_script(&session.repo, path, bytes)?;
+                world.reach("hooks-written")
+            }
+            Action::PutBack { from, to } => {
+                if Standing::content_at(to).is_none_or(|content| content == Content::Ours) {
+                    atomic::rename(from, to)?;
+                    return world.reach("hooks-put-back");
+                }
+                Err(moved(to))
+            }
+            Action::Remove(path) => {
+                atomic::remove_file(path)?;
+                world.reach("hooks-removed")
+            }
+            Action::RemoveEmptyFolder(path) => atomic::remove_empty_folder(path).map(drop),
+            Action::Configure(configure) => configure.apply(&session.repo, world),
+            Action::Unconfigure(redirect) => {
+                give_back(&session.repo, world, redirect)?;
+                world.reach("hooks-unconfigured")
+            }
+        }
+    }
+}
+
+fn name_of(path: &Path) -> String {
+    let name = path.file_name().unwrap_or_default();
+    name.to_string_lossy().into_owned()
+}
+
+fn moved(path: &Path) -> Error {
+    Error::new(
+        Code::Io,
+        format!(
+            "'{}' was changed by somebody else meanwhile",
+            path.display()
+        ),
+    )
+    .hint("git colony hooks status")
+}
+
+/// Writes a script beside our records and renames it into place, over nothing but a script of ours.
+fn write_script(repo: &Repo, path: &Path, bytes: &[u8]) -> Result<()> {
+    let own = repo.common_dir().join("colony");
+    atomic::make_directory(&own)?;
+    let new = own.join("hook.new");
+    atomic::write_durably(&new, bytes)?;
+    std::fs::set_permissions(&new, std::fs::Permissions::from_mode(0o755))
+        .map_err(|e| Error::io(format!("cannot make '{}' executable", new.display()), e))?;
+    if atomic::rename_to_free(&new, path)? {
+        return Ok(());
+    }
+    if Standing::content_at(path) == Some(Content::Ours) {
+        return atomic::rename(&new, path);
+    }
+    atomic::remove_file(&new)?;
+    Err(moved(path))
+}
+
+impl Configure {
+    fn apply(&self, repo: &Repo, world: &World) -> Result<()> {
+        let file = file_of(repo, self.scope);
+        let before = file.read()?;
+        let set = ["--replace-all", KEY].map(OsString::from);
+        let set = [&set[..], &[self.ours.clone().into_os_string()]].concat();
+        let after = ConfigFile::edited(repo, world, &before, &set)?;
+        let values = ConfigFile::values(repo, world, &before, KEY)?;
+        let known: Option<Record> = record::read(&self.record)?;
+        let redirect = Redirect {
+            scope: self.scope,
+            ours: Blob(bytes_of(&self.ours)),
+            former: Blob(bytes_of(&self.former)),
+            values: values.into_iter().map(Blob).collect(),
+            before: Blob(before.clone()),
+            after: record::digest(&after),
+        };
+        let made_folder = known.and_then(|known| known.made_folder);
+        let redirect = Some(redirect);
+        record::write(
+            &self.record,
+            &Record {
+                made_folder,
+                redirect,
+            },
+        )?;
+        world.reach("hooks-remembered")?;
+        file.replace(&before, &after)?;
+        world.reach("hooks-configured")
+    }
+}
+
+fn file_of(repo: &Repo, scope: Scope) -> ConfigFile {
+    match scope {
+        Scope::Worktree => ConfigFile::of_worktree(repo),
+        Scope::Local | Scope::Outside => ConfigFile::of_repository(repo),
+    }
+}
+
+/// Takes our value out: the bytes of before if nobody else changed the file, else the key alone.
+fn give_back(repo: &Repo, world: &World, redirect: &Redirect) -> Result<()> {
+    let file = file_of(repo, redirect.scope);
+    let now = file.read()?;
+    if record::digest(&now) == redirect.after {
+        return file.replace(&now, &redirect.before.0);
+    }
+    let ours = &redirect.ours.0;
+    let values = ConfigFile::values(repo, world, &now, KEY)?;
+    if !values.contains(ours) {
+        return Ok(());
+    }
+    let unset = ["--fixed-value", "--unset-all", KEY].map(OsString::from);
+    let ours_text = redirect.ours.path().into_os_string();
+    let mut edited = ConfigFile::edited(repo, world, &now, &[&unset[..], &[ours_text]].concat())?;
+    if values.len() == 1 {
+        for value in &redirect.values {
+            let add = ["--add", KEY].map(OsString::from);
+            let add = [&add[..], &[value.path().into_os_string()]].concat();
+            edited = ConfigFile::edited(repo, world, &edited, &add)?;
+        }
+    }
+    file.replace(&now, &edited)
+}

@@ -1,0 +1,133 @@
+//! The configuration file of an agent: read and replaced whole, links never followed.
+
+use std::io::Write as _;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+
+use crate::git::Repo;
+use crate::model::{Code, Error, Result};
+use crate::store::atomic;
+
+use super::Agent;
+
+/// A file in a folder in the root of the worktree.
+pub(super) struct AgentFile {
+    folder: PathBuf,
+    path: PathBuf,
+    shown: String,
+}
+
+impl AgentFile {
+    pub(super) fn of(repo: &Repo, agent: Agent) -> AgentFile {
+        let folder = repo.workdir().join(agent.folder());
+        AgentFile {
+            path: folder.join(agent.file()),
+            folder,
+            shown: format!("{}/{}", agent.folder(), agent.file()),
+        }
+    }
+
+    /// Returns the path from the root of the worktree.
+    pub(super) fn shown(&self) -> &str {
+        &self.shown
+    }
+
+    /// Returns the absolute path.
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Tells whether the folder is there.
+    pub(super) fn folder_exists(&self) -> bool {
+        self.folder.symlink_metadata().is_ok()
+    }
+
+    /// Reads the text; `None` when there is no file.
+    pub(super) fn read(&self) -> Result<Option<String>> {
+        self.refuse_links()?;
+        let bytes = match std::fs::read(&self.path) {
+            Ok(bytes) => bytes,
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+            Err(e) => return Err(Error::io(format!("cannot read '{}'", self.shown), e)),
+        };
+        match String::from_utf8(bytes) {
+            Ok(text) => Ok(Some(text)),
+            Err(_) => Err(self.refused("it is not UTF-8")),
+        }
+    }
+
+    /// Replaces the text if it still is `before`.
+    pub(super) fn write(&self, before: Option<&str>, after: &str) -> Result<()> {
+        self.expect(before)?;
+        let cannot = |e| Error::io(format!("cannot write '{}'", self.shown), e);
+        atomic::make_directory(&self.folder)?;
+        self.refuse_links()?;
+        let mode = match self.path.metadata() {
+            Ok(metadata) => metadata.permissions(),
+            Err(_) => std::fs::Permissions::from_mode(0o644),
+        };
+        let mut file = tempfile::Builder::new()
+            .prefix(".colony-")
+            .tempfile_in(&self.folder)
+            .map_err(cannot)?;
+        file.as_file().set_permissions(mode).map_err(cannot)?;
+        file.write_all(after.as_bytes()).map_err(cannot)?;
+        file.as_file().sync_all().map_err(cannot)?;
+        if before.is_none() {
+            file.persist_noclobber(&self.path)
+                .map_err(|e| cannot(e.error))?;
+        } else {
+            file.persist(&self.path).map_err(|e| cannot(e.error))?;
+        }
+        atomic::sync_directory(&self.folder)
+    }
+
+    /// Removes the file if it still is `before`.
+    pub(super) fn remove(&self, before: Option<&str>) -> Result<()> {
+        self.expect(before)?;
+        atomic::remove_file(&self.path)
+    }
+
+    /// Removes the folder if nothing is in it.
+    pub(super) fn remove_folder_if_empty(&self) -> Result<()> {
+        atomic::remove_empty_folder(&self.folder).map(drop)
+    }
+
+    fn expect(&self, before: Option<&str>) -> Result<()> {
+        if self.read()?.as_deref() == before {
+            return Ok(());
+        }
+        Err(Error::new(
+            Code::Locked,
+            format!(
+                "'{}' was changed meanwhile; nothing was written",
+                self.shown
+            ),
+        )
+        .hint("run the command again"))
+    }
+
+    fn refuse_links(&self) -> Result<()> {
+        let sort = |path: &Path| path.symlink_metadata().map(|metadata| metadata.file_type());
+        if sort(&self.folder).is_ok_and(|sort| !sort.is_dir()) {
+            return Err(self.refused("its folder is not a directory"));
+        }
+        if sort(&self.path).is_ok_and(|sort| !sort.is_file()) {
+            return Err(self.refused("it is not a plain file"));
+        }
+        Ok(())
+    }
+
+    fn refused(&self, why: &str) -> Error {
+        Error::new(
+            Code::AgentConfigRefused,
+            format!("cannot edit '{}': {why}; it is as it was", self.shown),
+        )
+        .detail("path", &self.shown)
+        .hint(format!(
+            "ls -ld '{}' '{}'",
+            self.folder.display(),
+            self.path.display()
+        ))
+    }
+}

@@ -1,0 +1,291 @@
+//! Hooks of agents: entries in a configuration file of the worktree that keep the state before a
+//! tool changes something and when the agent stops.
+//!
+//! The file is the user's: it is edited as text so that nothing else in it moves, shown as a diff
+//! beforehand, replaced whole or not at all, and never written through a link.
+
+mod entries;
+mod file;
+mod json;
+
+use std::path::PathBuf;
+
+use serde_json::Value;
+use similar::TextDiff;
+
+use crate::git::Repo;
+use crate::model::{Code, Error, Result};
+use crate::store::Session;
+use crate::store::places::HookPlaces;
+
+use super::record::{self, AgentRecord, Blob};
+use super::state::{HookState, HookStatus};
+use super::{fired, install::Act};
+
+use file::AgentFile;
+
+/// An agent that can run hooks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Agent {
+    /// Claude Code.
+    ClaudeCode,
+    /// Codex.
+    Codex,
+    /// Cursor.
+    Cursor,
+}
+
+impl Agent {
+    /// Every agent.
+    pub const ALL: [Agent; 3] = [Agent::ClaudeCode, Agent::Codex, Agent::Cursor];
+
+    /// Returns the name used on the command line.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Agent::ClaudeCode => "claude-code",
+            Agent::Codex => "codex",
+            Agent::Cursor => "cursor",
+        }
+    }
+
+    /// Finds an agent by that name.
+    pub fn parse(text: &str) -> Option<Agent> {
+        Agent::ALL.into_iter().find(|agent| agent.as_str() == text)
+    }
+
+    /// Returns the folder of its configuration, in the root of the worktree.
+    fn folder(self) -> &'static str {
+        match self {
+            Agent::ClaudeCode => ".claude",
+            Agent::Codex => ".codex",
+            Agent::Cursor => ".cursor",
+        }
+    }
+
+    /// Returns the file in it: the personal one where the agent has one.
+    fn file(self) -> &'static str {
+        match self {
+            Agent::ClaudeCode => "settings.local.json",
+            Agent::Codex | Agent::Cursor => "hooks.json",
+        }
+    }
+
+    /// Returns what the person has to know about that file.
+    fn note(self) -> &'static str {
+        match self {
+            Agent::ClaudeCode => "this file is personal: Claude Code keeps it out of commits",
+            Agent::Codex => {
+                "Codex has no personal file per repository: leave this one out of commits, or share it"
+            }
+            Agent::Cursor => {
+                "Cursor has no personal file per repository: leave this one out of commits, or share it"
+            }
+        }
+    }
+}
+
+/// What becomes of an agent's configuration.
+pub(super) struct AgentPlan {
+    agent: Agent,
+    file: AgentFile,
+    before: Option<String>,
+    after: Option<String>,
+}
+
+impl AgentPlan {
+    /// Plans to put our entries in or to take them out; changes nothing.
+    ///
+    /// # Errors
+    /// `agent-config-refused` with the lines to add by hand; `io`.
+    pub(super) fn make(session: &Session, agent: Agent, act: Act) -> Result<AgentPlan> {
+        let file = AgentFile::of(&session.repo, agent);
+        let before = file.read()?;
+        let after = match act {
+            Act::Install => Some(
+                entries::put_in(agent, before.as_deref())
+                    .map_err(|why| refuse(agent, &file, why))?,
+            ),
+            Act::Uninstall => without_ours(session, agent, &file, before.as_deref())?,
+        };
+        Ok(AgentPlan {
+            agent,
+            file,
+            before,
+            after,
+        })
+    }
+
+    /// Tells whether there is anything to do.
+    pub(super) fn changes(&self) -> bool {
+        self.before != self.after
+    }
+
+    /// Returns the change as a unified diff; empty when there is none.
+    pub(super) fn diff(&self) -> String {
+        let name = self.file.shown();
+        let (before, after) = (
+            self.before.as_deref().unwrap_or_default(),
+            self.after.as_deref().unwrap_or_default(),
+        );
+        let side = |there: bool, prefix: &str| {
+            if there {
+                format!("{prefix}/{name}")
+            } else {
+                "/dev/null".to_owned()
+            }
+        };
+        TextDiff::from_lines(before, after)
+            .unified_diff()
+            .header(
+                &side(self.before.is_some(), "a"),
+                &side(self.after.is_some(), "b"),
+            )
+            .to_string()
+    }
+
+    /// Returns what the person has to know about the file.
+    pub(super) fn note(&self) -> &'static str {
+        self.agent.note()
+    }
+
+    /// Says the steps to people.
+    pub(super) fn steps(&self) -> Vec<String> {
+        let verb = match (self.changes(), &self.after) {
+            (false, _) => return Vec::new(),
+            (true, Some(_)) => "write",
+            (true, None) => "remove",
+        };
+        vec![format!("{verb} '{}'", self.file.shown())]
+    }
+
+    /// Does it.
+    pub(super) fn apply(&self, session: &Session, act: Act) -> Result<()> {
+        let path = HookPlaces::of(&session.repo).agent_record(self.agent.as_str());
+        let known: Option<AgentRecord> = record::read(&path)?;
+        if !self.changes() {
+            return Ok(());
+        }
+        if let (Act::Install, Some(after)) = (act, &self.after) {
+            // Of a file that we have changed before, what it was before that counts.
+            let ours_since = |known: &AgentRecord| {
+                let before = self.before.as_deref().unwrap_or_default();
+                known.after == record::digest(before.as_bytes())
+            };
+            let record = match known.filter(ours_since) {
+                Some(known) => AgentRecord {
+                    after: record::digest(after.as_bytes()),
+                    ..known
+                },
+                None => AgentRecord {
+                    before: self.before.clone().map(|text| Blob(text.into_bytes())),
+                    after: record::digest(after.as_bytes()),
+                    made_folder: !self.file.folder_exists(),
+                },
+            };
+            record::write(&path, &record)?;
+            session.world.reach("hooks-remembered")?;
+            self.file.write(self.before.as_deref(), after)?;
+            return session.world.reach("hooks-written");
+        }
+        match &self.after {
+            Some(after) => self.file.write(self.before.as_deref(), after)?,
+            None => self.file.remove(self.before.as_deref())?,
+        }
+        session.world.reach("hooks-removed")?;
+        if known.is_some_and(|known| known.made_folder) {
+            self.file.remove_folder_if_empty()?;
+        }
+        Ok(())
+    }
+}
+
+/// Returns the text without our entries; `None` when we made the file and nothing else is in it.
+fn without_ours(
+    session: &Session,
+    agent: Agent,
+    file: &AgentFile,
+    text: Option<&str>,
+) -> Result<Option<String>> {
+    let Some(text) = text else { return Ok(None) };
+    let path = HookPlaces::of(&session.repo).agent_record(agent.as_str());
+    let known: Option<AgentRecord> = record::read(&path)?;
+    if let Some(known) = &known
+        && known.after == record::digest(text.as_bytes())
+    {
+        let before = known.before.as_ref();
+        return Ok(before.map(|blob| String::from_utf8_lossy(&blob.0).into_owned()));
+    }
+    let rest = entries::take_out(agent, text).map_err(|why| refuse(agent, file, why))?;
+    let made = known.is_some_and(|known| known.before.is_none());
+    Ok(Some(rest).filter(|rest| !made || !entries::is_bare(agent, rest)))
+}
+
+fn refuse(agent: Agent, file: &AgentFile, why: String) -> Error {
+    let lines = serde_json::to_string_pretty(&entries::whole(agent)).unwrap_or_default();
+    Error::new(
+        Code::AgentConfigRefused,
+        format!("cannot edit '{}': {why}; it is as it was", file.shown()),
+    )
+    .detail("path", file.shown())
+    .detail("by_hand", entries::whole(agent))
+    .hint(format!("edit it by hand, it needs: {}", one_line(&lines)))
+}
+
+fn one_line(text: &str) -> String {
+    serde_json::from_str::<Value>(text)
+        .map(|value| value.to_string())
+        .unwrap_or_default()
+}
+
+/// Looks at the entries of an agent.
+///
+/// # Errors
+/// `io`.
+pub(super) fn status(session: &Session, agent: Agent) -> Result<Vec<HookStatus>> {
+    let repo = &session.repo;
+    let file = AgentFile::of(repo, agent);
+    let text = file.read();
+    let found = text
+        .as_ref()
+        .ok()
+        .map(|text| entries::found(agent, text.as_deref()));
+    let row = |event: &'static entries::Event| {
+        let state = match &found {
+            None | Some(Err(_)) => HookState::Unreadable,
+            Some(Ok(names)) if names.contains(&event.name) => HookState::Installed,
+            Some(Ok(names)) if !names.is_empty() => HookState::Partial,
+            Some(Ok(_)) => HookState::NotInstalled,
+        };
+        let there = state != HookState::NotInstalled;
+        HookStatus {
+            name: event.name.to_owned(),
+            target: agent.as_str(),
+            state,
+            runs: state == HookState::Installed,
+            path: there.then(|| file.path().display().to_string()),
+            last_fired_at: fired::last(repo, event.fired),
+        }
+    };
+    Ok(entries::events(agent).iter().map(row).collect())
+}
+
+/// Forgets what was written down about an agent.
+pub(super) fn forget(repo: &Repo, agent: Agent) -> Result<()> {
+    let names: Vec<&str> = entries::events(agent)
+        .iter()
+        .map(|event| event.fired)
+        .collect();
+    fired::forget(repo, &names)?;
+    let record: PathBuf = HookPlaces::of(repo).agent_record(agent.as_str());
+    crate::store::atomic::remove_file(&record)
+}
+
+/// Returns the name under which the firing of an agent's hook is noted.
+pub fn fired_name(agent: Agent, event: Option<&str>) -> &'static str {
+    let events = entries::events(agent);
+    let known = events
+        .iter()
+        .find(|known| event.is_some_and(|event| known.name.eq_ignore_ascii_case(event)));
+    // An event of another version counts as a stop, the last of each list.
+    known.or(events.last()).map_or("agent", |event| event.fired)
+}

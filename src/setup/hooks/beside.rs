@@ -1,0 +1,176 @@
+//! Hooks in a folder inside the git directory: what was there is renamed beside ours and run first.
+
+use std::path::{Path, PathBuf};
+
+use crate::store::places::HookPlaces;
+
+use super::action::Action;
+use super::record::{Blob, Record};
+use super::script::{self, Content, Former, HookName};
+use super::standing::Standing;
+use super::state::HookState;
+
+/// What a hook that gave way is called.
+const SUFFIX: &str = ".before-colony";
+
+/// What other programs call a hook they replace: pre-commit, which runs it, and lefthook, which
+/// does not.
+const ALIASES: [&str; 2] = [".legacy", ".old"];
+
+/// One hook in a folder.
+struct Slot {
+    hook: HookName,
+    path: PathBuf,
+    former: PathBuf,
+}
+
+impl Slot {
+    fn of(folder: &Path, hook: HookName) -> Slot {
+        let name = hook.as_str();
+        Slot {
+            hook,
+            path: folder.join(name),
+            former: folder.join(format!("{name}{SUFFIX}")),
+        }
+    }
+
+    fn alias(&self, ending: &str) -> PathBuf {
+        self.path
+            .with_file_name(format!("{}{ending}", self.hook.as_str()))
+    }
+
+    /// Returns the script of ours that a newcomer has renamed.
+    fn renamed(&self) -> Option<(&'static str, Standing)> {
+        ALIASES.into_iter().find_map(|ending| {
+            let standing = Standing::at(&self.alias(ending))?;
+            (standing.content == Content::Ours).then_some((ending, standing))
+        })
+    }
+
+    fn script(&self) -> Vec<u8> {
+        let file = format!("{}{SUFFIX}", self.hook.as_str());
+        script::git_hook(self.hook, &Former::Beside(&file))
+    }
+}
+
+/// Tells whether a hook in the folder would not survive being renamed.
+pub(super) fn has_dispatcher(folder: &Path) -> bool {
+    let depends = |hook| {
+        let standing = Standing::at(&Slot::of(folder, hook).path);
+        standing.is_some_and(|standing| {
+            !matches!(standing.content, Content::Ours | Content::Edited)
+                && standing.executable
+                && script::depends_on_its_name(&standing.bytes)
+        })
+    };
+    HookName::ALL.into_iter().any(depends)
+}
+
+/// Plans the installation into a folder.
+pub(super) fn install(folder: &Path, places: &HookPlaces, known: Option<&Record>) -> Vec<Action> {
+    let steps: Vec<Action> = HookName::ALL
+        .into_iter()
+        .flat_map(|hook| install_one(&Slot::of(folder, hook)))
+        .collect();
+    if steps.is_empty() && known.is_some() {
+        return steps;
+    }
+    let missing = !folder.exists();
+    let made = missing.then(|| Blob(super::folder::bytes_of(folder)));
+    let record = Record {
+        made_folder: made.or_else(|| known.and_then(|known| known.made_folder.clone())),
+        redirect: None,
+    };
+    let mut plan = vec![Action::Remember(places.record(), record)];
+    if missing {
+        plan.push(Action::MakeFolder(folder.to_owned()));
+    }
+    plan.extend(steps);
+    plan
+}
+
+fn install_one(slot: &Slot) -> Vec<Action> {
+    let write = || Action::Write {
+        path: slot.path.clone(),
+        bytes: slot.script(),
+    };
+    match Standing::at(&slot.path) {
+        None => vec![write()],
+        Some(found) if found.content == Content::Ours => {
+            let current = found.executable && found.bytes == slot.script();
+            if current { Vec::new() } else { vec![write()] }
+        }
+        Some(found) if found.content == Content::Edited => Vec::new(),
+        // A newcomer took our place and what was before us is still set aside, or the newcomer
+        // runs ours: either way it is not for us to say what should run.
+        Some(_) if slot.former.symlink_metadata().is_ok() || slot.renamed().is_some() => Vec::new(),
+        Some(_) => vec![
+            Action::SetAside {
+                from: slot.path.clone(),
+                to: slot.former.clone(),
+            },
+            write(),
+        ],
+    }
+}
+
+/// Plans to give a folder back; returns what is left because it is not ours to remove.
+pub(super) fn uninstall(folder: &Path, known: Option<&Record>) -> (Vec<Action>, Vec<PathBuf>) {
+    let (mut plan, mut left) = (Vec::new(), Vec::new());
+    for hook in HookName::ALL {
+        let slot = Slot::of(folder, hook);
+        let has_former = slot.former.symlink_metadata().is_ok();
+        let at_name = match Standing::content_at(&slot.path) {
+            None if has_former => Some(slot.path.clone()),
+            None => None,
+            Some(Content::Ours) => Some(slot.path.clone()),
+            Some(Content::Edited) => {
+                left.push(slot.path.clone());
+                continue;
+            }
+            Some(_) => slot.renamed().map(|(ending, _)| slot.alias(ending)),
+        };
+        match (at_name, has_former) {
+            (Some(to), true) => plan.push(Action::PutBack {
+                from: slot.former.clone(),
+                to,
+            }),
+            (Some(path), false) => plan.push(Action::Remove(path)),
+            (None, true) => left.push(slot.former.clone()),
+            (None, false) => {}
+        }
+    }
+    let made = known.and_then(|known| known.made_folder.as_ref());
+    if let Some(made) = made.filter(|made| made.path() == folder) {
+        plan.push(Action::RemoveEmptyFolder(made.path()));
+    }
+    (plan, left)
+}
+
+/// Tells how a hook stands in a folder.
+pub(super) fn state(folder: &Path, hook: HookName, known: Option<&Record>) -> (HookState, bool) {
+    let slot = Slot::of(folder, hook);
+    let chained = slot.former.symlink_metadata().is_ok();
+    match Standing::at(&slot.path) {
+        Some(found) if found.content == Content::Ours && !found.executable => {
+            (HookState::Disabled, false)
+        }
+        Some(found) if found.content == Content::Ours && chained => (HookState::Chained, true),
+        Some(found) if found.content == Content::Ours => (HookState::Installed, true),
+        Some(found) if found.content == Content::Edited => (HookState::Edited, found.executable),
+        Some(found) => match slot.renamed() {
+            Some((ending, ours)) => {
+                let runs = ending == ".legacy" && found.executable && ours.executable;
+                (HookState::Replaced, runs)
+            }
+            None if chained || known.is_some() => (HookState::Replaced, false),
+            None => (HookState::NotInstalled, false),
+        },
+        None => (HookState::NotInstalled, false),
+    }
+}
+
+/// Returns where the hook that was there before is run from.
+pub(super) fn former(folder: &Path, hook: HookName) -> PathBuf {
+    Slot::of(folder, hook).former
+}

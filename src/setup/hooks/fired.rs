@@ -1,0 +1,38 @@
+//! When hooks last fired: one small file per hook, written without a lock and without waiting.
+
+use crate::git::Repo;
+use crate::model::time::{self, Moment};
+use crate::model::{Result, World};
+use crate::store::atomic;
+use crate::store::places::HookPlaces;
+
+/// Notes that a hook fires now. `name` is one of ours, never one from outside.
+///
+/// # Errors
+/// `io`, `no-space`.
+pub fn note(repo: &Repo, world: &World, name: &'static str) -> Result<()> {
+    let folder = HookPlaces::of(repo).fired();
+    atomic::make_directory(&folder)?;
+    let line = format!("{}\n", time::rfc3339(&world.now()));
+    atomic::write_quickly(&folder.join(name), line.as_bytes())
+}
+
+/// Returns when a hook last fired, RFC 3339 UTC; `None` when it never did or the note is damaged.
+pub fn last(repo: &Repo, name: &str) -> Option<String> {
+    let text = std::fs::read_to_string(HookPlaces::of(repo).fired().join(name)).ok()?;
+    let moment = Moment::parse_from_rfc3339(text.trim()).ok()?;
+    Some(time::rfc3339(&moment))
+}
+
+/// Forgets when hooks last fired.
+///
+/// # Errors
+/// `io`.
+pub(super) fn forget(repo: &Repo, names: &[&str]) -> Result<()> {
+    let folder = HookPlaces::of(repo).fired();
+    for name in names {
+        atomic::remove_file(&folder.join(name))?;
+    }
+    atomic::remove_empty_folder(&folder)?;
+    Ok(())
+}

@@ -1,0 +1,297 @@
+//! Installing and uninstalling, for git and for agents: one plan, shown or carried out.
+
+use std::path::PathBuf;
+
+use serde::Serialize;
+
+use crate::model::Result;
+use crate::store::lock::WorktreeLock;
+use crate::store::operation::run::refuse_nested;
+use crate::store::places::HookPlaces;
+use crate::store::{Session, atomic};
+
+use super::action::Action;
+use super::agents::{self, Agent, AgentPlan};
+use super::folder::HooksFolder;
+use super::record::{self, Record};
+use super::redirect::Home;
+use super::script::HookName;
+use super::state::{self, HookState, HookStatus};
+use super::{FolderSort, beside, fired, redirect};
+
+/// Whose hooks are meant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Target {
+    /// Git's.
+    Git,
+    /// An agent's.
+    Agent(Agent),
+}
+
+impl Target {
+    /// Every target.
+    pub const ALL: [Target; 4] = [
+        Target::Git,
+        Target::Agent(Agent::ClaudeCode),
+        Target::Agent(Agent::Codex),
+        Target::Agent(Agent::Cursor),
+    ];
+
+    /// Returns the name used on the command line.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Target::Git => "git",
+            Target::Agent(agent) => agent.as_str(),
+        }
+    }
+
+    /// Finds a target by that name.
+    pub fn parse(text: &str) -> Option<Target> {
+        Target::ALL
+            .into_iter()
+            .find(|target| target.as_str() == text)
+    }
+}
+
+/// What is wanted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Act {
+    /// Put ours in.
+    Install,
+    /// Give back what was there.
+    Uninstall,
+}
+
+/// What was done, or would be.
+#[derive(Clone, Debug, Serialize)]
+pub struct InstallReport {
+    /// How the hooks of the target stand now.
+    pub hooks: Vec<HookStatus>,
+    /// Whose they are.
+    #[serde(rename = "for")]
+    pub target: &'static str,
+    /// Whether anything was, or would be, changed.
+    pub changed: bool,
+    /// What was, or would be, done, in order.
+    pub steps: Vec<String>,
+    /// The change of an agent's configuration, as a unified diff.
+    pub diff: Option<String>,
+    /// What the person has to know about that file.
+    pub note: Option<&'static str>,
+    /// Files beside ours that are not ours to remove.
+    pub left: Vec<String>,
+    /// True when nothing was written because a dry run was asked for.
+    pub dry_run: bool,
+    /// What was wanted.
+    #[serde(skip)]
+    pub act: Act,
+}
+
+impl Serialize for Act {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(match self {
+            Act::Install => "install",
+            Act::Uninstall => "uninstall",
+        })
+    }
+}
+
+impl InstallReport {
+    /// Returns the hooks that do not run although they were to be installed.
+    pub fn missing(&self) -> Vec<&HookStatus> {
+        let wanted = self.act == Act::Install && !self.dry_run;
+        self.hooks
+            .iter()
+            .filter(|hook| wanted && !hook.runs)
+            .collect()
+    }
+}
+
+/// Installs or uninstalls. Run again, it does what is missing; with nothing missing, nothing.
+///
+/// # Errors
+/// `locked`, `operation-in-progress` inside an operation of our own, `agent-config-refused`, `io`.
+pub fn run(session: &Session, act: Act, target: Target) -> Result<InstallReport> {
+    refuse_nested(session)?;
+    let _lock = WorktreeLock::take_shared(&session.world, &session.repo, session.lock_timeout())?;
+    let mut report = match target {
+        Target::Git => {
+            let plan = GitPlan::make(session, act)?;
+            for action in &plan.actions {
+                action.apply(session)?;
+            }
+            if act == Act::Uninstall {
+                forget_git(session)?;
+            }
+            plan.report(act)
+        }
+        Target::Agent(agent) => {
+            let plan = AgentPlan::make(session, agent, act)?;
+            plan.apply(session, act)?;
+            if act == Act::Uninstall {
+                agents::forget(&session.repo, agent)?;
+            }
+            of_agent(&plan, agent, act)
+        }
+    };
+    report.hooks = hooks_of(session, target)?;
+    Ok(report)
+}
+
+/// Tells what [`run`] would do, and changes nothing.
+///
+/// # Errors
+/// As [`run`].
+pub fn preview(session: &Session, act: Act, target: Target) -> Result<InstallReport> {
+    let mut report = match target {
+        Target::Git => GitPlan::make(session, act)?.report(act),
+        Target::Agent(agent) => of_agent(&AgentPlan::make(session, agent, act)?, agent, act),
+    };
+    report.dry_run = true;
+    report.hooks = hooks_of(session, target)?;
+    Ok(report)
+}
+
+fn hooks_of(session: &Session, target: Target) -> Result<Vec<HookStatus>> {
+    match target {
+        Target::Git => {
+            let folder = HooksFolder::find(&session.repo, &session.world)?;
+            state::of_git(session, &folder)
+        }
+        Target::Agent(agent) => agents::status(session, agent),
+    }
+}
+
+fn of_agent(plan: &AgentPlan, agent: Agent, act: Act) -> InstallReport {
+    InstallReport {
+        hooks: Vec::new(),
+        target: agent.as_str(),
+        changed: plan.changes(),
+        steps: plan.steps(),
+        diff: Some(plan.diff()),
+        note: (act == Act::Install).then(|| plan.note()),
+        left: Vec::new(),
+        dry_run: false,
+        act,
+    }
+}
+
+/// What becomes of git's hooks.
+struct GitPlan {
+    actions: Vec<Action>,
+    left: Vec<PathBuf>,
+}
+
+impl GitPlan {
+    fn make(session: &Session, act: Act) -> Result<GitPlan> {
+        let folder = HooksFolder::find(&session.repo, &session.world)?;
+        match act {
+            Act::Install => GitPlan::install(session, &folder),
+            Act::Uninstall => GitPlan::uninstall(session, &folder),
+        }
+    }
+
+    fn install(session: &Session, folder: &HooksFolder) -> Result<GitPlan> {
+        let repo = &session.repo;
+        let places = HookPlaces::of(repo);
+        let home = Home::of(repo, folder.scope);
+        let known: Option<Record> = record::read(&home.record)?;
+        let mut actions = Vec::new();
+        if folder.sort == FolderSort::Ours {
+            // Without the record nobody knows the former folder: what is there stays.
+            if let Some(redirect) = known.as_ref().and_then(|known| known.redirect.as_ref()) {
+                actions = redirect::complete(&home, redirect, repo.workdir());
+            }
+        } else if folder.is_inside_git_dir() && !beside::has_dispatcher(&folder.path) {
+            // Somebody has set the folder back: scripts of ours that nothing calls go.
+            if known.as_ref().is_some_and(|known| known.redirect.is_some()) {
+                actions = redirect::uninstall(&home, None).0;
+            }
+            let known: Option<Record> = record::read(&places.record())?;
+            let known = known.filter(|known| known.redirect.is_none());
+            actions.extend(beside::install(&folder.path, &places, known.as_ref()));
+        } else {
+            if folder.is_inside_git_dir() {
+                // Ours must not run twice.
+                actions = beside::uninstall(&folder.path, None).0;
+            }
+            actions.extend(redirect::install(&home, folder));
+        }
+        Ok(GitPlan {
+            actions,
+            left: Vec::new(),
+        })
+    }
+
+    fn uninstall(session: &Session, folder: &HooksFolder) -> Result<GitPlan> {
+        let repo = &session.repo;
+        let (mut actions, mut left) = (Vec::new(), Vec::new());
+        for home in Home::all(repo) {
+            let known: Option<Record> = record::read(&home.record)?;
+            let (more, rest) = redirect::uninstall(&home, known.as_ref());
+            actions.extend(more);
+            left.extend(rest);
+        }
+        let known: Option<Record> = record::read(&HookPlaces::of(repo).record())?;
+        let mut folders = vec![repo.common_dir().join("hooks")];
+        if folder.is_inside_git_dir() {
+            folders.push(folder.path.clone());
+        }
+        folders.dedup();
+        for folder in folders {
+            let (more, rest) = beside::uninstall(&folder, known.as_ref());
+            actions.extend(more);
+            left.extend(rest);
+        }
+        Ok(GitPlan { actions, left })
+    }
+
+    fn report(&self, act: Act) -> InstallReport {
+        let steps: Vec<String> = self.actions.iter().filter_map(Action::describe).collect();
+        InstallReport {
+            hooks: Vec::new(),
+            target: "git",
+            changed: !self.actions.is_empty(),
+            steps,
+            diff: None,
+            note: None,
+            left: self
+                .left
+                .iter()
+                .map(|path| path.display().to_string())
+                .collect(),
+            dry_run: false,
+            act,
+        }
+    }
+}
+
+/// Forgets the records, once nothing of ours is left that they are about.
+fn forget_git(session: &Session) -> Result<()> {
+    let repo = &session.repo;
+    let places = HookPlaces::of(repo);
+    for path in [
+        places.record(),
+        places.own_record(),
+        places.shared.join("hook.new"),
+    ] {
+        atomic::remove_file(&path)?;
+    }
+    fired::forget(repo, &HookName::ALL.map(HookName::as_str))
+}
+
+impl HookState {
+    /// Returns the words for people.
+    pub fn words(self) -> &'static str {
+        match self {
+            HookState::NotInstalled => "not installed",
+            HookState::Installed => "installed",
+            HookState::Chained => "installed, runs the one before it",
+            HookState::Replaced => "replaced",
+            HookState::Disabled => "not executable",
+            HookState::Edited => "changed by hand",
+            HookState::Partial => "incomplete",
+            HookState::Unreadable => "unreadable",
+        }
+    }
+}

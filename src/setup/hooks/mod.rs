@@ -1,0 +1,31 @@
+//! Hooks: ours beside those that are there, in git and in agents.
+//!
+//! Whatever was there keeps running, and uninstalling gives it back: bytes, modes, times. Nothing
+//! here is an operation of the log, since no branch, tag, HEAD, index or tracked file changes.
+//!
+//! Git's hooks are installed in one of two ways. *Beside*: where git uses a folder inside its own
+//! directory, what stands at a name is renamed to `<name>.before-colony` and our script, which runs
+//! it first, takes its place. *Redirected*: where git uses any other folder (tracked, in the
+//! user's home, `/dev/null`), that folder is never written to; `core.hooksPath` is set to a folder
+//! of ours whose scripts run those of the former one.
+
+mod action;
+pub mod agents;
+mod beside;
+pub mod fired;
+mod folder;
+pub mod install;
+pub mod payload;
+mod record;
+mod redirect;
+mod script;
+mod standing;
+mod state;
+
+pub use agents::Agent;
+pub use folder::{FolderSort, HooksFolder};
+pub use install::{Act, InstallReport, Target};
+pub use script::HookName;
+pub use state::{
+    GitHooksState, HookState, HookStatus, LfsHook, Presence, StatusReport, git_hooks_state, status,
+};

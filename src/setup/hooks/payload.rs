@@ -1,0 +1,165 @@
+//! What an agent tells its hooks on standard input: data from outside, believed in nothing.
+//!
+//! Versions differ in names and fields. What is missing is taken as unsaid; what does not parse is
+//! taken as a stop. See `docs/agent-hooks.md`.
+
+use std::path::PathBuf;
+
+use serde_json::Value;
+
+use crate::model::id::SessionId;
+
+use super::Agent;
+
+/// No payload that counts is longer; what follows is not read.
+pub const MAX_BYTES: u64 = 4 << 20;
+
+/// What a payload says.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Payload {
+    /// The session or conversation, if its id is one we would write down.
+    pub session: Option<SessionId>,
+    /// The event, as the agent calls it.
+    pub event: Option<String>,
+    /// The tool that is about to run.
+    pub tool: Option<String>,
+    /// Where the agent works: the first that names a directory counts.
+    pub directories: Vec<PathBuf>,
+    /// Whether Cursor sent it: it runs the hooks of Claude Code, too.
+    from_cursor: bool,
+}
+
+/// Tools that look and change nothing, in any agent.
+const LOOKING: &[&str] = &[
+    "Read",
+    "Grep",
+    "Glob",
+    "LS",
+    "NotebookRead",
+    "WebFetch",
+    "WebSearch",
+    "TodoWrite",
+    "Task",
+];
+
+impl Payload {
+    /// Reads a payload; one that is no JSON object says nothing.
+    pub fn read(bytes: &[u8]) -> Payload {
+        let Ok(Value::Object(fields)) = serde_json::from_slice(bytes) else {
+            return Payload::default();
+        };
+        let text = |names: &[&str]| {
+            let found = names.iter().find_map(|name| fields.get(*name)?.as_str());
+            found.map(str::to_owned)
+        };
+        let session = text(&[
+            "session_id",
+            "conversation_id",
+            "thread_id",
+            "thread-id",
+            "sessionId",
+        ]);
+        let roots = fields.get("workspace_roots").and_then(Value::as_array);
+        let roots = roots.into_iter().flatten().filter_map(Value::as_str);
+        let cwd = text(&["cwd", "working_directory"]);
+        let directories = cwd.as_deref().into_iter().chain(roots).map(PathBuf::from);
+        Payload {
+            session: session.as_deref().and_then(SessionId::parse),
+            event: text(&["hook_event_name", "hookEventName", "event", "type"]),
+            tool: text(&["tool_name", "toolName"]),
+            directories: directories
+                .filter(|path| path.is_absolute())
+                .take(8)
+                .collect(),
+            from_cursor: fields.contains_key("cursor_version")
+                || fields.contains_key("workspace_roots"),
+        }
+    }
+
+    /// Tells whether the state is worth keeping now: not before a tool that only looks.
+    pub fn is_worth_keeping(&self) -> bool {
+        self.tool
+            .as_deref()
+            .is_none_or(|tool| !LOOKING.contains(&tool))
+    }
+
+    /// Returns what to answer so that the agent goes on as if there were no hook.
+    pub fn answer(&self, agent: Agent) -> &'static str {
+        let agent = if self.from_cursor {
+            Agent::Cursor
+        } else {
+            agent
+        };
+        answer(agent, self.event.as_deref())
+    }
+}
+
+/// Returns the answer to an event: an object that decides nothing.
+///
+/// Codex and Cursor take no answer for a failed hook. Cursor's `preToolUse` takes an object without
+/// a permission for a refusal; it is reached only when Cursor runs the hooks of Claude Code.
+pub(super) fn answer(agent: Agent, event: Option<&str>) -> &'static str {
+    match (agent, event) {
+        (Agent::Cursor, Some("beforeSubmitPrompt")) => "{\"continue\":true}",
+        (Agent::Cursor, Some("preToolUse" | "PreToolUse")) => "{\"permission\":\"allow\"}",
+        _ => "{}",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn no_bytes_get_an_id_through_that_is_not_plain(id in any::<String>(), junk in any::<Vec<u8>>()) {
+            let text = serde_json::json!({ "session_id": id, "cwd": 7, "tool_name": ["Read"] });
+            let payload = Payload::read(text.to_string().as_bytes());
+            let plain = |c: char| c.is_ascii_alphanumeric() || "-_.:".contains(c);
+            prop_assert!(payload.session.is_none_or(|id| id.as_str().chars().all(plain)));
+            prop_assert_eq!(payload.tool, None);
+            prop_assert!(Payload::read(&junk).session.is_none());
+        }
+    }
+
+    #[test]
+    fn every_known_version_is_read() {
+        let known = [
+            (
+                r#"{"session_id":"a-1","hook_event_name":"PreToolUse","tool_name":"Edit","cwd":"/x"}"#,
+                ("a-1", "PreToolUse", "/x"),
+            ),
+            (
+                r#"{"conversation_id":"b","hook_event_name":"stop","workspace_roots":["/y","/z"]}"#,
+                ("b", "stop", "/y"),
+            ),
+            (
+                r#"{"type":"agent-turn-complete","thread-id":"c","cwd":"/w","turn-id":"1"}"#,
+                ("c", "agent-turn-complete", "/w"),
+            ),
+        ];
+        for (text, (session, event, directory)) in known {
+            let payload = Payload::read(text.as_bytes());
+            assert_eq!(payload.session, SessionId::parse(session));
+            assert_eq!(payload.event.as_deref(), Some(event));
+            assert_eq!(payload.directories.first(), Some(&PathBuf::from(directory)));
+            assert!(payload.is_worth_keeping());
+        }
+    }
+
+    #[test]
+    fn cursor_is_answered_in_its_own_words_whoever_it_asks_as() {
+        let text = r#"{"hook_event_name":"preToolUse","cursor_version":"2.5"}"#;
+        let payload = Payload::read(text.as_bytes());
+        assert_eq!(
+            payload.answer(Agent::ClaudeCode),
+            "{\"permission\":\"allow\"}"
+        );
+        let text = r#"{"hook_event_name":"PreToolUse"}"#;
+        assert_eq!(
+            Payload::read(text.as_bytes()).answer(Agent::ClaudeCode),
+            "{}"
+        );
+    }
+}

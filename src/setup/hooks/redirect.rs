@@ -1,0 +1,176 @@
+//! Hooks where git uses a folder that is not ours to write to: `core.hooksPath` names a folder of
+//! ours, whose scripts run those of the former one, also those that are added to it later.
+
+use std::path::{Path, PathBuf};
+
+use crate::git::Repo;
+use crate::store::places::HookPlaces;
+
+use super::action::{Action, Configure};
+use super::folder::{HooksFolder, Scope};
+use super::record::{Record, Redirect};
+use super::script::{self, Content, Former, HookName};
+use super::standing::Standing;
+use super::state::HookState;
+
+/// The hooks that are forwarded whether or not there is one now.
+const ALWAYS: [&str; 14] = [
+    "applypatch-msg",
+    "commit-msg",
+    "post-applypatch",
+    "post-receive",
+    "post-update",
+    "pre-applypatch",
+    "pre-auto-gc",
+    "pre-commit",
+    "pre-merge-commit",
+    "pre-rebase",
+    "pre-receive",
+    "prepare-commit-msg",
+    "sendemail-validate",
+    "update",
+];
+
+/// The hooks that are forwarded only where there is one: they run on every command, or their being
+/// there changes what git does.
+const WHERE_THERE_IS_ONE: [&str; 9] = [
+    "fsmonitor-watchman",
+    "p4-changelist",
+    "p4-post-changelist",
+    "p4-pre-submit",
+    "p4-prepare-changelist",
+    "post-index-change",
+    "proc-receive",
+    "push-to-checkout",
+    "reference-transaction",
+];
+
+/// Where the scripts and the record are: for all worktrees, or for the one that has a setting of
+/// its own.
+pub(super) struct Home {
+    /// Our folder.
+    pub(super) folder: PathBuf,
+    /// What was there before.
+    pub(super) record: PathBuf,
+    /// The configuration that is changed.
+    pub(super) scope: Scope,
+}
+
+impl Home {
+    /// Returns the home for a value written in `scope`.
+    pub(super) fn of(repo: &Repo, scope: Option<Scope>) -> Home {
+        let places = HookPlaces::of(repo);
+        match scope {
+            Some(Scope::Worktree) => Home {
+                folder: places.own_forwarders(),
+                record: places.own_record(),
+                scope: Scope::Worktree,
+            },
+            _ => Home {
+                folder: places.forwarders(),
+                record: places.record(),
+                scope: Scope::Local,
+            },
+        }
+    }
+
+    /// Returns both homes.
+    pub(super) fn all(repo: &Repo) -> [Home; 2] {
+        [
+            Home::of(repo, Some(Scope::Worktree)),
+            Home::of(repo, Some(Scope::Local)),
+        ]
+    }
+}
+
+/// Plans to put our folder in the place of the one in force.
+pub(super) fn install(home: &Home, folder: &HooksFolder) -> Vec<Action> {
+    let former = folder.as_former();
+    let mut plan = vec![Action::MakeFolder(home.folder.clone())];
+    plan.extend(scripts(home, former, &folder.path));
+    plan.push(Action::Configure(Box::new(Configure {
+        scope: home.scope,
+        ours: home.folder.clone(),
+        former: former.to_owned(),
+        record: home.record.clone(),
+    })));
+    plan
+}
+
+/// Plans to write what is missing in our folder, which is in force.
+pub(super) fn complete(home: &Home, redirect: &Redirect, worktree: &Path) -> Vec<Action> {
+    let former = redirect.former.path();
+    let folder = worktree.join(&former);
+    let missing = (!home.folder.exists()).then(|| Action::MakeFolder(home.folder.clone()));
+    let scripts = scripts(home, &former, &folder);
+    missing.into_iter().chain(scripts).collect()
+}
+
+/// Plans the scripts that are missing or of another version; what is not ours stays.
+fn scripts(home: &Home, former: &Path, folder: &Path) -> Vec<Action> {
+    let there_is = |name: &&str| Standing::at(&folder.join(name)).is_some_and(|s| s.executable);
+    let ours = HookName::ALL.map(|hook| {
+        let script = script::git_hook(hook, &Former::In(former));
+        (hook.as_str(), script)
+    });
+    let forwarded = ALWAYS
+        .into_iter()
+        .chain(WHERE_THERE_IS_ONE.into_iter().filter(there_is))
+        .map(|name| (name, script::forwarder(name, former)));
+    let wanted = |(name, bytes): (&str, Vec<u8>)| {
+        let path = home.folder.join(name);
+        let fine = match Standing::at(&path) {
+            Some(found) if found.content == Content::Ours => {
+                found.executable && found.bytes == bytes
+            }
+            found => found.is_some(),
+        };
+        (!fine).then_some(Action::Write { path, bytes })
+    };
+    ours.into_iter()
+        .chain(forwarded)
+        .filter_map(wanted)
+        .collect()
+}
+
+/// Plans to take our folder away again; returns what is left because it is not ours to remove.
+pub(super) fn uninstall(home: &Home, known: Option<&Record>) -> (Vec<Action>, Vec<PathBuf>) {
+    let (mut plan, mut left) = (Vec::new(), Vec::new());
+    if let Some(redirect) = known.and_then(|known| known.redirect.as_ref()) {
+        plan.push(Action::Unconfigure(Box::new(redirect.clone())));
+    }
+    let mut entries: Vec<PathBuf> = std::fs::read_dir(&home.folder)
+        .into_iter()
+        .flatten()
+        .filter_map(|entry| Some(entry.ok()?.path()))
+        .collect();
+    entries.sort();
+    for path in entries {
+        if Standing::content_at(&path) == Some(Content::Ours) {
+            plan.push(Action::Remove(path));
+        } else {
+            left.push(path);
+        }
+    }
+    if home.folder.exists() {
+        plan.push(Action::RemoveEmptyFolder(home.folder.clone()));
+    }
+    (plan, left)
+}
+
+/// Tells how a hook stands in our folder, which is in force.
+pub(super) fn state(home: &Home, hook: HookName, former: Option<&Path>) -> (HookState, bool) {
+    let name = hook.as_str();
+    let former = former.and_then(|folder| Standing::at(&folder.join(name)));
+    let chained = former.is_some_and(|former| former.executable);
+    match Standing::at(&home.folder.join(name)) {
+        None => (HookState::NotInstalled, false),
+        Some(found) => match found.content {
+            Content::Ours if !found.executable => (HookState::Disabled, false),
+            Content::Ours if chained => (HookState::Chained, true),
+            Content::Ours => (HookState::Installed, true),
+            Content::Edited => (HookState::Edited, found.executable),
+            Content::GitLfs | Content::Foreign => (HookState::Replaced, false),
+        },
+    }
+}

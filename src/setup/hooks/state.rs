@@ -1,0 +1,226 @@
+//! How every hook stands: for 'hooks status', for 'doctor', and for 'init' before it asks git-lfs.
+
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+
+use crate::git::Repo;
+use crate::model::{Result, World};
+use crate::store::Session;
+use crate::store::places::HookPlaces;
+
+use super::agents::{self, Agent};
+use super::folder::HooksFolder;
+use super::record::{self, Record};
+use super::redirect::Home;
+use super::script::{self, Content, HookName};
+use super::standing::Standing;
+use super::{FolderSort, beside, fired, redirect};
+
+/// How a hook stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum HookState {
+    /// Nothing of ours is there.
+    NotInstalled,
+    /// Ours is there alone.
+    Installed,
+    /// Ours is there and runs the one that was there before.
+    Chained,
+    /// Something took the place of ours.
+    Replaced,
+    /// Ours is there and is not executable.
+    Disabled,
+    /// Ours is there with changes by somebody else; it is left as it is.
+    Edited,
+    /// Some entries of ours are missing in the configuration of an agent.
+    Partial,
+    /// The configuration of an agent does not parse.
+    Unreadable,
+}
+
+/// One hook.
+#[derive(Clone, Debug, Serialize)]
+pub struct HookStatus {
+    /// Its name, as git or the agent calls it.
+    pub name: String,
+    /// Who runs it: `git`, `claude-code`, `codex` or `cursor`.
+    #[serde(rename = "for")]
+    pub target: &'static str,
+    /// How it stands.
+    pub state: HookState,
+    /// Whether ours runs; a newcomer may run it, too.
+    pub runs: bool,
+    /// The file it stands in.
+    pub path: Option<String>,
+    /// When it last fired, RFC 3339 UTC.
+    pub last_fired_at: Option<String>,
+}
+
+/// Every hook.
+#[derive(Clone, Debug, Serialize)]
+pub struct StatusReport {
+    /// Git's hooks first, then those of each agent.
+    pub hooks: Vec<HookStatus>,
+    /// The folder git takes hooks from.
+    pub folder: HooksFolder,
+}
+
+/// Looks at every hook, and changes nothing.
+///
+/// # Errors
+/// `git-failed`, `repository-broken`, `io`.
+pub fn status(session: &Session) -> Result<StatusReport> {
+    let folder = HooksFolder::find(&session.repo, &session.world)?;
+    let mut hooks = of_git(session, &folder)?;
+    for agent in Agent::ALL {
+        hooks.extend(agents::status(session, agent)?);
+    }
+    Ok(StatusReport { hooks, folder })
+}
+
+/// Looks at git's hooks.
+pub(super) fn of_git(session: &Session, folder: &HooksFolder) -> Result<Vec<HookStatus>> {
+    let repo = &session.repo;
+    let known = Known::read(repo, folder)?;
+    let row = |hook: HookName| {
+        let (state, runs) = known.state(repo, folder, hook);
+        let path = folder.path.join(hook.as_str());
+        let there = state != HookState::NotInstalled;
+        HookStatus {
+            name: hook.as_str().to_owned(),
+            target: "git",
+            state,
+            runs,
+            path: there.then(|| path.display().to_string()),
+            last_fired_at: fired::last(repo, hook.as_str()),
+        }
+    };
+    Ok(HookName::ALL.into_iter().map(row).collect())
+}
+
+/// What is written down about the folder in force.
+struct Known {
+    home: Home,
+    record: Option<Record>,
+}
+
+impl Known {
+    fn read(repo: &Repo, folder: &HooksFolder) -> Result<Known> {
+        let home = Home::of(repo, folder.scope);
+        let mut record = record::read(&home.record)?;
+        if record.is_none() {
+            record = record::read(&HookPlaces::of(repo).record())?;
+        }
+        Ok(Known { home, record })
+    }
+
+    fn state(&self, repo: &Repo, folder: &HooksFolder, hook: HookName) -> (HookState, bool) {
+        let redirect = self
+            .record
+            .as_ref()
+            .and_then(|known| known.redirect.as_ref());
+        let redirected = redirect.is_some();
+        match folder.sort {
+            FolderSort::Ours => {
+                let former = redirect.map(|redirect| repo.workdir().join(redirect.former.path()));
+                redirect::state(&self.home, hook, former.as_deref())
+            }
+            _ if redirected => (HookState::Replaced, false),
+            FolderSort::Default | FolderSort::InsideGitDir => {
+                beside::state(&folder.path, hook, self.record.as_ref())
+            }
+            _ if self.record.is_some() => (HookState::Replaced, false),
+            _ => (HookState::NotInstalled, false),
+        }
+    }
+}
+
+/// What stands where git-lfs wants a hook.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Presence {
+    /// Nothing.
+    Absent,
+    /// A script of ours, which runs git-lfs where `colony.lfsHooks` is true.
+    Ours,
+    /// What `git lfs install` writes.
+    GitLfs,
+    /// Something else.
+    Foreign,
+}
+
+/// One hook that git-lfs wants.
+#[derive(Clone, Debug, Serialize)]
+pub struct LfsHook {
+    /// Which.
+    pub name: HookName,
+    /// What git runs.
+    pub presence: Presence,
+    /// What ours runs before anything else; `None` unless ours is there.
+    pub chained: Option<Presence>,
+    /// Whether git-lfs is run, as far as can be seen in the scripts themselves.
+    pub runs_lfs: bool,
+}
+
+/// The hooks that git-lfs wants, and the folder they have to be in.
+#[derive(Clone, Debug, Serialize)]
+pub struct GitHooksState {
+    /// The folder git takes hooks from.
+    pub folder: HooksFolder,
+    /// The four hooks.
+    pub hooks: Vec<LfsHook>,
+}
+
+/// Looks at the hooks that git-lfs wants, and changes nothing.
+///
+/// # Errors
+/// `git-failed`, `repository-broken`, `io`.
+pub fn git_hooks_state(repo: &Repo, world: &World) -> Result<GitHooksState> {
+    let folder = HooksFolder::find(repo, world)?;
+    let known = Known::read(repo, &folder)?;
+    let ours_runs_lfs = repo.config_bool("colony.lfsHooks") == Some(true);
+    let former_folder = match folder.sort {
+        FolderSort::Ours => known
+            .record
+            .as_ref()
+            .and_then(|known| known.redirect.as_ref())
+            .map(|redirect| repo.workdir().join(redirect.former.path())),
+        _ => None,
+    };
+    let hook = |name: HookName| {
+        let (presence, mut runs_lfs) = look(&folder.path.join(name.as_str()), name);
+        let mut chained = None;
+        if presence == Presence::Ours {
+            let former: PathBuf = former_folder.as_ref().map_or_else(
+                || beside::former(&folder.path, name),
+                |f| f.join(name.as_str()),
+            );
+            let (found, former_runs_lfs) = look(&former, name);
+            chained = Some(found);
+            runs_lfs = former_runs_lfs || ours_runs_lfs;
+        }
+        LfsHook {
+            name,
+            presence,
+            chained,
+            runs_lfs,
+        }
+    };
+    let wanted = HookName::ALL.into_iter().filter(|hook| hook.is_of_lfs());
+    let hooks = wanted.map(hook).collect();
+    Ok(GitHooksState { folder, hooks })
+}
+
+fn look(path: &Path, name: HookName) -> (Presence, bool) {
+    let Some(found) = Standing::at(path) else {
+        return (Presence::Absent, false);
+    };
+    let presence = match found.content {
+        Content::Ours | Content::Edited => Presence::Ours,
+        Content::GitLfs => Presence::GitLfs,
+        Content::Foreign => Presence::Foreign,
+    };
+    let runs = found.executable && script::runs_lfs(&found.bytes, name.as_str());
+    (presence, runs && presence != Presence::Ours)
+}
