@@ -13,6 +13,7 @@ mod checkpoint;
 mod concurrency;
 mod deinit;
 mod faces;
+mod hooks;
 mod house;
 mod init;
 mod property;
