@@ -2,7 +2,7 @@
 //! always exits with 0.
 
 use std::ffi::OsString;
-use std::io::Read;
+use std::io::Read as _;
 use std::os::unix::ffi::OsStringExt;
 use std::sync::{Arc, Mutex, mpsc};
 use std::time::Duration;
@@ -66,7 +66,7 @@ fn run_agent(face: &mut Face<'_>, agent: Agent) {
     if let Ok(world) = face.world() {
         let _limit = Limit::start(world.interrupt.clone());
         // The agent goes on whatever happened here.
-        drop(hook::agent(world, &face.flags, agent, &payload));
+        drop(hook::agent(&world, &face.flags, agent, &payload));
     }
     // Nobody reads it when the agent is gone.
     drop(writeln!(face.env.stdout, "{}", payload.answer(agent)));

@@ -80,6 +80,9 @@ impl Answer for InstallReport {
             (Act::Uninstall, false, _) => format!("no hooks for {target} are installed"),
             (Act::Install, true, true) => format!("would install the hooks for {target}"),
             (Act::Uninstall, true, true) => format!("would remove the hooks for {target}"),
+            (Act::Uninstall, true, false) if !self.left.is_empty() => {
+                format!("removed the hooks for {target}")
+            }
             (Act::Uninstall, true, false) => {
                 format!("removed the hooks for {target}; what was there before is back")
             }

@@ -72,7 +72,7 @@ fn warn_of_private_refs(session: &Session, input: &[u8]) {
 ///
 /// # Errors
 /// Whatever went wrong; the agent goes on all the same.
-pub fn agent(world: World, flags: &Flags, agent: Agent, payload: &Payload) -> Result<()> {
+pub fn agent(world: &World, flags: &Flags, agent: Agent, payload: &Payload) -> Result<()> {
     if world.variable(process::OPERATION_VARIABLE).is_some() {
         return Ok(());
     }
@@ -88,7 +88,7 @@ pub fn agent(world: World, flags: &Flags, agent: Agent, payload: &Payload) -> Re
 }
 
 /// Opens the repository the agent says it works in; where that is none, the one we stand in.
-fn open_for(world: World, flags: &Flags, payload: &Payload) -> Result<Session> {
+fn open_for(world: &World, flags: &Flags, payload: &Payload) -> Result<Session> {
     let open = |directory: &Path| {
         let mut world = world.clone();
         directory.clone_into(&mut world.cwd);

@@ -111,7 +111,7 @@ impl schemars::JsonSchema for WorktreeKey {
 
 /// The id an agent gives its session: short, and nothing but letters, digits and `-_.:`, so that
 /// it can stand in a trailer as it is.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct SessionId(String);
 
 impl SessionId {

@@ -158,7 +158,7 @@ fn hooks_of(session: &Session, target: Target) -> Result<Vec<HookStatus>> {
             let folder = HooksFolder::find(&session.repo, &session.world)?;
             state::of_git(session, &folder)
         }
-        Target::Agent(agent) => agents::status(session, agent),
+        Target::Agent(agent) => Ok(agents::status(session, agent)),
     }
 }
 

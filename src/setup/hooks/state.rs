@@ -74,7 +74,7 @@ pub fn status(session: &Session) -> Result<StatusReport> {
     let folder = HooksFolder::find(&session.repo, &session.world)?;
     let mut hooks = of_git(session, &folder)?;
     for agent in Agent::ALL {
-        hooks.extend(agents::status(session, agent)?);
+        hooks.extend(agents::status(session, agent));
     }
     Ok(StatusReport { hooks, folder })
 }

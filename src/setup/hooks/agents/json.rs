@@ -98,7 +98,7 @@ impl Node {
     pub(super) fn with(&self, text: &str, key: Option<&str>, value: &Value) -> String {
         let style = Style::of(text);
         let children = self.children();
-        let own = style.indent_of(text, self.span.start);
+        let own = Style::indent_of(text, self.span.start);
         let inner = children.last().map_or_else(
             || format!("{own}{}", style.unit),
             |child| style.indent_of_child(text, child.start, &own),
@@ -166,7 +166,7 @@ impl Style {
     }
 
     /// Returns the white space that the line of a position begins with.
-    fn indent_of(&self, text: &str, at: usize) -> String {
+    fn indent_of(text: &str, at: usize) -> String {
         let before = text.get(..at).unwrap_or_default();
         let line = before.rsplit('\n').next().unwrap_or_default();
         line.chars()

@@ -73,7 +73,7 @@ impl Agent {
     /// Returns what the person has to know about that file.
     fn note(self) -> &'static str {
         match self {
-            Agent::ClaudeCode => "this file is personal: Claude Code keeps it out of commits",
+            Agent::ClaudeCode => "this file is personal: leave it out of commits",
             Agent::Codex => {
                 "Codex has no personal file per repository: leave this one out of commits, or share it"
             }
@@ -103,7 +103,7 @@ impl AgentPlan {
         let after = match act {
             Act::Install => Some(
                 entries::put_in(agent, before.as_deref())
-                    .map_err(|why| refuse(agent, &file, why))?,
+                    .map_err(|why| refuse(agent, &file, &why))?,
             ),
             Act::Uninstall => without_ours(session, agent, &file, before.as_deref())?,
         };
@@ -215,12 +215,12 @@ fn without_ours(
         let before = known.before.as_ref();
         return Ok(before.map(|blob| String::from_utf8_lossy(&blob.0).into_owned()));
     }
-    let rest = entries::take_out(agent, text).map_err(|why| refuse(agent, file, why))?;
+    let rest = entries::take_out(agent, text).map_err(|why| refuse(agent, file, &why))?;
     let made = known.is_some_and(|known| known.before.is_none());
     Ok(Some(rest).filter(|rest| !made || !entries::is_bare(agent, rest)))
 }
 
-fn refuse(agent: Agent, file: &AgentFile, why: String) -> Error {
+fn refuse(agent: Agent, file: &AgentFile, why: &str) -> Error {
     let lines = serde_json::to_string_pretty(&entries::whole(agent)).unwrap_or_default();
     Error::new(
         Code::AgentConfigRefused,
@@ -237,11 +237,8 @@ fn one_line(text: &str) -> String {
         .unwrap_or_default()
 }
 
-/// Looks at the entries of an agent.
-///
-/// # Errors
-/// `io`.
-pub(super) fn status(session: &Session, agent: Agent) -> Result<Vec<HookStatus>> {
+/// Looks at the entries of an agent; a file that cannot be read is a state, too.
+pub(super) fn status(session: &Session, agent: Agent) -> Vec<HookStatus> {
     let repo = &session.repo;
     let file = AgentFile::of(repo, agent);
     let text = file.read();
@@ -266,7 +263,7 @@ pub(super) fn status(session: &Session, agent: Agent) -> Result<Vec<HookStatus>>
             last_fired_at: fired::last(repo, event.fired),
         }
     };
-    Ok(entries::events(agent).iter().map(row).collect())
+    entries::events(agent).iter().map(row).collect()
 }
 
 /// Forgets what was written down about an agent.
