@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use clap::{Parser, Subcommand};
 
 use super::{
-    checkpoint, checkpoints, config, deinit, doctor, help, hook, hooks, init, lfs, ops, prune, restore, schema,
-    status, tag, tour, undo, version,
+    checkpoint, checkpoints, config, deinit, doctor, help, hook, hooks, init, lfs, ops, prune,
+    restore, schema, status, tag, tour, undo, version,
 };
 
 /// Keep any state of a repository and get it back

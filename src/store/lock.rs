@@ -73,7 +73,9 @@ impl WorktreeLock {
         loop {
             match file.try_lock() {
                 // Taken out by 'deinit' while we waited: what we hold is nobody's lock any more.
-                Ok(()) if !is_at(&file, path) => return WorktreeLock::take_at(world, path, timeout),
+                Ok(()) if !is_at(&file, path) => {
+                    return WorktreeLock::take_at(world, path, timeout);
+                }
                 Ok(()) => return Ok(WorktreeLock(file)),
                 Err(std::fs::TryLockError::WouldBlock) => {}
                 Err(std::fs::TryLockError::Error(e)) => {

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
+use std::fmt::Write as _;
 use std::fs;
 use std::io::Write as _;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, symlink};
@@ -813,11 +814,13 @@ fn the_answers_about_hooks_read_well() {
         &["hooks", "-h"],
         &["hooks", "install", "--help"],
     ] {
-        told += &format!(
-            "$ git colony {}\n{}\n",
+        writeln!(
+            told,
+            "$ git colony {}\n{}",
             args.join(" "),
             sandbox.colony(args)
-        );
+        )
+        .unwrap();
     }
     let told = told.replace(sandbox.root.to_str().unwrap(), "<repo>");
     insta::with_settings!({ snapshot_path => "../snapshots", prepend_module_to_snapshot => false }, {

@@ -81,7 +81,10 @@ pub(super) enum Former<'a> {
 /// Makes the script of one of our hooks.
 pub(super) fn git_hook(hook: HookName, former: &Former<'_>) -> Vec<u8> {
     let former = former.in_shell(hook.as_str());
-    let named = fill(GIT_HOOK.as_bytes(), "@HOOK@", hook.as_str().as_bytes());
+    let mut named = GIT_HOOK.as_bytes().to_vec();
+    for _ in 0..GIT_HOOK.matches("@HOOK@").count() {
+        named = fill(&named, "@HOOK@", hook.as_str().as_bytes());
+    }
     sign(&fill(&named, "@FORMER@", &former))
 }
 
