@@ -22,7 +22,7 @@ pub struct GitHook {
     pub input: Vec<u8>,
 }
 
-/// Answers a hook of git: notes that it fired, and leaves the rest to [`after`].
+/// Answers a hook of git: notes that it fired, and leaves the rest to `after`.
 ///
 /// Does nothing inside an operation of our own.
 ///
