@@ -19,10 +19,11 @@ Look
   tour         see it all in a throw-away clone of this repository
 Tend
   init, deinit set this repository up; take git-colony out of it
-  lfs, doctor  what git-lfs keeps; what could hurt later
+  hooks, lfs   hooks of git and agents; what git-lfs keeps
+  doctor       look for what could hurt later
   config       the settings in force and where they come from
   prune        let go of old operations and automatic checkpoints
-  version      the version and the formats it reads
+  version, schema  the version; the JSON Schema of each answer
 
 'git colony COMMAND -h' tells more. Nothing is ever overwritten: what gives way is kept.
 ";

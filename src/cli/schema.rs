@@ -21,6 +21,7 @@ use crate::lfs::hydrate::HydrateReport;
 use crate::lfs::status::LfsStatus;
 use crate::model::time::Moment;
 use crate::model::{Code, Error};
+use crate::setup::hooks::{InstallReport, StatusReport as StatusOfHooks};
 use crate::ui::answer::{Answer, ErrorAnswer, Form, Outcome};
 use crate::ui::text;
 
@@ -51,6 +52,9 @@ const REPORTS: &[(&str, Make)] = &[
     ("deinit", answer::<DeinitReport>),
     ("doctor", answer::<DoctorReport>),
     ("error", schema_of::<ErrorAnswer<'static>>),
+    ("hooks install", answer::<InstallReport>),
+    ("hooks status", answer::<StatusOfHooks>),
+    ("hooks uninstall", answer::<InstallReport>),
     ("init", answer::<InitReport>),
     ("lfs hydrate", answer::<HydrateReport>),
     ("lfs status", answer::<LfsStatus>),
@@ -189,7 +193,7 @@ mod tests {
     use crate::cli::args::Cli;
 
     /// Commands that never answer with a report.
-    const WITHOUT: [&str; 0] = [];
+    const WITHOUT: [&str; 1] = ["hook"];
 
     fn collect(command: &clap::Command, path: &str, found: &mut BTreeSet<String>) {
         for sub in command

@@ -13,6 +13,7 @@ use crate::git::lfs_pointer::Pointer;
 use crate::git::{Oid, RefName};
 use crate::lfs::install;
 use crate::model::{Code, Error, Result, text};
+use crate::setup::hooks::{self, Act, HookState, Target};
 use crate::setup::info_attributes;
 use crate::store::lock::WorktreeLock;
 use crate::store::operation::recover;
@@ -54,6 +55,11 @@ pub struct DeinitReport {
 /// `kept-files` when files that were moved aside would be deleted without `force`; `locked`,
 /// `recovery-needed`; `io`. None but the last changes anything.
 pub fn deinit(session: &Session, request: Request) -> Result<DeinitReport> {
+    let found = Found::look(session, request)?;
+    // What was there before is noted in our folder, so hooks go while it is there.
+    for (target, _) in &found.hooks {
+        hooks::install::run(session, Act::Uninstall, *target)?;
+    }
     let lock = WorktreeLock::take(&session.world, &session.repo, session.lock_timeout())?;
     if let Some(places) = Places::find(&session.repo)? {
         recover::recover(session, &places)?;
@@ -93,6 +99,7 @@ pub fn preview(session: &Session, request: Request) -> Result<DeinitReport> {
 
 /// What is there to take out.
 struct Found {
+    hooks: Vec<(Target, usize)>,
     lfs_goes: bool,
     has_configuration: bool,
     refs: Vec<(RefName, Oid)>,
@@ -103,6 +110,7 @@ struct Found {
 impl Found {
     fn look(session: &Session, request: Request) -> Result<Found> {
         let mut found = Found {
+            hooks: installed_hooks(session)?,
             lfs_goes: false,
             has_configuration: has_configuration(session)?,
             refs: Vec::new(),
@@ -115,11 +123,30 @@ impl Found {
         };
         found.look_at_setup(session)?;
         found.look_at_records(session, request)?;
+        if session.repo.config(install::CALL_FROM_OUR_HOOKS).is_some() && !found.lfs_goes {
+            found.keep_hooks_of_git();
+        }
         Ok(found)
+    }
+
+    /// Without them a push would publish pointers without objects.
+    fn keep_hooks_of_git(&mut self) {
+        self.hooks.retain(|(target, _)| *target != Target::Git);
+        self.report.removed.retain(|what| !what.ends_with("of git"));
+        self.has_configuration = false;
+        self.folders.clear();
+        let why = "hooks of git: they call git-lfs, which the tree needs";
+        self.report.stays.push(why.to_owned());
     }
 
     fn look_at_setup(&mut self, session: &Session) -> Result<()> {
         let report = &mut self.report;
+        for (target, count) in &self.hooks {
+            let hooks = text::count(*count, "hook");
+            report
+                .removed
+                .push(format!("{hooks} of {}", target.as_str()));
+        }
         if install::is_ours(&session.repo) {
             let pointers = tracked_pointers(session)?;
             self.lfs_goes = pointers == 0;
@@ -184,6 +211,21 @@ impl Found {
         self.folders = folders(session);
         Ok(())
     }
+}
+
+fn installed_hooks(session: &Session) -> Result<Vec<(Target, usize)>> {
+    let status = hooks::status(session)?;
+    let there = |target: &Target| {
+        let ours = status
+            .hooks
+            .iter()
+            .filter(|hook| hook.target == target.as_str() && hook.state != HookState::NotInstalled);
+        ours.count()
+    };
+    let counted = Target::ALL
+        .into_iter()
+        .map(|target| (target, there(&target)));
+    Ok(counted.filter(|(_, count)| *count > 0).collect())
 }
 
 fn has_configuration(session: &Session) -> Result<bool> {

@@ -10,6 +10,7 @@ use crate::git::process::Git;
 use crate::lfs::{install, status as lfs_status};
 use crate::model::{Result, text};
 use crate::setup::attributes::MERGE_LINES;
+use crate::setup::hooks::{self, HookState, HookStatus};
 use crate::setup::info_attributes;
 use crate::setup::manifest::{self, Manifest};
 use crate::store::Session;
@@ -79,6 +80,7 @@ pub fn doctor(session: &Session, depth: Depth) -> Result<DoctorReport> {
     checks.push(mirrors(session)?);
     checks.extend(set_up(session));
     checks.extend(settings(session));
+    checks.extend(hook_checks(session)?);
     checks.push(disk(session)?);
     if depth == Depth::Deep {
         checks.push(objects(session)?);
@@ -329,6 +331,26 @@ fn set_up(session: &Session) -> Vec<Check> {
         ));
     }
     checks
+}
+
+fn hook_checks(session: &Session) -> Result<Vec<Check>> {
+    let status = hooks::status(session)?;
+    let there = |hook: &&HookStatus| hook.state != HookState::NotInstalled;
+    let installed: Vec<&HookStatus> = status.hooks.iter().filter(there).collect();
+    if installed.is_empty() {
+        return Ok(vec![Check::well("hooks", "none of ours are installed")]);
+    }
+    let tell = |hook: &&HookStatus| {
+        let fired = hook.last_fired_at.as_deref().unwrap_or("never");
+        let detail = format!("{} of {}: last fired {fired}", hook.name, hook.target);
+        if hook.runs {
+            Check::well("hooks", detail)
+        } else {
+            let fix = format!("git colony hooks install --for {}", hook.target);
+            Check::ill("hooks", format!("{detail}; it does not run now"), fix)
+        }
+    };
+    Ok(installed.iter().map(tell).collect())
 }
 
 fn settings(session: &Session) -> Vec<Check> {

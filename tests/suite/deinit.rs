@@ -120,6 +120,42 @@ fn deinit_keeps_git_lfs_while_the_tree_has_pointers() {
 }
 
 #[test]
+fn a_purge_gives_hooks_back_that_were_there_before() {
+    let sandbox = Sandbox::new();
+    sandbox.write(".git/hooks/post-commit", "#!/bin/sh\nexit 0\n");
+    sandbox.set_mode(".git/hooks/post-commit", 0o755);
+    let before = git_files(&sandbox);
+    let worktree = sandbox.worktree();
+    sandbox.colony(&["hooks", "install"]);
+    sandbox.colony(&["hooks", "install", "--for", "claude-code"]);
+    assert_ne!(git_files(&sandbox), before);
+    sandbox.colony(&["deinit", "--purge"]);
+    assert_eq!(git_files(&sandbox), before);
+    assert_eq!(sandbox.worktree(), worktree);
+}
+
+#[test]
+fn hooks_install_lets_init_set_git_lfs_up_beside_a_foreign_hook() {
+    let sandbox = Sandbox::new();
+    sandbox.write(".git/hooks/pre-push", "#!/bin/sh\nexit 0\n");
+    sandbox.set_mode(".git/hooks/pre-push", 0o755);
+    assert_eq!(sandbox.error(&["init"]), "hooks-in-the-way");
+    sandbox.colony(&["hooks", "install"]);
+    assert_eq!(sandbox.json(&["init"])["lfs_enabled"], true);
+    sandbox.write("model.bin", "w".repeat(5000));
+    sandbox.colony(&["checkpoint", "-m", "weights"]);
+    let bare = sandbox.outside().join("bare.git");
+    sandbox.git(&["init", "-q", "--bare", bare.to_str().unwrap()]);
+    let url = format!("file://{}", bare.display());
+    sandbox.git(&["remote", "add", "origin", &url]);
+    sandbox.git(&["push", "-q", "origin", "main"]);
+    assert!(bare.join("lfs/objects").exists());
+    // They are what uploads, so they stay while the tree has pointers.
+    sandbox.colony(&["deinit", "--purge"]);
+    assert!(sandbox.read(".git/hooks/pre-push").contains("git lfs"));
+}
+
+#[test]
 fn a_dry_run_of_deinit_removes_nothing() {
     let sandbox = Sandbox::new();
     sandbox.colony(&["init"]);

@@ -14,7 +14,7 @@ use crate::store::places::HookPlaces;
 pub(super) const KEY: &str = "core.hooksPath";
 
 /// Where a value of the configuration is written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Scope {
     /// For every repository of the machine or of the user.
@@ -26,7 +26,7 @@ pub enum Scope {
 }
 
 /// Whose the folder is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum FolderSort {
     /// `hooks` in the git directory: nothing else is configured.
@@ -44,7 +44,7 @@ pub enum FolderSort {
 }
 
 /// The folder git takes hooks from.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
 pub struct HooksFolder {
     /// Where it is, absolute.
     #[serde(serialize_with = "shown")]

@@ -63,7 +63,7 @@ pub enum Act {
 }
 
 /// What was done, or would be.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
 pub struct InstallReport {
     /// How the hooks of the target stand now.
     pub hooks: Vec<HookStatus>,

@@ -6,7 +6,7 @@ use std::path::Path;
 use serde::Serialize;
 
 /// The hooks of git that we have a part in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum HookName {
     /// After a commit.

@@ -18,7 +18,7 @@ use super::standing::Standing;
 use super::{FolderSort, beside, fired, redirect};
 
 /// How a hook stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum HookState {
     /// Nothing of ours is there.
@@ -40,7 +40,7 @@ pub enum HookState {
 }
 
 /// One hook.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
 pub struct HookStatus {
     /// Its name, as git or the agent calls it.
     pub name: String,
@@ -58,7 +58,7 @@ pub struct HookStatus {
 }
 
 /// Every hook.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
 pub struct StatusReport {
     /// Git's hooks first, then those of each agent.
     pub hooks: Vec<HookStatus>,
@@ -137,7 +137,7 @@ impl Known {
 }
 
 /// What stands where git-lfs wants a hook.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Presence {
     /// Nothing.
@@ -151,7 +151,7 @@ pub enum Presence {
 }
 
 /// One hook that git-lfs wants.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
 pub struct LfsHook {
     /// Which.
     pub name: HookName,
@@ -164,7 +164,7 @@ pub struct LfsHook {
 }
 
 /// The hooks that git-lfs wants, and the folder they have to be in.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
 pub struct GitHooksState {
     /// The folder git takes hooks from.
     pub folder: HooksFolder,
