@@ -86,8 +86,10 @@ fn die_at() -> Option<&'static str> {
         return None;
     }
     let wanted = std::env::var("COLONY_TEST_DIE_AT").ok()?;
-    crate::store::operation::STEPS
+    use crate::store::operation::{EXTERNAL_STEPS, STEPS};
+    STEPS
         .iter()
+        .chain(EXTERNAL_STEPS)
         .copied()
         .find(|step| *step == wanted)
 }

@@ -10,10 +10,10 @@ use super::{Face, Run, Stop};
 /// Take back the newest operation of this worktree
 ///
 /// Refs, HEAD, the index file and every file it moved come back as they were. Run it again to go
-/// back further. It refuses when plain git has changed HEAD or the index since.
+/// back further. What plain git did since is a step as well: it takes --force.
 #[derive(Debug, clap::Args)]
 pub(super) struct UndoArgs {
-    /// Go on although commits leave the branch that are on a remote
+    /// Take back what plain git did, and commits that are on a remote
     #[arg(short, long)]
     force: bool,
     /// Say what would be taken back, and change nothing
@@ -63,10 +63,23 @@ impl Answer for UndoReport {
 
     fn body(&self, _now: &Moment) -> Vec<String> {
         let mut lines: Vec<String> = Vec::new();
+        if let Some(head) = &self.head {
+            lines.push(format!(
+                "  HEAD  {} -> {}",
+                head.old.short(),
+                head.new.short()
+            ));
+        }
         for change in &self.refs {
             let name = change.name.short();
             let (old, new) = (text::short(change.old), text::short(change.new));
             lines.push(format!("  {name}  {old} -> {new}"));
+        }
+        if !self.published.is_empty() {
+            let count = crate::ui::text::count(self.published.len(), "commit");
+            lines.push(format!("{count} of these on a remote already:"));
+            let shown = self.published.iter().take(10);
+            lines.extend(shown.map(|id| format!("  {}", id.short())));
         }
         if self.files_restored + self.files_moved_aside > 0 {
             lines.push(format!(

@@ -1,5 +1,7 @@
 //! What leaves a branch when it moves, and who has it already.
 
+use std::collections::BTreeSet;
+
 use crate::git::{Head, Oid};
 use crate::model::{Code, Error, Result, text};
 use crate::store::Session;
@@ -30,7 +32,7 @@ pub(super) fn compare(
     if request.force {
         return Ok(());
     }
-    let published = published_among(session, tip, &goal, report.ahead)?;
+    let published = published_among(session, tip, &goal, &report.leaving)?.len();
     if published > 0 {
         return Err(Error::new(
             Code::PublishedCommits,
@@ -59,16 +61,16 @@ pub(super) fn compare(
     Ok(())
 }
 
-/// Counts the commits that would leave and that a remote-tracking branch holds.
+/// Returns those of the leaving commits that a remote-tracking branch holds.
 pub(super) fn published_among(
     session: &Session,
     tip: Oid,
     staying: &[Oid],
-    leaving: usize,
-) -> Result<usize> {
+    leaving: &[Oid],
+) -> Result<Vec<Oid>> {
     let remote = session.repo.refs_below("refs/remotes/")?;
-    if remote.is_empty() || leaving == 0 {
-        return Ok(0);
+    if remote.is_empty() || leaving.is_empty() {
+        return Ok(Vec::new());
     }
     let mut hidden = staying.to_vec();
     hidden.extend(
@@ -76,6 +78,8 @@ pub(super) fn published_among(
             .iter()
             .filter_map(|found| session.repo.peel_to_commit(found.id)),
     );
-    let private = session.repo.commits_between(tip, &hidden, leaving)?.len();
-    Ok(leaving - private)
+    let private = session.repo.commits_between(tip, &hidden, leaving.len())?;
+    let private: BTreeSet<_> = private.into_iter().collect();
+    let published = leaving.iter().filter(|id| !private.contains(id));
+    Ok(published.copied().collect())
 }

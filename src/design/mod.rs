@@ -4,6 +4,7 @@ pub mod automatic;
 pub mod checkpoint;
 pub mod checkpoints;
 mod draft;
+pub mod external;
 mod histories;
 mod kept;
 pub mod left_out;

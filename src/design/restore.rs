@@ -339,7 +339,7 @@ fn refuse_collisions(session: &Session, target: &Target) -> Result<()> {
     }
 }
 
-fn plan_moves(session: &Session, changes: &[TreeChange]) -> Result<FileMoves> {
+pub(super) fn plan_moves(session: &Session, changes: &[TreeChange]) -> Result<FileMoves> {
     let mut wants = BTreeMap::new();
     for change in changes {
         let want = match (change.old, change.new) {

@@ -10,17 +10,19 @@ use serde::Serialize;
 
 use crate::git::index::Index;
 use crate::git::snapshot::Unstorable;
-use crate::git::{Oid, RefChange};
+use crate::git::{Oid, RefChange, RefName};
 use crate::model::id::OperationId;
 use crate::model::{Code, Error, RepoPath, Result, text};
 use crate::store::Session;
+use crate::store::operation::external::record as record_external;
 use crate::store::operation::log::LogEntry;
 use crate::store::operation::moves;
-use crate::store::operation::record::{HeadRecord, IndexTarget, Source};
+use crate::store::operation::record::{IndexTarget, Source};
 use crate::store::operation::run::{Intent, NewIndex, Plan, Touches};
 use crate::store::operation::{FileMoves, Kind, Log, Operation, Record};
 use crate::store::places::Places;
 
+use super::external;
 use super::histories::published_among;
 use super::kept::Kept;
 use super::left_out::Allowances;
@@ -47,6 +49,15 @@ impl Direction {
     }
 }
 
+/// HEAD from one branch to another; `HEAD` stands for none.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct HeadSwitch {
+    /// The branch before.
+    pub old: RefName,
+    /// The branch after.
+    pub new: RefName,
+}
+
 /// What was taken back.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct UndoReport {
@@ -67,8 +78,11 @@ pub struct UndoReport {
     pub files_restored: usize,
     /// How many files were moved aside.
     pub files_moved_aside: usize,
-    /// Commits that left the branch although a remote has them.
-    pub published: usize,
+    /// Where HEAD went, if it changed the branch.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub head: Option<HeadSwitch>,
+    /// Commits that left a branch although a remote has them (at most 1,000 for each).
+    pub published: Vec<Oid>,
     /// True when nothing was changed because a dry run was asked for.
     pub dry_run: bool,
 }
@@ -76,8 +90,9 @@ pub struct UndoReport {
 /// Takes back the newest operation of this worktree, or the newest undo.
 ///
 /// # Errors
-/// `nothing-to-undo`; `external-change` when HEAD, the index or a ref is no longer as the operation
-/// left it; `published-commits` without `force`; `object-missing` when a kept file is gone.
+/// `nothing-to-undo`; without `force` `external-change` when the next step is plain git's or a ref is
+/// no longer as the operation left it, and `published-commits`; `branch-in-use`; `object-missing`
+/// when a kept file is gone.
 pub fn run(session: &Session, direction: Direction, force: bool) -> Result<UndoReport> {
     refuse_in_progress(session, direction.kind().as_str())?;
     if Places::find(&session.repo)?.is_none() {
@@ -87,11 +102,25 @@ pub fn run(session: &Session, direction: Direction, force: bool) -> Result<UndoR
         kind: direction.kind(),
         touches: Touches::Worktree,
     };
-    let operation = Operation::begin(session, intent)?;
+    // A refusal records nothing; what is to be taken back has to be in the log.
+    let takes_all = force && direction == Direction::Undo;
+    let mut operation = Operation::begin_after(session, intent, |places, tail| {
+        let log = Log::read(&session.repo, places)?;
+        let found = external::unrecorded(session, &log)?.filter(|_| takes_all);
+        found
+            .map(|found| record_external(session, places, tail.next, found))
+            .transpose()
+    })?;
     let log = Log::read(&session.repo, &operation.places)?;
     let step = Step::plan(session, &operation.places, &log, direction, force)?;
     let entry = &step.entry;
     entry.record.revive_tags(&session.repo, entry.commit)?;
+    operation
+        .unignored
+        .clone_from(&entry.record.before.unignored);
+    if entry.record.switches_head() {
+        operation.head_after = Some(entry.record.before.head.clone());
+    }
     if let Some(snapshot) = entry.record.snapshot {
         let tree = session.repo.tree_of(Some(snapshot))?;
         let stage = operation.stage();
@@ -129,7 +158,12 @@ pub fn preview(session: &Session, direction: Direction, force: bool) -> Result<U
     let Some(places) = Places::find(&session.repo)? else {
         return Err(nothing(direction));
     };
-    let log = Log::read(&session.repo, &places)?;
+    let mut log = Log::read(&session.repo, &places)?;
+    let found = external::unrecorded(session, &log)?;
+    if let Some(found) = found.filter(|_| force && direction == Direction::Undo) {
+        let entry = external::rehearse(session, &places, found)?;
+        log.entries.push(entry);
+    }
     let mut report = Step::plan(session, &places, &log, direction, force)?.report;
     report.dry_run = true;
     Ok(report)
@@ -171,28 +205,28 @@ impl Step {
         direction: Direction,
         force: bool,
     ) -> Result<Step> {
+        if let Some(found) = external::unrecorded(session, log)? {
+            return Err(external::refuse_unrecorded(
+                session,
+                &found,
+                direction.kind(),
+            )?);
+        }
         let entry = require_next(log, direction)?.clone();
         let record = &entry.record;
-        let current = session.repo.load_index()?;
-        refuse_external_change(session, record, &current)?;
-        let kept = Kept::look(session, &Allowances::default(), Unstorable::LeaveOut)?;
-        let published = published(session, record)?;
-        if published > 0 && !force {
-            return Err(Error::new(
-                Code::PublishedCommits,
-                format!(
-                    "{} of {} on a remote already; nothing was done",
-                    text::count(published, "commit"),
-                    record.op
-                ),
-            )
-            .hint("git revert takes them back for everybody; --force takes them back here only"));
-        }
-        let files = open_worktree(session)?;
-        let cwd = cwd_in_worktree(session);
-        let mut moves = moves::plan_inverse(&files, record, cwd.as_ref())?;
-        let restaged = replace_lost_sources(session, places, record, &mut moves)?;
         let origin = origin_of(log, record);
+        if origin.kind == Kind::External && direction == Direction::Undo && !force {
+            return Err(external::refuse_recorded(session, record)?);
+        }
+        let current = session.repo.load_index()?;
+        let refs = refs_back(session, record, force)?;
+        external::refuse_branch_in_use(&session.repo, record, &refs)?;
+        let kept = Kept::look(session, &Allowances::default(), Unstorable::LeaveOut)?;
+        let published = published(session, &refs)?;
+        if !published.is_empty() && !force {
+            return Err(refuse_published(record, &published));
+        }
+        let (moves, restaged) = files_back(session, places, record, &kept)?;
         let report = UndoReport {
             op: None,
             undone: origin.op,
@@ -204,7 +238,11 @@ impl Step {
             ),
             what: origin.summary.clone(),
             direction,
-            refs: record.refs.iter().map(RefChange::inverse).collect(),
+            refs,
+            head: record.switches_head().then(|| HeadSwitch {
+                old: record.after.head.name.clone(),
+                new: record.before.head.name.clone(),
+            }),
             files_restored: moves.place.len(),
             files_moved_aside: moves.aside.len(),
             published,
@@ -222,6 +260,25 @@ impl Step {
     }
 }
 
+/// Plans the moves of files that take an operation back, and which of them come from blobs.
+fn files_back(
+    session: &Session,
+    places: &Places,
+    record: &Record,
+    kept: &Kept,
+) -> Result<(FileMoves, BTreeSet<RepoPath>)> {
+    if record.kind == Kind::External {
+        let moves = external::plan_files(session, record, kept)?;
+        let staged = moves.place.iter().map(|place| place.path.clone()).collect();
+        return Ok((moves, staged));
+    }
+    let files = open_worktree(session)?;
+    let cwd = cwd_in_worktree(session);
+    let mut moves = moves::plan_inverse(&files, record, cwd.as_ref())?;
+    let restaged = replace_lost_sources(session, places, record, &mut moves)?;
+    Ok((moves, restaged))
+}
+
 /// Follows undo and redo to the operation they are about.
 fn origin_of<'a>(log: &'a Log, record: &'a Record) -> &'a Record {
     let mut record = record;
@@ -231,65 +288,80 @@ fn origin_of<'a>(log: &'a Log, record: &'a Record) -> &'a Record {
     record
 }
 
-/// Compares HEAD, index and refs with what the operation left.
-fn refuse_external_change(session: &Session, record: &Record, current: &Index) -> Result<()> {
-    let mut changed = Vec::new();
-    let head = HeadRecord::from(&session.repo.head()?);
-    if head.name != record.after.head.name {
-        changed.push(format!(
-            "HEAD is on '{}', not '{}'",
-            head.name.short(),
-            record.after.head.name.short()
-        ));
-    } else if head.commit != record.after.head.commit {
-        changed.push(format!("'{}' has moved", head.name.short()));
+/// Plans the moves of the refs. One that is no longer where the operation left it is moved by force
+/// only.
+fn refs_back(session: &Session, record: &Record, force: bool) -> Result<Vec<RefChange>> {
+    let mut wanted: Vec<_> = record.refs.iter().map(RefChange::inverse).collect();
+    let home = &record.before.head;
+    let listed = wanted.iter().any(|change| change.name == home.name);
+    if record.switches_head() && !listed && home.name.as_bytes() != b"HEAD" {
+        // HEAD comes back to a branch that the operation left alone: it has to be there still.
+        wanted.push(RefChange {
+            name: home.name.clone(),
+            old: home.commit,
+            new: home.commit,
+        });
     }
-    for change in record
-        .refs
-        .iter()
-        .filter(|change| change.name != record.after.head.name)
-    {
-        if session.repo.find_ref(&change.name)? != change.new {
-            changed.push(format!("'{}' has moved", change.name));
+    let mut moved = Vec::new();
+    for change in &mut wanted {
+        let now = session.repo.find_ref(&change.name)?;
+        if now != change.old {
+            moved.push(format!("'{}' has moved", change.name.short()));
+            change.old = now;
         }
     }
-    if current.fingerprint() != record.after.index {
-        changed.push("the index has changed".to_owned());
+    if !moved.is_empty() && !force {
+        return Err(refuse_moved_refs(record, &moved));
     }
-    if changed.is_empty() {
-        return Ok(());
-    }
-    Err(Error::new(
+    wanted.retain(|change| change.old != change.new);
+    Ok(wanted)
+}
+
+fn refuse_moved_refs(record: &Record, moved: &[String]) -> Error {
+    Error::new(
         Code::ExternalChange,
         format!(
             "something else changed the repository since {} ({}): {}; nothing was done",
             record.op,
             record.summary,
-            changed.join(", ")
+            moved.join(", ")
         ),
     )
-    .detail("changes", &changed)
+    .detail("changes", moved)
     .detail("op", record.op)
     .hint(format!(
-        "git colony restore {}   # brings back the state before that operation",
+        "git colony undo --force   # moves them all the same; git colony restore {}",
         record.op
-    )))
+    ))
 }
 
-/// Counts commits that would leave the branch and that a remote-tracking branch holds.
-fn published(session: &Session, record: &Record) -> Result<usize> {
-    let mut count = 0;
-    for change in record
-        .refs
+fn refuse_published(record: &Record, published: &[Oid]) -> Error {
+    let count = published.len();
+    Error::new(
+        Code::PublishedCommits,
+        format!(
+            "{} of {} on a remote already; nothing was done",
+            text::count(count, "commit"),
+            record.op
+        ),
+    )
+    .detail("published", published)
+    .hint("git revert takes them back for everybody; --force takes them back here only")
+}
+
+/// Lists commits that would leave a branch and that a remote-tracking branch holds.
+fn published(session: &Session, refs: &[RefChange]) -> Result<Vec<Oid>> {
+    let mut found = Vec::new();
+    for change in refs
         .iter()
         .filter(|change| !is_checkpoint_tag(&change.name.to_string()))
     {
-        let Some(tip) = change.new else { continue };
-        let staying: Vec<Oid> = change.old.into_iter().collect();
-        let leaving = session.repo.commits_between(tip, &staying, 1_000)?.len();
-        count += published_among(session, tip, &staying, leaving)?;
+        let Some(tip) = change.old else { continue };
+        let staying: Vec<Oid> = change.new.into_iter().collect();
+        let leaving = session.repo.commits_between(tip, &staying, 1_000)?;
+        found.extend(published_among(session, tip, &staying, &leaving)?);
     }
-    Ok(count)
+    Ok(found)
 }
 
 /// Where a kept file is gone, takes its content from the snapshot the operation made.

@@ -60,12 +60,13 @@ pub(super) fn run_post_checkout(
     old: Option<Oid>,
     new: Option<Oid>,
 ) {
-    if record.files.is_empty() && old == new {
+    if record.files.is_empty() && old == new && !record.switches_head() {
         return;
     }
     let zero = "0".repeat(session.repo.hex_len());
     let hex = |id: Option<Oid>| id.map_or_else(|| zero.clone(), |id| id.to_string());
-    let flag = if record.refs.is_empty() { "0" } else { "1" };
+    let stays = record.refs.is_empty() && !record.switches_head();
+    let flag = if stays { "0" } else { "1" };
     let args = [hex(old).as_str(), hex(new).as_str(), flag].map(str::to_owned);
     let say = |text: &str| (session.world.narrate)(text);
     // What was asked for is done: a hook that fails is worth a word, not a failure.

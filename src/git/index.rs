@@ -8,6 +8,7 @@
 use std::fs::{File, Metadata};
 use std::io::Write as _;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::SystemTime;
 
 use gix::bstr::{BStr, ByteSlice as _};
@@ -43,14 +44,35 @@ impl Repo {
     /// # Errors
     /// `repository-broken`, `unsupported`.
     pub fn load_index(&self) -> Result<Index> {
-        let exists = self.index_path().try_exists();
-        let file = if exists.map_err(|e| Error::io("cannot look at the index", e))? {
-            let file = self.inner.open_index();
-            file.or_code(Code::RepositoryBroken, || "cannot read the index")?
-        } else {
-            self.empty_index()
+        Ok(Index::new((*self.shared_index()?).clone()))
+    }
+
+    /// Reads the index, or an empty one where there is none; the same file is parsed once.
+    pub(super) fn shared_index(&self) -> Result<Arc<gix::index::File>> {
+        let metadata = match std::fs::metadata(self.index_path()) {
+            Ok(metadata) => metadata,
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound => {
+                return Ok(Arc::new(self.empty_index()));
+            }
+            Err(e) => return Err(Error::io("cannot look at the index", e)),
         };
-        Ok(Index::new(file))
+        let stamp = stat_of(&metadata);
+        let known = self.read_index.borrow().clone();
+        if let Some((_, index)) = known.filter(|(known, _)| *known == stamp) {
+            return Ok(index);
+        }
+        let file = self.inner.open_index();
+        let index = Arc::new(file.or_code(Code::RepositoryBroken, || "cannot read the index")?);
+        self.read_index.replace(Some((stamp, Arc::clone(&index))));
+        Ok(index)
+    }
+
+    /// Returns the fingerprint of the index as it is on disk now.
+    ///
+    /// # Errors
+    /// `repository-broken`, `io`.
+    pub fn index_fingerprint(&self) -> Result<String> {
+        Ok(fingerprint(&*self.shared_index()?))
     }
 
     /// Tells whether git keeps part of an index in a shared file.
@@ -244,25 +266,22 @@ impl Index {
     /// Returns a digest of what the index says: paths, modes, blobs, stages and flags, but not
     /// stat data, so that a mere refresh does not change it.
     pub fn fingerprint(&self) -> String {
-        let mut hasher = blake3::Hasher::new();
-        let mut buffer = Vec::with_capacity(64 * 1024);
-        let paths = self.file.path_backing();
-        for entry in self.file.entries() {
-            let flags = entry.flags & (MEANINGFUL | Flags::STAGE_MASK);
-            let path = entry.path_in(paths);
-            buffer.extend_from_slice(&entry.mode.bits().to_be_bytes());
-            buffer.extend_from_slice(&flags.bits().to_be_bytes());
-            buffer.extend_from_slice(entry.id.as_slice());
-            buffer.extend_from_slice(&(path.len() as u64).to_be_bytes());
-            buffer.extend_from_slice(path);
-            if buffer.len() > 60 * 1024 {
-                hasher.update(&buffer);
-                buffer.clear();
+        fingerprint(&self.file)
+    }
+
+    /// Tells whether git has seen the file of the entry at `path` to be what the entry says; without
+    /// an entry, whether nothing stands there.
+    pub fn agrees_with_file(&self, path: &RepoPath, workdir: &Path) -> bool {
+        let name = BStr::new(path.as_bytes());
+        let entry = self.file.entry_by_path_and_stage(name, Stage::Unconflicted);
+        let found = std::fs::symlink_metadata(path.under(workdir)).ok();
+        match (entry, found) {
+            (Some(entry), Some(found)) => {
+                let stat = stat_of(&found);
+                entry.stat.mtime == stat.mtime && entry.stat.size == stat.size
             }
+            (entry, found) => entry.is_none() && found.is_none(),
         }
-        hasher.update(&buffer);
-        let hex = hasher.finalize().to_hex();
-        hex.as_str().chars().take(40).collect()
     }
 
     /// Returns the submodules of the index, sorted.
@@ -357,6 +376,28 @@ impl Index {
             }
         }
     }
+}
+
+fn fingerprint(file: &gix::index::File) -> String {
+    let mut hasher = blake3::Hasher::new();
+    let mut buffer = Vec::with_capacity(64 * 1024);
+    let paths = file.path_backing();
+    for entry in file.entries() {
+        let flags = entry.flags & (MEANINGFUL | Flags::STAGE_MASK);
+        let path = entry.path_in(paths);
+        buffer.extend_from_slice(&entry.mode.bits().to_be_bytes());
+        buffer.extend_from_slice(&flags.bits().to_be_bytes());
+        buffer.extend_from_slice(entry.id.as_slice());
+        buffer.extend_from_slice(&(path.len() as u64).to_be_bytes());
+        buffer.extend_from_slice(path);
+        if buffer.len() > 60 * 1024 {
+            hasher.update(&buffer);
+            buffer.clear();
+        }
+    }
+    hasher.update(&buffer);
+    let hex = hasher.finalize().to_hex();
+    hex.as_str().chars().take(40).collect()
 }
 
 /// Returns the checksum at the end of an index. It guards against damage, not attacks, so plain SHA-1

@@ -15,6 +15,7 @@ pub mod lfs_objects;
 pub mod lfs_pointer;
 pub mod object;
 pub mod process;
+pub mod reflog;
 pub mod refs;
 pub mod repo;
 pub mod scan;

@@ -7,6 +7,7 @@
 
 use std::fmt;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout};
 
@@ -201,12 +202,38 @@ impl Repo {
             "-m",
             reason.text,
         ]);
-        git.env("GIT_COMMITTER_NAME", &reason.who.name);
-        git.env("GIT_COMMITTER_EMAIL", &reason.who.email);
-        git.env("GIT_COMMITTER_DATE", git_date(reason.who));
-        git.env(super::process::OPERATION_VARIABLE, reason.operation);
+        reason.tell(&mut git);
         let child = git.converse()?;
         PreparedRefs::prepare(child, world.interrupt.clone(), &self.commands(changes))
+    }
+
+    /// Puts HEAD on a branch, or on `commit` itself when `name` is `HEAD`. Nothing else changes.
+    ///
+    /// # Errors
+    /// `locked`, `git-failed`.
+    pub fn point_head(
+        &self,
+        world: &World,
+        name: &RefName,
+        commit: Option<Oid>,
+        reason: &Reason<'_>,
+    ) -> Result<()> {
+        let mut git = self.git(world);
+        if name.as_bytes() == b"HEAD" {
+            let Some(commit) = commit else {
+                return Err(Error::new(
+                    Code::GitFailed,
+                    "cannot detach HEAD from nothing",
+                ));
+            };
+            git.args(["update-ref", "--no-deref", "-m", reason.text, "HEAD"]);
+            git.arg(commit.to_string());
+        } else {
+            git.args(["symbolic-ref", "-m", reason.text, "HEAD"]);
+            git.arg(std::ffi::OsStr::from_bytes(name.as_bytes()));
+        }
+        reason.tell(&mut git);
+        git.run_checked("move HEAD").map(drop)
     }
 
     fn commands(&self, changes: &[RefChange]) -> Vec<u8> {
@@ -243,6 +270,15 @@ pub struct Reason<'a> {
     pub who: &'a Signature,
     /// The operation, told to hooks through `COLONY_OPERATION`.
     pub operation: &'a str,
+}
+
+impl Reason<'_> {
+    fn tell(&self, git: &mut super::process::Git) {
+        git.env("GIT_COMMITTER_NAME", &self.who.name);
+        git.env("GIT_COMMITTER_EMAIL", &self.who.email);
+        git.env("GIT_COMMITTER_DATE", git_date(self.who));
+        git.env(super::process::OPERATION_VARIABLE, self.operation);
+    }
 }
 
 /// The modes a new file gets from the process, not the private ones of a temporary file.

@@ -1,7 +1,9 @@
 //! An open repository: where it is, what HEAD says, what is going on in it.
 
+use std::cell::RefCell;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use crate::model::{Code, Error, Result, ResultExt as _, World, world::UserConfiguration};
 
@@ -15,7 +17,11 @@ pub struct Repo {
     common_dir: PathBuf,
     workdir: PathBuf,
     writes: ObjectWrites,
+    /// The index as last read, with the stat data of its file.
+    pub(super) read_index: RefCell<Option<ReadIndex>>,
 }
+
+type ReadIndex = (gix::index::entry::Stat, Arc<gix::index::File>);
 
 /// Where new objects go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -131,6 +137,7 @@ impl Repo {
             common_dir: canonical(inner.common_dir())?,
             workdir: canonical(workdir)?,
             writes,
+            read_index: RefCell::new(None),
             inner,
         })
     }
@@ -189,6 +196,22 @@ impl Repo {
                 ));
             }
         })
+    }
+
+    /// Returns the git directory of another worktree that has the branch checked out.
+    pub fn other_worktree_on(&self, branch: &RefName) -> Option<PathBuf> {
+        let linked = std::fs::read_dir(self.common_dir.join("worktrees"));
+        let linked = linked.into_iter().flatten().flatten();
+        let all = linked
+            .map(|entry| entry.path())
+            .chain([self.common_dir.clone()]);
+        let on_branch = |git_dir: &PathBuf| {
+            let head = std::fs::read(git_dir.join("HEAD")).unwrap_or_default();
+            let name = head.strip_prefix(b"ref: ").map(<[u8]>::trim_ascii);
+            name == Some(branch.as_bytes())
+        };
+        all.filter(|git_dir| *git_dir != self.git_dir)
+            .find(on_branch)
     }
 
     /// Returns what git is in the middle of, in git's words.

@@ -137,6 +137,20 @@ impl Repo {
         Ok(scan)
     }
 
+    /// Writes stage 0 of the index as a tree, without a look at any file.
+    ///
+    /// # Errors
+    /// `no-space`, `io`, `unsupported` for a sparse index.
+    pub fn write_tree_of_index(&self) -> Result<Oid> {
+        let index = self.read_index()?;
+        let head_tree = self.tree_of(self.head()?.commit())?;
+        let staged = self.staged(head_tree, &index)?;
+        self.edit_tree(
+            head_tree,
+            staged.iter().map(|change| (&change.path, change.new)),
+        )
+    }
+
     /// Compares HEAD's tree with stage 0 of the index; intent-to-add entries are left out.
     fn staged(&self, head_tree: Oid, index: &gix::index::File) -> Result<Vec<TreeChange>> {
         let known = index.tree().filter(|tree| tree.num_entries.is_some());
@@ -198,7 +212,7 @@ impl Repo {
     /// # Errors
     /// `repository-broken`, `io`, `unsupported` for a sparse index.
     fn read_index(&self) -> Result<Arc<gix::index::File>> {
-        let index = Arc::new(self.load_index()?.file);
+        let index = self.shared_index()?;
         if index.is_sparse() {
             return Err(Error::new(
                 Code::Unsupported,

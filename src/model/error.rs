@@ -119,6 +119,8 @@ codes! {
     AgentConfigRefused = "agent-config-refused",
     /// A record was written by a newer version of git-colony.
     NewerFormat = "newer-format",
+    /// A branch is checked out in another worktree.
+    BranchInUse = "branch-in-use",
 }
 
 /// How the process ends when the error reaches the face.

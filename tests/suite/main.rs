@@ -12,6 +12,7 @@ mod attacks;
 mod checkpoint;
 mod concurrency;
 mod deinit;
+mod external;
 mod faces;
 mod hooks;
 mod house;

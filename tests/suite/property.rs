@@ -1,10 +1,11 @@
 //! Thirty random commands, with plain git and careless edits between them, against a shadow model.
 //!
 //! What holds for every sequence: undo straight after a command gives back refs, HEAD, the index
-//! file and the worktree byte for byte, times and modes included; after plain git changed HEAD or
-//! the index it refuses and changes nothing; and no garbage collection loses an operation.
+//! file and the worktree byte for byte, times and modes included. Straight after plain git it steps
+//! over what does not matter, refuses and changes nothing, or takes it back by force and brings it
+//! back by redo; no content of a file is lost on the way. No garbage collection loses an operation.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::fs;
 use std::os::unix::fs::MetadataExt as _;
@@ -32,9 +33,7 @@ enum Step {
     Link(&'static str),
     Remove(&'static str),
     Mode(&'static str, u32),
-    GitAdd(&'static str),
-    GitCommit,
-    GitRemove(&'static str),
+    Git(Plain, Look),
     GitRefresh,
     Checkpoint,
     OffBranch,
@@ -43,19 +42,112 @@ enum Step {
     Restore(usize),
     RestoreFiles(usize),
     Undo,
+    ForceUndo,
     Redo,
+}
+
+/// What plain git does.
+#[derive(Clone, Copy, Debug)]
+enum Plain {
+    Add(&'static str),
+    Remove(&'static str),
+    Commit,
+    CommitAll,
+    Amend,
+    NewBranch(&'static str),
+    Switch(&'static str),
+    Merge(&'static str),
+    Reset(&'static str, u8),
+    Stash,
+    MoveOther(&'static str),
+    Tag,
+}
+
+/// Whether it is taken back on the spot, or added to what comes next.
+#[derive(Clone, Copy, Debug)]
+enum Look {
+    Now,
+    Later,
+}
+
+/// What taking it back does to the files of paths that the index has otherwise than before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Files {
+    /// Nothing.
+    Stay,
+    /// They are what the index says.
+    Follow,
+    /// One or the other.
+    Either,
+}
+
+impl Plain {
+    fn run(self, sandbox: &Sandbox) {
+        let commit = ["commit", "-qm", "plain", "--allow-empty"];
+        let back;
+        let args: &[&str] = match self {
+            Plain::Add(path) => &["add", "--", path],
+            Plain::Remove(path) => &["rm", "-qrf", "--cached", "--", path],
+            Plain::Commit => &commit,
+            Plain::CommitAll => &["commit", "-qam", "plain, all"],
+            Plain::Amend => &["commit", "-q", "--amend", "-m", "amended"],
+            Plain::NewBranch(name) => &["checkout", "-qb", name],
+            Plain::Switch(name) => &["switch", "-q", name],
+            Plain::Merge(name) => &["merge", "-q", "--no-edit", name],
+            Plain::Reset(mode, count) => {
+                back = format!("HEAD~{count}");
+                &["reset", "-q", mode, &back]
+            }
+            Plain::Stash => &["stash", "push", "-q"],
+            Plain::MoveOther(name) => &["branch", "-f", name, "HEAD~1"],
+            Plain::Tag => &["tag", "-f", "plain"],
+        };
+        if !sandbox.try_git(args) && matches!(self, Plain::Merge(_)) {
+            sandbox.try_git(&["merge", "--abort"]);
+        }
+    }
+
+    fn files(self) -> Files {
+        match self {
+            Plain::Switch(_) | Plain::Merge(_) | Plain::Reset("--hard", _) | Plain::Stash => {
+                Files::Follow
+            }
+            // Files may happen to be what the commit holds that it goes back to.
+            Plain::Reset("--mixed", _) => Files::Either,
+            _ => Files::Stay,
+        }
+    }
+}
+
+fn plain() -> impl Strategy<Value = Plain> {
+    let path = || select(&PATHS[..]);
+    let branch = || select(&["main", "b0", "b1"][..]);
+    let mode = || select(&["--soft", "--mixed", "--hard"][..]);
+    prop_oneof![
+        3 => path().prop_map(Plain::Add),
+        1 => path().prop_map(Plain::Remove),
+        1 => Just(Plain::Commit),
+        2 => Just(Plain::CommitAll),
+        1 => Just(Plain::Amend),
+        2 => branch().prop_map(Plain::NewBranch),
+        3 => branch().prop_map(Plain::Switch),
+        2 => branch().prop_map(Plain::Merge),
+        3 => (mode(), 0_u8..3).prop_map(|(mode, count)| Plain::Reset(mode, count)),
+        1 => Just(Plain::Stash),
+        1 => branch().prop_map(Plain::MoveOther),
+        1 => Just(Plain::Tag),
+    ]
 }
 
 fn step() -> impl Strategy<Value = Step> {
     let path = || select(&PATHS[..]);
+    let look = || select(&[Look::Now, Look::Now, Look::Later][..]);
     prop_oneof![
-        6 => (path(), 0_u8..4).prop_map(|(path, content)| Step::Write(path, content)),
+        8 => (path(), 0_u8..4).prop_map(|(path, content)| Step::Write(path, content)),
         1 => path().prop_map(Step::Link),
         2 => path().prop_map(Step::Remove),
         1 => (path(), select(&[0o600, 0o644, 0o755, 0o444][..])).prop_map(|(p, m)| Step::Mode(p, m)),
-        2 => path().prop_map(Step::GitAdd),
-        1 => Just(Step::GitCommit),
-        1 => path().prop_map(Step::GitRemove),
+        9 => (plain(), look()).prop_map(|(plain, look)| Step::Git(plain, look)),
         1 => Just(Step::GitRefresh),
         3 => Just(Step::Checkpoint),
         2 => Just(Step::OffBranch),
@@ -63,7 +155,8 @@ fn step() -> impl Strategy<Value = Step> {
         1 => Just(Step::Tag),
         4 => (0_usize..6).prop_map(Step::Restore),
         2 => (0_usize..6).prop_map(Step::RestoreFiles),
-        5 => Just(Step::Undo),
+        4 => Just(Step::Undo),
+        2 => Just(Step::ForceUndo),
         3 => Just(Step::Redo),
     ]
 }
@@ -73,21 +166,23 @@ fn step() -> impl Strategy<Value = Step> {
 struct Change {
     before: Side,
     after: Side,
+    external: bool,
 }
 
 /// What undo compares and gives back.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Side {
     head: String,
-    refs: String,
+    commit: String,
     index: String,
 }
 
-impl From<State> for Side {
-    fn from(state: State) -> Self {
+impl Side {
+    fn of(sandbox: &Sandbox) -> Side {
+        let state = sandbox.visible_state();
         Side {
             head: state.head,
-            refs: state.refs,
+            commit: sandbox.git(&["rev-parse", "HEAD"]),
             index: state.index,
         }
     }
@@ -97,6 +192,10 @@ struct Machine {
     sandbox: Sandbox,
     done: Vec<Change>,
     undone: Vec<Change>,
+    /// What the newest operation left.
+    left: Option<Side>,
+    /// What plain git did since does to files.
+    since: Vec<Files>,
 }
 
 impl Machine {
@@ -109,6 +208,8 @@ impl Machine {
             sandbox,
             done: Vec::new(),
             undone: Vec::new(),
+            left: None,
+            since: Vec::new(),
         }
     }
 
@@ -132,9 +233,13 @@ impl Machine {
                     sandbox.set_mode(path, *mode);
                 }
             }
-            Step::GitAdd(path) => drop(sandbox.try_git(&["add", "--", path])),
-            Step::GitRemove(path) => drop(sandbox.try_git(&["rm", "-qrf", "--cached", "--", path])),
-            Step::GitCommit => drop(sandbox.try_git(&["commit", "-qm", "plain", "--allow-empty"])),
+            Step::Git(plain, look) => {
+                plain.run(sandbox);
+                self.since.push(plain.files());
+                if matches!(look, Look::Now) {
+                    self.look();
+                }
+            }
             Step::GitRefresh => drop(sandbox.try_git(&["status", "--porcelain"])),
             Step::Checkpoint => self.operate(&["checkpoint", "-m", "c"]),
             Step::OffBranch => self.operate(&["checkpoint", "--off-branch", "-m", "o"]),
@@ -145,6 +250,7 @@ impl Machine {
                 self.operate(&["restore", "--mode", "files", &position(*back)]);
             }
             Step::Undo => self.step_back(),
+            Step::ForceUndo => self.force_back(),
             Step::Redo => self.step_forward(),
         }
     }
@@ -161,29 +267,80 @@ impl Machine {
         act(&self.sandbox, path);
     }
 
+    /// Tells whether something changed that the newest operation does not know.
+    fn strayed(&self) -> bool {
+        let left = self.left.as_ref();
+        left.is_some_and(|left| *left != Side::of(&self.sandbox))
+    }
+
+    /// Straight after plain git: an undo steps over what it did, or refuses until it is forced.
+    fn look(&mut self) {
+        if !self.strayed() {
+            if self.done.last().is_some_and(|change| !change.external) {
+                let (state, bytes_now) = (self.sandbox.visible_state(), bytes(&self.sandbox));
+                self.step_back();
+                self.step_forward();
+                assert_eq!(self.sandbox.visible_state(), state, "stepped over");
+                assert_eq!(
+                    bytes(&self.sandbox),
+                    bytes_now,
+                    "stepped over, byte for byte"
+                );
+            }
+            return;
+        }
+        self.refused("undo");
+        let (state, bytes_now) = (self.sandbox.visible_state(), bytes(&self.sandbox));
+        self.force_back();
+        self.step_forward();
+        assert_eq!(self.sandbox.visible_state(), state, "redo of plain git");
+        assert_eq!(
+            bytes(&self.sandbox),
+            bytes_now,
+            "redo of plain git, byte for byte"
+        );
+    }
+
+    fn refused(&self, command: &str) {
+        let (before, bytes_before) = (self.sandbox.visible_state(), bytes(&self.sandbox));
+        let count = self.operations();
+        assert_eq!(self.sandbox.error(&[command]), "external-change");
+        assert_eq!(
+            self.sandbox.visible_state(),
+            before,
+            "{command} was refused"
+        );
+        assert_eq!(bytes(&self.sandbox), bytes_before, "{command} was refused");
+        assert_eq!(self.operations(), count, "{command} was refused");
+    }
+
     /// Runs a changing command; if it was an operation, undoes and redoes it on the spot.
     fn operate(&mut self, args: &[&str]) {
         let before = self.sandbox.visible_state();
+        let side_before = Side::of(&self.sandbox);
         let bytes_before = bytes(&self.sandbox);
-        let count = self.operations();
+        let (strayed, count) = (self.strayed(), self.operations());
         let run = self.sandbox.run(args);
         let after = self.sandbox.visible_state();
-        if run.code != 0 {
-            assert_eq!(
-                before, after,
-                "{args:?} failed and changed something: {}",
-                run.stderr
-            );
-            return;
+        let mut made = self.operations() - count;
+        if made > 0 && strayed {
+            made -= 1;
+            let recorded = Change {
+                before: self.left.replace(side_before.clone()).unwrap(),
+                after: side_before.clone(),
+                external: true,
+            };
+            self.done.push(recorded);
+            self.undone.clear();
+            self.since.clear();
         }
-        if self.operations() == count {
-            assert_eq!(
-                before, after,
-                "{args:?} made no operation and changed something"
-            );
+        assert!(made <= 1, "{args:?} recorded a change that there was not");
+        if run.code != 0 || made == 0 {
+            assert_eq!(before, after, "{args:?} changed something: {}", run.stderr);
             return;
         }
         let bytes_after = bytes(&self.sandbox);
+        let side_after = Side::of(&self.sandbox);
         self.sandbox.colony(&["undo"]);
         assert_eq!(self.sandbox.visible_state(), before, "undo of {args:?}");
         assert_eq!(
@@ -199,57 +356,164 @@ impl Machine {
             "redo of {args:?}, byte for byte"
         );
         self.done.push(Change {
-            before: before.into(),
-            after: after.into(),
+            before: side_before,
+            after: side_after.clone(),
+            external: false,
         });
         self.undone.clear();
+        self.left = Some(side_after);
+        self.since.clear();
     }
 
     fn step_back(&mut self) {
+        let external = self.done.last().is_some_and(|change| change.external);
+        if self.strayed() || external {
+            self.refused("undo");
+            return;
+        }
         let Some(change) = self.done.pop() else {
             assert_eq!(self.sandbox.error(&["undo"]), "nothing-to-undo");
             return;
         };
-        if self.turn("undo", &change.after, &change.before) {
-            self.undone.push(change);
-        } else {
-            self.done.push(change);
+        self.turn(&["undo"], &change.before);
+        self.undone.push(change);
+    }
+
+    /// Takes back what plain git did, or the newest operation.
+    fn force_back(&mut self) {
+        if self.strayed() {
+            let now = Side::of(&self.sandbox);
+            self.done.push(Change {
+                before: self.left.clone().unwrap(),
+                after: now,
+                external: true,
+            });
+            self.undone.clear();
         }
+        let Some(change) = self.done.pop() else {
+            assert_eq!(self.sandbox.error(&["undo", "--force"]), "nothing-to-undo");
+            return;
+        };
+        let files = match &self.since[..] {
+            [one] => *one,
+            _ => Files::Either,
+        };
+        let (before, other_refs) = (self.sandbox.visible_state(), self.other_refs(&change));
+        self.turn(&["undo", "--force"], &change.before);
+        if change.external {
+            assert_eq!(self.other_refs(&change), other_refs, "refs of others");
+            self.check_files(&change, &before, files);
+        }
+        self.undone.push(change);
     }
 
     fn step_forward(&mut self) {
+        if !self.undone.is_empty() && self.strayed() {
+            self.refused("redo");
+            return;
+        }
         let Some(change) = self.undone.pop() else {
-            assert_eq!(self.sandbox.error(&["redo"]), "nothing-to-undo");
+            let error = self.sandbox.error(&["redo"]);
+            let known = ["nothing-to-undo", "external-change"];
+            assert!(known.contains(&error.as_str()), "{error}");
             return;
         };
-        if self.turn("redo", &change.before, &change.after) {
-            self.done.push(change);
-        } else {
-            self.undone.push(change);
-        }
+        self.turn(&["redo"], &change.after);
+        self.done.push(change);
     }
 
-    /// Goes from one side to the other, or is refused because plain git moved something.
-    fn turn(&mut self, command: &str, from: &Side, to: &Side) -> bool {
-        let before = self.sandbox.visible_state();
-        if Side::from(before.clone()) == *from {
-            self.sandbox.colony(&[command]);
-            assert_eq!(Side::from(self.sandbox.visible_state()), *to, "{command}");
-            true
-        } else {
-            assert_eq!(self.sandbox.error(&[command]), "external-change");
-            assert_eq!(
-                self.sandbox.visible_state(),
-                before,
-                "{command} was refused"
+    /// Goes to one side of a change, and loses nothing on the way.
+    fn turn(&mut self, command: &[&str], to: &Side) {
+        let had = contents(&self.sandbox.worktree());
+        self.sandbox.colony(command);
+        assert_eq!(Side::of(&self.sandbox), *to, "{command:?}");
+        let mut has = contents(&self.sandbox.worktree());
+        has.extend(contents(&super::support::worktree_of(
+            &self.sandbox.path(".git/colony-kept"),
+        )));
+        let lost: Vec<_> = had.difference(&has).collect();
+        assert!(lost.is_empty(), "{command:?} lost {lost:?}");
+        self.left = Some(to.clone());
+        self.since.clear();
+    }
+
+    /// Every ref but the branch that HEAD was on, and what operations do to tags.
+    fn other_refs(&self, change: &Change) -> Vec<String> {
+        let branch = change.before.head.trim().trim_start_matches("ref: ");
+        let refs = self.sandbox.refs();
+        let others = refs
+            .lines()
+            .filter(|line| line.split(' ').next() != Some(branch));
+        others.map(str::to_owned).collect()
+    }
+
+    /// Compares the files after plain git was taken back with what they were before that.
+    fn check_files(&self, change: &Change, before: &State, files: Files) {
+        let now = self.sandbox.worktree();
+        if files == Files::Stay {
+            assert_eq!(now, before.worktree, "no file moves");
+            return;
+        }
+        let differs = |path: &str| {
+            let entry = |index: &str| {
+                let wanted = format!("\t{path}");
+                let found = index.lines().find(|line| line.ends_with(&wanted));
+                found.map(str::to_owned)
+            };
+            entry(&change.before.index) != entry(&change.after.index)
+        };
+        let unlike = self.sandbox.git(&["diff", "--name-only"]);
+        for path in PATHS {
+            let known = if path.is_ascii() {
+                path
+            } else {
+                "\"x y\\303\\251\""
+            };
+            let name = path.replace('\u{e9}', "\\xc3\\xa9");
+            let stayed = files_at(&now, &name) == files_at(&before.worktree, &name);
+            if !differs(known) {
+                assert!(
+                    stayed || now.keys().any(|other| is_above_or_below(other, &name)),
+                    "{path} is none of its business"
+                );
+                continue;
+            }
+            let tracked = change.before.index.contains(&format!("\t{known}"));
+            let followed = if tracked {
+                !unlike.lines().any(|line| line == known)
+            } else {
+                !now.get(&name)
+                    .is_some_and(|found| !found.starts_with("directory"))
+            };
+            assert!(
+                followed || (stayed && files == Files::Either),
+                "{path}: {:?} -> {:?}",
+                before.worktree.get(&name),
+                now.get(&name)
             );
-            false
         }
     }
 
     fn operations(&self) -> u64 {
         self.sandbox.json(&["ops"])["count"].as_u64().unwrap()
     }
+}
+
+fn is_above_or_below(one: &str, other: &str) -> bool {
+    one.starts_with(&format!("{other}/")) || other.starts_with(&format!("{one}/"))
+}
+
+/// What stands at a path if it is no directory.
+fn files_at<'a>(worktree: &'a BTreeMap<String, String>, path: &str) -> Option<&'a String> {
+    let found = worktree.get(path);
+    found.filter(|found| !found.starts_with("directory"))
+}
+
+/// The contents of all files, whatever their names.
+fn contents(files: &BTreeMap<String, String>) -> BTreeSet<String> {
+    let files = files.values().filter(|found| found.starts_with("file"));
+    let content = |found: &String| found.splitn(3, ' ').nth(2).unwrap_or_default().to_owned();
+    files.map(content).collect()
 }
 
 fn position(back: usize) -> String {
@@ -310,8 +574,8 @@ proptest! {
         machine.sandbox.git(&["gc", "-q", "--prune=now"]);
         machine.sandbox.check_invariants();
         prop_assert_eq!(machine.operations(), count, "gc lost an operation");
-        for _ in 0..machine.done.len() {
-            machine.step_back();
+        while machine.strayed() || !machine.done.is_empty() {
+            machine.force_back();
         }
         machine.sandbox.check_invariants();
     }

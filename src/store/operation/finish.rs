@@ -5,7 +5,7 @@ use std::io::Write as _;
 use std::time::SystemTime;
 
 use crate::git::index::Index;
-use crate::git::refs::{PreparedRefs, Reason};
+use crate::git::refs::PreparedRefs;
 use crate::git::{Oid, RefChange};
 use crate::model::{Code, Error, RepoPath, Result};
 use crate::store::lock::{FileIdentity, IndexLock};
@@ -14,6 +14,7 @@ use crate::store::worktree_files::{Moved, WorktreeFiles};
 use crate::store::{Session, atomic, ref_locks};
 
 use super::record::{IndexTarget, Record, Source};
+use super::ref_moves;
 
 /// The second half of an operation.
 pub struct Finish<'a> {
@@ -75,6 +76,7 @@ impl Finish<'_> {
         if let Some(prepared) = prepared {
             prepared.commit()?;
         }
+        self.switch_head()?;
         world.reach("refs-moved")?;
         let placed = self.move_files()?;
         world.reach("files-moved")?;
@@ -96,8 +98,9 @@ impl Finish<'_> {
     /// `ref-moved`, `recovery-needed`, `io`.
     pub fn again(&self, index_lock: Option<FileIdentity>) -> Result<()> {
         ref_locks::clear(&self.places.ref_locks(self.record.op))?;
-        let left = self.refs_at(|change| change.old)?;
-        self.move_refs(&left)?;
+        let left = ref_moves::refs_at(self.session, self.record, |change| change.old)?;
+        ref_moves::move_refs(self.session, self.record, &left)?;
+        self.switch_head()?;
         self.move_files()?;
         let lock_path = IndexLock::path_in(&self.session.repo);
         if let (Some(ours), Some(target)) = (index_lock, &self.record.index)
@@ -123,9 +126,16 @@ impl Finish<'_> {
     pub fn cancel(&self) -> Result<()> {
         ref_locks::clear(&self.places.ref_locks(self.record.op))?;
         self.move_files_back()?;
-        let moved = self.refs_at(|change| change.new)?;
+        let moved = ref_moves::refs_at(self.session, self.record, |change| change.new)?;
         let back: Vec<_> = moved.iter().map(RefChange::inverse).collect();
-        self.move_refs(&back)?;
+        ref_moves::move_refs(self.session, self.record, &back)?;
+        let record = self.record;
+        ref_moves::switch_head(
+            self.session,
+            record,
+            &record.after.head,
+            &record.before.head,
+        )?;
         super::recover::drop_operation_ref(self.session, self.places, self.record.op)?;
         super::recover::discard(self.session, self.places, self.record.op)
     }
@@ -316,6 +326,16 @@ impl Finish<'_> {
         atomic::rename(&IndexLock::path_in(repo), &repo.index_path())
     }
 
+    fn switch_head(&self) -> Result<()> {
+        let record = self.record;
+        ref_moves::switch_head(
+            self.session,
+            record,
+            &record.before.head,
+            &record.after.head,
+        )
+    }
+
     /// Makes the moves durable before the record of them is let go.
     fn sync(&self) -> Result<()> {
         if self.record.files.is_empty() {
@@ -349,33 +369,12 @@ impl Finish<'_> {
         let mut aside = 0..self.record.files.aside.len();
         let all_aside =
             aside.all(|number| std::fs::symlink_metadata(kept.join(number.to_string())).is_ok());
-        let refs_open = !self.refs_at(|change| change.old)?.is_empty();
-        Ok(!index_open && all_aside && !self.record.files.place.iter().any(waiting) && !refs_open)
-    }
-
-    fn refs_at(&self, side: impl Fn(&RefChange) -> Option<Oid>) -> Result<Vec<RefChange>> {
-        let mut found = Vec::new();
-        for change in &self.record.refs {
-            if change.old != change.new && self.session.repo.find_ref(&change.name)? == side(change)
-            {
-                found.push(change.clone());
-            }
-        }
-        Ok(found)
-    }
-
-    fn move_refs(&self, changes: &[RefChange]) -> Result<()> {
-        let who = self.session.record_signature();
-        let operation = self.record.op.to_string();
-        let text = format!("colony: complete {}", self.record.op);
-        let why = Reason {
-            text: &text,
-            who: &who,
-            operation: &operation,
-        };
-        self.session
-            .repo
-            .move_refs(&self.session.world, changes, &why)
+        let refs_open =
+            !ref_moves::refs_at(self.session, self.record, |change| change.old)?.is_empty();
+        let head_open = self.record.switches_head()
+            && ref_moves::head_is_on(self.session, &self.record.before.head)?;
+        let files_open = !all_aside || self.record.files.place.iter().any(waiting);
+        Ok(!index_open && !files_open && !refs_open && !head_open)
     }
 
     fn path_of(&self, source: &Source, path: &RepoPath) -> std::path::PathBuf {

@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use crate::git::refs::FoundRef;
 use crate::git::{Oid, Repo};
-use crate::model::Result;
 use crate::model::id::{OperationId, WorktreeKey};
+use crate::model::{RepoPath, Result};
 use crate::store::places::Places;
 use crate::store::ref_names;
 
@@ -86,6 +87,12 @@ impl Log {
         ids.map(|id| (id, !stands(id))).collect()
     }
 
+    /// Returns the newest entry whose state is one to come back to.
+    pub fn newest_settled(&self) -> Option<&LogEntry> {
+        let settled = |entry: &&LogEntry| entry.record.in_progress.is_none();
+        self.entries.iter().rfind(settled)
+    }
+
     /// Follows redo to the operation whose effect it repeats.
     fn origin(&self, id: OperationId) -> OperationId {
         let mut id = id;
@@ -110,7 +117,12 @@ impl Log {
                     undone.pop();
                     done.push(entry.record.op);
                 }
-                Kind::Checkpoint | Kind::Tag | Kind::Restore | Kind::Init | Kind::Hydrate => {
+                Kind::Checkpoint
+                | Kind::Tag
+                | Kind::Restore
+                | Kind::Init
+                | Kind::Hydrate
+                | Kind::External => {
                     done.push(entry.record.op);
                     undone.clear();
                 }
@@ -120,12 +132,65 @@ impl Log {
     }
 }
 
+/// The end of the log of one worktree.
+#[derive(Debug)]
+pub struct Tail {
+    /// The newest operation.
+    pub newest: Option<LogEntry>,
+    /// The newest whose state is one to come back to.
+    pub settled: Option<LogEntry>,
+    /// The id after every one ever used.
+    pub next: OperationId,
+}
+
+impl Tail {
+    /// Lists the operations and reads the newest; usually that is one record.
+    ///
+    /// # Errors
+    /// `repository-broken` when refs cannot be listed.
+    pub fn read(repo: &Repo, places: &Places) -> Result<Tail> {
+        let refs = repo.refs_below(&ref_names::operations_of(&places.key))?;
+        let mut tail = Tail {
+            newest: None,
+            settled: None,
+            next: next_after(&refs, places),
+        };
+        for found in refs.iter().rev() {
+            let Ok(record) = Record::read(repo, found.id) else {
+                continue;
+            };
+            let entry = LogEntry {
+                worktree: places.key.clone(),
+                commit: found.id,
+                record,
+            };
+            let settled = entry.record.in_progress.is_none();
+            tail.newest.get_or_insert_with(|| entry.clone());
+            if settled {
+                tail.settled = Some(entry);
+                break;
+            }
+        }
+        Ok(tail)
+    }
+
+    /// Returns the paths that a restore un-ignored and that are still left out of checkpoints.
+    pub fn unignored(&self) -> &[RepoPath] {
+        let newest = self.newest.as_ref();
+        newest.map_or(&[], |entry| &entry.record.after.unignored)
+    }
+}
+
 /// Returns the id after every one ever used in this worktree.
 ///
 /// # Errors
 /// `repository-broken` when refs cannot be listed.
 pub fn next_id(repo: &Repo, places: &Places) -> Result<OperationId> {
     let refs = repo.refs_below(&ref_names::operations_of(&places.key))?;
+    Ok(next_after(&refs, places))
+}
+
+fn next_after(refs: &[FoundRef], places: &Places) -> OperationId {
     let in_refs = refs
         .iter()
         .filter_map(|found| ref_names::parse_operation(&found.name));
@@ -141,5 +206,5 @@ pub fn next_id(repo: &Repo, places: &Places) -> Result<OperationId> {
         .chain(in_folders)
         .chain(pruned)
         .max();
-    Ok(last.map_or(OperationId(1), OperationId::next))
+    last.map_or(OperationId(1), OperationId::next)
 }

@@ -17,15 +17,17 @@
 //! the operation, and what takes its place is renamed out of a folder of ours. An operation
 //! therefore undoes another by moving the same files back.
 
+pub mod external;
 pub mod finish;
 pub mod log;
 pub mod moves;
 pub mod prune;
 pub mod record;
 pub mod recover;
+mod ref_moves;
 pub mod run;
 
-pub use log::{Log, LogEntry};
+pub use log::{Log, LogEntry, Tail};
 pub use record::{FileMoves, IndexTarget, Kind, Place, Record, Source};
 pub use run::{Operation, Plan};
 
@@ -42,3 +44,6 @@ pub const STEPS: &[&str] = &[
     "index-replaced",
     "released",
 ];
+
+/// The steps of recording what plain git did, before and after the one that counts.
+pub const EXTERNAL_STEPS: &[&str] = &["external-written", "external-recorded"];

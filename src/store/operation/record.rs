@@ -32,6 +32,8 @@ pub enum Kind {
     Undo,
     /// Takes an undo back.
     Redo,
+    /// Something else, plain git most likely, changed HEAD, the branch or the index.
+    External,
 }
 
 impl Kind {
@@ -45,6 +47,7 @@ impl Kind {
             Kind::Hydrate => "hydrate",
             Kind::Undo => "undo",
             Kind::Redo => "redo",
+            Kind::External => "external",
         }
     }
 }
@@ -74,6 +77,20 @@ pub struct Side {
     pub head: HeadRecord,
     /// What the index says, as a digest.
     pub index: String,
+    /// Paths that a restore un-ignored and that no checkpoint takes in, each with all below it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unignored: Vec<RepoPath>,
+}
+
+/// What is known of a change that plain git made.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ExternalChange {
+    /// Between which commits git moved files as well (`checkout`, `merge`, ...).
+    pub switched: Vec<(Option<Oid>, Option<Oid>)>,
+    /// Whether it made files equal to the index throughout (`reset --hard`).
+    pub overwrote: bool,
+    /// How many paths the index has otherwise than before.
+    pub paths: usize,
 }
 
 /// What the index becomes.
@@ -191,6 +208,15 @@ pub struct Record {
     pub snapshot: Option<Oid>,
     /// The operation this one takes back.
     pub inverts: Option<OperationId>,
+    /// What git was in the middle of: such a state is none to come back to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub in_progress: Option<String>,
+    /// The length of HEAD's reflog before.
+    #[serde(default)]
+    pub reflog_bytes: u64,
+    /// What is known of a change that plain git made.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub external: Option<ExternalChange>,
 }
 
 impl Record {
@@ -284,6 +310,17 @@ impl Record {
         Ok(())
     }
 
+    /// Tells whether HEAD stood on another branch, or on none, before.
+    pub fn switches_head(&self) -> bool {
+        self.before.head.name != self.after.head.name
+    }
+
+    /// Tells whether it moved nothing but refs that HEAD is not on: then its undo need not care
+    /// where HEAD is and what the index says.
+    pub fn leaves_head_and_index(&self) -> bool {
+        self.before.head == self.after.head && self.index.is_none() && self.files.is_empty()
+    }
+
     fn commits(&self, repo: &Repo) -> Vec<Oid> {
         let heads = [
             self.before.head.commit,
@@ -292,7 +329,9 @@ impl Record {
         ];
         let refs = self.refs.iter().flat_map(|change| [change.old, change.new]);
         let mut commits: Vec<Oid> = Vec::new();
-        for id in heads.into_iter().chain(refs).flatten() {
+        let switched = self.external.iter().flat_map(|change| &change.switched);
+        let switched = switched.flat_map(|(old, new)| [*old, *new]);
+        for id in heads.into_iter().chain(refs).chain(switched).flatten() {
             if let Some(commit) = repo.peel_to_commit(id)
                 && !commits.contains(&commit)
             {

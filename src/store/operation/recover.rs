@@ -116,6 +116,10 @@ fn may_go_forward(session: &Session, record: &Record, pending: &Pending) -> Resu
             return Ok(false);
         }
     }
+    let head = session.repo.head()?.moving_ref();
+    if record.switches_head() && head != record.before.head.name && head != record.after.head.name {
+        return Ok(false);
+    }
     let Some(ours) = pending.index_lock else {
         return Ok(true);
     };

@@ -9,14 +9,15 @@ use crate::git::index::Index;
 use crate::git::refs::Reason;
 use crate::git::{Head, Oid, RefChange, Signature};
 use crate::model::id::OperationId;
-use crate::model::{Code, Error, Result, time};
+use crate::model::{Code, Error, RepoPath, Result, time};
 use crate::store::lock::{FileIdentity, IndexLock, WorktreeLock};
 use crate::store::places::Places;
 use crate::store::{Session, atomic, ref_locks, ref_names};
 
 use super::finish::Finish;
+use super::log::LogEntry;
 use super::record::{FORMAT, FileMoves, HeadRecord, IndexTarget, Kind, Record, Side};
-use super::{log, recover};
+use super::{Tail, external, recover};
 
 /// What a command says about an operation before it runs.
 pub struct Intent {
@@ -90,30 +91,63 @@ pub struct Operation<'a> {
     intent: Intent,
     index_lock: Option<IndexLock>,
     finished: bool,
+    /// Where HEAD goes; `None` leaves it on its branch.
+    pub head_after: Option<HeadRecord>,
+    /// What the list of un-ignored paths becomes; it begins as the newest operation left it.
+    pub unignored: Vec<RepoPath>,
+    unignored_before: Vec<RepoPath>,
     _lock: WorktreeLock,
 }
 
 impl<'a> Operation<'a> {
-    /// Takes the locks; an operation whose owner died is completed or canceled first.
+    /// Takes the locks; an operation whose owner died is completed or canceled first, and what plain
+    /// git changed since the newest operation is recorded as one.
     ///
     /// # Errors
     /// `locked`, `recovery-needed`, `operation-in-progress` inside a hook of our own, `io`.
     pub fn begin(session: &'a Session, intent: Intent) -> Result<Operation<'a>> {
+        Operation::begin_after(session, intent, |places, tail| {
+            let Some(settled) = &tail.settled else {
+                return Ok(None);
+            };
+            let found = external::find(session, &settled.record, None)?;
+            found
+                .map(|found| external::record(session, places, tail.next, found))
+                .transpose()
+        })
+    }
+
+    /// Takes the locks as [`Operation::begin`] does; `record` may record an external operation as
+    /// the next one and returns it.
+    ///
+    /// # Errors
+    /// As [`Operation::begin`], and those of `record`.
+    pub fn begin_after(
+        session: &'a Session,
+        intent: Intent,
+        record: impl FnOnce(&Places, &Tail) -> Result<Option<LogEntry>>,
+    ) -> Result<Operation<'a>> {
         refuse_nested(session)?;
         let timeout = session.lock_timeout();
         let lock = WorktreeLock::take(&session.world, &session.repo, timeout)?;
-        Operation::begin_locked(session, intent, lock)
-    }
-
-    fn begin_locked(session: &'a Session, intent: Intent, lock: WorktreeLock) -> Result<Self> {
         let places = Places::require(&session.repo, &session.world)?;
         recover::recover(session, &places)?;
         session.world.reach("locked")?;
-        let id = log::next_id(&session.repo, &places)?;
+        let tail = Tail::read(&session.repo, &places)?;
+        let recorded = record(&places, &tail)?;
+        let id = if recorded.is_some() {
+            tail.next.next()
+        } else {
+            tail.next
+        };
+        let unignored = tail.unignored().to_vec();
         let mut operation = Operation {
             session,
             places,
             id,
+            head_after: None,
+            unignored_before: unignored.clone(),
+            unignored,
             began: SystemTime::UNIX_EPOCH,
             intent,
             index_lock: None,
@@ -224,14 +258,19 @@ impl<'a> Operation<'a> {
         let before = Side {
             head: HeadRecord::from(&plan.head),
             index: index_before.fingerprint(),
+            unignored: self.unignored_before.clone(),
         };
         let mut after = before.clone();
+        after.unignored.clone_from(&self.unignored);
         if let Some(moved) = plan
             .refs
             .iter()
             .find(|change| change.name == after.head.name)
         {
             after.head.commit = moved.new;
+        }
+        if let Some(head) = &self.head_after {
+            after.head.clone_from(head);
         }
         let (target, new_index) = match plan.index {
             Some(new) => {
@@ -255,6 +294,9 @@ impl<'a> Operation<'a> {
             files: plan.files,
             snapshot: plan.snapshot,
             inverts: plan.inverts,
+            in_progress: session.repo.in_progress().map(str::to_owned),
+            reflog_bytes: session.repo.head_reflog_length(),
+            external: None,
         };
         Ok((record, new_index))
     }

@@ -1,0 +1,79 @@
+//! Which refs of an operation have moved, and moving them or HEAD on or back. Every step may be
+//! repeated.
+
+use crate::git::refs::Reason;
+use crate::git::{Oid, RefChange};
+use crate::model::Result;
+use crate::store::Session;
+
+use super::record::{HeadRecord, Record};
+
+/// Returns the refs that are at one side of their change now.
+///
+/// # Errors
+/// `repository-broken` when a ref cannot be read.
+pub(super) fn refs_at(
+    session: &Session,
+    record: &Record,
+    side: impl Fn(&RefChange) -> Option<Oid>,
+) -> Result<Vec<RefChange>> {
+    let mut found = Vec::new();
+    for change in &record.refs {
+        if change.old != change.new && session.repo.find_ref(&change.name)? == side(change) {
+            found.push(change.clone());
+        }
+    }
+    Ok(found)
+}
+
+/// Moves refs to complete an operation, or to take it back.
+///
+/// # Errors
+/// `ref-moved`, `locked`.
+pub(super) fn move_refs(session: &Session, record: &Record, changes: &[RefChange]) -> Result<()> {
+    with_reason(session, record, |why| {
+        session.repo.move_refs(&session.world, changes, why)
+    })
+}
+
+/// Tells whether HEAD is on the branch, or detached, as `side` says; the commit does not count.
+///
+/// # Errors
+/// `repository-broken` when HEAD cannot be read.
+pub(super) fn head_is_on(session: &Session, side: &HeadRecord) -> Result<bool> {
+    Ok(session.repo.head()?.moving_ref() == side.name)
+}
+
+/// Puts HEAD from one branch on the other if it is on the first; another HEAD stays as it is.
+///
+/// # Errors
+/// `locked`, `git-failed`.
+pub(super) fn switch_head(
+    session: &Session,
+    record: &Record,
+    from: &HeadRecord,
+    to: &HeadRecord,
+) -> Result<()> {
+    if from.name == to.name || !head_is_on(session, from)? {
+        return Ok(());
+    }
+    with_reason(session, record, |why| {
+        let repo = &session.repo;
+        repo.point_head(&session.world, &to.name, to.commit, why)
+    })
+}
+
+fn with_reason(
+    session: &Session,
+    record: &Record,
+    act: impl FnOnce(&Reason<'_>) -> Result<()>,
+) -> Result<()> {
+    let who = session.record_signature();
+    let operation = record.op.to_string();
+    let text = format!("colony: complete {}", record.op);
+    act(&Reason {
+        text: &text,
+        who: &who,
+        operation: &operation,
+    })
+}
