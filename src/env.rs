@@ -82,11 +82,12 @@ fn random() -> u64 {
     reason = "this is the gate for the environment"
 )]
 fn die_at() -> Option<&'static str> {
+    use crate::store::operation::{EXTERNAL_STEPS, STEPS};
+
     if !cfg!(debug_assertions) {
         return None;
     }
     let wanted = std::env::var("COLONY_TEST_DIE_AT").ok()?;
-    use crate::store::operation::{EXTERNAL_STEPS, STEPS};
     STEPS
         .iter()
         .chain(EXTERNAL_STEPS)

@@ -47,6 +47,9 @@ pub(super) struct Args {
     /// Take in PATH, or what is below it, although it looks like a secret
     #[arg(long, value_name = "PATH", conflicts_with = "auto")]
     allow_secret: Vec<PathBuf>,
+    /// Take in untracked files that were ignored until a restore brought older ignore files back
+    #[arg(long, conflicts_with = "auto")]
+    include_unignored: bool,
     /// Say what would be kept, and keep nothing
     #[arg(short = 'n', long)]
     dry_run: bool,
@@ -73,6 +76,7 @@ pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
         allowances: Allowances {
             large: args.allow_large,
             secrets: secrets.collect::<Result<_, Error>>()?,
+            unignored: args.include_unignored,
         },
     };
     let report = match run {
@@ -113,6 +117,9 @@ pub(super) fn left_out_line(left_out: &LeftOut) -> String {
     let path = &left_out.path;
     match left_out.reason {
         Reason::NestedRepository => format!("left out: {path} (a repository of its own)"),
+        Reason::Unignored => {
+            format!("left out: {path} (ignored until a restore; --include-unignored takes it in)")
+        }
         Reason::Large => format!("left out: {path} (large; --allow-large takes it in)"),
         Reason::Secret => {
             format!("left out: {path} (looks like a secret; --allow-secret PATH takes it in)")

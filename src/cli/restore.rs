@@ -139,6 +139,10 @@ impl Answer for RestoreReport {
         };
         let kept = self.ignored_kept.iter();
         lines.extend(kept.map(|path| format!("{aside}, no checkpoint has it: {path}")));
+        let unignored = self.unignored.iter();
+        lines.extend(
+            unignored.map(|path| format!("no longer ignored, stays out of checkpoints: {path}")),
+        );
         let submodules = self.submodules.iter();
         lines.extend(submodules.map(|path| format!("submodule not touched: {path}")));
         let alone = self.left_alone.iter().map(left_out_line);

@@ -64,6 +64,12 @@ impl Answer for StatusReport {
                 "{ahead} ahead of and {behind} behind the main branch"
             ));
         }
+        if self.changes.unignored > 0 {
+            lines.push(format!(
+                "{} no longer ignored since a restore, out of checkpoints",
+                text::count(self.changes.unignored, "file")
+            ));
+        }
         if let Some(undo) = &self.undo {
             lines.push(format!(
                 "undo would take back {}: {}",

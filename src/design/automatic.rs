@@ -17,7 +17,7 @@ use super::draft::Draft;
 use super::kept::Kept;
 use super::left_out::Allowances;
 use super::tag_message::Mode;
-use super::{checkpoints, retention};
+use super::{checkpoints, retention, unignored};
 
 /// Keeps the state beside the branch if it is not kept already; waits for nobody.
 ///
@@ -48,7 +48,8 @@ pub fn create_for(
     };
     let places = Places::require(&session.repo, &session.world)?;
     recover::recover(session, &places)?;
-    let kept = Kept::look(session, &request.allowances, Unstorable::Refuse)?;
+    let unignored = unignored::current(session)?;
+    let kept = Kept::look(session, &request.allowances, Unstorable::Refuse, &unignored)?;
     if !needs_keeping(session, &kept, Some(&places))? {
         return Ok(nothing_to_do(session, &request, "unchanged"));
     }
@@ -79,7 +80,8 @@ pub fn create_for(
 /// As [`create`].
 pub fn preview(session: &Session, rationale: &str) -> Result<CheckpointReport> {
     let request = request_for(session, rationale);
-    let kept = Kept::look(session, &request.allowances, Unstorable::Refuse)?;
+    let unignored = unignored::current(session)?;
+    let kept = Kept::look(session, &request.allowances, Unstorable::Refuse, &unignored)?;
     let places = Places::find(&session.repo)?;
     if !needs_keeping(session, &kept, places.as_ref())? {
         return Ok(nothing_to_do(session, &request, "unchanged"));

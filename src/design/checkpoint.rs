@@ -15,6 +15,7 @@ use crate::store::operation::{FileMoves, Kind, Operation};
 use super::draft::Draft;
 use super::kept::Kept;
 use super::left_out::{Allowances, LeftOut};
+use super::unignored;
 
 /// What is asked for.
 #[derive(Clone, Debug, Default)]
@@ -80,7 +81,7 @@ pub fn create(session: &Session, request: &Request) -> Result<CheckpointReport> 
     } else {
         Touches::Worktree
     };
-    let operation = Operation::begin(
+    let mut operation = Operation::begin(
         session,
         Intent {
             kind: Kind::Checkpoint,
@@ -90,7 +91,11 @@ pub fn create(session: &Session, request: &Request) -> Result<CheckpointReport> 
     if !request.off_branch {
         refuse_in_progress(session)?;
     }
-    let kept = Kept::look(session, &request.allowances, Unstorable::Refuse)?;
+    let unignored = &operation.unignored;
+    let kept = Kept::look(session, &request.allowances, Unstorable::Refuse, unignored)?;
+    if !request.off_branch {
+        operation.unignored = unignored::after_checkpoint(session, &kept, unignored);
+    }
     let mut draft = Draft::new(session, request, &kept, signature);
     draft.belongs_to(&operation);
     let (commit, branch_change) = draft.commit(session, &kept)?;
@@ -137,7 +142,8 @@ pub fn preview(session: &Session, request: &Request) -> Result<CheckpointReport>
         refuse_in_progress(session)?;
     }
     let signature = session.identity()?.at(&session.world);
-    let kept = Kept::look(session, &request.allowances, Unstorable::Refuse)?;
+    let unignored = unignored::current(session)?;
+    let kept = Kept::look(session, &request.allowances, Unstorable::Refuse, &unignored)?;
     let draft = Draft::new(session, request, &kept, signature);
     let mut report = draft.report(session, &kept)?.into_dry_run();
     report.branch_moved = !request.off_branch && kept.differs_from_head();

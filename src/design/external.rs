@@ -20,7 +20,7 @@ use crate::store::operation::{FileMoves, Kind, Log, LogEntry, Record, Tail, reco
 use crate::store::places::Places;
 
 use super::kept::Kept;
-use super::restore;
+use super::tree_moves;
 
 /// The hook of git that a change is recorded from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -229,7 +229,7 @@ pub(super) fn plan_files(session: &Session, record: &Record, kept: &Kept) -> Res
     let followed = followed(repo, (before, after), change)?;
     let mut changes = repo.diff_trees(kept.snapshot.worktree_tree, before)?;
     changes.retain(|change| followed.contains(&change.path) && !kept.scan.is_skipped(&change.path));
-    restore::plan_moves(session, &changes)
+    tree_moves::plan_moves(session, &changes)
 }
 
 /// Refuses to move a branch, or to put HEAD on it, that another worktree works on.

@@ -4,7 +4,7 @@ use crate::git::object::NewCommit;
 use crate::git::scan::Scan;
 use crate::git::snapshot::{Snapshot, Unstorable};
 use crate::git::{Oid, Signature};
-use crate::model::Result;
+use crate::model::{RepoPath, Result};
 use crate::store::Session;
 
 use super::left_out::{self, Allowances, LeftOut};
@@ -18,15 +18,17 @@ pub(super) struct Kept {
 }
 
 impl Kept {
-    /// Scans the worktree and writes what a checkpoint would hold, as objects nobody refers to yet.
+    /// Scans the worktree and writes what a checkpoint would hold, as objects nobody refers to yet;
+    /// the untracked paths of `unignored` are not part of it.
     pub(super) fn look(
         session: &Session,
         allowances: &Allowances,
         unstorable: Unstorable,
+        unignored: &[RepoPath],
     ) -> Result<Kept> {
         let scan = session.repo.scan(&session.world)?;
         let limit = session.settings.max_new_file_size_bytes;
-        let (taken, left_out) = left_out::split(&session.repo, &scan, limit, allowances);
+        let (taken, left_out) = left_out::split(&session.repo, &scan, limit, allowances, unignored);
         let new_files = taken.len();
         let snapshot = session
             .repo

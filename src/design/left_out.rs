@@ -1,8 +1,10 @@
 //! What a checkpoint leaves out of an otherwise complete worktree, and why.
 //!
-//! Only untracked paths are ever left out: large files, likely secrets, repositories of their own.
+//! Only untracked paths are ever left out: large files, likely secrets, repositories of their own,
+//! and what a restore un-ignored.
 //! What is left out is named in the report and in the tag, and a restore does not touch it.
 
+use std::collections::BTreeMap;
 use std::io::Read as _;
 
 use schemars::JsonSchema;
@@ -22,6 +24,8 @@ pub enum Reason {
     Large,
     /// Looks like a secret; `--allow-secret PATH` takes it in.
     Secret,
+    /// Was ignored until a restore; `--include-unignored` takes it in, with all below it.
+    Unignored,
 }
 
 /// A path that was left out.
@@ -40,6 +44,8 @@ pub struct Allowances {
     pub large: bool,
     /// Take in these paths although they look like secrets.
     pub secrets: Vec<RepoPath>,
+    /// Take in what a restore un-ignored.
+    pub unignored: bool,
 }
 
 /// Splits the untracked paths of a scan into those a checkpoint takes in and those it leaves out.
@@ -48,9 +54,20 @@ pub fn split<'a>(
     scan: &'a Scan,
     max_new_file_size_bytes: u64,
     allowances: &Allowances,
+    unignored: &[RepoPath],
 ) -> (Vec<&'a Untracked>, Vec<LeftOut>) {
+    let unignored = unignored.iter().filter(|_| !allowances.unignored);
+    let mut unignored: BTreeMap<_, _> = unignored.map(|path| (path, false)).collect();
     let (mut taken, mut left_out) = (Vec::new(), Vec::new());
     for untracked in &scan.untracked {
+        if let Some(top) = entry_above(&unignored, &untracked.path) {
+            let told = unignored.insert(top, true);
+            left_out.extend((told == Some(false)).then(|| LeftOut {
+                path: top.clone(),
+                reason: Reason::Unignored,
+            }));
+            continue;
+        }
         let allowed = allowances
             .secrets
             .iter()
@@ -73,6 +90,15 @@ pub fn split<'a>(
         }
     }
     (taken, left_out)
+}
+
+/// Finds the entry of the list that a path is at or below.
+fn entry_above<'a>(list: &BTreeMap<&'a RepoPath, bool>, path: &RepoPath) -> Option<&'a RepoPath> {
+    if list.is_empty() {
+        return None;
+    }
+    let find = |path: &RepoPath| list.get_key_value(path).map(|(entry, _)| *entry);
+    find(path).or_else(|| path.ancestors().find_map(|above| find(&above)))
 }
 
 /// Names of files that hold secrets, whatever folder they are in.

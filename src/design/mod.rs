@@ -13,5 +13,8 @@ pub mod restore_target;
 pub mod retention;
 pub mod scaffold;
 pub mod tag_message;
+mod tree_moves;
 pub mod undo;
+mod undo_refs;
+mod unignored;
 mod worktree;

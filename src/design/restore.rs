@@ -1,6 +1,6 @@
 //! Bringing a state back: exact, all or nothing, and undoable.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -11,8 +11,7 @@ use crate::git::{Head, Oid, RefChange};
 use crate::model::id::OperationId;
 use crate::model::{Code, Error, RepoPath, Result};
 use crate::store::Session;
-use crate::store::operation::moves::{self, Emptied, Want};
-use crate::store::operation::record::{IndexTarget, Source};
+use crate::store::operation::record::IndexTarget;
 use crate::store::operation::run::{Intent, NewIndex, Plan, Touches};
 use crate::store::operation::{FileMoves, Kind, Operation};
 
@@ -20,9 +19,9 @@ use super::histories;
 use super::kept::Kept;
 use super::left_out::{Allowances, LeftOut};
 use super::restore_target::Target;
-use super::worktree::{
-    cwd_in_worktree, open_worktree, refuse_in_progress, run_post_checkout, snapshot_commit,
-};
+use super::tree_moves::{ignored_among, plan_moves};
+use super::unignored;
+use super::worktree::{refuse_in_progress, run_post_checkout, snapshot_commit};
 
 /// How much is brought back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
@@ -81,6 +80,8 @@ pub struct RestoreReport {
     pub leaving: Vec<Oid>,
     /// Ignored or left-out files that stood in the way and were moved aside.
     pub ignored_kept: Vec<RepoPath>,
+    /// Ignored paths that no longer are, each with all below it: they stay out of checkpoints.
+    pub unignored: Vec<RepoPath>,
     /// Untracked paths that no checkpoint takes in and that stayed.
     pub left_alone: Vec<LeftOut>,
     /// Submodules whose commit differs; their directories were not touched.
@@ -106,9 +107,9 @@ pub fn restore(session: &Session, request: &Request) -> Result<RestoreReport> {
         kind: Kind::Restore,
         touches: Touches::Worktree,
     };
-    let operation = Operation::begin(session, intent)?;
+    let mut operation = Operation::begin(session, intent)?;
     refuse_in_progress(session, "restore")?;
-    let work = Work::plan(session, request, target)?;
+    let work = Work::plan(session, request, target, &operation.unignored)?;
     if work.changes_nothing() {
         return Ok(work.report);
     }
@@ -126,8 +127,10 @@ pub fn restore(session: &Session, request: &Request) -> Result<RestoreReport> {
         moves,
         index,
         mut report,
+        unignored,
         ..
     } = work;
+    operation.unignored = unignored;
     let snapshot = snapshot_commit(session, &kept, &target.label)?;
     let refs = branch_change(&kept.scan.head, new);
     let record = operation.commit(Plan {
@@ -152,7 +155,8 @@ pub fn restore(session: &Session, request: &Request) -> Result<RestoreReport> {
 pub fn preview(session: &Session, request: &Request) -> Result<RestoreReport> {
     refuse_in_progress(session, "restore")?;
     let target = Target::find(&session.repo, &request.name)?;
-    let mut report = Work::plan(session, request, target)?.report;
+    let unignored = unignored::current(session)?;
+    let mut report = Work::plan(session, request, target, &unignored)?.report;
     report.dry_run = true;
     Ok(report)
 }
@@ -164,13 +168,21 @@ struct Work<'a> {
     kept: Kept,
     moves: FileMoves,
     index: Option<NewIndex>,
+    /// What stays out of checkpoints from then on.
+    unignored: Vec<RepoPath>,
     report: RestoreReport,
 }
 
 impl<'a> Work<'a> {
-    fn plan(session: &Session, request: &'a Request, target: Target) -> Result<Work<'a>> {
+    fn plan(
+        session: &Session,
+        request: &'a Request,
+        target: Target,
+        unignored: &[RepoPath],
+    ) -> Result<Work<'a>> {
         let repo = &session.repo;
-        let kept = Kept::look(session, &Allowances::default(), Unstorable::LeaveOut)?;
+        let allowances = Allowances::default();
+        let kept = Kept::look(session, &allowances, Unstorable::LeaveOut, unignored)?;
         let mut report = empty_report(&target, request, &kept);
         if request.mode == RestoreMode::Replace {
             histories::compare(session, request, &target, &kept.scan.head, &mut report)?;
@@ -187,6 +199,8 @@ impl<'a> Work<'a> {
         refuse_collisions(session, &target)?;
         let moves = plan_moves(session, &changes)?;
         report.ignored_kept = ignored_among(&moves, &kept);
+        let unignored = unignored::after_restore(session, &kept, &changes, unignored)?;
+        report.unignored = unignored.new;
         report
             .left_alone
             .retain(|left| !report.ignored_kept.contains(&left.path));
@@ -196,6 +210,7 @@ impl<'a> Work<'a> {
             kept,
             moves,
             index,
+            unignored: unignored.all,
             report,
         })
     }
@@ -236,6 +251,7 @@ fn empty_report(target: &Target, request: &Request, kept: &Kept) -> RestoreRepor
         files: FileCounts::default(),
         leaving: Vec::new(),
         ignored_kept: Vec::new(),
+        unignored: Vec::new(),
         left_alone: kept.left_out.clone(),
         submodules: Vec::new(),
         ahead: 0,
@@ -337,55 +353,6 @@ fn refuse_collisions(session: &Session, target: &Target) -> Result<()> {
         )
         .detail("paths", [one, other])),
     }
-}
-
-pub(super) fn plan_moves(session: &Session, changes: &[TreeChange]) -> Result<FileMoves> {
-    let mut wants = BTreeMap::new();
-    for change in changes {
-        let want = match (change.old, change.new) {
-            // A submodule's directory is its own repository's business.
-            (Some(old), None) if old.is_submodule() => continue,
-            (_, None) => Want::Nothing,
-            (Some(old), Some(new)) if old.is_submodule() && new.is_submodule() => continue,
-            (_, Some(new)) if new.is_submodule() => Want::Directory,
-            (_, Some(new)) => Want::File(Source::Staged { id: new.id }),
-        };
-        if !change.path.is_safe() {
-            return Err(Error::new(
-                Code::Unsupported,
-                format!(
-                    "'{}' is not a path a worktree may hold; nothing has changed",
-                    change.path
-                ),
-            ));
-        }
-        wants.insert(change.path.clone(), want);
-    }
-    let files = open_worktree(session)?;
-    moves::plan(
-        &files,
-        &wants,
-        &Emptied::All,
-        cwd_in_worktree(session).as_ref(),
-    )
-}
-
-fn ignored_among(moves: &FileMoves, kept: &Kept) -> Vec<RepoPath> {
-    let visible = |path: &RepoPath| {
-        let left_out = kept.left_out.iter().any(|left_out| left_out.path == *path);
-        let untracked = kept
-            .scan
-            .untracked
-            .binary_search_by(|u| u.path.cmp(path))
-            .is_ok();
-        kept.scan.is_tracked(path) || (untracked && !left_out)
-    };
-    moves
-        .aside
-        .iter()
-        .filter(|path| !visible(path))
-        .cloned()
-        .collect()
 }
 
 fn branch_change(head: &Head, new: Option<Oid>) -> Option<RefChange> {

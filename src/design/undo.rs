@@ -12,7 +12,7 @@ use crate::git::index::Index;
 use crate::git::snapshot::Unstorable;
 use crate::git::{Oid, RefChange, RefName};
 use crate::model::id::OperationId;
-use crate::model::{Code, Error, RepoPath, Result, text};
+use crate::model::{Code, Error, RepoPath, Result};
 use crate::store::Session;
 use crate::store::operation::external::record as record_external;
 use crate::store::operation::log::LogEntry;
@@ -23,12 +23,11 @@ use crate::store::operation::{FileMoves, Kind, Log, Operation, Record};
 use crate::store::places::Places;
 
 use super::external;
-use super::histories::published_among;
 use super::kept::Kept;
 use super::left_out::Allowances;
+use super::undo_refs::{published, refs_back, refuse_published};
 use super::worktree::{
-    cwd_in_worktree, is_checkpoint_tag, open_worktree, refuse_in_progress, run_post_checkout,
-    snapshot_commit,
+    cwd_in_worktree, open_worktree, refuse_in_progress, run_post_checkout, snapshot_commit,
 };
 
 /// Which way to go.
@@ -221,7 +220,14 @@ impl Step {
         let current = session.repo.load_index()?;
         let refs = refs_back(session, record, force)?;
         external::refuse_branch_in_use(&session.repo, record, &refs)?;
-        let kept = Kept::look(session, &Allowances::default(), Unstorable::LeaveOut)?;
+        let newest = log.entries.last();
+        let unignored = newest.map_or(&[][..], |entry| &entry.record.after.unignored);
+        let kept = Kept::look(
+            session,
+            &Allowances::default(),
+            Unstorable::LeaveOut,
+            unignored,
+        )?;
         let published = published(session, &refs)?;
         if !published.is_empty() && !force {
             return Err(refuse_published(record, &published));
@@ -286,82 +292,6 @@ fn origin_of<'a>(log: &'a Log, record: &'a Record) -> &'a Record {
         record = &entry.record;
     }
     record
-}
-
-/// Plans the moves of the refs. One that is no longer where the operation left it is moved by force
-/// only.
-fn refs_back(session: &Session, record: &Record, force: bool) -> Result<Vec<RefChange>> {
-    let mut wanted: Vec<_> = record.refs.iter().map(RefChange::inverse).collect();
-    let home = &record.before.head;
-    let listed = wanted.iter().any(|change| change.name == home.name);
-    if record.switches_head() && !listed && home.name.as_bytes() != b"HEAD" {
-        // HEAD comes back to a branch that the operation left alone: it has to be there still.
-        wanted.push(RefChange {
-            name: home.name.clone(),
-            old: home.commit,
-            new: home.commit,
-        });
-    }
-    let mut moved = Vec::new();
-    for change in &mut wanted {
-        let now = session.repo.find_ref(&change.name)?;
-        if now != change.old {
-            moved.push(format!("'{}' has moved", change.name.short()));
-            change.old = now;
-        }
-    }
-    if !moved.is_empty() && !force {
-        return Err(refuse_moved_refs(record, &moved));
-    }
-    wanted.retain(|change| change.old != change.new);
-    Ok(wanted)
-}
-
-fn refuse_moved_refs(record: &Record, moved: &[String]) -> Error {
-    Error::new(
-        Code::ExternalChange,
-        format!(
-            "something else changed the repository since {} ({}): {}; nothing was done",
-            record.op,
-            record.summary,
-            moved.join(", ")
-        ),
-    )
-    .detail("changes", moved)
-    .detail("op", record.op)
-    .hint(format!(
-        "git colony undo --force   # moves them all the same; git colony restore {}",
-        record.op
-    ))
-}
-
-fn refuse_published(record: &Record, published: &[Oid]) -> Error {
-    let count = published.len();
-    Error::new(
-        Code::PublishedCommits,
-        format!(
-            "{} of {} on a remote already; nothing was done",
-            text::count(count, "commit"),
-            record.op
-        ),
-    )
-    .detail("published", published)
-    .hint("git revert takes them back for everybody; --force takes them back here only")
-}
-
-/// Lists commits that would leave a branch and that a remote-tracking branch holds.
-fn published(session: &Session, refs: &[RefChange]) -> Result<Vec<Oid>> {
-    let mut found = Vec::new();
-    for change in refs
-        .iter()
-        .filter(|change| !is_checkpoint_tag(&change.name.to_string()))
-    {
-        let Some(tip) = change.old else { continue };
-        let staying: Vec<Oid> = change.new.into_iter().collect();
-        let leaving = session.repo.commits_between(tip, &staying, 1_000)?;
-        found.extend(published_among(session, tip, &staying, &leaving)?);
-    }
-    Ok(found)
 }
 
 /// Where a kept file is gone, takes its content from the snapshot the operation made.

@@ -5,9 +5,10 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::design::checkpoints::{self, Checkpoint, Which};
+use crate::git::scan::{Scan, Untracked};
 use crate::git::{Head, Oid, RefName, Repo};
-use crate::model::Result;
 use crate::model::id::OperationId;
+use crate::model::{RepoPath, Result};
 use crate::store::lock::IndexLock;
 use crate::store::operation::run::Pending;
 use crate::store::operation::{Log, recover};
@@ -62,6 +63,8 @@ pub struct ChangeCounts {
     pub untracked: usize,
     /// In conflict.
     pub conflicts: usize,
+    /// Untracked since a restore brought older ignore files back, and out of checkpoints: no change.
+    pub unignored: usize,
 }
 
 /// An operation that has not been released.
@@ -107,6 +110,8 @@ pub fn status(session: &Session) -> Result<StatusReport> {
         .map(|places| Log::read(repo, places))
         .transpose()?;
     let undo = log.as_ref().and_then(Log::next_undo);
+    let newest = log.as_ref().and_then(|log| log.entries.last());
+    let changes = count(&scan, newest.map_or(&[], |e| &e.record.after.unignored));
     let head = &scan.head;
     let (ahead, behind) = compare_with_main(repo, head)?;
     let automatic = checkpoints::list(repo, Which::Automatic)?;
@@ -121,14 +126,13 @@ pub fn status(session: &Session) -> Result<StatusReport> {
         forks: forks.iter().map(|found| found.name.short()).collect(),
         tools: registry_list(repo, "tool-registry.json", "tools"),
         last_quiescence_at: automatic.last().map(|newest| newest.created_at.clone()),
-        uncommitted_changes: scan.is_dirty(),
+        uncommitted_changes: changes.staged
+            + changes.changed
+            + changes.untracked
+            + changes.conflicts
+            > 0,
         imported_tooling_remotes: registry_list(repo, "manifest.json", "imports_tooling_from"),
-        changes: ChangeCounts {
-            staged: scan.staged.len(),
-            changed: scan.unstaged.len(),
-            untracked: scan.untracked.len(),
-            conflicts: scan.conflicts.len(),
-        },
+        changes,
         in_progress: repo.in_progress(),
         pending_operation: pending.as_ref().map(|pending| PendingOperation {
             op: pending.op,
@@ -140,6 +144,18 @@ pub fn status(session: &Session) -> Result<StatusReport> {
         }),
         health: health(session, pending.as_ref()),
     })
+}
+
+fn count(scan: &Scan, unignored: &[RepoPath]) -> ChangeCounts {
+    let below = |found: &&Untracked| unignored.iter().any(|top| found.path.is_at_or_below(top));
+    let unignored = scan.untracked.iter().filter(below).count();
+    ChangeCounts {
+        staged: scan.staged.len(),
+        changed: scan.unstaged.len(),
+        untracked: scan.untracked.len() - unignored,
+        conflicts: scan.conflicts.len(),
+        unignored,
+    }
 }
 
 fn is_fresh(repo: &Repo, head: &Head) -> Result<bool> {

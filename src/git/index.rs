@@ -20,7 +20,7 @@ use super::snapshot::Snapshot;
 use super::{Oid, Repo, TreeEntry};
 
 /// The flags that say what a person told git about an entry; the others are bookkeeping.
-const MEANINGFUL: Flags = Flags::INTENT_TO_ADD
+pub(super) const MEANINGFUL: Flags = Flags::INTENT_TO_ADD
     .union(Flags::SKIP_WORKTREE)
     .union(Flags::ASSUME_VALID);
 
@@ -65,14 +65,6 @@ impl Repo {
         let index = Arc::new(file.or_code(Code::RepositoryBroken, || "cannot read the index")?);
         self.read_index.replace(Some((stamp, Arc::clone(&index))));
         Ok(index)
-    }
-
-    /// Returns the fingerprint of the index as it is on disk now.
-    ///
-    /// # Errors
-    /// `repository-broken`, `io`.
-    pub fn index_fingerprint(&self) -> Result<String> {
-        Ok(fingerprint(&*self.shared_index()?))
     }
 
     /// Tells whether git keeps part of an index in a shared file.
@@ -263,27 +255,6 @@ impl Index {
         Ok(())
     }
 
-    /// Returns a digest of what the index says: paths, modes, blobs, stages and flags, but not
-    /// stat data, so that a mere refresh does not change it.
-    pub fn fingerprint(&self) -> String {
-        fingerprint(&self.file)
-    }
-
-    /// Tells whether git has seen the file of the entry at `path` to be what the entry says; without
-    /// an entry, whether nothing stands there.
-    pub fn agrees_with_file(&self, path: &RepoPath, workdir: &Path) -> bool {
-        let name = BStr::new(path.as_bytes());
-        let entry = self.file.entry_by_path_and_stage(name, Stage::Unconflicted);
-        let found = std::fs::symlink_metadata(path.under(workdir)).ok();
-        match (entry, found) {
-            (Some(entry), Some(found)) => {
-                let stat = stat_of(&found);
-                entry.stat.mtime == stat.mtime && entry.stat.size == stat.size
-            }
-            (entry, found) => entry.is_none() && found.is_none(),
-        }
-    }
-
     /// Returns the submodules of the index, sorted.
     pub fn submodules(&self) -> Vec<RepoPath> {
         let paths = self.file.path_backing();
@@ -378,28 +349,6 @@ impl Index {
     }
 }
 
-fn fingerprint(file: &gix::index::File) -> String {
-    let mut hasher = blake3::Hasher::new();
-    let mut buffer = Vec::with_capacity(64 * 1024);
-    let paths = file.path_backing();
-    for entry in file.entries() {
-        let flags = entry.flags & (MEANINGFUL | Flags::STAGE_MASK);
-        let path = entry.path_in(paths);
-        buffer.extend_from_slice(&entry.mode.bits().to_be_bytes());
-        buffer.extend_from_slice(&flags.bits().to_be_bytes());
-        buffer.extend_from_slice(entry.id.as_slice());
-        buffer.extend_from_slice(&(path.len() as u64).to_be_bytes());
-        buffer.extend_from_slice(path);
-        if buffer.len() > 60 * 1024 {
-            hasher.update(&buffer);
-            buffer.clear();
-        }
-    }
-    hasher.update(&buffer);
-    let hex = hasher.finalize().to_hex();
-    hex.as_str().chars().take(40).collect()
-}
-
 /// Returns the checksum at the end of an index. It guards against damage, not attacks, so plain SHA-1
 /// by the processor's own instructions does where gix would look for collisions.
 fn checksum(kind: gix::hash::Kind, bytes: &[u8]) -> Result<Vec<u8>> {
@@ -419,7 +368,7 @@ fn mode_of(entry: TreeEntry) -> Mode {
     Mode::from(gix::objs::tree::EntryMode::from(entry.kind))
 }
 
-fn stat_of(metadata: &Metadata) -> Stat {
+pub(super) fn stat_of(metadata: &Metadata) -> Stat {
     use std::os::unix::fs::MetadataExt as _;
     let time = |seconds: i64, nanos: i64| gix::index::entry::stat::Time {
         // git keeps the low 32 bits too.

@@ -66,14 +66,6 @@ impl Scan {
         Index::new((*self.index).clone())
     }
 
-    /// Tells whether index or files differ from HEAD, untracked files included.
-    pub fn is_dirty(&self) -> bool {
-        !(self.staged.is_empty()
-            && self.unstaged.is_empty()
-            && self.untracked.is_empty()
-            && self.conflicts.is_empty())
-    }
-
     /// Tells whether the index has an entry for the path, at any stage.
     pub fn is_tracked(&self, path: &RepoPath) -> bool {
         let path = gix::bstr::BStr::new(path.as_bytes());

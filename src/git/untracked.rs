@@ -19,23 +19,28 @@ use super::scan::{Untracked, UntrackedKind};
 /// # Errors
 /// `io` for a directory that cannot be read; `interrupted`.
 pub(super) fn find(world: &World, repo: &Repo, index: &gix::index::File) -> Result<Vec<Untracked>> {
-    let ignore = Source::WorktreeThenIdMappingIfNotSkipped;
-    let excludes = repo.inner.excludes(index, None, ignore);
-    let excludes = excludes.or_code(Code::RepositoryBroken, || "cannot read the ignore rules")?;
-    let mut walk = Walk {
-        world,
-        workdir: repo.workdir(),
-        folds_case: repo.config_bool("core.ignoreCase").unwrap_or(false),
-        index,
-        excludes,
-        found: Vec::new(),
-        path: Vec::new(),
-    };
+    let mut walk = Walk::of(world, repo, index)?;
     walk.directory(0..index.entries().len())?;
     walk.found.sort_by(|a, b| a.path.cmp(&b.path));
     Ok(walk.found)
 }
 
+/// Lists what is ignored, sorted; ignored directories are not entered.
+///
+/// # Errors
+/// As [`find`].
+pub(super) fn ignored(
+    world: &World,
+    repo: &Repo,
+    index: &gix::index::File,
+) -> Result<Vec<RepoPath>> {
+    let mut walk = Walk::of(world, repo, index)?;
+    walk.ignored = Some(Vec::new());
+    walk.directory(0..index.entries().len())?;
+    let mut ignored = walk.ignored.unwrap_or_default();
+    ignored.sort();
+    Ok(ignored)
+}
 struct Walk<'a> {
     world: &'a World,
     workdir: &'a Path,
@@ -43,6 +48,8 @@ struct Walk<'a> {
     index: &'a gix::index::File,
     excludes: gix::AttributeStack<'a>,
     found: Vec<Untracked>,
+    /// What is ignored, if somebody wants to know.
+    ignored: Option<Vec<RepoPath>>,
     /// The directory the walk is in, with a final slash; empty at the top.
     path: Vec<u8>,
 }
@@ -54,7 +61,24 @@ enum OnDisk {
     Other,
 }
 
-impl Walk<'_> {
+impl<'a> Walk<'a> {
+    fn of(world: &'a World, repo: &'a Repo, index: &'a gix::index::File) -> Result<Walk<'a>> {
+        let ignore = Source::WorktreeThenIdMappingIfNotSkipped;
+        let excludes = repo.inner.excludes(index, None, ignore);
+        let excludes =
+            excludes.or_code(Code::RepositoryBroken, || "cannot read the ignore rules")?;
+        Ok(Walk {
+            world,
+            workdir: repo.workdir(),
+            folds_case: repo.config_bool("core.ignoreCase").unwrap_or(false),
+            index,
+            excludes,
+            found: Vec::new(),
+            ignored: None,
+            path: Vec::new(),
+        })
+    }
+
     /// Walks one directory; `tracked` are the index entries at or below it.
     fn directory(&mut self, tracked: std::ops::Range<usize>) -> Result<()> {
         self.world.interrupt.check()?;
@@ -162,6 +186,9 @@ impl Walk<'_> {
             format!("cannot read the ignore rules for '{path}'")
         })?;
         if platform.is_excluded() {
+            if let Some(ignored) = &mut self.ignored {
+                ignored.push(RepoPath::new(self.path.clone()));
+            }
             return Ok(());
         }
         let path = RepoPath::new(self.path.clone());
@@ -199,7 +226,7 @@ enum Below {
 
 /// Tells whether a directory is the worktree of a repository of its own: its `.git` is a git
 /// directory, or a file that leads to one.
-fn is_repository(directory: &Path) -> bool {
+pub(super) fn is_repository(directory: &Path) -> bool {
     let git = directory.join(".git");
     let target = match std::fs::symlink_metadata(&git) {
         Ok(metadata) if metadata.is_file() => {

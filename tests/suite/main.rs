@@ -26,4 +26,5 @@ mod settings;
 mod signing;
 mod torture;
 mod undo;
+mod unignored;
 mod zero_init;

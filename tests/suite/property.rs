@@ -482,8 +482,8 @@ impl Machine {
             let followed = if tracked {
                 !unlike.lines().any(|line| line == known)
             } else {
-                !now.get(&name)
-                    .is_some_and(|found| !found.starts_with("directory"))
+                now.get(&name)
+                    .is_none_or(|found| found.starts_with("directory"))
             };
             assert!(
                 followed || (stayed && files == Files::Either),

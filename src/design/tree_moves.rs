@@ -1,0 +1,67 @@
+//! From what differs between two trees to what moves in the worktree.
+
+use std::collections::BTreeMap;
+
+use crate::git::diff::TreeChange;
+use crate::model::{Code, Error, RepoPath, Result};
+use crate::store::Session;
+use crate::store::operation::FileMoves;
+use crate::store::operation::moves::{self, Emptied, Want};
+use crate::store::operation::record::Source;
+
+use super::kept::Kept;
+use super::worktree::{cwd_in_worktree, open_worktree};
+
+/// Plans how the files become what the changes say.
+pub(super) fn plan_moves(session: &Session, changes: &[TreeChange]) -> Result<FileMoves> {
+    let mut wants = BTreeMap::new();
+    for change in changes {
+        let want = match (change.old, change.new) {
+            // A submodule's directory is its own repository's business.
+            (Some(old), None) if old.is_submodule() => continue,
+            (_, None) => Want::Nothing,
+            (Some(old), Some(new)) if old.is_submodule() && new.is_submodule() => continue,
+            (_, Some(new)) if new.is_submodule() => Want::Directory,
+            (_, Some(new)) => Want::File(Source::Staged { id: new.id }),
+        };
+        if !change.path.is_safe() {
+            return Err(Error::new(
+                Code::Unsupported,
+                format!(
+                    "'{}' is not a path a worktree may hold; nothing has changed",
+                    change.path
+                ),
+            ));
+        }
+        wants.insert(change.path.clone(), want);
+    }
+    let files = open_worktree(session)?;
+    moves::plan(
+        &files,
+        &wants,
+        &Emptied::All,
+        cwd_in_worktree(session).as_ref(),
+    )
+}
+
+/// Lists what would be moved aside although no checkpoint takes it in.
+pub(super) fn ignored_among(moves: &FileMoves, kept: &Kept) -> Vec<RepoPath> {
+    let visible = |path: &RepoPath| {
+        let left_out = kept
+            .left_out
+            .iter()
+            .any(|left| path.is_at_or_below(&left.path));
+        let untracked = kept
+            .scan
+            .untracked
+            .binary_search_by(|u| u.path.cmp(path))
+            .is_ok();
+        kept.scan.is_tracked(path) || (untracked && !left_out)
+    };
+    moves
+        .aside
+        .iter()
+        .filter(|path| !visible(path))
+        .cloned()
+        .collect()
+}
