@@ -166,7 +166,8 @@ fn step() -> impl Strategy<Value = Step> {
 struct Change {
     before: Side,
     after: Side,
-    external: bool,
+    /// What taking it back does to files, if plain git did it.
+    external: Option<Files>,
 }
 
 /// What undo compares and gives back.
@@ -236,6 +237,9 @@ impl Machine {
             Step::Git(plain, look) => {
                 plain.run(sandbox);
                 self.since.push(plain.files());
+                if !self.strayed() {
+                    self.since.clear();
+                }
                 if matches!(look, Look::Now) {
                     self.look();
                 }
@@ -276,7 +280,11 @@ impl Machine {
     /// Straight after plain git: an undo steps over what it did, or refuses until it is forced.
     fn look(&mut self) {
         if !self.strayed() {
-            if self.done.last().is_some_and(|change| !change.external) {
+            if self
+                .done
+                .last()
+                .is_some_and(|change| change.external.is_none())
+            {
                 let (state, bytes_now) = (self.sandbox.visible_state(), bytes(&self.sandbox));
                 self.step_back();
                 self.step_forward();
@@ -328,7 +336,7 @@ impl Machine {
             let recorded = Change {
                 before: self.left.replace(side_before.clone()).unwrap(),
                 after: side_before.clone(),
-                external: true,
+                external: Some(self.files_since()),
             };
             self.done.push(recorded);
             self.undone.clear();
@@ -358,7 +366,7 @@ impl Machine {
         self.done.push(Change {
             before: side_before,
             after: side_after.clone(),
-            external: false,
+            external: None,
         });
         self.undone.clear();
         self.left = Some(side_after);
@@ -366,7 +374,10 @@ impl Machine {
     }
 
     fn step_back(&mut self) {
-        let external = self.done.last().is_some_and(|change| change.external);
+        let external = self
+            .done
+            .last()
+            .is_some_and(|change| change.external.is_some());
         if self.strayed() || external {
             self.refused("undo");
             return;
@@ -386,7 +397,7 @@ impl Machine {
             self.done.push(Change {
                 before: self.left.clone().unwrap(),
                 after: now,
-                external: true,
+                external: Some(self.files_since()),
             });
             self.undone.clear();
         }
@@ -394,17 +405,20 @@ impl Machine {
             assert_eq!(self.sandbox.error(&["undo", "--force"]), "nothing-to-undo");
             return;
         };
-        let files = match &self.since[..] {
-            [one] => *one,
-            _ => Files::Either,
-        };
         let (before, other_refs) = (self.sandbox.visible_state(), self.other_refs(&change));
         self.turn(&["undo", "--force"], &change.before);
-        if change.external {
+        if let Some(files) = change.external {
             assert_eq!(self.other_refs(&change), other_refs, "refs of others");
             self.check_files(&change, &before, files);
         }
         self.undone.push(change);
+    }
+
+    fn files_since(&self) -> Files {
+        match &self.since[..] {
+            [one] => *one,
+            _ => Files::Either,
+        }
     }
 
     fn step_forward(&mut self) {
