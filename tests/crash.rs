@@ -33,7 +33,8 @@ mod table;
 
 use command::{
     CHECKPOINT, CHECKPOINT_AUTO, CHECKPOINT_OF_A_CLEAN_STATE, CHECKPOINT_OFF_BRANCH, PRUNE,
-    RECOVERY, RECOVERY_BACKWARDS, REDO, RESTORE, RESTORE_FILES, RESTORE_OFF_BRANCH, TAG, UNDO,
+    RECOVERY, RECOVERY_BACKWARDS, REDO, RESTORE, RESTORE_FILES, RESTORE_OFF_BRANCH, TAG,
+    TAG_AFTER_PLAIN_GIT, UNDO, UNDO_OF_PLAIN_GIT,
 };
 use matrix::Depth;
 
@@ -85,6 +86,21 @@ fn a_killed_undo_happened_or_did_not() {
 #[test]
 fn a_killed_redo_happened_or_did_not() {
     matrix::kill(&REDO, Depth::EveryThird);
+}
+
+#[test]
+fn a_killed_undo_of_plain_git_happened_or_did_not() {
+    matrix::kill(&UNDO_OF_PLAIN_GIT, Depth::EveryThird);
+}
+
+#[test]
+fn an_undo_of_plain_git_whose_disk_fails_takes_it_back() {
+    matrix::fail(&UNDO_OF_PLAIN_GIT, "EIO", "renameat2");
+}
+
+#[test]
+fn a_killed_recording_of_plain_git_happened_or_did_not() {
+    matrix::kill(&TAG_AFTER_PLAIN_GIT, Depth::EveryThird);
 }
 
 #[test]

@@ -20,6 +20,8 @@ pub(crate) struct ChangingCommand {
 pub(crate) enum History {
     /// It is an operation: it goes into the log, or did not happen.
     Operation,
+    /// The same, and before it goes into the log, what plain git did goes there.
+    Recording,
     /// It makes an automatic checkpoint and is no operation.
     Automatic,
     /// It lets go of operations with what they kept: of all, or of some if it is cut off.
@@ -37,6 +39,8 @@ pub(crate) enum Scene {
     Restored,
     /// Then that was undone.
     Undone,
+    /// All of it was kept, and then plain git switched to a branch with other files.
+    Switched,
     /// The restore of the first checkpoint was killed when half of the files had moved.
     CutOff,
     /// The same, and then plain git moved the branch elsewhere.
@@ -109,6 +113,20 @@ pub(crate) const REDO: ChangingCommand = ChangingCommand {
     history: History::Operation,
 };
 
+/// HEAD, index and files go back to the branch that plain git left.
+pub(crate) const UNDO_OF_PLAIN_GIT: ChangingCommand = ChangingCommand {
+    name: "undo --force of a switch",
+    args: &["undo", "--force"],
+    scene: Scene::Switched,
+    history: History::Recording,
+};
+
+pub(crate) const TAG_AFTER_PLAIN_GIT: ChangingCommand = ChangingCommand {
+    name: "tag after a switch",
+    args: &["tag", "-m", "new"],
+    ..UNDO_OF_PLAIN_GIT
+};
+
 pub(crate) const PRUNE: ChangingCommand = ChangingCommand {
     name: "prune",
     args: &["prune", "--keep", "0"],
@@ -135,8 +153,12 @@ impl Scene {
     /// Builds a repository to make copies of.
     pub(crate) fn build(self) -> Repository {
         let repository = worked();
-        if self == Scene::Kept {
+        if matches!(self, Scene::Kept | Scene::Switched) {
             repository.colony(&["checkpoint", "-m", "kept"]);
+        }
+        if self == Scene::Switched {
+            repository.git(&["branch", "elsewhere", "HEAD~1"]);
+            repository.git(&["switch", "--quiet", "elsewhere"]);
         }
         if matches!(self, Scene::Restored | Scene::Undone) {
             repository.colony(&["restore", "first"]);
@@ -184,6 +206,8 @@ fn worked() -> Repository {
     repository.git(&["add", "new"]);
     repository.write("untracked", "untracked\n");
     repository.remove("steady");
+    // It records what plain git did so far: the commands after it have only their own operation.
+    repository.colony(&["tag", "-m", "recorded", "HEAD"]);
     repository
 }
 

@@ -215,7 +215,8 @@ impl<'a> Stage<'a> {
             History::Operation => &[AUTOMATIC],
             History::Automatic => &[],
             // Each may be there or gone.
-            History::Pruning => &[OPERATIONS, AUTOMATIC],
+            // So may what plain git did be recorded, and not yet taken back.
+            History::Pruning | History::Recording => &[OPERATIONS, AUTOMATIC],
         };
         let before = self.before.differences(found, free);
         let after = self.after.differences(found, free);

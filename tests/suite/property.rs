@@ -215,6 +215,16 @@ impl Machine {
     }
 
     fn take(&mut self, step: &Step) {
+        if !matches!(step, Step::Git(..)) {
+            // After edits one can no longer tell a hard reset from a mixed one.
+            for files in self
+                .since
+                .iter_mut()
+                .filter(|files| **files == Files::Follow)
+            {
+                *files = Files::Either;
+            }
+        }
         let sandbox = &self.sandbox;
         match step {
             Step::Write(path, content) => self.edit(path, |sandbox, path| {
