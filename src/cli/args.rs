@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use clap::{Parser, Subcommand};
 
 use super::{
-    checkpoint, checkpoints, config, deinit, doctor, help, hook, hooks, init, lfs, ops, prune,
-    restore, schema, status, tag, tour, undo, version,
+    checkpoint, checkpoints, complete, completions, config, deinit, doctor, help, hook, hooks,
+    init, lfs, ops, prune, restore, schema, status, tag, tour, undo, version,
 };
 
 /// Keep any state of a repository and get it back
@@ -14,8 +14,8 @@ use super::{
 #[command(
     name = "git-colony",
     bin_name = "git colony",
-    override_help = help::SHORT,
     disable_version_flag = true,
+    disable_help_subcommand = true,
     max_term_width = 100
 )]
 pub(super) struct Cli {
@@ -25,8 +25,8 @@ pub(super) struct Cli {
     /// Answer with one JSON object
     #[arg(long, global = true)]
     pub(super) json: bool,
-    /// Act as the agent NAME
-    #[arg(long, value_name = "NAME", global = true)]
+    /// Act as AGENT
+    #[arg(long, value_name = "AGENT", global = true)]
     pub(super) agent: Option<String>,
     /// Wait at most SECONDS for a lock (default: 10 for ours, 2 for git's)
     #[arg(
@@ -70,4 +70,7 @@ pub(super) enum Command {
     Doctor(doctor::Args),
     Deinit(deinit::Args),
     Schema(schema::Args),
+    Help(help::Args),
+    Completions(completions::Args),
+    Complete(complete::Args),
 }

@@ -1,29 +1,225 @@
-//! The first screen: every command in four groups.
+//! `git colony help` and the first screen: the commands in groups, told in clap's own words.
 
-/// What `git colony -h` prints.
-pub(super) const SHORT: &str = "\
+use std::fmt::Write as _;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::model::time::Moment;
+use crate::model::{Code, Error};
+use crate::ui::answer::{Answer, Outcome};
+use crate::ui::text;
+
+use super::{Face, Stop};
+
+/// Tell about a command, or name them all
+///
+/// 'git help colony' and 'git colony --help' open the manual, where it is installed.
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    /// Name every command
+    #[arg(short, long, conflicts_with = "command")]
+    all: bool,
+    /// The command, as in 'checkpoints show'
+    #[arg(value_name = "COMMAND")]
+    command: Vec<String>,
+}
+
+/// Where a command is told of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Screen {
+    /// On the first screen, and among all.
+    First,
+    /// Only among all.
+    All,
+}
+
+use Screen::{All, First};
+
+/// The groups, in order.
+pub(super) const GROUPS: [&str; 4] = ["Keep", "Get back", "Look", "Tend"];
+
+/// Every visible command in the order of its group, one line each. A line whose command is not built is
+/// skipped; a command without a line fails a test. The first screen has room for fourteen.
+const TABLE: &[(&str, &str, Screen)] = &[
+    ("Keep", "init", First),
+    ("Keep", "checkpoint", First),
+    ("Keep", "checkpoints", First),
+    ("Keep", "tag", First),
+    ("Get back", "restore", First),
+    ("Get back", "undo", First),
+    ("Get back", "redo", First),
+    ("Look", "status", First),
+    ("Look", "ops", First),
+    ("Look", "tour", First),
+    ("Look", "schema", All),
+    ("Look", "version", All),
+    ("Look", "help", All),
+    ("Tend", "hooks", First),
+    ("Tend", "lfs", First),
+    ("Tend", "config", First),
+    ("Tend", "doctor", First),
+    ("Tend", "prune", All),
+    ("Tend", "completions", All),
+    ("Tend", "deinit", All),
+];
+
+/// A command as help tells of it.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub(super) struct Told {
+    /// The group it is told of in.
+    pub(super) group: &'static str,
+    /// Its name.
+    pub(super) name: String,
+    /// What it does, in one line.
+    pub(super) summary: String,
+    #[serde(skip)]
+    screen: Screen,
+}
+
+/// Returns the visible commands by group. One that is in no group comes last, in the last group.
+pub(super) fn commands(cli: &clap::Command) -> Vec<Told> {
+    let visible = cli
+        .get_subcommands()
+        .filter(|command| !command.is_hide_set());
+    let mut found: Vec<(usize, Told)> = visible
+        .map(|command| {
+            let name = command.get_name();
+            let at = TABLE.iter().position(|(_, known, _)| *known == name);
+            let row = at.and_then(|at| TABLE.get(at));
+            let told = Told {
+                group: row.map_or(GROUPS[3], |(group, ..)| group),
+                name: name.to_owned(),
+                summary: command
+                    .get_about()
+                    .map(ToString::to_string)
+                    .unwrap_or_default(),
+                screen: row.map_or(All, |(.., screen)| *screen),
+            };
+            (at.unwrap_or(TABLE.len()), told)
+        })
+        .collect();
+    found.sort_by_key(|(at, _)| *at);
+    found.into_iter().map(|(_, told)| told).collect()
+}
+
+/// Returns what `git colony -h` prints: the first commands of each group, on one screen.
+pub(super) fn first_screen(cli: &clap::Command) -> String {
+    let mut text = "\
 Keep any state of a repository, wreck the tree, get it back exactly, undo every step
 
-Usage: git colony [-C DIR] [--json] [--agent NAME] [--timeout SECONDS] [-q] COMMAND
+Usage: git colony [-C DIR] [--json] [--agent AGENT] [--timeout SECONDS] [-q] COMMAND
 
-Keep
-  checkpoint   keep the whole worktree as a commit and a tag
-  checkpoints  list what has been kept
-  tag          name an existing commit as a checkpoint
-Get back
-  restore      bring a checkpoint back: branch, index and files, or files only
-  undo, redo   take back the newest operation; take back an undo
-Look
-  status       the state of the repository (also plain 'git colony')
-  ops          the log of operations, and what each moved aside
-  tour         see it all in a throw-away clone of this repository
-Tend
-  init, deinit set this repository up; take git-colony out of it
-  hooks, lfs   hooks of git and agents; what git-lfs keeps
-  doctor       look for what could hurt later
-  config       the settings in force and where they come from
-  prune        let go of old operations and automatic checkpoints
-  version, schema  the version; the JSON Schema of each answer
+"
+    .to_owned();
+    let first: Vec<_> = commands(cli)
+        .into_iter()
+        .filter(|told| told.screen == First)
+        .collect();
+    for line in grouped(&first) {
+        // Writing to a string cannot fail.
+        writeln!(text, "{line}").ok();
+    }
+    text.push_str(
+        "\n'git colony COMMAND -h' tells more; 'git colony help --all': the rest; 'git help colony': the manual\n",
+    );
+    text
+}
 
-'git colony COMMAND -h' tells more. Nothing is ever overwritten: what gives way is kept.
-";
+/// Lines up the commands below the names of their groups.
+fn grouped(told: &[Told]) -> Vec<String> {
+    let row = |told: &Told| vec![format!("  {}", told.name), first_lower(&told.summary)];
+    let rows = text::table(&told.iter().map(row).collect::<Vec<_>>());
+    let mut lines = Vec::new();
+    let mut group = "";
+    for (told, row) in told.iter().zip(rows) {
+        if told.group != group {
+            group = told.group;
+            lines.push(group.to_owned());
+        }
+        lines.push(row);
+    }
+    lines
+}
+
+pub(super) fn first_lower(text: &str) -> String {
+    let mut chars = text.chars();
+    let first = chars.next().map(|c| c.to_ascii_lowercase());
+    first.into_iter().chain(chars).collect()
+}
+
+#[derive(Serialize, JsonSchema)]
+pub(super) struct CommandsReport {
+    /// Every visible command, by group.
+    commands: Vec<Told>,
+    /// How many.
+    count: usize,
+}
+
+impl Answer for CommandsReport {
+    fn message(&self) -> String {
+        format!(
+            "{}; 'git colony COMMAND -h' tells more",
+            text::count(self.count, "command")
+        )
+    }
+
+    fn body(&self, _now: &Moment) -> Vec<String> {
+        grouped(&self.commands)
+    }
+}
+
+pub(super) fn run(face: &mut Face<'_>, args: &Args) -> Result<Outcome, Stop> {
+    let mut cli = super::grammar();
+    cli.build();
+    if args.all {
+        let commands = commands(&cli);
+        let count = commands.len();
+        return face.answer(&CommandsReport { commands, count });
+    }
+    let mut command = &mut cli;
+    for name in &args.command {
+        command = command.find_subcommand_mut(name).ok_or_else(|| {
+            Error::new(
+                Code::Usage,
+                format!("no command is called '{}'", args.command.join(" ")),
+            )
+            .hint("git colony help --all")
+        })?;
+    }
+    let text = command.render_long_help();
+    let out = &mut face.env.stdout;
+    write!(out, "{text}")
+        .and_then(|()| out.flush())
+        .map_err(Stop::Stream)?;
+    Ok(Outcome::Yes)
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory as _;
+
+    use super::super::args::Cli;
+    use super::*;
+
+    #[test]
+    fn every_visible_command_has_a_line_in_a_group() {
+        let cli = Cli::command();
+        for command in cli
+            .get_subcommands()
+            .filter(|command| !command.is_hide_set())
+        {
+            let name = command.get_name();
+            let row = TABLE.iter().find(|(_, known, _)| *known == name);
+            let (group, ..) = row.unwrap_or_else(|| panic!("'{name}' has no line in help's TABLE"));
+            assert!(GROUPS.contains(group), "'{name}' is in no group");
+        }
+        let groups: Vec<_> = TABLE
+            .iter()
+            .map(|(group, ..)| GROUPS.iter().position(|g| g == group))
+            .collect();
+        assert!(groups.is_sorted(), "the lines of a group stand together");
+        let first = TABLE.iter().filter(|(.., screen)| *screen == First).count();
+        assert!(first <= 14, "the first screen has room for fourteen");
+    }
+}

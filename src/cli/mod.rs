@@ -6,6 +6,8 @@
 mod args;
 mod checkpoint;
 mod checkpoints;
+mod complete;
+mod completions;
 mod config;
 mod deinit;
 mod doctor;
@@ -14,21 +16,24 @@ mod hook;
 mod hooks;
 mod init;
 mod lfs;
+pub mod manual;
 mod ops;
 mod paths;
 mod prune;
 mod restore;
+mod roff;
 mod schema;
 mod status;
 mod tag;
 mod tour;
+mod typed_line;
 mod undo;
 mod version;
 
 use std::ffi::OsString;
 use std::io;
 
-use clap::Parser as _;
+use clap::{CommandFactory as _, FromArgMatches as _};
 
 use crate::Exit;
 use crate::env::Env;
@@ -45,7 +50,8 @@ use args::{Cli, Command};
 /// Parses and runs one command line.
 pub(crate) fn run(args: &[OsString], env: &mut Env) -> Exit {
     let wants_json = args.iter().any(|arg| arg == "--json");
-    let cli = match Cli::try_parse_from(args) {
+    let parsed = grammar().try_get_matches_from(args);
+    let cli = match parsed.and_then(|mut matches| Cli::from_arg_matches_mut(&mut matches)) {
         Ok(cli) => cli,
         Err(error) => return usage(&error, wants_json, env),
     };
@@ -63,7 +69,7 @@ pub(crate) fn run(args: &[OsString], env: &mut Env) -> Exit {
     let default = if cli.version {
         Command::Version(version::Args {})
     } else {
-        Command::Status(status::Args {})
+        Command::Status(status::Args { line: false })
     };
     match face.dispatch(cli.command.unwrap_or(default)) {
         Ok(Outcome::Yes) => Exit(0),
@@ -71,6 +77,13 @@ pub(crate) fn run(args: &[OsString], env: &mut Env) -> Exit {
         Err(Stop::Stream(error)) => stream_failed(&error, env),
         Err(Stop::Command(error)) => face_error(&error, form, env),
     }
+}
+
+/// Returns the grammar of the command line, with our first screen as its help.
+fn grammar() -> clap::Command {
+    let cli = Cli::command();
+    let screen = help::first_screen(&cli);
+    cli.override_help(screen)
 }
 
 fn flags(cli: &Cli) -> Flags {
@@ -127,7 +140,7 @@ impl Face<'_> {
             Command::Undo(args) => undo::undo(self, &args),
             Command::Redo(args) => undo::redo(self, &args),
             Command::Ops(args) => ops::run(self, &args),
-            Command::Status(_) => status::run(self),
+            Command::Status(args) => status::run(self, &args),
             Command::Tour(_) => tour::run(self),
             Command::Config(args) => config::run(self, &args),
             Command::Prune(args) => prune::run(self, &args),
@@ -139,6 +152,9 @@ impl Face<'_> {
             Command::Deinit(args) => deinit::run(self, &args),
             Command::Lfs(args) => lfs::run(self, &args),
             Command::Schema(args) => schema::run(self, &args),
+            Command::Help(args) => help::run(self, &args),
+            Command::Completions(args) => completions::run(self, &args),
+            Command::Complete(args) => complete::run(self, &args),
         }
     }
 

@@ -1,6 +1,7 @@
-//! `git colony status`, and plain `git colony` for now
+//! `git colony status`, with `--line` for prompts, and plain `git colony` for now
 
 use crate::flow::status::{self, StatusReport};
+use crate::flow::status_line::{self, LineReport};
 use crate::model::time::Moment;
 use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;
@@ -10,12 +11,55 @@ use super::{Face, Run, Stop};
 
 /// The state of the repository at a glance
 #[derive(Debug, clap::Args)]
-pub(super) struct Args {}
+pub(super) struct Args {
+    /// Say it in one short line, for a prompt, at once
+    ///
+    /// 'main +3 5m !': the branch; '+' and how many paths are uncommitted, '=' for none, nothing where
+    /// that would take longer than colony.lineTime; the age of the newest checkpoint; '!' if 'status'
+    /// names something that needs attention. Outside of a repository: nothing, and no error.
+    #[arg(long)]
+    pub(super) line: bool,
+}
 
-pub(super) fn run(face: &mut Face<'_>) -> Result<Outcome, Stop> {
+pub(super) fn run(face: &mut Face<'_>, args: &Args) -> Result<Outcome, Stop> {
+    if args.line {
+        let world = face.world();
+        let report =
+            world.map_or_else(|_| LineReport::default(), |world| status_line::line(&world));
+        return face.answer(&report);
+    }
     let session = face.silent_session(Run::ForReal)?;
     let report = status::status(&session)?;
     face.answer(&report)
+}
+
+impl Answer for LineReport {
+    fn message(&self) -> String {
+        let progress = self
+            .in_progress
+            .map_or_else(String::new, |what| format!("|{what}"));
+        let branch = self
+            .branch
+            .as_ref()
+            .map(|branch| format!("{branch}{progress}"));
+        let changes = self.changes.map(|count| match count {
+            0 => "=".to_owned(),
+            count => format!("+{count}"),
+        });
+        let age = self.last_checkpoint_seconds.map(short_age);
+        let attention = self.attention.then(|| "!".to_owned());
+        let parts = [branch, changes, age, attention];
+        parts.into_iter().flatten().collect::<Vec<_>>().join(" ")
+    }
+}
+
+fn short_age(seconds: i64) -> String {
+    match seconds {
+        ..60 => "now".to_owned(),
+        60..3_600 => format!("{}m", seconds / 60),
+        3_600..86_400 => format!("{}h", seconds / 3_600),
+        _ => format!("{}d", seconds / 86_400),
+    }
 }
 
 impl Answer for StatusReport {

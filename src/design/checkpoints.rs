@@ -62,17 +62,50 @@ pub enum Which {
 /// # Errors
 /// `repository-broken` when refs cannot be listed.
 pub fn list(repo: &Repo, which: Which) -> Result<Vec<Checkpoint>> {
-    let prefix = match which {
-        Which::Named => ref_names::CHECKPOINTS,
-        Which::Automatic => ref_names::AUTOMATIC,
-    };
-    let found = repo.refs_below(prefix)?;
+    let found = repo.refs_below(prefix_of(which))?;
     Ok(in_order(
         found
             .iter()
             .filter_map(|found| read(repo, found, which))
             .collect(),
     ))
+}
+
+/// Reads at most `limit` checkpoints, newest first by the time in their names; the others are not
+/// opened.
+pub fn newest(repo: &Repo, which: Which, limit: usize) -> Vec<Checkpoint> {
+    let mut names = repo.ref_names_below(prefix_of(which));
+    names.sort_by_key(|name| std::cmp::Reverse(last_part(name)));
+    let read = |name: RefName| {
+        let id = repo.find_ref(&name).ok().flatten()?;
+        read(repo, &FoundRef { name, id }, which)
+    };
+    names.into_iter().take(limit).filter_map(read).collect()
+}
+
+/// Returns when the newest checkpoint of any kind was made, by the time in its name; of the automatic
+/// ones those of one worktree count. Opens no object.
+pub fn newest_moment(repo: &Repo, key: Option<&WorktreeKey>) -> Option<Moment> {
+    let automatic = key.map(ref_names::automatic_of);
+    let prefixes = [Some(ref_names::CHECKPOINTS.to_owned()), automatic];
+    let names = prefixes
+        .iter()
+        .flatten()
+        .flat_map(|prefix| repo.ref_names_below(prefix));
+    let moment = |name: &RefName| time::parse_compact(last_part(name).split('-').next()?);
+    names.filter_map(|name| moment(&name)).max()
+}
+
+fn prefix_of(which: Which) -> &'static str {
+    match which {
+        Which::Named => ref_names::CHECKPOINTS,
+        Which::Automatic => ref_names::AUTOMATIC,
+    }
+}
+
+fn last_part(name: &RefName) -> String {
+    let name = name.to_string();
+    name.rsplit('/').next().unwrap_or_default().to_owned()
 }
 
 fn read(repo: &Repo, found: &FoundRef, which: Which) -> Option<Checkpoint> {

@@ -1,9 +1,11 @@
 //! Use cases that join domains or only look: status, the log of operations, the tour.
 
+pub mod completion;
 pub mod deinit;
 pub mod doctor;
 pub mod hook;
 pub mod init;
 pub mod operations;
 pub mod status;
+pub mod status_line;
 pub mod tour;

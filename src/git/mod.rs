@@ -17,6 +17,7 @@ pub mod lfs_objects;
 pub mod lfs_pointer;
 pub mod object;
 pub mod process;
+mod ref_listing;
 pub mod reflog;
 pub mod refs;
 pub mod repo;

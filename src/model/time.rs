@@ -20,6 +20,12 @@ pub fn compact(moment: &Moment) -> String {
         .to_string()
 }
 
+/// Reads what [`compact`] wrote.
+pub fn parse_compact(text: &str) -> Option<Moment> {
+    let moment = chrono::NaiveDateTime::parse_from_str(text, "%Y%m%dT%H%M%SZ").ok()?;
+    Some(moment.and_utc().fixed_offset())
+}
+
 /// Makes a moment of git's seconds and offset in seconds; `None` when out of range.
 pub fn from_git(seconds: i64, offset_seconds: i32) -> Option<Moment> {
     FixedOffset::east_opt(offset_seconds)?

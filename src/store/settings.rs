@@ -123,6 +123,15 @@ pub const TABLE: &[Setting] = &[
         default: "50",
         help: "automatic checkpoints kept per branch",
     },
+    Setting {
+        key: "colony.lineTime",
+        variable: "COLONY_LINE_TIME",
+        flag: None,
+        kind: Kind::Seconds,
+        set_by: SetBy::User,
+        default: "0.015",
+        help: "seconds that 'status --line' may look for changes; 0 means not at all",
+    },
 ];
 
 /// What the command line sets for every command.
@@ -198,6 +207,14 @@ pub(super) fn check(kind: Kind, value: &str) -> Result<(), &'static str> {
         Kind::Number => parse_number(value).map(drop),
         Kind::Seconds => parse_seconds(value).map(drop),
     }
+}
+
+/// Returns how long a prompt may look for changes. A value that does not parse is reported by 'config';
+/// here it counts as none.
+pub fn line_time(layers: &Layers<'_>) -> Duration {
+    let found = layers.require("colony.lineTime").ok();
+    let time = found.and_then(|found| parse_seconds(&found.value).ok());
+    time.flatten().unwrap_or(Duration::ZERO)
 }
 
 fn parse_number(value: &str) -> Result<u64, &'static str> {

@@ -16,8 +16,7 @@ static VALIDATORS: LazyLock<BTreeMap<String, jsonschema::Validator>> = LazyLock:
     let names = names.map(|name| name.as_str().unwrap().to_owned());
     names
         .map(|name| {
-            let words: Vec<_> = ["schema"].into_iter().chain(name.split(' ')).collect();
-            let mut schema = parse(&sandbox.colony(&words));
+            let mut schema = parse(&sandbox.colony(&["schema", &name]));
             forbid_more(&mut schema);
             let validator = jsonschema::draft202012::new(&schema).unwrap();
             (name, validator)

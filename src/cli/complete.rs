@@ -1,0 +1,344 @@
+//! `git colony complete` (hidden): what may stand next on a command line. The shells ask on TAB.
+//!
+//! The answer comes from clap's grammar and, for values, from the repository. It never writes, takes
+//! no lock and never fails: where nothing is known, nothing is offered. Its first line says what is
+//! offered, `words`, `files` or `directories`; a line `<word> TAB <what it is>` for each word follows.
+
+use std::ffi::OsString;
+
+use clap::{Arg, CommandFactory as _};
+
+use crate::flow::completion::{self, Names, Offer};
+use crate::git::{ObjectWrites, Repo};
+use crate::model::World;
+use crate::store::settings;
+use crate::ui::answer::Outcome;
+use crate::ui::escape;
+
+use super::args::Cli;
+use super::typed_line::{self, TypedLine};
+use super::{Face, Stop};
+
+/// Offer what may stand at the end of a command line
+#[derive(Debug, clap::Args)]
+#[command(hide = true)]
+pub(super) struct Args {
+    /// The words of the line as they are typed, the one to complete last
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+    words: Vec<OsString>,
+}
+
+/// What stands for a value of the command line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Value {
+    /// A name in the repository.
+    Name(Names),
+    /// The key of a setting.
+    Setting,
+    /// A visible command.
+    Command,
+    /// A file; the shells list them.
+    File,
+    /// A directory; the shells list them.
+    Directory,
+}
+
+/// What the values of arguments are: (command, or empty for all; value name; kind). A value that is
+/// not here is free text.
+const VALUES: &[(&str, &str, Value)] = &[
+    (
+        "restore",
+        "ID",
+        Value::Name(Names::CheckpointsAndOperations),
+    ),
+    ("checkpoints show", "ID", Value::Name(Names::Checkpoints)),
+    ("", "OP", Value::Name(Names::Operations)),
+    ("", "REVISION", Value::Name(Names::Revisions)),
+    ("", "BRANCH", Value::Name(Names::Branches)),
+    ("", "FORK", Value::Name(Names::Forks)),
+    ("", "AGENT", Value::Name(Names::Agents)),
+    ("config get", "KEY", Value::Setting),
+    ("help", "COMMAND", Value::Command),
+    ("schema", "REPORT", Value::Command),
+    ("", "PATH", Value::File),
+    ("", "DIR", Value::Directory),
+];
+
+/// The answer to a shell.
+#[derive(Debug, PartialEq, Eq)]
+enum Offers {
+    Words(Vec<Offer>),
+    Files,
+    Directories,
+}
+
+pub(super) fn run(face: &mut Face<'_>, args: &Args) -> Result<Outcome, Stop> {
+    let Ok(world) = face.world() else {
+        return Ok(Outcome::Yes);
+    };
+    let mut cli = Cli::command();
+    cli.build();
+    let (kind, words) = match offers(&cli, &typed_line::read(world, &args.words)) {
+        Offers::Words(words) => ("words", words),
+        Offers::Files => ("files", Vec::new()),
+        Offers::Directories => ("directories", Vec::new()),
+    };
+    let mut text = format!("{kind}\n");
+    for Offer { value, about } in words {
+        text.extend([&value, "\t", &escape::line(&about), "\n"]);
+    }
+    let out = &mut face.env.stdout;
+    out.write_all(text.as_bytes())
+        .and_then(|()| out.flush())
+        .map_err(Stop::Stream)?;
+    Ok(Outcome::Yes)
+}
+
+/// Where in the grammar the last word stands.
+struct Place<'a> {
+    root: &'a clap::Command,
+    command: &'a clap::Command,
+    /// The names of the commands from the root, as in `checkpoints show`.
+    path: Vec<&'a str>,
+    /// Options that have been given.
+    given: Vec<&'a Arg>,
+    /// The option whose value comes next.
+    pending: Option<&'a Arg>,
+    /// How many positionals have been given.
+    positionals: usize,
+    /// `--` has been given: what follows are the last positionals.
+    after_dashes: bool,
+}
+
+fn offers(cli: &clap::Command, line: &TypedLine) -> Offers {
+    let mut place = Place {
+        root: cli,
+        command: cli,
+        path: Vec::new(),
+        given: Vec::new(),
+        pending: None,
+        positionals: 0,
+        after_dashes: false,
+    };
+    let mut world = line.world.clone();
+    for word in &line.before {
+        if place
+            .pending
+            .is_some_and(|arg| arg.get_short() == Some('C'))
+        {
+            world.cwd = typed_line::directory(&world, word);
+        } else if let Some(directory) = word.strip_prefix("-C").filter(|rest| !rest.is_empty()) {
+            world.cwd = typed_line::directory(&world, directory);
+        }
+        place.step(word);
+    }
+    place.offers(&world, &line.last)
+}
+
+impl<'a> Place<'a> {
+    /// Moves past one word.
+    fn step(&mut self, word: &str) {
+        if self.pending.take().is_some() {
+            return;
+        }
+        if self.after_dashes {
+            self.positionals += 1;
+        } else if word == "--" {
+            self.after_dashes = true;
+        } else if let Some(option) = word.strip_prefix("--") {
+            let (name, value) = match option.split_once('=') {
+                Some((name, _)) => (name, true),
+                None => (option, false),
+            };
+            self.give(self.option(|arg| arg.get_long() == Some(name)), value);
+        } else if let Some(letters) = word.strip_prefix('-').filter(|rest| !rest.is_empty()) {
+            // Of bundled letters the first that takes a value ends the bundle.
+            for (at, letter) in letters.char_indices() {
+                let arg = self.option(|arg| arg.get_short() == Some(letter));
+                let has_value = at + letter.len_utf8() < letters.len();
+                self.give(arg, has_value);
+                if arg.is_some_and(takes_value) {
+                    break;
+                }
+            }
+        } else if let Some(command) = self.subcommand(word) {
+            self.command = command;
+            self.path.push(command.get_name());
+            self.given.retain(|arg| arg.is_global_set());
+            self.positionals = 0;
+        } else {
+            self.positionals += 1;
+        }
+    }
+
+    fn option(&self, test: impl Fn(&Arg) -> bool) -> Option<&'a Arg> {
+        self.command.get_arguments().find(|arg| test(arg))
+    }
+
+    fn give(&mut self, arg: Option<&'a Arg>, value_follows_at_once: bool) {
+        let Some(arg) = arg else { return };
+        self.given.push(arg);
+        if takes_value(arg) && !value_follows_at_once {
+            self.pending = Some(arg);
+        }
+    }
+
+    fn subcommand(&self, name: &str) -> Option<&'a clap::Command> {
+        let mut all = self.command.get_subcommands();
+        all.find(|command| self.positionals == 0 && command.get_name() == name)
+    }
+
+    fn offers(&self, world: &World, last: &str) -> Offers {
+        if let Some(arg) = self.pending {
+            return self.values(world, arg, last);
+        }
+        if self.after_dashes {
+            return match self.positional() {
+                Some(arg) => self.values(world, arg, last),
+                None => Offers::Words(Vec::new()),
+            };
+        }
+        if let Some((name, value)) = last.strip_prefix("--").and_then(|o| o.split_once('=')) {
+            let Some(arg) = self.option(|arg| arg.get_long() == Some(name)) else {
+                return Offers::Words(Vec::new());
+            };
+            return match self.values(world, arg, value) {
+                Offers::Words(words) => {
+                    let whole =
+                        |offer: Offer| Offer::new(format!("--{name}={}", offer.value), offer.about);
+                    Offers::Words(words.into_iter().map(whole).collect())
+                }
+                other => other,
+            };
+        }
+        if last.starts_with('-') {
+            return Offers::Words(self.flags(last));
+        }
+        let commands = self.subcommands(last);
+        match self.positional() {
+            Some(arg) if commands.is_empty() => self.values(world, arg, last),
+            _ => Offers::Words(commands),
+        }
+    }
+
+    /// The positional that comes next.
+    fn positional(&self) -> Option<&'a Arg> {
+        let all: Vec<_> = self.command.get_positionals().collect();
+        if let Some(last) = all
+            .iter()
+            .find(|arg| arg.is_last_set() && self.after_dashes)
+        {
+            return Some(last);
+        }
+        let usual: Vec<_> = all.into_iter().filter(|arg| !arg.is_last_set()).collect();
+        // One that takes many goes on for ever.
+        let many = |arg: &&&Arg| {
+            arg.get_num_args()
+                .is_some_and(|range| range.max_values() > 1)
+        };
+        let next = usual.get(self.positionals);
+        next.or_else(|| usual.last().filter(many)).copied()
+    }
+
+    fn subcommands(&self, typed: &str) -> Vec<Offer> {
+        let alone = self.command.is_args_conflicts_with_subcommands_set()
+            && self.given.iter().any(|arg| !arg.is_global_set());
+        if self.positionals > 0 || alone {
+            return Vec::new();
+        }
+        let visible = self
+            .command
+            .get_subcommands()
+            .filter(|command| !command.is_hide_set());
+        let fitting = visible.filter(|command| command.get_name().starts_with(typed));
+        let offer = |c: &clap::Command| Offer::new(c.get_name(), said(c.get_about()));
+        fitting.map(offer).collect()
+    }
+
+    /// Options that begin with what has been typed and may still be given.
+    fn flags(&self, typed: &str) -> Vec<Offer> {
+        let again = |arg: &Arg| matches!(arg.get_action(), clap::ArgAction::Append);
+        let given = |arg: &Arg| {
+            self.given
+                .iter()
+                .any(|given| given.get_id() == arg.get_id())
+        };
+        let mut offers = Vec::new();
+        for arg in self
+            .command
+            .get_arguments()
+            .filter(|arg| !arg.is_positional())
+        {
+            if arg.is_hide_set() || (given(arg) && !again(arg)) {
+                continue;
+            }
+            let long = arg.get_long().map(|long| format!("--{long}"));
+            let short = arg.get_short().map(|short| format!("-{short}"));
+            let names = long.or(short).into_iter();
+            let about = said(arg.get_help());
+            offers.extend(
+                names
+                    .filter(|name| name.starts_with(typed))
+                    .map(|name| Offer::new(name, &about)),
+            );
+        }
+        offers
+    }
+
+    fn values(&self, world: &World, arg: &Arg, typed: &str) -> Offers {
+        let possible = arg.get_possible_values();
+        if !possible.is_empty() {
+            let fitting = possible
+                .iter()
+                .filter(|value| value.get_name().starts_with(typed));
+            let offer = |value: &clap::builder::PossibleValue| {
+                Offer::new(value.get_name(), said(value.get_help()))
+            };
+            return Offers::Words(fitting.map(offer).collect());
+        }
+        let path = self.path.join(" ");
+        let name = arg
+            .get_value_names()
+            .and_then(|names| names.first())
+            .map(clap::builder::Str::as_str);
+        let row = VALUES.iter().find(|(command, value, _)| {
+            (command.is_empty() || *command == path) && Some(*value) == name
+        });
+        match row.map(|(_, _, value)| *value) {
+            None => Offers::Words(Vec::new()),
+            Some(Value::File) => Offers::Files,
+            Some(Value::Directory) => Offers::Directories,
+            Some(Value::Setting) => {
+                let offer = |setting: &settings::Setting| Offer::new(setting.key, setting.help);
+                let fitting = settings::TABLE.iter().map(offer);
+                Offers::Words(
+                    fitting
+                        .filter(|offer| offer.value.starts_with(typed))
+                        .collect(),
+                )
+            }
+            Some(Value::Command) => {
+                let at_root = Place {
+                    command: self.root,
+                    positionals: 0,
+                    given: Vec::new(),
+                    path: Vec::new(),
+                    ..*self
+                };
+                Offers::Words(at_root.subcommands(typed))
+            }
+            Some(Value::Name(names)) => match Repo::open(world, ObjectWrites::InMemory) {
+                Ok(repo) => Offers::Words(completion::names(&repo, names, typed, &world.now())),
+                Err(_) => Offers::Words(Vec::new()),
+            },
+        }
+    }
+}
+
+fn takes_value(arg: &Arg) -> bool {
+    arg.get_action().takes_values()
+}
+
+fn said(text: Option<&clap::builder::StyledStr>) -> String {
+    text.map(ToString::to_string).unwrap_or_default()
+}

@@ -1,0 +1,303 @@
+//! The manual: a page in roff for the program and for each visible command, made from clap's grammar.
+//!
+//! The same program gives the same bytes: no date, no width of a terminal. The program itself never
+//! makes them; `cargo run --example manual` does, and a test compares.
+
+use crate::store::settings;
+
+use super::help::{self, GROUPS};
+use super::roff::Roff;
+
+/// One page of section 1.
+pub struct Page {
+    /// The name of its file, as in `git-colony-restore.1`.
+    pub file: String,
+    /// What is in it.
+    pub text: String,
+}
+
+/// Returns every page.
+pub fn pages() -> Vec<Page> {
+    let mut cli = super::grammar();
+    cli.build();
+    let mut pages = vec![Page {
+        file: "git-colony.1".to_owned(),
+        text: overview(&cli),
+    }];
+    let visible = cli
+        .get_subcommands()
+        .filter(|command| !command.is_hide_set());
+    pages.extend(visible.map(|command| Page {
+        file: format!("git-colony-{}.1", command.get_name()),
+        text: page(&cli, command),
+    }));
+    pages
+}
+
+const DESCRIPTION: &[&str] = &[
+    "'git colony' keeps states of a git repository and gives them back exactly. A checkpoint is an ordinary \
+     commit with an annotated tag below 'checkpoint/', so that git alone can read it and any git server can \
+     carry it. A restore makes branch, index and files equal to a checkpoint. An undo takes back the newest \
+     operation: a checkpoint, a tag, a restore, an undo.",
+    "Nothing that stands in the worktree is overwritten or deleted on the way: what gives way is moved into \
+     the git directory, and comes back from there. A command that is killed is completed or canceled by the \
+     next changing command. All of this works in any repository as it is, without a server, a daemon or a \
+     file in the tree.",
+    "Without a command it is 'git colony status'.",
+];
+
+const EXIT_STATUS: &[(&str, &str)] = &[
+    ("0", "Done."),
+    ("1", "Done, and the answer is no."),
+    (
+        "128",
+        "Refused or failed; nothing has changed unless the message says so.",
+    ),
+    ("129", "Wrong usage."),
+    (
+        "130, 143",
+        "Interrupted (SIGINT), ended (SIGTERM) before anything was changed.",
+    ),
+];
+
+const ENVIRONMENT: &[(&str, &str)] = &[
+    (
+        "GIT_DIR, GIT_WORK_TREE, GIT_CEILING_DIRECTORIES",
+        "Where the repository is, as for git.",
+    ),
+    (
+        "GIT_AUTHOR_NAME, GIT_COMMITTER_NAME, ...",
+        "Who acts, as for git; an agent that is named wins.",
+    ),
+    (
+        "COLONY_OPERATION",
+        "Set for the hooks of git that an operation calls. Under it a changing command refuses, and \
+         'checkpoint --auto' answers that it is busy.",
+    ),
+];
+
+const FILES: &[(&str, &str)] = &[
+    (
+        "refs/tags/checkpoint/*",
+        "Checkpoints: annotated tags, pushed like any tag.",
+    ),
+    (
+        "refs/colony-local/*",
+        "Automatic checkpoints and the log of operations; a usual push leaves them out.",
+    ),
+    (
+        ".git/colony/",
+        "The lock, the name of the worktree, an operation under way.",
+    ),
+    (
+        ".git/colony-kept/",
+        "What operations moved aside. 'git colony prune' lets go of what is past its time.",
+    ),
+    (
+        ".colony/agents/*.md",
+        "Agents that completion offers for '--agent', where a repository has them.",
+    ),
+];
+
+fn overview(cli: &clap::Command) -> String {
+    let mut roff = Roff::new("GIT-COLONY");
+    roff.section("NAME");
+    roff.name("git-colony", &about(cli));
+    roff.section("SYNOPSIS");
+    roff.synopsis("git colony", &["[OPTION]...", "[COMMAND", "[ARGUMENT]...]"]);
+    roff.section("DESCRIPTION");
+    roff.paragraphs(DESCRIPTION.iter().copied());
+    roff.section("COMMANDS");
+    let commands = help::commands(cli);
+    for group in GROUPS {
+        roff.subsection(group);
+        for told in commands.iter().filter(|told| told.group == group) {
+            roff.reference_entry(&format!("git-colony-{}", told.name), &told.summary);
+        }
+    }
+    roff.section("OPTIONS");
+    options(&mut roff, cli, |_| true);
+    roff.section("SETTINGS");
+    roff.paragraphs([
+        "Set them with 'git config colony.NAME VALUE'; a variable wins over the configuration, an option over \
+         both. 'git colony config --show-origin' tells which are in force.",
+    ]);
+    for setting in settings::TABLE {
+        let default = match setting.default {
+            "" => String::new(),
+            value => format!(" Default: '{value}'."),
+        };
+        let help = first_upper(setting.help);
+        let help = format!("{help}.{default} Variable: '{}'.", setting.variable);
+        roff.entry(setting.key, &help);
+    }
+    table(&mut roff, "EXIT STATUS", EXIT_STATUS);
+    table(&mut roff, "ENVIRONMENT", ENVIRONMENT);
+    table(&mut roff, "FILES", FILES);
+    roff.section("SEE ALSO");
+    roff.references(&["git", "git-tag", "git-worktree", "gitglossary(7)"]);
+    roff.into_text()
+}
+
+fn page(cli: &clap::Command, command: &clap::Command) -> String {
+    let name = format!("git-colony-{}", command.get_name());
+    let mut roff = Roff::new(&name.to_uppercase());
+    roff.section("NAME");
+    roff.name(&name, &about(command));
+    roff.section("SYNOPSIS");
+    let spoken = format!("git colony {}", command.get_name());
+    let actions: Vec<_> = command
+        .get_subcommands()
+        .filter(|action| !action.is_hide_set())
+        .collect();
+    if !command.is_subcommand_required_set() {
+        synopsis(&mut roff, &spoken, command);
+    }
+    for action in &actions {
+        synopsis(
+            &mut roff,
+            &format!("{spoken} {}", action.get_name()),
+            action,
+        );
+    }
+    roff.section("DESCRIPTION");
+    describe(&mut roff, command);
+    if command.get_arguments().any(is_own) {
+        roff.section("OPTIONS");
+        options(&mut roff, command, is_own);
+    }
+    if !actions.is_empty() {
+        roff.section("ACTIONS");
+    }
+    for action in actions {
+        roff.subsection(action.get_name());
+        describe(&mut roff, action);
+        options(&mut roff, action, |arg| is_own(arg) && !arg.is_global_set());
+    }
+    roff.section("GLOBAL OPTIONS");
+    options(&mut roff, command, |arg| !is_own(arg) && !arg.is_hide_set());
+    table(&mut roff, "EXIT STATUS", EXIT_STATUS);
+    roff.section("ENVIRONMENT AND FILES");
+    roff.paragraphs(["git-colony(1) names the variables, the settings, and what is kept where."]);
+    roff.section("SEE ALSO");
+    let commands = help::commands(cli);
+    let group = commands
+        .iter()
+        .find(|told| told.name == command.get_name())
+        .map(|told| told.group);
+    let beside = commands.iter().filter(|told| Some(told.group) == group);
+    let beside = beside.filter(|told| told.name != command.get_name());
+    let mut references = vec!["git-colony".to_owned()];
+    references.extend(beside.map(|told| format!("git-colony-{}", told.name)));
+    roff.references(&references.iter().map(String::as_str).collect::<Vec<_>>());
+    roff.into_text()
+}
+
+/// Options of the command itself, not those that every command takes.
+fn is_own(arg: &clap::Arg) -> bool {
+    let everywhere = ["directory", "json", "agent", "timeout", "quiet", "help"];
+    !arg.is_hide_set() && !everywhere.contains(&arg.get_id().as_str())
+}
+
+fn about(command: &clap::Command) -> String {
+    let about = command.get_about().map(ToString::to_string);
+    help::first_lower(&about.unwrap_or_default())
+}
+
+/// The paragraphs of the help; its first line says what NAME says, so it counts only alone.
+fn describe(roff: &mut Roff, command: &clap::Command) {
+    let help = command.get_long_about().or(command.get_about());
+    let help = help.map(ToString::to_string).unwrap_or_default();
+    match help.split_once("\n\n") {
+        Some((_, more)) => roff.paragraphs(more.split("\n\n")),
+        None => roff.paragraphs([format!("{help}.").as_str()]),
+    }
+}
+
+fn synopsis(roff: &mut Roff, spoken: &str, command: &clap::Command) {
+    let mut words = vec!["[OPTION]...".to_owned()];
+    for arg in command.get_positionals() {
+        let dashes = if arg.is_last_set() { "-- " } else { "" };
+        let name = format!("{dashes}{}", value_of(arg).unwrap_or_default());
+        words.push(if arg.is_required_set() {
+            name
+        } else {
+            format!("[{name}]")
+        });
+    }
+    roff.synopsis(
+        spoken,
+        &words.iter().map(String::as_str).collect::<Vec<_>>(),
+    );
+}
+
+fn options(roff: &mut Roff, command: &clap::Command, wanted: impl Fn(&clap::Arg) -> bool) {
+    let (positionals, options): (Vec<_>, Vec<_>) = command
+        .get_arguments()
+        .filter(|arg| wanted(arg))
+        .partition(|arg| arg.is_positional());
+    for arg in positionals.into_iter().chain(options) {
+        let short = arg.get_short().map(|short| format!("-{short}"));
+        let long = arg.get_long().map(|long| format!("--{long}"));
+        let value = value_of(arg).filter(|_| arg.get_action().takes_values());
+        let names: Vec<_> = short.into_iter().chain(long).collect();
+        roff.option(&names, value.as_deref().unwrap_or_default(), &told_of(arg));
+    }
+}
+
+/// The name of a value, with dots where it may come many times.
+fn value_of(arg: &clap::Arg) -> Option<String> {
+    let name = arg.get_value_names()?.first()?;
+    let many = arg
+        .get_num_args()
+        .is_some_and(|range| range.max_values() > 1);
+    Some(format!("{name}{}", if many { "..." } else { "" }))
+}
+
+fn told_of(arg: &clap::Arg) -> String {
+    if arg.get_id() == "help" {
+        return "Print help: '-h' on one screen, '--help' in full.".to_owned();
+    }
+    let help = arg
+        .get_long_help()
+        .or(arg.get_help())
+        .map(ToString::to_string);
+    let mut told = help.unwrap_or_default();
+    if !told.ends_with('.') {
+        told.push('.');
+    }
+    let possible = arg.get_possible_values();
+    if !possible.is_empty() && arg.get_action().takes_values() {
+        let value = |value: &clap::builder::PossibleValue| match value.get_help() {
+            Some(help) => format!(
+                "'{}' ({})",
+                value.get_name(),
+                help::first_lower(&help.to_string())
+            ),
+            None => format!("'{}'", value.get_name()),
+        };
+        let values: Vec<_> = possible.iter().map(value).collect();
+        told = format!("{told}\n\nOne of {}.", values.join(", "));
+    }
+    let defaults = arg
+        .get_default_values()
+        .iter()
+        .filter(|_| !arg.is_hide_default_value_set());
+    for default in defaults.filter(|_| arg.get_action().takes_values()) {
+        told = format!("{told} Default: '{}'.", default.to_string_lossy());
+    }
+    told
+}
+
+fn first_upper(text: &str) -> String {
+    let mut chars = text.chars();
+    let first = chars.next().map(|c| c.to_ascii_uppercase());
+    first.into_iter().chain(chars).collect()
+}
+
+fn table(roff: &mut Roff, title: &str, rows: &[(&str, &str)]) {
+    roff.section(title);
+    for (name, help) in rows {
+        roff.entry(name, help);
+    }
+}
