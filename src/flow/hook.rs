@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use crate::design::automatic;
+use crate::design::external;
 use crate::git::{ObjectWrites, process};
 use crate::model::{Result, World};
 use crate::setup::hooks::payload::Payload;
@@ -22,7 +23,7 @@ pub struct GitHook {
     pub input: Vec<u8>,
 }
 
-/// Answers a hook of git: notes that it fired, and leaves the rest to `after`.
+/// Answers a hook of git: notes that it fired and records what git did.
 ///
 /// Does nothing inside an operation of our own.
 ///
@@ -42,11 +43,20 @@ pub fn git(world: World, flags: &Flags, hook: &GitHook) -> Result<()> {
     Ok(())
 }
 
-/// What plain git has just done: the one place where that is to be recorded.
+/// Records what plain git has just done, so that each of its steps is one of the log.
 ///
-/// Nothing records it yet. It is called for every hook but `pre-push`, after git has done its
-/// work, with no lock held and never inside an operation of our own.
-fn after(_session: &Session, _hook: &GitHook) {}
+/// Called after git has done its work, with no lock held and never inside an operation of our own.
+fn after(session: &Session, hook: &GitHook) {
+    let fired = match hook.name {
+        HookName::PostCommit => external::GitHook::PostCommit,
+        HookName::PostCheckout => external::GitHook::PostCheckout,
+        HookName::PostMerge => external::GitHook::PostMerge,
+        HookName::PostRewrite => external::GitHook::PostRewrite,
+        HookName::PrePush => return,
+    };
+    // Nothing to record is no news, and what fails is recorded by the next changing command.
+    let _operation = external::record(session, fired);
+}
 
 /// Says which refs of ours a push is about to publish.
 fn warn_of_private_refs(session: &Session, input: &[u8]) {

@@ -459,6 +459,48 @@ fn git_goes_on_whatever_the_program_does() {
 }
 
 #[test]
+fn each_step_of_plain_git_becomes_an_operation_of_its_own() {
+    let hooked = Hooked::new();
+    let sandbox = &hooked.sandbox;
+    sandbox.write("a.txt", "kept\n");
+    sandbox.colony(&["checkpoint", "-m", "base"]);
+    sandbox.colony(&["hooks", "install"]);
+    hooked.git(&["commit", "-q", "--allow-empty", "-m", "by hand"]);
+    hooked.git(&["checkout", "-q", "-b", "side"]);
+    sandbox.write("a.txt", "two\n");
+    hooked.git(&["commit", "-qam", "on the side"]);
+    hooked.git(&["commit", "-q", "--amend", "-m", "amended"]);
+    hooked.git(&["checkout", "-q", "main"]);
+    hooked.git(&["merge", "-q", "--no-ff", "-m", "joined", "side"]);
+    let ops = sandbox.json(&["ops"]);
+    let summaries: Vec<_> = ops["ops"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|op| op["kind"] == "external")
+        .map(|op| text(&op["summary"]))
+        .collect();
+    let steps = [
+        "commit: by hand",
+        "checkout: moving from main to side",
+        "commit: on the side",
+        "commit (amend): amended",
+        "checkout: moving from side to main",
+        "merge side: Merge made by the 'ort' strategy.",
+    ];
+    assert_eq!(summaries, steps);
+    for _ in steps {
+        sandbox.colony(&["undo", "--force"]);
+    }
+    assert_eq!(
+        sandbox.git(&["log", "-1", "--format=%s"]),
+        "checkpoint: base"
+    );
+    assert_eq!(sandbox.read("a.txt"), "kept\n");
+    sandbox.check_invariants();
+}
+
+#[test]
 fn inside_an_operation_of_ours_the_hook_is_silent() {
     let hooked = Hooked::new();
     let sandbox = &hooked.sandbox;
