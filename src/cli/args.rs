@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use clap::{Parser, Subcommand};
 
 use super::{
-    checkpoint, checkpoints, complete, completions, config, deinit, doctor, help, hook, hooks,
-    init, lfs, ops, prune, restore, schema, status, tag, tour, undo, version,
+    checkpoint, checkpoints, complete, completions, config, deinit, doctor, fork, forks, help,
+    hook, hooks, init, lfs, ops, prune, restore, schema, status, tag, tour, undo, version,
 };
 
 /// Keep any state of a repository and get it back
@@ -53,6 +53,8 @@ pub(super) enum Command {
     Checkpoint(checkpoint::Args),
     Tag(tag::Args),
     Checkpoints(checkpoints::Args),
+    Fork(fork::Args),
+    Forks(forks::Args),
     Restore(restore::Args),
     Undo(undo::UndoArgs),
     Redo(undo::RedoArgs),

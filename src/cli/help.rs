@@ -37,7 +37,7 @@ enum Screen {
 use Screen::{All, First};
 
 /// The groups, in order.
-pub(super) const GROUPS: [&str; 4] = ["Keep", "Get back", "Look", "Tend"];
+pub(super) const GROUPS: [&str; 4] = ["Keep", "Get back", "Side by side", "Look and tend"];
 
 /// Every visible command in the order of its group, one line each. A line whose command is not built is
 /// skipped; a command without a line fails a test. The first screen has room for fourteen.
@@ -45,23 +45,26 @@ const TABLE: &[(&str, &str, Screen)] = &[
     ("Keep", "init", First),
     ("Keep", "checkpoint", First),
     ("Keep", "checkpoints", First),
-    ("Keep", "tag", First),
+    ("Keep", "tag", All),
     ("Get back", "restore", First),
     ("Get back", "undo", First),
-    ("Get back", "redo", First),
-    ("Look", "status", First),
-    ("Look", "ops", First),
-    ("Look", "tour", First),
-    ("Look", "schema", All),
-    ("Look", "version", All),
-    ("Look", "help", All),
-    ("Tend", "hooks", First),
-    ("Tend", "lfs", First),
-    ("Tend", "config", First),
-    ("Tend", "doctor", First),
-    ("Tend", "prune", All),
-    ("Tend", "completions", All),
-    ("Tend", "deinit", All),
+    ("Get back", "redo", All),
+    ("Side by side", "fork", First),
+    ("Side by side", "forks", First),
+    ("Side by side", "merge", First),
+    ("Look and tend", "status", First),
+    ("Look and tend", "ops", First),
+    ("Look and tend", "tour", First),
+    ("Look and tend", "hooks", First),
+    ("Look and tend", "lfs", First),
+    ("Look and tend", "config", All),
+    ("Look and tend", "doctor", First),
+    ("Look and tend", "prune", All),
+    ("Look and tend", "schema", All),
+    ("Look and tend", "version", All),
+    ("Look and tend", "help", All),
+    ("Look and tend", "completions", All),
+    ("Look and tend", "deinit", All),
 ];
 
 /// A command as help tells of it.

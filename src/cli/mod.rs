@@ -11,6 +11,8 @@ mod completions;
 mod config;
 mod deinit;
 mod doctor;
+mod fork;
+mod forks;
 mod help;
 mod hook;
 mod hooks;
@@ -137,6 +139,8 @@ impl Face<'_> {
             Command::Tag(args) => tag::run(self, args),
             Command::Checkpoints(args) => checkpoints::run(self, &args),
             Command::Restore(args) => restore::run(self, args),
+            Command::Fork(args) => fork::run(self, args),
+            Command::Forks(args) => forks::run(self, &args),
             Command::Undo(args) => undo::undo(self, &args),
             Command::Redo(args) => undo::redo(self, &args),
             Command::Ops(args) => ops::run(self, &args),

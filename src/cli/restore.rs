@@ -24,6 +24,9 @@ pub(super) struct Args {
     /// What to bring back; with paths, only files
     #[arg(long, value_enum)]
     mode: Option<ModeArg>,
+    /// What to call the new fork (default: from- and the id)
+    #[arg(long, value_name = "LABEL")]
+    label: Option<String>,
     /// Leave untracked files alone that the checkpoint does not have
     #[arg(long)]
     keep_untracked: bool,
@@ -44,17 +47,28 @@ enum ModeArg {
     Replace,
     /// Files only
     Files,
+    /// All of it, on a new fork; the current branch stays where it is
+    Fork,
 }
 
 pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
-    if args.mode == Some(ModeArg::Replace) && !args.paths.is_empty() {
+    let whole = matches!(args.mode, Some(ModeArg::Replace | ModeArg::Fork));
+    if whole && !args.paths.is_empty() {
         let error = Error::new(
             crate::model::Code::Usage,
-            "'--mode replace' moves the whole branch and takes no paths",
+            "'--mode replace' and '--mode fork' are about a whole branch and take no paths",
         );
         return Err(error
             .hint("git colony restore ID --mode files -- PATH")
             .into());
+    }
+    if args.label.is_some() && args.mode != Some(ModeArg::Fork) {
+        let error = Error::new(
+            crate::model::Code::Usage,
+            "'--label' names the fork of '--mode fork'",
+        );
+        let hint = "git colony restore ID --mode fork --label LABEL";
+        return Err(error.hint(hint).into());
     }
     let files_only = args.mode == Some(ModeArg::Files) || !args.paths.is_empty();
     let session = face.session(Run::from(args.dry_run))?;
@@ -66,9 +80,12 @@ pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
         name: args.name,
         mode: if files_only {
             RestoreMode::Files
+        } else if args.mode == Some(ModeArg::Fork) {
+            RestoreMode::Fork
         } else {
             RestoreMode::Replace
         },
+        fork_label: args.label,
         paths: typed.collect::<Result<_, Error>>()?,
         keep_untracked: args.keep_untracked,
         force: args.force,

@@ -9,6 +9,7 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use crate::design::checkpoint::CheckpointReport;
+use crate::design::fork::{DeleteReport, ForkReport};
 use crate::design::restore::RestoreReport;
 use crate::design::retention::PruneReport;
 use crate::design::undo::UndoReport;
@@ -26,7 +27,7 @@ use crate::setup::hooks::{InstallReport, StatusReport as StatusOfHooks};
 use crate::ui::answer::{Answer, ErrorAnswer, Form, Outcome};
 use crate::ui::text;
 
-use super::{Face, Stop, checkpoints, completions, config, help, tour, version};
+use super::{Face, Stop, checkpoints, completions, config, forks, help, tour, version};
 
 /// The JSON Schema of an answer
 ///
@@ -54,6 +55,9 @@ const REPORTS: &[(&str, Make)] = &[
     ("deinit", answer::<DeinitReport>),
     ("doctor", answer::<DoctorReport>),
     ("error", schema_of::<ErrorAnswer<'static>>),
+    ("fork", answer::<ForkReport>),
+    ("forks", answer::<forks::ForksReport>),
+    ("forks delete", answer::<DeleteReport>),
     ("help", answer::<help::CommandsReport>),
     ("hooks", answer::<StatusOfHooks>),
     ("hooks install", answer::<InstallReport>),

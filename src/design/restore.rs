@@ -15,6 +15,7 @@ use crate::store::operation::record::IndexTarget;
 use crate::store::operation::run::{Intent, NewIndex, Plan, Touches};
 use crate::store::operation::{FileMoves, Kind, Operation};
 
+use super::fork::Start;
 use super::histories;
 use super::kept::Kept;
 use super::left_out::{Allowances, LeftOut};
@@ -31,6 +32,8 @@ pub enum RestoreMode {
     Replace,
     /// Files only; branch and index stay, so the difference shows as uncommitted changes.
     Files,
+    /// As `Replace`, on a new fork: the branch that was current stays where it is.
+    Fork,
 }
 
 /// What is asked for.
@@ -40,6 +43,8 @@ pub struct Request {
     pub name: String,
     /// How much.
     pub mode: RestoreMode,
+    /// What the fork is called; `None` makes a name of the checkpoint's.
+    pub fork_label: Option<String>,
     /// Only these paths and what is below them; empty means all.
     pub paths: Vec<RepoPath>,
     /// Leave files alone that the checkpoint does not have and git does not track.
@@ -128,15 +133,22 @@ pub fn restore(session: &Session, request: &Request) -> Result<RestoreReport> {
         index,
         mut report,
         unignored,
+        start,
         ..
     } = work;
     operation.unignored = unignored;
     let snapshot = snapshot_commit(session, &kept, &target.label)?;
-    let refs = branch_change(&kept.scan.head, new);
+    let refs = match &start {
+        Some(start) => {
+            operation.head_after = Some(start.head());
+            start.refs(start.write_record(session)?)
+        }
+        None => branch_change(&kept.scan.head, new).into_iter().collect(),
+    };
     let record = operation.commit(Plan {
         summary: format!("restore '{}'", target.label),
         head: kept.scan.head.clone(),
-        refs: refs.into_iter().collect(),
+        refs,
         index_before: (kept.scan.index(), kept.snapshot.index_tree),
         index,
         files: moves,
@@ -170,6 +182,8 @@ struct Work<'a> {
     index: Option<NewIndex>,
     /// What stays out of checkpoints from then on.
     unignored: Vec<RepoPath>,
+    /// The fork to begin.
+    start: Option<Start>,
     report: RestoreReport,
 }
 
@@ -187,13 +201,20 @@ impl<'a> Work<'a> {
         if request.mode == RestoreMode::Replace {
             histories::compare(session, request, &target, &kept.scan.head, &mut report)?;
         }
+        let start = match request.mode {
+            RestoreMode::Fork => Some(fork_of(session, request, &target)?),
+            RestoreMode::Replace | RestoreMode::Files => None,
+        };
+        if let Some(start) = &start {
+            report.branch = start.branch.short();
+        }
         let now = kept.snapshot.worktree_tree;
         let changes = select(repo.diff_trees(now, target.tree)?, request, &kept);
         refuse_unknown_paths(session, request, &target, &kept)?;
         report.files = count(&changes);
         report.submodules = submodules_in(&changes);
         let index = match request.mode {
-            RestoreMode::Replace => Some(new_index(session, &target, &kept)?),
+            RestoreMode::Replace | RestoreMode::Fork => Some(new_index(session, &target, &kept)?),
             RestoreMode::Files => None,
         };
         refuse_collisions(session, &target)?;
@@ -211,13 +232,14 @@ impl<'a> Work<'a> {
             moves,
             index,
             unignored: unignored.all,
+            start,
             report,
         })
     }
 
     fn branch_after(&self) -> Option<Oid> {
         match self.request.mode {
-            RestoreMode::Replace => self.target.branch,
+            RestoreMode::Replace | RestoreMode::Fork => self.target.branch,
             RestoreMode::Files => self.kept.scan.head.commit(),
         }
     }
@@ -227,6 +249,9 @@ impl<'a> Work<'a> {
             None => true,
             Some(new) => new.index.fingerprint() == self.kept.scan.index().fingerprint(),
         };
+        if self.start.is_some() {
+            return false;
+        }
         let branch_stays = self.branch_after() == self.kept.scan.head.commit();
         self.moves.is_empty() && index_stays && branch_stays
     }
@@ -238,6 +263,24 @@ impl<'a> Work<'a> {
             .map(|place| place.path.clone())
             .collect()
     }
+}
+
+/// Plans the fork that a checkpoint is brought back on.
+fn fork_of(session: &Session, request: &Request, target: &Target) -> Result<Start> {
+    let Some(commit) = target.branch else {
+        return Err(Error::new(
+            Code::RevisionNotFound,
+            format!(
+                "'{}' was made before the first commit: a fork has nothing to begin at; nothing was done",
+                target.label
+            ),
+        )
+        .hint("git colony restore ID   # without --mode fork"));
+    };
+    let short = target.id.rsplit('/').next().unwrap_or(&target.id);
+    let label = request.fork_label.clone();
+    let label = label.unwrap_or_else(|| format!("from-{short}"));
+    Start::of_label(session, &label, commit)
 }
 
 fn empty_report(target: &Target, request: &Request, kept: &Kept) -> RestoreReport {

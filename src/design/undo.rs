@@ -19,7 +19,7 @@ use crate::store::operation::log::LogEntry;
 use crate::store::operation::moves;
 use crate::store::operation::record::{IndexTarget, Source};
 use crate::store::operation::run::{Intent, NewIndex, Plan, Touches};
-use crate::store::operation::{FileMoves, Kind, Log, Operation, Record};
+use crate::store::operation::{FileMoves, Kind, Log, Operation, Record, StateFile, Tail};
 use crate::store::places::Places;
 
 use super::external;
@@ -93,7 +93,7 @@ pub struct UndoReport {
 /// no longer as the operation left it, and `published-commits`; `branch-in-use`; `object-missing`
 /// when a kept file is gone.
 pub fn run(session: &Session, direction: Direction, force: bool) -> Result<UndoReport> {
-    refuse_in_progress(session, direction.kind().as_str())?;
+    refuse_foreign_progress(session, direction)?;
     if Places::find(&session.repo)?.is_none() {
         return Err(nothing(direction));
     }
@@ -117,6 +117,12 @@ pub fn run(session: &Session, direction: Direction, force: bool) -> Result<UndoR
     operation
         .unignored
         .clone_from(&entry.record.before.unignored);
+    let repo = &session.repo;
+    for file in &entry.record.state_files {
+        let before = file.before.map(|blob| repo.read_blob(blob)).transpose()?;
+        let file = StateFile::becoming(repo, file.name, before.as_deref())?;
+        operation.state_files.push(file);
+    }
     if entry.record.switches_head() {
         operation.head_after = Some(entry.record.before.head.clone());
     }
@@ -153,7 +159,7 @@ pub fn run(session: &Session, direction: Direction, force: bool) -> Result<UndoR
 /// # Errors
 /// As [`run`].
 pub fn preview(session: &Session, direction: Direction, force: bool) -> Result<UndoReport> {
-    refuse_in_progress(session, direction.kind().as_str())?;
+    refuse_foreign_progress(session, direction)?;
     let Some(places) = Places::find(&session.repo)? else {
         return Err(nothing(direction));
     };
@@ -166,6 +172,26 @@ pub fn preview(session: &Session, direction: Direction, force: bool) -> Result<U
     let mut report = Step::plan(session, &places, &log, direction, force)?.report;
     report.dry_run = true;
     Ok(report)
+}
+
+/// Refuses in the middle of something, unless the newest operation began that.
+fn refuse_foreign_progress(session: &Session, direction: Direction) -> Result<()> {
+    if session.repo.in_progress().is_none() {
+        return Ok(());
+    }
+    let places = Places::find(&session.repo)?;
+    let tail = places.map(|places| Tail::read(&session.repo, &places));
+    let newest = tail.transpose()?.and_then(|tail| tail.newest);
+    let ours = match &newest {
+        Some(entry) if entry.record.opens_state() => {
+            entry.record.state_files_stand(&session.repo)?
+        }
+        _ => false,
+    };
+    if ours {
+        return Ok(());
+    }
+    refuse_in_progress(session, direction.kind().as_str())
 }
 
 fn require_next(log: &Log, direction: Direction) -> Result<&LogEntry> {

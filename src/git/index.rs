@@ -5,6 +5,7 @@
 //! read: git looks again at every entry that is not older than the index, and git builds that
 //! compare whole seconds would otherwise miss an edit made while we were at work.
 
+use std::collections::BTreeMap;
 use std::fs::{File, Metadata};
 use std::io::Write as _;
 use std::path::Path;
@@ -16,6 +17,7 @@ use gix::index::entry::{Flags, Mode, Stage, Stat};
 
 use crate::model::{Code, Error, RepoPath, Result, ResultExt as _};
 
+use super::merge_tree::Stages;
 use super::snapshot::Snapshot;
 use super::{Oid, Repo, TreeEntry};
 
@@ -189,20 +191,56 @@ impl Index {
     /// Adds or replaces entries whose files are not in place yet; [`Index::refresh`] gives them their
     /// stat data then.
     pub fn set_files(&mut self, files: &[(RepoPath, TreeEntry)]) {
+        let files = files.iter();
+        self.set_entries(files.map(|(path, entry)| (path, Some(*entry))));
+    }
+
+    /// Adds, replaces or (`None`) removes entries, as [`Index::set_files`] does.
+    pub fn set_entries<'a>(
+        &mut self,
+        entries: impl Iterator<Item = (&'a RepoPath, Option<TreeEntry>)>,
+    ) {
         let mut added = Vec::new();
-        for (path, entry) in files {
+        for (path, entry) in entries {
             let name = BStr::new(path.as_bytes());
-            if !self.update(name, *entry, Stat::default()) {
-                added.push((name, *entry));
+            match entry {
+                None => self.mark_removed(name, None),
+                Some(entry) => {
+                    if !self.update(name, entry, Stat::default()) {
+                        added.push((name, Stage::Unconflicted, entry));
+                    }
+                }
             }
         }
+        self.replace_marked(&added);
+    }
+
+    /// Makes paths conflicted: stages 1 to 3 (base, ours, theirs) in place of stage 0.
+    pub fn set_conflicts(&mut self, conflicts: &BTreeMap<RepoPath, Stages>) {
+        let mut added = Vec::new();
+        for (path, stages) in conflicts {
+            let name = BStr::new(path.as_bytes());
+            self.mark_removed(name, None);
+            for (stage, entry) in [Stage::Base, Stage::Ours, Stage::Theirs]
+                .into_iter()
+                .zip(stages)
+            {
+                added.extend(entry.map(|entry| (name, stage, entry)));
+            }
+        }
+        self.replace_marked(&added);
+    }
+
+    /// Removes the marked entries and adds others.
+    fn replace_marked(&mut self, added: &[(&BStr, Stage, TreeEntry)]) {
         self.file
             .remove_entries(|_, _, entry| entry.flags.contains(Flags::REMOVE));
         // Appending breaks look-ups, so it comes last.
-        for (name, entry) in &added {
+        for (name, stage, entry) in added {
             let (stat, mode) = (Stat::default(), mode_of(*entry));
+            let flags = Flags::from_stage(*stage);
             self.file
-                .dangerously_push_entry(stat, entry.id.0, Flags::empty(), mode, name);
+                .dangerously_push_entry(stat, entry.id.0, flags, mode, name);
         }
         self.file.sort_entries();
     }

@@ -15,6 +15,7 @@ pub mod index;
 pub mod index_state;
 pub mod lfs_objects;
 pub mod lfs_pointer;
+pub mod merge_tree;
 pub mod object;
 pub mod process;
 mod ref_listing;

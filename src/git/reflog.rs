@@ -3,7 +3,7 @@
 use std::io::{Read as _, Seek as _, SeekFrom};
 use std::path::PathBuf;
 
-use super::{Oid, Repo};
+use super::{Oid, RefName, Repo};
 
 /// More than this since the last look is not read.
 const READ_BYTES: u64 = 1 << 20;
@@ -48,6 +48,22 @@ impl Repo {
             .filter(|line| !line.is_empty())
             .map(parse)
             .collect::<Option<Vec<_>>>()
+    }
+
+    /// Returns the messages of a ref's reflog, oldest first; of a very long one, the newest.
+    pub fn reflog_messages(&self, name: &RefName) -> Vec<String> {
+        let path = name.under(&self.common_dir().join("logs"));
+        let read = || -> std::io::Result<Vec<u8>> {
+            let mut file = std::fs::File::open(path)?;
+            let length = file.metadata()?.len();
+            file.seek(SeekFrom::Start(length.saturating_sub(READ_BYTES)))?;
+            let mut bytes = Vec::new();
+            file.take(READ_BYTES).read_to_end(&mut bytes)?;
+            Ok(bytes)
+        };
+        let bytes = read().unwrap_or_default();
+        let entries = bytes.split(|byte| *byte == b'\n').filter_map(parse);
+        entries.map(|entry| entry.message).collect()
     }
 
     fn head_reflog(&self) -> PathBuf {

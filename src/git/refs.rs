@@ -46,6 +46,12 @@ impl RefName {
         short.unwrap_or(&full).to_owned()
     }
 
+    /// Tells whether git accepts it as the name of a ref.
+    pub fn is_valid(&self) -> bool {
+        let name = gix::bstr::BStr::new(self.as_bytes());
+        gix::validate::reference::name(name).is_ok()
+    }
+
     /// Returns where the files backend keeps it below `directory`.
     pub fn under(&self, directory: &Path) -> PathBuf {
         self.0.under(directory)
@@ -111,6 +117,15 @@ impl Repo {
         let found = self.inner.try_find_reference(full.as_ref());
         let found = found.or_code(Code::RepositoryBroken, cannot)?;
         Ok(found.and_then(|r| r.try_id().map(|id| id.detach().into())))
+    }
+
+    /// Returns what a symbolic ref points to; `None` when it is none.
+    pub fn symbolic_target(&self, name: &RefName) -> Option<RefName> {
+        let bytes = gix::bstr::BStr::new(name.as_bytes());
+        let full: gix::refs::FullName = bytes.try_into().ok()?;
+        let found = self.inner.try_find_reference(full.as_ref()).ok()??;
+        let target = found.target().try_name()?.as_bstr().to_vec();
+        Some(RefName::new(target))
     }
 
     /// Lists the refs below a prefix that ends with `/`, sorted by name.

@@ -79,6 +79,20 @@ codes! {
     ManifestInvalid = "manifest-invalid",
     /// A file that has to change has uncommitted edits.
     UncommittedEdits = "uncommitted-edits",
+    /// Paths of the index are in conflict.
+    UnmergedPaths = "unmerged-paths",
+    /// A branch of that name, or one that rules it out, exists.
+    BranchExists = "branch-exists",
+    /// No fork has that name.
+    ForkNotFound = "fork-not-found",
+    /// A branch has commits that no other has.
+    UnmergedCommits = "unmerged-commits",
+    /// Two histories have no common ancestor.
+    UnrelatedHistories = "unrelated-histories",
+    /// The common ancestor is beyond the end of a shallow history.
+    ShallowNoBase = "shallow-no-base",
+    /// Nothing that could be continued or aborted is under way.
+    NothingToResolve = "nothing-to-resolve",
     /// Files that operations moved aside would be deleted.
     KeptFiles = "kept-files",
     /// An object of git-lfs is neither here nor to be had.

@@ -14,6 +14,19 @@ pub const OPERATIONS: &str = "refs/colony-local/ops/";
 /// Where fork branches live.
 pub const FORKS: &str = "refs/heads/fork/";
 
+/// Where the records of forks live; they travel.
+pub const FORK_RECORDS: &str = "refs/colony/forks/";
+
+/// Returns the branch of a fork, given its label.
+pub fn fork_branch(label: &str) -> RefName {
+    RefName::from(format!("{FORKS}{label}").as_str())
+}
+
+/// Returns the record of a fork, given its label.
+pub fn fork_record(label: &str) -> RefName {
+    RefName::from(format!("{FORK_RECORDS}{label}").as_str())
+}
+
 /// Returns the prefix of one worktree's operations.
 pub fn operations_of(key: &WorktreeKey) -> String {
     format!("{OPERATIONS}{key}/")

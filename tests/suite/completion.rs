@@ -109,7 +109,7 @@ fn commands_flags_and_values_are_offered_where_they_may_stand() {
     );
     assert_eq!(
         offers(&["git-colony", "restore", "--mode", ""]),
-        "words replace files"
+        "words replace files fork"
     );
     assert_eq!(
         offers(&["git-colony", "restore", "--mode=r"]),
@@ -305,7 +305,7 @@ fn fish_offers_our_words_and_gits_own_as_before() {
         "fix: the parser|first draft",
         "first draft",
         "feature/one|fork/try",
-        "replace|files",
+        "replace|files|fork",
         "feature/one",
     ];
     assert_eq!(found.lines().collect::<Vec<_>>(), expected, "{found}");

@@ -15,6 +15,7 @@ mod concurrency;
 mod deinit;
 mod external;
 mod faces;
+mod fork;
 mod hooks;
 mod house;
 mod init;

@@ -78,6 +78,18 @@ impl Sandbox {
         self.temporary.path().canonicalize().unwrap()
     }
 
+    /// A copy of the repository as it stands, beside it, for git to be the referee in.
+    pub(crate) fn copy(&self, name: &str) -> View<'_> {
+        let root = self.outside().join(name);
+        let copied = Command::new("cp")
+            .arg("-a")
+            .arg(&self.root)
+            .arg(&root)
+            .status();
+        assert!(copied.unwrap().success());
+        self.at(root)
+    }
+
     /// The same sandbox seen from another directory (a linked worktree, say).
     pub(crate) fn at(&self, root: PathBuf) -> View<'_> {
         View {
@@ -293,6 +305,11 @@ pub(crate) struct View<'a> {
 }
 
 impl View<'_> {
+    /// Every file of the worktree but `.git`.
+    pub(crate) fn worktree(&self) -> BTreeMap<String, String> {
+        worktree_of(&self.root)
+    }
+
     /// Runs the program with `--json` and returns its one answer, whatever the exit code.
     pub(crate) fn json(&self, args: &[&str]) -> Value {
         let run = self.run(&[&["--json"], args].concat());

@@ -15,6 +15,7 @@ use crate::model::{Result, text, time};
 use crate::store::places::Places;
 use crate::store::{Session, ref_names};
 
+use super::StateFile;
 use super::log::LogEntry;
 use super::record::{
     ExternalChange, FORMAT, FileMoves, HeadRecord, IndexTarget, Kind, Record, Side,
@@ -144,6 +145,7 @@ pub fn write(
         in_progress: None,
         reflog_bytes: repo.head_reflog_length(),
         external: Some(found.change),
+        state_files: ended_by(repo, found.since)?,
     };
     let commit = record.write(repo, &signature)?;
     Ok(LogEntry {
@@ -151,6 +153,23 @@ pub fn write(
         commit,
         record,
     })
+}
+
+/// Lists the files of a merge or pick that an operation began and plain git has ended.
+fn ended_by(repo: &Repo, since: &Record) -> Result<Vec<StateFile>> {
+    if !since.opens_state() {
+        return Ok(Vec::new());
+    }
+    let left = since.state_files.iter();
+    left.map(|file| {
+        let now = file.name.read(repo)?;
+        Ok(StateFile {
+            name: file.name,
+            before: file.after,
+            after: now.map(|bytes| repo.write_blob(&bytes)).transpose()?,
+        })
+    })
+    .collect()
 }
 
 /// Tells how the branch moved that HEAD was on; other branches are nobody's business here.

@@ -14,7 +14,7 @@ use crate::store::worktree_files::{Moved, WorktreeFiles};
 use crate::store::{Session, atomic, ref_locks};
 
 use super::record::{IndexTarget, Record, Source};
-use super::ref_moves;
+use super::{ref_moves, state_files};
 
 /// The second half of an operation.
 pub struct Finish<'a> {
@@ -79,6 +79,7 @@ impl Finish<'_> {
         self.switch_head()?;
         world.reach("refs-moved")?;
         let placed = self.move_files()?;
+        self.write_state_files()?;
         world.reach("files-moved")?;
         if let Some((mut lock, mut index)) = lock.zip(index) {
             index.refresh(&placed, self.session.repo.workdir());
@@ -102,6 +103,7 @@ impl Finish<'_> {
         ref_moves::move_refs(self.session, self.record, &left)?;
         self.switch_head()?;
         self.move_files()?;
+        self.write_state_files()?;
         let lock_path = IndexLock::path_in(&self.session.repo);
         if let (Some(ours), Some(target)) = (index_lock, &self.record.index)
             && FileIdentity::of(&lock_path) == Some(ours)
@@ -126,6 +128,9 @@ impl Finish<'_> {
     pub fn cancel(&self) -> Result<()> {
         ref_locks::clear(&self.places.ref_locks(self.record.op))?;
         self.move_files_back()?;
+        let state_files = self.record.state_files.iter();
+        let before = state_files.map(|file| (file, file.before));
+        state_files::write(&self.session.repo, before)?;
         let moved = ref_moves::refs_at(self.session, self.record, |change| change.new)?;
         let back: Vec<_> = moved.iter().map(RefChange::inverse).collect();
         ref_moves::move_refs(self.session, self.record, &back)?;
@@ -138,6 +143,12 @@ impl Finish<'_> {
         )?;
         super::recover::drop_operation_ref(self.session, self.places, self.record.op)?;
         super::recover::discard(self.session, self.places, self.record.op)
+    }
+
+    fn write_state_files(&self) -> Result<()> {
+        let state_files = self.record.state_files.iter();
+        let after = state_files.map(|file| (file, file.after));
+        state_files::write(&self.session.repo, after)
     }
 
     /// Moves files aside and into place; returns those placed with the blob they were written from.
@@ -374,7 +385,10 @@ impl Finish<'_> {
         let head_open = self.record.switches_head()
             && ref_moves::head_is_on(self.session, &self.record.before.head)?;
         let files_open = !all_aside || self.record.files.place.iter().any(waiting);
-        Ok(!index_open && !files_open && !refs_open && !head_open)
+        // Where the index changes too, these files were there before it.
+        let state_open = self.record.index.is_none()
+            && state_files::is_any_waiting(&self.session.repo, &self.record.state_files)?;
+        Ok(!index_open && !files_open && !refs_open && !head_open && !state_open)
     }
 
     fn path_of(&self, source: &Source, path: &RepoPath) -> std::path::PathBuf {

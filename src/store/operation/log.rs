@@ -89,7 +89,7 @@ impl Log {
 
     /// Returns the newest entry whose state is one to come back to.
     pub fn newest_settled(&self) -> Option<&LogEntry> {
-        let settled = |entry: &&LogEntry| entry.record.in_progress.is_none();
+        let settled = |entry: &&LogEntry| entry.record.is_settled();
         self.entries.iter().rfind(settled)
     }
 
@@ -122,6 +122,10 @@ impl Log {
                 | Kind::Restore
                 | Kind::Init
                 | Kind::Hydrate
+                | Kind::Fork
+                | Kind::ForkDelete
+                | Kind::Merge
+                | Kind::CherryPick
                 | Kind::External => {
                     done.push(entry.record.op);
                     undone.clear();
@@ -164,7 +168,7 @@ impl Tail {
                 commit: found.id,
                 record,
             };
-            let settled = entry.record.in_progress.is_none();
+            let settled = entry.record.is_settled();
             tail.newest.get_or_insert_with(|| entry.clone());
             if settled {
                 tail.settled = Some(entry);

@@ -26,10 +26,12 @@ pub mod record;
 pub mod recover;
 mod ref_moves;
 pub mod run;
+pub mod state_files;
 
 pub use log::{Log, LogEntry, Tail};
 pub use record::{FileMoves, IndexTarget, Kind, Place, Record, Source};
 pub use run::{Operation, Plan};
+pub use state_files::{StateFile, StateName};
 
 /// The steps of an operation, in order, as tests name them.
 pub const STEPS: &[&str] = &[

@@ -11,6 +11,8 @@ use crate::git::{Head, Oid, RefChange, RefName, Repo, Signature, TreeEntry};
 use crate::model::id::OperationId;
 use crate::model::{Code, Error, RepoPath, Result, ResultExt as _};
 
+use super::state_files::{self, StateFile};
+
 /// The format this version writes and the newest it reads.
 pub const FORMAT: u32 = 1;
 
@@ -32,6 +34,14 @@ pub enum Kind {
     Undo,
     /// Takes an undo back.
     Redo,
+    /// Begins a line of work.
+    Fork,
+    /// Deletes a line of work.
+    ForkDelete,
+    /// Brings one line of work into another.
+    Merge,
+    /// Brings chosen commits into a line of work.
+    CherryPick,
     /// Something else, plain git most likely, changed HEAD, the branch or the index.
     External,
 }
@@ -47,6 +57,10 @@ impl Kind {
             Kind::Hydrate => "hydrate",
             Kind::Undo => "undo",
             Kind::Redo => "redo",
+            Kind::Fork => "fork",
+            Kind::ForkDelete => "fork-delete",
+            Kind::Merge => "merge",
+            Kind::CherryPick => "cherry-pick",
             Kind::External => "external",
         }
     }
@@ -217,9 +231,31 @@ pub struct Record {
     /// What is known of a change that plain git made.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub external: Option<ExternalChange>,
+    /// What happens to the files by which git knows of a merge or pick under way.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub state_files: Vec<StateFile>,
 }
 
 impl Record {
+    /// Tells whether its state is one to compare with later: not in the middle of something that it
+    /// has not begun itself.
+    pub fn is_settled(&self) -> bool {
+        self.in_progress.is_none() || state_files::closes(&self.state_files)
+    }
+
+    /// Tells whether it leaves git in the middle of a merge or a pick.
+    pub fn opens_state(&self) -> bool {
+        state_files::opens(&self.state_files)
+    }
+
+    /// Tells whether the files of a merge or pick under way are as the operation left them.
+    ///
+    /// # Errors
+    /// `io`.
+    pub fn state_files_stand(&self, repo: &Repo) -> Result<bool> {
+        state_files::are_done(repo, &self.state_files)
+    }
+
     /// Writes the record as a commit that no ref points to yet.
     ///
     /// # Errors
@@ -252,6 +288,13 @@ impl Record {
                     Some(TreeEntry::file(repo.write_blob(&raw)?)),
                 ));
             }
+        }
+        let blobs = self.state_files.iter();
+        let blobs = blobs.flat_map(|file| [file.before, file.after]);
+        for (number, blob) in blobs.enumerate() {
+            let name = format!("state/{number}");
+            let entry = blob.map(|blob| (name.as_str().into(), Some(TreeEntry::file(blob))));
+            parts.extend(entry);
         }
         let edits = parts.iter().map(|(path, entry)| (path, *entry));
         let tree = repo.edit_tree(repo.empty_tree(), edits)?;
@@ -318,7 +361,10 @@ impl Record {
     /// Tells whether it moved nothing but refs that HEAD is not on: then its undo need not care
     /// where HEAD is and what the index says.
     pub fn leaves_head_and_index(&self) -> bool {
-        self.before.head == self.after.head && self.index.is_none() && self.files.is_empty()
+        self.before.head == self.after.head
+            && self.index.is_none()
+            && self.files.is_empty()
+            && self.state_files.is_empty()
     }
 
     fn commits(&self, repo: &Repo) -> Vec<Oid> {

@@ -17,7 +17,7 @@ use crate::store::{Session, atomic, ref_locks, ref_names};
 use super::finish::Finish;
 use super::log::LogEntry;
 use super::record::{FORMAT, FileMoves, HeadRecord, IndexTarget, Kind, Record, Side};
-use super::{Tail, external, recover};
+use super::{StateFile, Tail, external, recover};
 
 /// What a command says about an operation before it runs.
 pub struct Intent {
@@ -96,6 +96,8 @@ pub struct Operation<'a> {
     /// What the list of un-ignored paths becomes; it begins as the newest operation left it.
     pub unignored: Vec<RepoPath>,
     unignored_before: Vec<RepoPath>,
+    /// What happens to the files by which git knows of a merge or pick under way.
+    pub state_files: Vec<StateFile>,
     _lock: WorktreeLock,
 }
 
@@ -148,6 +150,7 @@ impl<'a> Operation<'a> {
             head_after: None,
             unignored_before: unignored.clone(),
             unignored,
+            state_files: Vec::new(),
             began: SystemTime::UNIX_EPOCH,
             intent,
             index_lock: None,
@@ -297,6 +300,7 @@ impl<'a> Operation<'a> {
             in_progress: session.repo.in_progress().map(str::to_owned),
             reflog_bytes: session.repo.head_reflog_length(),
             external: None,
+            state_files: self.state_files.clone(),
         };
         Ok((record, new_index))
     }

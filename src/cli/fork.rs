@@ -1,0 +1,84 @@
+//! `git colony fork`
+
+use crate::design::fork::{self, ForkReport, Request};
+use crate::model::time::Moment;
+use crate::ui::answer::{Answer, Outcome};
+use crate::ui::text;
+
+use super::{Face, Run, Stop};
+
+/// Begin a line of work and go there
+///
+/// Makes the branch 'fork/LABEL' at HEAD, or at another commit, and writes down where it began, on
+/// which branch, and who began it: 'git colony merge LABEL' needs no target later. Uncommitted changes
+/// come along; one that would have to be overwritten stops the command.
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    /// What to call it, as in 'try-2' or 'ada/parser'
+    #[arg(value_name = "LABEL")]
+    label: String,
+    /// Begin at this branch, fork, checkpoint or commit
+    #[arg(long, value_name = "REVISION")]
+    from: Option<String>,
+    /// Stay where you are
+    #[arg(long)]
+    no_switch: bool,
+    /// Say what would be done, and change nothing
+    #[arg(short = 'n', long)]
+    dry_run: bool,
+}
+
+pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
+    let run = Run::from(args.dry_run);
+    let session = face.session(run)?;
+    let request = Request {
+        label: args.label,
+        from: args.from,
+        switch: !args.no_switch,
+    };
+    let report = match run {
+        Run::Dry => fork::preview(&session, &request)?,
+        Run::ForReal => fork::create(&session, &request)?,
+    };
+    face.answer(&report)
+}
+
+impl Answer for ForkReport {
+    fn message(&self) -> String {
+        let (name, at) = (&self.name, self.head_sha.short());
+        let from = self.diverged_from_branch.as_ref();
+        let from = from.map_or(at.clone(), |branch| format!("{branch} ({at})"));
+        let there = match (self.dry_run, self.switched) {
+            (true, true) => "would begin, and switch to,",
+            (true, false) => "would begin",
+            (false, true) => "began, and switched to,",
+            (false, false) => "began",
+        };
+        format!("{there} '{name}' at {from}")
+    }
+
+    fn body(&self, _now: &Moment) -> Vec<String> {
+        let mut lines = Vec::new();
+        if self.files_changed > 0 {
+            lines.push(format!(
+                "{} changed",
+                text::count(self.files_changed, "file")
+            ));
+        }
+        if !self.carried.is_empty() {
+            let count = text::count(self.carried.len(), "uncommitted change");
+            lines.push(format!("{count} came along"));
+        }
+        let aside = if self.dry_run {
+            "would move aside"
+        } else {
+            "moved aside"
+        };
+        let kept = self.ignored_kept.iter();
+        lines.extend(kept.map(|path| format!("{aside}, ignored and in the way: {path}")));
+        if let Some(op) = self.op {
+            lines.push(format!("take it back: git colony undo   ({op})"));
+        }
+        lines
+    }
+}

@@ -1,0 +1,128 @@
+//! `git colony forks`
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::design::fork::{self, DeleteReport};
+use crate::design::forks::{self, Fork, Outcome as Ending};
+use crate::model::time::Moment;
+use crate::ui::answer::{Answer, Outcome};
+use crate::ui::text;
+
+use super::checkpoints::age;
+use super::{Face, Run, Stop};
+
+/// List the forks, and how each would merge
+#[derive(Debug, clap::Args)]
+#[command(args_conflicts_with_subcommands = true)]
+pub(super) struct Args {
+    #[command(subcommand)]
+    action: Option<Action>,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum Action {
+    /// Delete a fork; the operation keeps its commits
+    Delete {
+        /// The fork
+        #[arg(value_name = "FORK")]
+        label: String,
+        /// Go on although no other branch has its commits
+        #[arg(short, long)]
+        force: bool,
+        /// Say what would be done, and change nothing
+        #[arg(short = 'n', long)]
+        dry_run: bool,
+    },
+}
+
+pub(super) fn run(face: &mut Face<'_>, args: &Args) -> Result<Outcome, Stop> {
+    if let Some(Action::Delete {
+        label,
+        force,
+        dry_run,
+    }) = &args.action
+    {
+        let session = face.session(Run::from(*dry_run))?;
+        let report = fork::delete(&session, label, *force, *dry_run)?;
+        return face.answer(&report);
+    }
+    let session = face.session(Run::Dry)?;
+    let forks = forks::list(&session)?;
+    face.answer(&ForksReport {
+        count: forks.len(),
+        forks,
+    })
+}
+
+/// The forks of a repository.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct ForksReport {
+    /// The forks, the oldest first.
+    forks: Vec<Fork>,
+    /// How many.
+    count: usize,
+}
+
+impl Answer for ForksReport {
+    fn message(&self) -> String {
+        text::count(self.count, "fork")
+    }
+
+    fn body(&self, now: &Moment) -> Vec<String> {
+        let row = |fork: &Fork| {
+            let mark = if fork.is_current { "* " } else { "  " };
+            let made = fork.created_at.as_ref().or(fork.last_commit_at.as_ref());
+            let owner = fork.owner.as_deref().unwrap_or("-");
+            let owner = owner.split(" <").next().unwrap_or(owner);
+            vec![
+                format!("{mark}{}", fork.name),
+                format!("+{} -{}", fork.ahead, fork.behind),
+                made.map_or_else(String::new, |made| age(made, now)),
+                owner.to_owned(),
+                ending(fork),
+            ]
+        };
+        text::table(&self.forks.iter().map(row).collect::<Vec<_>>())
+    }
+}
+
+fn ending(fork: &Fork) -> String {
+    let Some(into) = &fork.into else {
+        return "no branch to go to".to_owned();
+    };
+    let branch = &into.branch;
+    match into.outcome {
+        Ending::UpToDate => format!("nothing for {branch}"),
+        Ending::FastForward | Ending::Merged => format!("merges cleanly into {branch}"),
+        Ending::Conflicted => {
+            let paths = text::count(into.paths.len(), "path");
+            format!("conflicts with {branch} in {paths}")
+        }
+        Ending::Unrelated => format!("has nothing in common with {branch}"),
+    }
+}
+
+impl Answer for DeleteReport {
+    fn message(&self) -> String {
+        let (name, tip) = (&self.name, self.head_sha.short());
+        if self.dry_run {
+            return format!("would delete '{name}' (was {tip})");
+        }
+        format!("deleted '{name}' (was {tip})")
+    }
+
+    fn body(&self, _now: &Moment) -> Vec<String> {
+        let mut lines = Vec::new();
+        if !self.unmerged.is_empty() {
+            let count = text::count(self.unmerged.len(), "commit");
+            lines.push(format!(
+                "{count} that no other branch has, kept by the operation"
+            ));
+        }
+        if let Some(op) = self.op {
+            lines.push(format!("take it back: git colony undo   ({op})"));
+        }
+        lines
+    }
+}

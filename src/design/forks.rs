@@ -1,0 +1,190 @@
+//! Lines of work side by side: what each has, and how it would merge.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::git::merge_tree::Merged;
+use crate::git::{Oid, RefName, Repo};
+use crate::model::{RepoPath, Result, time};
+use crate::store::{Session, ref_names};
+
+use super::fork_record;
+use super::names::{self, label_of};
+
+/// More commits than this are not counted.
+const MOST_COMMITS: usize = 10_000;
+
+/// A fork as it is listed.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct Fork {
+    /// The branch, `fork/<label>`.
+    pub name: String,
+    /// Its tip.
+    pub head_sha: Oid,
+    /// Where it began; for a branch without a record, the common ancestor with `into`.
+    pub diverged_from_sha: Option<Oid>,
+    /// The branch it began on.
+    pub diverged_from_branch: Option<String>,
+    /// When it began, RFC 3339 UTC; `None` where nobody wrote it down.
+    pub created_at: Option<String>,
+    /// Who began it; `None` where nobody wrote it down.
+    pub owner: Option<String>,
+    /// When its tip was committed, RFC 3339 UTC.
+    pub last_commit_at: Option<String>,
+    /// Commits it has and `into` has not.
+    pub ahead: usize,
+    /// Commits `into` has and it has not.
+    pub behind: usize,
+    /// Whether it is checked out here.
+    pub is_current: bool,
+    /// How it would merge back.
+    pub into: Option<Into>,
+}
+
+/// How a fork would merge into the branch it goes to.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct Into {
+    /// The branch.
+    pub branch: String,
+    /// How it would end.
+    pub outcome: Outcome,
+    /// The paths in conflict.
+    pub paths: Vec<RepoPath>,
+}
+
+/// How a merge ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Outcome {
+    /// There is nothing to merge.
+    UpToDate,
+    /// The branch only has to move.
+    FastForward,
+    /// It merges cleanly.
+    Merged,
+    /// Paths are in conflict.
+    Conflicted,
+    /// The histories have no common ancestor.
+    Unrelated,
+}
+
+impl Outcome {
+    /// Returns the word as it stands in JSON.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Outcome::UpToDate => "up_to_date",
+            Outcome::FastForward => "fast_forward",
+            Outcome::Merged => "merged",
+            Outcome::Conflicted => "conflicted",
+            Outcome::Unrelated => "unrelated",
+        }
+    }
+}
+
+/// Lists every fork, the oldest record first, branches without one by name at the end.
+///
+/// Costs one walk per fork and one process of git for all merges.
+///
+/// # Errors
+/// `repository-broken`, `object-missing`, `git-failed`.
+pub fn list(session: &Session) -> Result<Vec<Fork>> {
+    let repo = &session.repo;
+    let default = names::default_branch(repo)?;
+    let here = repo.head()?.moving_ref();
+    let mut forks = Vec::new();
+    let mut pairs = Vec::new();
+    for found in repo.refs_below(ref_names::FORKS)? {
+        let Some(tip) = repo.peel_to_commit(found.id) else {
+            continue;
+        };
+        let into = into_of(repo, &found.name)?.or_else(|| default.clone());
+        let into = into.filter(|(branch, _)| *branch != found.name);
+        let mut fork = describe(repo, &found.name, tip)?;
+        fork.is_current = found.name == here;
+        if let Some((branch, target)) = into {
+            compare(repo, &mut fork, (&branch, target))?;
+            let open = fork.into.as_ref();
+            if open.is_some_and(|into| into.outcome == Outcome::Merged) {
+                pairs.push((forks.len(), target, tip));
+            }
+        }
+        forks.push(fork);
+    }
+    let questions: Vec<_> = pairs
+        .iter()
+        .map(|(_, ours, theirs)| (*ours, *theirs))
+        .collect();
+    let answers = repo.preview_merges(&session.world, &questions)?;
+    for ((at, ..), merged) in pairs.into_iter().zip(answers) {
+        if let Some(into) = forks.get_mut(at).and_then(|fork| fork.into.as_mut()) {
+            settle(into, &merged);
+        }
+    }
+    forks.sort_by(|a, b| {
+        let key = |fork: &Fork| (fork.created_at.is_none(), fork.created_at.clone());
+        key(a).cmp(&key(b)).then_with(|| a.name.cmp(&b.name))
+    });
+    Ok(forks)
+}
+
+/// Returns the branch a fork goes back to: the one it began on, while that exists.
+///
+/// # Errors
+/// `repository-broken`.
+pub fn into_of(repo: &Repo, fork: &RefName) -> Result<Option<(RefName, Oid)>> {
+    let record = label_of(fork).and_then(|label| fork_record::of_branch(repo, &label));
+    let Some(branch) = record.and_then(|record| record.base_branch) else {
+        return Ok(None);
+    };
+    let branch = RefName::from(format!("refs/heads/{branch}").as_str());
+    if !branch.is_valid() {
+        return Ok(None);
+    }
+    Ok(repo.find_ref(&branch)?.map(|tip| (branch, tip)))
+}
+
+fn describe(repo: &Repo, branch: &RefName, tip: Oid) -> Result<Fork> {
+    let record = label_of(branch).and_then(|label| fork_record::of_branch(repo, &label));
+    let last = repo.read_commit(tip)?.committer.moment();
+    let known = record.as_ref();
+    Ok(Fork {
+        name: branch.short(),
+        head_sha: tip,
+        diverged_from_sha: known.map(|record| record.base),
+        diverged_from_branch: known.and_then(|record| record.base_branch.clone()),
+        created_at: known.map(|record| record.created_at.clone()),
+        owner: known.map(|record| record.owner.clone()),
+        last_commit_at: last.map(|moment| time::rfc3339(&moment)),
+        ahead: 0,
+        behind: 0,
+        is_current: false,
+        into: None,
+    })
+}
+
+fn compare(repo: &Repo, fork: &mut Fork, (branch, target): (&RefName, Oid)) -> Result<()> {
+    let tip = fork.head_sha;
+    let bases = repo.merge_bases(target, tip)?;
+    fork.ahead = repo.commits_between(tip, &[target], MOST_COMMITS)?.len();
+    fork.behind = repo.commits_between(target, &[tip], MOST_COMMITS)?.len();
+    fork.diverged_from_sha = fork.diverged_from_sha.or(bases.first().copied());
+    let outcome = match bases.first() {
+        None => Outcome::Unrelated,
+        Some(base) if *base == tip => Outcome::UpToDate,
+        Some(base) if *base == target => Outcome::FastForward,
+        Some(_) => Outcome::Merged,
+    };
+    fork.into = Some(Into {
+        branch: branch.short(),
+        outcome,
+        paths: Vec::new(),
+    });
+    Ok(())
+}
+
+fn settle(into: &mut Into, merged: &Merged) {
+    if !merged.is_clean {
+        into.outcome = Outcome::Conflicted;
+        into.paths = merged.stages.keys().cloned().collect();
+    }
+}

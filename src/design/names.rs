@@ -1,0 +1,114 @@
+//! What a name stands for that a person types for a line of work: a branch, a fork, any revision, or a
+//! checkpoint.
+
+use crate::git::{Oid, RefName, Repo};
+use crate::model::{Code, Error, Result};
+use crate::store::ref_names;
+
+use super::checkpoints;
+
+/// A commit, and the name it was found under.
+#[derive(Clone, Debug)]
+pub struct Named {
+    /// The commit.
+    pub commit: Oid,
+    /// The branch, where the name is one.
+    pub branch: Option<RefName>,
+    /// What git calls it: the short name of the branch, or what was typed.
+    pub name: String,
+}
+
+impl Named {
+    /// Returns the label, where the name is that of a fork.
+    pub fn fork_label(&self) -> Option<String> {
+        self.branch.as_ref().and_then(label_of)
+    }
+}
+
+/// Finds what a name stands for: a branch before a fork of that label, before what else git makes of
+/// it, before a checkpoint.
+///
+/// # Errors
+/// `revision-not-found`, `checkpoint-ambiguous`.
+pub fn find(repo: &Repo, typed: &str) -> Result<Named> {
+    let exact = typed.strip_prefix("refs/heads/").unwrap_or(typed);
+    for prefix in ["refs/heads/", ref_names::FORKS] {
+        let branch = RefName::from(format!("{prefix}{exact}").as_str());
+        let found = branch.is_valid().then(|| repo.find_ref(&branch));
+        if let Some(commit) = found.transpose()?.flatten() {
+            return Ok(Named {
+                commit,
+                name: branch.short(),
+                branch: Some(branch),
+            });
+        }
+    }
+    let name = typed.to_owned();
+    let branch = None;
+    match repo.resolve_commit(typed) {
+        Ok(commit) => Ok(Named {
+            commit,
+            branch,
+            name,
+        }),
+        Err(unknown) => match checkpoints::find(repo, typed) {
+            Ok(checkpoint) => Ok(Named {
+                commit: checkpoint.sha,
+                branch,
+                name,
+            }),
+            Err(ambiguous) if ambiguous.code() == Code::CheckpointAmbiguous => Err(ambiguous),
+            Err(_) => Err(unknown),
+        },
+    }
+}
+
+/// Returns the label of a fork from its branch; `None` for another branch.
+pub fn label_of(branch: &RefName) -> Option<String> {
+    branch
+        .to_string()
+        .strip_prefix(ref_names::FORKS)
+        .map(str::to_owned)
+}
+
+/// Finds the branch others come back to: the default branch of the manifest, what the remote calls its
+/// HEAD, `main`, `master`.
+///
+/// # Errors
+/// `repository-broken`.
+pub fn default_branch(repo: &Repo) -> Result<Option<(RefName, Oid)>> {
+    let remote = RefName::from("refs/remotes/origin/HEAD");
+    let remote = repo.symbolic_target(&remote);
+    let of_remote = remote.and_then(|name| {
+        let name = name.to_string();
+        name.strip_prefix("refs/remotes/origin/").map(str::to_owned)
+    });
+    let named = manifest_branch(repo).into_iter().chain(of_remote);
+    let usual = ["main", "master"].map(str::to_owned);
+    for name in named.chain(usual) {
+        let branch = RefName::from(format!("refs/heads/{name}").as_str());
+        // A manifest may name anything, also what no branch can be called.
+        if branch.is_valid()
+            && let Some(commit) = repo.find_ref(&branch)?
+        {
+            return Ok(Some((branch, commit)));
+        }
+    }
+    Ok(None)
+}
+
+/// Reads the default branch of the manifest; one that does not read well counts as absent here.
+fn manifest_branch(repo: &Repo) -> Option<String> {
+    let path = repo.workdir().join(".colony/manifest.json");
+    let metadata = std::fs::symlink_metadata(&path).ok()?;
+    if !metadata.is_file() || metadata.len() > 1 << 20 {
+        return None;
+    }
+    let manifest: serde_json::Value = serde_json::from_slice(&std::fs::read(path).ok()?).ok()?;
+    Some(manifest.get("default_branch")?.as_str()?.to_owned())
+}
+
+/// Makes the error for a fork that does not exist.
+pub(super) fn no_fork(label: &str) -> Error {
+    Error::new(Code::ForkNotFound, format!("no fork is named '{label}'")).hint("git colony forks")
+}

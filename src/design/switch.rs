@@ -1,0 +1,186 @@
+//! Moving the worktree from HEAD's tree to another one, as `git switch` and `git merge` do: what was
+//! changed here and does not differ there stays as it is, and what does stops the command.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::git::diff::TreeChange;
+use crate::git::merge_tree::Stages;
+use crate::git::{Oid, TreeEntry};
+use crate::model::{Code, Error, RepoPath, Result, text};
+use crate::store::Session;
+use crate::store::operation::FileMoves;
+use crate::store::operation::record::IndexTarget;
+use crate::store::operation::run::NewIndex;
+
+use super::kept::Kept;
+use super::tree_moves::plan_moves;
+
+/// What has to happen to index and files.
+pub(super) struct Switch {
+    pub(super) tree: Oid,
+    pub(super) moves: FileMoves,
+    pub(super) index: Option<NewIndex>,
+    /// Ignored files that gave way.
+    pub(super) ignored_kept: Vec<RepoPath>,
+    /// How many paths differ between the trees.
+    pub(super) files_changed: usize,
+}
+
+impl Switch {
+    /// Plans the way from HEAD's tree to `tree`; `conflicts` get their stages in the index.
+    ///
+    /// # Errors
+    /// `unmerged-paths`; `uncommitted-edits` naming what is changed here and differs there;
+    /// `path-collision`, `nested-repository-in-the-way`.
+    pub(super) fn plan(
+        session: &Session,
+        kept: &Kept,
+        tree: Oid,
+        conflicts: &BTreeMap<RepoPath, Stages>,
+    ) -> Result<Switch> {
+        refuse_unmerged(kept)?;
+        let repo = &session.repo;
+        let changes = repo.diff_trees(kept.scan.head_tree, tree)?;
+        let edits = Edits::find(session, kept)?;
+        let edited = changes.iter().map(|change| &change.path);
+        let edited = edited.chain(conflicts.keys());
+        let in_the_way = edits.among(edited, &changes);
+        let moving = changes.iter().filter(|change| {
+            let there_already = edits.in_files.get(&change.path) == Some(&change.new);
+            !there_already && !kept.scan.is_skipped(&change.path)
+        });
+        let moving: Vec<_> = moving.cloned().collect();
+        let moves = plan_moves(session, &moving)?;
+        let (ignored_kept, untracked) = aside(&moves, &moving, kept);
+        let stops: BTreeSet<_> = in_the_way.into_iter().chain(untracked).collect();
+        refuse_edits(&stops)?;
+        Ok(Switch {
+            tree,
+            moves,
+            index: new_index(session, kept, (tree, &changes), conflicts)?,
+            ignored_kept,
+            files_changed: changes.len(),
+        })
+    }
+
+    /// Returns the files that have to be written before the commit point.
+    pub(super) fn staged(&self) -> BTreeSet<RepoPath> {
+        let place = self.moves.place.iter();
+        place.map(|place| place.path.clone()).collect()
+    }
+}
+
+/// What index and files have otherwise than HEAD.
+struct Edits {
+    in_files: BTreeMap<RepoPath, Option<TreeEntry>>,
+    in_index: BTreeMap<RepoPath, Option<TreeEntry>>,
+}
+
+impl Edits {
+    fn find(session: &Session, kept: &Kept) -> Result<Edits> {
+        let against_head = |tree| -> Result<BTreeMap<_, _>> {
+            let changes = session.repo.diff_trees(kept.scan.head_tree, tree)?;
+            let changes = changes.into_iter();
+            Ok(changes.map(|change| (change.path, change.new)).collect())
+        };
+        Ok(Edits {
+            in_files: against_head(kept.snapshot.worktree_tree)?,
+            in_index: against_head(kept.snapshot.index_tree)?,
+        })
+    }
+
+    /// Lists those of `paths` that are edited, and not to what they become anyway.
+    fn among<'a>(
+        &self,
+        paths: impl Iterator<Item = &'a RepoPath>,
+        changes: &[TreeChange],
+    ) -> BTreeSet<RepoPath> {
+        let goal: BTreeMap<_, _> = changes.iter().map(|c| (&c.path, c.new)).collect();
+        let differs = |edits: &BTreeMap<RepoPath, Option<TreeEntry>>, path: &RepoPath| {
+            let edited = edits.get(path);
+            edited.is_some_and(|edited| goal.get(path) != Some(edited))
+        };
+        let stops =
+            |path: &&RepoPath| differs(&self.in_files, path) || differs(&self.in_index, path);
+        paths.filter(stops).cloned().collect()
+    }
+}
+
+/// Refuses while paths of the index are in conflict.
+pub(super) fn refuse_unmerged(kept: &Kept) -> Result<()> {
+    let Some(first) = kept.scan.conflicts.first() else {
+        return Ok(());
+    };
+    let count = text::count(kept.scan.conflicts.len(), "path");
+    Err(Error::new(
+        Code::UnmergedPaths,
+        format!("{count} in conflict ('{first}'); nothing has changed"),
+    )
+    .detail("paths", &kept.scan.conflicts)
+    .hint("settle them, then: git add PATH"))
+}
+
+/// Tells apart what gives way although HEAD does not have it: ignored files, and all others.
+fn aside(moves: &FileMoves, changes: &[TreeChange], kept: &Kept) -> (Vec<RepoPath>, Vec<RepoPath>) {
+    let known = changes.iter().filter(|change| change.old.is_some());
+    let known: BTreeSet<_> = known.map(|change| &change.path).collect();
+    let foreign = moves.aside.iter().filter(|path| !known.contains(path));
+    foreign.cloned().partition(|path| {
+        let untracked = |untracked: &crate::git::scan::Untracked| untracked.path.cmp(path);
+        !kept.scan.is_tracked(path) && kept.scan.untracked.binary_search_by(untracked).is_err()
+    })
+}
+
+fn refuse_edits(paths: &BTreeSet<RepoPath>) -> Result<()> {
+    let Some(first) = paths.first() else {
+        return Ok(());
+    };
+    let others = match paths.len() {
+        1 => String::new(),
+        more => format!(" and {}", text::count(more - 1, "other path")),
+    };
+    Err(Error::new(
+        Code::UncommittedEdits,
+        format!("'{first}'{others} changed here and would have to change; nothing was done"),
+    )
+    .detail("paths", paths)
+    .hint("git colony checkpoint   # or put these changes away, then run it again"))
+}
+
+fn new_index(
+    session: &Session,
+    kept: &Kept,
+    (tree, changes): (Oid, &[TreeChange]),
+    conflicts: &BTreeMap<RepoPath, Stages>,
+) -> Result<Option<NewIndex>> {
+    if changes.is_empty() && conflicts.is_empty() {
+        return Ok(None);
+    }
+    let repo = &session.repo;
+    let before = kept.scan.index();
+    let mut index = before.clone();
+    index.set_entries(changes.iter().map(|change| (&change.path, change.new)));
+    index.set_conflicts(conflicts);
+    if repo.config_bool("core.ignoreCase") == Some(true)
+        && let Some((one, other)) = index.folded_collision()
+    {
+        return Err(Error::new(
+            Code::PathCollision,
+            format!("'{one}' and '{other}' are one file on this file system; nothing has changed"),
+        )
+        .detail("paths", [one, other]));
+    }
+    let untouched = kept.snapshot.index_tree == kept.scan.head_tree && repo.index_is_plain(&before);
+    let target = if untouched && conflicts.is_empty() {
+        index.set_tree(repo, tree, &before)?;
+        IndexTarget::Tree { tree }
+    } else {
+        let changed = changes.iter().map(|change| (&change.path, change.new));
+        let stage0 = repo.edit_tree(kept.snapshot.index_tree, changed)?;
+        let conflicted = conflicts.keys().map(|path| (path, None));
+        let stage0 = repo.edit_tree(stage0, conflicted)?;
+        let state = repo.write_index_state(&index, stage0)?;
+        IndexTarget::State { state }
+    };
+    Ok(Some(NewIndex { target, index }))
+}

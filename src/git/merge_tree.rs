@@ -1,0 +1,266 @@
+//! Merging two commits on trees, by `git merge-tree`: git's own merge, without index and worktree.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
+use std::path::Path;
+
+use crate::model::{Code, Error, RepoPath, Result, ResultExt as _, World};
+
+use super::process::{self, Git};
+use super::{Oid, Repo, TreeEntry};
+
+/// The entries of a conflicted path: base, ours, theirs.
+pub type Stages = [Option<TreeEntry>; 3];
+
+/// What a merge came to.
+#[derive(Debug)]
+pub struct Merged {
+    /// The merged tree; files in conflict stand in it as git would write them, with markers.
+    pub tree: Oid,
+    /// Whether nothing is left to be settled.
+    pub is_clean: bool,
+    /// The paths in conflict, sorted.
+    pub stages: BTreeMap<RepoPath, Stages>,
+    /// What git says about paths, in its order.
+    pub notes: Vec<Note>,
+    /// Where the objects are that the merge made.
+    objects: Option<tempfile::TempDir>,
+}
+
+/// What git says about some paths of a merge.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Note {
+    /// The paths it is about.
+    pub paths: Vec<RepoPath>,
+    /// Of which kind: `CONFLICT (contents)`, `Auto-merging`, ...
+    pub kind: String,
+}
+
+/// One side of a merge.
+#[derive(Clone, Debug)]
+pub struct MergeSide {
+    /// The commit.
+    pub commit: Oid,
+    /// What to call it in markers, where that name stands for the commit.
+    pub name: String,
+}
+
+impl Repo {
+    /// Lists the best common ancestors of two commits; none for histories that are not related.
+    ///
+    /// # Errors
+    /// `object-missing`.
+    pub fn merge_bases(&self, one: Oid, other: Oid) -> Result<Vec<Oid>> {
+        let bases = self.inner.merge_bases_many(one.0, &[other.0]);
+        let bases = bases.or_code(Code::ObjectMissing, || "cannot find the common ancestor")?;
+        Ok(bases.into_iter().map(|id| id.detach().into()).collect())
+    }
+
+    /// Tells whether the history is cut off.
+    pub fn is_shallow(&self) -> bool {
+        self.inner.is_shallow().unwrap_or(false)
+    }
+
+    /// Merges `theirs` into `ours` on trees. The objects it makes are kept apart until
+    /// [`Repo::keep_objects_of`]; without that nothing stays.
+    ///
+    /// # Errors
+    /// `git-failed`, `object-missing`.
+    pub fn merge_commits(
+        &self,
+        world: &World,
+        ours: &MergeSide,
+        theirs: &MergeSide,
+    ) -> Result<Merged> {
+        let folder = quarantine()?;
+        let mut git = self.git(world);
+        self.write_objects_to(folder.path(), &mut git);
+        git.args(["merge-tree", "--write-tree", "-z", "--messages", "--"]);
+        git.arg(self.label(ours)).arg(self.label(theirs));
+        let output = git.run()?;
+        let is_clean = match output.code {
+            Some(0) => true,
+            Some(1) => false,
+            _ => return Err(process::failed("merge", &output.stderr)),
+        };
+        let mut tokens = Tokens::of(&output.stdout);
+        let mut merged = tokens.merged(is_clean)?;
+        merged.objects = Some(folder);
+        Ok(merged)
+    }
+
+    /// Takes the objects that a merge made into the object store.
+    ///
+    /// # Errors
+    /// `no-space`, `io`.
+    pub fn keep_objects_of(&self, merged: &Merged) -> Result<()> {
+        use gix::objs::Write as _;
+        let Some(folder) = &merged.objects else {
+            return Ok(());
+        };
+        let cannot = || "cannot keep what a merge made";
+        let hash = self.inner.object_hash();
+        let store = gix::odb::loose::Store::at(folder.path().to_owned(), hash);
+        let mut buffer = Vec::new();
+        for id in store.iter() {
+            let id = id.or_code(Code::Io, cannot)?;
+            let object = store.try_find(&id, &mut buffer).or_code(Code::Io, cannot)?;
+            if let Some(object) = object {
+                let written = self.inner.objects.write_buf(object.kind, object.data);
+                written.or_code(Code::Io, cannot)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Merges many pairs in one process and keeps no object: for questions only.
+    ///
+    /// # Errors
+    /// `git-failed`, `object-missing`; histories that are not related.
+    pub fn preview_merges(&self, world: &World, pairs: &[(Oid, Oid)]) -> Result<Vec<Merged>> {
+        if pairs.is_empty() {
+            return Ok(Vec::new());
+        }
+        let folder = quarantine()?;
+        let mut git = self.git(world);
+        self.write_objects_to(folder.path(), &mut git);
+        git.args(["merge-tree", "--write-tree", "-z", "--stdin"]);
+        let lines = pairs
+            .iter()
+            .map(|(ours, theirs)| format!("{ours} {theirs}\n"));
+        git.input(lines.collect::<String>().into_bytes());
+        let output = git.run()?;
+        if !output.success() {
+            return Err(process::failed("preview a merge", &output.stderr));
+        }
+        let mut tokens = Tokens::of(&output.stdout);
+        let merges = pairs.iter().map(|_| {
+            let is_clean = tokens.next()? == b"1";
+            let merged = tokens.merged(is_clean)?;
+            if is_clean {
+                tokens.skip_end();
+            }
+            Ok(merged)
+        });
+        merges.collect()
+    }
+
+    /// Has a git command write its objects to `folder` and read all others from here.
+    fn write_objects_to(&self, folder: &Path, git: &mut Git) {
+        git.env("GIT_OBJECT_DIRECTORY", folder);
+        let objects = quoted(&self.common_dir().join("objects"));
+        git.env("GIT_ALTERNATE_OBJECT_DIRECTORIES", objects);
+    }
+
+    /// Returns a name that stands for the commit, for markers and for `path~name`.
+    fn label(&self, side: &MergeSide) -> String {
+        let plain = !side.name.starts_with('-') && !side.name.contains(char::is_control);
+        let resolved = self.resolve_commit(&side.name);
+        if plain && resolved.is_ok_and(|commit| commit == side.commit) {
+            side.name.clone()
+        } else {
+            side.commit.to_string()
+        }
+    }
+}
+
+/// Makes a place for objects that may be forgotten.
+fn quarantine() -> Result<tempfile::TempDir> {
+    let folder = tempfile::Builder::new().prefix("git-colony-").tempdir();
+    folder.map_err(|e| Error::io("cannot make a temporary folder", e))
+}
+
+/// Quotes a path for a list that `:` separates, as git reads it.
+fn quoted(path: &Path) -> OsString {
+    let mut bytes = b"\"".to_vec();
+    for &byte in path.as_os_str().as_bytes() {
+        match byte {
+            b'"' | b'\\' => bytes.extend([b'\\', byte]),
+            b'\n' => bytes.extend(b"\\n"),
+            _ => bytes.push(byte),
+        }
+    }
+    bytes.push(b'"');
+    OsString::from_vec(bytes)
+}
+
+type Pieces<'a> = std::slice::Split<'a, u8, fn(&u8) -> bool>;
+
+/// The output of `git merge-tree -z`, piece by piece.
+struct Tokens<'a>(std::iter::Peekable<Pieces<'a>>);
+
+impl<'a> Tokens<'a> {
+    fn of(output: &'a [u8]) -> Tokens<'a> {
+        let is_end: fn(&u8) -> bool = |byte| *byte == 0;
+        Tokens(output.split(is_end).peekable())
+    }
+
+    fn next(&mut self) -> Result<&'a [u8]> {
+        self.0.next().ok_or_else(unreadable)
+    }
+
+    fn text(&mut self) -> Result<String> {
+        Ok(String::from_utf8_lossy(self.next()?).into_owned())
+    }
+
+    /// Skips the end of a merge that has nothing to tell.
+    fn skip_end(&mut self) {
+        if self.0.peek().is_some_and(|token| token.is_empty()) {
+            self.0.next();
+        }
+    }
+
+    fn merged(&mut self, is_clean: bool) -> Result<Merged> {
+        let tree = Oid::parse(&self.text()?).ok_or_else(unreadable)?;
+        let mut merged = Merged {
+            tree,
+            is_clean,
+            stages: BTreeMap::new(),
+            notes: Vec::new(),
+            objects: None,
+        };
+        if is_clean {
+            return Ok(merged);
+        }
+        loop {
+            let line = self.next()?;
+            if line.is_empty() {
+                break;
+            }
+            let (path, stage, entry) = stage_of(line).ok_or_else(unreadable)?;
+            let stages: &mut Stages = merged.stages.entry(path).or_default();
+            *stages.get_mut(stage).ok_or_else(unreadable)? = Some(entry);
+        }
+        // What follows the last note is an empty piece, or the end.
+        while let Some(count) = self.0.next().filter(|count| !count.is_empty()) {
+            let count = std::str::from_utf8(count).ok();
+            let count: usize = count.and_then(|n| n.parse().ok()).ok_or_else(unreadable)?;
+            let paths = (0..count).map(|_| Ok(RepoPath::new(self.next()?)));
+            let paths = paths.collect::<Result<_>>()?;
+            let kind = self.text()?;
+            self.next()?;
+            merged.notes.push(Note { paths, kind });
+        }
+        Ok(merged)
+    }
+}
+
+/// Reads `<mode> <object> <stage>\t<path>`; the stage counts from 0 here.
+fn stage_of(line: &[u8]) -> Option<(RepoPath, usize, TreeEntry)> {
+    let tab = line.iter().position(|&byte| byte == b'\t')?;
+    let (words, path) = (line.get(..tab)?, line.get(tab + 1..)?);
+    let mut words = std::str::from_utf8(words).ok()?.split(' ');
+    let (mode, id, stage) = (words.next()?, words.next()?, words.next()?);
+    let mode = gix::objs::tree::EntryMode::from_bytes(mode.as_bytes())?;
+    let entry = TreeEntry {
+        kind: mode.kind(),
+        id: Oid::parse(id)?,
+    };
+    let stage: usize = stage.parse().ok()?;
+    Some((RepoPath::new(path), stage.checked_sub(1)?, entry))
+}
+
+fn unreadable() -> Error {
+    Error::new(Code::GitFailed, "cannot read what git merge-tree answered")
+}

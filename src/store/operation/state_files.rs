@@ -1,0 +1,158 @@
+//! The files by which git knows what it is in the middle of: a merge or a pick with conflicts.
+//!
+//! They are part of an operation like refs and files: written after the commit point, written again
+//! by recovery, put back by undo. Their bytes are blobs that the record of the operation keeps.
+
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+use crate::git::{Oid, Repo};
+use crate::model::{Error, Result};
+use crate::store::atomic;
+
+/// Which file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+pub enum StateName {
+    /// The commit that is merged.
+    MergeHead,
+    /// How the merge shall be recorded.
+    MergeMode,
+    /// The message of the commit to come.
+    MergeMsg,
+    /// The commit that is picked.
+    CherryPickHead,
+    /// Ours, in `colony/`: what the merge or pick is to become when it goes on.
+    ColonyResolve,
+}
+
+impl StateName {
+    /// The file that makes git speak of a merge or a pick.
+    fn is_in_the_middle(self) -> bool {
+        matches!(self, StateName::MergeHead | StateName::CherryPickHead)
+    }
+
+    /// Returns where the file is.
+    pub fn path(self, repo: &Repo) -> PathBuf {
+        let name = match self {
+            StateName::MergeHead => "MERGE_HEAD",
+            StateName::MergeMode => "MERGE_MODE",
+            StateName::MergeMsg => "MERGE_MSG",
+            StateName::CherryPickHead => "CHERRY_PICK_HEAD",
+            StateName::ColonyResolve => "colony/resolve",
+        };
+        repo.git_dir().join(name)
+    }
+
+    /// Reads the file; `None` when there is none.
+    ///
+    /// # Errors
+    /// `io`.
+    pub fn read(self, repo: &Repo) -> Result<Option<Vec<u8>>> {
+        let path = self.path(repo);
+        match std::fs::read(&path) {
+            Ok(bytes) => Ok(Some(bytes)),
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(None),
+            Err(e) => Err(Error::io(format!("cannot read '{}'", path.display()), e)),
+        }
+    }
+}
+
+/// What one of the files is before and after an operation, as blobs; `None` is no file.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StateFile {
+    /// Which file.
+    pub name: StateName,
+    /// Its bytes before.
+    pub before: Option<Oid>,
+    /// Its bytes after.
+    pub after: Option<Oid>,
+}
+
+impl StateFile {
+    /// Plans that a file becomes `after`, from whatever it is now.
+    ///
+    /// # Errors
+    /// `io`, `no-space`.
+    pub fn becoming(repo: &Repo, name: StateName, after: Option<&[u8]>) -> Result<StateFile> {
+        let blob = |bytes: &[u8]| repo.write_blob(bytes);
+        Ok(StateFile {
+            name,
+            before: name.read(repo)?.as_deref().map(blob).transpose()?,
+            after: after.map(blob).transpose()?,
+        })
+    }
+
+    /// Returns the change that takes this one back.
+    #[must_use]
+    pub fn inverse(&self) -> StateFile {
+        StateFile {
+            name: self.name,
+            before: self.after,
+            after: self.before,
+        }
+    }
+
+    fn is_at(&self, repo: &Repo, side: Option<Oid>) -> Result<bool> {
+        let now = self.name.read(repo)?;
+        let now = now.map(|bytes| repo.hash_blob(&bytes)).transpose()?;
+        Ok(now == side)
+    }
+}
+
+/// Tells whether git is in the middle of something after the operation.
+pub(super) fn opens(files: &[StateFile]) -> bool {
+    let open = |file: &StateFile| file.name.is_in_the_middle() && file.after.is_some();
+    files.iter().any(open)
+}
+
+/// Tells whether the operation ends what git was in the middle of.
+pub(super) fn closes(files: &[StateFile]) -> bool {
+    let was = |file: &StateFile| file.name.is_in_the_middle() && file.before.is_some();
+    files.iter().any(was) && !opens(files)
+}
+
+/// Tells whether a file is still to be written.
+///
+/// # Errors
+/// `io`.
+pub(super) fn is_any_waiting(repo: &Repo, files: &[StateFile]) -> Result<bool> {
+    for file in files {
+        if file.before != file.after && file.is_at(repo, file.before)? {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// Tells whether every file is as the operation leaves it.
+///
+/// # Errors
+/// `io`.
+pub(super) fn are_done(repo: &Repo, files: &[StateFile]) -> Result<bool> {
+    for file in files {
+        if !file.is_at(repo, file.after)? {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+/// Writes every file as it is after the operation, or before it.
+///
+/// # Errors
+/// `io`, `object-missing`, `no-space`.
+pub(super) fn write<'a>(
+    repo: &Repo,
+    files: impl Iterator<Item = (&'a StateFile, Option<Oid>)>,
+) -> Result<()> {
+    for (file, side) in files {
+        let path = file.name.path(repo);
+        match side {
+            Some(blob) => atomic::write_durably(&path, &repo.read_blob(blob)?)?,
+            None => atomic::remove_file(&path)?,
+        }
+    }
+    Ok(())
+}
