@@ -6,7 +6,7 @@ use clap::{Parser, Subcommand};
 
 use super::{
     checkpoint, checkpoints, complete, completions, config, deinit, doctor, fork, forks, help,
-    hook, hooks, init, lfs, ops, prune, restore, schema, status, tag, tour, undo, version,
+    hook, hooks, init, lfs, merge, ops, prune, restore, schema, status, tag, tour, undo, version,
 };
 
 /// Keep any state of a repository and get it back
@@ -55,6 +55,7 @@ pub(super) enum Command {
     Checkpoints(checkpoints::Args),
     Fork(fork::Args),
     Forks(forks::Args),
+    Merge(merge::Args),
     Restore(restore::Args),
     Undo(undo::UndoArgs),
     Redo(undo::RedoArgs),

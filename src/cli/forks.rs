@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::design::fork::{self, DeleteReport};
+use crate::design::fork_delete::{self, DeleteReport};
 use crate::design::forks::{self, Fork, Outcome as Ending};
 use crate::model::time::Moment;
 use crate::ui::answer::{Answer, Outcome};
@@ -44,7 +44,7 @@ pub(super) fn run(face: &mut Face<'_>, args: &Args) -> Result<Outcome, Stop> {
     }) = &args.action
     {
         let session = face.session(Run::from(*dry_run))?;
-        let report = fork::delete(&session, label, *force, *dry_run)?;
+        let report = fork_delete::delete(&session, label, *force, *dry_run)?;
         return face.answer(&report);
     }
     let session = face.session(Run::Dry)?;

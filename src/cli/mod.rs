@@ -19,6 +19,7 @@ mod hooks;
 mod init;
 mod lfs;
 pub mod manual;
+mod merge;
 mod ops;
 mod paths;
 mod prune;
@@ -141,6 +142,7 @@ impl Face<'_> {
             Command::Restore(args) => restore::run(self, args),
             Command::Fork(args) => fork::run(self, args),
             Command::Forks(args) => forks::run(self, &args),
+            Command::Merge(args) => merge::run(self, args),
             Command::Undo(args) => undo::undo(self, &args),
             Command::Redo(args) => undo::redo(self, &args),
             Command::Ops(args) => ops::run(self, &args),

@@ -9,7 +9,9 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use crate::design::checkpoint::CheckpointReport;
-use crate::design::fork::{DeleteReport, ForkReport};
+use crate::design::fork::ForkReport;
+use crate::design::fork_delete::DeleteReport;
+use crate::design::merge::MergeReport;
 use crate::design::restore::RestoreReport;
 use crate::design::retention::PruneReport;
 use crate::design::undo::UndoReport;
@@ -66,6 +68,8 @@ const REPORTS: &[(&str, Make)] = &[
     ("init", answer::<InitReport>),
     ("lfs hydrate", answer::<HydrateReport>),
     ("lfs status", answer::<LfsStatus>),
+    ("merge", answer::<MergeReport>),
+    ("merge --abort", answer::<UndoReport>),
     ("ops", answer::<OperationsReport>),
     ("ops prune", answer::<PruneReport>),
     ("ops show", answer::<OperationReport>),

@@ -1,4 +1,4 @@
-//! Beginning a line of work, and deleting one.
+//! Beginning a line of work.
 
 use std::collections::BTreeMap;
 
@@ -8,18 +8,19 @@ use serde::Serialize;
 use crate::git::snapshot::Unstorable;
 use crate::git::{Head, Oid, RefChange, RefName, Repo};
 use crate::model::id::OperationId;
-use crate::model::{Code, Error, RepoPath, Result, text, time};
+use crate::model::{Code, Error, RepoPath, Result, time};
 use crate::store::operation::record::HeadRecord;
-use crate::store::operation::run::{Intent, Plan, Touches};
-use crate::store::operation::{FileMoves, Kind, Operation};
+use crate::store::operation::run::{Intent, Touches};
+use crate::store::operation::{Kind, Operation};
 use crate::store::{Session, ref_names};
 
-use super::fork_record::{self, ForkRecord};
+use super::fork_record::ForkRecord;
 use super::kept::Kept;
 use super::left_out::Allowances;
 use super::names;
-use super::switch::Switch;
-use super::worktree::{refuse_in_progress, run_post_checkout, snapshot_commit};
+use super::restore_target::Target;
+use super::switch::{Step, Switch, carry_out};
+use super::worktree::{refuse_in_progress, run_post_checkout};
 
 /// What is asked for.
 #[derive(Clone, Debug)]
@@ -87,29 +88,14 @@ pub fn create(session: &Session, request: &Request) -> Result<ForkReport> {
         mut report,
     } = work;
     let record = start.write_record(session)?;
-    let mut plan = Plan {
-        summary: format!("fork '{}'", start.record.label),
-        head: kept.scan.head.clone(),
-        refs: start.refs(record),
-        index_before: (kept.scan.index(), kept.snapshot.index_tree),
-        index: None,
-        files: FileMoves::default(),
-        snapshot: None,
-        inverts: None,
-    };
-    if let Some(switch) = switch {
-        let (world, stage) = (&session.world, operation.stage());
-        let staged = switch.staged();
-        session
-            .repo
-            .stage_files(world, switch.tree, &staged, &stage)?;
+    if switch.is_some() {
         operation.head_after = Some(start.head());
-        let label = format!("fork {}", start.record.label);
-        plan.snapshot = Some(snapshot_commit(session, &kept, &label)?);
-        plan.index = switch.index;
-        plan.files = switch.moves;
     }
-    let done = operation.commit(plan)?;
+    let step = Step {
+        summary: format!("fork '{}'", start.record.label),
+        refs: start.refs(record),
+    };
+    let done = carry_out(session, operation, &kept, switch, step)?;
     report.op = Some(done.op);
     if report.switched {
         let (old, new) = (kept.scan.head.commit(), Some(start.commit));
@@ -175,12 +161,30 @@ impl Start {
         })
     }
 
-    /// Plans a fork at a commit, to be switched to.
+    /// Plans the fork that a checkpoint is brought back on; without a label its name is made of the
+    /// checkpoint's.
     ///
     /// # Errors
-    /// `invalid-value`, `branch-exists`, `identity-unknown`.
-    pub(super) fn of_label(session: &Session, label: &str, commit: Oid) -> Result<Start> {
-        let label = parse_label(label)?;
+    /// `invalid-value`, `branch-exists`, `identity-unknown`; `revision-not-found` for a state before the
+    /// first commit.
+    pub(super) fn of_target(
+        session: &Session,
+        label: Option<&str>,
+        target: &Target,
+    ) -> Result<Start> {
+        let Some(commit) = target.branch else {
+            return Err(Error::new(
+                Code::RevisionNotFound,
+                format!(
+                    "'{}' was made before the first commit: a fork has nothing to begin at; nothing was done",
+                    target.label
+                ),
+            )
+            .hint("git colony restore ID   # without --mode fork"));
+        };
+        let short = target.id.rsplit('/').next().unwrap_or(&target.id);
+        let label = label.map_or_else(|| format!("from-{short}"), str::to_owned);
+        let label = parse_label(&label)?;
         refuse_clash(&session.repo, &label)?;
         let branch = branch_of(&session.repo.head()?);
         Start::at(session, &label, commit, branch, true)
@@ -331,123 +335,4 @@ fn no_commit() -> Error {
         "HEAD has no commit yet; nothing has changed",
     )
     .hint("git colony checkpoint -m LABEL   # makes the first one")
-}
-
-/// What was deleted.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
-pub struct DeleteReport {
-    /// The branch.
-    pub name: String,
-    /// Its tip, which the operation keeps.
-    pub head_sha: Oid,
-    /// Commits that no other branch has (at most 1,000).
-    pub unmerged: Vec<Oid>,
-    /// The operation; `None` in a dry run.
-    pub op: Option<OperationId>,
-    /// True when nothing was changed because a dry run was asked for.
-    pub dry_run: bool,
-}
-
-/// Deletes a fork: branch and record. The operation keeps its commits.
-///
-/// # Errors
-/// `fork-not-found`, `branch-in-use`, without `force` `unmerged-commits`; `locked`.
-pub fn delete(session: &Session, label: &str, force: bool, dry_run: bool) -> Result<DeleteReport> {
-    let repo = &session.repo;
-    let label = label.strip_prefix("fork/").unwrap_or(label);
-    let branch = ref_names::fork_branch(label);
-    let tip = branch
-        .is_valid()
-        .then(|| repo.find_ref(&branch))
-        .transpose()?;
-    let tip = tip.flatten().ok_or_else(|| names::no_fork(label))?;
-    refuse_checked_out(repo, &branch)?;
-    let mut report = DeleteReport {
-        name: branch.short(),
-        head_sha: tip,
-        unmerged: unmerged(repo, &branch, tip)?,
-        op: None,
-        dry_run,
-    };
-    if !report.unmerged.is_empty() && !force {
-        return Err(refuse_unmerged(&report));
-    }
-    if dry_run {
-        return Ok(report);
-    }
-    let intent = Intent {
-        kind: Kind::ForkDelete,
-        touches: Touches::Refs,
-    };
-    let operation = Operation::begin(session, intent)?;
-    refuse_checked_out(repo, &branch)?;
-    let gone = |(name, id)| RefChange {
-        name,
-        old: Some(id),
-        new: None,
-    };
-    let record = fork_record::ref_of(repo, label);
-    let scan = repo.scan(&session.world)?;
-    let index_tree = repo.write_index_tree(&scan)?;
-    let done = operation.commit(Plan {
-        summary: format!("delete fork '{label}'"),
-        head: scan.head.clone(),
-        refs: [(branch, tip)]
-            .into_iter()
-            .chain(record)
-            .map(gone)
-            .collect(),
-        index_before: (scan.index(), index_tree),
-        index: None,
-        files: FileMoves::default(),
-        snapshot: None,
-        inverts: None,
-    })?;
-    report.op = Some(done.op);
-    Ok(report)
-}
-
-fn refuse_checked_out(repo: &Repo, branch: &RefName) -> Result<()> {
-    let here = repo.head()?.moving_ref() == *branch;
-    let place = match repo.other_worktree_on(branch) {
-        Some(other) => other.display().to_string(),
-        None if here => repo.workdir().display().to_string(),
-        None => return Ok(()),
-    };
-    Err(Error::new(
-        Code::BranchInUse,
-        format!(
-            "'{}' is checked out in '{place}'; nothing was done",
-            branch.short()
-        ),
-    )
-    .detail("branch", branch)
-    .hint("git switch BRANCH   # there; then run it again"))
-}
-
-/// Lists commits that only this branch has.
-fn unmerged(repo: &Repo, branch: &RefName, tip: Oid) -> Result<Vec<Oid>> {
-    let mut others = Vec::new();
-    for prefix in ["refs/heads/", "refs/remotes/"] {
-        let found = repo.refs_below(prefix)?.into_iter();
-        let found = found.filter(|found| found.name != *branch);
-        others.extend(found.filter_map(|found| repo.peel_to_commit(found.id)));
-    }
-    repo.commits_between(tip, &others, 1_000)
-}
-
-fn refuse_unmerged(report: &DeleteReport) -> Error {
-    let (name, count) = (&report.name, report.unmerged.len());
-    let label = name.strip_prefix("fork/").unwrap_or(name);
-    Error::new(
-        Code::UnmergedCommits,
-        format!(
-            "'{name}' has {} that no other branch has; nothing was done",
-            text::count(count, "commit")
-        ),
-    )
-    .detail("unmerged", &report.unmerged)
-    .hint(format!(
-        "git colony forks delete {label} --force   # 'git colony undo' brings it back"
-    ))
 }

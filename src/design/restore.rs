@@ -202,7 +202,11 @@ impl<'a> Work<'a> {
             histories::compare(session, request, &target, &kept.scan.head, &mut report)?;
         }
         let start = match request.mode {
-            RestoreMode::Fork => Some(fork_of(session, request, &target)?),
+            RestoreMode::Fork => Some(Start::of_target(
+                session,
+                request.fork_label.as_deref(),
+                &target,
+            )?),
             RestoreMode::Replace | RestoreMode::Files => None,
         };
         if let Some(start) = &start {
@@ -263,24 +267,6 @@ impl<'a> Work<'a> {
             .map(|place| place.path.clone())
             .collect()
     }
-}
-
-/// Plans the fork that a checkpoint is brought back on.
-fn fork_of(session: &Session, request: &Request, target: &Target) -> Result<Start> {
-    let Some(commit) = target.branch else {
-        return Err(Error::new(
-            Code::RevisionNotFound,
-            format!(
-                "'{}' was made before the first commit: a fork has nothing to begin at; nothing was done",
-                target.label
-            ),
-        )
-        .hint("git colony restore ID   # without --mode fork"));
-    };
-    let short = target.id.rsplit('/').next().unwrap_or(&target.id);
-    let label = request.fork_label.clone();
-    let label = label.unwrap_or_else(|| format!("from-{short}"));
-    Start::of_label(session, &label, commit)
 }
 
 fn empty_report(target: &Target, request: &Request, kept: &Kept) -> RestoreReport {

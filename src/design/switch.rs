@@ -5,15 +5,16 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::git::diff::TreeChange;
 use crate::git::merge_tree::Stages;
-use crate::git::{Oid, TreeEntry};
+use crate::git::{Oid, RefChange, TreeEntry};
 use crate::model::{Code, Error, RepoPath, Result, text};
 use crate::store::Session;
-use crate::store::operation::FileMoves;
 use crate::store::operation::record::IndexTarget;
-use crate::store::operation::run::NewIndex;
+use crate::store::operation::run::{NewIndex, Plan};
+use crate::store::operation::{FileMoves, Operation, Record};
 
 use super::kept::Kept;
 use super::tree_moves::plan_moves;
+use super::worktree::snapshot_commit;
 
 /// What has to happen to index and files.
 pub(super) struct Switch {
@@ -68,6 +69,43 @@ impl Switch {
         let place = self.moves.place.iter();
         place.map(|place| place.path.clone()).collect()
     }
+}
+
+/// A step of a line of work: what is said of it and the refs that move.
+pub(super) struct Step {
+    pub(super) summary: String,
+    pub(super) refs: Vec<RefChange>,
+}
+
+/// Carries a step out as one operation; with a switch, index and files go along.
+pub(super) fn carry_out(
+    session: &Session,
+    operation: Operation<'_>,
+    kept: &Kept,
+    switch: Option<Switch>,
+    step: Step,
+) -> Result<Record> {
+    let mut plan = Plan {
+        summary: step.summary,
+        head: kept.scan.head.clone(),
+        refs: step.refs,
+        index_before: (kept.scan.index(), kept.snapshot.index_tree),
+        index: None,
+        files: FileMoves::default(),
+        snapshot: None,
+        inverts: None,
+    };
+    if let Some(switch) = switch {
+        let (world, stage) = (&session.world, operation.stage());
+        let staged = switch.staged();
+        session
+            .repo
+            .stage_files(world, switch.tree, &staged, &stage)?;
+        plan.snapshot = Some(snapshot_commit(session, kept, &plan.summary)?);
+        plan.index = switch.index;
+        plan.files = switch.moves;
+    }
+    operation.commit(plan)
 }
 
 /// What index and files have otherwise than HEAD.

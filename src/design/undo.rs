@@ -181,7 +181,8 @@ fn refuse_foreign_progress(session: &Session, direction: Direction) -> Result<()
     }
     let places = Places::find(&session.repo)?;
     let tail = places.map(|places| Tail::read(&session.repo, &places));
-    let newest = tail.transpose()?.and_then(|tail| tail.newest);
+    // An operation made in between, a checkpoint beside the branch, is no state to compare with.
+    let newest = tail.transpose()?.and_then(|tail| tail.settled);
     let ours = match &newest {
         Some(entry) if entry.record.opens_state() => {
             entry.record.state_files_stand(&session.repo)?

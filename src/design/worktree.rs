@@ -1,5 +1,6 @@
 //! What restore and undo share: the state of git, the caller's place, the hook afterward.
 
+use crate::git::object::NewCommit;
 use crate::git::{Oid, process};
 use crate::model::{Code, Error, RepoPath, Result};
 use crate::store::operation::Record;
@@ -21,6 +22,16 @@ pub(super) fn snapshot_commit(session: &Session, kept: &Kept, label: &str) -> Re
         &signature,
         format!("worktree before restoring '{label}'"),
     )
+}
+
+/// Writes a commit for the user's history, signed where git is configured to.
+pub(super) fn write_commit(session: &Session, commit: NewCommit<'_>) -> Result<Oid> {
+    let repo = &session.repo;
+    // In a dry run there is nothing that git could sign.
+    if repo.keeps_objects() && repo.signs_commits()? {
+        return repo.write_signed_commit(&session.world, commit);
+    }
+    repo.write_commit(commit)
 }
 
 /// Refuses while git is in the middle of something that owns the branch or the index.

@@ -143,6 +143,27 @@ impl TreeEntry {
         self.kind == gix::objs::tree::EntryKind::Blob
     }
 
+    /// Returns the same mode with another object.
+    #[must_use]
+    pub fn with(self, id: Oid) -> TreeEntry {
+        TreeEntry { id, ..self }
+    }
+
+    /// Tells whether it is a directory.
+    pub fn is_directory(&self) -> bool {
+        self.kind == gix::objs::tree::EntryKind::Tree
+    }
+
+    /// Tells whether it is a symbolic link.
+    pub fn is_link(&self) -> bool {
+        self.kind == gix::objs::tree::EntryKind::Link
+    }
+
+    /// Tells whether it has the mode of another entry.
+    pub fn has_mode_of(&self, other: &TreeEntry) -> bool {
+        self.kind == other.kind
+    }
+
     /// Tells whether it is a submodule's commit.
     pub fn is_submodule(&self) -> bool {
         self.kind == gix::objs::tree::EntryKind::Commit

@@ -158,6 +158,11 @@ impl Repo {
     }
 
     /// Returns where new objects go.
+    /// Tells whether new objects go to the object database.
+    pub fn keeps_objects(&self) -> bool {
+        self.writes == ObjectWrites::Durable
+    }
+
     pub(super) fn writes(&self) -> ObjectWrites {
         self.writes
     }

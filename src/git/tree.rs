@@ -71,6 +71,26 @@ impl Repo {
         Ok(entry.map(|entry| entry.object_id().into()))
     }
 
+    /// Returns the file, link or submodule at `path` in `tree`; `None` for a directory too.
+    ///
+    /// # Errors
+    /// `object-missing`.
+    pub fn leaf_in(&self, tree: Oid, path: &RepoPath) -> Result<Option<TreeEntry>> {
+        let cannot = || format!("cannot read tree {tree}");
+        if tree == self.empty_tree() {
+            return Ok(None);
+        }
+        let found = self.inner.find_tree(tree.0);
+        let found = found.or_code(Code::ObjectMissing, cannot)?;
+        let entry = found.lookup_entry_by_path(path.as_path());
+        let entry = entry.or_code(Code::ObjectMissing, cannot)?;
+        let entry = entry.map(|entry| TreeEntry {
+            kind: entry.mode().kind(),
+            id: entry.object_id().into(),
+        });
+        Ok(entry.filter(|entry| !entry.is_directory()))
+    }
+
     /// Counts commits reachable from `tip` and not from `hidden`, up to `limit`, newest first.
     ///
     /// # Errors

@@ -42,6 +42,15 @@ impl RepoPath {
         Some(RepoPath(self.0.get(..slash)?.to_vec()))
     }
 
+    /// Returns `path` below this directory.
+    #[must_use]
+    pub fn join(&self, path: &RepoPath) -> RepoPath {
+        if self.0.is_empty() {
+            return path.clone();
+        }
+        RepoPath([&self.0, &b"/"[..], &path.0].concat())
+    }
+
     /// Returns the last component.
     pub fn name(&self) -> &[u8] {
         self.0

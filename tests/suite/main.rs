@@ -20,6 +20,7 @@ mod hooks;
 mod house;
 mod init;
 mod manual;
+mod merge;
 mod property;
 mod readme;
 mod recovery;

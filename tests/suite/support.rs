@@ -310,6 +310,12 @@ impl View<'_> {
         worktree_of(&self.root)
     }
 
+    /// Runs git and returns whether it succeeded.
+    pub(crate) fn try_git(&self, args: &[&str]) -> bool {
+        let output = command_in(&self.root, &self.sandbox.variables(), args).output();
+        output.unwrap().status.success()
+    }
+
     /// Runs the program with `--json` and returns its one answer, whatever the exit code.
     pub(crate) fn json(&self, args: &[&str]) -> Value {
         let run = self.run(&[&["--json"], args].concat());

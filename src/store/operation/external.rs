@@ -245,6 +245,8 @@ impl Unrecorded<'_> {
         };
         for entry in entries {
             match Way::of(&entry.message) {
+                // What an operation of ours has opened put the files there already.
+                Way::Switch if self.since.opens_state() && entry.message.starts_with("commit") => {}
                 Way::Commit => {}
                 Way::Switch => match change.switched.last_mut() {
                     Some((_, last)) if *last == entry.old => *last = entry.new,

@@ -19,6 +19,7 @@
 
 pub mod external;
 pub mod finish;
+mod finish_files;
 pub mod log;
 pub mod moves;
 pub mod prune;

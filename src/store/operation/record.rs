@@ -253,7 +253,7 @@ impl Record {
     /// # Errors
     /// `io`.
     pub fn state_files_stand(&self, repo: &Repo) -> Result<bool> {
-        state_files::are_done(repo, &self.state_files)
+        state_files::stand(repo, &self.state_files)
     }
 
     /// Writes the record as a commit that no ref points to yet.

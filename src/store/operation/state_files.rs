@@ -126,12 +126,13 @@ pub(super) fn is_any_waiting(repo: &Repo, files: &[StateFile]) -> Result<bool> {
     Ok(false)
 }
 
-/// Tells whether every file is as the operation leaves it.
+/// Tells whether git is in the middle of what the operation left it in. The message may have been
+/// edited since.
 ///
 /// # Errors
 /// `io`.
-pub(super) fn are_done(repo: &Repo, files: &[StateFile]) -> Result<bool> {
-    for file in files {
+pub(super) fn stand(repo: &Repo, files: &[StateFile]) -> Result<bool> {
+    for file in files.iter().filter(|file| file.name.is_in_the_middle()) {
         if !file.is_at(repo, file.after)? {
             return Ok(false);
         }

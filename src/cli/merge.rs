@@ -1,0 +1,195 @@
+//! `git colony merge`
+
+use std::ffi::OsString;
+use std::path::Path;
+
+use crate::design::conflicts::Conflict;
+use crate::design::forks::Outcome as Ending;
+use crate::design::merge::{self, MergeReport, Request};
+use crate::design::resolve;
+use crate::design::settle::Settle;
+use crate::model::time::Moment;
+use crate::model::{Error, RepoPath};
+use crate::store::Session;
+use crate::ui::answer::{Answer, Outcome};
+use crate::ui::text;
+
+use super::{Face, Run, Stop, paths};
+
+/// Bring a fork, a branch or a commit into a branch
+///
+/// A fork goes to the branch it began on, anything else to the current branch. The merge is computed
+/// first: where paths conflict nothing changes, and the answer lists them (exit code 1). They can be
+/// settled path by path with --ours, --theirs and --both, or opened in git's own state with --resolve.
+#[derive(Debug, clap::Args)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a flag that people type"
+)]
+pub(super) struct Args {
+    /// What to merge
+    #[arg(
+        value_name = "SOURCE",
+        required_unless_present_any = ["go_on", "abort"],
+        conflicts_with_all = ["go_on", "abort"]
+    )]
+    source: Option<String>,
+    /// Merge into this branch; it need not be checked out
+    #[arg(long, value_name = "BRANCH")]
+    into: Option<String>,
+    /// Make one commit of it
+    #[arg(long)]
+    squash: bool,
+    /// The message of the commit
+    #[arg(short, long, value_name = "TEXT")]
+    message: Option<String>,
+    /// Settle what conflicts at or below PATH as the branch has it
+    #[arg(long, value_name = "PATH")]
+    ours: Vec<OsString>,
+    /// Settle what conflicts at or below PATH as SOURCE has it
+    #[arg(long, value_name = "PATH")]
+    theirs: Vec<OsString>,
+    /// Keep the lines of both, or both files
+    #[arg(long, value_name = "PATH")]
+    both: Vec<OsString>,
+    /// Open what is left in conflict: 'git status', 'git mergetool' and 'git commit' work on it
+    #[arg(long, conflicts_with = "squash")]
+    resolve: bool,
+    /// Commit the merge whose conflicts are settled
+    #[arg(long = "continue", conflicts_with_all = ["abort", "into", "squash", "message", "resolve", "ours", "theirs", "both"])]
+    go_on: bool,
+    /// Take back a merge that --resolve opened
+    #[arg(long, conflicts_with_all = ["into", "squash", "message", "resolve", "ours", "theirs", "both"])]
+    abort: bool,
+    /// Say what would come of it, and change nothing
+    #[arg(short = 'n', long)]
+    dry_run: bool,
+}
+
+pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
+    let run = Run::from(args.dry_run);
+    let session = face.session(run)?;
+    if args.abort {
+        let report = resolve::abort(&session, "merge", args.dry_run)?;
+        return face.answer(&report);
+    }
+    if args.go_on {
+        let report = resolve::continue_merge(&session, args.dry_run)?;
+        return face.answer(&report);
+    }
+    let choices = choices(&session, &args)?;
+    let request = Request {
+        source: args.source.unwrap_or_default(),
+        into: args.into,
+        squash: args.squash,
+        message: args.message,
+        choices,
+        resolve: args.resolve,
+    };
+    let report = match run {
+        Run::Dry => merge::preview(&session, &request)?,
+        Run::ForReal => merge::merge(&session, &request)?,
+    };
+    face.answer(&report)
+}
+
+/// Reads how paths are settled; the most exact one counts, whatever the order.
+fn choices(session: &Session, args: &Args) -> Result<Vec<(RepoPath, Settle)>, Error> {
+    let given = [
+        (&args.ours, Settle::Ours),
+        (&args.theirs, Settle::Theirs),
+        (&args.both, Settle::Both),
+    ];
+    let mut choices = Vec::new();
+    for (typed, how) in given {
+        for path in typed {
+            choices.push((paths::repo_path(session, Path::new(path))?, how));
+        }
+    }
+    choices.sort_by_key(|(path, _)| path.as_bytes().len());
+    Ok(choices)
+}
+
+impl Answer for MergeReport {
+    fn outcome(&self) -> Outcome {
+        match self.outcome {
+            Ending::Conflicted => Outcome::No,
+            _ => Outcome::Yes,
+        }
+    }
+
+    fn message(&self) -> String {
+        let (source, into) = (&self.source, &self.into);
+        let would = self.dry_run;
+        match self.outcome {
+            Ending::UpToDate => format!("'{into}' has everything of '{source}' already"),
+            Ending::FastForward if would => format!("'{into}' would move on to '{source}'"),
+            Ending::FastForward => format!("'{into}' moved on to '{source}'"),
+            Ending::Merged if would => format!("'{source}' merges cleanly into '{into}'"),
+            Ending::Merged => format!("merged '{source}' into '{into}'"),
+            Ending::Conflicted | Ending::Unrelated => {
+                let count = text::count(self.conflicts.len(), "conflict");
+                let state = if self.resolving {
+                    "opened here"
+                } else if would && self.op.is_none() {
+                    "nothing would change"
+                } else {
+                    "nothing has changed"
+                };
+                format!("'{source}' and '{into}' have {count}; {state}")
+            }
+        }
+    }
+
+    fn body(&self, _now: &Moment) -> Vec<String> {
+        let mut lines: Vec<String> = table(&self.conflicts);
+        let settled = self.settled.iter();
+        lines.extend(settled.map(|path| format!("settled: {path}")));
+        if self.files_changed > 0 && self.conflicts.is_empty() {
+            lines.push(format!(
+                "{} changed",
+                text::count(self.files_changed, "file")
+            ));
+        }
+        let decisions = self.decisions.iter();
+        lines.extend(decisions.map(|decision| format!("decision: {}", decision.decision_id)));
+        let aside = if self.dry_run {
+            "would move aside"
+        } else {
+            "moved aside"
+        };
+        let kept = self.ignored_kept.iter();
+        lines.extend(kept.map(|path| format!("{aside}, ignored and in the way: {path}")));
+        if self.resolving {
+            lines.push("settle them, 'git add' each, then: git colony merge --continue".to_owned());
+            lines.push("or take it back: git colony merge --abort".to_owned());
+        } else if !self.conflicts.is_empty() {
+            lines.push(format!(
+                "settle them: git colony merge {} --ours PATH --theirs PATH --both PATH, or --resolve",
+                self.source
+            ));
+        } else if let Some(op) = self.op {
+            lines.push(format!("take it back: git colony undo   ({op})"));
+        }
+        lines
+    }
+}
+
+/// Lines up conflicts: the path, what it is about, where else it stands.
+pub(super) fn table(conflicts: &[Conflict]) -> Vec<String> {
+    let row = |conflict: &Conflict| {
+        let others = conflict.paths.iter().filter(|path| **path != conflict.path);
+        let others: Vec<_> = others.map(ToString::to_string).collect();
+        let others = if others.is_empty() {
+            String::new()
+        } else {
+            format!("with {}", text::list(&others))
+        };
+        vec![
+            format!("  {}", conflict.path),
+            conflict.kind.as_str().to_owned(),
+            others,
+        ]
+    };
+    text::table(&conflicts.iter().map(row).collect::<Vec<_>>())
+}

@@ -1,0 +1,187 @@
+//! Conflicts of a merge, told by kind.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::git::lfs_pointer::Pointer;
+use crate::git::merge_tree::{Merged, Note, Stages};
+use crate::git::{Oid, Repo, TreeEntry};
+use crate::model::RepoPath;
+
+/// What the two sides disagree about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ConflictKind {
+    /// Both changed the same lines.
+    Content,
+    /// Both added it, differently.
+    AddAdd,
+    /// One changed it, the other deleted it.
+    ModifyDelete,
+    /// Both renamed it, to other names, or other files to one name.
+    RenameRename,
+    /// One renamed it, the other deleted it.
+    RenameDelete,
+    /// One renamed the directory it is new in, or renamed that to several.
+    DirectoryRename,
+    /// A file on one side, a directory on the other.
+    DirectoryFile,
+    /// Its type or its mode differs.
+    Mode,
+    /// Both changed it, and it is no text.
+    Binary,
+    /// A symbolic link.
+    Symlink,
+    /// The commit of a submodule.
+    Submodule,
+    /// A pointer of git-lfs: one has to be chosen.
+    LfsPointer,
+}
+
+impl ConflictKind {
+    /// Returns the words people know.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            ConflictKind::Content => "content",
+            ConflictKind::AddAdd => "added by both",
+            ConflictKind::ModifyDelete => "changed and deleted",
+            ConflictKind::RenameRename => "renamed by both",
+            ConflictKind::RenameDelete => "renamed and deleted",
+            ConflictKind::DirectoryRename => "directory renamed",
+            ConflictKind::DirectoryFile => "file and directory",
+            ConflictKind::Mode => "type or mode",
+            ConflictKind::Binary => "binary",
+            ConflictKind::Symlink => "symbolic link",
+            ConflictKind::Submodule => "submodule",
+            ConflictKind::LfsPointer => "file of git-lfs",
+        }
+    }
+}
+
+/// One disagreement.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Conflict {
+    /// Where it stands in the merged tree.
+    pub path: RepoPath,
+    /// All paths that take part.
+    pub paths: Vec<RepoPath>,
+    /// What it is about.
+    pub kind: ConflictKind,
+    /// The blob both began with.
+    pub base: Option<Oid>,
+    /// Our blob.
+    pub ours: Option<Oid>,
+    /// Their blob.
+    pub theirs: Option<Oid>,
+}
+
+/// Lists the conflicts of a merge, by path.
+pub fn list(repo: &Repo, merged: &Merged) -> Vec<Conflict> {
+    let groups = groups(merged);
+    let mut conflicts: Vec<_> = groups
+        .iter()
+        .map(|group| describe(repo, merged, group))
+        .collect();
+    conflicts.sort_by(|a, b| a.path.cmp(&b.path));
+    conflicts
+}
+
+/// Paths that are in conflict together, and what git says of them.
+struct Group<'a> {
+    paths: Vec<RepoPath>,
+    kinds: Vec<&'a str>,
+}
+
+fn groups(merged: &Merged) -> Vec<Group<'_>> {
+    let mut groups: Vec<Group<'_>> = Vec::new();
+    let counts = |note: &&Note| note.kind.starts_with("CONFLICT") || note.kind.starts_with("ERROR");
+    let notes = merged.notes.iter().filter(counts);
+    let told = notes.map(|note| (note.paths.clone(), Some(note.kind.as_str())));
+    let staged = merged.stages.keys().map(|path| (vec![path.clone()], None));
+    for (paths, kind) in told.chain(staged) {
+        let shares = |group: &Group<'_>| group.paths.iter().any(|path| paths.contains(path));
+        let (touching, mut others): (Vec<_>, Vec<_>) = groups.into_iter().partition(shares);
+        let mut joined = Group {
+            paths: Vec::new(),
+            kinds: Vec::new(),
+        };
+        let new = Group {
+            paths,
+            kinds: kind.into_iter().collect(),
+        };
+        for group in touching.into_iter().chain([new]) {
+            for path in group.paths {
+                if !joined.paths.contains(&path) {
+                    joined.paths.push(path);
+                }
+            }
+            joined.kinds.extend(group.kinds);
+        }
+        others.push(joined);
+        groups = others;
+    }
+    groups
+}
+
+fn describe(repo: &Repo, merged: &Merged, group: &Group<'_>) -> Conflict {
+    let staged = group
+        .paths
+        .iter()
+        .find(|path| merged.stages.contains_key(path));
+    let path = staged.or(group.paths.first()).cloned();
+    let mut stages = Stages::default();
+    for path in &group.paths {
+        let found = merged.stages.get(path).copied().unwrap_or_default();
+        for (slot, entry) in stages.iter_mut().zip(found) {
+            *slot = slot.or(entry);
+        }
+    }
+    let [base, ours, theirs] = stages.map(|entry| entry.map(|entry| entry.id));
+    Conflict {
+        path: path.unwrap_or_else(|| RepoPath::from("")),
+        paths: group.paths.clone(),
+        kind: kind_of(repo, group, &stages),
+        base,
+        ours,
+        theirs,
+    }
+}
+
+fn kind_of(repo: &Repo, group: &Group<'_>, stages: &Stages) -> ConflictKind {
+    let says = |part: &str| group.kinds.iter().any(|kind| kind.contains(part));
+    let any = |test: &dyn Fn(&TreeEntry) -> bool| stages.iter().flatten().any(test);
+    if says("submodule") || any(&TreeEntry::is_submodule) {
+        return ConflictKind::Submodule;
+    }
+    let structural = [
+        ("(directory rename", ConflictKind::DirectoryRename),
+        ("directory rename)", ConflictKind::DirectoryRename),
+        ("(rename/rename", ConflictKind::RenameRename),
+        ("(rename involved", ConflictKind::RenameRename),
+        ("(rename/delete", ConflictKind::RenameDelete),
+        ("(file/directory", ConflictKind::DirectoryFile),
+        ("(modify/delete", ConflictKind::ModifyDelete),
+    ];
+    let structural = structural.iter().find(|(part, _)| says(part));
+    if let Some((_, kind)) = structural {
+        return *kind;
+    }
+    let [base, ours, theirs] = stages;
+    let modes_differ = matches!((ours, theirs), (Some(a), Some(b)) if !a.has_mode_of(b));
+    let is_pointer = |entry: &Option<TreeEntry>| {
+        entry.is_some_and(|entry| Pointer::of_blob(repo, entry.id).is_some())
+    };
+    if is_pointer(ours) && is_pointer(theirs) {
+        ConflictKind::LfsPointer
+    } else if any(&TreeEntry::is_link) && !modes_differ {
+        ConflictKind::Symlink
+    } else if says("distinct") || (modes_differ && ours.map(|e| e.id) == theirs.map(|e| e.id)) {
+        ConflictKind::Mode
+    } else if says("binary") {
+        ConflictKind::Binary
+    } else if base.is_none() {
+        ConflictKind::AddAdd
+    } else {
+        ConflictKind::Content
+    }
+}

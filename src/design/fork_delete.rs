@@ -1,0 +1,133 @@
+//! Deleting a line of work. The operation keeps its commits.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::git::{Oid, RefChange, RefName, Repo};
+use crate::model::id::OperationId;
+use crate::model::{Code, Error, Result, text};
+use crate::store::operation::run::{Intent, Plan, Touches};
+use crate::store::operation::{FileMoves, Kind, Operation};
+use crate::store::{Session, ref_names};
+
+use super::fork_record;
+use super::names;
+
+/// What was deleted.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct DeleteReport {
+    /// The branch.
+    pub name: String,
+    /// Its tip, which the operation keeps.
+    pub head_sha: Oid,
+    /// Commits that no other branch has (at most 1,000).
+    pub unmerged: Vec<Oid>,
+    /// The operation; `None` in a dry run.
+    pub op: Option<OperationId>,
+    /// True when nothing was changed because a dry run was asked for.
+    pub dry_run: bool,
+}
+
+/// Deletes a fork: branch and record. The operation keeps its commits.
+///
+/// # Errors
+/// `fork-not-found`, `branch-in-use`, without `force` `unmerged-commits`; `locked`.
+pub fn delete(session: &Session, label: &str, force: bool, dry_run: bool) -> Result<DeleteReport> {
+    let repo = &session.repo;
+    let label = label.strip_prefix("fork/").unwrap_or(label);
+    let branch = ref_names::fork_branch(label);
+    let tip = branch
+        .is_valid()
+        .then(|| repo.find_ref(&branch))
+        .transpose()?;
+    let tip = tip.flatten().ok_or_else(|| names::no_fork(label))?;
+    refuse_checked_out(repo, &branch)?;
+    let mut report = DeleteReport {
+        name: branch.short(),
+        head_sha: tip,
+        unmerged: unmerged(repo, &branch, tip)?,
+        op: None,
+        dry_run,
+    };
+    if !report.unmerged.is_empty() && !force {
+        return Err(refuse_unmerged(&report));
+    }
+    if dry_run {
+        return Ok(report);
+    }
+    let intent = Intent {
+        kind: Kind::ForkDelete,
+        touches: Touches::Refs,
+    };
+    let operation = Operation::begin(session, intent)?;
+    refuse_checked_out(repo, &branch)?;
+    let gone = |(name, id)| RefChange {
+        name,
+        old: Some(id),
+        new: None,
+    };
+    let record = fork_record::ref_of(repo, label);
+    let scan = repo.scan(&session.world)?;
+    let index_tree = repo.write_index_tree(&scan)?;
+    let done = operation.commit(Plan {
+        summary: format!("delete fork '{label}'"),
+        head: scan.head.clone(),
+        refs: [(branch, tip)]
+            .into_iter()
+            .chain(record)
+            .map(gone)
+            .collect(),
+        index_before: (scan.index(), index_tree),
+        index: None,
+        files: FileMoves::default(),
+        snapshot: None,
+        inverts: None,
+    })?;
+    report.op = Some(done.op);
+    Ok(report)
+}
+
+fn refuse_checked_out(repo: &Repo, branch: &RefName) -> Result<()> {
+    let here = repo.head()?.moving_ref() == *branch;
+    let place = match repo.other_worktree_on(branch) {
+        Some(other) => other.display().to_string(),
+        None if here => repo.workdir().display().to_string(),
+        None => return Ok(()),
+    };
+    Err(Error::new(
+        Code::BranchInUse,
+        format!(
+            "'{}' is checked out in '{place}'; nothing was done",
+            branch.short()
+        ),
+    )
+    .detail("branch", branch)
+    .hint("git switch BRANCH   # there; then run it again"))
+}
+
+/// Lists commits that only this branch has.
+fn unmerged(repo: &Repo, branch: &RefName, tip: Oid) -> Result<Vec<Oid>> {
+    let mut others = Vec::new();
+    for prefix in ["refs/heads/", "refs/remotes/"] {
+        let found = repo.refs_below(prefix)?.into_iter();
+        let found = found.filter(|found| found.name != *branch);
+        others.extend(found.filter_map(|found| repo.peel_to_commit(found.id)));
+    }
+    repo.commits_between(tip, &others, 1_000)
+}
+
+fn refuse_unmerged(report: &DeleteReport) -> Error {
+    let (name, count) = (&report.name, report.unmerged.len());
+    let label = name.strip_prefix("fork/").unwrap_or(name);
+    Error::new(
+        Code::UnmergedCommits,
+        format!(
+            "'{name}' has {} that no other branch has; nothing was done",
+            text::count(count, "commit")
+        ),
+    )
+    .detail("unmerged", &report.unmerged)
+    .hint(format!(
+        "git colony forks delete {label} --force   # 'git colony undo' brings it back"
+    ))
+}

@@ -1,0 +1,216 @@
+//! Bringing one line of work into another. The merge is computed on trees; branch, index and files
+//! move when the result is known, or not at all.
+
+mod computed;
+mod sides;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::git::snapshot::Unstorable;
+use crate::git::{Oid, RefChange};
+use crate::model::id::OperationId;
+use crate::model::{Code, Error, RepoPath, Result};
+use crate::store::Session;
+use crate::store::operation::run::{Intent, Touches};
+use crate::store::operation::{Kind, Operation};
+
+use super::conflicts::Conflict;
+use super::forks::Outcome;
+use super::kept::Kept;
+use super::left_out::Allowances;
+use super::resolve;
+use super::settle::Settle;
+use super::switch::{Step, Switch, carry_out};
+use super::worktree::{refuse_in_progress, run_post_checkout};
+use computed::{Computed, write_merge};
+use sides::Sides;
+
+/// How often a merge is computed anew because its target moved meanwhile.
+const TRIES: usize = 5;
+
+/// What is asked for.
+#[derive(Clone, Debug, Default)]
+pub struct Request {
+    /// What to merge: a fork, a branch, any revision.
+    pub source: String,
+    /// The branch to merge into; `None` is where the fork began, else the current branch.
+    pub into: Option<String>,
+    /// Make one commit of it, with one parent.
+    pub squash: bool,
+    /// The message; `None` is git's own.
+    pub message: Option<String>,
+    /// How conflicts are settled; a later choice wins.
+    pub choices: Vec<(RepoPath, Settle)>,
+    /// Open what is left in git's own state.
+    pub resolve: bool,
+}
+
+/// A decision that a merge brings.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct BroughtDecision {
+    /// Its id.
+    pub decision_id: String,
+    /// The commit that carries it.
+    pub sha: Oid,
+}
+
+/// What a merge came to.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct MergeReport {
+    /// How it ended.
+    pub outcome: Outcome,
+    /// What was merged.
+    pub source: String,
+    /// The branch it was merged into.
+    pub into: String,
+    /// The commit the branch is at now; `None` after a conflict and in a dry run.
+    pub commit: Option<Oid>,
+    /// The best common ancestors.
+    pub bases: Vec<Oid>,
+    /// How many paths of the branch changed.
+    pub files_changed: usize,
+    /// The conflicts that are left.
+    pub conflicts: Vec<Conflict>,
+    /// The conflicts that were settled.
+    pub settled: Vec<RepoPath>,
+    /// Decisions of the commits that came in.
+    pub decisions: Vec<BroughtDecision>,
+    /// Whether the conflicts were opened in git's own state.
+    pub resolving: bool,
+    /// Ignored files that gave way; the operation keeps them.
+    pub ignored_kept: Vec<RepoPath>,
+    /// The operation; `None` where nothing changed.
+    pub op: Option<OperationId>,
+    /// True when nothing was changed because a dry run was asked for.
+    pub dry_run: bool,
+}
+
+/// Merges.
+///
+/// A conflict changes nothing: the report says what it is. With `resolve` it is opened in git's own
+/// state instead.
+///
+/// # Errors
+/// `revision-not-found`, `unrelated-histories`, `shallow-no-base`, `branch-in-use`,
+/// `uncommitted-edits`, `unmerged-paths`, `operation-in-progress`, `path-not-found`, `locked`,
+/// `ref-moved`; none of them changes anything.
+pub fn merge(session: &Session, request: &Request) -> Result<MergeReport> {
+    let mut tries = 1;
+    loop {
+        match attempt(session, request) {
+            // Somebody moved the branch between our look and our turn: look again.
+            Err(error) if error.code() == Code::RefMoved && tries < TRIES => tries += 1,
+            ended => return ended,
+        }
+    }
+}
+
+fn attempt(session: &Session, request: &Request) -> Result<MergeReport> {
+    let sides = Sides::find(session, request)?;
+    let computed = Computed::of(session, request, &sides)?;
+    if computed.is_nothing_to_do(request) {
+        return Ok(computed.report);
+    }
+    let mut operation = begin(session, &sides)?;
+    let work = Work::plan(session, &sides, computed, &operation.unignored)?;
+    let computed = work.computed;
+    let mut report = computed.report;
+    let mut step = Step {
+        summary: sides.summary(!report.conflicts.is_empty()),
+        refs: Vec::new(),
+    };
+    if report.conflicts.is_empty() {
+        let commit = match computed.commit {
+            Some(commit) => commit,
+            None => write_merge(session, request, &sides, computed.tree, &computed.message)?,
+        };
+        report.commit = Some(commit);
+        step.refs.push(RefChange {
+            name: sides.branch.clone(),
+            old: Some(sides.target),
+            new: Some(commit),
+        });
+    } else {
+        let theirs = sides.source.commit;
+        operation.state_files =
+            resolve::begin_merge(session, theirs, &computed.message, &report.conflicts)?;
+        report.resolving = true;
+    }
+    let done = carry_out(session, operation, &work.kept, work.switch, step)?;
+    report.op = Some(done.op);
+    if sides.is_here {
+        let (old, new) = (Some(sides.target), report.commit.or(Some(sides.target)));
+        run_post_checkout(session, &done, old, new);
+    }
+    Ok(report)
+}
+
+/// Takes the locks; the branch is where it was looked at, or it is looked at again.
+fn begin<'a>(session: &'a Session, sides: &Sides) -> Result<Operation<'a>> {
+    let touches = if sides.is_here {
+        Touches::Worktree
+    } else {
+        Touches::Refs
+    };
+    let intent = Intent {
+        kind: Kind::Merge,
+        touches,
+    };
+    let operation = Operation::begin(session, intent)?;
+    if sides.is_here {
+        refuse_in_progress(session, "merge")?;
+        let head = session.repo.head()?;
+        if head.moving_ref() != sides.branch || head.commit() != Some(sides.target) {
+            return Err(Error::new(Code::RefMoved, "HEAD moved; nothing was done"));
+        }
+    }
+    Ok(operation)
+}
+
+/// Tells what [`merge`] would do, and changes nothing.
+///
+/// # Errors
+/// As [`merge`].
+pub fn preview(session: &Session, request: &Request) -> Result<MergeReport> {
+    let sides = Sides::find(session, request)?;
+    let mut computed = Computed::of(session, request, &sides)?;
+    computed.report.dry_run = true;
+    if computed.is_nothing_to_do(request) {
+        return Ok(computed.report);
+    }
+    let unignored = super::unignored::current(session)?;
+    let work = Work::plan(session, &sides, computed, &unignored)?;
+    Ok(work.computed.report)
+}
+
+/// Everything known before the commit point.
+struct Work {
+    kept: Kept,
+    switch: Option<Switch>,
+    computed: Computed,
+}
+
+impl Work {
+    fn plan(
+        session: &Session,
+        sides: &Sides,
+        mut computed: Computed,
+        unignored: &[RepoPath],
+    ) -> Result<Work> {
+        session.identity()?;
+        let allowances = Allowances::default();
+        let kept = Kept::look(session, &allowances, Unstorable::LeaveOut, unignored)?;
+        let mut switch = None;
+        if sides.is_here {
+            let plan = Switch::plan(session, &kept, computed.tree, &computed.stages)?;
+            computed.report.ignored_kept.clone_from(&plan.ignored_kept);
+            switch = Some(plan);
+        }
+        Ok(Work {
+            kept,
+            switch,
+            computed,
+        })
+    }
+}

@@ -1,0 +1,208 @@
+//! Conflicts opened in git's own state: begun, brought to an end, taken back.
+//!
+//! Opening is an operation like any other: index and files show the conflicts, `MERGE_HEAD` and its
+//! companions tell git, and undo takes all of it back. `git commit` may end it as well.
+
+use crate::git::object::NewCommit;
+use crate::git::{Oid, RefChange};
+use crate::model::{Code, Error, Result};
+use crate::store::Session;
+use crate::store::operation::run::{Intent, Plan, Touches};
+use crate::store::operation::{FileMoves, Kind, Log, Operation, StateFile, StateName};
+use crate::store::places::Places;
+
+use super::conflicts::Conflict;
+use super::forks::Outcome;
+use super::kept::Kept;
+use super::left_out::Allowances;
+use super::merge::MergeReport;
+use super::switch::refuse_unmerged;
+use super::undo::{self, Direction, UndoReport};
+use super::worktree::write_commit;
+
+/// Plans the files by which git knows of a merge under way.
+///
+/// # Errors
+/// `io`, `no-space`.
+pub(super) fn begin_merge(
+    session: &Session,
+    theirs: Oid,
+    message: &str,
+    conflicts: &[Conflict],
+) -> Result<Vec<StateFile>> {
+    let repo = &session.repo;
+    let mut text = format!("{}\n\n# Conflicts:\n", message.trim_end()).into_bytes();
+    for conflict in conflicts {
+        text.extend(b"#\t");
+        let path = conflict.path.as_bytes();
+        // A line end in a name would begin a line of the message.
+        text.extend(path.iter().map(|&b| if b == b'\n' { b' ' } else { b }));
+        text.push(b'\n');
+    }
+    let head = format!("{theirs}\n");
+    Ok(vec![
+        StateFile::becoming(repo, StateName::MergeMsg, Some(&text))?,
+        StateFile::becoming(repo, StateName::MergeMode, Some(b"no-ff"))?,
+        StateFile::becoming(repo, StateName::MergeHead, Some(head.as_bytes()))?,
+    ])
+}
+
+/// Commits a merge whose conflicts are settled in the index.
+///
+/// # Errors
+/// `nothing-to-resolve`, `unmerged-paths`, `identity-unknown`, `signing-failed`, `locked`.
+pub fn continue_merge(session: &Session, dry_run: bool) -> Result<MergeReport> {
+    let repo = &session.repo;
+    if repo.in_progress() != Some("merge") {
+        return Err(nothing("merge"));
+    }
+    if dry_run {
+        let (kept, merge) = look(session)?;
+        let mut report = report(&kept, &merge, None);
+        report.dry_run = true;
+        return Ok(report);
+    }
+    let intent = Intent {
+        kind: Kind::Merge,
+        touches: Touches::Worktree,
+    };
+    let mut operation = Operation::begin(session, intent)?;
+    let (kept, merge) = look(session)?;
+    let signature = session.identity()?.at(&session.world);
+    let parents = [merge.head].into_iter().chain(merge.theirs.iter().copied());
+    let commit = NewCommit {
+        tree: kept.snapshot.index_tree,
+        parents: parents.collect(),
+        signature: &signature,
+        message: merge.message.clone(),
+    };
+    let commit = write_commit(session, commit)?;
+    let names = [
+        StateName::MergeHead,
+        StateName::MergeMode,
+        StateName::MergeMsg,
+    ];
+    let gone = names.map(|name| StateFile::becoming(repo, name, None));
+    operation.state_files = gone.into_iter().collect::<Result<_>>()?;
+    let head = kept.scan.head.clone();
+    let done = operation.commit(Plan {
+        summary: format!("end the merge into '{}'", head.label()),
+        refs: vec![RefChange {
+            name: head.moving_ref(),
+            old: Some(merge.head),
+            new: Some(commit),
+        }],
+        head,
+        index_before: (kept.scan.index(), kept.snapshot.index_tree),
+        index: None,
+        files: FileMoves::default(),
+        snapshot: None,
+        inverts: None,
+    })?;
+    let mut report = report(&kept, &merge, Some(commit));
+    report.op = Some(done.op);
+    Ok(report)
+}
+
+/// A merge under way, as git wrote it down.
+struct UnderWay {
+    head: Oid,
+    theirs: Vec<Oid>,
+    message: String,
+    changed: usize,
+}
+
+fn look(session: &Session) -> Result<(Kept, UnderWay)> {
+    use crate::git::snapshot::Unstorable;
+    let repo = &session.repo;
+    let kept = Kept::look(session, &Allowances::default(), Unstorable::LeaveOut, &[])?;
+    refuse_unmerged(&kept)?;
+    let read = |name: StateName| name.read(repo).map(Option::unwrap_or_default);
+    let heads = String::from_utf8_lossy(&read(StateName::MergeHead)?).into_owned();
+    let theirs: Vec<_> = heads.lines().filter_map(Oid::parse).collect();
+    let head = kept.scan.head.commit().filter(|_| !theirs.is_empty());
+    let Some(head) = head else {
+        return Err(nothing("merge"));
+    };
+    let mut git = repo.git(&session.world);
+    git.args(["stripspace", "--strip-comments"]);
+    git.input(read(StateName::MergeMsg)?);
+    let message = git.run_checked("read the message of the merge")?;
+    let mut message = String::from_utf8_lossy(&message).into_owned();
+    if message.trim().is_empty() {
+        let shown: Vec<_> = theirs.iter().map(Oid::short).collect();
+        message = format!("Merge commit '{}'\n", shown.join("', '"));
+    }
+    let changes = repo.diff_trees(kept.scan.head_tree, kept.snapshot.index_tree)?;
+    let changed = changes.len();
+    let merge = UnderWay {
+        head,
+        theirs,
+        message,
+        changed,
+    };
+    Ok((kept, merge))
+}
+
+fn report(kept: &Kept, merge: &UnderWay, commit: Option<Oid>) -> MergeReport {
+    let shown: Vec<_> = merge.theirs.iter().map(Oid::short).collect();
+    MergeReport {
+        outcome: Outcome::Merged,
+        source: shown.join(", "),
+        into: kept.scan.head.label(),
+        commit,
+        bases: Vec::new(),
+        files_changed: merge.changed,
+        conflicts: Vec::new(),
+        settled: Vec::new(),
+        decisions: Vec::new(),
+        resolving: false,
+        ignored_kept: Vec::new(),
+        op: None,
+        dry_run: false,
+    }
+}
+
+/// Takes back a merge or pick that an operation of ours opened; what was edited since is moved aside.
+///
+/// # Errors
+/// `nothing-to-resolve`; `operation-in-progress` for one that git began.
+pub fn abort(session: &Session, what: &str, dry_run: bool) -> Result<UndoReport> {
+    let repo = &session.repo;
+    if repo.in_progress() != Some(what) {
+        return Err(nothing(what));
+    }
+    let places = Places::find(repo)?;
+    let log = places.map(|places| Log::read(repo, &places)).transpose()?;
+    let newest = log.as_ref().and_then(Log::newest_settled);
+    let ours = match newest {
+        Some(entry) if entry.record.opens_state() => entry.record.state_files_stand(repo)?,
+        _ => false,
+    };
+    if !ours {
+        return Err(Error::new(
+            Code::OperationInProgress,
+            format!("this {what} was begun by git itself; nothing was done"),
+        )
+        .hint(format!("git {what} --abort")));
+    }
+    if dry_run {
+        return undo::preview(session, Direction::Undo, false);
+    }
+    // What was made in between, a checkpoint beside the branch, goes first.
+    loop {
+        let report = undo::run(session, Direction::Undo, false)?;
+        if repo.in_progress() != Some(what) {
+            return Ok(report);
+        }
+    }
+}
+
+/// Makes the error for going on with what is not under way.
+pub(super) fn nothing(what: &str) -> Error {
+    Error::new(
+        Code::NothingToResolve,
+        format!("no {what} is in progress here"),
+    )
+    .hint("git colony status")
+}

@@ -1,0 +1,230 @@
+//! Settling conflicts path by path, on trees: ours, theirs, or both.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::git::merge_tree::{Merged, Stages};
+use crate::git::{Oid, TreeEntry};
+use crate::model::{Code, Error, RepoPath, Result};
+use crate::store::Session;
+
+use super::conflicts::{self, Conflict, ConflictKind};
+
+/// How a path in conflict is settled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Settle {
+    /// As it is in the branch merged into.
+    Ours,
+    /// As it is in what is merged.
+    Theirs,
+    /// The lines of both, or both files under two names.
+    Both,
+}
+
+/// A merge whose conflicts are being settled.
+pub(super) struct Settling<'a> {
+    pub(super) session: &'a Session,
+    /// The trees of the two sides.
+    pub(super) ours: Oid,
+    pub(super) theirs: Oid,
+    /// What to call their version where both stay.
+    pub(super) name: &'a str,
+}
+
+/// A merge after some of its conflicts were settled.
+pub(super) struct Settled {
+    pub(super) tree: Oid,
+    /// The conflicts that are left, with their stages.
+    pub(super) open: Vec<Conflict>,
+    pub(super) stages: BTreeMap<RepoPath, Stages>,
+    /// What was settled.
+    pub(super) paths: Vec<RepoPath>,
+}
+
+impl Settling<'_> {
+    /// Settles what is asked for.
+    ///
+    /// # Errors
+    /// `path-not-found` for a choice that meets no conflict; `invalid-value` where both cannot stay.
+    pub(super) fn settle(
+        &self,
+        merged: &Merged,
+        choices: &[(RepoPath, Settle)],
+    ) -> Result<Settled> {
+        let repo = &self.session.repo;
+        let mut edits: BTreeMap<RepoPath, Option<TreeEntry>> = BTreeMap::new();
+        let mut left = Settled {
+            tree: merged.tree,
+            open: Vec::new(),
+            stages: merged.stages.clone(),
+            paths: Vec::new(),
+        };
+        let conflicts = conflicts::list(repo, merged);
+        refuse_unmet(&conflicts, choices)?;
+        for conflict in conflicts {
+            // The last choice counts: a directory first, then what differs in it.
+            let met = choices.iter().rfind(|(path, _)| meets(&conflict, path));
+            let Some((_, how)) = met else {
+                left.open.push(conflict);
+                continue;
+            };
+            match how {
+                Settle::Ours => self.take(merged, self.ours, &conflict, &mut edits)?,
+                Settle::Theirs => self.take(merged, self.theirs, &conflict, &mut edits)?,
+                Settle::Both => self.keep_both(merged, &conflict, &mut edits)?,
+            }
+            for path in &conflict.paths {
+                left.stages.remove(path);
+            }
+            left.paths.push(conflict.path);
+        }
+        let changed = edits.iter().map(|(path, entry)| (path, *entry));
+        left.tree = repo.edit_tree(merged.tree, changed)?;
+        Ok(left)
+    }
+
+    /// Puts our version of every pointer of git-lfs that is still in conflict into the tree: with
+    /// markers in it, it would stand for no file at all.
+    pub(super) fn choose_pointers(&self, mut left: Settled) -> Result<Settled> {
+        let pointers = left.open.iter();
+        let pointers = pointers.filter(|conflict| conflict.kind == ConflictKind::LfsPointer);
+        let ours = pointers.filter_map(|conflict| {
+            let stages = left.stages.get(&conflict.path)?;
+            Some((&conflict.path, stages[1]))
+        });
+        left.tree = self.session.repo.edit_tree(left.tree, ours)?;
+        Ok(left)
+    }
+
+    /// Makes every path of a conflict what it is on one side.
+    fn take(
+        &self,
+        merged: &Merged,
+        side: Oid,
+        conflict: &Conflict,
+        edits: &mut BTreeMap<RepoPath, Option<TreeEntry>>,
+    ) -> Result<()> {
+        let repo = &self.session.repo;
+        for path in &conflict.paths {
+            let entry = repo.leaf_in(side, path)?;
+            if entry.is_some() {
+                // A file takes the place of all that the merge put below its name.
+                for below in self.below(merged.tree, path)? {
+                    edits.insert(below, None);
+                }
+            }
+            if entry.is_some() || repo.leaf_in(merged.tree, path)?.is_some() {
+                edits.insert(path.clone(), entry);
+            }
+        }
+        Ok(())
+    }
+
+    fn below(&self, tree: Oid, path: &RepoPath) -> Result<Vec<RepoPath>> {
+        let repo = &self.session.repo;
+        let directory = repo.entry_in(tree, path.as_path())?;
+        let Some(directory) =
+            directory.filter(|_| repo.leaf_in(tree, path).is_ok_and(|leaf| leaf.is_none()))
+        else {
+            return Ok(Vec::new());
+        };
+        let listed = repo.list_tree(directory)?.into_iter();
+        Ok(listed.map(|change| path.join(&change.path)).collect())
+    }
+
+    /// Keeps what both sides have: the lines of both, or two files.
+    fn keep_both(
+        &self,
+        merged: &Merged,
+        conflict: &Conflict,
+        edits: &mut BTreeMap<RepoPath, Option<TreeEntry>>,
+    ) -> Result<()> {
+        let (repo, path) = (&self.session.repo, &conflict.path);
+        let stages = merged.stages.get(path).copied().unwrap_or_default();
+        let [base, ours, theirs] = stages;
+        match conflict.kind {
+            // One of them is there, or both are under their own names already.
+            ConflictKind::ModifyDelete
+            | ConflictKind::RenameDelete
+            | ConflictKind::DirectoryFile
+            | ConflictKind::DirectoryRename => return Ok(()),
+            ConflictKind::Submodule | ConflictKind::RenameRename => {
+                return Err(Error::new(
+                    Code::InvalidValue,
+                    format!(
+                        "'{path}' ({}) cannot be as on both sides; nothing was done",
+                        conflict.kind.as_str()
+                    ),
+                )
+                .detail("path", path)
+                .hint("choose one with --ours or --theirs"));
+            }
+            ConflictKind::Content
+            | ConflictKind::AddAdd
+            | ConflictKind::Mode
+            | ConflictKind::Binary
+            | ConflictKind::Symlink
+            | ConflictKind::LfsPointer => {}
+        }
+        let (Some(ours), Some(theirs)) = (ours, theirs) else {
+            return Ok(());
+        };
+        let is_text = matches!(conflict.kind, ConflictKind::Content | ConflictKind::AddAdd)
+            && !ours.is_link()
+            && !theirs.is_link();
+        let united = if is_text {
+            let (world, base) = (&self.session.world, base.map(|entry| entry.id));
+            repo.merge_union(world, base, ours.id, theirs.id).ok()
+        } else {
+            None
+        };
+        if let Some(bytes) = united {
+            let blob = repo.write_blob(&bytes)?;
+            edits.insert(path.clone(), Some(ours.with(blob)));
+        } else {
+            edits.insert(path.clone(), Some(ours));
+            edits.insert(self.free_name(merged.tree, path)?, Some(theirs));
+        }
+        Ok(())
+    }
+
+    /// Finds a name beside `path` for their version.
+    fn free_name(&self, tree: Oid, path: &RepoPath) -> Result<RepoPath> {
+        let plain = self.name.replace('/', "_");
+        for number in 0..1_000 {
+            let mut bytes = path.as_bytes().to_vec();
+            bytes.extend(format!("~{plain}").bytes());
+            if number > 0 {
+                bytes.extend(format!("_{number}").bytes());
+            }
+            let name = RepoPath::new(bytes);
+            if self.session.repo.entry_in(tree, name.as_path())?.is_none() {
+                return Ok(name);
+            }
+        }
+        Err(Error::new(
+            Code::InvalidValue,
+            format!("no name is free beside '{path}'; nothing was done"),
+        ))
+    }
+}
+
+fn meets(conflict: &Conflict, path: &RepoPath) -> bool {
+    let root = path.as_bytes().is_empty();
+    root || conflict.paths.iter().any(|p| p.is_at_or_below(path))
+}
+
+fn refuse_unmet(conflicts: &[Conflict], choices: &[(RepoPath, Settle)]) -> Result<()> {
+    let unmet = choices
+        .iter()
+        .find(|(path, _)| !conflicts.iter().any(|conflict| meets(conflict, path)));
+    let Some((path, _)) = unmet else {
+        return Ok(());
+    };
+    let paths: BTreeSet<_> = conflicts.iter().map(|conflict| &conflict.path).collect();
+    Err(Error::new(
+        Code::PathNotFound,
+        format!("'{path}' is not in conflict; nothing was done"),
+    )
+    .detail("path", path)
+    .detail("conflicts", paths))
+}
