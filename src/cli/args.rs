@@ -5,8 +5,9 @@ use std::path::PathBuf;
 use clap::{Parser, Subcommand};
 
 use super::{
-    checkpoint, checkpoints, complete, completions, config, deinit, doctor, fork, forks, help,
-    hook, hooks, init, lfs, merge, ops, prune, restore, schema, status, tag, tour, undo, version,
+    checkpoint, checkpoints, cherry_pick, complete, completions, config, deinit, doctor, fork,
+    forks, help, hook, hooks, init, lfs, merge, ops, prune, restore, schema, status, tag, tour,
+    undo, version,
 };
 
 /// Keep any state of a repository and get it back
@@ -56,6 +57,7 @@ pub(super) enum Command {
     Fork(fork::Args),
     Forks(forks::Args),
     Merge(merge::Args),
+    CherryPick(cherry_pick::Args),
     Restore(restore::Args),
     Undo(undo::UndoArgs),
     Redo(undo::RedoArgs),

@@ -55,6 +55,7 @@ const VALUES: &[(&str, &str, Value)] = &[
     ("", "OP", Value::Name(Names::Operations)),
     ("", "REVISION", Value::Name(Names::Revisions)),
     ("", "BRANCH", Value::Name(Names::Branches)),
+    ("", "COMMIT", Value::Name(Names::Revisions)),
     ("", "SOURCE", Value::Name(Names::Branches)),
     ("", "FORK", Value::Name(Names::Forks)),
     ("", "AGENT", Value::Name(Names::Agents)),

@@ -6,6 +6,7 @@
 mod args;
 mod checkpoint;
 mod checkpoints;
+mod cherry_pick;
 mod complete;
 mod completions;
 mod config;
@@ -143,6 +144,7 @@ impl Face<'_> {
             Command::Fork(args) => fork::run(self, args),
             Command::Forks(args) => forks::run(self, &args),
             Command::Merge(args) => merge::run(self, args),
+            Command::CherryPick(args) => cherry_pick::run(self, args),
             Command::Undo(args) => undo::undo(self, &args),
             Command::Redo(args) => undo::redo(self, &args),
             Command::Ops(args) => ops::run(self, &args),

@@ -12,6 +12,7 @@ use crate::design::checkpoint::CheckpointReport;
 use crate::design::fork::ForkReport;
 use crate::design::fork_delete::DeleteReport;
 use crate::design::merge::MergeReport;
+use crate::design::pick::PickReport;
 use crate::design::restore::RestoreReport;
 use crate::design::retention::PruneReport;
 use crate::design::undo::UndoReport;
@@ -50,6 +51,8 @@ const REPORTS: &[(&str, Make)] = &[
     ("checkpoint", answer::<CheckpointReport>),
     ("checkpoints", answer::<checkpoints::ListReport>),
     ("checkpoints show", answer::<checkpoints::ShowReport>),
+    ("cherry-pick", answer::<PickReport>),
+    ("cherry-pick --abort", answer::<UndoReport>),
     ("completions", answer::<completions::ScriptReport>),
     ("config", answer::<config::ConfigReport>),
     ("config get", answer::<config::ConfigReport>),

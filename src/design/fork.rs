@@ -252,7 +252,12 @@ impl Work {
         let mut switch = None;
         if start.switch {
             let tree = repo.tree_of(Some(start.commit))?;
-            let plan = Switch::plan(session, &kept, tree, &BTreeMap::new())?;
+            let plan = Switch::plan(
+                session,
+                &kept,
+                (kept.scan.head_tree, tree),
+                &BTreeMap::new(),
+            )?;
             report.files_changed = plan.files_changed;
             report.ignored_kept.clone_from(&plan.ignored_kept);
             let edits = repo.diff_trees(kept.scan.head_tree, kept.snapshot.worktree_tree)?;

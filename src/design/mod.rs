@@ -15,6 +15,7 @@ mod kept;
 pub mod left_out;
 pub mod merge;
 pub mod names;
+pub mod pick;
 pub mod resolve;
 pub mod restore;
 pub mod restore_target;

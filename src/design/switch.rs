@@ -28,7 +28,8 @@ pub(super) struct Switch {
 }
 
 impl Switch {
-    /// Plans the way from HEAD's tree to `tree`; `conflicts` get their stages in the index.
+    /// Plans the way from one tree, HEAD's or the one the index has, to another; `conflicts` get their
+    /// stages in the index.
     ///
     /// # Errors
     /// `unmerged-paths`; `uncommitted-edits` naming what is changed here and differs there;
@@ -36,13 +37,13 @@ impl Switch {
     pub(super) fn plan(
         session: &Session,
         kept: &Kept,
-        tree: Oid,
+        (from, tree): (Oid, Oid),
         conflicts: &BTreeMap<RepoPath, Stages>,
     ) -> Result<Switch> {
         refuse_unmerged(kept)?;
         let repo = &session.repo;
-        let changes = repo.diff_trees(kept.scan.head_tree, tree)?;
-        let edits = Edits::find(session, kept)?;
+        let changes = repo.diff_trees(from, tree)?;
+        let edits = Edits::find(session, kept, from)?;
         let edited = changes.iter().map(|change| &change.path);
         let edited = edited.chain(conflicts.keys());
         let in_the_way = edits.among(edited, &changes);
@@ -58,7 +59,7 @@ impl Switch {
         Ok(Switch {
             tree,
             moves,
-            index: new_index(session, kept, (tree, &changes), conflicts)?,
+            index: new_index(session, kept, (from, tree, &changes), conflicts)?,
             ignored_kept,
             files_changed: changes.len(),
         })
@@ -108,22 +109,22 @@ pub(super) fn carry_out(
     operation.commit(plan)
 }
 
-/// What index and files have otherwise than HEAD.
+/// What index and files have otherwise than a tree.
 struct Edits {
     in_files: BTreeMap<RepoPath, Option<TreeEntry>>,
     in_index: BTreeMap<RepoPath, Option<TreeEntry>>,
 }
 
 impl Edits {
-    fn find(session: &Session, kept: &Kept) -> Result<Edits> {
-        let against_head = |tree| -> Result<BTreeMap<_, _>> {
-            let changes = session.repo.diff_trees(kept.scan.head_tree, tree)?;
+    fn find(session: &Session, kept: &Kept, from: Oid) -> Result<Edits> {
+        let edits_of = |tree| -> Result<BTreeMap<_, _>> {
+            let changes = session.repo.diff_trees(from, tree)?;
             let changes = changes.into_iter();
             Ok(changes.map(|change| (change.path, change.new)).collect())
         };
         Ok(Edits {
-            in_files: against_head(kept.snapshot.worktree_tree)?,
-            in_index: against_head(kept.snapshot.index_tree)?,
+            in_files: edits_of(kept.snapshot.worktree_tree)?,
+            in_index: edits_of(kept.snapshot.index_tree)?,
         })
     }
 
@@ -188,7 +189,7 @@ fn refuse_edits(paths: &BTreeSet<RepoPath>) -> Result<()> {
 fn new_index(
     session: &Session,
     kept: &Kept,
-    (tree, changes): (Oid, &[TreeChange]),
+    (from, tree, changes): (Oid, Oid, &[TreeChange]),
     conflicts: &BTreeMap<RepoPath, Stages>,
 ) -> Result<Option<NewIndex>> {
     if changes.is_empty() && conflicts.is_empty() {
@@ -208,7 +209,7 @@ fn new_index(
         )
         .detail("paths", [one, other]));
     }
-    let untouched = kept.snapshot.index_tree == kept.scan.head_tree && repo.index_is_plain(&before);
+    let untouched = kept.snapshot.index_tree == from && repo.index_is_plain(&before);
     let target = if untouched && conflicts.is_empty() {
         index.set_tree(repo, tree, &before)?;
         IndexTarget::Tree { tree }

@@ -125,12 +125,18 @@ impl Repo {
         }
     }
 
-    fn tree_entry(&self, tree: Oid) -> Result<TreeEntry> {
+    /// Writes the empty tree where that is the one that is meant.
+    pub(super) fn ensure_tree(&self, tree: Oid) -> Result<()> {
         if tree == self.empty_tree() {
             self.inner
                 .write_object(gix::objs::Tree::empty())
                 .or_code(Code::Io, || "cannot write a tree")?;
         }
+        Ok(())
+    }
+
+    fn tree_entry(&self, tree: Oid) -> Result<TreeEntry> {
+        self.ensure_tree(tree)?;
         Ok(TreeEntry::directory(tree))
     }
 }

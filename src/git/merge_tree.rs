@@ -7,6 +7,7 @@ use std::path::Path;
 
 use crate::model::{Code, Error, RepoPath, Result, ResultExt as _, World};
 
+use super::merge_trees::SideNames;
 use super::process::{self, Git};
 use super::{Oid, Repo, TreeEntry};
 
@@ -25,7 +26,7 @@ pub struct Merged {
     /// What git says about paths, in its order.
     pub notes: Vec<Note>,
     /// Where the objects are that the merge made.
-    objects: Option<tempfile::TempDir>,
+    pub(super) objects: Option<tempfile::TempDir>,
 }
 
 /// What git says about some paths of a merge.
@@ -44,6 +45,19 @@ pub struct MergeSide {
     pub commit: Oid,
     /// What to call it in markers, where that name stands for the commit.
     pub name: String,
+}
+
+/// A merge whose result is known, for git to be asked about.
+#[derive(Clone, Copy, Debug)]
+pub struct MergeCase {
+    /// The commit both sides began with.
+    pub base: Oid,
+    /// Our commit.
+    pub ours: Oid,
+    /// Their commit.
+    pub theirs: Oid,
+    /// The tree it is merged to.
+    pub expected: Oid,
 }
 
 impl Repo {
@@ -76,12 +90,20 @@ impl Repo {
         let folder = quarantine()?;
         let mut git = self.git(world);
         self.write_objects_to(folder.path(), &mut git);
+        let (our_name, their_name) = (self.label(ours), self.label(theirs));
+        let names = SideNames {
+            base: "base",
+            ours: &our_name,
+            theirs: &their_name,
+        };
         git.args(["merge-tree", "--write-tree", "-z", "--messages", "--"]);
-        git.arg(self.label(ours)).arg(self.label(theirs));
+        git.arg(&our_name).arg(&their_name);
         let output = git.run()?;
         let is_clean = match output.code {
             Some(0) => true,
             Some(1) => false,
+            // Before 2.38 there was another command of that name.
+            Some(129) => return self.merge_commits_by_gix(ours.commit, theirs.commit, names),
             _ => return Err(process::failed("merge", &output.stderr)),
         };
         let mut tokens = Tokens::of(&output.stdout);
@@ -131,6 +153,10 @@ impl Repo {
             .map(|(ours, theirs)| format!("{ours} {theirs}\n"));
         git.input(lines.collect::<String>().into_bytes());
         let output = git.run()?;
+        if output.code == Some(129) {
+            // Before 2.39 it did not take more than one pair.
+            return self.preview_by_gix(pairs);
+        }
         if !output.success() {
             return Err(process::failed("preview a merge", &output.stderr));
         }
@@ -144,6 +170,77 @@ impl Repo {
             Ok(merged)
         });
         merges.collect()
+    }
+
+    /// Merges as [`Repo::merge_commits`] does, from a base that is given.
+    ///
+    /// # Errors
+    /// `git-failed`, `object-missing`.
+    pub fn merge_from(
+        &self,
+        world: &World,
+        base: Oid,
+        (ours, theirs): (Oid, Oid),
+    ) -> Result<Merged> {
+        let folder = quarantine()?;
+        let mut git = self.git(world);
+        self.write_objects_to(folder.path(), &mut git);
+        git.args(["merge-tree", "--write-tree", "-z", "--messages"]);
+        git.arg(format!("--merge-base={base}"));
+        git.arg(ours.to_string()).arg(theirs.to_string());
+        let output = git.run()?;
+        let is_clean = match output.code {
+            Some(0) => true,
+            Some(1) => false,
+            _ => return Err(process::failed("merge", &output.stderr)),
+        };
+        let mut merged = Tokens::of(&output.stdout).merged(is_clean)?;
+        merged.objects = Some(folder);
+        Ok(merged)
+    }
+
+    /// Asks git whether it merges each of `cases` cleanly to the expected tree; returns the first that
+    /// it does not. A git that cannot be asked (before 2.42) agrees.
+    ///
+    /// # Errors
+    /// `git-failed` when git cannot be started.
+    pub fn first_disagreement(&self, world: &World, cases: &[MergeCase]) -> Result<Option<usize>> {
+        if cases.is_empty() {
+            return Ok(None);
+        }
+        let folder = quarantine()?;
+        let mut git = self.git(world);
+        self.write_objects_to(folder.path(), &mut git);
+        git.args(["merge-tree", "--write-tree", "-z", "--stdin"]);
+        let lines = cases.iter();
+        let lines = lines.map(|c| format!("{} -- {} {}\n", c.base, c.ours, c.theirs));
+        git.input(lines.collect::<String>().into_bytes());
+        let output = git.run()?;
+        if !output.success() {
+            return Ok(None);
+        }
+        let mut tokens = Tokens::of(&output.stdout);
+        for (at, case) in cases.iter().enumerate() {
+            let is_clean = tokens.next()? == b"1";
+            let merged = tokens.merged(is_clean)?;
+            if !is_clean || merged.tree != case.expected {
+                return Ok(Some(at));
+            }
+            tokens.skip_end();
+        }
+        Ok(None)
+    }
+
+    fn preview_by_gix(&self, pairs: &[(Oid, Oid)]) -> Result<Vec<Merged>> {
+        let scratch = self.in_memory()?;
+        let names = SideNames {
+            base: "base",
+            ours: "ours",
+            theirs: "theirs",
+        };
+        let merge =
+            |(ours, theirs): &(Oid, Oid)| scratch.merge_commits_by_gix(*ours, *theirs, names);
+        pairs.iter().map(merge).collect()
     }
 
     /// Has a git command write its objects to `folder` and read all others from here.

@@ -91,7 +91,7 @@ impl Signature {
         time::from_git(self.seconds, self.offset_seconds)
     }
 
-    fn to_gix(&self) -> gix::actor::Signature {
+    pub(super) fn to_gix(&self) -> gix::actor::Signature {
         gix::actor::Signature {
             name: self.name.as_str().into(),
             email: self.email.as_str().into(),
@@ -102,7 +102,7 @@ impl Signature {
         }
     }
 
-    fn from_gix(signature: &gix::actor::SignatureRef<'_>) -> Signature {
+    pub(super) fn from_gix(signature: &gix::actor::SignatureRef<'_>) -> Signature {
         let time = signature.time().unwrap_or_default();
         Signature {
             name: signature.name.to_str_lossy().into_owned(),

@@ -116,7 +116,7 @@ impl Repo {
         Repo::from_inner(inner, writes)
     }
 
-    fn from_inner(mut inner: gix::Repository, writes: ObjectWrites) -> Result<Repo> {
+    pub(super) fn from_inner(mut inner: gix::Repository, writes: ObjectWrites) -> Result<Repo> {
         inner.object_cache_size_if_unset(8 * 1024 * 1024);
         let ref_storage = inner.config_snapshot().string("extensions.refStorage");
         if ref_storage.is_some_and(|storage| storage != "files") {

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use crate::model::{Code, Error, Result, World};
 
 use super::object::{NewCommit, NewTag, with_newline};
+use super::pick::Pick;
 use super::process::Git;
 use super::{Oid, Repo, Signature};
 
@@ -59,6 +60,28 @@ impl Repo {
         git.args(["-F", "-"]).arg(commit.tree.to_string());
         act_as(&mut git, commit.signature);
         git.input(with_newline(commit.message).into_bytes());
+        let printed = run(&mut git, "commit")?;
+        id_in(&printed, "commit")
+    }
+
+    /// Writes a signed commit made from another one, as [`Repo::write_pick`] says; the message comes
+    /// with the name of its encoding.
+    pub(super) fn write_signed_pick(
+        &self,
+        world: &World,
+        pick: &Pick<'_>,
+        author: &Signature,
+        (encoding, message): (Option<String>, Vec<u8>),
+    ) -> Result<Oid> {
+        let mut git = self.git(world);
+        let encoding = encoding.as_deref().unwrap_or("UTF-8");
+        git.arg("-c").arg(format!("i18n.commitEncoding={encoding}"));
+        git.args(["commit-tree", "-S", "-p"])
+            .arg(pick.parent.to_string());
+        git.args(["-F", "-"]).arg(pick.tree.to_string());
+        act_as(&mut git, pick.committer);
+        be(&mut git, "AUTHOR", author);
+        git.input(message);
         let printed = run(&mut git, "commit")?;
         id_in(&printed, "commit")
     }
@@ -135,15 +158,19 @@ impl Drop for Scratch {
 
 /// Lets git write this name and this time, whatever it would choose itself.
 fn act_as(git: &mut Git, signature: &Signature) {
+    for role in ["AUTHOR", "COMMITTER"] {
+        be(git, role, signature);
+    }
+}
+
+fn be(git: &mut Git, role: &str, signature: &Signature) {
     let minutes = signature.offset_seconds / 60;
     let sign = if minutes < 0 { '-' } else { '+' };
     let (hours, rest) = (minutes.abs() / 60, minutes.abs() % 60);
     let date = format!("@{} {sign}{hours:02}{rest:02}", signature.seconds);
-    for role in ["AUTHOR", "COMMITTER"] {
-        git.env(&format!("GIT_{role}_NAME"), &signature.name);
-        git.env(&format!("GIT_{role}_EMAIL"), &signature.email);
-        git.env(&format!("GIT_{role}_DATE"), &date);
-    }
+    git.env(&format!("GIT_{role}_NAME"), &signature.name);
+    git.env(&format!("GIT_{role}_EMAIL"), &signature.email);
+    git.env(&format!("GIT_{role}_DATE"), &date);
 }
 
 fn run(git: &mut Git, what: &str) -> Result<Vec<u8>> {

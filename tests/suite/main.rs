@@ -10,6 +10,7 @@ mod support;
 
 mod attacks;
 mod checkpoint;
+mod cherry_pick;
 mod completion;
 mod concurrency;
 mod deinit;

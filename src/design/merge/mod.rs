@@ -203,7 +203,8 @@ impl Work {
         let kept = Kept::look(session, &allowances, Unstorable::LeaveOut, unignored)?;
         let mut switch = None;
         if sides.is_here {
-            let plan = Switch::plan(session, &kept, computed.tree, &computed.stages)?;
+            let way = (kept.scan.head_tree, computed.tree);
+            let plan = Switch::plan(session, &kept, way, &computed.stages)?;
             computed.report.ignored_kept.clone_from(&plan.ignored_kept);
             switch = Some(plan);
         }

@@ -240,7 +240,7 @@ impl Record {
     /// Tells whether its state is one to compare with later: not in the middle of something that it
     /// has not begun itself.
     pub fn is_settled(&self) -> bool {
-        self.in_progress.is_none() || state_files::closes(&self.state_files)
+        self.in_progress.is_none() || !self.state_files.is_empty()
     }
 
     /// Tells whether it leaves git in the middle of a merge or a pick.

@@ -107,12 +107,6 @@ pub(super) fn opens(files: &[StateFile]) -> bool {
     files.iter().any(open)
 }
 
-/// Tells whether the operation ends what git was in the middle of.
-pub(super) fn closes(files: &[StateFile]) -> bool {
-    let was = |file: &StateFile| file.name.is_in_the_middle() && file.before.is_some();
-    files.iter().any(was) && !opens(files)
-}
-
 /// Tells whether a file is still to be written.
 ///
 /// # Errors

@@ -1,0 +1,123 @@
+//! `git colony cherry-pick`
+
+use crate::design::pick::{self, PickReport, Request};
+use crate::design::resolve;
+use crate::model::time::Moment;
+use crate::ui::answer::{Answer, Outcome};
+use crate::ui::text;
+
+use super::{Face, Run, Stop, merge};
+
+/// Bring chosen commits into a branch
+///
+/// All of them or none: the picks are computed first, and where one conflicts nothing changes and the
+/// answer says why (exit code 1). Authors and messages stay; a last line says where each came from.
+#[derive(Debug, clap::Args)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a flag that people type"
+)]
+pub(super) struct Args {
+    /// The commits, in order; A..B for those of B that A does not have
+    #[arg(
+        value_name = "COMMIT",
+        required_unless_present_any = ["go_on", "abort"],
+        conflicts_with_all = ["go_on", "abort"]
+    )]
+    what: Vec<String>,
+    /// Bring them into this branch; it need not be checked out
+    #[arg(long, value_name = "BRANCH")]
+    into: Option<String>,
+    /// Open a conflict: 'git status' and 'git mergetool' work on it
+    #[arg(long)]
+    resolve: bool,
+    /// Go on, with the conflict settled; the branch moves when all is picked
+    #[arg(long = "continue", conflicts_with_all = ["abort", "into", "resolve"])]
+    go_on: bool,
+    /// Take back a pick that --resolve opened
+    #[arg(long, conflicts_with_all = ["into", "resolve"])]
+    abort: bool,
+    /// Say what would come of it, and change nothing
+    #[arg(short = 'n', long)]
+    dry_run: bool,
+}
+
+pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
+    let run = Run::from(args.dry_run);
+    let session = face.session(run)?;
+    if args.abort {
+        let report = resolve::abort(&session, "cherry-pick", args.dry_run)?;
+        return face.answer(&report);
+    }
+    if args.go_on {
+        let report = pick::continue_pick(&session, args.dry_run)?;
+        return face.answer(&report);
+    }
+    let request = Request {
+        what: args.what,
+        into: args.into,
+        resolve: args.resolve,
+    };
+    let report = match run {
+        Run::Dry => pick::preview(&session, &request)?,
+        Run::ForReal => pick::pick(&session, &request)?,
+    };
+    face.answer(&report)
+}
+
+impl Answer for PickReport {
+    fn outcome(&self) -> Outcome {
+        if self.conflicts.is_empty() {
+            Outcome::Yes
+        } else {
+            Outcome::No
+        }
+    }
+
+    fn message(&self) -> String {
+        let into = &self.into;
+        if let Some(at) = self.stopped_at {
+            let count = text::count(self.conflicts.len(), "conflict");
+            let state = if self.resolving {
+                "opened here"
+            } else {
+                "nothing has changed"
+            };
+            return format!("{} has {count} in '{into}'; {state}", at.short());
+        }
+        if self.picked.is_empty() {
+            return format!("'{into}' has all of it already");
+        }
+        let count = text::count(self.picked.len(), "commit");
+        if self.dry_run {
+            format!("would pick {count} into '{into}'")
+        } else {
+            format!("picked {count} into '{into}'")
+        }
+    }
+
+    fn body(&self, _now: &Moment) -> Vec<String> {
+        let mut lines = merge::table(&self.conflicts);
+        if self.stopped_at.is_none() || self.resolving {
+            let row = |picked: &pick::Picked| match picked.to {
+                Some(new) => format!("  {} -> {}", picked.from.short(), new.short()),
+                None => format!("  {}", picked.from.short()),
+            };
+            lines.extend(self.picked.iter().map(row));
+        }
+        let skipped = self.skipped.iter();
+        lines.extend(skipped.map(|id| format!("skipped, it is there already: {}", id.short())));
+        let kept = self.ignored_kept.iter();
+        lines.extend(kept.map(|path| format!("moved aside, ignored and in the way: {path}")));
+        if self.resolving {
+            let next = "git colony cherry-pick --continue";
+            lines.push(format!("settle it, 'git add' each path, then: {next}"));
+            lines.push("or take it back: git colony cherry-pick --abort".to_owned());
+        } else if self.stopped_at.is_some() {
+            lines.push("open it here: run it again with --resolve".to_owned());
+        } else if let Some(op) = self.op {
+            lines.push(format!("take it back: git colony undo   ({op})"));
+        }
+        lines
+    }
+}
