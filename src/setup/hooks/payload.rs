@@ -96,12 +96,11 @@ impl Payload {
 
 /// Returns the answer to an event: an object that decides nothing.
 ///
-/// Codex and Cursor take no answer for a failed hook. Cursor's `preToolUse` takes an object without
-/// a permission for a refusal; it is reached only when Cursor runs the hooks of Claude Code.
+/// Codex and Cursor take no answer for a failed hook. No event before a tool gets a permission from
+/// us, also not Cursor's: that is the person's to give, and `allow` may skip asking for it.
 pub(super) fn answer(agent: Agent, event: Option<&str>) -> &'static str {
     match (agent, event) {
         (Agent::Cursor, Some("beforeSubmitPrompt")) => "{\"continue\":true}",
-        (Agent::Cursor, Some("preToolUse" | "PreToolUse")) => "{\"permission\":\"allow\"}",
         _ => "{}",
     }
 }
@@ -150,16 +149,28 @@ mod tests {
 
     #[test]
     fn cursor_is_answered_in_its_own_words_whoever_it_asks_as() {
-        let text = r#"{"hook_event_name":"preToolUse","cursor_version":"2.5"}"#;
+        let text = r#"{"hook_event_name":"beforeSubmitPrompt","cursor_version":"2.5"}"#;
         let payload = Payload::read(text.as_bytes());
-        assert_eq!(
-            payload.answer(Agent::ClaudeCode),
-            "{\"permission\":\"allow\"}"
-        );
-        let text = r#"{"hook_event_name":"PreToolUse"}"#;
-        assert_eq!(
-            Payload::read(text.as_bytes()).answer(Agent::ClaudeCode),
-            "{}"
-        );
+        assert_eq!(payload.answer(Agent::ClaudeCode), "{\"continue\":true}");
+    }
+
+    #[test]
+    fn nobody_is_given_a_permission() {
+        for event in [
+            "preToolUse",
+            "PreToolUse",
+            "beforeShellExecution",
+            "beforeMCPExecution",
+            "beforeReadFile",
+            "PermissionRequest",
+        ] {
+            for agent in Agent::ALL {
+                for version in ["", ",\"cursor_version\":\"2.5\""] {
+                    let text = format!("{{\"hook_event_name\":\"{event}\"{version}}}");
+                    let payload = Payload::read(text.as_bytes());
+                    assert_eq!(payload.answer(agent), "{}", "{event} {version}");
+                }
+            }
+        }
     }
 }
