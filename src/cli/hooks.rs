@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use crate::lfs::install::refuse_push_without_objects;
 use crate::model::time::Moment;
 use crate::setup::hooks::{self, Act, HookState, InstallReport, StatusReport, Target, install};
 use crate::ui::answer::{Answer, Outcome};
@@ -63,6 +64,9 @@ fn apply(face: &mut Face<'_>, act: Act, change: &Change) -> Result<Outcome, Stop
     let session = face.session(run)?;
     // The parser lets nothing else through.
     let target = Target::parse(&change.target).unwrap_or(Target::Git);
+    if (act, target) == (Act::Uninstall, Target::Git) {
+        refuse_push_without_objects(&session)?;
+    }
     let report = match run {
         Run::Dry => install::preview(&session, act, target)?,
         Run::ForReal => install::run(&session, act, target)?,

@@ -16,9 +16,7 @@ use super::worktree::{cwd_in_worktree, open_worktree, refuse_in_progress};
 
 /// What is asked for.
 pub struct Request {
-    /// What the operation is called.
-    pub kind: Kind,
-    /// The same in a few words for people.
+    /// What the operation is in a few words, for people.
     pub summary: String,
     /// The message of the commit.
     pub message: String,
@@ -56,23 +54,32 @@ pub fn check<'a>(
 
 /// Writes files into the worktree and commits them, and only them, on the current branch.
 ///
+/// `plan` is asked once nobody else can act: what was planned before may have been done by another
+/// process by then. `None` when it finds nothing to do.
+///
 /// # Errors
 /// As [`check`]; `locked`, `ref-moved`, `filter-failed`, `no-space`; none of them changes anything.
-pub fn commit_files(session: &Session, request: &Request) -> Result<(Oid, Record)> {
-    check(
-        session,
-        request.kind.as_str(),
-        request.files.iter().map(|(path, _)| path),
-    )?;
+pub fn commit_files(
+    session: &Session,
+    kind: Kind,
+    plan: impl FnOnce() -> Result<Option<Request>>,
+) -> Result<Option<(Oid, Record)>> {
     let signature = session.identity()?.at(&session.world);
     let operation = Operation::begin(
         session,
         Intent {
-            kind: request.kind,
+            kind,
             touches: Touches::Worktree,
         },
     )?;
-    refuse_in_progress(session, request.kind.as_str())?;
+    let Some(request) = &plan()? else {
+        return Ok(None);
+    };
+    check(
+        session,
+        kind.as_str(),
+        request.files.iter().map(|(path, _)| path),
+    )?;
     let repo = &session.repo;
     let entries = write_blobs(session, request)?;
     let scan = repo.scan(&session.world)?;
@@ -104,7 +111,7 @@ pub fn commit_files(session: &Session, request: &Request) -> Result<(Oid, Record
         snapshot: None,
         inverts: None,
     })?;
-    Ok((commit, record))
+    Ok(Some((commit, record)))
 }
 
 /// Returns the index as it would be, for questions before anything is done. Writes blobs only where

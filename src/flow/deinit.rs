@@ -15,6 +15,7 @@ use crate::lfs::install;
 use crate::model::{Code, Error, Result, text};
 use crate::setup::hooks::{self, Act, HookState, Target};
 use crate::setup::info_attributes;
+use crate::store::config_file::ConfigFile;
 use crate::store::lock::WorktreeLock;
 use crate::store::operation::recover;
 use crate::store::places::Places;
@@ -56,6 +57,7 @@ pub struct DeinitReport {
 /// `recovery-needed`; `io`. None but the last changes anything.
 pub fn deinit(session: &Session, request: Request) -> Result<DeinitReport> {
     let found = Found::look(session, request)?;
+    ConfigFile::of_repository(&session.repo).refuse_locked()?;
     // What was there before is noted in our folder, so hooks go while it is there.
     for (target, _) in &found.hooks {
         hooks::install::run(session, Act::Uninstall, *target)?;
@@ -97,6 +99,9 @@ pub fn preview(session: &Session, request: Request) -> Result<DeinitReport> {
     Ok(report)
 }
 
+/// How our part of git's configuration is called.
+const SETTINGS: &str = "settings colony.*";
+
 /// What is there to take out.
 struct Found {
     hooks: Vec<(Target, usize)>,
@@ -123,7 +128,9 @@ impl Found {
         };
         found.look_at_setup(session)?;
         found.look_at_records(session, request)?;
-        if session.repo.config(install::CALL_FROM_OUR_HOOKS).is_some() && !found.lfs_goes {
+        let has_hooks = found.hooks.iter().any(|(target, _)| *target == Target::Git);
+        let calls_lfs = session.repo.config(install::CALL_FROM_OUR_HOOKS).is_some();
+        if has_hooks && calls_lfs && !found.lfs_goes {
             found.keep_hooks_of_git();
         }
         Ok(found)
@@ -132,7 +139,8 @@ impl Found {
     /// Without them a push would publish pointers without objects.
     fn keep_hooks_of_git(&mut self) {
         self.hooks.retain(|(target, _)| *target != Target::Git);
-        self.report.removed.retain(|what| !what.ends_with("of git"));
+        let goes = |what: &String| !what.ends_with("of git") && !what.starts_with(SETTINGS);
+        self.report.removed.retain(goes);
         self.has_configuration = false;
         self.folders.clear();
         let why = "hooks of git: they call git-lfs, which the tree needs";
@@ -165,7 +173,7 @@ impl Found {
         if self.has_configuration {
             report
                 .removed
-                .push("settings colony.* of this repository".to_owned());
+                .push(format!("{SETTINGS} of this repository"));
         }
         if session.repo.workdir().join(".colony").exists() {
             report

@@ -208,7 +208,10 @@ fn locks(session: &Session) -> Result<Vec<Check>> {
         checks.push(Check::ill(
             "lock",
             format!("'{shown}' {}", owner_and_age(session, &path)),
-            format!("ps aux | grep git   # if nothing is at work: rm '{shown}'"),
+            format!(
+                "ps aux | grep git   # if nothing is at work: rm {}",
+                text::shell_word(&path.to_string_lossy())
+            ),
         ));
     }
     if checks.is_empty() {
@@ -395,6 +398,8 @@ fn size_below(folder: &Path) -> u64 {
 fn objects(session: &Session) -> Result<Check> {
     let mut git = session.repo.git(&session.world);
     let output = git
+        // fsck reads the index, and would start what the repository names as its monitor.
+        .args(["-c", "core.fsmonitor=false"])
         .args(["fsck", "--strict", "--no-dangling", "--no-progress"])
         .run()?;
     Ok(if output.success() {

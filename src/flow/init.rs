@@ -14,7 +14,8 @@ use crate::setup::attributes::{self, Lines};
 use crate::setup::info_attributes;
 use crate::setup::manifest::{self, LfsMode, Manifest};
 use crate::store::Session;
-use crate::store::operation::Kind;
+use crate::store::lock::WorktreeLock;
+use crate::store::operation::{Kind, Record};
 
 /// The map of the sources of a repository.
 const REPO_MAP: &str = ".colony/repo_map.yaml";
@@ -99,20 +100,75 @@ pub struct InitReport {
 pub fn init(session: &Session, request: &Request) -> Result<InitReport> {
     let plan = Plan::make(session, request)?;
     let mut report = plan.report(session)?;
-    install::install(session, plan.way)?;
-    if let Some(work) = &plan.commit {
-        let (commit, record) = scaffold::commit_files(session, work)?;
-        report.committed_sha = Some(commit);
-        report.op = Some(record.op);
-    }
-    if plan.merge_lines == MergeLines::InInfo {
-        info_attributes::add(&session.repo, attributes::MERGE_LINES)?;
+    let before = Standing::look(session);
+    match set_up(session, request, &plan) {
+        Ok(Some((commit, record))) => {
+            report.committed_sha = Some(commit);
+            report.op = Some(record.op);
+        }
+        Ok(None) => {
+            report.status = InitStatus::AlreadyInitialized;
+            report.files_created.clear();
+        }
+        Err(error) => {
+            before.restore(session, request);
+            return Err(error);
+        }
     }
     if request.push {
         report.push_error = push(session)?;
         report.pushed = report.push_error.is_none();
     }
     Ok(report)
+}
+
+/// Does what was planned: the commit last, since it alone can be undone.
+fn set_up(session: &Session, request: &Request, plan: &Plan) -> Result<Option<(Oid, Record)>> {
+    let lock = WorktreeLock::take(&session.world, &session.repo, session.lock_timeout())?;
+    install::install(session, plan.way)?;
+    if plan.merge_lines == MergeLines::InInfo {
+        info_attributes::add(&session.repo, attributes::MERGE_LINES)?;
+    }
+    drop(lock);
+    if plan.commit.is_none() {
+        return Ok(None);
+    }
+    scaffold::commit_files(session, Kind::Init, || {
+        Ok(Plan::make(session, request)?.commit)
+    })
+}
+
+/// What stood outside of the tree before anything was done.
+struct Standing {
+    lfs: install::Standing,
+    has_lines: bool,
+}
+
+impl Standing {
+    fn look(session: &Session) -> Standing {
+        Standing {
+            lfs: install::Standing::look(&session.repo),
+            has_lines: info_attributes::is_there(&session.repo),
+        }
+    }
+
+    /// Takes back what was added since, unless another process has set the repository up meanwhile.
+    fn restore(&self, session: &Session, request: &Request) {
+        let is_wanted = Plan::make(session, request).map(|plan| plan.commit.is_none());
+        if session.world.is_dead() || is_wanted.unwrap_or(false) {
+            return;
+        }
+        let lines = if self.has_lines {
+            Ok(())
+        } else {
+            info_attributes::remove(&session.repo)
+        };
+        for undone in [lines, self.lfs.restore(session)] {
+            if let Err(error) = undone {
+                (session.world.narrate)(&format!("cannot take back: {}", error.message()));
+            }
+        }
+    }
 }
 
 /// Tells what [`init`] would do, and changes nothing.
@@ -184,10 +240,12 @@ impl Plan {
             }
         }
         let merge_lines = plan_attributes(session, lfs, &mut files)?;
+        if merge_lines == MergeLines::InInfo {
+            info_attributes::check(&session.repo)?;
+        }
         files.sort();
         scaffold::check(session, "init", files.iter().map(|(path, _)| path))?;
         let commit = (!files.is_empty()).then(|| scaffold::Request {
-            kind: Kind::Init,
             summary: "init".to_owned(),
             message: "init: scaffold .colony/ (manifest + repo_map.yaml)".to_owned(),
             files,

@@ -1,10 +1,13 @@
 //! Setting git-lfs up in a repository: hooks first, then the filters, so that no moment exists in
 //! which a push could publish pointers without their objects.
 
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
 use crate::git::Repo;
 use crate::model::{Code, Error, Result};
+use crate::store::config_file::ConfigFile;
 use crate::store::{Session, atomic};
 
 /// The hooks that git-lfs needs, the one that uploads objects first.
@@ -12,6 +15,8 @@ pub const HOOKS: [&str; 4] = ["pre-push", "post-checkout", "post-commit", "post-
 
 /// Says to our hooks that they have to call git-lfs, which has none of its own here.
 pub const CALL_FROM_OUR_HOOKS: &str = "colony.lfsHooks";
+
+const HOOKS_PATH: &str = "core.hooksPath";
 
 /// How git-lfs can be set up here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,7 +58,7 @@ pub fn plan(session: &Session) -> Result<Way> {
     if version(session).is_none() {
         return Ok(Way::NotInstalled);
     }
-    let folder = hooks_folder(&session.repo);
+    let folder = hooks_folder(session);
     let states = HOOKS.map(|name| state(&folder, name));
     let covered = |state: &State| matches!(state, State::GitLfs | State::Ours);
     if states.iter().all(covered) {
@@ -102,9 +107,12 @@ pub fn install(session: &Session, way: Way) -> Result<()> {
     }
     let run = |args: &[&str]| {
         let mut git = session.repo.git(&session.world);
-        git.args(args).run_checked("set up git-lfs").map(drop)
+        let run = git.args(args).run_checked("set up git-lfs");
+        run.map(drop)
+            .map_err(|error| error.hint("git colony init --no-lfs   # large files stay in git"))
     };
-    let folder = hooks_folder(&session.repo);
+    ConfigFile::of_repository(&session.repo).refuse_locked()?;
+    let folder = hooks_folder(session);
     note_what_is_new(session, &folder, way)?;
     match way {
         Way::OwnHooks => {
@@ -137,12 +145,7 @@ fn note_what_is_new(session: &Session, folder: &Path, way: Way) -> Result<()> {
     }
     let mut new = Vec::new();
     for section in SECTIONS {
-        let pattern = format!("^{}\\.", section.replace('.', "\\."));
-        let mut git = session.repo.git(&session.world);
-        let found = git
-            .args(["config", "--local", "--get-regexp", &pattern])
-            .run()?;
-        if !found.success() {
+        if !has_section(session, section)? {
             new.push(section);
         }
     }
@@ -155,6 +158,50 @@ fn note_what_is_new(session: &Session, folder: &Path, way: Way) -> Result<()> {
     }
     atomic::make_directory(&session.repo.common_dir().join("colony"))?;
     atomic::write_durably(&path, (new.join("\n") + "\n").as_bytes())
+}
+
+fn has_section(session: &Session, section: &str) -> Result<bool> {
+    let pattern = format!("^{}\\.", section.replace('.', "\\."));
+    let mut git = session.repo.git(&session.world);
+    let found = git
+        .args(["config", "--local", "--get-regexp", &pattern])
+        .run()?;
+    Ok(found.success())
+}
+
+/// What of git-lfs was there at one moment.
+#[derive(Clone, Copy, Debug)]
+pub struct Standing {
+    is_ours: bool,
+    is_called: bool,
+}
+
+impl Standing {
+    /// Looks at what is there now.
+    pub fn look(repo: &Repo) -> Standing {
+        Standing {
+            is_ours: is_ours(repo),
+            is_called: repo.config(CALL_FROM_OUR_HOOKS).is_some(),
+        }
+    }
+
+    /// Takes back what [`install`] has added since then.
+    ///
+    /// # Errors
+    /// As [`uninstall`].
+    pub fn restore(self, session: &Session) -> Result<()> {
+        if !self.is_ours {
+            uninstall(session)?;
+        }
+        let run = |args: &[&str]| {
+            let mut git = session.repo.git(&session.world);
+            git.args(["config", "--local"]).args(args).run()
+        };
+        if !self.is_called && run(&["--get", CALL_FROM_OUR_HOOKS])?.success() {
+            run(&["--unset", CALL_FROM_OUR_HOOKS])?;
+        }
+        Ok(())
+    }
 }
 
 /// Tells whether [`install`] added something that [`uninstall`] would take back.
@@ -171,19 +218,23 @@ pub fn uninstall(session: &Session) -> Result<()> {
     let Ok(noted) = std::fs::read_to_string(&path) else {
         return Ok(());
     };
-    let folder = hooks_folder(&session.repo);
+    let folder = hooks_folder(session);
     for added in noted.lines() {
         if SECTIONS.contains(&added) {
-            let mut git = session.repo.git(&session.world);
             // A section that is gone already is what is wanted.
-            git.args(["config", "--local", "--remove-section", added])
-                .run()?;
+            if has_section(session, added)? {
+                let mut git = session.repo.git(&session.world);
+                git.args(["config", "--local", "--remove-section", added])
+                    .run_checked("take the filters of git-lfs out")?;
+            }
         } else if HOOKS.contains(&added) {
             remove_if_git_lfs(&folder, added)?;
         }
     }
-    // git does not keep an empty folder of hooks that was not there; an empty one says nothing.
-    drop(std::fs::remove_dir(&folder));
+    // The folder of git itself may be missing, and an empty one says nothing. Any other is not ours.
+    if folder == session.repo.common_dir().join("hooks") {
+        atomic::remove_empty_folder(&folder)?;
+    }
     atomic::remove_file(&path)
 }
 
@@ -202,9 +253,34 @@ fn remove_if_git_lfs(folder: &Path, name: &str) -> Result<()> {
 
 /// Tells whether a push uploads objects: whether a hook that git runs then calls git-lfs.
 pub fn uploads(session: &Session) -> bool {
-    let repo = &session.repo;
-    let standing = state(&hooks_folder(repo), "pre-push");
+    let standing = state(&hooks_folder(session), "pre-push");
     matches!(standing, State::GitLfs | State::Ours)
+}
+
+/// Refuses to take our hooks out where only they call git-lfs: a push would then publish pointers
+/// without their objects.
+///
+/// # Errors
+/// `hooks-in-the-way`.
+pub fn refuse_push_without_objects(session: &Session) -> Result<()> {
+    let repo = &session.repo;
+    let folder = hooks_folder(session);
+    let former = std::fs::read(folder.join("pre-push.before-colony")).unwrap_or_default();
+    let calls_git_lfs = String::from_utf8_lossy(&former).contains("git lfs pre-push");
+    let called_by_ours = repo.config_bool(CALL_FROM_OUR_HOOKS) == Some(true)
+        && state(&folder, "pre-push") == State::Ours
+        && !calls_git_lfs;
+    if !called_by_ours || !is_configured(repo) {
+        return Ok(());
+    }
+    Err(Error::new(
+        Code::HooksInTheWay,
+        "cannot remove the hooks for git: only they call git-lfs, and a push would publish pointers \
+         without their objects; nothing has changed",
+    )
+    .hint(format!(
+        "git config {CALL_FROM_OUR_HOOKS} false && git colony hooks uninstall && git lfs update   # git-lfs gets hooks of its own"
+    )))
 }
 
 /// What stands where a hook would be.
@@ -221,6 +297,9 @@ fn state(folder: &Path, name: &str) -> State {
     if std::fs::symlink_metadata(&path).is_err() {
         return State::Absent;
     }
+    if !path.is_file() {
+        return State::Foreign;
+    }
     let text = std::fs::read(&path).unwrap_or_default();
     let text = String::from_utf8_lossy(&text);
     if text.contains(&format!("git-colony hook {name}")) {
@@ -232,11 +311,20 @@ fn state(folder: &Path, name: &str) -> State {
     }
 }
 
-/// Returns the folder git takes hooks from.
-fn hooks_folder(repo: &Repo) -> PathBuf {
-    let configured = repo
-        .config("core.hooksPath")
-        .filter(|path| !path.is_empty());
+/// Returns the folder git takes hooks from, as git itself resolves it.
+fn hooks_folder(session: &Session) -> PathBuf {
+    let repo = &session.repo;
+    let mut git = repo.git(&session.world);
+    git.args(["config", "-z", "--type=path", "--get", HOOKS_PATH]);
+    let configured = match git.run() {
+        Ok(output) if output.success() => {
+            let value = output.stdout.strip_suffix(b"\0").unwrap_or_default();
+            Some(PathBuf::from(OsStr::from_bytes(value)))
+        }
+        // `~nobody/hooks` cannot be resolved; as it is written it is a folder that is missing.
+        _ => repo.config(HOOKS_PATH).map(PathBuf::from),
+    };
+    // An empty value names the root of the worktree: that is where git-lfs would write.
     configured.map_or_else(
         || repo.common_dir().join("hooks"),
         |folder| repo.workdir().join(folder),

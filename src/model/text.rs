@@ -25,6 +25,20 @@ impl Position {
     }
 }
 
+/// Returns a word that a shell takes as these characters, for hints that are pasted: quoted, with
+/// control characters in the form that bash, zsh and ksh read.
+pub fn shell_word(word: &str) -> String {
+    if !word.contains(char::is_control) {
+        return format!("'{}'", word.replace('\'', "'\\''"));
+    }
+    let escaped = word.chars().map(|c| match c {
+        '\\' | '\'' => format!("\\{c}"),
+        c if c.is_ascii_control() => format!("\\{:03o}", u32::from(c)),
+        c => c.to_string(),
+    });
+    format!("$'{}'", escaped.collect::<String>())
+}
+
 /// Returns `1 file`, `2 files`.
 pub fn count(number: usize, noun: &str) -> String {
     match (number, noun.strip_suffix('y')) {
@@ -44,6 +58,13 @@ mod tests {
         let places = [0, 2, 4, 99].map(|offset| Position::of(text, offset));
         let places = places.map(|place| (place.line, place.column));
         assert_eq!(places, [(1, 1), (2, 1), (2, 2), (3, 1)]);
+    }
+
+    #[test]
+    fn a_word_for_a_shell_is_one_word_whatever_it_holds() {
+        assert_eq!(shell_word("a b"), "'a b'");
+        assert_eq!(shell_word("it's"), r"'it'\''s'");
+        assert_eq!(shell_word("a\n'\\"), r"$'a\012\'\\'");
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use crate::git::Repo;
-use crate::model::Result;
+use crate::model::{Code, Error, Result, text};
 use crate::store::atomic;
 
 const BEGIN: &str = "# git-colony: begin";
@@ -13,21 +13,49 @@ fn path(repo: &Repo) -> PathBuf {
     repo.common_dir().join("info").join("attributes")
 }
 
-fn read(repo: &Repo) -> Vec<u8> {
-    std::fs::read(path(repo)).unwrap_or_default()
+/// Reads the file; nothing when it is not there. Never through a link, and never from what would
+/// make us wait.
+fn read(repo: &Repo) -> Result<Vec<u8>> {
+    let path = path(repo);
+    match path.symlink_metadata() {
+        Ok(metadata) if metadata.is_file() => std::fs::read(&path)
+            .map_err(|e| Error::io(format!("cannot read '{}'", path.display()), e)),
+        Ok(_) => Err(Error::new(
+            Code::PathInTheWay,
+            format!(
+                "'{}' is not a file, and lines go into it; nothing has changed",
+                path.display()
+            ),
+        )
+        .hint(format!(
+            "mv {} {}   # then run it again",
+            text::shell_word(&path.to_string_lossy()),
+            text::shell_word(&format!("{}.aside", path.display()))
+        ))),
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(Vec::new()),
+        Err(e) => Err(Error::io(format!("cannot read '{}'", path.display()), e)),
+    }
+}
+
+/// Refuses what [`add`] could not add to.
+///
+/// # Errors
+/// `path-in-the-way`, `io`.
+pub fn check(repo: &Repo) -> Result<()> {
+    read(repo).map(drop)
 }
 
 /// Tells whether our lines are there.
 pub fn is_there(repo: &Repo) -> bool {
-    find(&read(repo)).is_some()
+    read(repo).is_ok_and(|bytes| find(&bytes).is_some())
 }
 
 /// Adds lines between two marks of ours, once.
 ///
 /// # Errors
-/// `no-space`, `io`.
+/// As [`check`]; `no-space`.
 pub fn add(repo: &Repo, lines: &[&str]) -> Result<()> {
-    let mut bytes = read(repo);
+    let mut bytes = read(repo)?;
     if find(&bytes).is_some() {
         return Ok(());
     }
@@ -45,7 +73,10 @@ pub fn add(repo: &Repo, lines: &[&str]) -> Result<()> {
 /// # Errors
 /// `no-space`, `io`.
 pub fn remove(repo: &Repo) -> Result<()> {
-    let bytes = read(repo);
+    if !is_there(repo) {
+        return Ok(());
+    }
+    let bytes = read(repo)?;
     let Some((begin, end)) = find(&bytes) else {
         return Ok(());
     };

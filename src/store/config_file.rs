@@ -6,7 +6,7 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use crate::git::Repo;
-use crate::model::{Code, Error, Result, World};
+use crate::model::{Code, Error, Result, World, text};
 
 use super::atomic;
 
@@ -73,6 +73,18 @@ impl ConfigFile {
         fs::read(copy.path()).map_err(|e| Error::io("cannot read the new configuration", e))
     }
 
+    /// Refuses while another process holds git's lock of the file.
+    ///
+    /// # Errors
+    /// `locked`.
+    pub fn refuse_locked(&self) -> Result<()> {
+        let lock = lock_of(&fs::canonicalize(&self.path).unwrap_or_else(|_| self.path.clone()));
+        if lock.symlink_metadata().is_ok() {
+            return Err(locked(&lock));
+        }
+        Ok(())
+    }
+
     /// Replaces the file if it still holds `expected`.
     ///
     /// # Errors
@@ -81,15 +93,13 @@ impl ConfigFile {
         // As git does: a link is followed, its target is replaced.
         let path = fs::canonicalize(&self.path).unwrap_or_else(|_| self.path.clone());
         let cannot = |e| Error::io(format!("cannot write '{}'", path.display()), e);
-        let mut lock = path.clone().into_os_string();
-        lock.push(".lock");
-        let lock = PathBuf::from(lock);
+        let lock = lock_of(&path);
         let mut file = OpenOptions::new()
             .write(true)
             .create_new(true)
             .open(&lock)
             .map_err(|e| match e.kind() {
-                std::io::ErrorKind::AlreadyExists => busy(&lock),
+                std::io::ErrorKind::AlreadyExists => locked(&lock),
                 _ => cannot(e),
             })?;
         let mut put = || -> Result<()> {
@@ -110,6 +120,17 @@ impl ConfigFile {
         }
         result
     }
+}
+
+fn lock_of(path: &Path) -> PathBuf {
+    let mut lock = path.to_owned().into_os_string();
+    lock.push(".lock");
+    PathBuf::from(lock)
+}
+
+fn locked(lock: &Path) -> Error {
+    let word = text::shell_word(&lock.to_string_lossy());
+    busy(lock).hint(format!("rm {word}   # only if no git is running"))
 }
 
 fn busy(path: &Path) -> Error {

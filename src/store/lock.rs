@@ -11,7 +11,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::git::Repo;
-use crate::model::{Code, Error, Result, World};
+use crate::model::{Code, Error, Result, World, text};
 
 use super::atomic;
 use super::places::Places;
@@ -163,8 +163,8 @@ impl IndexLock {
                 .map_err(|timed_out| {
                     timed_out.unwrap_or_else(|| {
                         locked(world, "git, or a git that died,", &self.path).hint(format!(
-                            "rm '{}'   # only if no git is running",
-                            self.path.display()
+                            "rm {}   # only if no git is running",
+                            text::shell_word(&self.path.to_string_lossy())
                         ))
                     })
                 })?;

@@ -600,6 +600,10 @@ fn git_lfs_runs_through_ours_also_without_the_program() {
             "own hooks: {own_hooks}"
         );
         sandbox.git(&["remote", "remove", "origin"]);
+        if !own_hooks {
+            assert_eq!(sandbox.error(&["hooks", "uninstall"]), "hooks-in-the-way");
+            sandbox.git(&["config", "colony.lfsHooks", "false"]);
+        }
         sandbox.colony(&["hooks", "uninstall"]);
         assert_eq!(given(sandbox).0, before.0);
     }

@@ -28,6 +28,7 @@ mod recovery;
 mod restore;
 mod schema;
 mod settings;
+mod setup_attacks;
 mod signing;
 mod status_line;
 mod torture;

@@ -283,13 +283,18 @@ impl Sandbox {
             .join("\n")
     }
 
-    /// Checks what holds after every command, done or failed.
-    pub(crate) fn check_invariants(&self) {
+    /// Checks what holds of git's own files after every command, done or failed.
+    pub(crate) fn check_invariants_of_git(&self) {
         self.git(&["fsck", "--strict", "--no-dangling"]);
         let locks = find_files(&self.root.join(".git"), &|name| {
             Path::new(name).extension().is_some_and(|end| end == "lock")
         });
         assert_eq!(locks, Vec::<PathBuf>::new(), "locks are left");
+    }
+
+    /// Checks what holds after every command, done or failed.
+    pub(crate) fn check_invariants(&self) {
+        self.check_invariants_of_git();
         let colony = self.root.join(".git/colony");
         let left = find_files(&colony, &|name| {
             !matches!(name, "lock" | "worktree-key" | "sequence")

@@ -7,7 +7,7 @@ use base64::prelude::BASE64_STANDARD;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use crate::model::{Code, Error, Result};
+use crate::model::{Code, Error, Result, text};
 use crate::store::atomic;
 
 use super::folder::Scope;
@@ -88,8 +88,8 @@ pub(super) fn read<T: DeserializeOwned>(path: &Path) -> Result<Option<T>> {
         )
         .caused_by(e)
         .hint(format!(
-            "rm '{}'   # uninstalling then goes by what the hooks look like",
-            path.display()
+            "rm {}   # uninstalling then goes by what the hooks look like",
+            text::shell_word(&path.to_string_lossy())
         ))
     })
 }
