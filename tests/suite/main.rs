@@ -31,6 +31,7 @@ mod settings;
 mod setup_attacks;
 mod signing;
 mod status_line;
+mod surroundings;
 mod torture;
 mod undo;
 mod unignored;
