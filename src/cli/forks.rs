@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::design::clashes::{self, Clash, Matrix};
 use crate::design::fork_delete::{self, DeleteReport};
 use crate::design::forks::{self, Fork, Outcome as Ending};
 use crate::model::time::Moment;
@@ -16,6 +17,9 @@ use super::{Face, Run, Stop};
 #[derive(Debug, clap::Args)]
 #[command(args_conflicts_with_subcommands = true)]
 pub(super) struct Args {
+    /// Say which of them clash with each other, and in which order to merge them
+    #[arg(long)]
+    conflicts: bool,
     #[command(subcommand)]
     action: Option<Action>,
 }
@@ -47,11 +51,13 @@ pub(super) fn run(face: &mut Face<'_>, args: &Args) -> Result<Outcome, Stop> {
         let report = fork_delete::delete(&session, label, *force, *dry_run)?;
         return face.answer(&report);
     }
-    let session = face.session(Run::Dry)?;
+    let session = face.session(Run::ForReal)?;
     let forks = forks::list(&session)?;
+    let clashes = args.conflicts.then(|| clashes::matrix(&session, &forks));
     face.answer(&ForksReport {
         count: forks.len(),
         forks,
+        clashes: clashes.transpose()?,
     })
 }
 
@@ -62,6 +68,9 @@ pub(super) struct ForksReport {
     forks: Vec<Fork>,
     /// How many.
     count: usize,
+    /// How they clash, where that was asked for.
+    #[serde(flatten)]
+    clashes: Option<Matrix>,
 }
 
 impl Answer for ForksReport {
@@ -83,8 +92,46 @@ impl Answer for ForksReport {
                 ending(fork),
             ]
         };
-        text::table(&self.forks.iter().map(row).collect::<Vec<_>>())
+        let mut lines = text::table(&self.forks.iter().map(row).collect::<Vec<_>>());
+        lines.extend(self.clashes.iter().flat_map(told));
+        lines
     }
+}
+
+/// Tells which forks clash, and what to merge first.
+fn told(clashes: &Matrix) -> Vec<String> {
+    let row = |clash: &Clash| {
+        let shown: Vec<_> = clash
+            .paths
+            .iter()
+            .take(3)
+            .map(ToString::to_string)
+            .collect();
+        let more = match clash.paths.len().saturating_sub(shown.len()) {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        let binary = if clash.binary { "  (no text)" } else { "" };
+        vec![
+            format!("  {}", clash.a),
+            clash.b.clone(),
+            format!("{}{more}{binary}", shown.join(", ")),
+        ]
+    };
+    let mut lines = vec![format!(
+        "{} clash",
+        text::count(clashes.matrix.len(), "pair")
+    )];
+    lines.extend(text::table(
+        &clashes.matrix.iter().map(row).collect::<Vec<_>>(),
+    ));
+    if !clashes.merge_order.is_empty() {
+        lines.push(format!(
+            "merge in this order: {}",
+            clashes.merge_order.join(", ")
+        ));
+    }
+    lines
 }
 
 fn ending(fork: &Fork) -> String {

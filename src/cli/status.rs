@@ -120,6 +120,16 @@ impl Answer for StatusReport {
                 undo.op, undo.summary
             ));
         }
+        let touched = self.touched_by_others.iter();
+        lines.extend(touched.map(|other| {
+            let files = text::count(other.paths.len(), "file");
+            let first = other.paths.first().map(ToString::to_string);
+            let first = first.unwrap_or_default();
+            format!(
+                "'{}' has changed {files} that you change too ({first})",
+                other.fork
+            )
+        }));
         lines.extend(
             self.health
                 .iter()

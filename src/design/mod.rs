@@ -3,6 +3,7 @@
 pub mod automatic;
 pub mod checkpoint;
 pub mod checkpoints;
+pub mod clashes;
 pub mod conflicts;
 mod draft;
 pub mod external;

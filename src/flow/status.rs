@@ -5,6 +5,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::design::checkpoints::{self, Checkpoint, Which};
+use crate::design::clashes::{self, TouchedBy};
 use crate::git::scan::{Scan, Untracked};
 use crate::git::{Head, Oid, RefName, Repo};
 use crate::model::id::OperationId;
@@ -48,6 +49,8 @@ pub struct StatusReport {
     pub pending_operation: Option<PendingOperation>,
     /// What undo would take back.
     pub undo: Option<UndoStep>,
+    /// Forks that have changed files which are changed here.
+    pub touched_by_others: Vec<TouchedBy>,
     /// What needs attention.
     pub health: Vec<Health>,
 }
@@ -142,6 +145,7 @@ pub fn status(session: &Session) -> Result<StatusReport> {
             op: entry.record.op,
             summary: entry.record.summary.clone(),
         }),
+        touched_by_others: clashes::touched_by_others(session, &scan)?,
         health: health(session, pending.as_ref()),
     })
 }

@@ -1,6 +1,7 @@
 //! What lasts and how it changes: sessions, settings, locks, atomic files, operations.
 
 pub mod atomic;
+pub mod cache;
 pub mod colony_toml;
 pub mod config_file;
 pub mod lock;

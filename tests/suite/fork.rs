@@ -325,3 +325,86 @@ fn a_broken_record_hides_no_fork() {
     assert_eq!(fork["created_at"], Value::Null);
     assert_eq!(fork["into"]["branch"], "main");
 }
+
+/// A path and what becomes of it.
+type Edit = (&'static str, &'static [u8]);
+
+/// A sandbox with four forks: two clash in a text, one with both in a binary, one with nobody.
+fn crowd() -> Sandbox {
+    let sandbox = Sandbox::new();
+    sandbox.write("image", b"\0one");
+    sandbox.git(&["add", "-A"]);
+    sandbox.git(&["commit", "-qm", "base"]);
+    let forks: [(&str, &[Edit]); 4] = [
+        ("ada", &[("a.txt", b"ada\n"), ("image", b"\0ada")]),
+        ("bob", &[("a.txt", b"bob\n"), ("dir/b.txt", b"bob\n")]),
+        ("cleo", &[("image", b"\0cleo"), ("dir/b.txt", b"cleo\n")]),
+        ("dan", &[("own.txt", b"dan\n")]),
+    ];
+    for (label, files) in forks {
+        sandbox.colony(&["fork", label, "--from", "main"]);
+        for (path, content) in files {
+            sandbox.write(path, content);
+        }
+        sandbox.colony(&["checkpoint", "-m", label]);
+    }
+    sandbox.git(&["switch", "-q", "main"]);
+    sandbox
+}
+
+#[test]
+fn forks_that_clash_are_told_with_an_order_to_merge_them_in() {
+    let sandbox = crowd();
+    let objects = sandbox.git(&["count-objects", "-v"]);
+    let answer = sandbox.json(&["forks", "--conflicts"]);
+    let pair = |a: &str, b: &str, paths: &[&str], binary: bool| json!({"a": format!("fork/{a}"), "b": format!("fork/{b}"), "paths": paths, "binary": binary});
+    let expected = json!([
+        pair("ada", "bob", &["a.txt"], false),
+        pair("ada", "cleo", &["image"], true),
+        pair("bob", "cleo", &["dir/b.txt"], false),
+    ]);
+    assert_eq!(answer["matrix"], expected);
+    let order = ["fork/dan", "fork/ada", "fork/bob", "fork/cleo"];
+    assert_eq!(answer["merge_order"], json!(order));
+    assert_eq!(sandbox.git(&["count-objects", "-v"]), objects);
+    let cache = sandbox.path(".git/colony/cache/clashes-1.json");
+    assert!(cache.exists());
+    // What is cached is believed; what is broken or gone is found out again.
+    for broken in [&b"{"[..], b"", b"[]"] {
+        fs::write(&cache, broken).unwrap();
+        let again = sandbox.json(&["forks", "--conflicts"]);
+        assert_eq!(again["matrix"], expected);
+    }
+    fs::remove_file(&cache).unwrap();
+    fs::create_dir(&cache).unwrap();
+    assert_eq!(sandbox.json(&["forks", "--conflicts"])["matrix"], expected);
+    insta::with_settings!({ snapshot_path => "../snapshots", prepend_module_to_snapshot => false }, {
+        insta::assert_snapshot!("forks_conflicts", sandbox.colony(&["forks", "--conflicts"]));
+    });
+    sandbox.colony(&["merge", "ada"]);
+    let answer = sandbox.json(&["forks", "--conflicts"]);
+    let left = json!([pair("bob", "cleo", &["dir/b.txt"], false)]);
+    assert_eq!(answer["matrix"], left, "what is merged clashes with nobody");
+}
+
+#[test]
+fn status_says_who_else_touches_my_files() {
+    let sandbox = crowd();
+    assert_eq!(sandbox.json(&["status"])["touched_by_others"], json!([]));
+    sandbox.write("a.txt", "mine\n");
+    sandbox.write("own.txt", "mine\n");
+    let touched = json!([
+        {"fork": "fork/ada", "paths": ["a.txt"]},
+        {"fork": "fork/bob", "paths": ["a.txt"]},
+        {"fork": "fork/dan", "paths": ["own.txt"]},
+    ]);
+    assert_eq!(sandbox.json(&["status"])["touched_by_others"], touched);
+    sandbox.remove("own.txt");
+    sandbox.git(&["checkout", "-q", "a.txt"]);
+    sandbox.git(&["switch", "-q", "fork/cleo"]);
+    let touched = json!([
+        {"fork": "fork/ada", "paths": ["image"]},
+        {"fork": "fork/bob", "paths": ["dir/b.txt"]},
+    ]);
+    assert_eq!(sandbox.json(&["status"])["touched_by_others"], touched);
+}
