@@ -1,0 +1,102 @@
+//! What is kept: its size, its objects, its operations.
+
+use std::path::Path;
+
+use super::Check;
+use crate::model::{Result, text};
+use crate::store::Session;
+use crate::store::operation::Log;
+use crate::store::places::Places;
+
+pub(super) fn disk(session: &Session) -> Result<Check> {
+    let common = session.repo.common_dir();
+    let kept = size_below(&common.join("colony-kept"));
+    let ours = size_below(&common.join("colony"));
+    let operations = session.repo.refs_below("refs/colony-local/ops/")?.len();
+    let automatic = session.repo.refs_below("refs/colony-local/auto/")?.len();
+    Ok(Check {
+        name: "disk",
+        ok: true,
+        detail: format!(
+            "{kept} bytes of kept files, {}, {}, {ours} bytes of other files of ours",
+            text::count(operations, "operation"),
+            text::count(automatic, "automatic checkpoint")
+        ),
+        fix: (kept > 0).then(|| "git colony prune --keep 30".to_owned()),
+    })
+}
+
+fn size_below(folder: &Path) -> u64 {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    entries
+        .map(|entry| match entry.metadata() {
+            Ok(metadata) if metadata.is_dir() => size_below(&entry.path()),
+            Ok(metadata) => metadata.len(),
+            Err(_) => 0,
+        })
+        .sum()
+}
+
+pub(super) fn objects(session: &Session) -> Result<Check> {
+    let mut git = session.repo.git(&session.world);
+    let output = git
+        // fsck reads the index, and would start what the repository names as its monitor.
+        .args(["-c", "core.fsmonitor=false"])
+        .args(["fsck", "--strict", "--no-dangling", "--no-progress"])
+        .run()?;
+    Ok(if output.success() {
+        Check::well("objects", "git fsck --strict finds nothing")
+    } else {
+        let said = output
+            .stderr
+            .lines()
+            .next()
+            .unwrap_or("git fsck failed")
+            .to_owned();
+        Check::ill("objects", said, "git fsck --strict")
+    })
+}
+
+/// Reads every operation of this worktree, and looks for every file it moved aside.
+pub(super) fn operations(session: &Session) -> Result<Check> {
+    let Some(places) = Places::find(&session.repo)? else {
+        return Ok(Check::well("operations", "none"));
+    };
+    let prefix = crate::store::ref_names::operations_of(&places.key);
+    let refs = session.repo.refs_below(&prefix)?.len();
+    let log = Log::read(&session.repo, &places)?;
+    let undone = log.undone();
+    let mut lost = Vec::new();
+    for entry in &log.entries {
+        // What an undone operation moved aside is back in its place.
+        if undone.get(&entry.record.op).copied().unwrap_or(true) {
+            continue;
+        }
+        let folder = places.kept_by(entry.record.op);
+        for (number, path) in entry.record.files.aside.iter().enumerate() {
+            if std::fs::symlink_metadata(folder.join(number.to_string())).is_err() {
+                lost.push(format!("{} of {}", path, entry.record.op));
+            }
+        }
+    }
+    let unreadable = refs.saturating_sub(log.entries.len());
+    Ok(match (unreadable, lost.first()) {
+        (0, None) => Check::well(
+            "operations",
+            format!("{} read well", text::count(refs, "operation")),
+        ),
+        (0, Some(first)) => Check::ill(
+            "operations",
+            format!(
+                "{} gone, the first: {first}",
+                text::count(lost.len(), "kept file")
+            ),
+            "git colony ops   # the snapshot of the operation has their content",
+        ),
+        (count, _) => Check::ill(
+            "operations",
+            format!("{} cannot be read", text::count(count, "operation")),
+            "git fsck --strict",
+        ),
+    })
+}

@@ -1,0 +1,86 @@
+//! A look at everything that could hurt later. Reads only.
+
+mod kept;
+mod locks;
+mod setup;
+mod versions;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::model::Result;
+use crate::store::Session;
+
+/// How closely to look.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Depth {
+    /// At settings, versions, locks and sizes.
+    Surface,
+    /// At every object, every operation and every kept file as well.
+    Deep,
+}
+
+/// What was found.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct DoctorReport {
+    /// Everything that was looked at.
+    pub checks: Vec<Check>,
+    /// How many.
+    pub count: usize,
+}
+
+/// One thing that was looked at.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct Check {
+    /// A stable name.
+    pub name: &'static str,
+    /// Whether it is well.
+    pub ok: bool,
+    /// What was found.
+    pub detail: String,
+    /// What mends it, where something does.
+    pub fix: Option<String>,
+}
+
+impl Check {
+    fn well(name: &'static str, detail: impl Into<String>) -> Check {
+        Check {
+            name,
+            ok: true,
+            detail: detail.into(),
+            fix: None,
+        }
+    }
+
+    fn ill(name: &'static str, detail: impl Into<String>, fix: impl Into<String>) -> Check {
+        Check {
+            name,
+            ok: false,
+            detail: detail.into(),
+            fix: Some(fix.into()),
+        }
+    }
+}
+
+/// Looks at everything, changes nothing.
+///
+/// # Errors
+/// `repository-broken`, `interrupted`.
+pub fn doctor(session: &Session, depth: Depth) -> Result<DoctorReport> {
+    let mut checks = vec![versions::git_version(session)?];
+    checks.extend(versions::large_files(session)?);
+    checks.extend(locks::locks(session)?);
+    checks.push(setup::mirrors(session)?);
+    checks.extend(setup::set_up(session));
+    checks.extend(setup::settings(session));
+    checks.extend(setup::hook_checks(session)?);
+    checks.push(kept::disk(session)?);
+    if depth == Depth::Deep {
+        checks.push(kept::objects(session)?);
+        checks.push(kept::operations(session)?);
+    }
+    Ok(DoctorReport {
+        count: checks.len(),
+        checks,
+    })
+}

@@ -1,0 +1,110 @@
+//! What is set up here: the manifest, the merge lines, the hooks, the settings, the remotes.
+
+use super::Check;
+use crate::model::Result;
+use crate::setup::attributes::MERGE_LINES;
+use crate::setup::hooks::{self, HookState, HookStatus};
+use crate::setup::info_attributes;
+use crate::setup::manifest::{self, Manifest};
+use crate::store::Session;
+use crate::store::colony_toml::Problem;
+
+pub(super) fn mirrors(session: &Session) -> Result<Check> {
+    let mut git = session.repo.git(&session.world);
+    let pattern = "^remote\\..*\\.(mirror|push)$";
+    let output = git
+        .args(["config", "--null", "--get-regexp", pattern])
+        .run()?;
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    let publishes = |entry: &&str| {
+        let Some((key, value)) = entry.split_once('\n') else {
+            return false;
+        };
+        let source = value
+            .trim_start_matches('+')
+            .split(':')
+            .next()
+            .unwrap_or_default();
+        let (_, name) = key.rsplit_once('.').unwrap_or_default();
+        let mirror = name == "mirror" && ["true", "yes", "on", "1"].contains(&value);
+        mirror || (name == "push" && ["refs/*", "refs/colony-local/*"].contains(&source))
+    };
+    let found = text.split('\0').find(publishes);
+    Ok(match found.and_then(|entry| entry.split('\n').next()) {
+        Some(key) => Check::ill(
+            "mirror",
+            format!("'{key}' would publish the private refs below refs/colony-local/"),
+            format!("git config --unset {key}   # push branches and tags instead"),
+        ),
+        None => Check::well("mirror", "no remote takes private refs"),
+    })
+}
+
+pub(super) fn set_up(session: &Session) -> Vec<Check> {
+    let path = session.repo.workdir().join(manifest::PATH);
+    let Ok(bytes) = std::fs::read(path) else {
+        return vec![Check::well(
+            "manifest",
+            "none: 'git colony init' was not run here",
+        )];
+    };
+    let mut checks = vec![match Manifest::parse(&bytes) {
+        Ok(_) => Check::well("manifest", "reads well"),
+        Err(error) => Check::ill(
+            "manifest",
+            error.message(),
+            format!("edit {}", manifest::PATH),
+        ),
+    }];
+    let attributes = session.repo.workdir().join(".gitattributes");
+    let text = std::fs::read_to_string(attributes).unwrap_or_default();
+    let in_tree = MERGE_LINES
+        .iter()
+        .all(|line| text.lines().any(|found| found == *line));
+    if !in_tree && info_attributes::is_there(&session.repo) {
+        checks.push(Check::well(
+            "merge-lines",
+            format!(
+                "only in info/attributes, so clones lack them; for .gitattributes: {}",
+                MERGE_LINES.join(" | ")
+            ),
+        ));
+    } else if !in_tree {
+        checks.push(Check::ill(
+            "merge-lines",
+            format!("missing from .gitattributes: {}", MERGE_LINES.join(" | ")),
+            "git colony init",
+        ));
+    }
+    checks
+}
+
+pub(super) fn hook_checks(session: &Session) -> Result<Vec<Check>> {
+    let status = hooks::status(session)?;
+    let there = |hook: &&HookStatus| hook.state != HookState::NotInstalled;
+    let installed: Vec<&HookStatus> = status.hooks.iter().filter(there).collect();
+    if installed.is_empty() {
+        return Ok(vec![Check::well("hooks", "none of ours are installed")]);
+    }
+    let tell = |hook: &&HookStatus| {
+        let fired = hook.last_fired_at.as_deref().unwrap_or("never");
+        let detail = format!("{} of {}: last fired {fired}", hook.name, hook.target);
+        if hook.runs {
+            Check::well("hooks", detail)
+        } else {
+            let fix = format!("git colony hooks install --for {}", hook.target);
+            Check::ill("hooks", format!("{detail}; it does not run now"), fix)
+        }
+    };
+    Ok(installed.iter().map(tell).collect())
+}
+
+pub(super) fn settings(session: &Session) -> Vec<Check> {
+    let problems = &session.settings.repository_problems;
+    if problems.is_empty() {
+        return vec![Check::well("settings", "every file of settings reads well")];
+    }
+    let tell =
+        |problem: &Problem| Check::ill("settings", problem.sentence(), "git colony config list");
+    problems.iter().map(tell).collect()
+}

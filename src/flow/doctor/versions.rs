@@ -1,0 +1,98 @@
+//! What is installed: git, git-lfs, and whether git-lfs is set up where it is used.
+
+use super::Check;
+use crate::git::process::Git;
+use crate::lfs::{install, status as lfs_status};
+use crate::model::{Result, text};
+use crate::store::Session;
+
+/// The first version of each series in which CVE-2025-48384 and those before it are closed.
+const FIXED_GIT: [(u32, u32, u32); 8] = [
+    (2, 43, 7),
+    (2, 44, 4),
+    (2, 45, 4),
+    (2, 46, 4),
+    (2, 47, 3),
+    (2, 48, 2),
+    (2, 49, 1),
+    (2, 50, 1),
+];
+
+pub(super) fn git_version(session: &Session) -> Result<Check> {
+    let output = Git::new(&session.world).arg("--version").run()?;
+    let text = String::from_utf8_lossy(&output.stdout).trim().to_owned();
+    let Some(version) = version_in(&text) else {
+        return Ok(Check::well("git-version", text));
+    };
+    let series = FIXED_GIT
+        .iter()
+        .find(|(major, minor, _)| (*major, *minor) == (version.0, version.1));
+    let oldest = (2, 43, 7);
+    let holes = series.map_or(version < oldest, |fixed| version < *fixed);
+    Ok(if holes {
+        Check::ill(
+            "git-version",
+            format!("{text} has known holes (CVE-2025-48384), unless the distribution mended it"),
+            "install git 2.50.1 or newer",
+        )
+    } else {
+        Check::well("git-version", text)
+    })
+}
+
+/// Reads the first `a.b.c` of a text.
+fn version_in(text: &str) -> Option<(u32, u32, u32)> {
+    let from = text.find(|c: char| c.is_ascii_digit())?;
+    let mut numbers = text
+        .get(from..)?
+        .split(|c: char| !c.is_ascii_digit())
+        .map(|number| number.parse().ok());
+    let (major, minor) = (numbers.next()??, numbers.next()??);
+    Some((major, minor, numbers.next().flatten().unwrap_or(0)))
+}
+
+pub(super) fn large_files(session: &Session) -> Result<Vec<Check>> {
+    let Some(version) = install::version(session) else {
+        let tracked = lfs_status::status(session)?;
+        let used = !tracked.patterns.is_empty() || install::is_configured(&session.repo);
+        return Ok(vec![if used {
+            Check::ill(
+                "git-lfs",
+                "git-lfs is not installed, and this repository uses it",
+                "install git-lfs, then run 'git colony init'",
+            )
+        } else {
+            Check::well("git-lfs", "not installed, not used")
+        }]);
+    };
+    let old = version_in(version.trim_start_matches("git-lfs/")).is_some_and(|v| v < (3, 7, 1));
+    let mut detail = version;
+    if old {
+        detail.push_str("; before 3.7.1 CVE-2025-26625 is open unless the distribution mended it");
+    }
+    let mut checks = vec![Check::well("git-lfs", detail)];
+    let status = lfs_status::status(session)?;
+    if !status.patterns.is_empty() && !status.installed {
+        checks.push(Check::ill(
+            "git-lfs-filters",
+            "patterns of git-lfs match tracked files, and its filters are not set up here",
+            "git colony init",
+        ));
+    }
+    if status.installed && !install::uploads(session) {
+        checks.push(Check::ill(
+            "git-lfs-push",
+            "no pre-push hook calls git-lfs: a push would publish pointers without objects",
+            "git colony hooks install && git colony init",
+        ));
+    }
+    if !status.missing.is_empty() {
+        let count = text::count(status.missing.len(), "object");
+        checks.push(Check::ill(
+            "git-lfs-objects",
+            format!("{count} of git-lfs not here"),
+            "git colony lfs status",
+        ));
+    }
+    Ok(checks)
+}
