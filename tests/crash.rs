@@ -32,9 +32,9 @@ mod state;
 mod table;
 
 use command::{
-    CHECKPOINT, CHECKPOINT_AUTO, CHECKPOINT_OF_A_CLEAN_STATE, CHECKPOINT_OFF_BRANCH, PRUNE,
-    RECOVERY, RECOVERY_BACKWARDS, REDO, RESTORE, RESTORE_FILES, RESTORE_OFF_BRANCH, TAG,
-    TAG_AFTER_PLAIN_GIT, UNDO, UNDO_OF_PLAIN_GIT,
+    CHECKPOINT, CHECKPOINT_AUTO, CHECKPOINT_OF_A_CLEAN_STATE, CHECKPOINT_OFF_BRANCH, DEINIT,
+    DEINIT_OF_A_REDIRECT, DEINIT_PURGE, HYDRATE, INIT, PRUNE, RECOVERY, RECOVERY_BACKWARDS, REDO,
+    RESTORE, RESTORE_FILES, RESTORE_OFF_BRANCH, TAG, TAG_AFTER_PLAIN_GIT, UNDO, UNDO_OF_PLAIN_GIT,
 };
 use matrix::Depth;
 
@@ -106,6 +106,66 @@ fn a_killed_recording_of_plain_git_happened_or_did_not() {
 #[test]
 fn a_killed_prune_touches_nothing_but_what_it_lets_go() {
     matrix::kill(&PRUNE, Depth::EveryThird);
+}
+
+#[test]
+fn a_killed_init_happened_or_did_not() {
+    matrix::kill(&INIT, Depth::EveryThird);
+}
+
+#[test]
+fn an_init_whose_git_is_killed_happened_or_did_not() {
+    matrix::kill_git(&INIT, Depth::EveryFifth);
+}
+
+#[test]
+fn an_init_with_any_git_killed_happened_or_did_not() {
+    matrix::kill_any_git(&INIT, Depth::EveryThird);
+}
+
+#[test]
+fn an_init_whose_git_lfs_is_killed_happened_or_did_not() {
+    matrix::kill_lfs(&INIT);
+}
+
+#[test]
+fn a_killed_hydrate_happened_or_did_not() {
+    matrix::kill(&HYDRATE, Depth::EveryThird);
+}
+
+#[test]
+fn a_hydrate_with_any_git_killed_happened_or_did_not() {
+    matrix::kill_any_git(&HYDRATE, Depth::EveryThird);
+}
+
+#[test]
+fn a_killed_deinit_is_completed_by_the_next() {
+    matrix::kill(&DEINIT, Depth::EveryThird);
+}
+
+#[test]
+fn a_deinit_with_any_git_killed_is_completed_by_the_next() {
+    matrix::kill_any_git(&DEINIT, Depth::EveryThird);
+}
+
+#[test]
+fn a_killed_deinit_that_gives_a_folder_of_hooks_back_is_completed_by_the_next() {
+    matrix::kill(&DEINIT_OF_A_REDIRECT, Depth::EveryThird);
+}
+
+#[test]
+fn a_killed_purge_is_completed_by_the_next() {
+    matrix::kill(&DEINIT_PURGE, Depth::EveryThird);
+}
+
+#[test]
+fn a_purge_whose_git_is_killed_is_completed_by_the_next() {
+    matrix::kill_git(&DEINIT_PURGE, Depth::EveryFifth);
+}
+
+#[test]
+fn a_purge_with_any_git_killed_is_completed_by_the_next() {
+    matrix::kill_any_git(&DEINIT_PURGE, Depth::EveryThird);
 }
 
 #[test]

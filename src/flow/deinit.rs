@@ -57,7 +57,12 @@ pub struct DeinitReport {
 /// `recovery-needed`; `io`. None but the last changes anything.
 pub fn deinit(session: &Session, request: Request) -> Result<DeinitReport> {
     let found = Found::look(session, request)?;
+    let lock = WorktreeLock::take(&session.world, &session.repo, session.lock_timeout())?;
     ConfigFile::of_repository(&session.repo).refuse_locked()?;
+    if found.lfs_goes {
+        install::uninstall_filters(session)?;
+    }
+    drop(lock);
     // What was there before is noted in our folder, so hooks go while it is there.
     for (target, _) in &found.hooks {
         hooks::install::run(session, Act::Uninstall, *target)?;
@@ -117,7 +122,7 @@ impl Found {
         let mut found = Found {
             hooks: installed_hooks(session)?,
             lfs_goes: false,
-            has_configuration: has_configuration(session)?,
+            has_configuration: install::has_section(session, "colony")?,
             refs: Vec::new(),
             folders: Vec::new(),
             report: DeinitReport {
@@ -130,7 +135,8 @@ impl Found {
         found.look_at_records(session, request)?;
         let has_hooks = found.hooks.iter().any(|(target, _)| *target == Target::Git);
         let calls_lfs = session.repo.config(install::CALL_FROM_OUR_HOOKS).is_some();
-        if has_hooks && calls_lfs && !found.lfs_goes {
+        let has_to_call = has_hooks && calls_lfs && !found.lfs_goes;
+        if has_to_call && tracked_pointers(session)? > 0 {
             found.keep_hooks_of_git();
         }
         Ok(found)
@@ -149,7 +155,7 @@ impl Found {
 
     fn look_at_setup(&mut self, session: &Session) -> Result<()> {
         let report = &mut self.report;
-        for (target, count) in &self.hooks {
+        for (target, count) in self.hooks.iter().filter(|(_, count)| *count > 0) {
             let hooks = text::count(*count, "hook");
             report
                 .removed
@@ -233,15 +239,10 @@ fn installed_hooks(session: &Session) -> Result<Vec<(Target, usize)>> {
     let counted = Target::ALL
         .into_iter()
         .map(|target| (target, there(&target)));
-    Ok(counted.filter(|(_, count)| *count > 0).collect())
-}
-
-fn has_configuration(session: &Session) -> Result<bool> {
-    let mut git = session.repo.git(&session.world);
-    let found = git
-        .args(["config", "--local", "--get-regexp", "^colony\\."])
-        .run()?;
-    Ok(found.success())
+    let is_to_do = |(target, count): &(Target, usize)| {
+        *count > 0 || hooks::install::is_recorded(session, *target)
+    };
+    Ok(counted.filter(is_to_do).collect())
 }
 
 fn tracked_pointers(session: &Session) -> Result<usize> {

@@ -6,6 +6,7 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
 use crate::git::Repo;
+use crate::git::process::failed;
 use crate::model::{Code, Error, Result};
 use crate::store::config_file::ConfigFile;
 use crate::store::{Session, atomic};
@@ -44,6 +45,17 @@ pub fn version(session: &Session) -> Option<String> {
     output.success().then_some(first)
 }
 
+/// Tells whether there is a git-lfs; one that was cut off before it could answer is no answer.
+fn is_installed(session: &Session) -> Result<bool> {
+    let mut git = session.repo.git(&session.world);
+    let output = git.args(["lfs", "version"]).run()?;
+    // Git ends with 1 where it does not know the command, and above 128 where a signal ended it.
+    match output.code {
+        Some(code) if code <= 128 => Ok(code == 0),
+        _ => Err(failed("ask git-lfs for its version", &output.stderr)),
+    }
+}
+
 /// Tells whether the filters are configured, at any level of the configuration.
 pub fn is_configured(repo: &Repo) -> bool {
     let set = |key| repo.config(key).is_some_and(|value| !value.is_empty());
@@ -55,11 +67,15 @@ pub fn is_configured(repo: &Repo) -> bool {
 /// # Errors
 /// `hooks-in-the-way` when its hooks cannot be installed without touching somebody else's.
 pub fn plan(session: &Session) -> Result<Way> {
-    if version(session).is_none() {
+    if !is_installed(session)? {
         return Ok(Way::NotInstalled);
     }
     let folder = hooks_folder(session);
-    let states = HOOKS.map(|name| state(&folder, name));
+    let noted = noted(&session.repo);
+    let states = HOOKS.map(|name| match state(&folder, name) {
+        State::Empty if noted.iter().any(|noted| noted == name) => State::Absent,
+        other => other,
+    });
     let covered = |state: &State| matches!(state, State::GitLfs | State::Ours);
     if states.iter().all(covered) {
         let ours = states.contains(&State::Ours);
@@ -73,7 +89,7 @@ pub fn plan(session: &Session) -> Result<Way> {
     let foreign = HOOKS
         .iter()
         .zip(&states)
-        .find(|(_, state)| **state == State::Foreign);
+        .find(|(_, state)| matches!(state, State::Foreign | State::Empty));
     match foreign {
         None if in_git => Ok(Way::OwnHooks),
         Some((name, _)) => Err(in_the_way(&format!(
@@ -160,13 +176,21 @@ fn note_what_is_new(session: &Session, folder: &Path, way: Way) -> Result<()> {
     atomic::write_durably(&path, (new.join("\n") + "\n").as_bytes())
 }
 
-fn has_section(session: &Session, section: &str) -> Result<bool> {
+/// Tells whether the configuration of this repository has a section with something in it.
+///
+/// # Errors
+/// `git-failed` when git gives no answer.
+pub fn has_section(session: &Session, section: &str) -> Result<bool> {
     let pattern = format!("^{}\\.", section.replace('.', "\\."));
     let mut git = session.repo.git(&session.world);
-    let found = git
+    let output = git
         .args(["config", "--local", "--get-regexp", &pattern])
         .run()?;
-    Ok(found.success())
+    match output.code {
+        Some(0) => Ok(true),
+        Some(1) => Ok(false),
+        _ => Err(failed("read the configuration", &output.stderr)),
+    }
 }
 
 /// What of git-lfs was there at one moment.
@@ -215,21 +239,14 @@ pub fn is_ours(repo: &Repo) -> bool {
 /// `git-failed`, `io`.
 pub fn uninstall(session: &Session) -> Result<()> {
     let path = note_path(&session.repo);
-    let Ok(noted) = std::fs::read_to_string(&path) else {
+    if !path.exists() {
         return Ok(());
-    };
+    }
+    uninstall_filters(session)?;
+    let noted = noted(&session.repo);
     let folder = hooks_folder(session);
-    for added in noted.lines() {
-        if SECTIONS.contains(&added) {
-            // A section that is gone already is what is wanted.
-            if has_section(session, added)? {
-                let mut git = session.repo.git(&session.world);
-                git.args(["config", "--local", "--remove-section", added])
-                    .run_checked("take the filters of git-lfs out")?;
-            }
-        } else if HOOKS.contains(&added) {
-            remove_if_git_lfs(&folder, added)?;
-        }
+    for hook in noted.iter().filter(|noted| HOOKS.contains(&noted.as_str())) {
+        remove_if_git_lfs(&folder, hook)?;
     }
     // The folder of git itself may be missing, and an empty one says nothing. Any other is not ours.
     if folder == session.repo.common_dir().join("hooks") {
@@ -238,8 +255,36 @@ pub fn uninstall(session: &Session) -> Result<()> {
     atomic::remove_file(&path)
 }
 
+/// Takes back the sections alone. It goes before any hook: no moment may exist in which a push
+/// publishes pointers without their objects.
+///
+/// # Errors
+/// `git-failed`.
+pub fn uninstall_filters(session: &Session) -> Result<()> {
+    let noted = noted(&session.repo);
+    for section in noted
+        .iter()
+        .filter(|noted| SECTIONS.contains(&noted.as_str()))
+    {
+        // A section that is gone already is what is wanted.
+        if has_section(session, section)? {
+            let mut git = session.repo.git(&session.world);
+            git.args(["config", "--local", "--remove-section", section])
+                .run_checked("take the filters of git-lfs out")?;
+        }
+    }
+    Ok(())
+}
+
+/// Reads what [`install`] wrote down; nothing when it never did.
+fn noted(repo: &Repo) -> Vec<String> {
+    let text = std::fs::read_to_string(note_path(repo)).unwrap_or_default();
+    text.lines().map(str::to_owned).collect()
+}
+
+/// Removes a hook that was not there before git-lfs was asked for its own.
 fn remove_if_git_lfs(folder: &Path, name: &str) -> Result<()> {
-    if state(folder, name) != State::GitLfs {
+    if !matches!(state(folder, name), State::GitLfs | State::Empty) {
         return Ok(());
     }
     let path = folder.join(name);
@@ -287,6 +332,8 @@ pub fn refuse_push_without_objects(session: &Session) -> Result<()> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     Absent,
+    /// What a git-lfs leaves that was cut off between making the file and writing it.
+    Empty,
     GitLfs,
     Ours,
     Foreign,
@@ -302,7 +349,9 @@ fn state(folder: &Path, name: &str) -> State {
     }
     let text = std::fs::read(&path).unwrap_or_default();
     let text = String::from_utf8_lossy(&text);
-    if text.contains(&format!("git-colony hook {name}")) {
+    if text.is_empty() && path.is_file() {
+        State::Empty
+    } else if text.contains(&format!("git-colony hook {name}")) {
         State::Ours
     } else if text.contains(&format!("git lfs {name}")) {
         State::GitLfs

@@ -65,7 +65,7 @@ pub fn add(repo: &Repo, lines: &[&str]) -> Result<()> {
     }
     bytes.extend([BEGIN, &lines.join("\n"), END, ""].join("\n").bytes());
     atomic::make_directory(&repo.common_dir().join("info"))?;
-    atomic::write_durably(&path(repo), &bytes)
+    write(repo, &bytes)
 }
 
 /// Takes our lines out; a file that held nothing else goes.
@@ -87,7 +87,13 @@ pub fn remove(repo: &Repo) -> Result<()> {
     if before.is_empty() && after.is_empty() {
         return atomic::remove_file(&path(repo));
     }
-    atomic::write_durably(&path(repo), &[before, after].concat())
+    write(repo, &[before, after].concat())
+}
+
+fn write(repo: &Repo, bytes: &[u8]) -> Result<()> {
+    let own = repo.common_dir().join("colony");
+    atomic::make_directory(&own)?;
+    atomic::write_durably_from(&own, &path(repo), bytes)
 }
 
 fn find(bytes: &[u8]) -> Option<(usize, usize)> {

@@ -12,12 +12,22 @@ use crate::model::{Error, Result};
 /// # Errors
 /// `no-space`, `io`.
 pub fn write_durably(path: &Path, bytes: &[u8]) -> Result<()> {
+    write_durably_from(path.parent().unwrap_or(Path::new("/")), path, bytes)
+}
+
+/// Does the same by way of a file in another folder of the same file system.
+///
+/// For a place outside of our own folders: what a dead process leaves is in one that is swept.
+///
+/// # Errors
+/// `no-space`, `io`.
+pub fn write_durably_from(stage: &Path, path: &Path, bytes: &[u8]) -> Result<()> {
     let cannot = |e| Error::io(format!("cannot write '{}'", path.display()), e);
     let folder = path.parent().unwrap_or(Path::new("/"));
     let mut file = tempfile::Builder::new()
         .prefix("tmp-")
         .permissions(PermissionsExt::from_mode(0o666))
-        .tempfile_in(folder)
+        .tempfile_in(stage)
         .map_err(cannot)?;
     file.write_all(bytes).map_err(cannot)?;
     file.as_file().sync_all().map_err(cannot)?;

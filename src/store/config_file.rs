@@ -9,11 +9,14 @@ use crate::git::Repo;
 use crate::model::{Code, Error, Result, World, text};
 
 use super::atomic;
+use super::lock::FileIdentity;
 
 /// One configuration file.
 #[derive(Clone, Debug)]
 pub struct ConfigFile {
     path: PathBuf,
+    /// The new file in our own folder, linked to the lock: its inode proves whose that is.
+    stage: PathBuf,
 }
 
 impl ConfigFile {
@@ -21,6 +24,7 @@ impl ConfigFile {
     pub fn of_repository(repo: &Repo) -> ConfigFile {
         ConfigFile {
             path: repo.common_dir().join("config"),
+            stage: repo.common_dir().join("colony").join("config.new"),
         }
     }
 
@@ -28,6 +32,7 @@ impl ConfigFile {
     pub fn of_worktree(repo: &Repo) -> ConfigFile {
         ConfigFile {
             path: repo.git_dir().join("config.worktree"),
+            stage: repo.git_dir().join("colony").join("config.new"),
         }
     }
 
@@ -73,19 +78,22 @@ impl ConfigFile {
         fs::read(copy.path()).map_err(|e| Error::io("cannot read the new configuration", e))
     }
 
-    /// Refuses while another process holds git's lock of the file.
+    /// Refuses while another process holds git's lock of the file. The caller holds the lock of the
+    /// worktree, so a lock on the file that is ours was left by a dead process: that one goes.
     ///
     /// # Errors
-    /// `locked`.
+    /// `locked`, `io`.
     pub fn refuse_locked(&self) -> Result<()> {
         let lock = lock_of(&fs::canonicalize(&self.path).unwrap_or_else(|_| self.path.clone()));
+        self.clear(&lock)?;
         if lock.symlink_metadata().is_ok() {
             return Err(locked(&lock));
         }
         Ok(())
     }
 
-    /// Replaces the file if it still holds `expected`.
+    /// Replaces the file if it still holds `expected`. The caller holds the lock of the worktree, so
+    /// a lock on the file that is ours was left by a dead process.
     ///
     /// # Errors
     /// `locked` when another process is changing it or has changed it; `io`, `no-space`.
@@ -94,32 +102,65 @@ impl ConfigFile {
         let path = fs::canonicalize(&self.path).unwrap_or_else(|_| self.path.clone());
         let cannot = |e| Error::io(format!("cannot write '{}'", path.display()), e);
         let lock = lock_of(&path);
-        let mut file = OpenOptions::new()
-            .write(true)
-            .create_new(true)
-            .open(&lock)
-            .map_err(|e| match e.kind() {
-                std::io::ErrorKind::AlreadyExists => locked(&lock),
-                _ => cannot(e),
-            })?;
-        let mut put = || -> Result<()> {
-            if self.read()? != expected {
-                return Err(busy(&path));
+        self.clear(&lock)?;
+        let put = || -> Result<()> {
+            self.write_stage(&path, bytes).map_err(cannot)?;
+            match fs::hard_link(&self.stage, &lock) {
+                Err(e) if e.kind() == std::io::ErrorKind::AlreadyExists => {
+                    return Err(locked(&lock));
+                }
+                // A link leads to another file system: there the lock cannot be proven ours.
+                Err(_) => copy_to_new(&self.stage, &lock).map_err(|e| match e.kind() {
+                    std::io::ErrorKind::AlreadyExists => locked(&lock),
+                    _ => cannot(e),
+                })?,
+                Ok(()) => {}
             }
-            if let Ok(metadata) = fs::metadata(&path) {
-                file.set_permissions(metadata.permissions())
-                    .map_err(cannot)?;
+            let done = match self.read() {
+                Ok(found) if found == expected => atomic::rename(&lock, &path),
+                Ok(_) => Err(busy(&path)),
+                Err(error) => Err(error),
+            };
+            if done.is_err() {
+                atomic::remove_file(&lock)?;
             }
-            file.write_all(bytes).map_err(cannot)?;
-            file.sync_all().map_err(cannot)?;
-            atomic::rename(&lock, &path)
+            done
         };
         let result = put();
-        if result.is_err() {
-            atomic::remove_file(&lock)?;
-        }
+        atomic::remove_file(&self.stage)?;
         result
     }
+
+    /// Removes what a dead process of ours left: its new file, and the lock that is a link to it.
+    fn clear(&self, lock: &Path) -> Result<()> {
+        let ours = FileIdentity::of(&self.stage);
+        if ours.is_some() && ours == FileIdentity::of(lock) {
+            atomic::remove_file(lock)?;
+        }
+        // Never written to: it may be the configuration itself by now.
+        atomic::remove_file(&self.stage)
+    }
+
+    fn write_stage(&self, path: &Path, bytes: &[u8]) -> std::io::Result<()> {
+        if let Some(folder) = self.stage.parent() {
+            fs::create_dir_all(folder)?;
+        }
+        let mut options = OpenOptions::new();
+        let mut file = options.write(true).create_new(true).open(&self.stage)?;
+        if let Ok(metadata) = fs::metadata(path) {
+            file.set_permissions(metadata.permissions())?;
+        }
+        file.write_all(bytes)?;
+        file.sync_all()
+    }
+}
+
+fn copy_to_new(from: &Path, to: &Path) -> std::io::Result<()> {
+    let bytes = fs::read(from)?;
+    let mut file = OpenOptions::new().write(true).create_new(true).open(to)?;
+    file.set_permissions(fs::metadata(from)?.permissions())?;
+    file.write_all(&bytes)?;
+    file.sync_all()
 }
 
 fn lock_of(path: &Path) -> PathBuf {

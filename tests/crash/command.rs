@@ -26,6 +26,10 @@ pub(crate) enum History {
     Automatic,
     /// It lets go of operations with what they kept: of all, or of some if it is cut off.
     Pruning,
+    /// It is an operation, and sets up around it what is none: configuration, hooks.
+    SettingUp,
+    /// It is no operation: what was cut off is completed by running it again.
+    TakingOut,
 }
 
 /// What was done to a repository before the command.
@@ -45,6 +49,14 @@ pub(crate) enum Scene {
     CutOff,
     /// The same, and then plain git moved the branch elsewhere.
     Overtaken,
+    /// Large files were committed by way of git-lfs, and are pointers in the worktree.
+    Pointers,
+    /// git-colony was set up by itself, with git-lfs, and used.
+    SetUp,
+    /// It was set up beside hooks and attributes of somebody, and moved files aside.
+    SetUpBeside,
+    /// It was set up where somebody's hooks are in a folder of the tree.
+    Redirected,
 }
 
 pub(crate) const CHECKPOINT: ChangingCommand = ChangingCommand {
@@ -134,6 +146,42 @@ pub(crate) const PRUNE: ChangingCommand = ChangingCommand {
     history: History::Pruning,
 };
 
+/// With git-lfs, in a repository that knows neither.
+pub(crate) const INIT: ChangingCommand = ChangingCommand {
+    name: "init",
+    args: &["init"],
+    scene: Scene::Kept,
+    history: History::SettingUp,
+};
+
+pub(crate) const HYDRATE: ChangingCommand = ChangingCommand {
+    name: "lfs hydrate",
+    args: &["lfs", "hydrate", "."],
+    scene: Scene::Pointers,
+    history: History::Operation,
+};
+
+pub(crate) const DEINIT: ChangingCommand = ChangingCommand {
+    name: "deinit",
+    args: &["deinit"],
+    scene: Scene::SetUp,
+    history: History::TakingOut,
+};
+
+pub(crate) const DEINIT_PURGE: ChangingCommand = ChangingCommand {
+    name: "deinit --purge",
+    args: &["deinit", "--purge", "--force"],
+    scene: Scene::SetUpBeside,
+    history: History::TakingOut,
+};
+
+pub(crate) const DEINIT_OF_A_REDIRECT: ChangingCommand = ChangingCommand {
+    name: "deinit of core.hooksPath",
+    args: &["deinit"],
+    scene: Scene::Redirected,
+    history: History::TakingOut,
+};
+
 /// The command finds a dead one before it and has to complete it.
 pub(crate) const RECOVERY: ChangingCommand = ChangingCommand {
     name: "recovery that completes",
@@ -152,6 +200,39 @@ pub(crate) const RECOVERY_BACKWARDS: ChangingCommand = ChangingCommand {
 impl Scene {
     /// Builds a repository to make copies of.
     pub(crate) fn build(self) -> Repository {
+        match self {
+            Scene::Pointers => pointers(),
+            Scene::SetUp => set_up(self.before_colony()),
+            Scene::SetUpBeside => set_up_beside(self.before_colony()),
+            Scene::Redirected => redirected(self.before_colony()),
+            _ => self.build_worked(),
+        }
+    }
+
+    /// Builds what there was before git-colony set anything up.
+    pub(crate) fn before_colony(self) -> Repository {
+        let repository = Repository::new();
+        make_first_state(&repository);
+        if self == Scene::SetUpBeside {
+            repository.write(".gitattributes", "*.txt text\n");
+            for hook in ["pre-push", "post-commit", "pre-commit"] {
+                let path = format!(".git/hooks/{hook}");
+                repository.write(&path, &format!("#!/bin/sh\ntest {hook} = {hook}\n"));
+                repository.set_mode(&path, 0o755);
+            }
+            repository.write(".git/info/attributes", "*.dat -text\n");
+        }
+        if self == Scene::Redirected {
+            repository.write(".hooks/pre-commit", "#!/bin/sh\n");
+            repository.set_mode(".hooks/pre-commit", 0o755);
+            repository.git(&["config", "core.hooksPath", ".hooks"]);
+        }
+        repository.git(&["add", "--all"]);
+        repository.git(&["commit", "--quiet", "-m", "first"]);
+        repository
+    }
+
+    fn build_worked(self) -> Repository {
         let repository = worked();
         if matches!(self, Scene::Kept | Scene::Switched) {
             repository.colony(&["checkpoint", "-m", "kept"]);
@@ -208,6 +289,54 @@ fn worked() -> Repository {
     repository.remove("steady");
     // It records what plain git did so far: the commands after it have only their own operation.
     repository.colony(&["tag", "-m", "recorded", "HEAD"]);
+    repository
+}
+
+/// Two large files of git-lfs that nobody has brought in.
+fn pointers() -> Repository {
+    let repository = worked();
+    repository.git(&["lfs", "install", "--local"]);
+    let attributes = "*.pdf filter=lfs diff=lfs merge=lfs -text\n";
+    repository.write(".gitattributes", attributes);
+    repository.write("paper.pdf", "a large file\n");
+    repository.write("deep/er/book.pdf", "a larger file\n");
+    let large = ["paper.pdf", "deep/er/book.pdf"];
+    repository.git(&["add", ".gitattributes", large[0], large[1]]);
+    repository.git(&["commit", "--quiet", "-m", "large files"]);
+    for path in large {
+        let pointer = repository.git(&["cat-file", "blob", &format!("HEAD:{path}")]);
+        repository.write(path, &pointer);
+    }
+    repository.colony(&["tag", "-m", "recorded", "HEAD"]);
+    repository
+}
+
+fn set_up(repository: Repository) -> Repository {
+    repository.colony(&["init"]);
+    repository.git(&["config", "colony.lock-timeout", "7"]);
+    make_second_state(&repository);
+    repository.colony(&["checkpoint", "-m", "second"]);
+    repository.write("untracked", "untracked\n");
+    repository
+}
+
+/// The hooks of git-lfs are ours to call, and lines of ours are in `info/attributes`.
+fn set_up_beside(repository: Repository) -> Repository {
+    repository.colony(&["hooks", "install"]);
+    repository.colony(&["hooks", "install", "--for", "claude-code"]);
+    repository.colony(&["init"]);
+    repository.colony(&["checkpoint", "-m", "first"]);
+    make_second_state(&repository);
+    repository.colony(&["checkpoint", "-m", "second"]);
+    repository.write("untracked", "untracked\n");
+    repository.colony(&["checkpoint", "--off-branch", "-m", "beside"]);
+    repository.colony(&["restore", "first"]);
+    repository
+}
+
+fn redirected(repository: Repository) -> Repository {
+    repository.colony(&["hooks", "install"]);
+    repository.colony(&["init"]);
     repository
 }
 

@@ -37,6 +37,10 @@ pub(crate) enum Blow {
     KillBoth,
     /// Its first `git update-ref` is killed as it makes the call; the program lives.
     KillGit,
+    /// Any other git is, be it started by git-lfs; the calls of all are counted together.
+    KillAnyGit,
+    /// git-lfs is, when it makes the call on the one or the other of its hooks.
+    KillLfs,
     /// The call fails with this error.
     Fail(&'static str),
 }
@@ -56,9 +60,10 @@ pub(crate) struct Struck {
 impl Fault {
     /// Runs the command and strikes it.
     pub(crate) fn strike(&self, repository: &Repository, command: &ChangingCommand) -> Struck {
-        let inject = inject(self.call, &self.blow.effect(), self.at);
+        let inject = self.inject(repository);
         let (output, log) = trace(repository, command, self.blow, &inject);
         let locks_unknown = match self.blow {
+            Blow::KillAnyGit | Blow::KillLfs => true,
             Blow::KillGit => !log.lines().any(is_answer_to_prepare),
             Blow::KillBoth => !note_of_locks_is_written(repository),
             Blow::Kill | Blow::KillAndWorkOn | Blow::Fail(_) => false,
@@ -68,6 +73,60 @@ impl Fault {
             locks_unknown,
             exit_code: output.status.code(),
             said: repository::words(&output),
+        }
+    }
+}
+
+/// What strace is asked for, and what the stand-in for git finds out before.
+struct Tracing {
+    options: Vec<String>,
+    script: String,
+}
+
+impl Fault {
+    fn inject(&self, repository: &Repository) -> Tracing {
+        let (call, at) = (self.call, self.at);
+        let mut tracing = Tracing::inject(call, &self.blow.effect(), &at.to_string());
+        match self.blow {
+            Blow::KillAnyGit => {
+                tracing = Tracing::inject(call, &self.blow.effect(), "$left");
+                tracing.script = format!(
+                    "made=$(cat \"$logs\"/* 2>/dev/null | grep -c '^{call}(')\n\
+                     left=$(({at} - made))\n\
+                     [ \"$left\" -gt 0 ] || exec $git \"$@\"\n"
+                );
+            }
+            Blow::KillLfs => {
+                let hook = HOOKS_OF_LFS.get(at - 1).copied().unwrap_or("none");
+                let path = repository.root.join(".git/hooks").join(hook);
+                let path = path.to_str().expect("our names are UTF-8").to_owned();
+                tracing = Tracing::inject(call, &self.blow.effect(), "1");
+                tracing.options.extend(["-f", "-P"].map(str::to_owned));
+                tracing.options.push(path);
+            }
+            _ => {}
+        }
+        tracing
+    }
+}
+
+const HOOKS_OF_LFS: [&str; 4] = ["pre-push", "post-checkout", "post-commit", "post-merge"];
+
+impl Tracing {
+    fn inject(call: &str, effect: &str, at: &str) -> Tracing {
+        // A question mark: not every machine has every call. What git answers is traced as well.
+        let trace = format!("trace=?{call},?write");
+        let inject = format!("inject=?{call}:{effect}:when={at}");
+        Tracing {
+            options: ["-e".to_owned(), trace, "-e".to_owned(), inject].to_vec(),
+            script: String::new(),
+        }
+    }
+
+    fn watch(calls: &[&str]) -> Tracing {
+        Tracing {
+            options: ["-e".to_owned(), format!("trace=?{}", calls.join(",?"))].to_vec(),
+            script: String::new(),
         }
     }
 }
@@ -99,6 +158,8 @@ impl fmt::Display for Blow {
             Blow::KillAndWorkOn => f.write_str("killed, then git commit"),
             Blow::KillBoth => f.write_str("both killed"),
             Blow::KillGit => f.write_str("git killed"),
+            Blow::KillAnyGit => f.write_str("any git killed"),
+            Blow::KillLfs => f.write_str("git-lfs killed"),
             Blow::Fail(error) => f.write_str(error),
         }
     }
@@ -122,8 +183,10 @@ pub(crate) fn calls_made(
     blow: Blow,
     calls: &[&'static str],
 ) -> Vec<&'static str> {
-    let all = ["-e".to_owned(), format!("trace=?{}", calls.join(",?"))];
-    let (_, log) = trace(repository, command, blow, &all);
+    if blow == Blow::KillLfs {
+        return calls.to_vec();
+    }
+    let (_, log) = trace(repository, command, blow, &Tracing::watch(calls));
     let made: BTreeSet<_> = log
         .lines()
         .filter_map(|line| line.split_once('('))
@@ -138,27 +201,48 @@ fn trace(
     repository: &Repository,
     command: &ChangingCommand,
     blow: Blow,
-    options: &[String],
+    tracing: &Tracing,
 ) -> (Output, String) {
     let scratch = repository::temporary_folder();
     let (log, tools) = (scratch.path().join("log"), scratch.path());
-    let strace = strace(&log, options);
+    let strace = strace(&log, &tracing.options);
     let tracer = match blow {
         Blow::Kill | Blow::KillAndWorkOn | Blow::Fail(_) => strace,
         Blow::KillBoth => {
             // git unlinks a lock when the pipe to it closes, and one of its own after a commit.
-            let before_it_cleans_up = inject("unlink", "signal=KILL", 1);
+            let before_it_cleans_up = Tracing::inject("unlink", "signal=KILL", "1");
             stand_in_for_git(tools, &tools.join("log-of-git"), &before_it_cleans_up);
             strace
         }
         Blow::KillGit => {
-            stand_in_for_git(tools, &log, options);
+            stand_in_for_git(tools, &log, tracing);
+            Vec::new()
+        }
+        Blow::KillAnyGit => {
+            stand_in_for_every_git(tools, &log, tracing);
+            Vec::new()
+        }
+        Blow::KillLfs => {
+            stand_in_for_lfs(tools, &log, tracing);
             Vec::new()
         }
     };
     let mut colony = repository.traced_colony(&tracer, tools);
     let output = repository::run(colony.args(command.args));
-    (output, fs::read_to_string(log).unwrap_or_default())
+    (output, read_logs(&log))
+}
+
+/// Reads what strace wrote: one file, or a folder of them.
+fn read_logs(log: &Path) -> String {
+    let mut logs: Vec<PathBuf> = match fs::read_dir(log) {
+        Ok(entries) => entries.flatten().map(|entry| entry.path()).collect(),
+        Err(_) => vec![log.to_owned()],
+    };
+    logs.sort();
+    let texts = logs
+        .iter()
+        .map(|log| fs::read_to_string(log).unwrap_or_default());
+    texts.collect()
 }
 
 fn strace(log: &Path, options: &[String]) -> Vec<String> {
@@ -168,15 +252,8 @@ fn strace(log: &Path, options: &[String]) -> Vec<String> {
     strace
 }
 
-fn inject(call: &str, effect: &str, at: usize) -> Vec<String> {
-    // A question mark: not every machine has every call. What git answers is traced as well.
-    let trace = format!("trace=?{call},?write");
-    let inject = format!("inject=?{call}:{effect}:when={at}");
-    ["-e".to_owned(), trace, "-e".to_owned(), inject].to_vec()
-}
-
 /// Puts a `git` into a folder that runs its first `update-ref` under strace.
-fn stand_in_for_git(folder: &Path, log: &Path, options: &[String]) {
+fn stand_in_for_git(folder: &Path, log: &Path, tracing: &Tracing) {
     let script = format!(
         "#!/bin/sh\n\
          if [ \"$1\" = update-ref ] && [ ! -e {log} ]; then\n\
@@ -184,19 +261,62 @@ fn stand_in_for_git(folder: &Path, log: &Path, options: &[String]) {
          fi\n\
          exec {git} \"$@\"\n",
         log = log.display(),
-        strace = strace(log, options).join(" "),
-        git = real_git().display(),
+        strace = strace(log, &tracing.options).join(" "),
+        git = real("git").display(),
     );
+    put(folder, &script);
+}
+
+/// Puts a `git` into a folder that runs every git but `update-ref` under strace, each with a log of
+/// its own. git-lfs is run without the git above it, and so runs this one, too.
+fn stand_in_for_every_git(folder: &Path, logs: &Path, tracing: &Tracing) {
+    fs::create_dir(logs).expect("the folder is empty");
+    let script = format!(
+        "#!/bin/sh\n\
+         git={git} logs={logs}\n\
+         case \"$1\" in\n\
+         update-ref) exec $git \"$@\" ;;\n\
+         lfs) shift; exec {lfs} \"$@\" ;;\n\
+         esac\n\
+         {before}\
+         exec {strace}/$(date +%s%N).$$ $git \"$@\"\n",
+        logs = logs.display(),
+        git = real("git").display(),
+        lfs = real("git-lfs").display(),
+        before = tracing.script,
+        strace = format_args!("strace {} -o {}", tracing.options.join(" "), logs.display()),
+    );
+    put(folder, &script);
+}
+
+/// Puts a `git` into a folder that runs git-lfs under strace, with all its threads.
+fn stand_in_for_lfs(folder: &Path, log: &Path, tracing: &Tracing) {
+    let script = format!(
+        "#!/bin/sh\n\
+         if [ \"$1\" = lfs ] && [ ! -e {log} ] && [ \"$2\" != version ]; then\n\
+         shift\n\
+         exec {strace} {lfs} \"$@\"\n\
+         fi\n\
+         exec {git} \"$@\"\n",
+        log = log.display(),
+        strace = strace(log, &tracing.options).join(" "),
+        lfs = real("git-lfs").display(),
+        git = real("git").display(),
+    );
+    put(folder, &script);
+}
+
+fn put(folder: &Path, script: &str) {
     let path = folder.join("git");
     fs::write(&path, script).expect("the folder is empty");
     fs::set_permissions(path, fs::Permissions::from_mode(0o755)).expect("it was just written");
 }
 
-fn real_git() -> PathBuf {
+fn real(program: &str) -> PathBuf {
     std::env::split_paths(&repository::search_path())
-        .map(|folder| folder.join("git"))
+        .map(|folder| folder.join(program))
         .find(|path| path.is_file())
-        .expect("git is on the PATH")
+        .unwrap_or_else(|| panic!("{program} is not on the PATH"))
 }
 
 /// Fails in words where strace is missing or may not trace.

@@ -32,6 +32,21 @@ const CALLS_OF_GIT: &[&str] = &[
     "read", "write", "openat", "rename", "unlink", "mkdir", "rmdir",
 ];
 
+/// The calls at which any git dies: as it changes something, as it answers, and as it ends.
+const CALLS_OF_ANY_GIT: &[&str] = &[
+    "rename",
+    "link",
+    "unlink",
+    "mkdir",
+    "rmdir",
+    "fsync",
+    "write",
+    "exit_group",
+];
+
+/// The calls at which git-lfs dies: before a hook is there, and while it is empty.
+const CALLS_OF_LFS: &[&str] = &["openat", "write"];
+
 /// How many of the moments are tried.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Depth {
@@ -61,6 +76,16 @@ pub(crate) fn kill_both(command: &ChangingCommand, depth: Depth) {
 /// Kills the git that moves the refs.
 pub(crate) fn kill_git(command: &ChangingCommand, depth: Depth) {
     run(command, Blow::KillGit, CALLS_OF_GIT, depth);
+}
+
+/// Kills each git that does not move the refs, one after the other.
+pub(crate) fn kill_any_git(command: &ChangingCommand, depth: Depth) {
+    run(command, Blow::KillAnyGit, CALLS_OF_ANY_GIT, depth);
+}
+
+/// Kills git-lfs as it writes its hooks.
+pub(crate) fn kill_lfs(command: &ChangingCommand) {
+    run(command, Blow::KillLfs, CALLS_OF_LFS, Depth::Every);
 }
 
 /// Lets one call after the other fail.
@@ -134,6 +159,10 @@ struct Stage<'a> {
     template: Repository,
     before: State,
     after: State,
+    /// What is around it when the command is done.
+    settings: State,
+    /// What was around it before git-colony.
+    before_colony: State,
     treasures: Treasures,
 }
 
@@ -146,8 +175,13 @@ impl<'a> Stage<'a> {
             command,
             before: State::of(&untouched),
             after: State::of(&done),
+            settings: State::of_settings(&done).with_sorted_configuration(),
+            before_colony: match command.history {
+                History::TakingOut => State::of_settings(&command.scene.before_colony()),
+                _ => State::of_settings(&untouched),
+            },
             treasures: match command.history {
-                History::Pruning => Treasures::of_worktree(&template),
+                History::Pruning | History::TakingOut => Treasures::of_worktree(&template),
                 _ => Treasures::of_worktree_and_kept_files(&template),
             },
             template,
@@ -171,6 +205,16 @@ impl<'a> Stage<'a> {
             // git does; nobody can prove whose they are, so they are reported, and removed by hand.
             state::remove_locks_on_refs(repository);
         }
+        if matches!(
+            self.command.history,
+            History::SettingUp | History::TakingOut
+        ) {
+            let lacking = state::hook_that_filters_lack(repository);
+            require_none("a push would leave objects out", lacking.as_slice())?;
+        }
+        if self.command.history == History::TakingOut {
+            return self.judge_taking_out(repository, struck);
+        }
         if struck.happened && blow.kills_the_program() {
             repository.try_colony(RECOVER)?;
         }
@@ -180,6 +224,11 @@ impl<'a> Stage<'a> {
         require_none("lost", &self.treasures.missing(repository))?;
         match struck.exit_code {
             Some(0) if side == Side::Before => return Err("it claims success".to_owned()),
+            Some(0) if self.command.history == History::SettingUp => {
+                let found = State::of_settings(repository).with_sorted_configuration();
+                let differences = self.settings.differences(&found, &[]);
+                require_none("it claims success", &differences)?;
+            }
             // With its git dead it may fail although it was not struck itself.
             Some(code) if code != 0 && !struck.happened && blow != Blow::KillBoth => {
                 return Err("it fails all by itself".to_owned());
@@ -212,7 +261,7 @@ impl<'a> Stage<'a> {
     fn side(&self, found: &State) -> Result<Side, String> {
         let free: &[&str] = match self.command.history {
             // The next command, which recovers, makes one itself.
-            History::Operation => &[AUTOMATIC],
+            History::Operation | History::SettingUp | History::TakingOut => &[AUTOMATIC],
             History::Automatic => &[],
             // Each may be there or gone.
             // So may what plain git did be recorded, and not yet taken back.
@@ -235,12 +284,59 @@ impl<'a> Stage<'a> {
     /// What did not happen can be done again, and so can what happened in part; after the rest life
     /// goes on.
     fn go_on(&self, repository: &Repository, side: Side) -> Result<(), String> {
-        if side == Side::After && self.command.history != History::Pruning {
+        let history = self.command.history;
+        let is_repeatable = matches!(history, History::Pruning | History::SettingUp);
+        if side == Side::After && !is_repeatable {
             return repository.try_colony(&["status"]);
         }
         repository.try_colony(self.command.args)?;
         let differences = self.after.differences(&State::of(repository), &[AUTOMATIC]);
-        require_none("run again, it does something else", &differences)
+        require_none("run again, it does something else", &differences)?;
+        if history == History::SettingUp {
+            let found = State::of_settings(repository).with_sorted_configuration();
+            let differences = self.settings.differences(&found, &[]);
+            require_none("run again, it sets something else up", &differences)?;
+            repository.try_colony(&["deinit"])?;
+            let found = State::of_settings(repository);
+            let differences = self.before_colony.differences(&found, &[]);
+            require_none("after deinit there is something else", &differences)?;
+        }
+        Ok(())
+    }
+
+    /// Runs the command again after it was cut off; then all is as before git-colony.
+    fn judge_taking_out(&self, repository: &Repository, struck: &Struck) -> Result<Side, String> {
+        let untouched = State::of_settings(&self.template);
+        let differs = |found: &State, wanted: &State| !wanted.differences(found, &[]).is_empty();
+        let begun = differs(&State::of(repository), &self.before)
+            || differs(&State::of_settings(repository), &untouched);
+        repository.try_git(&["fsck", "--strict", "--no-dangling"])?;
+        require_none("lost", &self.treasures.missing(repository))?;
+        if struck.exit_code == Some(0) {
+            self.require_taken_out(repository)
+                .map_err(|problem| format!("it claims success: {problem}"))?;
+        } else if !struck.happened {
+            return Err("it fails all by itself".to_owned());
+        }
+        // In between, people work.
+        repository.try_colony(&["status"])?;
+        repository.try_colony(self.command.args)?;
+        self.require_taken_out(repository)?;
+        require_none("left behind", &state::leftovers(repository))?;
+        require_none("lost", &self.treasures.missing(repository))?;
+        repository.try_git(&["fsck", "--strict", "--no-dangling"])?;
+        Ok(if begun { Side::After } else { Side::Before })
+    }
+
+    fn require_taken_out(&self, repository: &Repository) -> Result<(), String> {
+        let differences = self.after.differences(&State::of(repository), &[]);
+        require_none("other refs or files", &differences)?;
+        let found = match self.command.args {
+            ["deinit"] => State::of_settings(repository),
+            _ => State::of_settings_and_ours(repository),
+        };
+        let differences = self.before_colony.differences(&found, &[]);
+        require_none("not as before git-colony", &differences)
     }
 }
 

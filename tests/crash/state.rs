@@ -32,6 +32,51 @@ impl State {
         State(facts)
     }
 
+    /// Looks at what git reads besides: configuration, hooks, attributes and patterns of its own.
+    pub(crate) fn of_settings(repository: &Repository) -> State {
+        State::of_git_folder(repository, &["colony", "colony-kept"])
+    }
+
+    /// The same, with every file of git-colony; there is none before its first command.
+    pub(crate) fn of_settings_and_ours(repository: &Repository) -> State {
+        State::of_git_folder(repository, &[])
+    }
+
+    fn of_git_folder(repository: &Repository, passed_over: &[&str]) -> State {
+        let git = repository.root.join(".git");
+        let mut facts = BTreeMap::new();
+        for path in entries(&git) {
+            let name = path.file_name().unwrap_or_default().to_string_lossy();
+            if CONTENT_OF_GIT.contains(&&*name) || passed_over.contains(&&*name) {
+                continue;
+            }
+            if path.is_dir() {
+                add_files(&git, &path, &mut facts);
+            } else {
+                let mode = fs::metadata(&path)
+                    .expect("nobody removes it")
+                    .permissions();
+                facts.insert(
+                    name.into_owned(),
+                    format!("{:o} {}", mode.mode(), read(&path)),
+                );
+            }
+        }
+        // Git does not tell an empty folder from none.
+        facts.retain(|_, what| !what.starts_with("folder "));
+        State(facts)
+    }
+
+    /// Sorts the lines of the configuration: git-lfs writes its own in any order.
+    pub(crate) fn with_sorted_configuration(mut self) -> State {
+        if let Some(text) = self.0.get_mut("config") {
+            let mut lines: Vec<_> = text.lines().collect();
+            lines.sort_unstable();
+            *text = lines.join("\n");
+        }
+        self
+    }
+
     /// Tells fact by fact which lines another state lacks, and which it has instead; some facts may
     /// differ.
     pub(crate) fn differences(&self, found: &State, free: &[&str]) -> Vec<String> {
@@ -67,6 +112,19 @@ const STATUS: &[&str] = &[
     "--short",
     "-uall",
     "--ignored",
+];
+
+/// What of the git folder is told by other facts, or is written along.
+const CONTENT_OF_GIT: &[&str] = &[
+    "COMMIT_EDITMSG",
+    "HEAD",
+    "ORIG_HEAD",
+    "index",
+    "lfs",
+    "logs",
+    "objects",
+    "packed-refs",
+    "refs",
 ];
 
 /// A commit is told by its tree, its number of parents and its subject.
@@ -166,6 +224,16 @@ impl Treasures {
         });
         lost.map(|(_, content)| content.as_str()).collect()
     }
+}
+
+/// Names the hook that git-lfs lacks to upload what its filters put aside.
+pub(crate) fn hook_that_filters_lack(repository: &Repository) -> Option<&'static str> {
+    let set = |key| repository.try_git(&["config", key]).is_ok();
+    let path = repository.git(&["rev-parse", "--git-path", "hooks/pre-push"]);
+    let hook = fs::read_to_string(repository.root.join(path.trim_end())).unwrap_or_default();
+    let uploads = hook.contains("git lfs pre-push")
+        || (hook.contains("git-colony hook pre-push") && set("colony.lfsHooks"));
+    (set("filter.lfs.clean") && !uploads).then_some("pre-push")
 }
 
 /// Names locks, and files of ours, that no command at rest leaves behind.

@@ -58,12 +58,22 @@ after it: refs, HEAD, index, and every file with its bytes and mode. Nothing els
 or temporary file of ours is left, `git fsck --strict` is clean, no content of a user is lost, and the
 command can be run again.
 
+`init` is an operation; what it sets up around that may be there or not, but never filters of git-lfs
+without the hook that uploads. Run again it sets everything up, and `deinit` then leaves
+configuration and hooks byte by byte as they were. `deinit` is no operation: *as before* nothing was
+begun, *as after* it was. Nothing recovers but `deinit` itself: run again it ends with configuration,
+hooks and, with `--purge`, the whole git folder but refs of the user and objects as they were before
+git-colony.
+
 - *killed*: the program gets SIGKILL, and the next command (`checkpoint --auto`) recovers.
 - *killed, then git commit*: before that, its user commits by plain git. Nothing of that is touched
   later. Where git refuses because of `index.lock`, the lock is removed by hand, as git advises.
 - *both killed*: the git that holds the locks of the refs is killed as well, before it can drop them.
 - *git killed*: that git gets SIGKILL, and the program lives. A git that dies before it has said that
   it holds its locks leaves them, as any git does: then they are removed by hand.
+- *any git killed*: so does any other git, be it started by git-lfs; a lock on the configuration that
+  it leaves is removed by hand.
+- *git-lfs killed*: it gets SIGKILL as it opens, and as it writes, each of its hooks.
 - *ENOSPC*, *EIO*: the call fails. Nothing recovers: the program cleans up itself.
 ";
 

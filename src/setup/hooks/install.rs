@@ -138,6 +138,16 @@ pub fn run(session: &Session, act: Act, target: Target) -> Result<InstallReport>
     Ok(report)
 }
 
+/// Tells whether it is written down what was there before: ours are installed, or an
+/// uninstallation was cut off.
+pub fn is_recorded(session: &Session, target: Target) -> bool {
+    let places = HookPlaces::of(&session.repo);
+    match target {
+        Target::Git => places.record().exists() || places.own_record().exists(),
+        Target::Agent(agent) => places.agent_record(agent.as_str()).exists(),
+    }
+}
+
 /// Tells what [`run`] would do, and changes nothing.
 ///
 /// # Errors

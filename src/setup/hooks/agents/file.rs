@@ -15,6 +15,8 @@ pub(super) struct AgentFile {
     folder: PathBuf,
     path: PathBuf,
     shown: String,
+    /// Our own folder, where a new file is written first.
+    stage: PathBuf,
 }
 
 impl AgentFile {
@@ -23,6 +25,7 @@ impl AgentFile {
         AgentFile {
             path: folder.join(agent.file()),
             folder,
+            stage: repo.git_dir().join("colony"),
             shown: format!("{}/{}", agent.folder(), agent.file()),
         }
     }
@@ -66,19 +69,26 @@ impl AgentFile {
             Ok(metadata) => metadata.permissions(),
             Err(_) => std::fs::Permissions::from_mode(0o644),
         };
-        let mut file = tempfile::Builder::new()
-            .prefix(".colony-")
-            .tempfile_in(&self.folder)
-            .map_err(cannot)?;
-        file.as_file().set_permissions(mode).map_err(cannot)?;
-        file.write_all(after.as_bytes()).map_err(cannot)?;
-        file.as_file().sync_all().map_err(cannot)?;
-        if before.is_none() {
-            file.persist_noclobber(&self.path)
-                .map_err(|e| cannot(e.error))?;
-        } else {
-            file.persist(&self.path).map_err(|e| cannot(e.error))?;
+        let put = |stage: &Path| -> std::io::Result<()> {
+            let mut file = tempfile::Builder::new().prefix("tmp-").tempfile_in(stage)?;
+            file.as_file().set_permissions(mode.clone())?;
+            file.write_all(after.as_bytes())?;
+            file.as_file().sync_all()?;
+            if before.is_none() {
+                file.persist_noclobber(&self.path)?;
+            } else {
+                file.persist(&self.path)?;
+            }
+            Ok(())
+        };
+        // What a dead process leaves in our folder is swept; the worktree is not ours to sweep.
+        atomic::make_directory(&self.stage)?;
+        match put(&self.stage) {
+            // The worktree is on another file system than its git directory.
+            Err(e) if e.kind() == std::io::ErrorKind::CrossesDevices => put(&self.folder),
+            done => done,
         }
+        .map_err(cannot)?;
         atomic::sync_directory(&self.folder)
     }
 

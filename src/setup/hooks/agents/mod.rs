@@ -163,7 +163,7 @@ impl AgentPlan {
         let path = HookPlaces::of(&session.repo).agent_record(self.agent.as_str());
         let known: Option<AgentRecord> = record::read(&path)?;
         if !self.changes() {
-            return Ok(());
+            return self.finish(act, known.as_ref());
         }
         if let (Act::Install, Some(after)) = (act, &self.after) {
             // Of a file that we have changed before, what it was before that counts.
@@ -192,7 +192,12 @@ impl AgentPlan {
             None => self.file.remove(self.before.as_deref())?,
         }
         session.world.reach("hooks-removed")?;
-        if known.is_some_and(|known| known.made_folder) {
+        self.finish(act, known.as_ref())
+    }
+
+    /// Removes the folder that we made for the file, also for a dead process that removed the file.
+    fn finish(&self, act: Act, known: Option<&AgentRecord>) -> Result<()> {
+        if act == Act::Uninstall && known.is_some_and(|known| known.made_folder) {
             self.file.remove_folder_if_empty()?;
         }
         Ok(())
