@@ -486,7 +486,7 @@ impl Machine {
             };
             entry(&change.before.index) != entry(&change.after.index)
         };
-        let unlike = self.sandbox.git(&["diff", "--name-only"]);
+        let unlike = self.unlike_the_index();
         for path in PATHS {
             let known = if path.is_ascii() {
                 path
@@ -504,7 +504,7 @@ impl Machine {
             }
             let tracked = change.before.index.contains(&format!("\t{known}"));
             let followed = if tracked {
-                !unlike.lines().any(|line| line == known)
+                !unlike.iter().any(|line| line == known)
             } else {
                 now.get(&name)
                     .is_none_or(|found| found.starts_with("directory"))
@@ -516,6 +516,20 @@ impl Machine {
                 now.get(&name)
             );
         }
+    }
+
+    /// Lists the tracked paths whose files are not what the index says. Unlike `git diff`, it leaves
+    /// the index file alone.
+    fn unlike_the_index(&self) -> Vec<String> {
+        let status = self.sandbox.git(&[
+            "--no-optional-locks",
+            "status",
+            "--porcelain",
+            "--no-renames",
+            "--untracked-files=no",
+        ]);
+        let lines = status.lines().filter(|line| !line[1..].starts_with(' '));
+        lines.map(|line| line[3..].to_owned()).collect()
     }
 
     fn operations(&self) -> u64 {
