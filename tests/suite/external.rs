@@ -490,6 +490,19 @@ fn hooked(sandbox: &Sandbox, hook: GitHook, inside: bool) -> Option<String> {
 }
 
 #[test]
+fn a_reset_to_where_head_is_does_not_make_a_later_commit_move_files() {
+    let sandbox = kept();
+    sandbox.git(&["reset", "-q", "--mixed", "HEAD~0"]);
+    sandbox.remove("dir");
+    std::os::unix::fs::symlink("../elsewhere", sandbox.path("dir")).unwrap();
+    let before = sandbox.worktree();
+    sandbox.git(&["commit", "-qam", "the link is untracked"]);
+    sandbox.colony(&["undo", "--force"]);
+    assert_eq!(sandbox.worktree(), before);
+    sandbox.check_invariants();
+}
+
+#[test]
 fn from_a_hook_each_change_is_a_step_of_its_own() {
     let sandbox = kept();
     for subject in ["one", "two"] {

@@ -11,7 +11,7 @@ use crate::git::object::NewCommit;
 use crate::git::reflog::ReflogEntry;
 use crate::git::{Oid, RefChange, Repo};
 use crate::model::id::OperationId;
-use crate::model::{Result, text, time};
+use crate::model::{RepoPath, Result, text, time};
 use crate::store::places::Places;
 use crate::store::{Session, ref_names};
 
@@ -243,7 +243,7 @@ impl Unrecorded<'_> {
             }
             return Ok(change);
         };
-        for entry in entries {
+        for (at, entry) in entries.iter().enumerate() {
             match Way::of(&entry.message) {
                 // What an operation of ours has opened put the files there already.
                 Way::Switch if self.since.opens_state() && entry.message.starts_with("commit") => {}
@@ -252,8 +252,15 @@ impl Unrecorded<'_> {
                     Some((_, last)) if *last == entry.old => *last = entry.new,
                     _ => change.switched.push((entry.old, entry.new)),
                 },
-                Way::Unclear => {
+                Way::Unclear if at + 1 == entries.len() => {
                     change.overwrote = change.overwrote || files_follow_index(repo, paths())?;
+                }
+                Way::Unclear => {
+                    // What came after it has its own effect on index and files.
+                    let then = repo.diff_trees(tree_before, repo.tree_of(entry.new)?)?;
+                    let by_it = |path: &RepoPath| then.iter().any(|change| change.path == *path);
+                    let paths = paths().filter(|(path, _)| by_it(path));
+                    change.overwrote = change.overwrote || files_follow_index(repo, paths)?;
                 }
             }
         }
@@ -297,7 +304,7 @@ impl Unrecorded<'_> {
 /// what they were, as `git reset` does. Paths come with whether the index has them.
 fn files_follow_index<'a>(
     repo: &Repo,
-    paths: impl Iterator<Item = (&'a crate::model::RepoPath, bool)>,
+    paths: impl Iterator<Item = (&'a RepoPath, bool)>,
 ) -> Result<bool> {
     let index = repo.load_index()?;
     let (mut any_present, mut any_gone, mut all_gone) = (false, false, true);
