@@ -172,17 +172,19 @@ impl Repo {
         merges.collect()
     }
 
-    /// Merges as [`Repo::merge_commits`] does, from a base that is given.
+    /// Merges as [`Repo::merge_commits`] does, from a base that is given; `None` where git cannot
+    /// (before 2.40). Git sees the objects that are in memory, too.
     ///
     /// # Errors
-    /// `git-failed`, `object-missing`.
+    /// `git-failed`, `no-space`, `io`.
     pub fn merge_from(
         &self,
         world: &World,
         base: Oid,
         (ours, theirs): (Oid, Oid),
-    ) -> Result<Merged> {
+    ) -> Result<Option<Merged>> {
         let folder = quarantine()?;
+        self.export_memory(folder.path())?;
         let mut git = self.git(world);
         self.write_objects_to(folder.path(), &mut git);
         git.args(["merge-tree", "--write-tree", "-z", "--messages"]);
@@ -192,15 +194,32 @@ impl Repo {
         let is_clean = match output.code {
             Some(0) => true,
             Some(1) => false,
-            _ => return Err(process::failed("merge", &output.stderr)),
+            _ => return Ok(None),
         };
         let mut merged = Tokens::of(&output.stdout).merged(is_clean)?;
         merged.objects = Some(folder);
-        Ok(merged)
+        Ok(Some(merged))
+    }
+
+    /// Writes what is in memory as loose objects into a folder.
+    fn export_memory(&self, folder: &Path) -> Result<()> {
+        use gix::objs::Write as _;
+        let mut inner = self.inner.clone();
+        let Some(objects) = inner.objects.take_object_memory() else {
+            return Ok(());
+        };
+        let hash = self.inner.object_hash();
+        let store = gix::odb::loose::Store::at(folder.to_owned(), hash);
+        for (kind, data) in objects.values() {
+            let written = store.write_buf(*kind, data);
+            written.or_code(Code::Io, || "cannot show git what is in memory")?;
+        }
+        Ok(())
     }
 
     /// Asks git whether it merges each of `cases` cleanly to the expected tree; returns the first that
-    /// it does not. A git that cannot be asked (before 2.42) agrees.
+    /// it does not. A git that cannot be asked (before 2.42) agrees. Git sees the objects that are in
+    /// memory, too.
     ///
     /// # Errors
     /// `git-failed` when git cannot be started.
@@ -209,6 +228,7 @@ impl Repo {
             return Ok(None);
         }
         let folder = quarantine()?;
+        self.export_memory(folder.path())?;
         let mut git = self.git(world);
         self.write_objects_to(folder.path(), &mut git);
         git.args(["merge-tree", "--write-tree", "-z", "--stdin"]);

@@ -25,6 +25,7 @@ mod merge;
 mod property;
 mod readme;
 mod recovery;
+mod referee;
 mod restore;
 mod schema;
 mod settings;

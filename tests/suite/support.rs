@@ -139,6 +139,11 @@ impl Sandbox {
             .success()
     }
 
+    /// Runs git and returns what it printed, whatever its exit code.
+    pub(crate) fn git_any(&self, args: &[&str]) -> String {
+        self.at(self.root.clone()).git_any(args)
+    }
+
     /// Runs the program; it has to exit with 0.
     pub(crate) fn colony(&self, args: &[&str]) -> String {
         let run = self.run(args);
@@ -313,6 +318,12 @@ impl View<'_> {
     /// Every file of the worktree but `.git`.
     pub(crate) fn worktree(&self) -> BTreeMap<String, String> {
         worktree_of(&self.root)
+    }
+
+    /// Runs git and returns what it printed, whatever its exit code.
+    pub(crate) fn git_any(&self, args: &[&str]) -> String {
+        let output = command_in(&self.root, &self.sandbox.variables(), args).output();
+        String::from_utf8_lossy(&output.unwrap().stdout).into_owned()
     }
 
     /// Runs git and returns whether it succeeded.

@@ -6,7 +6,7 @@ use crate::git::merge_tree::{MergeCase, Merged, Stages};
 use crate::git::merge_trees::SideNames;
 use crate::git::pick::{Pick, Signed};
 use crate::git::{Oid, Repo, Signature};
-use crate::model::{RepoPath, Result};
+use crate::model::{RepoPath, Result, World};
 use crate::store::Session;
 
 use super::super::conflicts::{self, Conflict};
@@ -102,18 +102,18 @@ fn apply(repo: &Repo, tree: Oid, picked: Oid) -> Result<Merged> {
     repo.merge_on_trees(base, (tree, commit.tree), names)
 }
 
-/// Asks git to apply the same commits; what it does otherwise goes to `overrides`. Returns whether git
-/// agrees.
+/// Asks git to apply the same commits: those that were applied, written to `repo` as `trial`, and the
+/// one that could not be. What git does otherwise goes to `overrides`. Returns whether git agrees.
 pub(super) fn agrees(
-    session: &Session,
+    world: &World,
+    repo: &Repo,
     tip: Oid,
-    written: &[(Wanted, Oid)],
+    (computed, trial): (&Computed, &[(Wanted, Oid)]),
     overrides: &mut Overrides,
 ) -> Result<bool> {
-    let repo = &session.repo;
     let mut ours = tip;
     let mut cases = Vec::new();
-    for (from, new) in written {
+    for (from, new) in trial {
         let parents = repo.read_commit(from.commit)?.parents;
         if let Some(base) = parents.first().copied() {
             cases.push(MergeCase {
@@ -125,30 +125,36 @@ pub(super) fn agrees(
         }
         ours = *new;
     }
-    let world = &session.world;
-    let Some(at) = repo.first_disagreement(world, &cases)? else {
+    let disagrees = repo.first_disagreement(world, &cases)?;
+    let mut open = disagrees.and_then(|at| cases.get(at).copied());
+    if let (None, Some(stuck)) = (open, &computed.stuck) {
+        let theirs = stuck.at.commit;
+        let base = repo.read_commit(theirs)?.parents.first().copied();
+        open = base.map(|base| MergeCase {
+            base,
+            ours,
+            theirs,
+            expected: stuck.tree,
+        });
+    }
+    let Some(case) = open.filter(|case| !overrides.contains_key(&case.theirs)) else {
         return Ok(true);
     };
-    if let Some(case) = cases.get(at) {
-        let merged = repo.merge_from(world, case.base, (case.ours, case.theirs))?;
-        overrides.insert(case.theirs, merged);
+    match repo.merge_from(world, case.base, (case.ours, case.theirs))? {
+        Some(merged) => drop(overrides.insert(case.theirs, merged)),
+        None => return Ok(true),
     }
     Ok(false)
 }
 
 /// Writes the commits of what was applied, one on the other; returns each with the new one.
 pub(super) fn write(
-    session: &Session,
+    world: &World,
+    repo: &Repo,
     tip: Oid,
     applied: &[Applied],
-    committer: &Signature,
+    (committer, signed): (&Signature, Signed),
 ) -> Result<Vec<(Wanted, Oid)>> {
-    let repo = &session.repo;
-    let signed = if repo.keeps_objects() && repo.signs_commits()? {
-        Signed::Yes
-    } else {
-        Signed::No
-    };
     let mut parent = tip;
     let mut written = Vec::new();
     for one in applied {
@@ -158,8 +164,62 @@ pub(super) fn write(
             parent,
             committer,
         };
-        parent = repo.write_pick(&session.world, &pick, signed)?;
+        parent = repo.write_pick(world, &pick, signed)?;
         written.push((one.from.clone(), parent));
     }
     Ok(written)
+}
+
+/// A pick that git agrees with, and the new commits. They are in memory until they are kept.
+pub(super) struct Agreed {
+    pub(super) computed: Computed,
+    scratch: Repo,
+    trial: Vec<(Wanted, Oid)>,
+    tip: Oid,
+    committer: Signature,
+}
+
+impl Agreed {
+    /// Applies commits on `tree`, the files of a branch whose tip is `tip`, until git agrees with each.
+    pub(super) fn of(
+        session: &Session,
+        (tip, tree): (Oid, Oid),
+        before: &[Applied],
+        wanted: &[Wanted],
+    ) -> Result<Agreed> {
+        let committer = session.identity()?.at(&session.world);
+        let mut overrides = Overrides::new();
+        loop {
+            let scratch = session.repo.in_memory()?;
+            let mut computed = Computed::of(&scratch, tree, wanted, &overrides)?;
+            computed.applied.splice(0..0, before.iter().cloned());
+            let (world, unsigned) = (&session.world, (&committer, Signed::No));
+            let trial = write(world, &scratch, tip, &computed.applied, unsigned)?;
+            // What a person settled is not for git to judge.
+            let own = trial.get(before.len()..).unwrap_or_default();
+            let from = before.len().checked_sub(1).and_then(|at| trial.get(at));
+            let start = from.map_or(tip, |(_, new)| *new);
+            if agrees(world, &scratch, start, (&computed, own), &mut overrides)? {
+                return Ok(Agreed {
+                    computed,
+                    scratch,
+                    trial,
+                    tip,
+                    committer,
+                });
+            }
+        }
+    }
+
+    /// Keeps the objects, and returns each commit with the new one, signed where git is configured to.
+    pub(super) fn keep(self, session: &Session) -> Result<(Computed, Vec<(Wanted, Oid)>)> {
+        let repo = &session.repo;
+        repo.keep_objects_from(self.scratch)?;
+        if !(repo.keeps_objects() && repo.signs_commits()?) {
+            return Ok((self.computed, self.trial));
+        }
+        let (world, signed) = (&session.world, (&self.committer, Signed::Yes));
+        let written = write(world, repo, self.tip, &self.computed.applied, signed)?;
+        Ok((self.computed, written))
+    }
 }

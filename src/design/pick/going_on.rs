@@ -16,7 +16,7 @@ use crate::store::operation::{Kind, Operation, StateFile, StateName};
 use super::super::resolve::nothing;
 use super::super::switch::{Step, Switch, carry_out, refuse_unmerged};
 use super::super::worktree::run_post_checkout;
-use super::computed::{Applied, Computed, Overrides, Stuck, write};
+use super::computed::{Agreed, Applied, Computed, Stuck};
 use super::wanted::Wanted;
 use super::{PickReport, Picked, look};
 
@@ -124,15 +124,10 @@ pub fn continue_pick(session: &Session, dry_run: bool) -> Result<PickReport> {
     if head.commit() != Some(note.tip) {
         return Err(ended_by_git());
     }
-    let scratch = session.repo.in_memory()?;
     let from = kept.snapshot.index_tree;
-    let rest: Vec<_> = note.rest.iter().map(Named::wanted).collect();
-    let mut computed = Computed::of(&scratch, from, &rest, &Overrides::new())?;
-    session.repo.keep_objects_from(scratch)?;
-    let settled = settle(session, &note, from, &mut computed)?;
-    let committer = session.identity()?.at(&session.world);
-    let parent = note.done.last().map_or(note.tip, |made| made.to);
-    let new = write(session, parent, &computed.applied, &committer)?;
+    let going_on = note.go_on(session, from)?;
+    let settled = going_on.dropped;
+    let (computed, new) = going_on.agreed.keep(session)?;
     let done = note.done.iter().map(|made| (made.from.wanted(), made.to));
     let written: Vec<_> = done.chain(new).collect();
     let mut report = report(&written, settled, &computed);
@@ -167,24 +162,29 @@ pub fn continue_pick(session: &Session, dry_run: bool) -> Result<PickReport> {
     Ok(report)
 }
 
-/// Puts the settled commit before those that follow; tells whether nothing was left of it.
-fn settle(
-    session: &Session,
-    note: &Note,
-    tree: Oid,
-    computed: &mut Computed,
-) -> Result<Option<Oid>> {
-    let parent = note.done.last().map_or(note.tip, |made| made.to);
-    let before = session.repo.tree_of(Some(parent))?;
-    if tree == before {
-        return Ok(Some(note.at.commit));
+/// What follows once the conflict is settled.
+struct GoingOn {
+    agreed: Agreed,
+    /// The commit that was in conflict, if nothing was left of it.
+    dropped: Option<Oid>,
+}
+
+impl Note {
+    /// Applies the settled commit, whose files are `tree`, and those that follow.
+    fn go_on(&self, session: &Session, tree: Oid) -> Result<GoingOn> {
+        let parent = self.done.last().map_or(self.tip, |made| made.to);
+        let is_empty = tree == session.repo.tree_of(Some(parent))?;
+        let settled = (!is_empty).then(|| Applied {
+            from: self.at.wanted(),
+            tree,
+        });
+        let before: Vec<_> = settled.into_iter().collect();
+        let rest: Vec<_> = self.rest.iter().map(Named::wanted).collect();
+        Ok(GoingOn {
+            agreed: Agreed::of(session, (parent, tree), &before, &rest)?,
+            dropped: is_empty.then_some(self.at.commit),
+        })
     }
-    let applied = Applied {
-        from: note.at.wanted(),
-        tree,
-    };
-    computed.applied.insert(0, applied);
-    Ok(None)
 }
 
 fn report(written: &[(Wanted, Oid)], dropped: Option<Oid>, computed: &Computed) -> PickReport {
@@ -220,9 +220,9 @@ fn rehearse(session: &Session, note: &Note) -> Result<PickReport> {
         super::super::kept::Kept::look(session, &allowances, Unstorable::LeaveOut, &unignored)?;
     refuse_unmerged(&kept)?;
     let from = kept.snapshot.index_tree;
-    let rest: Vec<_> = note.rest.iter().map(Named::wanted).collect();
-    let mut computed = Computed::of(&session.repo, from, &rest, &Overrides::new())?;
-    let dropped = settle(session, note, from, &mut computed)?;
+    let going_on = note.go_on(session, from)?;
+    let dropped = going_on.dropped;
+    let (computed, _) = going_on.agreed.keep(session)?;
     let done = note.done.iter().map(|made| (made.from.wanted(), made.to));
     let mut report = report(&done.collect::<Vec<_>>(), dropped, &computed);
     report

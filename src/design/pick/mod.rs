@@ -23,7 +23,7 @@ use super::left_out::Allowances;
 use super::names;
 use super::switch::{Step, Switch, carry_out};
 use super::worktree::{refuse_in_progress, run_post_checkout};
-use computed::{Computed, Overrides, agrees, write};
+use computed::{Agreed, Computed};
 pub use going_on::continue_pick;
 use wanted::Wanted;
 
@@ -101,11 +101,12 @@ pub fn pick(session: &Session, request: &Request) -> Result<PickReport> {
 fn attempt(session: &Session, request: &Request) -> Result<PickReport> {
     let goal = Goal::find(session, request)?;
     let wanted = wanted::resolve(session, &request.what)?;
-    let (computed, written) = agreed(session, request, &goal, &wanted)?;
-    let mut report = report_of(session, &goal, &computed)?;
-    if is_nothing_to_do(request, &computed) {
-        return Ok(report);
+    let agreed = Agreed::of(session, (goal.tip, goal.tree(session)?), &[], &wanted)?;
+    if is_nothing_to_do(request, &agreed.computed) {
+        return report_of(session, &goal, &agreed.computed);
     }
+    let (computed, written) = agreed.keep(session)?;
+    let mut report = report_of(session, &goal, &computed)?;
     let mut operation = goal.begin(session)?;
     let kept = look(session, &operation)?;
     let switch = goal.switch(session, &kept, &computed)?;
@@ -134,31 +135,6 @@ fn attempt(session: &Session, request: &Request) -> Result<PickReport> {
     Ok(report)
 }
 
-type Written = Vec<(Wanted, Oid)>;
-
-/// Applies the commits and writes the new ones, until git agrees with each.
-fn agreed(
-    session: &Session,
-    request: &Request,
-    goal: &Goal,
-    wanted: &[Wanted],
-) -> Result<(Computed, Written)> {
-    let committer = session.identity()?.at(&session.world);
-    let mut overrides = Overrides::new();
-    loop {
-        let scratch = session.repo.in_memory()?;
-        let computed = Computed::of(&scratch, goal.tree(session)?, wanted, &overrides)?;
-        if is_nothing_to_do(request, &computed) {
-            return Ok((computed, Written::new()));
-        }
-        session.repo.keep_objects_from(scratch)?;
-        let written = write(session, goal.tip, &computed.applied, &committer)?;
-        if agrees(session, goal.tip, &written, &mut overrides)? {
-            return Ok((computed, written));
-        }
-    }
-}
-
 fn is_nothing_to_do(request: &Request, computed: &Computed) -> bool {
     match computed.stuck {
         Some(_) => !request.resolve,
@@ -173,12 +149,8 @@ fn is_nothing_to_do(request: &Request, computed: &Computed) -> bool {
 pub fn preview(session: &Session, request: &Request) -> Result<PickReport> {
     let goal = Goal::find(session, request)?;
     let wanted = wanted::resolve(session, &request.what)?;
-    let computed = Computed::of(
-        &session.repo,
-        goal.tree(session)?,
-        &wanted,
-        &Overrides::new(),
-    )?;
+    let agreed = Agreed::of(session, (goal.tip, goal.tree(session)?), &[], &wanted)?;
+    let (computed, _) = agreed.keep(session)?;
     let mut report = report_of(session, &goal, &computed)?;
     report.dry_run = true;
     if goal.is_here && (computed.stuck.is_none() || request.resolve) {
