@@ -238,9 +238,11 @@ fn the_merges_of_a_repository_come_out_as_they_did() {
     let (view, world) = (sandbox.at(sandbox.root.clone()), sandbox.world());
     let repo = Repo::open(&world, ObjectWrites::InMemory).unwrap();
     let parse = |hex: &str| Oid::parse(hex).unwrap();
+    let related = |(a, b): &(&str, &str)| !repo.merge_bases(parse(a), parse(b)).unwrap().is_empty();
+    let pairs: Vec<_> = pairs.into_iter().filter(related).collect();
+    assert!(!pairs.is_empty(), "this repository has no merges");
     let asked: Vec<_> = pairs.iter().map(|(a, b)| (parse(a), parse(b))).collect();
     let merges = repo.preview_merges(&world, &asked).unwrap();
-    println!("{} merges", pairs.len());
     for ((a, b), merged) in pairs.iter().zip(merges) {
         let output = view.git_any(&["merge-tree", "--write-tree", a, b]);
         let expected = output.lines().next().unwrap();
