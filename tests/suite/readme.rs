@@ -1,4 +1,4 @@
-//! The minute of use that README opens with runs as it is printed there.
+//! What README shows at a console runs as it is printed there, one block after the other.
 
 use std::fs;
 use std::path::Path;
@@ -6,15 +6,15 @@ use std::process::Command;
 
 use super::support::Sandbox;
 
-/// The commands of README's first console block with the output printed below each.
-fn console_block() -> Vec<(String, Vec<String>)> {
+/// The commands of README's console blocks with the output printed below each.
+fn console_blocks() -> Vec<(String, Vec<String>)> {
     let readme =
         fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md")).unwrap();
-    let block = readme
-        .split("```console\n")
-        .nth(1)
-        .expect("README has a console block");
-    let block = block.split("```").next().unwrap();
+    let blocks = readme.split("```console\n").skip(1);
+    let blocks: Vec<_> = blocks
+        .filter_map(|block| block.split("```").next())
+        .collect();
+    let block = blocks.join("\n");
     let mut steps: Vec<(String, Vec<String>)> = Vec::new();
     for line in block.lines().filter(|line| !line.trim().is_empty()) {
         match line.strip_prefix("$ ") {
@@ -38,7 +38,7 @@ fn fits(wanted: &str, printed: &str) -> bool {
 }
 
 #[test]
-fn the_first_minute_works_as_printed() {
+fn what_is_shown_works_as_printed() {
     let sandbox = Sandbox::new();
     let home = sandbox.outside().join("home");
     fs::create_dir_all(&home).unwrap();
@@ -48,7 +48,7 @@ fn the_first_minute_works_as_printed() {
         program.parent().unwrap().display(),
         std::env::var("PATH").unwrap()
     );
-    let steps = console_block();
+    let steps = console_blocks();
     assert!(steps.len() >= 8, "a minute has more to show");
     let commands: Vec<_> = steps.iter().map(|(command, _)| command.as_str()).collect();
     let after_each = "\nprintf '\\0'\n";
