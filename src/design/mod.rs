@@ -11,6 +11,7 @@ pub mod fork;
 pub mod fork_delete;
 pub mod fork_record;
 pub mod forks;
+mod goal;
 mod histories;
 mod kept;
 pub mod left_out;

@@ -41,6 +41,11 @@ enum Step {
     Tag,
     Restore(usize),
     RestoreFiles(usize),
+    RestoreFork(usize),
+    Fork(&'static str),
+    DeleteFork(&'static str),
+    Merge(&'static str, &'static [&'static str]),
+    Pick(&'static str),
     Undo,
     ForceUndo,
     Redo,
@@ -139,6 +144,13 @@ fn plain() -> impl Strategy<Value = Plain> {
     ]
 }
 
+/// How a conflict is met.
+const MERGES: &[&[&str]] = &[&[], &["--squash"], &["--ours", "."], &["--both", "."]];
+
+fn line() -> impl Strategy<Value = &'static str> {
+    select(&["main", "b0", "b1", "fork/f0", "fork/f1"][..])
+}
+
 fn step() -> impl Strategy<Value = Step> {
     let path = || select(&PATHS[..]);
     let look = || select(&[Look::Now, Look::Now, Look::Later][..]);
@@ -155,6 +167,11 @@ fn step() -> impl Strategy<Value = Step> {
         1 => Just(Step::Tag),
         4 => (0_usize..6).prop_map(Step::Restore),
         2 => (0_usize..6).prop_map(Step::RestoreFiles),
+        1 => (0_usize..6).prop_map(Step::RestoreFork),
+        2 => select(&["f0", "f1"][..]).prop_map(Step::Fork),
+        1 => select(&["f0", "f1"][..]).prop_map(Step::DeleteFork),
+        3 => (line(), select(MERGES)).prop_map(|(name, options)| Step::Merge(name, options)),
+        2 => line().prop_map(Step::Pick),
         4 => Just(Step::Undo),
         2 => Just(Step::ForceUndo),
         3 => Just(Step::Redo),
@@ -263,6 +280,15 @@ impl Machine {
             Step::RestoreFiles(back) => {
                 self.operate(&["restore", "--mode", "files", &position(*back)]);
             }
+            Step::RestoreFork(back) => {
+                self.operate(&["restore", "--mode", "fork", &position(*back)]);
+            }
+            Step::Fork(label) => self.operate(&["fork", label]),
+            Step::DeleteFork(label) => self.operate(&["forks", "delete", label, "--force"]),
+            Step::Merge(name, options) => {
+                self.operate(&[&["merge", name, "--into", "HEAD"], *options].concat());
+            }
+            Step::Pick(name) => self.operate(&["cherry-pick", name]),
             Step::Undo => self.step_back(),
             Step::ForceUndo => self.force_back(),
             Step::Redo => self.step_forward(),

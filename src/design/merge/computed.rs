@@ -30,7 +30,7 @@ pub(super) struct Computed {
 impl Computed {
     pub(super) fn of(session: &Session, request: &Request, sides: &Sides) -> Result<Computed> {
         let repo = &session.repo;
-        let (ours, theirs) = (sides.target, sides.source.commit);
+        let (ours, theirs) = (sides.goal.tip, sides.source.commit);
         let bases = repo.merge_bases(ours, theirs)?;
         let Some(first) = bases.first().copied() else {
             return Err(no_base(session, sides));
@@ -133,14 +133,14 @@ fn merge_trees(session: &Session, request: &Request, sides: &Sides) -> Result<Se
         commit,
         name: name.to_owned(),
     };
-    let ours = side(sides.target, &sides.target_name());
+    let ours = side(sides.goal.tip, &sides.target_name());
     let theirs = side(sides.source.commit, &sides.source.name);
     let merged = repo.merge_commits(&session.world, &ours, &theirs)?;
     let open = conflicts::list(repo, &merged);
     let comes_of_it = merged.is_clean || !request.choices.is_empty() || request.resolve;
     if !comes_of_it {
         return Ok(Settled {
-            tree: repo.tree_of(Some(sides.target))?,
+            tree: repo.tree_of(Some(sides.goal.tip))?,
             open,
             stages: merged.stages,
             paths: Vec::new(),
@@ -149,7 +149,7 @@ fn merge_trees(session: &Session, request: &Request, sides: &Sides) -> Result<Se
     repo.keep_objects_of(&merged)?;
     let settling = Settling {
         session,
-        ours: repo.tree_of(Some(sides.target))?,
+        ours: repo.tree_of(Some(sides.goal.tip))?,
         theirs: repo.tree_of(Some(sides.source.commit))?,
         name: &sides.source.name,
     };
@@ -204,7 +204,7 @@ pub(super) fn write_merge(
     message: &str,
 ) -> Result<Oid> {
     let signature = session.identity()?.at(&session.world);
-    let mut parents = vec![sides.target];
+    let mut parents = vec![sides.goal.tip];
     if !request.squash {
         parents.push(sides.source.commit);
     }

@@ -7,27 +7,24 @@ mod sides;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::git::Oid;
 use crate::git::snapshot::Unstorable;
-use crate::git::{Oid, RefChange};
 use crate::model::id::OperationId;
-use crate::model::{Code, Error, RepoPath, Result};
+use crate::model::{RepoPath, Result};
 use crate::store::Session;
-use crate::store::operation::run::{Intent, Touches};
-use crate::store::operation::{Kind, Operation};
+use crate::store::operation::Kind;
 
 use super::conflicts::Conflict;
 use super::forks::Outcome;
+use super::goal::retried;
 use super::kept::Kept;
 use super::left_out::Allowances;
 use super::resolve;
 use super::settle::Settle;
 use super::switch::{Step, Switch, carry_out};
-use super::worktree::{refuse_in_progress, run_post_checkout};
+use super::worktree::run_post_checkout;
 use computed::{Computed, write_merge};
 use sides::Sides;
-
-/// How often a merge is computed anew because its target moved meanwhile.
-const TRIES: usize = 5;
 
 /// What is asked for.
 #[derive(Clone, Debug, Default)]
@@ -96,14 +93,7 @@ pub struct MergeReport {
 /// `uncommitted-edits`, `unmerged-paths`, `operation-in-progress`, `path-not-found`, `locked`,
 /// `ref-moved`; none of them changes anything.
 pub fn merge(session: &Session, request: &Request) -> Result<MergeReport> {
-    let mut tries = 1;
-    loop {
-        match attempt(session, request) {
-            // Somebody moved the branch between our look and our turn: look again.
-            Err(error) if error.code() == Code::RefMoved && tries < TRIES => tries += 1,
-            ended => return ended,
-        }
-    }
+    retried(|| attempt(session, request))
 }
 
 fn attempt(session: &Session, request: &Request) -> Result<MergeReport> {
@@ -112,7 +102,7 @@ fn attempt(session: &Session, request: &Request) -> Result<MergeReport> {
     if computed.is_nothing_to_do(request) {
         return Ok(computed.report);
     }
-    let mut operation = begin(session, &sides)?;
+    let mut operation = sides.goal.begin(session, Kind::Merge)?;
     let work = Work::plan(session, &sides, computed, &operation.unignored)?;
     let computed = work.computed;
     let mut report = computed.report;
@@ -126,11 +116,7 @@ fn attempt(session: &Session, request: &Request) -> Result<MergeReport> {
             None => write_merge(session, request, &sides, computed.tree, &computed.message)?,
         };
         report.commit = Some(commit);
-        step.refs.push(RefChange {
-            name: sides.branch.clone(),
-            old: Some(sides.target),
-            new: Some(commit),
-        });
+        step.refs.push(sides.goal.change(commit));
     } else {
         let theirs = sides.source.commit;
         operation.state_files =
@@ -139,33 +125,11 @@ fn attempt(session: &Session, request: &Request) -> Result<MergeReport> {
     }
     let done = carry_out(session, operation, &work.kept, work.switch, step)?;
     report.op = Some(done.op);
-    if sides.is_here {
-        let (old, new) = (Some(sides.target), report.commit.or(Some(sides.target)));
+    if sides.goal.is_here {
+        let (old, new) = (Some(sides.goal.tip), report.commit.or(Some(sides.goal.tip)));
         run_post_checkout(session, &done, old, new);
     }
     Ok(report)
-}
-
-/// Takes the locks; the branch is where it was looked at, or it is looked at again.
-fn begin<'a>(session: &'a Session, sides: &Sides) -> Result<Operation<'a>> {
-    let touches = if sides.is_here {
-        Touches::Worktree
-    } else {
-        Touches::Refs
-    };
-    let intent = Intent {
-        kind: Kind::Merge,
-        touches,
-    };
-    let operation = Operation::begin(session, intent)?;
-    if sides.is_here {
-        refuse_in_progress(session, "merge")?;
-        let head = session.repo.head()?;
-        if head.moving_ref() != sides.branch || head.commit() != Some(sides.target) {
-            return Err(Error::new(Code::RefMoved, "HEAD moved; nothing was done"));
-        }
-    }
-    Ok(operation)
 }
 
 /// Tells what [`merge`] would do, and changes nothing.
@@ -202,7 +166,7 @@ impl Work {
         let allowances = Allowances::default();
         let kept = Kept::look(session, &allowances, Unstorable::LeaveOut, unignored)?;
         let mut switch = None;
-        if sides.is_here {
+        if sides.goal.is_here {
             let way = (kept.scan.head_tree, computed.tree);
             let plan = Switch::plan(session, &kept, way, &computed.stages)?;
             computed.report.ignored_kept.clone_from(&plan.ignored_kept);

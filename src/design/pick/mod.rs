@@ -9,26 +9,22 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::git::Oid;
 use crate::git::snapshot::Unstorable;
-use crate::git::{Oid, RefChange, RefName};
 use crate::model::id::OperationId;
-use crate::model::{Code, Error, RepoPath, Result, text};
+use crate::model::{RepoPath, Result, text};
 use crate::store::Session;
-use crate::store::operation::run::{Intent, Touches};
 use crate::store::operation::{Kind, Operation};
 
 use super::conflicts::Conflict;
+use super::goal::{Goal, retried};
 use super::kept::Kept;
 use super::left_out::Allowances;
-use super::names;
 use super::switch::{Step, Switch, carry_out};
-use super::worktree::{refuse_in_progress, run_post_checkout};
+use super::worktree::run_post_checkout;
 use computed::{Agreed, Computed};
 pub use going_on::continue_pick;
 use wanted::Wanted;
-
-/// How often picks are computed anew because their target moved meanwhile.
-const TRIES: usize = 5;
 
 /// What is asked for.
 #[derive(Clone, Debug, Default)]
@@ -88,28 +84,26 @@ pub struct PickReport {
 /// `revision-not-found`, `invalid-value` for a merge, `branch-in-use`, `uncommitted-edits`,
 /// `unmerged-paths`, `operation-in-progress`, `locked`, `ref-moved`; none of them changes anything.
 pub fn pick(session: &Session, request: &Request) -> Result<PickReport> {
-    let mut tries = 1;
-    loop {
-        match attempt(session, request) {
-            // Somebody moved the branch between our look and our turn: look again.
-            Err(error) if error.code() == Code::RefMoved && tries < TRIES => tries += 1,
-            ended => return ended,
-        }
-    }
+    retried(|| attempt(session, request))
 }
 
 fn attempt(session: &Session, request: &Request) -> Result<PickReport> {
-    let goal = Goal::find(session, request)?;
+    let goal = goal_of(session, request)?;
     let wanted = wanted::resolve(session, &request.what)?;
-    let agreed = Agreed::of(session, (goal.tip, goal.tree(session)?), &[], &wanted)?;
+    let agreed = Agreed::of(
+        session,
+        (goal.tip, session.repo.tree_of(Some(goal.tip))?),
+        &[],
+        &wanted,
+    )?;
     if is_nothing_to_do(request, &agreed.computed) {
         return report_of(session, &goal, &agreed.computed);
     }
     let (computed, written) = agreed.keep(session)?;
     let mut report = report_of(session, &goal, &computed)?;
-    let mut operation = goal.begin(session)?;
+    let mut operation = goal.begin(session, Kind::CherryPick)?;
     let kept = look(session, &operation)?;
-    let switch = goal.switch(session, &kept, &computed)?;
+    let switch = plan_switch(session, &goal, &kept, &computed)?;
     if let Some(switch) = &switch {
         report.ignored_kept.clone_from(&switch.ignored_kept);
     }
@@ -147,9 +141,14 @@ fn is_nothing_to_do(request: &Request, computed: &Computed) -> bool {
 /// # Errors
 /// As [`pick`].
 pub fn preview(session: &Session, request: &Request) -> Result<PickReport> {
-    let goal = Goal::find(session, request)?;
+    let goal = goal_of(session, request)?;
     let wanted = wanted::resolve(session, &request.what)?;
-    let agreed = Agreed::of(session, (goal.tip, goal.tree(session)?), &[], &wanted)?;
+    let agreed = Agreed::of(
+        session,
+        (goal.tip, session.repo.tree_of(Some(goal.tip))?),
+        &[],
+        &wanted,
+    )?;
     let (computed, _) = agreed.keep(session)?;
     let mut report = report_of(session, &goal, &computed)?;
     report.dry_run = true;
@@ -157,10 +156,16 @@ pub fn preview(session: &Session, request: &Request) -> Result<PickReport> {
         let unignored = super::unignored::current(session)?;
         let allowances = Allowances::default();
         let kept = Kept::look(session, &allowances, Unstorable::LeaveOut, &unignored)?;
-        let switch = goal.switch(session, &kept, &computed)?;
+        let switch = plan_switch(session, &goal, &kept, &computed)?;
         report.ignored_kept = switch.map(|switch| switch.ignored_kept).unwrap_or_default();
     }
     Ok(report)
+}
+
+fn goal_of(session: &Session, request: &Request) -> Result<Goal> {
+    let goal = Goal::find(session, request.into.as_deref(), None)?;
+    goal.refuse_unusable(session, "cherry-pick", request.resolve)?;
+    Ok(goal)
 }
 
 fn look(session: &Session, operation: &Operation<'_>) -> Result<Kept> {
@@ -177,7 +182,7 @@ fn summary(wanted: &[Wanted], goal: &Goal) -> String {
 }
 
 fn report_of(session: &Session, goal: &Goal, computed: &Computed) -> Result<PickReport> {
-    let before = goal.tree(session)?;
+    let before = session.repo.tree_of(Some(goal.tip))?;
     let picked = computed.applied.iter().map(|one| Picked {
         from: one.from.commit,
         to: None,
@@ -219,124 +224,20 @@ impl PickReport {
     }
 }
 
-/// The branch that commits are brought into.
-struct Goal {
-    /// The branch, or HEAD where that is on none.
-    branch: RefName,
-    tip: Oid,
-    /// Whether it is checked out here.
-    is_here: bool,
-}
-
-impl Goal {
-    fn find(session: &Session, request: &Request) -> Result<Goal> {
-        let repo = &session.repo;
-        let head = repo.head()?;
-        let here = head.moving_ref();
-        let into = request.into.as_deref().filter(|into| *into != "HEAD");
-        let (branch, tip) = match into {
-            Some(into) => {
-                let found = names::find(repo, into)?;
-                (found.branch.ok_or_else(|| no_branch(into))?, found.commit)
-            }
-            None => (here.clone(), head.commit().ok_or_else(unborn)?),
-        };
-        let is_here = branch == here;
-        if is_here {
-            refuse_in_progress(session, "cherry-pick")?;
-        } else if let Some(other) = repo.other_worktree_on(&branch) {
-            return Err(Error::new(
-                Code::BranchInUse,
-                format!(
-                    "'{}' is checked out in another worktree ('{}'); nothing was done",
-                    branch.short(),
-                    other.display()
-                ),
-            )
-            .detail("branch", &branch)
-            .hint("git worktree list   # pick them there"));
-        } else if request.resolve {
-            return Err(Error::new(
-                Code::InvalidValue,
-                format!(
-                    "conflicts are opened in the worktree of '{}', and it is not checked out; nothing was done",
-                    branch.short()
-                ),
-            )
-            .hint(format!("git switch {}   # then run it again", branch.short())));
-        }
-        Ok(Goal {
-            branch,
-            tip,
-            is_here,
-        })
+/// Plans how index and files go along, where the branch is checked out here.
+fn plan_switch(
+    session: &Session,
+    goal: &Goal,
+    kept: &Kept,
+    computed: &Computed,
+) -> Result<Option<Switch>> {
+    if !goal.is_here {
+        return Ok(None);
     }
-
-    fn tree(&self, session: &Session) -> Result<Oid> {
-        session.repo.tree_of(Some(self.tip))
-    }
-
-    /// Takes the locks; the branch is where it was looked at, or it is looked at again.
-    fn begin<'a>(&self, session: &'a Session) -> Result<Operation<'a>> {
-        let touches = if self.is_here {
-            Touches::Worktree
-        } else {
-            Touches::Refs
-        };
-        let intent = Intent {
-            kind: Kind::CherryPick,
-            touches,
-        };
-        let operation = Operation::begin(session, intent)?;
-        if self.is_here {
-            refuse_in_progress(session, "cherry-pick")?;
-            let head = session.repo.head()?;
-            if head.moving_ref() != self.branch || head.commit() != Some(self.tip) {
-                return Err(Error::new(Code::RefMoved, "HEAD moved; nothing was done"));
-            }
-        }
-        Ok(operation)
-    }
-
-    /// Plans how index and files go along, where the branch is checked out here.
-    fn switch(
-        &self,
-        session: &Session,
-        kept: &Kept,
-        computed: &Computed,
-    ) -> Result<Option<Switch>> {
-        if !self.is_here {
-            return Ok(None);
-        }
-        let from = kept.scan.head_tree;
-        let switch = match &computed.stuck {
-            Some(stuck) => Switch::plan(session, kept, (from, stuck.tree), &stuck.stages)?,
-            None => Switch::plan(session, kept, (from, computed.tree), &BTreeMap::new())?,
-        };
-        Ok(Some(switch))
-    }
-
-    fn change(&self, new: Oid) -> RefChange {
-        RefChange {
-            name: self.branch.clone(),
-            old: Some(self.tip),
-            new: Some(new),
-        }
-    }
-}
-
-fn no_branch(name: &str) -> Error {
-    Error::new(
-        Code::RevisionNotFound,
-        format!("'{name}' is no branch to bring commits into; nothing was done"),
-    )
-    .hint("git branch --list")
-}
-
-fn unborn() -> Error {
-    Error::new(
-        Code::RevisionNotFound,
-        "the current branch has no commit to pick on; nothing was done",
-    )
-    .hint("git colony checkpoint -m LABEL   # makes the first one")
+    let from = kept.scan.head_tree;
+    let switch = match &computed.stuck {
+        Some(stuck) => Switch::plan(session, kept, (from, stuck.tree), &stuck.stages)?,
+        None => Switch::plan(session, kept, (from, computed.tree), &BTreeMap::new())?,
+    };
+    Ok(Some(switch))
 }

@@ -1,0 +1,137 @@
+//! The branch that a merge or pick brings something into, checked out here or not at all.
+
+use crate::git::{Oid, RefChange, RefName};
+use crate::model::{Code, Error, Result};
+use crate::store::Session;
+use crate::store::operation::run::{Intent, Touches};
+use crate::store::operation::{Kind, Operation};
+
+use super::names;
+use super::worktree::refuse_in_progress;
+
+/// How often a result is computed anew because its goal moved meanwhile.
+const TRIES: usize = 5;
+
+/// Runs `attempt` again while somebody moves the branch between our look and our turn.
+pub(super) fn retried<T>(attempt: impl Fn() -> Result<T>) -> Result<T> {
+    let mut tries = 1;
+    loop {
+        match attempt() {
+            Err(error) if error.code() == Code::RefMoved && tries < TRIES => tries += 1,
+            ended => return ended,
+        }
+    }
+}
+
+/// A branch to bring something into.
+pub(super) struct Goal {
+    /// The branch, or HEAD where that is on none.
+    pub(super) branch: RefName,
+    pub(super) tip: Oid,
+    /// Whether it is checked out here.
+    pub(super) is_here: bool,
+}
+
+impl Goal {
+    /// Finds the branch that was named, else the usual one, else the current one.
+    ///
+    /// # Errors
+    /// `revision-not-found`.
+    pub(super) fn find(
+        session: &Session,
+        named: Option<&str>,
+        usual: Option<(RefName, Oid)>,
+    ) -> Result<Goal> {
+        let head = session.repo.head()?;
+        let here = head.moving_ref();
+        let (branch, tip) = match (named.filter(|name| *name != "HEAD"), usual) {
+            (Some(name), _) => {
+                let found = names::find(&session.repo, name)?;
+                (found.branch.ok_or_else(|| no_branch(name))?, found.commit)
+            }
+            (None, Some(usual)) if named.is_none() => usual,
+            (None, _) => (here.clone(), head.commit().ok_or_else(unborn)?),
+        };
+        Ok(Goal {
+            is_here: branch == here,
+            branch,
+            tip,
+        })
+    }
+
+    /// Refuses what cannot take anything in now; conflicts can only be opened in a worktree.
+    ///
+    /// # Errors
+    /// `operation-in-progress`, `branch-in-use`, `invalid-value`.
+    pub(super) fn refuse_unusable(&self, session: &Session, what: &str, opens: bool) -> Result<()> {
+        let branch = self.branch.short();
+        if self.is_here {
+            return refuse_in_progress(session, what);
+        }
+        if let Some(other) = session.repo.other_worktree_on(&self.branch) {
+            return Err(Error::new(
+                Code::BranchInUse,
+                format!(
+                    "'{branch}' is checked out in another worktree ('{}'); nothing was done",
+                    other.display()
+                ),
+            )
+            .detail("branch", &self.branch)
+            .hint("git worktree list   # run it there"));
+        }
+        if opens {
+            return Err(Error::new(
+                Code::InvalidValue,
+                format!("conflicts are opened in a worktree, and '{branch}' is not checked out; nothing was done"),
+            )
+            .hint(format!("git switch {branch}   # then run it again")));
+        }
+        Ok(())
+    }
+
+    /// Takes the locks; the branch is where it was looked at, or it has to be looked at again.
+    ///
+    /// # Errors
+    /// `locked`, `ref-moved`, `operation-in-progress`.
+    pub(super) fn begin<'a>(&self, session: &'a Session, kind: Kind) -> Result<Operation<'a>> {
+        let touches = if self.is_here {
+            Touches::Worktree
+        } else {
+            Touches::Refs
+        };
+        let operation = Operation::begin(session, Intent { kind, touches })?;
+        if self.is_here {
+            refuse_in_progress(session, kind.as_str())?;
+            let head = session.repo.head()?;
+            if head.moving_ref() != self.branch || head.commit() != Some(self.tip) {
+                return Err(Error::new(Code::RefMoved, "HEAD moved; nothing was done"));
+            }
+        }
+        Ok(operation)
+    }
+
+    /// Returns the move of the branch to its new tip.
+    pub(super) fn change(&self, new: Oid) -> RefChange {
+        RefChange {
+            name: self.branch.clone(),
+            old: Some(self.tip),
+            new: Some(new),
+        }
+    }
+}
+
+fn no_branch(name: &str) -> Error {
+    Error::new(
+        Code::RevisionNotFound,
+        format!("'{name}' is no branch to bring anything into; nothing was done"),
+    )
+    .hint("git branch --list")
+}
+
+fn unborn() -> Error {
+    Error::new(
+        Code::RevisionNotFound,
+        "the current branch has no commit yet; nothing was done",
+    )
+    .hint("git colony checkpoint -m LABEL   # makes the first one")
+}
