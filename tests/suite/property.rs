@@ -422,8 +422,23 @@ impl Machine {
             assert_eq!(self.sandbox.error(&["undo"]), "nothing-to-undo");
             return;
         };
+        if self.home_moved(&change) {
+            self.done.push(change);
+            self.refused("undo");
+            return;
+        }
         self.turn(&["undo"], &change.before);
         self.undone.push(change);
+    }
+
+    /// Tells whether the branch that HEAD would come back to is no longer where it was left.
+    fn home_moved(&self, change: &Change) -> bool {
+        let home = change.before.head.trim().strip_prefix("ref: ");
+        let stays = change.before.head == change.after.head;
+        home.filter(|_| !stays).is_some_and(|home| {
+            let now = self.sandbox.git_any(&["rev-parse", "--verify", "-q", home]);
+            now.trim() != change.before.commit
+        })
     }
 
     /// Takes back what plain git did, or the newest operation.
