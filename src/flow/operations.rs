@@ -1,5 +1,7 @@
 //! The log of operations as people read it.
 
+use std::path::PathBuf;
+
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -67,7 +69,7 @@ pub struct OperationReport {
 pub struct KeptFile {
     /// Where it stood.
     pub path: RepoPath,
-    /// Where it is kept; `None` when it went back or was pruned.
+    /// Where it is kept, also by a redo of the operation; `None` when it went back or was pruned.
     pub kept_at: Option<String>,
 }
 
@@ -111,21 +113,16 @@ pub fn show(session: &Session, id: OperationId) -> Result<OperationReport> {
     let places = Places::find(&session.repo)?.ok_or_else(not_found)?;
     let log = Log::read(&session.repo, &places)?;
     let entry = log.find(id).ok_or_else(not_found)?;
-    let folder = places.kept_by(id);
-    let kept = entry
-        .record
-        .files
-        .aside
-        .iter()
-        .enumerate()
-        .map(|(number, path)| {
-            let at = folder.join(number.to_string());
-            let exists = std::fs::symlink_metadata(&at).is_ok();
-            KeptFile {
-                path: path.clone(),
-                kept_at: exists.then(|| at.display().to_string()),
-            }
-        });
+    let again = log.repetition_of(id);
+    let kept = entry.record.files.aside.iter().map(|path| {
+        let at = std::iter::once(entry)
+            .chain(again)
+            .find_map(|entry| kept_at(&places, entry, path));
+        KeptFile {
+            path: path.clone(),
+            kept_at: at.map(|at| at.display().to_string()),
+        }
+    });
     Ok(OperationReport {
         info: info(&log, entry),
         commit: entry.commit,
@@ -133,6 +130,14 @@ pub fn show(session: &Session, id: OperationId) -> Result<OperationReport> {
         inverts: entry.record.inverts,
         kept: kept.collect(),
     })
+}
+
+/// Returns where an operation keeps what stood at a path, if it is there.
+fn kept_at(places: &Places, entry: &LogEntry, path: &RepoPath) -> Option<PathBuf> {
+    let aside = &entry.record.files.aside;
+    let number = aside.iter().position(|aside| aside == path)?;
+    let at = places.kept_by(entry.record.op).join(number.to_string());
+    std::fs::symlink_metadata(&at).is_ok().then_some(at)
 }
 
 fn info(log: &Log, entry: &LogEntry) -> OperationInfo {

@@ -22,6 +22,7 @@ mod house;
 mod init;
 mod manual;
 mod merge;
+mod newcomer;
 mod property;
 mod readme;
 mod recovery;

@@ -65,11 +65,10 @@ pub(super) fn operations(session: &Session) -> Result<Check> {
     let prefix = crate::store::ref_names::operations_of(&places.key);
     let refs = session.repo.refs_below(&prefix)?.len();
     let log = Log::read(&session.repo, &places)?;
-    let undone = log.undone();
     let mut lost = Vec::new();
     for entry in &log.entries {
-        // What an undone operation moved aside is back in its place.
-        if undone.get(&entry.record.op).copied().unwrap_or(true) {
+        // Files of an operation that was taken back are in their places; a redo keeps them anew.
+        if log.inverse_of(entry.record.op).is_some() {
             continue;
         }
         let folder = places.kept_by(entry.record.op);

@@ -3,7 +3,7 @@
 use super::Check;
 use crate::model::Result;
 use crate::setup::attributes::MERGE_LINES;
-use crate::setup::hooks::{self, HookState, HookStatus};
+use crate::setup::hooks::{self, FolderSort, HookState, HookStatus};
 use crate::setup::info_attributes;
 use crate::setup::manifest::{self, Manifest};
 use crate::store::Session;
@@ -85,6 +85,18 @@ pub(super) fn hook_checks(session: &Session) -> Result<Vec<Check>> {
     let installed: Vec<&HookStatus> = status.hooks.iter().filter(there).collect();
     if installed.is_empty() {
         return Ok(vec![Check::well("hooks", "none of ours are installed")]);
+    }
+    if status.folder.sort == FolderSort::Moved {
+        let detail = format!(
+            "core.hooksPath names '{}', where this repository was before it was moved or copied: \
+             its own hooks do not run, nor those of before ours",
+            status.folder.path.display()
+        );
+        return Ok(vec![Check::ill(
+            "hooks",
+            detail,
+            "git colony hooks install",
+        )]);
     }
     let tell = |hook: &&HookStatus| {
         let fired = hook.last_fired_at.as_deref().unwrap_or("never");

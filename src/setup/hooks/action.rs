@@ -170,18 +170,23 @@ fn write_script(repo: &Repo, path: &Path, bytes: &[u8]) -> Result<()> {
 impl Configure {
     fn apply(&self, repo: &Repo, world: &World) -> Result<()> {
         let file = file_of(repo, self.scope);
-        let before = file.read()?;
+        let now = file.read()?;
+        let known: Option<Record> = record::read(&self.record)?;
         let set = ["--replace-all", KEY].map(OsString::from);
         let set = [&set[..], &[self.ours.clone().into_os_string()]].concat();
-        let after = ConfigFile::edited(repo, world, &before, &set)?;
+        let after = ConfigFile::edited(repo, world, &now, &set)?;
+        // A value of ours that is there already is none to give back: what was before it is.
+        let before = match known.as_ref().and_then(|known| known.redirect.as_ref()) {
+            Some(redirect) => without_ours(repo, world, redirect, &now)?,
+            None => now.clone(),
+        };
         let values = ConfigFile::values(repo, world, &before, KEY)?;
-        let known: Option<Record> = record::read(&self.record)?;
         let redirect = Redirect {
             scope: self.scope,
             ours: Blob(bytes_of(&self.ours)),
             former: Blob(bytes_of(&self.former)),
             values: values.into_iter().map(Blob).collect(),
-            before: Blob(before.clone()),
+            before: Blob(before),
             after: record::digest(&after),
         };
         let made_folder = known.and_then(|known| known.made_folder);
@@ -194,7 +199,7 @@ impl Configure {
             },
         )?;
         world.reach("hooks-remembered")?;
-        file.replace(&before, &after)?;
+        file.replace(&now, &after)?;
         world.reach("hooks-configured")
     }
 }
@@ -206,21 +211,31 @@ fn file_of(repo: &Repo, scope: Scope) -> ConfigFile {
     }
 }
 
-/// Takes our value out: the bytes of before if nobody else changed the file, else the key alone.
+/// Takes our value out of the file.
 fn give_back(repo: &Repo, world: &World, redirect: &Redirect) -> Result<()> {
     let file = file_of(repo, redirect.scope);
     let now = file.read()?;
-    if record::digest(&now) == redirect.after {
-        return file.replace(&now, &redirect.before.0);
+    let before = without_ours(repo, world, redirect, &now)?;
+    if before == now {
+        return Ok(());
+    }
+    file.replace(&now, &before)
+}
+
+/// Returns the file without our value: the bytes of before if nobody else changed it, else all but
+/// the key as it is.
+fn without_ours(repo: &Repo, world: &World, redirect: &Redirect, now: &[u8]) -> Result<Vec<u8>> {
+    if record::digest(now) == redirect.after {
+        return Ok(redirect.before.0.clone());
     }
     let ours = &redirect.ours.0;
-    let values = ConfigFile::values(repo, world, &now, KEY)?;
+    let values = ConfigFile::values(repo, world, now, KEY)?;
     if !values.contains(ours) {
-        return Ok(());
+        return Ok(now.to_vec());
     }
     let unset = ["--fixed-value", "--unset-all", KEY].map(OsString::from);
     let ours_text = redirect.ours.path().into_os_string();
-    let mut edited = ConfigFile::edited(repo, world, &now, &[&unset[..], &[ours_text]].concat())?;
+    let mut edited = ConfigFile::edited(repo, world, now, &[&unset[..], &[ours_text]].concat())?;
     if values.len() == 1 {
         for value in &redirect.values {
             let add = ["--add", KEY].map(OsString::from);
@@ -228,5 +243,5 @@ fn give_back(repo: &Repo, world: &World, redirect: &Redirect) -> Result<()> {
             edited = ConfigFile::edited(repo, world, &edited, &add)?;
         }
     }
-    file.replace(&now, &edited)
+    Ok(edited)
 }

@@ -10,6 +10,9 @@ use crate::git::Repo;
 use crate::model::{Result, World};
 use crate::store::places::HookPlaces;
 
+use super::record::{self, Record};
+use super::redirect::Home;
+
 /// The setting that names another hooks folder.
 pub(super) const KEY: &str = "core.hooksPath";
 
@@ -41,6 +44,8 @@ pub enum FolderSort {
     Elsewhere,
     /// The folder we put in its place.
     Ours,
+    /// The folder we put in its place before the repository was moved or copied to where it is now.
+    Moved,
 }
 
 /// The folder git takes hooks from.
@@ -66,7 +71,7 @@ impl HooksFolder {
     /// Finds the folder in force in this worktree. Starts git once or twice.
     ///
     /// # Errors
-    /// `git-failed`.
+    /// `git-failed`, `repository-broken` when our record does not parse.
     pub fn find(repo: &Repo, world: &World) -> Result<HooksFolder> {
         let Some((scope, value)) = configured(repo, world)? else {
             let path = repo.common_dir().join("hooks");
@@ -84,8 +89,12 @@ impl HooksFolder {
             });
         };
         let path = repo.workdir().join(&value);
+        let mut sort = sort_of(repo, &path);
+        if sort != FolderSort::Ours && was_ours(repo, scope, &value)? {
+            sort = FolderSort::Moved;
+        }
         Ok(HooksFolder {
-            sort: sort_of(repo, &path),
+            sort,
             path,
             value: Some(value),
             scope: Some(scope),
@@ -126,6 +135,13 @@ fn sort_of(repo: &Repo, path: &Path) -> FolderSort {
     } else {
         FolderSort::Elsewhere
     }
+}
+
+/// Tells whether we wrote the value, at the place where the repository was then.
+fn was_ours(repo: &Repo, scope: Scope, value: &Path) -> Result<bool> {
+    let known: Option<Record> = record::read(&Home::of(repo, Some(scope)).record)?;
+    let redirect = known.and_then(|known| known.redirect);
+    Ok(redirect.is_some_and(|redirect| redirect.scope == scope && redirect.ours.path() == value))
 }
 
 fn in_main_worktree(repo: &Repo, path: &Path) -> bool {

@@ -212,6 +212,10 @@ impl GitPlan {
             if let Some(redirect) = known.as_ref().and_then(|known| known.redirect.as_ref()) {
                 actions = redirect::complete(&home, redirect, repo.workdir());
             }
+        } else if folder.sort == FolderSort::Moved {
+            if let Some(redirect) = known.as_ref().and_then(|known| known.redirect.as_ref()) {
+                actions = redirect::follow(&home, redirect, repo);
+            }
         } else if folder.is_inside_git_dir() && !beside::has_dispatcher(&folder.path) {
             // Somebody has set the folder back: scripts of ours that nothing calls go.
             if known.as_ref().is_some_and(|known| known.redirect.is_some()) {

@@ -7,7 +7,7 @@ use crate::git::Repo;
 use crate::store::places::HookPlaces;
 
 use super::action::{Action, Configure};
-use super::folder::{HooksFolder, Scope};
+use super::folder::{FolderSort, HooksFolder, Scope};
 use super::record::{Record, Redirect};
 use super::script::{self, Content, Former, HookName};
 use super::standing::Standing;
@@ -95,6 +95,28 @@ pub(super) fn install(home: &Home, folder: &HooksFolder) -> Vec<Action> {
         record: home.record.clone(),
     })));
     plan
+}
+
+/// Plans to put our folder in the place of the one that was ours before the repository was moved;
+/// what was there before us stays written down.
+pub(super) fn follow(home: &Home, redirect: &Redirect, repo: &Repo) -> Vec<Action> {
+    let known = redirect.former.path();
+    let own = repo.common_dir();
+    // A folder inside the git directory has moved with it; git itself would look for it here.
+    let moved = redirect.ours.path();
+    let inside = moved
+        .parent()
+        .and_then(Path::parent)
+        .and_then(|before| known.strip_prefix(before).ok())
+        .filter(|_| redirect.values.is_empty());
+    let former = inside.map_or_else(|| known.clone(), |inside| own.join(inside));
+    let folder = HooksFolder {
+        path: repo.workdir().join(&former),
+        sort: FolderSort::Moved,
+        value: Some(former),
+        scope: Some(home.scope),
+    };
+    install(home, &folder)
 }
 
 /// Plans to write what is missing in our folder, which is in force.

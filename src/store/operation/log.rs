@@ -68,6 +68,27 @@ impl Log {
         self.entries.iter().find(|entry| entry.record.op == id)
     }
 
+    /// Returns the undo or redo that took an operation back: the files it had moved aside went back
+    /// to their places then.
+    pub fn inverse_of(&self, id: OperationId) -> Option<&LogEntry> {
+        let inverts = |entry: &&LogEntry| entry.record.inverts == Some(id);
+        self.entries.iter().rfind(inverts)
+    }
+
+    /// Returns the newest redo that did again what an operation had done; it moved files aside anew.
+    pub fn repetition_of(&self, id: OperationId) -> Option<&LogEntry> {
+        let mut found = None;
+        let mut id = id;
+        while let Some(redo) = self
+            .inverse_of(id)
+            .and_then(|undo| self.inverse_of(undo.record.op))
+        {
+            found = Some(redo);
+            id = redo.record.op;
+        }
+        found
+    }
+
     /// Returns the operation that undo would take back.
     pub fn next_undo(&self) -> Option<&LogEntry> {
         self.stacks().0.last().and_then(|id| self.find(*id))

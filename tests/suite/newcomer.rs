@@ -1,0 +1,96 @@
+//! What somebody new to the program ran into: what it says has to be so, and what it offers to work.
+
+use std::process::Command;
+
+use serde_json::Value;
+
+use super::support::{Sandbox, git_in};
+
+fn hook(sandbox: &Sandbox, path: &str, script: &str) {
+    sandbox.write(path, format!("#!/bin/sh\n{script}\n"));
+    sandbox.set_mode(path, 0o755);
+}
+
+fn checks(answer: &Value) -> Vec<(String, String)> {
+    let checks = answer["checks"].as_array().unwrap();
+    let ill = checks.iter().filter(|check| check["ok"] == false);
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    ill.map(|check| (text(&check["name"]), text(&check["fix"])))
+        .collect()
+}
+
+#[test]
+fn a_repository_that_was_moved_or_copied_gets_its_former_hooks_back() {
+    for copied in [true, false] {
+        let sandbox = Sandbox::new();
+        hook(&sandbox, "hk/pre-commit", "echo ran >> ../ran");
+        sandbox.git(&["config", "core.hooksPath", "hk"]);
+        let before = sandbox.read(".git/config");
+        sandbox.colony(&["hooks", "install"]);
+        let place = sandbox.outside().join("elsewhere");
+        let mut program = Command::new(if copied { "cp" } else { "mv" });
+        program.args(copied.then_some("-r"));
+        assert!(
+            program
+                .args([&sandbox.root, &place])
+                .status()
+                .unwrap()
+                .success()
+        );
+        let moved = sandbox.at(place.clone());
+        // The sandbox looks for its own root before each command.
+        std::fs::create_dir_all(&sandbox.root).unwrap();
+        assert_eq!(
+            checks(&moved.json(&["doctor"])),
+            [("hooks".to_owned(), "git colony hooks install".to_owned())]
+        );
+        let answer = moved.json(&["hooks", "install"]);
+        let steps = answer["steps"].to_string();
+        assert!(steps.contains("its hooks run those of 'hk'"), "{steps}");
+        moved.git(&["commit", "-q", "--allow-empty", "-m", "one"]);
+        let ran = std::fs::read_to_string(sandbox.outside().join("ran"));
+        assert_eq!(ran.unwrap(), "ran\n");
+        let other = ["config", "user.nickname", "ada"];
+        git_in(&place, &sandbox.variables(), &other);
+        moved.colony(&["hooks", "install"]);
+        git_in(
+            &place,
+            &sandbox.variables(),
+            &["config", "--unset", "user.nickname"],
+        );
+        moved.colony(&["hooks", "uninstall"]);
+        assert_eq!(moved.git(&["config", "core.hooksPath"]), "hk");
+        assert_eq!(
+            std::fs::read_to_string(place.join(".git/config")).unwrap(),
+            before
+        );
+    }
+}
+
+#[test]
+fn files_that_a_redo_moved_aside_again_are_found() {
+    let sandbox = Sandbox::new();
+    sandbox.colony(&["checkpoint", "-m", "one"]);
+    sandbox.write("notes.txt", "precious\n");
+    sandbox.colony(&["restore", "one"]);
+    for _ in 0..2 {
+        sandbox.colony(&["undo"]);
+        assert_eq!(checks(&sandbox.json(&["doctor", "--deep"])), []);
+        assert_eq!(
+            sandbox.json(&["ops", "show", "op-2"])["kept"][0]["kept_at"],
+            Value::Null
+        );
+        sandbox.colony(&["redo"]);
+        assert_eq!(checks(&sandbox.json(&["doctor", "--deep"])), []);
+    }
+    let shown = sandbox.json(&["ops", "show", "op-2"]);
+    let kept = shown["kept"][0]["kept_at"].as_str().unwrap();
+    assert!(kept.ends_with("0000000006/0"), "{kept}");
+    assert_eq!(std::fs::read_to_string(kept).unwrap(), "precious\n");
+    // What the redo keeps is what is looked for.
+    std::fs::remove_file(kept).unwrap();
+    assert_eq!(
+        checks(&sandbox.json(&["doctor", "--deep"]))[0].0,
+        "operations"
+    );
+}
