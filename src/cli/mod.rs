@@ -3,6 +3,7 @@
 //! A command's doc comment is its help. `run` of each file turns arguments into a request, calls one
 //! use case, and prints its report; it decides nothing else.
 
+mod again;
 mod args;
 mod checkpoint;
 mod checkpoints;
@@ -79,7 +80,7 @@ pub(crate) fn run(args: &[OsString], env: &mut Env) -> Exit {
         Ok(Outcome::Yes) => Exit(0),
         Ok(Outcome::No) => Exit(1),
         Err(Stop::Stream(error)) => stream_failed(&error, env),
-        Err(Stop::Command(error)) => face_error(&error, form, env),
+        Err(Stop::Command(error)) => face_error(&again::with_the_newest(error, args), form, env),
     }
 }
 

@@ -1,5 +1,6 @@
 //! `git colony status`, with `--line` for prompts, and plain `git colony` for now
 
+use crate::design::undo::UndoStep;
 use crate::flow::status::{self, StatusReport};
 use crate::flow::status_line::{self, LineReport};
 use crate::model::time::Moment;
@@ -28,7 +29,7 @@ pub(super) fn run(face: &mut Face<'_>, args: &Args) -> Result<Outcome, Stop> {
             world.map_or_else(|_| LineReport::default(), |world| status_line::line(&world));
         return face.answer(&report);
     }
-    let session = face.silent_session(Run::ForReal)?;
+    let session = face.silent_session(Run::Dry)?;
     let report = status::status(&session)?;
     face.answer(&report)
 }
@@ -114,12 +115,7 @@ impl Answer for StatusReport {
                 text::count(self.changes.unignored, "file")
             ));
         }
-        if let Some(undo) = &self.undo {
-            lines.push(format!(
-                "undo would take back {}: {}",
-                undo.op, undo.summary
-            ));
-        }
+        lines.extend(self.undo.as_ref().map(undo_line));
         let touched = self.touched_by_others.iter();
         lines.extend(touched.map(|other| {
             let files = text::count(other.paths.len(), "file");
@@ -136,5 +132,20 @@ impl Answer for StatusReport {
                 .map(|health| format!("attention: {}", health.detail)),
         );
         lines
+    }
+}
+
+fn undo_line(undo: &UndoStep) -> String {
+    let summary = &undo.summary;
+    let op = undo.op.map_or_else(String::new, |op| format!("{op}: "));
+    match undo.refused_as {
+        None => format!("undo would take back {op}{summary}"),
+        Some("external-change") => {
+            format!("undo --force would take back what plain git did, {op}{summary}")
+        }
+        Some("published-commits") => {
+            format!("undo --force would take back {op}{summary}, which is published")
+        }
+        Some(code) => format!("undo of {op}{summary} is refused now ({code})"),
     }
 }

@@ -12,6 +12,7 @@ use crate::store::operation::record::IndexTarget;
 use crate::store::operation::run::{Intent, NewIndex, Plan, Touches};
 use crate::store::operation::{FileMoves, Kind, Operation};
 
+use super::checkpoints;
 use super::draft::Draft;
 use super::kept::Kept;
 use super::left_out::{Allowances, LeftOut};
@@ -69,9 +70,10 @@ pub struct CheckpointReport {
 /// Makes a checkpoint that somebody asked for.
 ///
 /// # Errors
-/// `operation-in-progress`, `identity-unknown`, `locked`, `filter-failed`, `no-space`,
-/// `signing-failed`.
+/// `invalid-value` for a label that names something else, `operation-in-progress`,
+/// `identity-unknown`, `locked`, `filter-failed`, `no-space`, `signing-failed`.
 pub fn create(session: &Session, request: &Request) -> Result<CheckpointReport> {
+    refuse_label(request)?;
     if !request.off_branch {
         refuse_in_progress(session)?;
     }
@@ -138,6 +140,7 @@ pub fn create(session: &Session, request: &Request) -> Result<CheckpointReport> 
 /// # Errors
 /// As [`create`].
 pub fn preview(session: &Session, request: &Request) -> Result<CheckpointReport> {
+    refuse_label(request)?;
     if !request.off_branch {
         refuse_in_progress(session)?;
     }
@@ -153,13 +156,14 @@ pub fn preview(session: &Session, request: &Request) -> Result<CheckpointReport>
 /// Names an existing commit as a checkpoint.
 ///
 /// # Errors
-/// `revision-not-found`, `identity-unknown`, `locked`, `signing-failed`.
+/// `invalid-value`, `revision-not-found`, `identity-unknown`, `locked`, `signing-failed`.
 pub fn tag(
     session: &Session,
     request: &Request,
     revision: &str,
     dry_run: bool,
 ) -> Result<CheckpointReport> {
+    refuse_label(request)?;
     let commit = session.repo.resolve_commit(revision)?;
     let signature = session.identity()?.at(&session.world);
     let head = session.repo.head()?;
@@ -200,6 +204,22 @@ impl CheckpointReport {
         self.dry_run = true;
         self
     }
+}
+
+/// Refuses a label that no command could take for one.
+fn refuse_label(request: &Request) -> Result<()> {
+    let label = request.label.as_deref();
+    let Some((label, other)) = label.and_then(|label| {
+        let other = checkpoints::mistaken_for(label)?;
+        Some((label, other))
+    }) else {
+        return Ok(());
+    };
+    Err(Error::new(
+        Code::InvalidValue,
+        format!("cannot call a checkpoint '{label}': that names {other}; nothing has changed"),
+    )
+    .hint("git colony checkpoint   # without -m: branch and time are its label"))
 }
 
 fn refuse_in_progress(session: &Session) -> Result<()> {

@@ -196,6 +196,9 @@ pub fn find(repo: &Repo, name: &str) -> Result<Checkpoint> {
         let count = all.len();
         return match count.checked_sub(back + 1).filter(|at| *at < count) {
             Some(at) => Ok(all.swap_remove(at)),
+            None if which == Which::Automatic => {
+                Err(not_found(name).hint("git colony checkpoints --auto"))
+            }
             None => Err(not_found(name)),
         };
     }
@@ -226,7 +229,32 @@ pub fn find(repo: &Repo, name: &str) -> Result<Checkpoint> {
             return Ok(only);
         }
     }
-    Err(not_found(name))
+    let is_revision = is_plain(name) && repo.resolve_commit(name).is_ok();
+    Err(if is_revision {
+        let hint = format!("git colony tag -m LABEL {name}   # makes a checkpoint of that commit");
+        not_found(name).hint(hint)
+    } else {
+        not_found(name)
+    })
+}
+
+fn is_plain(name: &str) -> bool {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "_./-@~^".contains(c);
+    !name.starts_with('-') && !name.is_empty() && name.chars().all(plain)
+}
+
+/// Tells what a label would be taken for, so that it could not name its checkpoint.
+pub(super) fn mistaken_for(label: &str) -> Option<&'static str> {
+    let position = label.strip_prefix("auto").unwrap_or(label);
+    if label.trim().is_empty() {
+        Some("nothing")
+    } else if label.starts_with("op-") && OperationId::parse(label).is_some() {
+        Some("an operation")
+    } else if position.starts_with("@{") && position.ends_with('}') {
+        Some("a position in the list")
+    } else {
+        None
+    }
 }
 
 /// The least number of characters that name a checkpoint by a part of its id.
@@ -252,24 +280,20 @@ fn not_found(name: &str) -> Error {
 
 fn ambiguous(name: &str, fitting: &[Checkpoint]) -> Error {
     let mut fitting: Vec<_> = fitting.iter().collect();
-    fitting.sort_by_key(|checkpoint| checkpoint.moment);
+    fitting.sort_by_key(|checkpoint| std::cmp::Reverse(checkpoint.moment));
     let ids: Vec<_> = fitting.iter().map(|c| c.checkpoint_id.as_str()).collect();
-    let newest = ids.last().copied().unwrap_or_default();
-    let shown = ids
-        .iter()
-        .rev()
-        .take(5)
-        .copied()
-        .collect::<Vec<_>>()
-        .join(", ");
+    let newest = ids.first().copied().unwrap_or_default();
+    let shown: Vec<&str> = ids.iter().take(5).copied().collect();
     let message = format!(
-        "{} checkpoints fit '{name}', the newest first: {shown}",
-        ids.len()
+        "{} checkpoints fit '{name}', the newest first: {}",
+        ids.len(),
+        shown.join(", ")
     );
     Error::new(Code::CheckpointAmbiguous, message)
+        .detail("name", name)
         .detail("candidates", &ids)
         .hint(format!(
-            "git colony restore {newest}   # the newest of them"
+            "git colony checkpoints show {newest}   # the newest of them"
         ))
 }
 

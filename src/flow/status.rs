@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use crate::design::checkpoints::{self, Checkpoint, Which};
 use crate::design::clashes::{self, TouchedBy};
+use crate::design::undo::{self, UndoStep};
 use crate::git::scan::{Scan, Untracked};
 use crate::git::{Head, Oid, RefName, Repo};
 use crate::model::id::OperationId;
@@ -79,15 +80,6 @@ pub struct PendingOperation {
     pub started_at: String,
 }
 
-/// What undo would take back.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
-pub struct UndoStep {
-    /// Its id.
-    pub op: OperationId,
-    /// What it did.
-    pub summary: String,
-}
-
 /// Something that needs attention.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Health {
@@ -112,7 +104,7 @@ pub fn status(session: &Session) -> Result<StatusReport> {
         .as_ref()
         .map(|places| Log::read(repo, places))
         .transpose()?;
-    let undo = log.as_ref().and_then(Log::next_undo);
+    let undo = log.as_ref().map(|log| undo::outlook(session, log));
     let newest = log.as_ref().and_then(|log| log.entries.last());
     let changes = count(&scan, newest.map_or(&[], |e| &e.record.after.unignored));
     let head = &scan.head;
@@ -141,13 +133,31 @@ pub fn status(session: &Session) -> Result<StatusReport> {
             op: pending.op,
             started_at: pending.started_at.clone(),
         }),
-        undo: undo.map(|entry| UndoStep {
-            op: entry.record.op,
-            summary: entry.record.summary.clone(),
-        }),
+        undo: undo.transpose()?.flatten(),
         touched_by_others: clashes::touched_by_others(session, &scan)?,
         health: health(session, pending.as_ref()),
     })
+}
+
+/// Tells whether files are given to git-lfs by a `.gitattributes` at the root, and it would not get
+/// them.
+pub(super) fn wants_filters(repo: &Repo) -> bool {
+    const MOST_BYTES: u64 = 1 << 20;
+    let path = repo.workdir().join(".gitattributes");
+    let small = |metadata: &std::fs::Metadata| metadata.is_file() && metadata.len() <= MOST_BYTES;
+    if !std::fs::symlink_metadata(&path).is_ok_and(|metadata| small(&metadata)) {
+        return false;
+    }
+    let text = std::fs::read(&path).unwrap_or_default();
+    let text = String::from_utf8_lossy(&text);
+    let gives = |line: &str| {
+        let mut words = line.split_ascii_whitespace();
+        words
+            .next()
+            .is_some_and(|pattern| !pattern.starts_with('#'))
+            && words.any(|word| word == "filter=lfs")
+    };
+    text.lines().any(gives) && !repo.has_filter("lfs")
 }
 
 fn count(scan: &Scan, unignored: &[RepoPath]) -> ChangeCounts {
@@ -235,6 +245,11 @@ fn health(session: &Session, pending: Option<&Pending>) -> Vec<Health> {
     }
     for problem in &session.settings.repository_problems {
         add("settings", problem.sentence());
+    }
+    if wants_filters(repo) {
+        let detail = "'.gitattributes' gives files to git-lfs, and its filters are not set up here: such \
+                      files would be committed whole; git colony init sets them up";
+        add("git-lfs-filters", detail.to_owned());
     }
     found
 }

@@ -20,6 +20,8 @@ use crate::store::places::Places;
 use crate::store::setting_layers::Layers;
 use crate::store::settings::{self, Flags};
 
+use super::status::wants_filters;
+
 /// What a prompt shows; all empty outside of a repository.
 #[derive(Clone, Debug, Default, Serialize, JsonSchema)]
 pub struct LineReport {
@@ -55,13 +57,20 @@ pub fn line(world: &World) -> LineReport {
         .as_ref()
         .and_then(|places| recover::pending(places).ok().flatten());
     let in_progress = repo.in_progress();
-    let limit = settings::line_time(&Layers::read(world, &repo, &Flags::default()));
+    let no_flags = Flags::default();
+    let layers = Layers::read(world, &repo, &no_flags);
+    let limit = settings::line_time(&layers);
+    let attention = pending.is_some()
+        || in_progress.is_some()
+        || IndexLock::path_in(&repo).exists()
+        || !layers.repository_problems().is_empty()
+        || wants_filters(&repo);
     LineReport {
         branch: Some(head.label()),
         in_progress,
         last_checkpoint_at: newest.as_ref().map(time::rfc3339),
         last_checkpoint_seconds: newest.map(|newest| (world.now() - newest).num_seconds().max(0)),
-        attention: pending.is_some() || in_progress.is_some() || IndexLock::path_in(&repo).exists(),
+        attention,
         changes: changes_within(limit, world, repo),
     }
 }

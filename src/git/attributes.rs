@@ -29,6 +29,15 @@ pub enum AttributesOf {
 }
 
 impl Repo {
+    /// Tells whether a filter is configured, at any level of the configuration.
+    pub fn has_filter(&self, filter: &str) -> bool {
+        let set = |what: &str| {
+            let value = self.config(&format!("filter.{filter}.{what}"));
+            value.is_some_and(|value| !value.is_empty())
+        };
+        set("process") || (set("clean") && set("smudge"))
+    }
+
     /// Lists the plain files of `index` at stage 0 with `filter=<filter>`, sorted by path.
     ///
     /// Reads no file content but that of attribute files.

@@ -58,8 +58,7 @@ fn is_installed(session: &Session) -> Result<bool> {
 
 /// Tells whether the filters are configured, at any level of the configuration.
 pub fn is_configured(repo: &Repo) -> bool {
-    let set = |key| repo.config(key).is_some_and(|value| !value.is_empty());
-    set("filter.lfs.process") || (set("filter.lfs.clean") && set("filter.lfs.smudge"))
+    repo.has_filter("lfs")
 }
 
 /// Decides how git-lfs is set up, and changes nothing.

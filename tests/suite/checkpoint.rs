@@ -69,7 +69,6 @@ fn labels_may_hold_anything_and_are_read_back() {
     let sandbox = Sandbox::new();
     let labels = [
         "plain",
-        "",
         "two\nlines",
         "-m",
         "--output=pwn",

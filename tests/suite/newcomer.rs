@@ -94,3 +94,93 @@ fn files_that_a_redo_moved_aside_again_are_found() {
         "operations"
     );
 }
+
+fn hint(sandbox: &Sandbox, args: &[&str]) -> String {
+    sandbox.json(args)["hint"].as_str().unwrap().to_owned()
+}
+
+#[test]
+fn an_ambiguous_label_is_offered_as_the_same_command_with_an_id() {
+    let sandbox = Sandbox::new();
+    sandbox.colony(&["checkpoint", "-m", "it's dup"]);
+    let newest = sandbox.json(&["checkpoint", "-m", "it's dup"]);
+    let id = newest["checkpoint_id"].as_str().unwrap();
+    let answer = sandbox.json(&["restore", "it's dup", "--", "a b.txt"]);
+    assert_eq!(answer["code"], "checkpoint-ambiguous");
+    assert_eq!(answer["detail"]["candidates"][0], id);
+    let wanted = format!("git colony --json restore {id} -- 'a b.txt'   # the newest of them");
+    assert_eq!(answer["hint"], wanted.as_str());
+    let shown = hint(&sandbox, &["checkpoints", "show", "it's"]);
+    assert!(shown.starts_with(&format!("git colony --json checkpoints show {id}  ")));
+}
+
+#[test]
+fn a_name_that_is_no_checkpoint_is_explained() {
+    let sandbox = Sandbox::new();
+    assert_eq!(
+        hint(&sandbox, &["restore", "auto@{0}"]),
+        "git colony checkpoints --auto"
+    );
+    let offered = hint(&sandbox, &["restore", "HEAD"]);
+    assert!(
+        offered.starts_with("git colony tag -m LABEL HEAD  "),
+        "{offered}"
+    );
+    assert_eq!(
+        hint(&sandbox, &["restore", "nothing"]),
+        "git colony checkpoints"
+    );
+}
+
+#[test]
+fn a_label_that_names_something_else_is_refused() {
+    let sandbox = Sandbox::new();
+    for label in ["", "  ", "op-3", "@{0}", "auto@{1}", "@{-1}"] {
+        for command in ["checkpoint", "tag"] {
+            assert_eq!(
+                sandbox.error(&[command, "-m", label]),
+                "invalid-value",
+                "{label}"
+            );
+        }
+        assert_eq!(
+            sandbox.error(&["checkpoint", "-n", "-m", label]),
+            "invalid-value"
+        );
+    }
+    sandbox.colony(&["checkpoint", "-m", "op-code table"]);
+}
+
+#[test]
+fn status_says_what_undo_would_meet() {
+    let sandbox = Sandbox::new();
+    let undo = || sandbox.json(&["status"])["undo"].clone();
+    assert_eq!(undo(), Value::Null);
+    sandbox.write("a.txt", "two\n");
+    sandbox.colony(&["checkpoint", "-m", "two"]);
+    assert_eq!(undo()["op"], "op-1");
+    assert_eq!(undo()["refused_as"], Value::Null);
+    sandbox.git(&["commit", "-q", "--allow-empty", "-m", "by hand"]);
+    let objects = sandbox.git(&["count-objects"]);
+    assert_eq!(undo()["refused_as"], "external-change");
+    assert_eq!(undo()["op"], Value::Null);
+    assert!(
+        sandbox
+            .colony(&["status"])
+            .contains("undo --force would take back what plain git did, commit: by hand")
+    );
+    assert_eq!(
+        sandbox.git(&["count-objects"]),
+        objects,
+        "a look writes nothing"
+    );
+    assert_eq!(sandbox.error(&["undo"]), "external-change");
+    sandbox.colony(&["undo", "--force"]);
+    assert_eq!(undo()["op"], "op-1");
+    sandbox.git(&["update-ref", "refs/remotes/origin/main", "HEAD"]);
+    assert_eq!(undo()["refused_as"], "published-commits");
+    assert_eq!(sandbox.error(&["undo"]), "published-commits");
+    sandbox.git(&["update-ref", "-d", "refs/remotes/origin/main"]);
+    sandbox.git(&["bisect", "start"]);
+    assert_eq!(undo()["refused_as"], "operation-in-progress");
+}

@@ -1,0 +1,47 @@
+//! The command line as it was typed, with one word put right: a hint that does what was wanted.
+
+use std::ffi::OsString;
+
+use serde_json::Value;
+
+use crate::model::{Code, Error};
+
+/// Where a name fits several checkpoints, offers the same command with the id of the newest.
+pub(super) fn with_the_newest(error: Error, args: &[OsString]) -> Error {
+    if error.code() != Code::CheckpointAmbiguous {
+        return error;
+    }
+    let text = |value: &Value| value.as_str().map(str::to_owned);
+    let details = error.details();
+    let name = details.get("name").and_then(text);
+    let ids = details.get("candidates").and_then(Value::as_array);
+    let newest = ids.and_then(|ids| text(ids.first()?));
+    let (Some(name), Some(newest)) = (name, newest) else {
+        return error;
+    };
+    match retyped(args, &name, &newest) {
+        Some(line) => error.hint(format!("git colony {line}   # the newest of them")),
+        None => error,
+    }
+}
+
+/// Returns the words after the program's name as a shell takes them, `from` replaced by `to`.
+fn retyped(args: &[OsString], from: &str, to: &str) -> Option<String> {
+    let words: Option<Vec<&str>> = args.iter().skip(1).map(|arg| arg.to_str()).collect();
+    let words = words?;
+    let at = words.iter().position(|word| *word == from)?;
+    let shown = words.iter().enumerate().map(|(number, word)| {
+        let word = if number == at { to } else { word };
+        (!word.contains(char::is_control)).then(|| quoted(word))
+    });
+    Some(shown.collect::<Option<Vec<_>>>()?.join(" "))
+}
+
+fn quoted(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=@%+,".contains(c);
+    if !word.is_empty() && word.chars().all(plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', "'\\''"))
+    }
+}
