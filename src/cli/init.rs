@@ -65,7 +65,15 @@ impl Answer for InitReport {
     fn message(&self) -> String {
         let files = text::count(self.files_created.len(), "file");
         match (self.status, self.dry_run, self.committed_sha) {
-            (InitStatus::AlreadyInitialized, ..) => "everything is set up already".to_owned(),
+            (InitStatus::AlreadyInitialized, ..) if self.set_up.is_empty() => {
+                "everything is set up already".to_owned()
+            }
+            (InitStatus::AlreadyInitialized, true, _) => {
+                "would set up what is missing here; every file is there".to_owned()
+            }
+            (InitStatus::AlreadyInitialized, false, _) => {
+                "set up what was missing here; every file was there".to_owned()
+            }
             (InitStatus::Initialized, true, _) => format!("would commit {files}"),
             (InitStatus::Initialized, false, sha) => {
                 format!("committed {files} in {}", text::short(sha))
@@ -79,23 +87,21 @@ impl Answer for InitReport {
             .iter()
             .map(|path| format!("  {path}"))
             .collect();
-        match (&self.lfs_error, self.lfs_enabled) {
-            (Some(error), _) => lines.push(format!(
-                "attention: {error}; install it and run 'git colony init' again"
-            )),
-            (None, true) => lines.push("git-lfs keeps large formats from now on".to_owned()),
-            (None, false) => {}
-        }
-        if !self.would_dirty.is_empty() {
+        let verb = if self.dry_run {
+            "would set up"
+        } else {
+            "set up"
+        };
+        lines.extend(
+            self.set_up
+                .iter()
+                .map(|what| format!("{verb} here: {what}")),
+        );
+        lines.extend(self.large_files());
+        for flag in &self.unused_flags {
             lines.push(format!(
-                "{} committed before match a pattern of git-lfs and stay as they are",
-                text::count(self.would_dirty.len(), "file")
+                "{flag} changed nothing: .colony/manifest.json is kept as it is, and edited by hand"
             ));
-            lines.push(
-                "convert them from now on: git add --renormalize . && git commit   (history stays)"
-                    .to_owned(),
-            );
-            lines.push("or leave them: each is converted when it is next edited".to_owned());
         }
         match (&self.push_error, self.pushed) {
             (Some(error), _) => lines.push(format!("not pushed: {error}")),
@@ -103,7 +109,11 @@ impl Answer for InitReport {
             (None, false) => {}
         }
         if self.op.is_some() {
-            lines.push("take it back: git colony undo".to_owned());
+            let forced = if self.pushed { " --force" } else { "" };
+            lines.push(format!("take the commit back: git colony undo{forced}"));
+            if !self.set_up.is_empty() {
+                lines.push("take the rest back: git colony deinit".to_owned());
+            }
         }
         lines
     }
@@ -114,5 +124,46 @@ impl Answer for InitReport {
         } else {
             Outcome::Yes
         }
+    }
+}
+
+impl InitReport {
+    /// Says what becomes of large files.
+    fn large_files(&self) -> Vec<String> {
+        let mut lines = Vec::new();
+        match (&self.lfs_error, self.lfs_enabled) {
+            (Some(error), _) => lines.push(format!(
+                "attention: {error}; install it and run 'git colony init' again"
+            )),
+            (None, true) if self.lines_to_add.is_empty() => {
+                lines.push("git-lfs keeps large formats from now on".to_owned());
+            }
+            (None, true) => {
+                lines.push(
+                    "attention: git-lfs gets no file: .gitattributes is kept as it is, and no line of it \
+                     names git-lfs; lines for it:"
+                        .to_owned(),
+                );
+                lines.extend(self.lines_to_add.iter().map(|line| format!("  {line}")));
+            }
+            (None, false) => {}
+        }
+        if !self.would_dirty.is_empty() {
+            let files = text::count(self.would_dirty.len(), "file");
+            let (matches, stays) = match self.would_dirty.len() {
+                1 => ("matches", "stays as it is"),
+                _ => ("match", "stay as they are"),
+            };
+            lines.push(format!(
+                "{files} committed before {matches} a pattern of git-lfs and {stays}; git calls it \
+                 modified once it looks inside again (after a touch, say)"
+            ));
+            lines.push(
+                "convert them from now on: git add --renormalize . && git commit   # history stays"
+                    .to_owned(),
+            );
+            lines.push("or leave them: each is converted when it is next edited".to_owned());
+        }
+        lines
     }
 }

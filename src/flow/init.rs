@@ -1,5 +1,7 @@
 //! Setting a repository up: one commit of our files, git-lfs, and a push only where it was asked for.
 
+mod beside;
+
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -84,6 +86,13 @@ pub struct InitReport {
     pub migrated_to_lfs: bool,
     /// Always `None`.
     pub migrate_error: Option<String>,
+    /// What is, or would be, set up here outside the tree, in words.
+    pub set_up: Vec<String>,
+    /// The lines of git-lfs that a `.gitattributes` of somebody else lacks: without them nothing is
+    /// given to git-lfs. They are never written into it.
+    pub lines_to_add: Vec<String>,
+    /// Flags that changed nothing: the manifest is there and is kept.
+    pub unused_flags: Vec<&'static str>,
     /// Committed files that a pattern of git-lfs would convert at their next change.
     pub would_dirty: Vec<RepoPath>,
     /// The operation; `None` when nothing was committed, or in a dry run.
@@ -99,7 +108,8 @@ pub struct InitReport {
 /// a migration, and those of [`scaffold::commit_files`]; none of them changes anything.
 pub fn init(session: &Session, request: &Request) -> Result<InitReport> {
     let plan = Plan::make(session, request)?;
-    let mut report = plan.report(session)?;
+    let mut report = plan.report(session, request)?;
+    beside::outlast(session, &report.would_dirty)?;
     let before = Standing::look(session);
     match set_up(session, request, &plan) {
         Ok(Some((commit, record))) => {
@@ -176,7 +186,7 @@ impl Standing {
 /// # Errors
 /// As [`init`].
 pub fn preview(session: &Session, request: &Request) -> Result<InitReport> {
-    let mut report = Plan::make(session, request)?.report(session)?;
+    let mut report = Plan::make(session, request)?.report(session, request)?;
     report.dry_run = true;
     Ok(report)
 }
@@ -204,7 +214,7 @@ impl Plan {
         if request.migrate {
             return Err(Error::new(
                 Code::Unsupported,
-                "history cannot be moved to git-lfs yet: that comes with 'git colony lfs migrate'; nothing has changed",
+                "history cannot be moved to git-lfs yet: a later version does that; nothing has changed",
             )
             .hint("git colony init   # keeps large files in git-lfs from now on"));
         }
@@ -259,7 +269,7 @@ impl Plan {
         })
     }
 
-    fn report(&self, session: &Session) -> Result<InitReport> {
+    fn report(&self, session: &Session, request: &Request) -> Result<InitReport> {
         let index = match &self.commit {
             Some(work) => scaffold::preview_index(session, work)?,
             None => session.repo.load_index()?,
@@ -283,6 +293,9 @@ impl Plan {
                 .then(|| "git-lfs is not installed, so large files stay in git".to_owned()),
             migrated_to_lfs: false,
             migrate_error: None,
+            set_up: beside::set_up(session, self.way, self.merge_lines)?,
+            lines_to_add: beside::lines_to_add(session, self.lfs)?,
+            unused_flags: beside::unused_flags(session, request)?,
             would_dirty,
             op: None,
             dry_run: false,

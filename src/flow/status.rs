@@ -11,6 +11,7 @@ use crate::git::scan::{Scan, Untracked};
 use crate::git::{Head, Oid, RefName, Repo};
 use crate::model::id::OperationId;
 use crate::model::{RepoPath, Result};
+use crate::setup::attributes;
 use crate::store::lock::IndexLock;
 use crate::store::operation::run::Pending;
 use crate::store::operation::{Log, recover};
@@ -149,15 +150,7 @@ pub(super) fn wants_filters(repo: &Repo) -> bool {
         return false;
     }
     let text = std::fs::read(&path).unwrap_or_default();
-    let text = String::from_utf8_lossy(&text);
-    let gives = |line: &str| {
-        let mut words = line.split_ascii_whitespace();
-        words
-            .next()
-            .is_some_and(|pattern| !pattern.starts_with('#'))
-            && words.any(|word| word == "filter=lfs")
-    };
-    text.lines().any(gives) && !repo.has_filter("lfs")
+    attributes::gives_to_lfs(&String::from_utf8_lossy(&text)) && !repo.has_filter("lfs")
 }
 
 fn count(scan: &Scan, unignored: &[RepoPath]) -> ChangeCounts {

@@ -158,7 +158,20 @@ fn note_what_is_new(session: &Session, folder: &Path, way: Way) -> Result<()> {
     if path.exists() {
         return Ok(());
     }
+    let new = what_is_new(session, folder, way)?;
+    if new.is_empty() {
+        return Ok(());
+    }
+    atomic::make_directory(&session.repo.common_dir().join("colony"))?;
+    atomic::write_durably(&path, (new.join("\n") + "\n").as_bytes())
+}
+
+/// Lists the sections and hooks that [`install`] would add.
+fn what_is_new(session: &Session, folder: &Path, way: Way) -> Result<Vec<&'static str>> {
     let mut new = Vec::new();
+    if way == Way::NotInstalled {
+        return Ok(new);
+    }
     for section in SECTIONS {
         if !has_section(session, section)? {
             new.push(section);
@@ -168,11 +181,28 @@ fn note_what_is_new(session: &Session, folder: &Path, way: Way) -> Result<()> {
         let absent = |name: &&&str| state(folder, name) == State::Absent;
         new.extend(HOOKS.iter().filter(absent).copied());
     }
-    if new.is_empty() {
-        return Ok(());
+    Ok(new)
+}
+
+/// Says what [`install`] would add, in words.
+///
+/// # Errors
+/// `git-failed`.
+pub fn would_add(session: &Session, way: Way) -> Result<Vec<String>> {
+    let new = what_is_new(session, &hooks_folder(&session.repo), way)?;
+    let mut found = Vec::new();
+    if new.contains(&"filter.lfs") {
+        found.push("the filters of git-lfs in the configuration of this repository".to_owned());
     }
-    atomic::make_directory(&session.repo.common_dir().join("colony"))?;
-    atomic::write_durably(&path, (new.join("\n") + "\n").as_bytes())
+    let hooks: Vec<&str> = new.into_iter().filter(|new| HOOKS.contains(new)).collect();
+    if !hooks.is_empty() {
+        found.push(format!("the hooks of git-lfs: {}", hooks.join(", ")));
+    }
+    let calls = session.repo.config_bool(CALL_FROM_OUR_HOOKS) == Some(true);
+    if way == Way::FromOurHooks && !calls {
+        found.push(format!("{CALL_FROM_OUR_HOOKS}: our hooks run git-lfs"));
+    }
+    Ok(found)
 }
 
 /// Tells whether the configuration of this repository has a section with something in it.

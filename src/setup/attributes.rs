@@ -64,7 +64,7 @@ pub enum Lines {
 /// Returns the file.
 pub fn template(lines: Lines) -> String {
     let mut text =
-        String::from("# Written by 'git colony init'; edit it freely, it is not written again.\n");
+        String::from("# Written by 'git colony init'; edit it freely: it keeps what was edited.\n");
     if lines == Lines::WithLfs {
         text.push_str(
             "\n# Large formats are kept by git-lfs, wherever they are in the tree.\n\
@@ -85,6 +85,18 @@ pub fn template(lines: Lines) -> String {
         text.push('\n');
     }
     text
+}
+
+/// Tells whether a line of the text gives files to git-lfs.
+pub fn gives_to_lfs(text: &str) -> bool {
+    let gives = |line: &str| {
+        let mut words = line.split_ascii_whitespace();
+        words
+            .next()
+            .is_some_and(|pattern| !pattern.starts_with('#'))
+            && words.any(|word| word == "filter=lfs")
+    };
+    text.lines().any(gives)
 }
 
 #[cfg(test)]

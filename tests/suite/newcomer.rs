@@ -184,3 +184,112 @@ fn status_says_what_undo_would_meet() {
     sandbox.git(&["bisect", "start"]);
     assert_eq!(undo()["refused_as"], "operation-in-progress");
 }
+
+fn list(value: &Value) -> Vec<&str> {
+    let list = value.as_array().unwrap().iter();
+    list.map(|value| value.as_str().unwrap()).collect()
+}
+
+#[test]
+fn init_says_that_an_attributes_file_of_somebody_else_gives_nothing_to_git_lfs() {
+    let sandbox = Sandbox::new();
+    sandbox.write(".gitattributes", "*.txt text\n# *.bin filter=lfs\n");
+    let said = sandbox.colony(&["init", "-n"]);
+    assert!(said.contains("git-lfs gets no file"), "{said}");
+    let answer = sandbox.json(&["init"]);
+    assert_eq!(answer["lfs_enabled"], true);
+    let lines = list(&answer["lines_to_add"]);
+    assert!(lines.contains(&"*.pdf filter=lfs diff=lfs merge=lfs -text"));
+    let ill = checks(&sandbox.json(&["doctor"]));
+    assert_eq!(ill[0].0, "git-lfs-patterns");
+    sandbox.write(
+        ".gitattributes",
+        format!("*.txt text\n{}\n", lines.join("\n")),
+    );
+    assert_eq!(checks(&sandbox.json(&["doctor"])), []);
+    assert!(sandbox.colony(&["init"]).contains("keeps large formats"));
+}
+
+#[test]
+fn init_leaves_no_file_that_git_calls_modified() {
+    let sandbox = Sandbox::new();
+    sandbox.write("paper.pdf", "first\n");
+    sandbox.git(&["add", "-A"]);
+    sandbox.git(&["commit", "-qm", "papers"]);
+    let said = sandbox.colony(&["init"]);
+    assert_eq!(sandbox.git(&["status", "--porcelain"]), "");
+    let hint = said
+        .lines()
+        .find(|line| line.contains("renormalize"))
+        .unwrap();
+    let command = hint.split_once(": ").unwrap().1;
+    let shell = Command::new("sh")
+        .args([
+            "-c",
+            &command.replace("git commit", "git commit -qm converted"),
+        ])
+        .env_clear()
+        .envs(sandbox.variables())
+        .current_dir(&sandbox.root)
+        .status();
+    assert!(shell.unwrap().success(), "{command}");
+    assert!(
+        sandbox
+            .git(&["show", "HEAD:paper.pdf"])
+            .starts_with("version")
+    );
+}
+
+#[test]
+fn init_names_what_it_sets_up_beside_the_tree() {
+    let sandbox = Sandbox::new();
+    let planned = sandbox.json(&["init", "-n"])["set_up"].clone();
+    assert!(list(&planned)[0].contains("filters"), "{planned}");
+    assert!(list(&planned)[1].contains("pre-push"), "{planned}");
+    assert_eq!(sandbox.json(&["init"])["set_up"], planned);
+    assert!(
+        sandbox
+            .colony(&["init"])
+            .starts_with("everything is set up already")
+    );
+    let clone = sandbox.outside().join("clone");
+    sandbox.git(&["clone", "-q", ".", clone.to_str().unwrap()]);
+    let clone = sandbox.at(clone);
+    clone.git(&["config", "user.name", "Ada"]);
+    clone.git(&["config", "user.email", "ada@example.com"]);
+    assert_eq!(
+        clone.json(&["status"])["health"][0]["name"],
+        "git-lfs-filters"
+    );
+    assert_eq!(clone.json(&["status", "--line"])["attention"], true);
+    let answer = clone.json(&[
+        "init",
+        "--colony",
+        "other",
+        "--url",
+        "https://example.com/x",
+    ]);
+    assert_eq!(answer["set_up"], planned);
+    assert_eq!(list(&answer["unused_flags"]), ["--url", "--colony"]);
+    assert_ne!(answer["message"], "everything is set up already");
+    assert_eq!(clone.json(&["status"])["health"], Value::Array(Vec::new()));
+}
+
+#[test]
+fn what_init_offers_for_taking_it_back_works() {
+    let sandbox = Sandbox::new();
+    let bare = sandbox.outside().join("bare.git");
+    sandbox.git(&["init", "-q", "--bare", bare.to_str().unwrap()]);
+    sandbox.git(&["remote", "add", "origin", bare.to_str().unwrap()]);
+    let said = sandbox.colony(&["init", "--push"]);
+    assert!(
+        said.contains("take the commit back: git colony undo --force\n"),
+        "{said}"
+    );
+    assert!(
+        said.contains("take the rest back: git colony deinit\n"),
+        "{said}"
+    );
+    assert_eq!(sandbox.error(&["undo"]), "published-commits");
+    sandbox.colony(&["undo", "--force"]);
+}

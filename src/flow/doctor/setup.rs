@@ -2,10 +2,10 @@
 
 use super::Check;
 use crate::model::Result;
-use crate::setup::attributes::MERGE_LINES;
+use crate::setup::attributes::{MERGE_LINES, gives_to_lfs};
 use crate::setup::hooks::{self, FolderSort, HookState, HookStatus};
 use crate::setup::info_attributes;
-use crate::setup::manifest::{self, Manifest};
+use crate::setup::manifest::{self, LfsMode, Manifest};
 use crate::store::Session;
 use crate::store::colony_toml::Problem;
 
@@ -61,6 +61,14 @@ pub(super) fn set_up(session: &Session) -> Vec<Check> {
     let in_tree = MERGE_LINES
         .iter()
         .all(|line| text.lines().any(|found| found == *line));
+    let wants_lfs = Manifest::parse(&bytes).is_ok_and(|found| found.lfs.mode != LfsMode::Disabled);
+    if wants_lfs && !gives_to_lfs(&text) {
+        checks.push(Check::ill(
+            "git-lfs-patterns",
+            "the manifest wants large files in git-lfs, and no line of .gitattributes gives it any",
+            "git colony init   # prints the lines to add",
+        ));
+    }
     if !in_tree && info_attributes::is_there(&session.repo) {
         checks.push(Check::well(
             "merge-lines",
