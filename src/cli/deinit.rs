@@ -52,9 +52,11 @@ impl Answer for DeinitReport {
     }
 
     fn body(&self, _now: &Moment) -> Vec<String> {
-        self.stays
-            .iter()
-            .map(|what| format!("stays: {what}"))
-            .collect()
+        let stays = self.stays.iter().map(|what| format!("stays: {what}"));
+        let mut lines: Vec<String> = stays.collect();
+        if self.needs_force {
+            lines.push("refused without --force: kept files would be deleted for good".to_owned());
+        }
+        lines
     }
 }

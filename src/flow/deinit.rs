@@ -13,6 +13,7 @@ use crate::git::lfs_pointer::Pointer;
 use crate::git::{Oid, RefName};
 use crate::lfs::install;
 use crate::model::{Code, Error, Result, text};
+use crate::setup::attributes;
 use crate::setup::hooks::{self, Act, HookState, Target};
 use crate::setup::info_attributes;
 use crate::store::config_file::ConfigFile;
@@ -46,6 +47,8 @@ pub struct DeinitReport {
     pub removed: Vec<String>,
     /// What stays, and why.
     pub stays: Vec<String>,
+    /// Whether it is refused unless forced, since files that were moved aside would be deleted.
+    pub needs_force: bool,
     /// True when nothing was done because a dry run was asked for.
     pub dry_run: bool,
 }
@@ -56,31 +59,31 @@ pub struct DeinitReport {
 /// `kept-files` when files that were moved aside would be deleted without `force`; `locked`,
 /// `recovery-needed`; `io`. None but the last changes anything.
 pub fn deinit(session: &Session, request: Request) -> Result<DeinitReport> {
-    let found = Found::look(session, request)?;
+    let before = Found::look(session, request)?;
+    if before.report.needs_force {
+        return Err(refuse_kept_files(before.kept_files));
+    }
     let lock = WorktreeLock::take(&session.world, &session.repo, session.lock_timeout())?;
     ConfigFile::of_repository(&session.repo).refuse_locked()?;
-    if found.lfs_goes {
+    if before.lfs_goes {
         install::uninstall_filters(session)?;
     }
     drop(lock);
     // What was there before is noted in our folder, so hooks go while it is there.
-    for (target, _) in &found.hooks {
-        hooks::install::run(session, Act::Uninstall, *target)?;
+    let mut left = Vec::new();
+    for (target, _) in &before.hooks {
+        left.extend(hooks::install::run(session, Act::Uninstall, *target)?.left);
     }
     let lock = WorktreeLock::take(&session.world, &session.repo, session.lock_timeout())?;
     if let Some(places) = Places::find(&session.repo)? {
         recover::recover(session, &places)?;
     }
-    let found = Found::look(session, request)?;
+    let mut found = Found::look(session, request)?;
     if found.lfs_goes {
         install::uninstall(session)?;
     }
     info_attributes::remove(&session.repo)?;
-    if found.has_configuration {
-        let mut git = session.repo.git(&session.world);
-        git.args(["config", "--local", "--remove-section", "colony"])
-            .run_checked("remove the settings of git-colony")?;
-    }
+    found.remove_settings(session)?;
     if request.depth == Depth::Everything {
         if let Some(places) = Places::find(&session.repo)? {
             recover::delete_refs(session, &places, &found.refs, "deinit")?;
@@ -91,29 +94,58 @@ pub fn deinit(session: &Session, request: Request) -> Result<DeinitReport> {
         }
     }
     drop(lock);
+    // The hooks have gone since the first look.
+    found.report.removed = hook_lines(&before.hooks);
+    found.report.removed.append(&mut found.removed);
+    let left = left
+        .iter()
+        .map(|path| format!("{path}: not as we wrote it"));
+    found.report.stays.extend(left);
     Ok(found.report)
 }
 
 /// Tells what [`deinit`] would do, and changes nothing.
 ///
 /// # Errors
-/// As [`deinit`].
+/// As [`deinit`], but for `kept-files`, which is told.
 pub fn preview(session: &Session, request: Request) -> Result<DeinitReport> {
-    let mut report = Found::look(session, request)?.report;
-    report.dry_run = true;
-    Ok(report)
+    let mut found = Found::look(session, request)?;
+    found.report.removed = hook_lines(&found.hooks);
+    found.report.removed.append(&mut found.removed);
+    found.report.dry_run = true;
+    Ok(found.report)
 }
 
-/// How our part of git's configuration is called.
-const SETTINGS: &str = "settings colony.*";
+fn hook_lines(hooks: &[(Target, usize)]) -> Vec<String> {
+    let there = hooks.iter().filter(|(_, count)| *count > 0);
+    let line = |(target, count): &(Target, usize)| {
+        format!("{} of {}", text::count(*count, "hook"), target.as_str())
+    };
+    there.map(line).collect()
+}
+
+fn refuse_kept_files(kept: usize) -> Error {
+    Error::new(
+        Code::KeptFiles,
+        format!(
+            "{} that operations moved aside would be deleted for good; nothing has changed",
+            text::count(kept, "file")
+        ),
+    )
+    .hint("git colony ops   # 'ops show OP' says where they are; --force deletes them")
+}
 
 /// What is there to take out.
 struct Found {
     hooks: Vec<(Target, usize)>,
     lfs_goes: bool,
-    has_configuration: bool,
+    /// The keys of our settings that go, as git lists them.
+    settings: Vec<String>,
     refs: Vec<(RefName, Oid)>,
     folders: Vec<PathBuf>,
+    kept_files: usize,
+    /// What goes beside the hooks, in words.
+    removed: Vec<String>,
     report: DeinitReport,
 }
 
@@ -122,50 +154,70 @@ impl Found {
         let mut found = Found {
             hooks: installed_hooks(session)?,
             lfs_goes: false,
-            has_configuration: install::has_section(session, "colony")?,
+            settings: settings(session)?,
             refs: Vec::new(),
             folders: Vec::new(),
+            kept_files: 0,
+            removed: Vec::new(),
             report: DeinitReport {
                 removed: Vec::new(),
                 stays: Vec::new(),
+                needs_force: false,
                 dry_run: false,
             },
         };
-        found.look_at_setup(session)?;
-        found.look_at_records(session, request)?;
-        let has_hooks = found.hooks.iter().any(|(target, _)| *target == Target::Git);
         let calls_lfs = session.repo.config(install::CALL_FROM_OUR_HOOKS).is_some();
-        let has_to_call = has_hooks && calls_lfs && !found.lfs_goes;
-        if has_to_call && tracked_pointers(session)? > 0 {
+        let pointers = tracked_pointers(session)?;
+        found.lfs_goes = install::is_ours(&session.repo) && pointers == 0;
+        let keeps_hooks = calls_lfs && pointers > 0 && found.has_hooks_of_git();
+        if keeps_hooks {
             found.keep_hooks_of_git();
         }
+        found.look_at_setup(session, pointers)?;
+        found.look_at_records(session, request)?;
+        if keeps_hooks {
+            // What was there before those hooks is written down there.
+            found.folders.clear();
+        }
         Ok(found)
+    }
+
+    fn has_hooks_of_git(&self) -> bool {
+        self.hooks.iter().any(|(target, _)| *target == Target::Git)
     }
 
     /// Without them a push would publish pointers without objects.
     fn keep_hooks_of_git(&mut self) {
         self.hooks.retain(|(target, _)| *target != Target::Git);
-        let goes = |what: &String| !what.ends_with("of git") && !what.starts_with(SETTINGS);
-        self.report.removed.retain(goes);
-        self.has_configuration = false;
-        self.folders.clear();
-        let why = "hooks of git: they call git-lfs, which the tree needs";
-        self.report.stays.push(why.to_owned());
+        let key = install::CALL_FROM_OUR_HOOKS;
+        self.settings.retain(|name| !name.eq_ignore_ascii_case(key));
+        let why = format!("hooks of git and {key}: they call git-lfs, which the tree needs");
+        self.report.stays.push(why);
     }
 
-    fn look_at_setup(&mut self, session: &Session) -> Result<()> {
-        let report = &mut self.report;
-        for (target, count) in self.hooks.iter().filter(|(_, count)| *count > 0) {
-            let hooks = text::count(*count, "hook");
-            report
-                .removed
-                .push(format!("{hooks} of {}", target.as_str()));
+    fn remove_settings(&self, session: &Session) -> Result<()> {
+        let whole = settings(session)?.len() == self.settings.len();
+        let section = |key: &String| key.rsplit_once('.').map(|(section, _)| section.to_owned());
+        let mut sections: Vec<String> = self.settings.iter().filter_map(section).collect();
+        sections.dedup();
+        let (how, names) = if whole {
+            ("--remove-section", &sections)
+        } else {
+            ("--unset-all", &self.settings)
+        };
+        for name in names {
+            let mut git = session.repo.git(&session.world);
+            git.args(["config", "--local", how, name])
+                .run_checked("remove the settings of git-colony")?;
         }
+        Ok(())
+    }
+
+    fn look_at_setup(&mut self, session: &Session, pointers: usize) -> Result<()> {
+        let (removed, report) = (&mut self.removed, &mut self.report);
         if install::is_ours(&session.repo) {
-            let pointers = tracked_pointers(session)?;
-            self.lfs_goes = pointers == 0;
             if self.lfs_goes {
-                report.removed.push("git-lfs: filters and hooks".to_owned());
+                removed.push("git-lfs: filters and hooks".to_owned());
             } else {
                 report.stays.push(format!(
                     "git-lfs: {} of the tree would be unreadable without it",
@@ -174,18 +226,17 @@ impl Found {
             }
         }
         if info_attributes::is_there(&session.repo) {
-            report.removed.push("lines in info/attributes".to_owned());
+            removed.push("lines in info/attributes".to_owned());
         }
-        if self.has_configuration {
-            report
-                .removed
-                .push(format!("{SETTINGS} of this repository"));
+        if !self.settings.is_empty() {
+            removed.push("settings colony.* of this repository".to_owned());
         }
         if session.repo.workdir().join(".colony").exists() {
             report
                 .stays
                 .push(".colony/ in the tree: git rm -r .colony takes it out".to_owned());
         }
+        report.stays.extend(attribute_lines(session, self.lfs_goes));
         Ok(())
     }
 
@@ -205,21 +256,13 @@ impl Found {
             .collect();
         if request.depth == Depth::Settings {
             let stay = words.into_iter();
-            let line = |what| format!("{what}: --purge takes it out");
+            let line = |what| format!("{what}: taken out with --purge");
             self.report.stays.extend(stay.map(line));
             return Ok(());
         }
-        if kept > 0 && !request.force {
-            return Err(Error::new(
-                Code::KeptFiles,
-                format!(
-                    "{} that operations moved aside would be deleted for good; nothing has changed",
-                    text::count(kept, "file")
-                ),
-            )
-            .hint("git colony ops   # 'ops show OP' says where they are; --force deletes them"));
-        }
-        self.report.removed.extend(words);
+        self.kept_files = kept;
+        self.report.needs_force = kept > 0 && !request.force;
+        self.removed.extend(words);
         let all = private.into_iter().chain(tags);
         self.refs = all.map(|found| (found.name, found.id)).collect();
         self.folders = folders(session);
@@ -243,6 +286,41 @@ fn installed_hooks(session: &Session) -> Result<Vec<(Target, usize)>> {
         *count > 0 || hooks::install::is_recorded(session, *target)
     };
     Ok(counted.filter(is_to_do).collect())
+}
+
+/// Lists the keys of our settings in the configuration of this repository.
+fn settings(session: &Session) -> Result<Vec<String>> {
+    if !install::has_section(session, "colony")? {
+        return Ok(Vec::new());
+    }
+    let mut git = session.repo.git(&session.world);
+    let listed = git
+        .args(["config", "--local", "--name-only", "-z", "--get-regexp"])
+        .arg("^colony\\.")
+        .run_checked("read the settings of git-colony")?;
+    let text = String::from_utf8_lossy(&listed).into_owned();
+    let keys = text.split('\0').filter(|key| !key.is_empty());
+    let mut keys: Vec<String> = keys.map(str::to_owned).collect();
+    keys.sort();
+    keys.dedup();
+    Ok(keys)
+}
+
+/// Says what stays of ours in `.gitattributes`.
+fn attribute_lines(session: &Session, lfs_goes: bool) -> Option<String> {
+    let text = std::fs::read_to_string(session.repo.workdir().join(".gitattributes")).ok()?;
+    let lfs = text.lines().filter(|line| attributes::gives_to_lfs(line));
+    let lfs = if lfs_goes { lfs.count() } else { 0 };
+    let merges = text.lines().filter(|line| line.contains("merge=colony-"));
+    let counted = [(lfs, "git-lfs"), (merges.count(), "merges of git-colony")];
+    let counted = counted.iter().filter(|(count, _)| *count > 0);
+    let told: Vec<String> = counted
+        .map(|(count, of)| format!("{} for {of}", text::count(*count, "line")))
+        .collect();
+    let told = (!told.is_empty()).then(|| told.join(", "))?;
+    Some(format!(
+        ".gitattributes in the tree: {told}; they do nothing now"
+    ))
 }
 
 fn tracked_pointers(session: &Session) -> Result<usize> {

@@ -293,3 +293,108 @@ fn what_init_offers_for_taking_it_back_works() {
     assert_eq!(sandbox.error(&["undo"]), "published-commits");
     sandbox.colony(&["undo", "--force"]);
 }
+
+#[test]
+fn deinit_says_what_it_does_once_and_what_stays() {
+    let sandbox = Sandbox::new();
+    sandbox.colony(&["hooks", "install"]);
+    sandbox.colony(&["hooks", "install", "--for", "codex"]);
+    sandbox.colony(&["init"]);
+    sandbox.git(&["config", "colony.keepDays", "7"]);
+    sandbox.git(&["config", "colony.credential.example.com.username", "ada"]);
+    let planned = sandbox.json(&["deinit", "-n"])["removed"].clone();
+    assert_eq!(
+        list(&planned),
+        [
+            "5 hooks of git",
+            "2 hooks of codex",
+            "git-lfs: filters and hooks",
+            "settings colony.* of this repository"
+        ]
+    );
+    let answer = sandbox.json(&["deinit"]);
+    assert_eq!(answer["removed"], planned);
+    let stays = list(&answer["stays"]).join("\n");
+    assert!(
+        stays.contains("63 lines for git-lfs, 7 lines for merges"),
+        "{stays}"
+    );
+    assert!(!sandbox.try_git(&["config", "--get-regexp", "^colony\\."]));
+    assert_eq!(
+        sandbox.json(&["deinit"])["removed"],
+        Value::Array(Vec::new())
+    );
+}
+
+#[test]
+fn deinit_keeps_only_the_setting_that_uploads() {
+    let sandbox = Sandbox::new();
+    hook(&sandbox, ".git/hooks/pre-push", "exit 0");
+    sandbox.colony(&["hooks", "install"]);
+    sandbox.colony(&["init"]);
+    sandbox.write("model.bin", "w".repeat(5000));
+    sandbox.colony(&["checkpoint", "-m", "weights"]);
+    sandbox.git(&["config", "colony.keepDays", "7"]);
+    let answer = sandbox.json(&["deinit"]);
+    assert_eq!(
+        list(&answer["removed"]),
+        ["settings colony.* of this repository"]
+    );
+    assert!(list(&answer["stays"])[0].starts_with("hooks of git and colony.lfsHooks"));
+    assert_eq!(
+        sandbox.git(&["config", "--get-regexp", "^colony\\."]),
+        "colony.lfshooks true"
+    );
+    assert_eq!(
+        sandbox.json(&["deinit"])["removed"],
+        Value::Array(Vec::new())
+    );
+    // Once none of ours is there, nothing of git's hooks stays.
+    for name in [
+        "pre-push",
+        "post-commit",
+        "post-checkout",
+        "post-merge",
+        "post-rewrite",
+    ] {
+        sandbox.remove(&format!(".git/hooks/{name}"));
+    }
+    sandbox.remove(".git/colony/hooks.json");
+    let stays = sandbox.json(&["deinit"])["stays"].to_string();
+    assert!(!stays.contains("hooks of git"), "{stays}");
+}
+
+#[test]
+fn a_purge_is_shown_without_force_before_it_is_refused() {
+    let sandbox = Sandbox::new();
+    sandbox.colony(&["checkpoint", "-m", "one"]);
+    sandbox.write("a.txt", "precious\n");
+    sandbox.colony(&["restore", "one"]);
+    let answer = sandbox.json(&["deinit", "--purge", "-n"]);
+    assert_eq!(answer["needs_force"], true);
+    assert_eq!(
+        list(&answer["removed"]),
+        ["2 private refs", "1 checkpoint", "1 kept file"]
+    );
+    assert_eq!(
+        sandbox.json(&["deinit", "--purge", "--force", "-n"])["needs_force"],
+        false
+    );
+    assert_eq!(sandbox.error(&["deinit", "--purge"]), "kept-files");
+}
+
+#[test]
+fn a_configuration_that_was_never_ours_is_no_concern_of_ours() {
+    let sandbox = Sandbox::new();
+    sandbox.write(".claude/settings.local.json", "// mine\n{}\n");
+    assert_eq!(checks(&sandbox.json(&["doctor"])), []);
+    assert_eq!(
+        sandbox.json(&["deinit"])["removed"],
+        Value::Array(Vec::new())
+    );
+    assert_eq!(sandbox.read(".claude/settings.local.json"), "// mine\n{}\n");
+    sandbox.remove(".claude/settings.local.json");
+    sandbox.colony(&["hooks", "install", "--for", "claude-code"]);
+    sandbox.write(".claude/settings.local.json", "// mine\n{}\n");
+    assert_eq!(checks(&sandbox.json(&["doctor"])).len(), 2);
+}

@@ -242,7 +242,7 @@ fn one_line(text: &str) -> String {
         .unwrap_or_default()
 }
 
-/// Looks at the entries of an agent; a file that cannot be read is a state, too.
+/// Looks at the entries of an agent; a file of ours that cannot be read is a state, too.
 pub(super) fn status(session: &Session, agent: Agent) -> Vec<HookStatus> {
     let repo = &session.repo;
     let file = AgentFile::of(repo, agent);
@@ -251,9 +251,16 @@ pub(super) fn status(session: &Session, agent: Agent) -> Vec<HookStatus> {
         .as_ref()
         .ok()
         .map(|text| entries::found(agent, text.as_deref()));
+    let record = HookPlaces::of(repo).agent_record(agent.as_str());
+    let named = text.as_ref().is_ok_and(|text| {
+        let text = text.as_deref().unwrap_or_default();
+        text.contains("git colony hook")
+    });
+    let is_ours = named || record.exists();
     let row = |event: &'static entries::Event| {
         let state = match &found {
-            None | Some(Err(_)) => HookState::Unreadable,
+            None | Some(Err(_)) if is_ours => HookState::Unreadable,
+            None | Some(Err(_)) => HookState::NotInstalled,
             Some(Ok(names)) if names.contains(&event.name) => HookState::Installed,
             Some(Ok(names)) if !names.is_empty() => HookState::Partial,
             Some(Ok(_)) => HookState::NotInstalled,
