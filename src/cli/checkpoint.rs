@@ -106,6 +106,14 @@ impl Answer for CheckpointReport {
 
     fn body(&self, _now: &Moment) -> Vec<String> {
         let mut lines: Vec<String> = self.left_out.iter().map(left_out_line).collect();
+        if !self.without_filter.is_empty() {
+            let files = text::count(self.without_filter.len(), "file");
+            lines.push(format!(
+                "attention: {files} for git-lfs kept whole, its filters are not set up here: git colony init"
+            ));
+            let shown = self.without_filter.iter().take(10);
+            lines.extend(shown.map(|path| format!("  {path}")));
+        }
         if let Some(id) = &self.checkpoint_id {
             lines.push(format!("get it back: git colony restore {id}"));
         }

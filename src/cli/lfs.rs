@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use crate::lfs::hydrate::{self, HydrateReport};
-use crate::lfs::status::{self, LfsStatus};
+use crate::lfs::status::{self, LfsStatus, MissingObject};
 use crate::model::time::Moment;
 use crate::model::{Error, Result as OurResult};
 use crate::ui::answer::{Answer, Outcome};
@@ -57,19 +57,22 @@ pub(super) fn run(face: &mut Face<'_>, args: &Args) -> Result<Outcome, Stop> {
 
 impl Answer for LfsStatus {
     fn message(&self) -> String {
-        format!(
-            "git-lfs keeps {} of {}, {} missing here",
-            text::count(self.pointers, "file"),
-            text::size(self.bytes),
-            self.missing.len()
-        )
+        let matching: usize = self.patterns.iter().map(|row| row.files).sum();
+        let (bytes, missing) = (text::size(self.bytes), self.missing.len());
+        let kept = if matching == self.pointers {
+            format!("{} of", text::count(self.pointers, "file"))
+        } else {
+            let matching = text::count(matching, "file");
+            format!("{} of {matching} that match its patterns,", self.pointers)
+        };
+        format!("git-lfs keeps {kept} {bytes}, {missing} missing here")
     }
 
     fn body(&self, _now: &Moment) -> Vec<String> {
         let mut lines = Vec::new();
         if self.version.is_none() {
             lines.push("attention: git-lfs is not installed".to_owned());
-        } else if !self.installed {
+        } else if !self.installed && !self.patterns.is_empty() {
             lines.push(
                 "attention: the filters of git-lfs are not set up: git colony init".to_owned(),
             );
@@ -109,27 +112,34 @@ impl Answer for LfsStatus {
 
 impl Answer for HydrateReport {
     fn message(&self) -> String {
-        let verb = if self.dry_run {
-            "would bring in"
-        } else {
-            "brought in"
-        };
+        if self.dry_run {
+            let bytes: u64 = self.missing.iter().map(|missing| missing.size).sum();
+            let files = text::count(self.hydrated.len() + self.missing.len(), "file");
+            return format!(
+                "would bring in {files} of {}",
+                text::size(self.bytes + bytes)
+            );
+        }
         let files = text::count(self.hydrated.len(), "file");
-        format!("{verb} {files} of {}", text::size(self.bytes))
+        format!("brought in {files} of {}", text::size(self.bytes))
     }
 
     fn body(&self, _now: &Moment) -> Vec<String> {
-        let missing = self.missing.iter();
-        missing
-            .map(|missing| {
-                let how = if self.dry_run {
-                    "to download"
-                } else {
-                    "missing"
-                };
-                format!("{how}: {} ({})", missing.path, text::size(missing.size))
-            })
-            .collect()
+        let how = if self.dry_run {
+            "to download"
+        } else {
+            "missing"
+        };
+        let line = |(missing, reason): (&MissingObject, &Option<String>)| {
+            let reason = reason.iter().map(|reason| format!(": {reason}"));
+            let size = text::size(missing.size);
+            format!(
+                "{how}: {} ({size}){}",
+                missing.path,
+                reason.collect::<String>()
+            )
+        };
+        self.missing.iter().zip(&self.reasons).map(line).collect()
     }
 
     fn outcome(&self) -> Outcome {

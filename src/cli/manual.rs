@@ -70,6 +70,10 @@ const ENVIRONMENT: &[(&str, &str)] = &[
         "Who acts, as for git; an agent that is named wins.",
     ),
     (
+        "COLONY_HOOK_TIMEOUT",
+        "The seconds after which a hook of ours in git gives up, and git goes on; 10 where it is not set.",
+    ),
+    (
         "COLONY_OPERATION",
         "Set for the hooks of git that an operation calls. Under it a changing command refuses, and \
          'checkpoint --auto' answers that it is busy.",
@@ -92,6 +96,10 @@ const FILES: &[(&str, &str)] = &[
     (
         ".git/colony-kept/",
         "What operations moved aside. 'git colony prune' lets go of what is past its time.",
+    ),
+    (
+        ".colony/colony.toml",
+        "What a repository may set, by the name without 'colony.'; the rest of it is ignored and told.",
     ),
     (
         ".colony/agents/*.md",
@@ -119,8 +127,9 @@ fn overview(cli: &clap::Command) -> String {
     options(&mut roff, cli, |_| true);
     roff.section("SETTINGS");
     roff.paragraphs([
-        "Set them with 'git config colony.NAME VALUE'; a variable wins over the configuration, an option over \
-         both. 'git colony config --show-origin' tells which are in force.",
+        "Set them with 'git config colony.NAME VALUE', at any of git's levels. '.colony/colony.toml' at the root of \
+         the worktree wins over git's configuration, the one in the current directory over that, a variable over \
+         all files, an option over everything. 'git colony config --show-origin' tells which are in force.",
     ]);
     for setting in settings::TABLE {
         let default = match setting.default {

@@ -111,6 +111,13 @@ impl Answer for OperationReport {
             format!("date    {}", self.info.created_at),
             format!("author  {}", self.info.author),
         ];
+        if let Some(head) = &self.head {
+            lines.push(format!(
+                "HEAD    {} -> {}",
+                head.old.short(),
+                head.new.short()
+            ));
+        }
         for change in &self.info.refs {
             let (old, new) = (text::short(change.old), text::short(change.new));
             lines.push(format!("ref     {}  {old} -> {new}", change.name));

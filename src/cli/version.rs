@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::model::time::Moment;
 use crate::store::operation::record;
 use crate::ui::answer::{Answer, Outcome};
 
@@ -31,5 +32,11 @@ pub(super) struct VersionReport {
 impl Answer for VersionReport {
     fn message(&self) -> String {
         format!("git-colony {}", self.version)
+    }
+
+    fn body(&self, _now: &Moment) -> Vec<String> {
+        let formats = self.formats.iter();
+        let line = |(what, format)| format!("format of a {what}: {format}");
+        formats.map(line).collect()
     }
 }

@@ -130,6 +130,7 @@ fn nothing_to_do(session: &Session, request: &Request, reason: &'static str) -> 
             .unwrap_or_default(),
         files_changed: 0,
         left_out: Vec::new(),
+        without_filter: Vec::new(),
         op: None,
         reason: Some(reason),
         dry_run: false,

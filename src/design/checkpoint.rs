@@ -6,7 +6,7 @@ use serde::Serialize;
 use crate::git::snapshot::Unstorable;
 use crate::git::{Oid, RefChange};
 use crate::model::id::OperationId;
-use crate::model::{Code, Error, Result};
+use crate::model::{Code, Error, RepoPath, Result};
 use crate::store::Session;
 use crate::store::operation::record::IndexTarget;
 use crate::store::operation::run::{Intent, NewIndex, Plan, Touches};
@@ -56,6 +56,9 @@ pub struct CheckpointReport {
     pub files_changed: usize,
     /// What was left out.
     pub left_out: Vec<LeftOut>,
+    /// Changed files that `.gitattributes` gives to git-lfs and that are kept whole: its filters are
+    /// not set up here.
+    pub without_filter: Vec<RepoPath>,
     /// The operation; `None` for automatic ones.
     pub op: Option<OperationId>,
     /// Why nothing was made: `unchanged` or `busy`.

@@ -175,7 +175,9 @@ impl Draft {
     pub(super) fn report(&self, session: &Session, kept: &Kept) -> Result<CheckpointReport> {
         let (before, after) = (kept.scan.head_tree, kept.snapshot.worktree_tree);
         let files = session.repo.diff_trees(before, after)?.len();
-        Ok(self.report_on(&kept.scan.head, files, kept.left_out.clone()))
+        let mut report = self.report_on(&kept.scan.head, files, kept.left_out.clone());
+        report.without_filter = kept.without_filter(session)?;
+        Ok(report)
     }
 
     pub(super) fn report_on(
@@ -196,6 +198,7 @@ impl Draft {
             branch: head.label(),
             files_changed: files,
             left_out,
+            without_filter: Vec::new(),
             op: None,
             reason: None,
             dry_run: false,

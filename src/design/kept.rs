@@ -1,5 +1,7 @@
 //! A look at the worktree, and what of it a checkpoint keeps.
 
+use crate::git::attributes::AttributesOf;
+use crate::git::lfs_pointer::Pointer;
 use crate::git::object::NewCommit;
 use crate::git::scan::Scan;
 use crate::git::snapshot::{Snapshot, Unstorable};
@@ -43,6 +45,23 @@ impl Kept {
 
     pub(super) fn differs_from_head(&self) -> bool {
         self.scan.head.commit().is_none() || self.snapshot.worktree_tree != self.scan.head_tree
+    }
+
+    /// Lists changed files that are stored whole although git-lfs should get them.
+    pub(super) fn without_filter(&self, session: &Session) -> Result<Vec<RepoPath>> {
+        let (repo, changes) = (&session.repo, &self.snapshot.changes);
+        if changes.is_empty() || !repo.lacks_filter("lfs") {
+            return Ok(Vec::new());
+        }
+        let mut index = self.scan.index();
+        index.add_snapshot(&self.snapshot);
+        let changed = |path: &[u8]| changes.contains_key(&RepoPath::new(path.to_vec()));
+        let files = repo.filtered_among(&index, "lfs", AttributesOf::Worktree, &changed)?;
+        // git-lfs keeps empty files as they are, and a pointer is what it would make.
+        let whole = files.into_iter().filter(|file| {
+            repo.object_size(file.id) != Some(0) && Pointer::of_blob(repo, file.id).is_none()
+        });
+        Ok(whole.map(|file| file.path).collect())
     }
 
     /// Writes a private commit beside the branch; it is never signed.

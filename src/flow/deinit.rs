@@ -173,7 +173,7 @@ impl Found {
         if keeps_hooks {
             found.keep_hooks_of_git();
         }
-        found.look_at_setup(session, pointers)?;
+        found.look_at_setup(session, pointers);
         found.look_at_records(session, request)?;
         if keeps_hooks {
             // What was there before those hooks is written down there.
@@ -213,7 +213,7 @@ impl Found {
         Ok(())
     }
 
-    fn look_at_setup(&mut self, session: &Session, pointers: usize) -> Result<()> {
+    fn look_at_setup(&mut self, session: &Session, pointers: usize) {
         let (removed, report) = (&mut self.removed, &mut self.report);
         if install::is_ours(&session.repo) {
             if self.lfs_goes {
@@ -237,7 +237,6 @@ impl Found {
                 .push(".colony/ in the tree: git rm -r .colony takes it out".to_owned());
         }
         report.stays.extend(attribute_lines(session, self.lfs_goes));
-        Ok(())
     }
 
     fn look_at_records(&mut self, session: &Session, request: Request) -> Result<()> {

@@ -5,7 +5,7 @@ use std::path::Path;
 use crate::design::automatic;
 use crate::design::external;
 use crate::git::{ObjectWrites, process};
-use crate::model::{Result, World};
+use crate::model::{Result, World, text};
 use crate::setup::hooks::payload::Payload;
 use crate::setup::hooks::{Agent, HookName, agents, fired};
 use crate::store::Session;
@@ -60,7 +60,7 @@ fn after(session: &Session, hook: &GitHook) {
 
 /// Says which refs of ours a push is about to publish.
 fn warn_of_private_refs(session: &Session, input: &[u8]) {
-    let text = String::from_utf8_lossy(input);
+    let pushed = String::from_utf8_lossy(input);
     let publishes = |line: &&str| {
         let mut words = line.split(' ');
         words.next() != Some("(delete)")
@@ -68,11 +68,12 @@ fn warn_of_private_refs(session: &Session, input: &[u8]) {
                 .nth(1)
                 .is_some_and(|name| name.starts_with(ref_names::PRIVATE))
     };
-    let private = text.lines().filter(publishes).count();
+    let private = pushed.lines().filter(publishes).count();
     if private > 0 {
         (session.world.narrate)(&format!(
-            "warning: this push publishes {private} refs below {}, which are private to this \
-             repository; push branches and tags by name instead of --mirror",
+            "warning: this push publishes {} below {}, private to this repository; push branches \
+             and tags by name instead of --mirror",
+            text::count(private, "ref"),
             ref_names::PRIVATE
         ));
     }

@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::design::restore_target;
+use crate::design::undo::HeadSwitch;
 use crate::git::{Oid, RefChange};
 use crate::model::id::{OperationId, WorktreeKey};
 use crate::model::{RepoPath, Result};
@@ -60,6 +61,8 @@ pub struct OperationReport {
     pub snapshot: Option<Oid>,
     /// The operation it took back.
     pub inverts: Option<OperationId>,
+    /// Where HEAD went, if that was another branch.
+    pub head: Option<HeadSwitch>,
     /// The files it moved aside, with where each is kept now.
     pub kept: Vec<KeptFile>,
 }
@@ -128,6 +131,10 @@ pub fn show(session: &Session, id: OperationId) -> Result<OperationReport> {
         commit: entry.commit,
         snapshot: entry.record.snapshot,
         inverts: entry.record.inverts,
+        head: entry.record.switches_head().then(|| HeadSwitch {
+            old: entry.record.before.head.name.clone(),
+            new: entry.record.after.head.name.clone(),
+        }),
         kept: kept.collect(),
     })
 }

@@ -11,7 +11,6 @@ use crate::git::scan::{Scan, Untracked};
 use crate::git::{Head, Oid, RefName, Repo};
 use crate::model::id::OperationId;
 use crate::model::{RepoPath, Result};
-use crate::setup::attributes;
 use crate::store::lock::IndexLock;
 use crate::store::operation::run::Pending;
 use crate::store::operation::{Log, recover};
@@ -140,19 +139,6 @@ pub fn status(session: &Session) -> Result<StatusReport> {
     })
 }
 
-/// Tells whether files are given to git-lfs by a `.gitattributes` at the root, and it would not get
-/// them.
-pub(super) fn wants_filters(repo: &Repo) -> bool {
-    const MOST_BYTES: u64 = 1 << 20;
-    let path = repo.workdir().join(".gitattributes");
-    let small = |metadata: &std::fs::Metadata| metadata.is_file() && metadata.len() <= MOST_BYTES;
-    if !std::fs::symlink_metadata(&path).is_ok_and(|metadata| small(&metadata)) {
-        return false;
-    }
-    let text = std::fs::read(&path).unwrap_or_default();
-    attributes::gives_to_lfs(&String::from_utf8_lossy(&text)) && !repo.has_filter("lfs")
-}
-
 fn count(scan: &Scan, unignored: &[RepoPath]) -> ChangeCounts {
     let below = |found: &&Untracked| unignored.iter().any(|top| found.path.is_at_or_below(top));
     let unignored = scan.untracked.iter().filter(below).count();
@@ -239,7 +225,7 @@ fn health(session: &Session, pending: Option<&Pending>) -> Vec<Health> {
     for problem in &session.settings.repository_problems {
         add("settings", problem.sentence());
     }
-    if wants_filters(repo) {
+    if repo.lacks_filter("lfs") {
         let detail = "'.gitattributes' gives files to git-lfs, and its filters are not set up here: such \
                       files would be committed whole; git colony init sets them up";
         add("git-lfs-filters", detail.to_owned());

@@ -20,8 +20,6 @@ use crate::store::places::Places;
 use crate::store::setting_layers::Layers;
 use crate::store::settings::{self, Flags};
 
-use super::status::wants_filters;
-
 /// What a prompt shows; all empty outside of a repository.
 #[derive(Clone, Debug, Default, Serialize, JsonSchema)]
 pub struct LineReport {
@@ -64,7 +62,7 @@ pub fn line(world: &World) -> LineReport {
         || in_progress.is_some()
         || IndexLock::path_in(&repo).exists()
         || !layers.repository_problems().is_empty()
-        || wants_filters(&repo);
+        || repo.lacks_filter("lfs");
     LineReport {
         branch: Some(head.label()),
         in_progress,

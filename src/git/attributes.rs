@@ -28,7 +28,34 @@ pub enum AttributesOf {
     Index,
 }
 
+/// Tells whether a line of an attributes file gives files to a filter.
+pub fn names_filter(text: &str, filter: &str) -> bool {
+    let wanted = format!("filter={filter}");
+    let gives = |line: &str| {
+        let mut words = line.split_ascii_whitespace();
+        words
+            .next()
+            .is_some_and(|pattern| !pattern.starts_with('#'))
+            && words.any(|word| word == wanted)
+    };
+    text.lines().any(gives)
+}
+
 impl Repo {
+    /// Tells whether the `.gitattributes` at the root gives files to a filter that is not configured.
+    pub fn lacks_filter(&self, filter: &str) -> bool {
+        const MOST_BYTES: u64 = 1 << 20;
+        let path = self.workdir().join(".gitattributes");
+        let small = std::fs::symlink_metadata(&path)
+            .is_ok_and(|metadata| metadata.is_file() && metadata.len() <= MOST_BYTES);
+        if !small || self.has_filter(filter) {
+            return false;
+        }
+        // One that cannot be read gives nothing to anybody.
+        let bytes = std::fs::read(&path).unwrap_or_default();
+        names_filter(&String::from_utf8_lossy(&bytes), filter)
+    }
+
     /// Tells whether a filter is configured, at any level of the configuration.
     pub fn has_filter(&self, filter: &str) -> bool {
         let set = |what: &str| {
@@ -50,6 +77,20 @@ impl Repo {
         filter: &str,
         attributes_of: AttributesOf,
     ) -> Result<Vec<FilteredFile>> {
+        self.filtered_among(index, filter, attributes_of, &|_| true)
+    }
+
+    /// Lists the same of the paths that are wanted; only their attributes are looked up.
+    ///
+    /// # Errors
+    /// As [`Repo::filtered_files`].
+    pub fn filtered_among(
+        &self,
+        index: &Index,
+        filter: &str,
+        attributes_of: AttributesOf,
+        wanted: &dyn Fn(&[u8]) -> bool,
+    ) -> Result<Vec<FilteredFile>> {
         use gix::worktree::stack::state::attributes::Source;
         let cannot = || "cannot read the attributes";
         let source = match attributes_of {
@@ -70,6 +111,9 @@ impl Repo {
                 continue;
             }
             let path: &BStr = entry.path_in(paths);
+            if !wanted(path) {
+                continue;
+            }
             let platform = stack
                 .at_entry(path, Some(entry.mode))
                 .or_code(Code::Io, cannot)?;

@@ -33,6 +33,8 @@ pub struct HydrateReport {
     pub bytes: u64,
     /// Pointers whose object could not be had; they stay.
     pub missing: Vec<MissingObject>,
+    /// Why each of them could not be had, in the words of git-lfs.
+    pub reasons: Vec<Option<String>>,
     /// The operation; `None` when nothing had to change, or in a dry run.
     pub op: Option<OperationId>,
     /// True when nothing was changed because a dry run was asked for.
@@ -59,11 +61,21 @@ pub fn hydrate(session: &Session, paths: &[RepoPath], dry_run: bool) -> Result<H
         )
         .hint("git lfs version   # git finds it once it is installed"));
     }
+    if !install::is_configured(&session.repo) {
+        return Err(Error::new(
+            Code::FilterFailed,
+            "cannot bring large files in: the filters of git-lfs are not set up here; nothing has changed",
+        )
+        .hint("git colony init   # sets them up here"));
+    }
     let wanted = pointers_below(session, paths)?;
+    let mut reasons = BTreeMap::new();
     let objects = Objects::of(&session.repo);
     if !dry_run {
         for file in wanted.iter().filter(|file| !objects.has(&file.pointer)) {
-            download(session, file)?;
+            if let Some(reason) = download(session, file)? {
+                reasons.insert(file.path.clone(), reason);
+            }
         }
     }
     let (here, missing): (Vec<Wanted>, Vec<Wanted>) = wanted
@@ -72,6 +84,10 @@ pub fn hydrate(session: &Session, paths: &[RepoPath], dry_run: bool) -> Result<H
     let mut report = HydrateReport {
         hydrated: here.iter().map(|file| file.path.clone()).collect(),
         bytes: here.iter().map(|file| file.pointer.size_bytes).sum(),
+        reasons: missing
+            .iter()
+            .map(|file| reasons.remove(&file.path))
+            .collect(),
         missing: missing.into_iter().map(missing_object).collect(),
         op: None,
         dry_run,
@@ -112,19 +128,27 @@ fn pointers_below(session: &Session, paths: &[RepoPath]) -> Result<Vec<Wanted>> 
     Ok(read.collect())
 }
 
-/// Asks git-lfs to fetch one object into its store; whether it came is looked up afterward.
-fn download(session: &Session, file: &Wanted) -> Result<()> {
+/// Asks git-lfs to fetch one object into its store; returns why it did not come, as git-lfs says.
+fn download(session: &Session, file: &Wanted) -> Result<Option<String>> {
     let mut git = session.repo.git(&session.world);
     git.env("GIT_LFS_SKIP_SMUDGE", "0")
         .args(["lfs", "smudge"])
         .input(session.repo.read_blob(file.id)?)
         .discard_output();
     let output = git.run()?;
-    if !output.success() {
-        let said = output.stderr.lines().next().unwrap_or_default();
-        (session.world.narrate)(&format!("cannot download '{}': {said}", file.path));
+    if Objects::of(&session.repo).has(&file.pointer) {
+        return Ok(None);
     }
-    Ok(())
+    let lines = || {
+        output
+            .stderr
+            .lines()
+            .map(str::trim)
+            .filter(|line| !line.is_empty())
+    };
+    let error = lines().find(|line| line.to_ascii_lowercase().contains("error"));
+    let said = error.or_else(|| lines().next_back());
+    Ok(Some(said.unwrap_or("git-lfs gave no reason").to_owned()))
 }
 
 fn missing_object(file: Wanted) -> MissingObject {
@@ -184,7 +208,7 @@ fn refuse_staged_pointers(operation: &Operation<'_>, paths: &BTreeSet<RepoPath>)
         if staged.is_ok_and(|bytes| Pointer::parse(&bytes).is_some()) {
             return Err(Error::new(
                 Code::FilterFailed,
-                format!("the filter of git-lfs gave the pointer of '{path}' back; nothing has changed"),
+                format!("the filter of git-lfs gave the pointer of '{path}' back; no file of the worktree has changed"),
             )
             .hint("git config --get-regexp '^filter.lfs'   # is it installed? is GIT_LFS_SKIP_SMUDGE set?"));
         }

@@ -1,6 +1,8 @@
 //! `.gitattributes` as a new repository gets it: large formats go to git-lfs, records merge by rules
 //! of ours. Patterns name formats, never directories.
 
+use crate::git::attributes::names_filter;
+
 /// The formats that git-lfs keeps, in the groups they are written in.
 const FORMATS: [(&str, &[&str]); 7] = [
     (
@@ -89,14 +91,7 @@ pub fn template(lines: Lines) -> String {
 
 /// Tells whether a line of the text gives files to git-lfs.
 pub fn gives_to_lfs(text: &str) -> bool {
-    let gives = |line: &str| {
-        let mut words = line.split_ascii_whitespace();
-        words
-            .next()
-            .is_some_and(|pattern| !pattern.starts_with('#'))
-            && words.any(|word| word == "filter=lfs")
-    };
-    text.lines().any(gives)
+    names_filter(text, "lfs")
 }
 
 #[cfg(test)]

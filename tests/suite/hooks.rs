@@ -563,7 +563,7 @@ fn a_mirror_push_is_warned_of_private_refs() {
     assert_eq!(hooked.git(&["push", "-q", remote, "main"]), "");
     let warned = hooked.git(&["push", "-q", "--mirror", remote]);
     assert!(
-        warned.contains("publishes 1 refs below refs/colony-local/"),
+        warned.contains("publishes 1 ref below refs/colony-local/"),
         "{warned}"
     );
 }

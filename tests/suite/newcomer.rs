@@ -398,3 +398,67 @@ fn a_configuration_that_was_never_ours_is_no_concern_of_ours() {
     sandbox.write(".claude/settings.local.json", "// mine\n{}\n");
     assert_eq!(checks(&sandbox.json(&["doctor"])).len(), 2);
 }
+
+#[test]
+fn a_clone_without_filters_is_told_what_it_keeps_whole() {
+    let sandbox = Sandbox::new();
+    sandbox.colony(&["init"]);
+    sandbox.git(&["config", "--remove-section", "filter.lfs"]);
+    sandbox.write("model.bin", "w".repeat(500));
+    sandbox.write("empty.bin", "");
+    sandbox.write("a.txt", "two\n");
+    let wanted = serde_json::json!(["model.bin"]);
+    assert_eq!(
+        sandbox.json(&["checkpoint", "-n"])["without_filter"],
+        wanted
+    );
+    let said = sandbox.colony(&["checkpoint", "-m", "one"]);
+    assert!(
+        said.contains("attention: 1 file for git-lfs kept whole"),
+        "{said}"
+    );
+    assert_eq!(
+        sandbox.json(&["checkpoint", "-m", "two"])["without_filter"],
+        serde_json::json!([])
+    );
+    assert_eq!(sandbox.error(&["lfs", "hydrate", "."]), "filter-failed");
+    assert!(hint(&sandbox, &["lfs", "hydrate", "."]).starts_with("git colony init "));
+    assert!(
+        sandbox
+            .colony(&["lfs", "status"])
+            .contains("0 of 2 files that match")
+    );
+    let plain = Sandbox::new();
+    assert!(!plain.colony(&["lfs", "status"]).contains("attention"));
+}
+
+#[test]
+fn pointers_in_a_clone_are_no_illness_and_a_failed_download_has_a_reason() {
+    let sandbox = Sandbox::new();
+    sandbox.colony(&["init"]);
+    sandbox.write("model.bin", "w".repeat(5000));
+    sandbox.colony(&["checkpoint", "-m", "weights"]);
+    let pointer = sandbox.git(&["show", "HEAD:model.bin"]);
+    sandbox.remove(".git/lfs/objects");
+    assert_eq!(
+        checks(&sandbox.json(&["doctor"])),
+        [("git-lfs-objects".to_owned(), "git lfs fetch".to_owned())]
+    );
+    sandbox.write("model.bin", format!("{pointer}\n"));
+    assert_eq!(checks(&sandbox.json(&["doctor"])), []);
+    let planned = sandbox.colony(&["lfs", "hydrate", "-n", "."]);
+    assert!(planned.starts_with("would bring in 1 file of"), "{planned}");
+    let answer = sandbox.json(&["lfs", "hydrate", "."]);
+    let reason = answer["reasons"][0].as_str().unwrap();
+    assert!(reason.to_lowercase().contains("error"), "{reason}");
+}
+
+#[test]
+fn an_operation_of_plain_git_shows_where_head_went() {
+    let sandbox = Sandbox::new();
+    sandbox.colony(&["checkpoint", "-m", "one"]);
+    sandbox.git(&["checkout", "-q", "-b", "side"]);
+    sandbox.colony(&["checkpoint", "-m", "two"]);
+    let shown = sandbox.colony(&["ops", "show", "op-2"]);
+    assert!(shown.contains("HEAD    main -> side"), "{shown}");
+}

@@ -3,10 +3,14 @@
 use std::path::Path;
 
 use super::Check;
+use crate::design::retention::{self, Scope};
 use crate::model::{Result, text};
 use crate::store::Session;
 use crate::store::operation::Log;
 use crate::store::places::Places;
+
+/// Less than this is not worth a word.
+const NOTABLE_BYTES: u64 = 10 << 20;
 
 pub(super) fn disk(session: &Session) -> Result<Check> {
     let common = session.repo.common_dir();
@@ -14,6 +18,7 @@ pub(super) fn disk(session: &Session) -> Result<Check> {
     let ours = size_below(&common.join("colony"));
     let operations = session.repo.refs_below("refs/colony-local/ops/")?.len();
     let automatic = session.repo.refs_below("refs/colony-local/auto/")?.len();
+    let freed = retention::prune(session, Scope::Operations, Some(30), true)?.freed;
     Ok(Check {
         name: "disk",
         ok: true,
@@ -22,7 +27,7 @@ pub(super) fn disk(session: &Session) -> Result<Check> {
             text::count(operations, "operation"),
             text::count(automatic, "automatic checkpoint")
         ),
-        fix: (kept > 0).then(|| "git colony prune --keep 30".to_owned()),
+        fix: (freed > NOTABLE_BYTES).then(|| "git colony prune --keep 30".to_owned()),
     })
 }
 

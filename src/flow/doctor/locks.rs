@@ -41,7 +41,7 @@ pub(super) fn locks(session: &Session) -> Result<Vec<Check>> {
         ));
     }
     if checks.is_empty() {
-        checks.push(Check::well("locks", "none"));
+        checks.push(Check::well("lock", "none"));
     }
     Ok(checks)
 }

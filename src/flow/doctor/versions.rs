@@ -2,6 +2,7 @@
 
 use super::Check;
 use crate::git::process::Git;
+use crate::lfs::status::LfsStatus;
 use crate::lfs::{install, status as lfs_status};
 use crate::model::{Result, text};
 use crate::store::Session;
@@ -66,11 +67,14 @@ pub(super) fn large_files(session: &Session) -> Result<Vec<Check>> {
         }]);
     };
     let old = version_in(version.trim_start_matches("git-lfs/")).is_some_and(|v| v < (3, 7, 1));
-    let mut detail = version;
+    let mut check = Check::well("git-lfs", version);
     if old {
-        detail.push_str("; before 3.7.1 CVE-2025-26625 is open unless the distribution mended it");
+        // Distributions mend it without a new number: nobody could make this one well.
+        let open = "; before 3.7.1 CVE-2025-26625 is open unless the distribution mended it";
+        check.detail.push_str(open);
+        check.fix = Some("install git-lfs 3.7.1 or newer".to_owned());
     }
-    let mut checks = vec![Check::well("git-lfs", detail)];
+    let mut checks = vec![check];
     let status = lfs_status::status(session)?;
     if !status.patterns.is_empty() && !status.installed {
         checks.push(Check::ill(
@@ -86,13 +90,28 @@ pub(super) fn large_files(session: &Session) -> Result<Vec<Check>> {
             "git colony hooks install && git colony init",
         ));
     }
-    if !status.missing.is_empty() {
-        let count = text::count(status.missing.len(), "object");
-        checks.push(Check::ill(
-            "git-lfs-objects",
-            format!("{count} of git-lfs not here"),
-            "git colony lfs status",
-        ));
-    }
+    checks.extend(missing_objects(&status));
     Ok(checks)
+}
+
+/// A pointer in the worktree whose object is elsewhere is what a clone may want; a file whose own
+/// object is gone is not.
+fn missing_objects(status: &LfsStatus) -> Option<Check> {
+    let pointers = &status.not_hydrated;
+    let (wanted, lost): (Vec<_>, Vec<_>) = status
+        .missing
+        .iter()
+        .partition(|missing| pointers.contains(&missing.path));
+    if !lost.is_empty() {
+        let count = text::count(lost.len(), "object");
+        let detail = format!("{count} of git-lfs not here, although the files are");
+        return Some(Check::ill("git-lfs-objects", detail, "git lfs fetch"));
+    }
+    let count = text::count(wanted.len(), "file");
+    (!wanted.is_empty()).then(|| Check {
+        name: "git-lfs-objects",
+        ok: true,
+        detail: format!("{count} of git-lfs here as a pointer only, not downloaded"),
+        fix: Some("git colony lfs hydrate .".to_owned()),
+    })
 }

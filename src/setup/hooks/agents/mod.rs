@@ -73,12 +73,17 @@ impl Agent {
     /// Returns what the person has to know about that file.
     fn note(self) -> &'static str {
         match self {
-            Agent::ClaudeCode => "this file is personal: leave it out of commits",
+            Agent::ClaudeCode => {
+                "this file is personal, and a checkpoint takes it in unless it is ignored: \
+                 echo /.claude/settings.local.json >> \"$(git rev-parse --git-path info/exclude)\""
+            }
             Agent::Codex => {
-                "Codex has no personal file per repository: leave this one out of commits, or share it"
+                "Codex has no personal file per repository: share this one, or leave it out of \
+                 checkpoints: echo /.codex/hooks.json >> \"$(git rev-parse --git-path info/exclude)\""
             }
             Agent::Cursor => {
-                "Cursor has no personal file per repository: leave this one out of commits, or share it"
+                "Cursor has no personal file per repository: share this one, or leave it out of \
+                 checkpoints: echo /.cursor/hooks.json >> \"$(git rev-parse --git-path info/exclude)\""
             }
         }
     }
@@ -260,10 +265,9 @@ pub(super) fn status(session: &Session, agent: Agent) -> Vec<HookStatus> {
     let row = |event: &'static entries::Event| {
         let state = match &found {
             None | Some(Err(_)) if is_ours => HookState::Unreadable,
-            None | Some(Err(_)) => HookState::NotInstalled,
             Some(Ok(names)) if names.contains(&event.name) => HookState::Installed,
             Some(Ok(names)) if !names.is_empty() => HookState::Partial,
-            Some(Ok(_)) => HookState::NotInstalled,
+            None | Some(_) => HookState::NotInstalled,
         };
         let there = state != HookState::NotInstalled;
         HookStatus {
