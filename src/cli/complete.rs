@@ -17,7 +17,7 @@ use crate::ui::escape;
 
 use super::args::Cli;
 use super::typed_line::{self, TypedLine};
-use super::{Face, Stop};
+use super::{Face, Stop, schema};
 
 /// Offer what may stand at the end of a command line
 #[derive(Debug, clap::Args)]
@@ -37,6 +37,8 @@ enum Value {
     Setting,
     /// A visible command.
     Command,
+    /// A word of the name of a report.
+    Report,
     /// A file; the shells list them.
     File,
     /// A directory; the shells list them.
@@ -61,7 +63,7 @@ const VALUES: &[(&str, &str, Value)] = &[
     ("", "AGENT", Value::Name(Names::Agents)),
     ("config get", "KEY", Value::Setting),
     ("help", "COMMAND", Value::Command),
-    ("schema", "REPORT", Value::Command),
+    ("schema", "REPORT", Value::Report),
     ("", "PATH", Value::File),
     ("", "DIR", Value::Directory),
 ];
@@ -108,6 +110,8 @@ struct Place<'a> {
     pending: Option<&'a Arg>,
     /// How many positionals have been given.
     positionals: usize,
+    /// What they are.
+    words: Vec<String>,
     /// `--` has been given: what follows are the last positionals.
     after_dashes: bool,
 }
@@ -120,6 +124,7 @@ fn offers(cli: &clap::Command, line: &TypedLine) -> Offers {
         given: Vec::new(),
         pending: None,
         positionals: 0,
+        words: Vec::new(),
         after_dashes: false,
     };
     let mut world = line.world.clone();
@@ -170,6 +175,7 @@ impl<'a> Place<'a> {
             self.positionals = 0;
         } else {
             self.positionals += 1;
+            self.words.push(word.to_owned());
         }
     }
 
@@ -257,6 +263,26 @@ impl<'a> Place<'a> {
         fitting.map(offer).collect()
     }
 
+    /// The commands below the one that the words so far name.
+    fn commands_told_of(&self, typed: &str) -> Vec<Offer> {
+        let mut command = self.root;
+        for word in &self.words {
+            let Some(below) = command.find_subcommand(word) else {
+                return Vec::new();
+            };
+            command = below;
+        }
+        let place = Place {
+            command,
+            positionals: 0,
+            words: Vec::new(),
+            given: Vec::new(),
+            path: Vec::new(),
+            ..*self
+        };
+        place.subcommands(typed)
+    }
+
     /// Options that begin with what has been typed and may still be given.
     fn flags(&self, typed: &str) -> Vec<Offer> {
         let again = |arg: &Arg| matches!(arg.get_action(), clap::ArgAction::Append);
@@ -319,15 +345,11 @@ impl<'a> Place<'a> {
                         .collect(),
                 )
             }
-            Some(Value::Command) => {
-                let at_root = Place {
-                    command: self.root,
-                    positionals: 0,
-                    given: Vec::new(),
-                    path: Vec::new(),
-                    ..*self
-                };
-                Offers::Words(at_root.subcommands(typed))
+            Some(Value::Command) => Offers::Words(self.commands_told_of(typed)),
+            Some(Value::Report) => {
+                let next = schema::next_words(&self.words).into_iter();
+                let fitting = next.filter(|word| word.starts_with(typed));
+                Offers::Words(fitting.map(|word| Offer::new(word, "")).collect())
             }
             Some(Value::Name(names)) => match Repo::open(world, ObjectWrites::InMemory) {
                 Ok(repo) => Offers::Words(completion::names(&repo, names, typed, &world.now())),

@@ -117,6 +117,18 @@ fn unknown(wanted: &str) -> Error {
         .hint("git colony schema")
 }
 
+/// Lists the words that may come after the first words of a report's name; flags are left out.
+pub(super) fn next_words(typed: &[String]) -> Vec<&'static str> {
+    let next = |(name, _): &(&'static str, Make)| {
+        let mut words = name.split(' ');
+        let fits = typed.iter().all(|typed| words.next() == Some(typed));
+        words.next().filter(|next| fits && !next.starts_with('-'))
+    };
+    let mut found: Vec<_> = REPORTS.iter().filter_map(next).collect();
+    found.dedup();
+    found
+}
+
 fn titled(mut schema: Schema, name: &str) -> Value {
     let title = match name {
         "error" => "what 'git colony --json' answers when it refuses or fails".to_owned(),

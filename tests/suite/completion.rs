@@ -144,6 +144,25 @@ fn commands_flags_and_values_are_offered_where_they_may_stand() {
 }
 
 #[test]
+fn names_of_more_than_one_word_are_offered_word_by_word() {
+    let sandbox = Sandbox::new();
+    let offers = |words: &[&str]| offered(&sandbox, words).join(" ");
+    assert_eq!(
+        offers(&["git-colony", "help", "hooks", ""]),
+        "words install uninstall status"
+    );
+    assert_eq!(offers(&["git-colony", "schema", "er"]), "words error");
+    assert_eq!(
+        offers(&["git-colony", "schema", "config", ""]),
+        "words get list"
+    );
+    assert_eq!(
+        offers(&["git-colony", "schema", "config", "get", ""]),
+        "words"
+    );
+}
+
+#[test]
 fn no_offer_can_be_read_as_a_flag_or_as_shell_text() {
     let sandbox = hostile();
     let plain = |c: char| c.is_alphanumeric() || " ._/,+-:#".contains(c);
