@@ -1,6 +1,6 @@
 //! `git colony status`, with `--line` for prompts, and plain `git colony` for now
 
-use crate::design::undo::UndoStep;
+use crate::design::outlook::UndoStep;
 use crate::flow::status::{self, StatusReport};
 use crate::flow::status_line::{self, LineReport};
 use crate::model::time::Moment;

@@ -17,6 +17,7 @@ mod kept;
 pub mod left_out;
 pub mod merge;
 pub mod names;
+pub mod outlook;
 pub mod pick;
 pub mod resolve;
 pub mod restore;

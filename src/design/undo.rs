@@ -86,53 +86,6 @@ pub struct UndoReport {
     pub dry_run: bool,
 }
 
-/// What an undo would meet.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
-pub struct UndoStep {
-    /// The operation it would take back; `None` for what plain git did and no record has yet.
-    pub op: Option<OperationId>,
-    /// What that did.
-    pub summary: String,
-    /// The code that undo refuses with unless it is forced; one of an operation that is in progress
-    /// is refused in any case.
-    pub refused_as: Option<&'static str>,
-}
-
-/// Tells what an undo would meet, without looking at a file.
-///
-/// # Errors
-/// `repository-broken`, `unsupported`.
-pub fn outlook(session: &Session, log: &Log) -> Result<Option<UndoStep>> {
-    let step = |op, summary: &str, refused: Option<Code>| {
-        Some(UndoStep {
-            op,
-            summary: summary.to_owned(),
-            refused_as: refused.map(Code::as_str),
-        })
-    };
-    if let Some(found) = external::unrecorded(session, log)? {
-        return Ok(step(None, &found.summary, Some(Code::ExternalChange)));
-    }
-    let Some(entry) = log.next_undo() else {
-        return Ok(None);
-    };
-    let record = &entry.record;
-    let refused = if let Err(error) = refuse_foreign_progress(session, Direction::Undo) {
-        Some(error.code())
-    } else if origin_of(log, record).kind == Kind::External {
-        Some(Code::ExternalChange)
-    } else {
-        match refs_back(session, record, false) {
-            Err(error) => Some(error.code()),
-            Ok(refs) => {
-                let published = published(session, &refs)?;
-                (!published.is_empty()).then_some(Code::PublishedCommits)
-            }
-        }
-    };
-    Ok(step(Some(record.op), &record.summary, refused))
-}
-
 /// Takes back the newest operation of this worktree, or the newest undo.
 ///
 /// # Errors
@@ -222,7 +175,7 @@ pub fn preview(session: &Session, direction: Direction, force: bool) -> Result<U
 }
 
 /// Refuses in the middle of something, unless the newest operation began that.
-fn refuse_foreign_progress(session: &Session, direction: Direction) -> Result<()> {
+pub(super) fn refuse_foreign_progress(session: &Session, direction: Direction) -> Result<()> {
     if session.repo.in_progress().is_none() {
         return Ok(());
     }
@@ -360,7 +313,7 @@ fn files_back(
 }
 
 /// Follows undo and redo to the operation they are about.
-fn origin_of<'a>(log: &'a Log, record: &'a Record) -> &'a Record {
+pub(super) fn origin_of<'a>(log: &'a Log, record: &'a Record) -> &'a Record {
     let mut record = record;
     while let Some(entry) = record.inverts.and_then(|id| log.find(id)) {
         record = &entry.record;

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::design::checkpoints::{self, Checkpoint, Which};
 use crate::design::clashes::{self, TouchedBy};
-use crate::design::undo::{self, UndoStep};
+use crate::design::outlook::{self, UndoStep};
 use crate::git::scan::{Scan, Untracked};
 use crate::git::{Head, Oid, RefName, Repo};
 use crate::model::id::OperationId;
@@ -104,7 +104,7 @@ pub fn status(session: &Session) -> Result<StatusReport> {
         .as_ref()
         .map(|places| Log::read(repo, places))
         .transpose()?;
-    let undo = log.as_ref().map(|log| undo::outlook(session, log));
+    let undo = log.as_ref().map(|log| outlook::outlook(session, log));
     let newest = log.as_ref().and_then(|log| log.entries.last());
     let changes = count(&scan, newest.map_or(&[], |e| &e.record.after.unignored));
     let head = &scan.head;

@@ -189,7 +189,7 @@ fn what_is_new(session: &Session, folder: &Path, way: Way) -> Result<Vec<&'stati
 /// # Errors
 /// `git-failed`.
 pub fn would_add(session: &Session, way: Way) -> Result<Vec<String>> {
-    let new = what_is_new(session, &hooks_folder(&session.repo), way)?;
+    let new = what_is_new(session, &hooks_folder(session), way)?;
     let mut found = Vec::new();
     if new.contains(&"filter.lfs") {
         found.push("the filters of git-lfs in the configuration of this repository".to_owned());
