@@ -32,9 +32,10 @@ mod state;
 mod table;
 
 use command::{
-    CHECKPOINT, CHECKPOINT_AUTO, CHECKPOINT_OF_A_CLEAN_STATE, CHECKPOINT_OFF_BRANCH, DEINIT,
-    DEINIT_OF_A_REDIRECT, DEINIT_PURGE, HYDRATE, INIT, PRUNE, RECOVERY, RECOVERY_BACKWARDS, REDO,
-    RESTORE, RESTORE_FILES, RESTORE_OFF_BRANCH, TAG, TAG_AFTER_PLAIN_GIT, UNDO, UNDO_OF_PLAIN_GIT,
+    CHECKPOINT, CHECKPOINT_AUTO, CHECKPOINT_OF_A_CLEAN_STATE, CHECKPOINT_OFF_BRANCH, COMMIT,
+    DECIDE, DEINIT, DEINIT_OF_A_REDIRECT, DEINIT_PURGE, HYDRATE, INIT, PRUNE, RECOVERY,
+    RECOVERY_BACKWARDS, REDO, RESTORE, RESTORE_FILES, RESTORE_OFF_BRANCH, TAG, TAG_AFTER_PLAIN_GIT,
+    UNDO, UNDO_OF_PLAIN_GIT,
 };
 use matrix::Depth;
 
@@ -251,4 +252,24 @@ fn a_restore_that_cannot_make_files_last_takes_them_back() {
 #[test]
 fn a_restore_that_cannot_move_a_file_takes_the_others_back() {
     matrix::fail(&RESTORE, "EIO", "renameat2");
+}
+
+#[test]
+fn a_killed_commit_happened_or_did_not() {
+    matrix::kill(&COMMIT, Depth::EveryThird);
+}
+
+#[test]
+fn a_commit_whose_git_is_killed_happened_or_did_not() {
+    matrix::kill_git(&COMMIT, Depth::EveryThird);
+}
+
+#[test]
+fn a_killed_decision_happened_or_did_not() {
+    matrix::kill(&DECIDE, Depth::EveryThird);
+}
+
+#[test]
+fn a_decision_on_a_full_disk_cleans_up() {
+    matrix::fail(&DECIDE, "ENOSPC", "write");
 }

@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use clap::{Parser, Subcommand};
 
 use super::{
-    checkpoint, checkpoints, cherry_pick, complete, completions, config, deinit, doctor, fork,
-    forks, help, hook, hooks, init, lfs, merge, ops, prune, restore, schema, status, tag, tour,
-    undo, version,
+    checkpoint, checkpoints, cherry_pick, commit, complete, completions, config, decide, decisions,
+    deinit, diff, doctor, fork, forks, help, hook, hooks, init, lfs, merge, ops, prune, restore,
+    schema, status, tag, topology, tour, undo, version,
 };
 
 /// Keep any state of a repository and get it back
@@ -78,4 +78,9 @@ pub(super) enum Command {
     Help(help::Args),
     Completions(completions::Args),
     Complete(complete::Args),
+    Diff(diff::Args),
+    Topology(topology::Args),
+    Commit(commit::Args),
+    Decide(decide::Args),
+    Decisions(decisions::Args),
 }

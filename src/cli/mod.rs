@@ -8,10 +8,14 @@ mod args;
 mod checkpoint;
 mod checkpoints;
 mod cherry_pick;
+mod commit;
 mod complete;
 mod completions;
 mod config;
+mod decide;
+mod decisions;
 mod deinit;
+mod diff;
 mod doctor;
 mod fork;
 mod forks;
@@ -30,6 +34,7 @@ mod roff;
 mod schema;
 mod status;
 mod tag;
+mod topology;
 mod tour;
 mod typed_line;
 mod undo;
@@ -164,6 +169,11 @@ impl Face<'_> {
             Command::Help(args) => help::run(self, &args),
             Command::Completions(args) => completions::run(self, &args),
             Command::Complete(args) => complete::run(self, &args),
+            Command::Diff(args) => diff::run(self, args),
+            Command::Topology(_) => topology::run(self),
+            Command::Commit(args) => commit::run(self, &args),
+            Command::Decide(args) => decide::run(self, args),
+            Command::Decisions(args) => decisions::run(self, args),
         }
     }
 

@@ -9,6 +9,10 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use crate::design::checkpoint::CheckpointReport;
+use crate::design::commit::CommitReport;
+use crate::design::decide::DecideReport;
+use crate::design::decisions::DecisionsReport;
+use crate::design::diff::DiffReport;
 use crate::design::fork::ForkReport;
 use crate::design::fork_delete::DeleteReport;
 use crate::design::merge::MergeReport;
@@ -22,6 +26,7 @@ use crate::flow::init::InitReport;
 use crate::flow::operations::{OperationReport, OperationsReport};
 use crate::flow::status::StatusReport;
 use crate::flow::status_line::LineReport;
+use crate::flow::topology::TopologyReport;
 use crate::lfs::hydrate::HydrateReport;
 use crate::lfs::status::LfsStatus;
 use crate::model::time::Moment;
@@ -53,11 +58,15 @@ const REPORTS: &[(&str, Make)] = &[
     ("checkpoints show", answer::<checkpoints::ShowReport>),
     ("cherry-pick", answer::<PickReport>),
     ("cherry-pick --abort", answer::<UndoReport>),
+    ("commit", answer::<CommitReport>),
     ("completions", answer::<completions::ScriptReport>),
     ("config", answer::<config::ConfigReport>),
     ("config get", answer::<config::ConfigReport>),
     ("config list", answer::<config::ConfigReport>),
+    ("decide", answer::<DecideReport>),
+    ("decisions", answer::<DecisionsReport>),
     ("deinit", answer::<DeinitReport>),
+    ("diff", answer::<DiffReport>),
     ("doctor", answer::<DoctorReport>),
     ("error", schema_of::<ErrorAnswer<'static>>),
     ("fork", answer::<ForkReport>),
@@ -83,6 +92,7 @@ const REPORTS: &[(&str, Make)] = &[
     ("status", answer::<StatusReport>),
     ("status --line", answer::<LineReport>),
     ("tag", answer::<CheckpointReport>),
+    ("topology", answer::<TopologyReport>),
     ("tour", answer::<tour::TourReport>),
     ("undo", answer::<UndoReport>),
     ("version", answer::<version::VersionReport>),

@@ -3,8 +3,15 @@
 pub mod automatic;
 pub mod checkpoint;
 pub mod checkpoints;
+mod chosen;
 pub mod clashes;
+pub mod commit;
 pub mod conflicts;
+pub mod decide;
+mod decision;
+mod decision_history;
+pub mod decisions;
+pub mod diff;
 mod draft;
 pub mod external;
 pub mod fork;

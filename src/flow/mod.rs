@@ -8,4 +8,5 @@ pub mod init;
 pub mod operations;
 pub mod status;
 pub mod status_line;
+pub mod topology;
 pub mod tour;

@@ -182,7 +182,7 @@ fn compare_with_main(repo: &Repo, head: &Head) -> Result<(usize, usize)> {
 }
 
 /// Reads a JSON object below `.colony/`; a malformed one counts as absent here.
-fn registry(repo: &Repo, name: &str) -> Option<Value> {
+pub(super) fn registry(repo: &Repo, name: &str) -> Option<Value> {
     let path = repo.workdir().join(".colony").join(name);
     let metadata = std::fs::symlink_metadata(&path).ok()?;
     if !metadata.is_file() || metadata.len() > 1 << 20 {

@@ -10,6 +10,7 @@ use gix::objs::tree::EntryKind;
 
 use crate::model::{Code, Error, RepoPath, Result, ResultExt as _, World};
 
+use super::process::Git;
 use super::scan::Scan;
 use super::snapshot::WorktreeFile;
 use super::{ObjectWrites, Oid, Repo, TreeEntry};
@@ -234,11 +235,13 @@ impl<'a> FileWriter<'a> {
         metadata: Metadata,
         indexed: Option<&gix::index::Entry>,
     ) -> Result<Written> {
-        let options: &[&str] = match self.repo.writes() {
-            ObjectWrites::Durable => &["-w"],
-            ObjectWrites::InMemory => &[],
+        let id = match self.repo.writes() {
+            ObjectWrites::Durable => self.hash_with_git(path, &["-w"])?,
+            ObjectWrites::InMemory => {
+                let git = |git: &mut Git| read_id(path, git);
+                self.repo.store_in_memory(self.world, path, git)?
+            }
         };
-        let id = self.hash_with_git(path, options)?;
         let kind = self.kind(EntryKind::Blob, &metadata, indexed);
         let entry = TreeEntry { kind, id };
         Ok(Written::File(Box::new(WorktreeFile { entry, metadata })))
@@ -251,14 +254,7 @@ impl<'a> FileWriter<'a> {
             .args(options)
             .arg("--")
             .arg(path.as_path());
-        let output = git.run()?;
-        let hex = String::from_utf8_lossy(&output.stdout);
-        let id = Oid::parse(hex.trim()).filter(|_| output.success());
-        id.ok_or_else(|| {
-            let said = output.stderr.lines().last().unwrap_or_default().to_owned();
-            Error::new(Code::FilterFailed, format!("cannot store '{path}': {said}"))
-                .hint("mend the file or its filter, or leave it out by .gitignore")
-        })
+        read_id(path, &mut git)
     }
 
     /// Tells whether git stores the file in another encoding than it has on disk, which it does by
@@ -266,6 +262,18 @@ impl<'a> FileWriter<'a> {
     fn is_reencoded(&mut self, path: &RepoPath) -> Result<bool> {
         is_reencoded(&mut self.attributes, path)
     }
+}
+
+/// Lets git say the id of what it makes of a file.
+fn read_id(path: &RepoPath, git: &mut Git) -> Result<Oid> {
+    let output = git.run()?;
+    let hex = String::from_utf8_lossy(&output.stdout);
+    let id = Oid::parse(hex.trim()).filter(|_| output.success());
+    id.ok_or_else(|| {
+        let said = output.stderr.lines().last().unwrap_or_default().to_owned();
+        Error::new(Code::FilterFailed, format!("cannot store '{path}': {said}"))
+            .hint("mend the file or its filter, or leave it out by .gitignore")
+    })
 }
 
 /// Tells whether `working-tree-encoding` is set for a path.

@@ -14,7 +14,7 @@ use std::time::SystemTime;
 use gix::bstr::{BStr, ByteSlice as _};
 use gix::index::entry::{Flags, Mode, Stage, Stat};
 
-use crate::model::{Code, Error, RepoPath, Result, ResultExt as _};
+use crate::model::{Code, Error, RepoPath, Result, ResultExt as _, World};
 
 use super::{Oid, Repo, TreeEntry};
 
@@ -66,6 +66,18 @@ impl Repo {
         Ok(index)
     }
 
+    /// Returns every path of the index.
+    ///
+    /// # Errors
+    /// `repository-broken`.
+    pub fn paths_of_index(&self) -> Result<std::collections::HashSet<RepoPath>> {
+        let index = self.shared_index()?;
+        let paths = index.path_backing();
+        let entries = index.entries().iter();
+        let path = |entry: &gix::index::Entry| RepoPath::from(entry.path_in(paths).as_bytes());
+        Ok(entries.map(path).collect())
+    }
+
     /// Tells whether git keeps part of an index in a shared file.
     pub fn index_is_split(&self) -> bool {
         let entries = std::fs::read_dir(self.git_dir())
@@ -90,6 +102,18 @@ impl Repo {
         );
         let file = file.or_code(Code::RepositoryBroken, || "cannot read a kept index")?;
         Ok(Index::new(file))
+    }
+
+    /// Writes stage 0 of an index file that others may have added to as a tree, by git.
+    ///
+    /// # Errors
+    /// `git-failed`.
+    pub fn write_tree_of(&self, world: &World, path: &Path) -> Result<Oid> {
+        let mut git = self.git(world);
+        git.env("GIT_INDEX_FILE", path).arg("write-tree");
+        let printed = git.run_checked("write the tree that hooks left")?;
+        let id = Oid::parse(String::from_utf8_lossy(&printed).trim());
+        id.ok_or_else(|| Error::new(Code::GitFailed, "git write-tree named no tree"))
     }
 
     pub(super) fn empty_index(&self) -> gix::index::File {

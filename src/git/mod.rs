@@ -5,10 +5,13 @@
 
 pub mod attributes;
 mod cache_tree;
+pub mod compare;
 pub mod config;
 pub mod diff;
 mod file_writer;
 mod fingerprint;
+mod fork_points;
+pub mod history;
 pub mod identity;
 pub mod ignored;
 pub mod index;
@@ -23,6 +26,7 @@ pub mod message;
 pub mod object;
 pub mod pick;
 pub mod process;
+mod quarantine;
 mod ref_listing;
 pub mod reflog;
 pub mod refs;

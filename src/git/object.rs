@@ -164,6 +164,12 @@ impl TreeEntry {
         self.kind == other.kind
     }
 
+    /// Tells whether it is a regular file, executable or not.
+    pub fn is_file(&self) -> bool {
+        let executable = gix::objs::tree::EntryKind::BlobExecutable;
+        self.is_plain_file() || self.kind == executable
+    }
+
     /// Tells whether it is a submodule's commit.
     pub fn is_submodule(&self) -> bool {
         self.kind == gix::objs::tree::EntryKind::Commit

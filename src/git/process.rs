@@ -42,6 +42,7 @@ pub struct Git {
     interrupt: Interrupt,
     input: Option<Vec<u8>>,
     keeps_output: bool,
+    most_output_bytes: u64,
 }
 
 /// What a finished command left.
@@ -76,6 +77,7 @@ impl Git {
             interrupt: world.interrupt.clone(),
             input: None,
             keeps_output: true,
+            most_output_bytes: u64::MAX,
         }
     }
 
@@ -115,6 +117,12 @@ impl Git {
         self
     }
 
+    /// Reads at most so many bytes of its standard output; what it would say after them ends it.
+    pub fn limit_output(&mut self, bytes: u64) -> &mut Self {
+        self.most_output_bytes = bytes;
+        self
+    }
+
     /// Runs it to its end and collects both streams.
     ///
     /// # Errors
@@ -137,6 +145,7 @@ impl Git {
         let (mut stdin, mut stdout, mut stderr) =
             (child.stdin.take(), child.stdout.take(), child.stderr.take());
         let (mut out, mut err) = (Vec::new(), Vec::new());
+        let most = self.most_output_bytes;
         std::thread::scope(|scope| {
             scope.spawn(|| {
                 if let (Some(pipe), Some(bytes)) = (stdin.take(), input) {
@@ -145,7 +154,10 @@ impl Git {
                 }
             });
             scope.spawn(|| stderr.as_mut().map(|pipe| pipe.read_to_end(&mut err)));
-            stdout.as_mut().map(|pipe| pipe.read_to_end(&mut out))
+            // The pipe closes here: a git that has more to say is ended by that.
+            stdout
+                .take()
+                .map(|pipe| pipe.take(most).read_to_end(&mut out))
         })
         .transpose()
         .map_err(|e| Error::io("cannot read the output of git", e))?;
@@ -246,6 +258,34 @@ fn descendants(pid: u32) -> Vec<u32> {
         .flat_map(|child| descendants(*child))
         .collect::<Vec<_>>();
     children.into_iter().chain(below).collect()
+}
+
+/// A hook that runs before a commit is made.
+pub struct CommitHook<'a> {
+    /// Its name.
+    pub name: &'a str,
+    /// What git gives it.
+    pub args: &'a [String],
+    /// The index it sees and may add to.
+    pub index: &'a Path,
+}
+
+/// Runs a hook of a commit to be, if there is one; its output goes to the person.
+///
+/// # Errors
+/// `git-failed` when git cannot be started.
+pub fn run_commit_hook(repo: &super::Repo, world: &World, hook: &CommitHook<'_>) -> Result<Output> {
+    let mut git = repo.git(world);
+    git.env(OPERATION_VARIABLE, hook.name);
+    git.env("GIT_INDEX_FILE", hook.index);
+    // The message is given: no editor comes up.
+    git.env("GIT_EDITOR", ":");
+    git.args(["hook", "run", "--ignore-missing", hook.name, "--"]);
+    let output = git.args(hook.args).run()?;
+    for line in output.stderr.lines() {
+        (world.narrate)(line);
+    }
+    Ok(output)
 }
 
 /// Runs a hook of the repository, if there is one, as git would.

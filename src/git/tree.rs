@@ -91,6 +91,23 @@ impl Repo {
         Ok(entry.filter(|entry| !entry.is_directory()))
     }
 
+    /// Returns the directory named `path` in `tree`; `None` for anything else that stands there.
+    ///
+    /// # Errors
+    /// `object-missing`.
+    pub fn tree_in(&self, tree: Oid, path: &str) -> Result<Option<Oid>> {
+        let cannot = || format!("cannot read tree {tree}");
+        if tree == self.empty_tree() {
+            return Ok(None);
+        }
+        let tree = self.inner.find_tree(tree.0);
+        let tree = tree.or_code(Code::ObjectMissing, cannot)?;
+        let entry = tree.lookup_entry_by_path(path);
+        let entry = entry.or_code(Code::ObjectMissing, cannot)?;
+        let directory = entry.filter(|entry| entry.mode().is_tree());
+        Ok(directory.map(|entry| entry.object_id().into()))
+    }
+
     /// Counts commits reachable from `tip` and not from `hidden`, up to `limit`, newest first.
     ///
     /// # Errors

@@ -135,6 +135,10 @@ codes! {
     NewerFormat = "newer-format",
     /// A branch is checked out in another worktree.
     BranchInUse = "branch-in-use",
+    /// A hook of the repository refused the commit.
+    HookRefused = "hook-refused",
+    /// The wanted decision does not exist, or the name fits more than one.
+    DecisionNotFound = "decision-not-found",
 }
 
 /// How the process ends when the error reaches the face.

@@ -125,6 +125,18 @@ pub fn write_quickly(path: &Path, bytes: &[u8]) -> Result<()> {
     Ok(())
 }
 
+/// Creates a file that must not be there yet.
+///
+/// # Errors
+/// What the file system says.
+pub fn create_new(path: &Path) -> std::io::Result<std::fs::File> {
+    std::fs::OpenOptions::new()
+        .read(true)
+        .write(true)
+        .create_new(true)
+        .open(path)
+}
+
 /// Removes a folder if nothing is in it; tells whether it is gone.
 ///
 /// # Errors

@@ -141,7 +141,7 @@ impl Places {
         self.colony.join(format!("{id}.stage"))
     }
 
-    /// Returns the repository a tag is signed in.
+    /// Returns the repository a tag is signed in, or the folder of the index that hooks see.
     pub fn signing(&self, id: OperationId) -> PathBuf {
         self.colony.join(format!("{id}.sign"))
     }

@@ -197,6 +197,27 @@ pub(crate) const RECOVERY_BACKWARDS: ChangingCommand = ChangingCommand {
     ..RECOVERY
 };
 
+/// Some of what is pending is committed, the rest stays pending.
+pub(crate) const COMMIT: ChangingCommand = ChangingCommand {
+    name: "commit",
+    args: &["commit", "-m", "new", "edited", "untracked", "steady"],
+    ..CHECKPOINT
+};
+
+pub(crate) const DECIDE: ChangingCommand = ChangingCommand {
+    name: "decide",
+    args: &[
+        "decide",
+        "-m",
+        "Take the new",
+        "--id",
+        "new",
+        "new",
+        "steady",
+    ],
+    ..CHECKPOINT
+};
+
 impl Scene {
     /// Builds a repository to make copies of.
     pub(crate) fn build(self) -> Repository {

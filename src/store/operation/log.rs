@@ -147,6 +147,8 @@ impl Log {
                 | Kind::ForkDelete
                 | Kind::Merge
                 | Kind::CherryPick
+                | Kind::Commit
+                | Kind::Decide
                 | Kind::External => {
                     done.push(entry.record.op);
                     undone.clear();

@@ -42,6 +42,10 @@ pub enum Kind {
     Merge,
     /// Brings chosen commits into a line of work.
     CherryPick,
+    /// Commits chosen paths.
+    Commit,
+    /// Commits a decision, with the paths it is about.
+    Decide,
     /// Something else, plain git most likely, changed HEAD, the branch or the index.
     External,
 }
@@ -61,6 +65,8 @@ impl Kind {
             Kind::ForkDelete => "fork-delete",
             Kind::Merge => "merge",
             Kind::CherryPick => "cherry-pick",
+            Kind::Commit => "commit",
+            Kind::Decide => "decide",
             Kind::External => "external",
         }
     }

@@ -1,0 +1,86 @@
+//! `git colony commit`
+
+use std::path::PathBuf;
+
+use crate::design::commit::{self, CommitReport, Request};
+use crate::model::time::Moment;
+use crate::model::{Error, RepoPath};
+use crate::ui::answer::{Answer, Outcome};
+use crate::ui::text;
+
+use super::checkpoint::left_out_line;
+use super::{Face, Run, Stop, paths};
+
+/// Commit chosen paths, or everything, with the hooks of the repository
+///
+/// Of the named paths everything is committed that has changed, new files among it; what else is
+/// staged stays staged. The hooks pre-commit, prepare-commit-msg, commit-msg and post-commit run as
+/// they do for 'git commit', and a refusal of theirs commits nothing.
+#[derive(Debug, clap::Args)]
+#[command(group = clap::ArgGroup::new("what").required(true).args(["all", "paths"]))]
+pub(super) struct Args {
+    /// Use MESSAGE; each further one becomes a paragraph
+    #[arg(short = 'm', long = "message", value_name = "MESSAGE", required = true)]
+    messages: Vec<String>,
+    /// Commit everything that is tracked, and everything untracked that is not ignored
+    #[arg(long)]
+    all: bool,
+    /// The files and directories
+    #[arg(value_name = "PATH")]
+    paths: Vec<PathBuf>,
+    /// Say what would be committed, commit nothing and run no hook
+    #[arg(short = 'n', long)]
+    dry_run: bool,
+}
+
+pub(super) fn run(face: &mut Face<'_>, args: &Args) -> Result<Outcome, Stop> {
+    let run = Run::from(args.dry_run);
+    let session = face.session(run)?;
+    let paths = if args.all {
+        vec![RepoPath::default()]
+    } else {
+        let typed = args.paths.iter();
+        let paths = typed.map(|path| paths::repo_path(&session, path));
+        paths.collect::<Result<_, Error>>()?
+    };
+    let request = Request {
+        message: args.messages.join("\n\n"),
+        paths,
+    };
+    let report = match run {
+        Run::Dry => commit::preview(&session, &request)?,
+        Run::ForReal => commit::commit(&session, &request)?,
+    };
+    face.answer(&report)
+}
+
+impl Answer for CommitReport {
+    fn message(&self) -> String {
+        let branch = &self.branch;
+        if !self.changed {
+            return format!("nothing to commit on '{branch}'");
+        }
+        let changes = text::count(self.files_changed, "changed path");
+        let subject = &self.subject;
+        match self.sha {
+            Some(sha) => format!(
+                "committed '{subject}' with {changes}, on '{branch}': {}",
+                sha.short()
+            ),
+            None => format!("would commit '{subject}' with {changes}, on '{branch}'"),
+        }
+    }
+
+    fn body(&self, _now: &Moment) -> Vec<String> {
+        self.left_out.iter().map(left_out_of_commit).collect()
+    }
+}
+
+/// Says why a new file is not in a commit; naming the file itself takes it in.
+pub(super) fn left_out_of_commit(left_out: &crate::design::left_out::LeftOut) -> String {
+    let line = left_out_line(left_out);
+    match line.split_once("; --") {
+        Some((reason, _)) => format!("{reason}; naming the file itself takes it in)"),
+        None => line,
+    }
+}

@@ -1,0 +1,117 @@
+//! `git colony diff`
+
+use crate::design::diff::{
+    self, ChangeType, DiffReport, Entry, Named, Request, WORKTREE, WithPatch,
+};
+use crate::model::time::Moment;
+use crate::ui::answer::{Answer, Outcome};
+use crate::ui::text;
+
+use super::checkpoint::left_out_line;
+use super::{Face, Run, Stop};
+
+/// Compare two states: revisions, checkpoints, forks, the worktree
+///
+/// Without A, HEAD is compared with the worktree; with A alone, A with HEAD. Of the worktree all
+/// counts that a checkpoint would keep, untracked files among it. Renames are found, also of edited
+/// files; lines of binary files are not counted.
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    /// The first state: a revision, a fork (with or without 'fork/'), a checkpoint
+    #[arg(value_name = "A")]
+    from: Option<String>,
+    /// The second state (default: HEAD)
+    #[arg(value_name = "B", requires = "from")]
+    to: Option<String>,
+    /// Begin with the checkpoint ID, or with the state before the operation ID
+    #[arg(long, value_name = "ID", conflicts_with = "from")]
+    checkpoint: Option<String>,
+    /// End with the worktree
+    #[arg(long, conflicts_with = "to")]
+    worktree: bool,
+    /// Show the patch, at most 256 KiB of it
+    #[arg(long)]
+    patch: bool,
+}
+
+pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
+    // Looking at the worktree makes objects: they stay in memory.
+    let session = face.session(Run::Dry)?;
+    let head = || Named::Any("HEAD".to_owned());
+    let nothing_named = args.from.is_none() && args.checkpoint.is_none();
+    let from = args.checkpoint.map(Named::Checkpoint);
+    let report = diff::diff(
+        &session,
+        &Request {
+            from: from.or(args.from.map(Named::Any)).unwrap_or_else(head),
+            to: match args.to {
+                Some(name) => Named::Any(name),
+                None if args.worktree || nothing_named => Named::Worktree,
+                None => head(),
+            },
+            patch: if args.patch {
+                WithPatch::Yes
+            } else {
+                WithPatch::No
+            },
+        },
+    )?;
+    face.answer(&report)
+}
+
+impl Answer for DiffReport {
+    fn message(&self) -> String {
+        let name = |name: &String| match name.as_str() {
+            WORKTREE => "the worktree".to_owned(),
+            other => format!("'{other}'"),
+        };
+        let (a, b) = (name(&self.ref_a), name(&self.ref_b));
+        if self.entries.is_empty() {
+            return format!("nothing differs between {a} and {b}");
+        }
+        let sum = |of: fn(&Entry) -> u64| self.entries.iter().map(of).sum::<u64>();
+        format!(
+            "from {a} to {b}: {}, +{} -{}",
+            text::count(self.entries.len(), "changed path"),
+            sum(|entry| entry.insertions),
+            sum(|entry| entry.deletions),
+        )
+    }
+
+    fn body(&self, _now: &Moment) -> Vec<String> {
+        let rows: Vec<_> = self.entries.iter().map(row).collect();
+        let mut lines = text::table(&rows);
+        lines.extend(self.left_out.iter().map(left_out_line));
+        if let Some(patch) = &self.raw_unified_diff {
+            lines.extend(patch.lines().map(str::to_owned));
+        }
+        if self.truncated {
+            let (a, b) = (&self.ref_a, &self.ref_b);
+            lines.push(format!(
+                "the patch from '{a}' to '{b}' is cut at 256 KiB; the list above is whole"
+            ));
+        }
+        lines
+    }
+}
+
+fn row(entry: &Entry) -> Vec<String> {
+    let letter = match entry.change_type {
+        ChangeType::Added => "A",
+        ChangeType::Modified => "M",
+        ChangeType::Deleted => "D",
+        ChangeType::Renamed => "R",
+        ChangeType::Copied => "C",
+        ChangeType::TypeChanged => "T",
+    };
+    let lines = if entry.binary {
+        "binary".to_owned()
+    } else {
+        format!("+{} -{}", entry.insertions, entry.deletions)
+    };
+    let path = match &entry.old_path {
+        Some(old) => format!("{old} -> {}", entry.path),
+        None => entry.path.to_string(),
+    };
+    vec![letter.to_owned(), lines, path]
+}

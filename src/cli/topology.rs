@@ -1,0 +1,46 @@
+//! `git colony topology`
+
+use crate::flow::topology::{self, Branch, TopologyReport};
+use crate::model::time::Moment;
+use crate::ui::answer::{Answer, Outcome};
+use crate::ui::text;
+
+use super::{Face, Run, Stop};
+
+/// List the branches and where each left the main one
+///
+/// The main branch is the one that the manifest names, else that of origin/HEAD, of
+/// init.defaultBranch, 'main' or 'master', else the current one.
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {}
+
+pub(super) fn run(face: &mut Face<'_>) -> Result<Outcome, Stop> {
+    let session = face.session(Run::Dry)?;
+    let report = topology::topology(&session)?;
+    face.answer(&report)
+}
+
+impl Answer for TopologyReport {
+    fn message(&self) -> String {
+        let branches = match self.count {
+            1 => "1 branch".to_owned(),
+            count => format!("{count} branches"),
+        };
+        match &self.main {
+            Some(main) => format!("{branches}; the main one is '{main}'"),
+            None => branches,
+        }
+    }
+
+    fn body(&self, _now: &Moment) -> Vec<String> {
+        let row = |branch: &Branch| {
+            let left = match (&branch.parent_branch, branch.diverged_from_sha) {
+                (Some(parent), Some(base)) => format!("left '{parent}' at {}", base.short()),
+                (Some(parent), None) => format!("shares nothing with '{parent}'"),
+                (None, _) => String::new(),
+            };
+            vec![branch.name.clone(), branch.head_sha.short(), left]
+        };
+        text::table(&self.branches.iter().map(row).collect::<Vec<_>>())
+    }
+}

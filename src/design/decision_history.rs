@@ -1,0 +1,223 @@
+//! Where decisions come from: which commit wrote the newest version of each, and which took one away.
+//!
+//! What stands at the tip is true; history only tells since when. A merge that takes one side's version
+//! writes nothing. A record that moves to another file is no new version.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use crate::git::diff::TreeChange;
+use crate::git::history::Past;
+use crate::git::{Oid, Repo, TreeEntry};
+use crate::model::{RepoPath, Result};
+
+use super::decision::{self, FOLDER, Item, Items, TRAILER};
+
+/// All that history tells of decisions.
+pub(super) struct DecisionHistory {
+    pub(super) tip: Oid,
+    /// What the tip has: the item and the path.
+    pub(super) present: BTreeMap<String, (Item, RepoPath)>,
+    /// Files of the tip that cannot be used, and why.
+    pub(super) problems: Vec<(RepoPath, String)>,
+    /// Every change of a decision, newest first.
+    pub(super) changes: Vec<Change>,
+    /// The commits that name a decision in a trailer, newest first.
+    pub(super) named: BTreeMap<String, Vec<Oid>>,
+    reverts: HashMap<Oid, Vec<Oid>>,
+}
+
+/// A commit that changed a decision.
+#[derive(Clone)]
+pub(super) struct Change {
+    pub(super) commit: Oid,
+    pub(super) decision_id: String,
+    /// What it wrote and where; `None` when it took the decision away.
+    pub(super) new: Option<(Item, RepoPath)>,
+    /// Whether it went on under another id: the name of its file was its id.
+    pub(super) renamed: bool,
+}
+
+impl DecisionHistory {
+    /// Walks everything that can be reached from `tip`. Costs reading each commit, and the trees above
+    /// the decisions.
+    ///
+    /// # Errors
+    /// `object-missing`, `repository-broken`.
+    pub(super) fn walk(repo: &Repo, tip: Oid) -> Result<DecisionHistory> {
+        let mut reader = Reader::new(repo);
+        let mut found = DecisionHistory {
+            tip,
+            present: BTreeMap::new(),
+            problems: Vec::new(),
+            changes: Vec::new(),
+            named: BTreeMap::new(),
+            reverts: HashMap::new(),
+        };
+        found.read_tip(&mut reader, tip)?;
+        for commit in repo.history(tip)? {
+            let past = repo.read_past(commit)?;
+            for id in decision::trailers(&past.message, TRAILER) {
+                found.named.entry(id).or_default().push(commit);
+            }
+            for hex in decision::reverts(&past.message) {
+                if let Some(reverted) = Oid::parse(hex) {
+                    found.reverts.entry(reverted).or_default().push(commit);
+                }
+            }
+            found.changes.extend(reader.changes(&past)?);
+        }
+        Ok(found)
+    }
+
+    fn read_tip(&mut self, reader: &mut Reader<'_>, tip: Oid) -> Result<()> {
+        let repo = reader.repo;
+        let folder = reader.folder(tip)?;
+        for TreeChange { path, new, .. } in repo.list_tree(folder)? {
+            let Some(entry) = new.filter(|entry| decision::is_record(&path) && entry.is_file())
+            else {
+                continue;
+            };
+            let path = below_folder(&path);
+            let items = match reader.items(&path, entry.id) {
+                Ok(items) => items,
+                Err(problem) => {
+                    self.problems.push((path, problem));
+                    continue;
+                }
+            };
+            for (id, item) in items {
+                if let Some((_, other)) = self.present.get(&id) {
+                    let problem = format!("holds decision '{id}', as '{other}' does");
+                    self.problems.push((path.clone(), problem));
+                } else {
+                    self.present.insert(id, (item, path.clone()));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Tells whether a commit was taken back by `git revert`, and that was not taken back in its turn.
+    pub(super) fn is_reverted(&self, commit: Oid) -> bool {
+        self.is_reverted_beyond(commit, &mut HashSet::new())
+    }
+
+    fn is_reverted_beyond(&self, commit: Oid, seen: &mut HashSet<Oid>) -> bool {
+        // Messages may say anything, also that two commits take each other back.
+        seen.insert(commit)
+            && self
+                .reverts
+                .get(&commit)
+                .is_some_and(|by| by.iter().any(|by| !self.is_reverted_beyond(*by, seen)))
+    }
+}
+
+/// Reads the decisions of commits, each tree once.
+pub(super) struct Reader<'a> {
+    repo: &'a Repo,
+    folders: HashMap<Oid, Oid>,
+}
+
+impl<'a> Reader<'a> {
+    pub(super) fn new(repo: &'a Repo) -> Reader<'a> {
+        let folders = HashMap::new();
+        Reader { repo, folders }
+    }
+
+    /// Returns the tree of the decisions in a commit; the empty one where there are none.
+    fn folder(&mut self, commit: Oid) -> Result<Oid> {
+        if let Some(known) = self.folders.get(&commit) {
+            return Ok(*known);
+        }
+        let root = self.repo.tree_of(Some(commit))?;
+        let found = self.repo.tree_in(root, FOLDER)?;
+        let folder = found.unwrap_or_else(|| self.repo.empty_tree());
+        self.folders.insert(commit, folder);
+        Ok(folder)
+    }
+
+    /// Lists what a commit changed of decisions, compared with all its parents.
+    pub(super) fn changes(&mut self, past: &Past) -> Result<Vec<Change>> {
+        let new = self.folder(past.id)?;
+        let mut parents = Vec::new();
+        for parent in &past.parents {
+            parents.push(self.folder(*parent)?);
+        }
+        if parents.is_empty() {
+            parents.push(self.repo.empty_tree());
+        }
+        if parents.contains(&new) {
+            return Ok(Vec::new());
+        }
+        let mut all = Vec::new();
+        for old in parents {
+            all.push(self.between(past.id, old, new)?);
+        }
+        let mut all = all.into_iter();
+        let mut changes = all.next().unwrap_or_default();
+        for other in all {
+            changes.retain(|change| {
+                let same = |one: &Change| one.decision_id == change.decision_id;
+                other.iter().any(same)
+            });
+        }
+        Ok(changes)
+    }
+
+    fn between(&mut self, commit: Oid, old: Oid, new: Oid) -> Result<Vec<Change>> {
+        let (mut before, mut after) = (BTreeMap::new(), BTreeMap::new());
+        for change in self.repo.diff_trees(old, new)? {
+            if !decision::is_record(&change.path) {
+                continue;
+            }
+            let path = below_folder(&change.path);
+            for (side, entry) in [(&mut before, change.old), (&mut after, change.new)] {
+                let Some(entry) = entry.filter(TreeEntry::is_file) else {
+                    continue;
+                };
+                // What was broken once is no version.
+                let items = self.items(&path, entry.id).unwrap_or_default();
+                side.extend(
+                    items
+                        .into_iter()
+                        .map(|(id, item)| (id, (item, path.clone()))),
+                );
+            }
+        }
+        let mut changes = Vec::new();
+        for (id, (item, _)) in &before {
+            if !after.contains_key(id) {
+                let goes_on = |(other, (new, _)): (&String, &(Item, RepoPath))| {
+                    !before.contains_key(other) && new == item && !item.names_itself
+                };
+                changes.push(Change {
+                    commit,
+                    decision_id: id.clone(),
+                    new: None,
+                    renamed: after.iter().any(goes_on),
+                });
+            }
+        }
+        for (id, new) in after {
+            if before.get(&id).is_none_or(|(old, _)| *old != new.0) {
+                changes.push(Change {
+                    commit,
+                    decision_id: id,
+                    new: Some(new),
+                    renamed: false,
+                });
+            }
+        }
+        Ok(changes)
+    }
+
+    fn items(&self, path: &RepoPath, blob: Oid) -> Result<Items, String> {
+        let bytes = self.repo.read_blob(blob);
+        let bytes = bytes.map_err(|error| error.message())?;
+        decision::read(path, &bytes)
+    }
+}
+
+fn below_folder(path: &RepoPath) -> RepoPath {
+    RepoPath::new([FOLDER.as_bytes(), b"/", path.as_bytes()].concat())
+}

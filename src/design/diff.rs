@@ -1,0 +1,228 @@
+//! What differs between two states: revisions, checkpoints, forks, the worktree.
+//!
+//! The worktree is what a checkpoint would keep of it, so that a diff and the checkpoint after it say
+//! the same. Nothing is written to the repository, no matter how much differs.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::git::compare::{Compared, Difference};
+use crate::git::snapshot::Unstorable;
+use crate::git::{Oid, Repo};
+use crate::model::{Code, RepoPath, Result};
+use crate::store::Session;
+
+use super::kept::Kept;
+use super::left_out::{Allowances, LeftOut};
+use super::restore_target::Target;
+use super::{names, unignored};
+
+/// A patch in an answer is not longer than this; what does not fit is left out file by file.
+pub const PATCH_LIMIT_BYTES: usize = 256 * 1024;
+
+/// What the worktree is called in an answer.
+pub const WORKTREE: &str = "worktree";
+
+/// What is asked for.
+#[derive(Clone, Debug)]
+pub struct Request {
+    /// The state to begin with.
+    pub from: Named,
+    /// The state to end with.
+    pub to: Named,
+    /// Whether the patch is wanted.
+    pub patch: WithPatch,
+}
+
+/// A state as somebody names it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Named {
+    /// A revision, a fork or a checkpoint.
+    Any(String),
+    /// A checkpoint or an operation.
+    Checkpoint(String),
+    /// The files as they are now.
+    Worktree,
+}
+
+/// Whether a patch is made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WithPatch {
+    /// It is.
+    Yes,
+    /// It is not.
+    No,
+}
+
+/// What differs.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct DiffReport {
+    /// The first state, as it was named.
+    pub ref_a: String,
+    /// The second state, as it was named; `worktree` for the files as they are now.
+    pub ref_b: String,
+    /// The commit of the first state; `None` for a branch without a commit.
+    pub commit_a: Option<Oid>,
+    /// The commit of the second state; `None` for the worktree.
+    pub commit_b: Option<Oid>,
+    /// The paths that differ, sorted.
+    pub entries: Vec<Entry>,
+    /// The patch, where it was asked for, with at most 256 KiB of whole files.
+    pub raw_unified_diff: Option<String>,
+    /// Whether files did not fit into the patch.
+    pub truncated: bool,
+    /// What of the worktree was not looked at, as a checkpoint leaves it out.
+    pub left_out: Vec<LeftOut>,
+}
+
+/// How a path differs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ChangeType {
+    /// It is only in the second state.
+    Added,
+    /// Its content or its mode differs.
+    Modified,
+    /// It is only in the first state.
+    Deleted,
+    /// It had another name.
+    Renamed,
+    /// It is much like another path that changed.
+    Copied,
+    /// It is another kind of thing: a link, a file, a submodule.
+    TypeChanged,
+}
+
+/// One path that differs.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Entry {
+    /// The path, in the second state if it is there.
+    pub path: RepoPath,
+    /// How it differs.
+    pub change_type: ChangeType,
+    /// The path in the first state, of a rename or a copy.
+    pub old_path: Option<RepoPath>,
+    /// How many lines were added; 0 for a binary file.
+    pub insertions: u64,
+    /// How many lines were deleted; 0 for a binary file.
+    pub deletions: u64,
+    /// Whether it is a binary file.
+    pub binary: bool,
+}
+
+/// Compares two states. Objects of the worktree stay in memory if the session's do.
+///
+/// # Errors
+/// `revision-not-found`, `checkpoint-not-found`, `checkpoint-ambiguous`, `operation-not-found`,
+/// `filter-failed`, `object-missing`.
+pub fn diff(session: &Session, request: &Request) -> Result<DiffReport> {
+    let a = State::find(session, &request.from)?;
+    let b = State::find(session, &request.to)?;
+    let (repo, world) = (&session.repo, &session.world);
+    let trees = (a.tree, b.tree);
+    let quarantine = if trees.0 == trees.1 {
+        None
+    } else {
+        repo.quarantine()?
+    };
+    let entries = repo.compare(world, trees, quarantine.as_ref())?;
+    let patch = match request.patch {
+        WithPatch::No => None,
+        WithPatch::Yes => Some(repo.patch(world, trees, quarantine.as_ref(), PATCH_LIMIT_BYTES)?),
+    };
+    let left_out = [a.left_out, b.left_out].concat();
+    Ok(DiffReport {
+        ref_a: a.name,
+        ref_b: b.name,
+        commit_a: a.commit,
+        commit_b: b.commit,
+        entries: entries.into_iter().map(Entry::from).collect(),
+        truncated: patch.as_ref().is_some_and(|patch| patch.truncated),
+        raw_unified_diff: patch.map(|patch| patch.text),
+        left_out,
+    })
+}
+
+/// Finds commit and tree of what a name stands for: a branch, a fork, what else git understands, a
+/// checkpoint, the state before an operation. `@{0}` and `auto@{0}` are checkpoints, as everywhere.
+fn find_any(repo: &Repo, name: &str) -> Result<(Oid, Oid)> {
+    let of_checkpoint = || Target::find(repo, name).map(|target| (target.sha, target.tree));
+    if name.starts_with("@{") || name.starts_with("auto@{") {
+        return of_checkpoint();
+    }
+    match names::find(repo, name) {
+        Ok(found) => Ok((found.commit, repo.tree_of(Some(found.commit))?)),
+        Err(unknown) if unknown.code() == Code::RevisionNotFound => {
+            of_checkpoint().map_err(|_| unknown.detail("name", name))
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// One side of a comparison.
+struct State {
+    name: String,
+    commit: Option<Oid>,
+    tree: Oid,
+    left_out: Vec<LeftOut>,
+}
+
+impl State {
+    fn find(session: &Session, named: &Named) -> Result<State> {
+        let repo = &session.repo;
+        let (name, (commit, tree)) = match named {
+            Named::Worktree => return State::of_worktree(session),
+            Named::Checkpoint(name) => {
+                let target = Target::find(repo, name)?;
+                (target.id, (Some(target.sha), target.tree))
+            }
+            Named::Any(name) if name == "HEAD" || name == "@" => {
+                let commit = repo.head()?.commit();
+                (name.clone(), (commit, repo.tree_of(commit)?))
+            }
+            Named::Any(name) => {
+                let (commit, tree) = find_any(repo, name)?;
+                (name.clone(), (Some(commit), tree))
+            }
+        };
+        Ok(State {
+            name,
+            commit,
+            tree,
+            left_out: Vec::new(),
+        })
+    }
+
+    fn of_worktree(session: &Session) -> Result<State> {
+        let unignored = unignored::current(session)?;
+        let allowances = Allowances::default();
+        let kept = Kept::look(session, &allowances, Unstorable::Refuse, &unignored)?;
+        Ok(State {
+            name: WORKTREE.to_owned(),
+            commit: None,
+            tree: kept.snapshot.worktree_tree,
+            left_out: kept.left_out,
+        })
+    }
+}
+
+impl From<Compared> for Entry {
+    fn from(compared: Compared) -> Entry {
+        let (insertions, deletions) = compared.lines.unwrap_or_default();
+        Entry {
+            path: compared.path,
+            change_type: match compared.difference {
+                Difference::Added => ChangeType::Added,
+                Difference::Modified => ChangeType::Modified,
+                Difference::Deleted => ChangeType::Deleted,
+                Difference::Renamed => ChangeType::Renamed,
+                Difference::Copied => ChangeType::Copied,
+                Difference::TypeChanged => ChangeType::TypeChanged,
+            },
+            old_path: compared.old_path,
+            insertions,
+            deletions,
+            binary: compared.lines.is_none(),
+        }
+    }
+}

@@ -1,0 +1,129 @@
+//! The branches of a repository and where each left the main one.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::git::{Oid, RefName, Repo};
+use crate::model::Result;
+use crate::store::Session;
+
+use super::status::registry;
+
+/// The branches.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct TopologyReport {
+    /// The main branch; `None` where no branch is.
+    pub main: Option<String>,
+    /// Its tip, or that of `origin`'s where it is not here, or HEAD.
+    pub main_head_sha: Option<Oid>,
+    /// Every local branch, sorted by name.
+    pub branches: Vec<Branch>,
+    /// How many.
+    pub count: usize,
+}
+
+/// A branch.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a field of the published answer"
+)]
+pub struct Branch {
+    /// Its name, without `refs/heads/`.
+    pub name: String,
+    /// Its tip.
+    pub head_sha: Oid,
+    /// The main branch; `None` for the main branch itself.
+    pub parent_branch: Option<String>,
+    /// Its merge base with the main branch; `None` where they have none, and for the main branch.
+    pub diverged_from_sha: Option<Oid>,
+    /// Whether it is below `fork/`.
+    pub is_fork: bool,
+    /// Whether it is below `session/`.
+    pub is_session: bool,
+    /// Whether it is below `agent/`.
+    pub is_agent: bool,
+    /// Whether it is below `tool/`.
+    pub is_tool: bool,
+}
+
+/// Looks at every local branch: one walk of the history, no process.
+///
+/// # Errors
+/// `repository-broken`.
+pub fn topology(session: &Session) -> Result<TopologyReport> {
+    let repo = &session.repo;
+    let found = repo.refs_below(HEADS)?;
+    let main = main_branch(repo)?;
+    let head = main_tip(repo, main.as_deref())?;
+    let tips: Vec<_> = found.iter().map(|branch| branch.id).collect();
+    let bases = match head {
+        Some(head) => repo.fork_points(head, &tips),
+        None => vec![None; tips.len()],
+    };
+    let branches: Vec<_> = found
+        .iter()
+        .zip(bases)
+        .map(|(branch, base)| {
+            let name = branch.name.short();
+            let is_main = main.as_ref() == Some(&name);
+            Branch {
+                head_sha: branch.id,
+                parent_branch: main.clone().filter(|_| !is_main),
+                diverged_from_sha: base.filter(|_| !is_main),
+                is_fork: name.starts_with("fork/"),
+                is_session: name.starts_with("session/"),
+                is_agent: name.starts_with("agent/"),
+                is_tool: name.starts_with("tool/"),
+                name,
+            }
+        })
+        .collect();
+    Ok(TopologyReport {
+        main,
+        main_head_sha: head,
+        count: branches.len(),
+        branches,
+    })
+}
+
+const HEADS: &str = "refs/heads/";
+const REMOTE: &str = "refs/remotes/origin/";
+
+/// Returns the main branch: the one the manifest names, else that of `origin/HEAD`, else the one that
+/// `init.defaultBranch` names, else `main` or `master`, if it exists; else the current one.
+fn main_branch(repo: &Repo) -> Result<Option<String>> {
+    let manifest = registry(repo, "manifest.json");
+    let named = manifest.and_then(|it| it.get("default_branch")?.as_str().map(str::to_owned));
+    let of_remote = repo.symbolic_target(&RefName::from("refs/remotes/origin/HEAD"));
+    let of_remote =
+        of_remote.and_then(|name| name.to_string().strip_prefix(REMOTE).map(str::to_owned));
+    let configured = repo.config("init.defaultBranch");
+    let usual = ["main", "master"].map(|name| Some(name.to_owned()));
+    let candidates = [named, of_remote, configured].into_iter().chain(usual);
+    for name in candidates.flatten() {
+        if tip_of(repo, &name).is_some() {
+            return Ok(Some(name));
+        }
+    }
+    let current = repo.head()?.moving_ref();
+    let current = current.to_string();
+    Ok(current.strip_prefix(HEADS).map(str::to_owned))
+}
+
+fn main_tip(repo: &Repo, main: Option<&str>) -> Result<Option<Oid>> {
+    match main.and_then(|name| tip_of(repo, name)) {
+        Some(tip) => Ok(Some(tip)),
+        None => Ok(repo.head()?.commit()),
+    }
+}
+
+/// Returns the tip of a branch here, else of `origin`'s. A file of the tree may name anything, also what
+/// no branch can be called.
+fn tip_of(repo: &Repo, name: &str) -> Option<Oid> {
+    let find = |prefix: &str| {
+        let name = RefName::from(format!("{prefix}{name}").as_str());
+        repo.find_ref(&name).ok().flatten()
+    };
+    find(HEADS).or_else(|| find(REMOTE))
+}

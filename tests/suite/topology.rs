@@ -1,0 +1,162 @@
+//! `topology`: branches, where they left the main one, which one that is; git is the referee.
+
+use std::fmt::Write as _;
+use std::io::Write as _;
+use std::process::{Command, Stdio};
+
+use super::support::Sandbox;
+
+#[test]
+fn every_branch_tells_where_it_left_the_main_one() {
+    let sandbox = Sandbox::new();
+    let commit = |message: &str| sandbox.git(&["commit", "-q", "--allow-empty", "-m", message]);
+    for name in ["fork/a", "session/s", "agent/x", "tool/t", "plain", "forks"] {
+        sandbox.git(&["branch", name]);
+    }
+    commit("second");
+    sandbox.git(&["checkout", "-q", "-b", "fork/merged"]);
+    commit("on the fork");
+    sandbox.git(&["checkout", "-q", "main"]);
+    commit("third");
+    sandbox.git(&["checkout", "-q", "fork/merged"]);
+    sandbox.git(&["merge", "-q", "--no-edit", "main"]);
+    commit("more");
+    sandbox.git(&["checkout", "-q", "--orphan", "alone"]);
+    commit("alone");
+    sandbox.git(&["checkout", "-q", "main"]);
+    commit("fourth");
+    let answer = sandbox.json(&["topology"]);
+    assert_eq!(answer["main"], "main");
+    assert_eq!(answer["main_head_sha"], sandbox.git(&["rev-parse", "main"]));
+    let mut told = String::new();
+    for branch in answer["branches"].as_array().unwrap() {
+        let name = branch["name"].as_str().unwrap();
+        assert_eq!(branch["head_sha"], sandbox.git(&["rev-parse", name]));
+        if name != "main" && name != "alone" {
+            let base = sandbox.git(&["merge-base", "main", name]);
+            assert_eq!(branch["diverged_from_sha"], base, "{name}");
+            assert_eq!(branch["parent_branch"], "main");
+        }
+        let kinds = ["is_fork", "is_session", "is_agent", "is_tool"];
+        let kinds = kinds.map(|kind| u8::from(branch[kind].as_bool().unwrap()).to_string());
+        writeln!(told, "{name} {}", kinds.concat()).unwrap();
+    }
+    insta::assert_snapshot!(told, @r"
+    agent/x 0010
+    alone 0000
+    fork/a 1000
+    fork/merged 1000
+    forks 0000
+    main 0000
+    plain 0000
+    session/s 0100
+    tool/t 0001
+    ");
+    let text = sandbox.colony(&["topology"]);
+    assert!(
+        text.starts_with("9 branches; the main one is 'main'\n"),
+        "{text}"
+    );
+    let base = sandbox.git(&["rev-parse", "fork/a"]);
+    let line = format!("left 'main' at {}\n", &base[..8]);
+    assert!(text.contains(&line), "{text}");
+    assert!(text.contains("shares nothing with 'main'\n"), "{text}");
+    let main = &answer["branches"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|b| b["name"] == "main")
+        .unwrap();
+    assert!(main["parent_branch"].is_null() && main["diverged_from_sha"].is_null());
+}
+
+#[test]
+fn the_main_branch_is_found_by_the_written_order() {
+    let sandbox = Sandbox::new();
+    let main = || sandbox.json(&["topology"])["main"].clone();
+    for name in ["manifested", "of-origin", "configured", "current"] {
+        sandbox.git(&["branch", name]);
+    }
+    sandbox.git(&["branch", "-m", "main", "other"]);
+    sandbox.git(&["checkout", "-q", "current"]);
+    assert_eq!(main(), "current");
+    sandbox.git(&["branch", "master"]);
+    assert_eq!(main(), "master");
+    sandbox.git(&["config", "init.defaultBranch", "configured"]);
+    assert_eq!(main(), "configured");
+    let tip = sandbox.git(&["rev-parse", "HEAD"]);
+    sandbox.git(&["update-ref", "refs/remotes/origin/only-there", &tip]);
+    sandbox.git(&[
+        "symbolic-ref",
+        "refs/remotes/origin/HEAD",
+        "refs/remotes/origin/only-there",
+    ]);
+    assert_eq!(main(), "only-there");
+    sandbox.write(
+        ".colony/manifest.json",
+        r#"{"default_branch": "manifested"}"#,
+    );
+    assert_eq!(main(), "manifested");
+    sandbox.write(
+        ".colony/manifest.json",
+        r#"{"default_branch": "no such\nbranch"}"#,
+    );
+    assert_eq!(main(), "only-there");
+}
+
+#[test]
+fn a_repository_without_a_commit_has_no_branches() {
+    let sandbox = Sandbox::unborn();
+    let answer = sandbox.json(&["topology"]);
+    assert_eq!(
+        (&answer["main"], &answer["count"]),
+        (&"main".into(), &0.into())
+    );
+    assert!(answer["main_head_sha"].is_null());
+}
+
+#[test]
+fn two_thousand_branches_are_one_walk() {
+    let sandbox = Sandbox::new();
+    let mut stream = String::new();
+    for number in 1..=500 {
+        let mark = format!("commit refs/heads/main\nmark :{number}\n");
+        stream.extend(
+            [
+                &mark,
+                &format!("committer A <a@b> {number} +0000\ndata 1\nx\n"),
+            ]
+            .map(String::as_str),
+        );
+    }
+    for number in 0..2_000 {
+        let base = number % 500 + 1;
+        let start = format!("commit refs/heads/fork/f{number}\ncommitter A <a@b> 900 +0000\n");
+        stream.extend([&start, &format!("data 1\ny\nfrom :{base}\n\n")].map(String::as_str));
+    }
+    let mut import = Command::new("git");
+    import
+        .env_clear()
+        .envs(sandbox.variables())
+        .current_dir(&sandbox.root);
+    let mut import = import
+        .args(["fast-import", "--quiet", "--force"])
+        .stdin(Stdio::piped())
+        .spawn()
+        .unwrap();
+    import
+        .stdin
+        .take()
+        .unwrap()
+        .write_all(stream.as_bytes())
+        .unwrap();
+    assert!(import.wait().unwrap().success());
+    let answer = sandbox.json(&["topology"]);
+    assert_eq!(answer["count"], 2_001);
+    let branch = &answer["branches"][1_999];
+    let name = branch["name"].as_str().unwrap();
+    assert_eq!(
+        branch["diverged_from_sha"],
+        sandbox.git(&["merge-base", "main", name])
+    );
+}
