@@ -35,7 +35,7 @@ use command::{
     CHECKPOINT, CHECKPOINT_AUTO, CHECKPOINT_OF_A_CLEAN_STATE, CHECKPOINT_OFF_BRANCH, COMMIT,
     DECIDE, DEINIT, DEINIT_OF_A_REDIRECT, DEINIT_PURGE, HYDRATE, INIT, PRUNE, RECOVERY,
     RECOVERY_BACKWARDS, REDO, RESTORE, RESTORE_FILES, RESTORE_OFF_BRANCH, TAG, TAG_AFTER_PLAIN_GIT,
-    UNDO, UNDO_OF_PLAIN_GIT,
+    TOOLS_NEW, UNDO, UNDO_OF_PLAIN_GIT,
 };
 use matrix::Depth;
 
@@ -177,6 +177,11 @@ fn a_killed_recovery_is_completed_by_the_next() {
 #[test]
 fn a_killed_recovery_that_takes_back_is_completed_by_the_next() {
     matrix::kill(&RECOVERY_BACKWARDS, Depth::EveryFifth);
+}
+
+#[test]
+fn a_killed_beginning_of_a_tool_happened_or_did_not() {
+    matrix::kill(&TOOLS_NEW, Depth::EveryThird);
 }
 
 #[test]

@@ -7,7 +7,7 @@ use clap::{Parser, Subcommand};
 use super::{
     checkpoint, checkpoints, cherry_pick, commit, complete, completions, config, decide, decisions,
     deinit, diff, doctor, fork, forks, help, hook, hooks, init, lfs, merge, ops, prune, restore,
-    schema, status, tag, topology, tour, undo, version,
+    schema, status, tag, tools, topology, tour, undo, version,
 };
 
 /// Keep any state of a repository and get it back
@@ -83,4 +83,5 @@ pub(super) enum Command {
     Commit(commit::Args),
     Decide(decide::Args),
     Decisions(decisions::Args),
+    Tools(tools::Args),
 }

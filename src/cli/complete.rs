@@ -64,6 +64,8 @@ const VALUES: &[(&str, &str, Value)] = &[
     ("", "SOURCE", Value::Name(Names::Branches)),
     ("", "FORK", Value::Name(Names::Forks)),
     ("", "AGENT", Value::Name(Names::Agents)),
+    ("tools find", "QUERY", Value::Name(Names::Capabilities)),
+    ("tools new", "PURPOSE", Value::Name(Names::Purposes)),
     ("config get", "KEY", Value::Setting),
     ("help", "COMMAND", Value::Command),
     ("schema", "REPORT", Value::Report),

@@ -63,6 +63,7 @@ const TABLE: &[(&str, &str, Screen)] = &[
     ("Look and tend", "tour", All),
     ("Look and tend", "hooks", First),
     ("Look and tend", "lfs", First),
+    ("Look and tend", "tools", All),
     ("Look and tend", "config", All),
     ("Look and tend", "doctor", First),
     ("Look and tend", "prune", All),

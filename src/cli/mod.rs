@@ -34,6 +34,7 @@ mod roff;
 mod schema;
 mod status;
 mod tag;
+mod tools;
 mod topology;
 mod tour;
 mod typed_line;
@@ -168,6 +169,7 @@ impl Face<'_> {
             Command::Schema(args) => schema::run(self, &args),
             Command::Help(args) => help::run(self, &args),
             Command::Completions(args) => completions::run(self, &args),
+            Command::Tools(args) => tools::run(self, args),
             Command::Complete(args) => complete::run(self, &args),
             Command::Diff(args) => diff::run(self, args),
             Command::Topology(_) => topology::run(self),

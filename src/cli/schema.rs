@@ -26,6 +26,7 @@ use crate::flow::init::InitReport;
 use crate::flow::operations::{OperationReport, OperationsReport};
 use crate::flow::status::StatusReport;
 use crate::flow::status_line::LineReport;
+use crate::flow::tools::{FindReport, NewReport, ToolsReport};
 use crate::flow::topology::TopologyReport;
 use crate::lfs::hydrate::HydrateReport;
 use crate::lfs::status::LfsStatus;
@@ -93,6 +94,9 @@ const REPORTS: &[(&str, Make)] = &[
     ("status --line", answer::<LineReport>),
     ("tag", answer::<CheckpointReport>),
     ("topology", answer::<TopologyReport>),
+    ("tools", answer::<ToolsReport>),
+    ("tools find", answer::<FindReport>),
+    ("tools new", answer::<NewReport>),
     ("tour", answer::<tour::TourReport>),
     ("undo", answer::<UndoReport>),
     ("version", answer::<version::VersionReport>),

@@ -9,6 +9,8 @@ use std::collections::BTreeMap;
 use crate::design::checkpoints::{self, Checkpoint, Which};
 use crate::git::{RefName, Repo};
 use crate::model::time::{self, Moment};
+use crate::setup::tool_entry::Entry;
+use crate::setup::tool_registry;
 use crate::store::operation::Record;
 use crate::store::places::Places;
 use crate::store::ref_names;
@@ -30,6 +32,10 @@ pub enum Names {
     Forks,
     /// Agents that `.colony/agents` describes.
     Agents,
+    /// What the tools of the registry can do.
+    Capabilities,
+    /// What they serve.
+    Purposes,
 }
 
 /// One word that may be typed.
@@ -66,6 +72,8 @@ pub fn names(repo: &Repo, kind: Names, typed: &str, now: &Moment) -> Vec<Offer> 
         Names::Branches => below(repo, "refs/heads/", "refs/heads/", "branch"),
         Names::Forks => below(repo, ref_names::FORKS, "refs/heads/", "fork"),
         Names::Agents => agents(repo),
+        Names::Capabilities => of_tools(repo, |tool| (tool.capability, tool.name)),
+        Names::Purposes => of_tools(repo, |tool| (tool.purpose, "purpose".to_owned())),
     };
     let fits = |offer: &Offer| offer.value.starts_with(typed) && is_plain(&offer.value);
     found.into_iter().filter(fits).collect()
@@ -182,4 +190,12 @@ fn agents(repo: &Repo) -> Vec<Offer> {
         .into_iter()
         .map(|name| Offer::new(name, "agent"))
         .collect()
+}
+
+/// Offers words of the registry, each once; a registry that cannot be read offers none.
+fn of_tools(repo: &Repo, told: impl Fn(Entry) -> (String, String)) -> Vec<Offer> {
+    let tools = tool_registry::read(repo).unwrap_or_default();
+    let words: BTreeMap<String, String> = tools.into_iter().map(told).collect();
+    let words = words.into_iter();
+    words.map(|(word, about)| Offer::new(word, about)).collect()
 }

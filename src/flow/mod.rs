@@ -8,5 +8,6 @@ pub mod init;
 pub mod operations;
 pub mod status;
 pub mod status_line;
+pub mod tools;
 pub mod topology;
 pub mod tour;

@@ -11,6 +11,8 @@ use crate::git::scan::{Scan, Untracked};
 use crate::git::{Head, Oid, RefName, Repo};
 use crate::model::id::OperationId;
 use crate::model::{RepoPath, Result};
+use crate::setup::tool_entry::Entry;
+use crate::setup::tool_registry;
 use crate::store::lock::IndexLock;
 use crate::store::operation::run::Pending;
 use crate::store::operation::{Log, recover};
@@ -35,7 +37,7 @@ pub struct StatusReport {
     /// Fork branches, `fork/<label>`.
     pub forks: Vec<String>,
     /// Tools in the registry of the repository.
-    pub tools: Vec<Value>,
+    pub tools: Vec<Entry>,
     /// When the newest automatic checkpoint was made.
     pub last_quiescence_at: Option<String>,
     /// Whether anything is uncommitted, untracked files included.
@@ -119,14 +121,15 @@ pub fn status(session: &Session) -> Result<StatusReport> {
         behind_main_by: behind,
         checkpoints: checkpoints::list(repo, Which::Named)?,
         forks: forks.iter().map(|found| found.name.short()).collect(),
-        tools: registry_list(repo, "tool-registry.json", "tools"),
+        // One that makes no sense is told of below.
+        tools: tool_registry::read(repo).unwrap_or_default(),
         last_quiescence_at: automatic.last().map(|newest| newest.created_at.clone()),
         uncommitted_changes: changes.staged
             + changes.changed
             + changes.untracked
             + changes.conflicts
             > 0,
-        imported_tooling_remotes: registry_list(repo, "manifest.json", "imports_tooling_from"),
+        imported_tooling_remotes: imported_tooling(repo),
         changes,
         in_progress: repo.in_progress(),
         pending_operation: pending.as_ref().map(|pending| PendingOperation {
@@ -191,10 +194,10 @@ pub(super) fn registry(repo: &Repo, name: &str) -> Option<Value> {
     serde_json::from_slice(&std::fs::read(path).ok()?).ok()
 }
 
-fn registry_list(repo: &Repo, name: &str, key: &str) -> Vec<Value> {
-    let found = registry(repo, name);
+fn imported_tooling(repo: &Repo) -> Vec<Value> {
+    let found = registry(repo, "manifest.json");
     found
-        .and_then(|object| object.get(key)?.as_array().cloned())
+        .and_then(|object| object.get("imports_tooling_from")?.as_array().cloned())
         .unwrap_or_default()
 }
 
@@ -229,6 +232,9 @@ fn health(session: &Session, pending: Option<&Pending>) -> Vec<Health> {
         let detail = "'.gitattributes' gives files to git-lfs, and its filters are not set up here: such \
                       files would be committed whole; git colony init sets them up";
         add("git-lfs-filters", detail.to_owned());
+    }
+    if let Err(error) = tool_registry::read(repo) {
+        add("tool-registry", error.message());
     }
     found
 }

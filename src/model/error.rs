@@ -139,6 +139,10 @@ codes! {
     HookRefused = "hook-refused",
     /// The wanted decision does not exist, or the name fits more than one.
     DecisionNotFound = "decision-not-found",
+    /// `.colony/tool-registry.json` does not make sense.
+    ToolRegistryInvalid = "tool-registry-invalid",
+    /// A tool, or something else, stands where a tool is to begin.
+    ToolExists = "tool-exists",
 }
 
 /// How the process ends when the error reaches the face.

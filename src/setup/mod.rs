@@ -1,6 +1,13 @@
-//! What a repository is set up with: the manifest, the attributes, the hooks.
+//! What a repository is set up with: the manifest, the attributes, the hooks, the tools.
 
 pub mod attributes;
 pub mod hooks;
 pub mod info_attributes;
+mod json_text;
 pub mod manifest;
+pub mod scaffolds;
+pub mod tool_entry;
+pub mod tool_registry;
+pub mod tool_score;
+pub mod tool_spec;
+pub mod tooling_imports;

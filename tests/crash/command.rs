@@ -218,6 +218,21 @@ pub(crate) const DECIDE: ChangingCommand = ChangingCommand {
     ..CHECKPOINT
 };
 
+/// Files of ours and a registry are committed beside what is staged and changed.
+pub(crate) const TOOLS_NEW: ChangingCommand = ChangingCommand {
+    name: "tools new",
+    args: &[
+        "tools",
+        "new",
+        "--template=rust_crate",
+        "--purpose=signal",
+        "--name=low-pass",
+        "--capability=filter",
+        "--license=MIT",
+    ],
+    ..CHECKPOINT
+};
+
 impl Scene {
     /// Builds a repository to make copies of.
     pub(crate) fn build(self) -> Repository {

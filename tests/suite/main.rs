@@ -37,6 +37,8 @@ mod setup_attacks;
 mod signing;
 mod status_line;
 mod surroundings;
+mod tool_scaffolds;
+mod tools;
 mod topology;
 mod torture;
 mod undo;

@@ -149,6 +149,7 @@ impl Log {
                 | Kind::CherryPick
                 | Kind::Commit
                 | Kind::Decide
+                | Kind::ToolsNew
                 | Kind::External => {
                     done.push(entry.record.op);
                     undone.clear();

@@ -46,6 +46,8 @@ pub enum Kind {
     Commit,
     /// Commits a decision, with the paths it is about.
     Decide,
+    /// Begins a tool.
+    ToolsNew,
     /// Something else, plain git most likely, changed HEAD, the branch or the index.
     External,
 }
@@ -67,6 +69,7 @@ impl Kind {
             Kind::CherryPick => "cherry-pick",
             Kind::Commit => "commit",
             Kind::Decide => "decide",
+            Kind::ToolsNew => "tools-new",
             Kind::External => "external",
         }
     }

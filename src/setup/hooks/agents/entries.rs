@@ -2,8 +2,9 @@
 
 use serde_json::{Value, json};
 
+use crate::setup::json_text::Node;
+
 use super::Agent;
-use super::json::Node;
 
 /// One event that an agent has a hook for.
 pub(super) struct Event {

@@ -6,7 +6,6 @@
 
 mod entries;
 mod file;
-mod json;
 
 use std::path::PathBuf;
 

@@ -7,16 +7,16 @@ use serde_json::Value;
 
 /// A value and where it stands in the text.
 #[derive(Clone, Debug)]
-pub(super) struct Node {
+pub(in crate::setup) struct Node {
     /// From its first byte to after its last.
-    pub(super) span: Range<usize>,
+    pub(in crate::setup) span: Range<usize>,
     /// What it is.
-    pub(super) kind: Kind,
+    pub(in crate::setup) kind: Kind,
 }
 
 /// What a value is.
 #[derive(Clone, Debug)]
-pub(super) enum Kind {
+pub(in crate::setup) enum Kind {
     /// `{...}`: each member from its key on.
     Object(Vec<Member>),
     /// `[...]`.
@@ -29,13 +29,13 @@ pub(super) enum Kind {
 
 /// A key with its value.
 #[derive(Clone, Debug)]
-pub(super) struct Member {
+pub(in crate::setup) struct Member {
     /// The key, unescaped.
-    pub(super) key: String,
+    pub(in crate::setup) key: String,
     /// From the first byte of the key to after the value.
-    pub(super) span: Range<usize>,
+    pub(in crate::setup) span: Range<usize>,
     /// The value.
-    pub(super) value: Node,
+    pub(in crate::setup) value: Node,
 }
 
 impl Node {
@@ -43,7 +43,7 @@ impl Node {
     ///
     /// # Errors
     /// What is wrong and where, as `serde_json` says it.
-    pub(super) fn parse(text: &str) -> Result<Node, serde_json::Error> {
+    pub(in crate::setup) fn parse(text: &str) -> Result<Node, serde_json::Error> {
         // It checks the grammar and bounds the depth, so that what follows need not.
         serde_json::from_str::<Value>(text)?;
         let mut reader = Reader { text, at: 0 };
@@ -51,7 +51,7 @@ impl Node {
     }
 
     /// Returns the value of a key; the last one where a key is there twice, as readers do.
-    pub(super) fn get(&self, key: &str) -> Option<&Node> {
+    pub(in crate::setup) fn get(&self, key: &str) -> Option<&Node> {
         let members = self.members()?.iter();
         members
             .rev()
@@ -60,7 +60,7 @@ impl Node {
     }
 
     /// Returns the members of an object.
-    pub(super) fn members(&self) -> Option<&[Member]> {
+    pub(in crate::setup) fn members(&self) -> Option<&[Member]> {
         match &self.kind {
             Kind::Object(members) => Some(members),
             _ => None,
@@ -68,7 +68,7 @@ impl Node {
     }
 
     /// Returns the elements of an array.
-    pub(super) fn elements(&self) -> Option<&[Node]> {
+    pub(in crate::setup) fn elements(&self) -> Option<&[Node]> {
         match &self.kind {
             Kind::Array(elements) => Some(elements),
             _ => None,
@@ -76,7 +76,7 @@ impl Node {
     }
 
     /// Returns the content of a string.
-    pub(super) fn text(&self) -> Option<&str> {
+    pub(in crate::setup) fn text(&self) -> Option<&str> {
         match &self.kind {
             Kind::Text(text) => Some(text),
             _ => None,
@@ -95,7 +95,7 @@ impl Node {
     }
 
     /// Returns the text with `value` as the last child, after `key` in an object.
-    pub(super) fn with(&self, text: &str, key: Option<&str>, value: &Value) -> String {
+    pub(in crate::setup) fn with(&self, text: &str, key: Option<&str>, value: &Value) -> String {
         let style = Style::of(text);
         let children = self.children();
         let own = Style::indent_of(text, self.span.start);
@@ -123,8 +123,20 @@ impl Node {
         splice(text, at..end, &new)
     }
 
+    /// Returns the text with `value` in place of the child of an array at `index`.
+    pub(in crate::setup) fn replaced(&self, text: &str, index: usize, value: &Value) -> String {
+        let children = self.children();
+        let Some(child) = children.get(index) else {
+            return text.to_owned();
+        };
+        let style = Style::of(text);
+        let own = Style::indent_of(text, self.span.start);
+        let indent = style.indent_of_child(text, child.start, &own);
+        splice(text, child.clone(), &style.pretty(value, &indent))
+    }
+
     /// Returns the text without the child at `index`.
-    pub(super) fn without(&self, text: &str, index: usize) -> String {
+    pub(in crate::setup) fn without(&self, text: &str, index: usize) -> String {
         let children = self.children();
         let Some(child) = children.get(index) else {
             return text.to_owned();
@@ -320,6 +332,15 @@ mod tests {
             let index = node.members().unwrap().len() - 1;
             prop_assert_eq!(node.without(&added, index), text);
         }
+    }
+
+    #[test]
+    fn a_replaced_element_is_laid_out_as_its_place() {
+        let text = "{\n  \"l\": [\n    1,\n    {\"a\": 2},\n    3\n  ]\n}\n";
+        let node = Node::parse(text).unwrap();
+        let replaced = node.get("l").unwrap().replaced(text, 1, &json!({"b": 4}));
+        let wanted = text.replace("{\"a\": 2}", "{\n      \"b\": 4\n    }");
+        assert_eq!(replaced, wanted);
     }
 
     #[test]

@@ -1,0 +1,330 @@
+//! Tools: the ones of this repository and of those it imports, finding one, beginning one.
+//!
+//! Looking never fetches. A new tool is one commit of its files and of its line in the registry, and
+//! nothing else; nothing is written outside of its own, so far empty, directory.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::design::scaffold;
+use crate::git::Oid;
+use crate::git::scan::Scan;
+use crate::model::id::OperationId;
+use crate::model::{Code, Error, RepoPath, Result};
+use crate::setup::scaffolds::{self, uuid};
+use crate::setup::tool_entry::Entry;
+use crate::setup::tool_registry;
+use crate::setup::tool_score;
+use crate::setup::tool_spec::ToolSpec;
+use crate::setup::tooling_imports::{self, Problem};
+use crate::store::Session;
+use crate::store::operation::Kind;
+
+/// A tool that can be used here.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct Tool {
+    /// What its registry says of it.
+    pub entry: Entry,
+    /// Whether it is of this repository; what is imported can only be used.
+    pub writable: bool,
+    /// The git remote it is imported from.
+    pub remote: Option<String>,
+}
+
+/// The tools that can be used here.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct ToolsReport {
+    /// Those of this repository first, each group as its registry lists them.
+    pub tools: Vec<Tool>,
+    /// How many.
+    pub count: usize,
+    /// What of the imports could not be read.
+    pub problems: Vec<Problem>,
+}
+
+/// A tool and how well it fits.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct Match {
+    /// What its registry says of it.
+    pub entry: Entry,
+    /// From 0.05 to 1, which is the very capability that was asked for.
+    pub score: f64,
+    /// Whether it is of this repository; what is imported can only be used.
+    pub writable: bool,
+    /// The git remote it is imported from.
+    pub remote: Option<String>,
+}
+
+/// The tools that fit a question.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct FindReport {
+    /// What was asked for.
+    pub query: String,
+    /// The tools, the best first; where two fit alike, by name, ours first.
+    pub matches: Vec<Match>,
+    /// How many.
+    pub count: usize,
+    /// What of the imports could not be read.
+    pub problems: Vec<Problem>,
+}
+
+/// Which tools are looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Which {
+    /// All that can be used.
+    All,
+    /// Those of this repository.
+    Writable,
+}
+
+/// A tool that was begun.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct NewReport {
+    /// Where it was put: `subdir_in_monorepo:<path>`.
+    pub target: String,
+    /// Its directory.
+    pub relative_path: RepoPath,
+    /// The commit that holds its files and its entry; `None` in a dry run.
+    pub sha: Option<Oid>,
+    /// Its files, sorted.
+    pub files_created: Vec<RepoPath>,
+    /// What the registry says of it.
+    pub tool_entry: Entry,
+    /// Those of its files that an ignore rule of the repository hides: git tracks them all the same,
+    /// but none that is added beside them.
+    pub ignored: Vec<RepoPath>,
+    /// The operation; `None` in a dry run.
+    pub op: Option<OperationId>,
+    /// True when nothing was done because a dry run was asked for.
+    pub dry_run: bool,
+}
+
+/// Lists the tools.
+///
+/// # Errors
+/// `tool-registry-invalid`, `newer-format` for the registry of this repository.
+pub fn list(session: &Session) -> Result<ToolsReport> {
+    let (tools, problems) = known(session, Which::All)?;
+    Ok(ToolsReport {
+        count: tools.len(),
+        tools,
+        problems,
+    })
+}
+
+/// Finds the tools that fit a question.
+///
+/// # Errors
+/// As [`list`].
+pub fn find(session: &Session, query: &str, which: Which) -> Result<FindReport> {
+    let (tools, problems) = known(session, which)?;
+    let scored = tools.into_iter().map(|tool| Match {
+        score: tool_score::score(query, &tool.entry),
+        entry: tool.entry,
+        writable: tool.writable,
+        remote: tool.remote,
+    });
+    let mut matches: Vec<Match> = scored
+        .filter(|found| found.score >= tool_score::LEAST)
+        .collect();
+    // Stable: ours come before imported ones that fit as well.
+    matches.sort_by(|a, b| {
+        let by_score = b.score.total_cmp(&a.score);
+        by_score.then_with(|| a.entry.name.cmp(&b.entry.name))
+    });
+    Ok(FindReport {
+        query: query.to_owned(),
+        count: matches.len(),
+        matches,
+        problems,
+    })
+}
+
+fn known(session: &Session, which: Which) -> Result<(Vec<Tool>, Vec<Problem>)> {
+    let own = tool_registry::read(&session.repo)?.into_iter();
+    let mut tools: Vec<Tool> = own
+        .map(|entry| Tool {
+            entry,
+            writable: true,
+            remote: None,
+        })
+        .collect();
+    if which == Which::Writable {
+        return Ok((tools, Vec::new()));
+    }
+    let (imported, problems) = tooling_imports::read(&session.repo);
+    tools.extend(imported.into_iter().map(|tool| Tool {
+        entry: tool.entry,
+        writable: false,
+        remote: Some(tool.remote),
+    }));
+    Ok((tools, problems))
+}
+
+/// Begins a tool.
+///
+/// # Errors
+/// `tool-exists`, `uncommitted-edits`, `tool-registry-invalid`, `path-in-the-way`,
+/// `nested-repository-in-the-way`, and those of [`scaffold::commit_files`]; none of them changes
+/// anything.
+pub fn begin(session: &Session, spec: &ToolSpec) -> Result<NewReport> {
+    // What is refused is refused before anything is locked.
+    let mut report = preview(session, spec)?;
+    let done = scaffold::commit_files(session, Kind::ToolsNew, || {
+        plan(session, spec).map(|plan| Some(plan.request))
+    })?;
+    if let Some((commit, record)) = done {
+        report.sha = Some(commit);
+        report.op = Some(record.op);
+    }
+    report.dry_run = false;
+    Ok(report)
+}
+
+/// Tells what [`begin`] would do, and changes nothing.
+///
+/// # Errors
+/// As [`begin`].
+pub fn preview(session: &Session, spec: &ToolSpec) -> Result<NewReport> {
+    let plan = plan(session, spec)?;
+    let paths = plan.request.files.iter().map(|(path, _)| path);
+    scaffold::check(session, "begin a tool", paths)?;
+    let directory = spec.directory();
+    Ok(NewReport {
+        target: format!("subdir_in_monorepo:{directory}"),
+        relative_path: directory,
+        sha: None,
+        files_created: plan.files,
+        tool_entry: spec.entry(),
+        ignored: plan.ignored,
+        op: None,
+        dry_run: true,
+    })
+}
+
+/// What would be committed.
+struct Plan {
+    request: scaffold::Request,
+    files: Vec<RepoPath>,
+    ignored: Vec<RepoPath>,
+}
+
+fn plan(session: &Session, spec: &ToolSpec) -> Result<Plan> {
+    let (repo, world) = (&session.repo, &session.world);
+    let scan = repo.scan(world)?;
+    let directory = spec.directory();
+    refuse_taken(session, &scan, &directory)?;
+    let registry = committed_registry(session, &scan)?;
+    let registry = tool_registry::with_entry(registry.as_deref(), &spec.entry())?;
+    // The same in every clone at this commit, and another in every other repository.
+    let seed = scan.head.commit().map(|commit| commit.to_string());
+    let seed = format!("git-colony:{}:{directory}", seed.unwrap_or_default());
+    let mut files = scaffolds::render(spec, &uuid::of_name(&seed));
+    let paths: Vec<RepoPath> = files.iter().map(|(path, _)| path.clone()).collect();
+    let visible = repo.retain_visible(world, scan.head_tree, &paths)?;
+    let ignored = paths.iter().filter(|path| !visible.contains(path));
+    let ignored = ignored.cloned().collect();
+    files.push((tool_registry::PATH.into(), registry));
+    let tool = format!("{}/{}", spec.purpose(), spec.name());
+    let template = spec.template().as_str();
+    Ok(Plan {
+        request: scaffold::Request {
+            summary: format!("tools new {tool}"),
+            message: format!("bootstrap tool {tool} (template={template})"),
+            files,
+        },
+        files: paths,
+        ignored,
+    })
+}
+
+/// Refuses a place where anything is: in the files, ignored or not, in HEAD, or in the index.
+fn refuse_taken(session: &Session, scan: &Scan, directory: &RepoPath) -> Result<()> {
+    let repo = &session.repo;
+    for above in directory.ancestors() {
+        if let Some(entry) = repo.leaf_in(scan.head_tree, &above)? {
+            let what = if entry.is_submodule() {
+                "a submodule"
+            } else {
+                "a file"
+            };
+            return Err(in_the_way(&above, directory, what));
+        }
+        if is_there(&above.join(&".git".into()).under(repo.workdir())) {
+            let message = format!(
+                "'{above}' is a repository of its own, and '{directory}' would go into it; nothing has changed"
+            );
+            return Err(Error::new(Code::NestedRepository, message).detail("path", &above));
+        }
+        if scan.is_tracked(&above) {
+            return Err(in_the_way(&above, directory, "a file of the index"));
+        }
+    }
+    let in_index = scan.staged.iter().map(|change| &change.path);
+    let in_index = in_index.chain(&scan.unstaged).chain(&scan.conflicts);
+    let mut in_index = in_index.filter(|path| path.is_at_or_below(directory));
+    if repo
+        .entry_in(scan.head_tree, directory.as_path())?
+        .is_some()
+        || in_index.next().is_some()
+    {
+        return Err(taken(directory, "git tracks files there"));
+    }
+    let on_disk = directory.under(repo.workdir());
+    let Ok(metadata) = std::fs::symlink_metadata(&on_disk) else {
+        return Ok(());
+    };
+    if !metadata.is_dir() {
+        return Err(in_the_way(directory, directory, "no directory"));
+    }
+    let mut entries = std::fs::read_dir(&on_disk)
+        .map_err(|e| Error::io(format!("cannot look into '{directory}'"), e))?;
+    match entries.next() {
+        Some(_) => Err(taken(directory, "it is not empty")),
+        None => Ok(()),
+    }
+}
+
+fn is_there(path: &std::path::Path) -> bool {
+    std::fs::symlink_metadata(path).is_ok()
+}
+
+fn in_the_way(found: &RepoPath, directory: &RepoPath, what: &str) -> Error {
+    let message =
+        format!("cannot begin a tool at '{directory}': '{found}' is {what}; nothing has changed");
+    Error::new(Code::PathInTheWay, message).detail("path", found)
+}
+
+fn taken(directory: &RepoPath, why: &str) -> Error {
+    let message = format!("cannot begin a tool at '{directory}': {why}; nothing has changed");
+    Error::new(Code::ToolExists, message)
+        .hint("git colony tools")
+        .detail("path", directory)
+}
+
+/// Returns the registry as it is committed; it is refused while it stands otherwise anywhere.
+fn committed_registry(session: &Session, scan: &Scan) -> Result<Option<Vec<u8>>> {
+    let repo = &session.repo;
+    let path = RepoPath::from(tool_registry::PATH);
+    let staged = scan.staged.iter().map(|change| &change.path);
+    let mut changed = staged.chain(&scan.unstaged).chain(&scan.conflicts);
+    let committed = repo.leaf_in(scan.head_tree, &path)?;
+    let untracked = committed.is_none() && is_there(&path.under(repo.workdir()));
+    if untracked || changed.any(|changed| *changed == path) {
+        return Err(Error::new(
+            Code::UncommittedEdits,
+            format!("'{path}' has uncommitted edits, and the tool has to go into it; nothing has changed"),
+        )
+        .hint(format!("git add -A -- {path} && git commit -m 'Tool registry' -- {path}"))
+        .detail("path", &path));
+    }
+    match committed {
+        None => Ok(None),
+        Some(entry) if entry.is_plain_file() => repo.read_blob(entry.id).map(Some),
+        Some(_) => Err(Error::new(
+            Code::ToolRegistryInvalid,
+            format!("'{path}' is no plain file; nothing has changed"),
+        )
+        .detail("path", &path)),
+    }
+}

@@ -1,0 +1,356 @@
+//! `.colony/tool-registry.json`: the tools of a repository, and what each can do.
+//!
+//! Read strictly where it is ours, with line and column of what is wrong; in what is imported a bad
+//! entry is left out and named. Its content is data of whoever wrote it.
+
+use std::io::Read as _;
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::git::Repo;
+use crate::model::text::Position;
+use crate::model::{Code, Error, RepoPath, Result, ResultExt as _};
+
+use super::json_text::Node;
+use super::tool_entry::Entry;
+
+/// Where it is, relative to the root.
+pub const PATH: &str = ".colony/tool-registry.json";
+
+/// In bytes; a larger one is not read.
+pub const LARGEST: u64 = 1 << 20;
+
+/// The format this version writes and the newest it reads.
+const FORMAT: u64 = 1;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Strict {
+    #[expect(dead_code, reason = "looked at before, as a number of any size")]
+    schema_version: u64,
+    tools: Vec<Entry>,
+}
+
+/// Reads a registry of ours.
+///
+/// # Errors
+/// `tool-registry-invalid` with line and column where they can be told; `newer-format`.
+pub fn parse(bytes: &[u8]) -> Result<Vec<Entry>> {
+    check_version(bytes)?;
+    let strict: Strict = serde_json::from_slice(bytes).map_err(|error| invalid(&error))?;
+    let tools = strict.tools;
+    for (at, tool) in tools.iter().enumerate() {
+        let same = |other: &Entry| other.purpose == tool.purpose && other.name == tool.name;
+        if tools.iter().take(at).any(same) {
+            let what = format!("'{}/{}' is there twice", tool.purpose, tool.name);
+            return Err(invalid_at(&what, position_of(bytes, at)));
+        }
+    }
+    Ok(tools)
+}
+
+/// Reads a registry of another repository; returns what of it cannot be used as well.
+///
+/// # Errors
+/// `tool-registry-invalid`, `newer-format`, when nothing of it can be used.
+pub fn parse_imported(bytes: &[u8]) -> Result<(Vec<Entry>, Vec<String>)> {
+    let value = check_version(bytes)?;
+    let Some(Value::Array(tools)) = value.get("tools") else {
+        return Err(invalid_at("'tools' is no list", None));
+    };
+    let (mut entries, mut problems) = (Vec::new(), Vec::new());
+    for (at, tool) in tools.iter().enumerate() {
+        match Entry::deserialize(tool) {
+            Ok(entry) => entries.push(entry),
+            Err(error) => problems.push(format!("tool {} is left out: {error}", at + 1)),
+        }
+    }
+    Ok((entries, problems))
+}
+
+fn check_version(bytes: &[u8]) -> Result<Value> {
+    let value: Value = serde_json::from_slice(bytes).map_err(|error| invalid(&error))?;
+    if !value.is_object() {
+        return Err(invalid_at("it is no object", None));
+    }
+    match value.get("schema_version").map(Value::as_u64) {
+        Some(Some(FORMAT)) => Ok(value),
+        Some(Some(version)) if version > FORMAT => Err(Error::new(
+            Code::NewerFormat,
+            format!("'{PATH}' has format {version}; this version reads {FORMAT}"),
+        )
+        .hint("install a newer git-colony")),
+        _ => Err(invalid_at("schema_version has to be 1", None)),
+    }
+}
+
+fn invalid(error: &serde_json::Error) -> Error {
+    let place = Position {
+        line: error.line(),
+        column: error.column(),
+    };
+    let what = error.to_string();
+    let what = what.split(" at line ").next().unwrap_or(&what).to_owned();
+    invalid_at(&what, (place.line > 0).then_some(place))
+}
+
+fn invalid_at(what: &str, place: Option<Position>) -> Error {
+    let at = place.map_or_else(String::new, |place| {
+        format!(" at line {} column {}", place.line, place.column)
+    });
+    let error = Error::new(
+        Code::ToolRegistryInvalid,
+        format!("'{PATH}' is not a registry of tools: {what}{at}"),
+    )
+    .detail("path", PATH);
+    match place {
+        Some(place) => error
+            .detail("line", place.line)
+            .detail("column", place.column),
+        None => error,
+    }
+}
+
+fn position_of(bytes: &[u8], index: usize) -> Option<Position> {
+    let text = std::str::from_utf8(bytes).ok()?;
+    let root = Node::parse(text).ok()?;
+    let tool = root.get("tools")?.elements()?.get(index)?;
+    Some(Position::of(bytes, tool.span.start))
+}
+
+/// Returns the bytes of a registry with a tool in it, in place of the one of its purpose and name;
+/// what else stands in it stays as it was written.
+///
+/// # Errors
+/// As [`parse`]; `tool-exists` when that one is somewhere else.
+pub fn with_entry(bytes: Option<&[u8]>, entry: &Entry) -> Result<Vec<u8>> {
+    let value = serde_json::to_value(entry).or_code(Code::Io, || "cannot write the registry")?;
+    let Some(bytes) = bytes else {
+        let whole = json!({ "schema_version": FORMAT, "tools": [value] });
+        let mut bytes =
+            serde_json::to_vec_pretty(&whole).or_code(Code::Io, || "cannot write the registry")?;
+        bytes.push(b'\n');
+        return Ok(bytes);
+    };
+    let known = parse(bytes)?;
+    let same = |other: &Entry| other.purpose == entry.purpose && other.name == entry.name;
+    let at = known.iter().position(same);
+    if let Some(other) = at.and_then(|at| known.get(at))
+        && other.location != entry.location
+    {
+        return Err(Error::new(
+            Code::ToolExists,
+            format!(
+                "'{PATH}' has a tool '{}/{}' at '{}'; nothing has changed",
+                entry.purpose, entry.name, other.location
+            ),
+        )
+        .detail("location", &other.location));
+    }
+    let text = std::str::from_utf8(bytes).or_code(Code::ToolRegistryInvalid, || {
+        format!("'{PATH}' is not UTF-8; nothing has changed")
+    })?;
+    let root = Node::parse(text).map_err(|error| invalid(&error))?;
+    let tools = root
+        .get("tools")
+        .ok_or_else(|| invalid_at("'tools' is no list", None))?;
+    let text = match at {
+        Some(at) => tools.replaced(text, at, &value),
+        None => tools.with(text, None, &value),
+    };
+    Ok(text.into_bytes())
+}
+
+/// Reads the registry that stands in the worktree; none has no tools.
+///
+/// # Errors
+/// As [`parse`] and [`read_file`].
+pub fn read(repo: &Repo) -> Result<Vec<Entry>> {
+    match read_file(repo, PATH, Code::ToolRegistryInvalid)? {
+        Some(bytes) => parse(&bytes),
+        None => Ok(Vec::new()),
+    }
+}
+
+/// Reads a file of the worktree that is no link and is not large; `None` when there is none.
+///
+/// # Errors
+/// `code` when it is something else, or too large; `io`.
+pub fn read_file(repo: &Repo, path: &str, code: Code) -> Result<Option<Vec<u8>>> {
+    let cannot = |e| Error::io(format!("cannot read '{path}'"), e);
+    let path_of = RepoPath::from(path);
+    for directory in path_of.ancestors() {
+        let standing = std::fs::symlink_metadata(directory.under(repo.workdir()));
+        if standing.is_ok_and(|metadata| !metadata.is_dir()) {
+            return Err(Error::new(code, format!("'{directory}' is no directory")));
+        }
+    }
+    let on_disk = path_of.under(repo.workdir());
+    let metadata = match std::fs::symlink_metadata(&on_disk) {
+        Ok(metadata) => metadata,
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+        Err(e) => return Err(cannot(e)),
+    };
+    if !metadata.is_file() {
+        return Err(Error::new(code, format!("'{path}' is no plain file")).detail("path", path));
+    }
+    let file = std::fs::File::open(&on_disk).map_err(cannot)?;
+    let mut bytes = Vec::new();
+    let read = file.take(LARGEST + 1).read_to_end(&mut bytes);
+    let size = read.map_err(cannot)?;
+    if u64::try_from(size).is_ok_and(|size| size > LARGEST) {
+        let message = format!("'{path}' is larger than {LARGEST} bytes, and is not read");
+        return Err(Error::new(code, message).detail("path", path));
+    }
+    Ok(Some(bytes))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tool_entry::Location;
+    use super::*;
+
+    const ONE: &str = r#"{
+  "schema_version": 1,
+  "tools": [
+    {"name": "a", "purpose": "p", "capability": "c", "location": "subdir:tools/p/a"}
+  ]
+}
+"#;
+
+    fn entry(name: &str) -> Entry {
+        let text = ONE.replace("\"a\"", &format!("\"{name}\""));
+        parse(text.replace("/a\"", &format!("/{name}\"")).as_bytes())
+            .unwrap()
+            .remove(0)
+    }
+
+    #[test]
+    fn what_is_left_out_has_its_default() {
+        let found = entry("a");
+        assert_eq!(found.version, "0.1.0");
+        assert_eq!(found.headless, "native");
+        assert_eq!(found.container_image, None);
+        let keys: Vec<String> = serde_json::to_value(&found)
+            .unwrap()
+            .as_object()
+            .unwrap()
+            .keys()
+            .cloned()
+            .collect();
+        assert!(keys.is_sorted(), "{keys:?}");
+    }
+
+    #[test]
+    fn what_is_no_registry_is_refused_with_its_place() {
+        let tool = |fields: &str| {
+            format!(
+                "{{\"schema_version\": 1, \"tools\": [\n{{\"name\": \"a\", \"purpose\": \"p\", {fields}}}]}}"
+            )
+        };
+        for (text, code, line) in [
+            (String::new(), Code::ToolRegistryInvalid, Some(1)),
+            (
+                "{\n  \"schema".to_owned(),
+                Code::ToolRegistryInvalid,
+                Some(2),
+            ),
+            ("[]".to_owned(), Code::ToolRegistryInvalid, None),
+            ("{}".to_owned(), Code::ToolRegistryInvalid, None),
+            (
+                "{\"schema_version\": \"1\", \"tools\": []}".to_owned(),
+                Code::ToolRegistryInvalid,
+                None,
+            ),
+            (
+                "{\"schema_version\": 2, \"more\": 1}".to_owned(),
+                Code::NewerFormat,
+                None,
+            ),
+            (
+                "{\"schema_version\": 1,\n\"tools\": {}}".to_owned(),
+                Code::ToolRegistryInvalid,
+                Some(2),
+            ),
+            (
+                "{\"schema_version\": 1,\n\"tools\": [],\n\"more\": 1}".to_owned(),
+                Code::ToolRegistryInvalid,
+                Some(3),
+            ),
+            (
+                tool("\"capability\": \"\", \"location\": \"subdir:x\""),
+                Code::ToolRegistryInvalid,
+                Some(2),
+            ),
+            (
+                tool("\"capability\": \"c\", \"location\": \"subdir:../x\""),
+                Code::ToolRegistryInvalid,
+                Some(2),
+            ),
+            (
+                tool("\"capability\": \"c\", \"location\": \"/x\""),
+                Code::ToolRegistryInvalid,
+                Some(2),
+            ),
+            (
+                tool("\"capability\": \"c\""),
+                Code::ToolRegistryInvalid,
+                Some(2),
+            ),
+        ] {
+            let error = parse(text.as_bytes()).unwrap_err();
+            assert_eq!(error.code(), code, "{text}");
+            let found = error.details().get("line").and_then(Value::as_u64);
+            assert_eq!(found, line, "{text}: {}", error.message());
+        }
+    }
+
+    #[test]
+    fn a_tool_that_is_there_twice_is_refused_at_the_second() {
+        let one =
+            r#"{"name": "a", "purpose": "p", "capability": "c", "location": "subdir:tools/p/a"}"#;
+        let text = format!("{{\"schema_version\": 1, \"tools\": [\n{one},\n{one}]}}");
+        let error = parse(text.as_bytes()).unwrap_err();
+        assert_eq!(error.details()["line"], 3);
+    }
+
+    #[test]
+    fn of_an_imported_registry_bad_entries_alone_are_left_out() {
+        let text = ONE.replace("\n  ]", ",\n    {\"name\": 5}\n  ]");
+        let (entries, problems) = parse_imported(text.as_bytes()).unwrap();
+        assert_eq!((entries.len(), problems.len()), (1, 1));
+        assert!(
+            problems[0].starts_with("tool 2 is left out"),
+            "{problems:?}"
+        );
+        parse(text.as_bytes()).unwrap_err();
+    }
+
+    #[test]
+    fn a_tool_is_added_or_replaced_and_the_rest_stays_as_written() {
+        let added = with_entry(Some(ONE.as_bytes()), &entry("b")).unwrap();
+        let added = String::from_utf8(added).unwrap();
+        assert!(
+            added.starts_with(&ONE[..ONE.find("\n  ]").unwrap()]),
+            "{added}"
+        );
+        assert_eq!(parse(added.as_bytes()).unwrap().len(), 2);
+        let mut other = entry("a");
+        other.capability = "better".to_owned();
+        let replaced = with_entry(Some(added.as_bytes()), &other).unwrap();
+        let tools = parse(&replaced).unwrap();
+        assert_eq!(tools[0].capability, "better");
+        assert_eq!(tools.len(), 2);
+        other.location = Location::below(&"elsewhere".into());
+        let refused = with_entry(Some(added.as_bytes()), &other).unwrap_err();
+        assert_eq!(refused.code(), Code::ToolExists);
+    }
+
+    #[test]
+    fn a_first_registry_has_sorted_keys_and_reads_back() {
+        let bytes = with_entry(None, &entry("a")).unwrap();
+        assert_eq!(parse(&bytes).unwrap(), [entry("a")]);
+        assert!(bytes.ends_with(b"\n"));
+    }
+}

@@ -1,0 +1,290 @@
+//! What a new tool is called and said to be, checked before anything is written.
+//!
+//! A name becomes a directory, a package, a module and a symbol at once, so it has the one form that
+//! all of them take. Free text may hold anything but what no editor shows.
+
+use crate::model::{Code, Error, RepoPath, Result};
+
+use super::scaffolds::Template;
+use super::tool_entry::{Entry, Location};
+
+const LONGEST_NAME: usize = 64;
+const LONGEST_LINE: usize = 200;
+/// In characters; a string of C99 may be as long as that in the worst case.
+const LONGEST_TEXT: usize = 1_000;
+
+/// Names of devices on some systems, where no file can be called so.
+const DEVICES: &str = "aux com1 com2 com3 com4 com5 com6 com7 com8 com9 con \
+                       lpt1 lpt2 lpt3 lpt4 lpt5 lpt6 lpt7 lpt8 lpt9 nul prn";
+
+/// What is asked for, as it was typed.
+#[derive(Clone, Debug)]
+pub struct Wanted {
+    /// What it is made of.
+    pub template: Template,
+    /// What it serves.
+    pub purpose: String,
+    /// What it is called.
+    pub name: String,
+    /// What it can do.
+    pub capability: String,
+    /// The SPDX identifier of its license.
+    pub license: String,
+    /// What it is for; may be empty.
+    pub description: String,
+}
+
+/// A tool that can be begun.
+#[derive(Clone, Debug)]
+pub struct ToolSpec(Wanted);
+
+impl ToolSpec {
+    /// Checks what is asked for.
+    ///
+    /// # Errors
+    /// `invalid-value`.
+    pub fn new(wanted: Wanted) -> Result<ToolSpec> {
+        let wanted = Wanted {
+            capability: wanted.capability.trim().to_owned(),
+            description: wanted.description.trim().replace("\r\n", "\n"),
+            ..wanted
+        };
+        check_name("purpose", &wanted.purpose)?;
+        check_name("name", &wanted.name)?;
+        check_capability(&wanted.capability)?;
+        check_license(&wanted.license)?;
+        check_description(&wanted.description)?;
+        let spec = ToolSpec(wanted);
+        if spec.template().reserves(&spec.snake()) {
+            let (name, template) = (spec.name(), spec.template().as_str());
+            return Err(Error::new(
+                Code::InvalidValue,
+                format!(
+                    "'{name}' means something else to what builds a {template}; nothing has changed"
+                ),
+            )
+            .hint(format!("choose another name, as in '{name}-tool'"))
+            .detail("value", name));
+        }
+        Ok(spec)
+    }
+
+    /// Returns what it is made of.
+    pub fn template(&self) -> Template {
+        self.0.template
+    }
+
+    /// Returns what it is called.
+    pub fn name(&self) -> &str {
+        &self.0.name
+    }
+
+    /// Returns what it is called where `-` is no part of a name.
+    pub fn snake(&self) -> String {
+        self.0.name.replace('-', "_")
+    }
+
+    /// Returns what it serves.
+    pub fn purpose(&self) -> &str {
+        &self.0.purpose
+    }
+
+    /// Returns what it can do.
+    pub fn capability(&self) -> &str {
+        &self.0.capability
+    }
+
+    /// Returns the SPDX identifier of its license.
+    pub fn license(&self) -> &str {
+        &self.0.license
+    }
+
+    /// Returns what it is for.
+    pub fn description(&self) -> &str {
+        &self.0.description
+    }
+
+    /// Returns where it goes.
+    pub fn directory(&self) -> RepoPath {
+        format!("tools/{}/{}", self.0.purpose, self.0.name)
+            .as_str()
+            .into()
+    }
+
+    /// Returns what the registry says of it.
+    pub fn entry(&self) -> Entry {
+        let mut extra = serde_json::Map::new();
+        extra.insert("description".to_owned(), self.description().into());
+        extra.insert("template".to_owned(), self.template().as_str().into());
+        Entry {
+            capability: self.0.capability.clone(),
+            container_image: None,
+            extra,
+            headless: "native".to_owned(),
+            license: self.0.license.clone(),
+            location: Location::below(&self.directory()),
+            name: self.0.name.clone(),
+            purpose: self.0.purpose.clone(),
+            version: "0.1.0".to_owned(),
+        }
+    }
+}
+
+fn refused(what: &str, value: &str, wanted: &str) -> Error {
+    Error::new(
+        Code::InvalidValue,
+        format!("'{value}' cannot be the {what} of a tool: {wanted}; nothing has changed"),
+    )
+    .hint("git colony tools new -h")
+    .detail("option", format!("--{what}"))
+    .detail("value", value)
+}
+
+fn check_name(what: &str, value: &str) -> Result<()> {
+    let words = || value.split(['-', '_']);
+    let plain = |c: u8| c.is_ascii_lowercase() || c.is_ascii_digit();
+    let is_word = |word: &str| !word.is_empty() && word.bytes().all(plain);
+    let begins = value.starts_with(|c: char| c.is_ascii_lowercase());
+    if value.len() > LONGEST_NAME || !begins || !words().all(is_word) {
+        let wanted = format!(
+            "it is made of a-z and 0-9, with single '-' or '_' between, from a letter on, at most {LONGEST_NAME}"
+        );
+        return Err(refused(what, value, &wanted));
+    }
+    if DEVICES.split_whitespace().any(|device| device == value) {
+        return Err(refused(
+            what,
+            value,
+            "it is the name of a device on some systems",
+        ));
+    }
+    Ok(())
+}
+
+fn check_capability(value: &str) -> Result<()> {
+    if value.is_empty() || value.chars().count() > LONGEST_LINE || value.chars().any(is_unseen) {
+        let wanted = format!("it is one line, not empty, of at most {LONGEST_LINE} characters");
+        return Err(refused("capability", value, &wanted));
+    }
+    Ok(())
+}
+
+/// Takes any identifier of the form SPDX gives them; which of them exist changes with every release.
+fn check_license(value: &str) -> Result<()> {
+    let plain = |c: u8| c.is_ascii_alphanumeric() || c == b'.' || c == b'-';
+    // Only at the end does '+' mean something: this version or a later one.
+    let id = value.strip_suffix('+').unwrap_or(value);
+    let begins = id.starts_with(|c: char| c.is_ascii_alphanumeric());
+    if value.len() > LONGEST_NAME || !begins || !id.bytes().all(plain) {
+        let wanted = "it is one SPDX identifier, as in MIT, Apache-2.0 or LicenseRef-Internal";
+        return Err(refused("license", value, wanted));
+    }
+    Ok(())
+}
+
+fn check_description(value: &str) -> Result<()> {
+    let unseen = |c: char| is_unseen(c) && c != '\n' && c != '\t';
+    if value.chars().any(unseen) || value.chars().count() > LONGEST_TEXT {
+        let wanted = format!(
+            "it is text without control and direction characters, of at most {LONGEST_TEXT} characters"
+        );
+        return Err(refused("description", value, &wanted));
+    }
+    Ok(())
+}
+
+/// Tells whether a character controls, turns the direction of text, or ends a line unseen: compilers
+/// refuse some of them, and no review shows them.
+fn is_unseen(c: char) -> bool {
+    c.is_control()
+        || matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{feff}')
+        || matches!(c, '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn wanted(template: Template, name: &str) -> Wanted {
+        Wanted {
+            template,
+            purpose: "p".to_owned(),
+            name: name.to_owned(),
+            capability: "c".to_owned(),
+            license: "MIT".to_owned(),
+            description: String::new(),
+        }
+    }
+
+    #[test]
+    fn a_name_has_the_form_that_all_languages_take() {
+        let long = "a".repeat(65);
+        for bad in [
+            "", ".", "..", "a/b", "../x", "A", "1a", "-a", "a-", "a--b", "a_-b", "a b", "a.b",
+            "\u{e4}", "a\n", "con", &long,
+        ] {
+            let refused = ToolSpec::new(wanted(Template::RustCrate, bad)).unwrap_err();
+            assert_eq!(refused.code(), Code::InvalidValue, "{bad}");
+        }
+        for good in ["a", "a1", "low-pass", "low_pass", "x-2", &long[1..]] {
+            ToolSpec::new(wanted(Template::RustCrate, good)).unwrap();
+        }
+    }
+
+    #[test]
+    fn each_language_keeps_its_own_words() {
+        for (template, word) in [
+            (Template::RustCrate, "crate"),
+            (Template::RustCrate, "core"),
+            (Template::PythonLib, "import"),
+            (Template::PythonLib, "json"),
+            (Template::PythonLib, "tests"),
+            (Template::CLibrary, "string"),
+            (Template::CLibrary, "all"),
+            (Template::CmakeProject, "namespace"),
+            (Template::JuliaModule, "baremodule"),
+        ] {
+            ToolSpec::new(wanted(template, word)).unwrap_err();
+        }
+        ToolSpec::new(wanted(Template::RustCrate, "json")).unwrap();
+    }
+
+    #[test]
+    fn a_license_is_one_identifier() {
+        for (license, good) in [
+            ("MIT", true),
+            ("GPL-2.0+", true),
+            ("LicenseRef-Internal", true),
+            ("MIT OR Apache-2.0", false),
+            ("", false),
+            ("MIT\"", false),
+            ("+", false),
+            ("-x", false),
+        ] {
+            let wanted = Wanted {
+                license: license.to_owned(),
+                ..wanted(Template::RustCrate, "a")
+            };
+            assert_eq!(ToolSpec::new(wanted).is_ok(), good, "{license}");
+        }
+    }
+
+    #[test]
+    fn a_description_holds_no_characters_that_no_review_shows() {
+        for (description, good) in [
+            ("two\nlines\tand a tab", true),
+            ("windows\r\nline ends", true),
+            ("\u{202e}turned", false),
+            ("\u{1b}[31m", false),
+            ("a\rb", false),
+            ("a\u{2028}b", false),
+            ("\u{feff}b\u{feff}b", false),
+        ] {
+            let wanted = Wanted {
+                description: description.to_owned(),
+                ..wanted(Template::RustCrate, "a")
+            };
+            assert_eq!(ToolSpec::new(wanted).is_ok(), good, "{description:?}");
+        }
+    }
+}
