@@ -517,3 +517,33 @@ fn the_answers_read_as_printed() {
         insta::assert_snapshot!("tools_new", told);
     });
 }
+
+#[test]
+fn capabilities_and_purposes_are_completed() {
+    let sandbox = Sandbox::new();
+    let tools = [entry("a", "paint a wall"), entry("b", "$(pwn)")];
+    sandbox.write(REGISTRY, registry(&tools));
+    let offered = |words: &[&str]| sandbox.colony(&[&["complete", "--", "tools"], words].concat());
+    assert_eq!(offered(&["find", ""]), "words\npaint a wall\ta\n");
+    assert_eq!(offered(&["new", "--purpose", "u"]), "words\nui\tpurpose\n");
+    assert!(offered(&["new", "--template", "r"]).starts_with("words\nrust_crate\t"));
+    sandbox.write(REGISTRY, "no registry");
+    assert_eq!(offered(&["find", ""]), "words\n");
+}
+
+#[test]
+fn where_git_converts_line_ends_the_tool_and_its_registry_are_clean() {
+    let sandbox = Sandbox::new();
+    sandbox.git(&["config", "core.autocrlf", "true"]);
+    sandbox.colony(&NEW);
+    sandbox.colony(&new_as(&[("--name", "second")]));
+    assert!(sandbox.read(REGISTRY).contains("\r\n"));
+    assert!(
+        !sandbox
+            .git(&["cat-file", "-p", &format!("HEAD:{REGISTRY}")])
+            .contains('\r')
+    );
+    assert_eq!(sandbox.git(&["status", "--porcelain"]), "");
+    sandbox.git(&["add", "--renormalize", "."]);
+    assert_eq!(sandbox.git(&["status", "--porcelain"]), "");
+}
