@@ -13,6 +13,7 @@ mod decision_history;
 pub mod decisions;
 pub mod diff;
 mod draft;
+pub mod drivers;
 pub mod external;
 pub mod fork;
 pub mod fork_delete;

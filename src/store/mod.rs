@@ -13,5 +13,6 @@ pub mod session;
 pub mod setting_layers;
 pub mod settings;
 pub mod worktree_files;
+pub mod yaml;
 
 pub use session::Session;

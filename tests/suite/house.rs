@@ -15,7 +15,7 @@ const LAYERS: [&[&str]; 6] = [
 ];
 
 /// What only one module may name: (text, home).
-const HOMES: [(&str, &str); 9] = [
+const HOMES: [(&str, &str); 10] = [
     ("gix::", "git"),
     ("clap::", "cli"),
     ("rustix::process", "git"),
@@ -25,6 +25,7 @@ const HOMES: [(&str, &str); 9] = [
     ("signal_hook", "signals"),
     ("getrandom", "env"),
     ("toml::de", "store"),
+    ("serde_saphyr", "store"),
 ];
 
 fn sources() -> Vec<(PathBuf, String)> {

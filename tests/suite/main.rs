@@ -25,6 +25,8 @@ mod house;
 mod init;
 mod manual;
 mod merge;
+mod merge_laws;
+mod merge_rules;
 mod newcomer;
 mod property;
 mod readme;

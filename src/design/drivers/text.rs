@@ -1,0 +1,142 @@
+//! Lines: the text merge where it is clean, and the marks around what is not settled.
+
+use std::ops::Range;
+
+use similar::{Algorithm, DiffOp, capture_diff_slices};
+
+/// Files with more pairs of changes are not merged by lines: it would take too long.
+const MAX_PAIRS: usize = 10_000_000;
+
+/// What stands beside the marks, and how long they are.
+#[derive(Clone, Debug)]
+pub struct Marks {
+    /// Behind the opening mark.
+    pub ours: String,
+    /// Behind the closing mark.
+    pub theirs: String,
+    /// The number of characters of a mark.
+    pub length: usize,
+}
+
+impl Default for Marks {
+    fn default() -> Self {
+        Marks {
+            ours: "ours".to_owned(),
+            theirs: "theirs".to_owned(),
+            length: 7,
+        }
+    }
+}
+
+fn lines(text: &str) -> Vec<&str> {
+    text.split_inclusive('\n').collect()
+}
+
+/// One change of a text: the lines of the old one that go, the lines that come.
+struct Change<'t> {
+    old: Range<usize>,
+    new: Vec<&'t str>,
+}
+
+fn changes<'t>(old: &[&'t str], new: &[&'t str]) -> Vec<Change<'t>> {
+    let operations = capture_diff_slices(Algorithm::Myers, old, new);
+    let changed = operations
+        .iter()
+        .filter(|operation| !matches!(operation, DiffOp::Equal { .. }));
+    changed
+        .map(|operation| Change {
+            old: operation.old_range(),
+            new: new.get(operation.new_range()).unwrap_or_default().to_vec(),
+        })
+        .collect()
+}
+
+/// Merges line by line; `None` when changes of both touch each other.
+pub(super) fn merge(base: &str, ours: &str, theirs: &str) -> Option<String> {
+    let (base, ours, theirs) = (lines(base), lines(ours), lines(theirs));
+    let mut all = changes(&base, &ours);
+    let count = all.len();
+    all.extend(changes(&base, &theirs));
+    let (by_ours, by_theirs) = all.split_at(count);
+    if by_ours.len().saturating_mul(by_theirs.len()) > MAX_PAIRS {
+        return None;
+    }
+    let touch = |one: &Change<'_>, other: &Change<'_>| {
+        one.old.start <= other.old.end && other.old.start <= one.old.end
+    };
+    let alike = |one: &Change<'_>, other: &Change<'_>| one.old == other.old && one.new == other.new;
+    let mut merged: Vec<&Change<'_>> = by_ours.iter().collect();
+    for change in by_theirs {
+        let mut near = by_ours.iter().filter(|other| touch(change, other));
+        match (near.next(), near.next()) {
+            (None, _) => merged.push(change),
+            (Some(other), None) if alike(change, other) => {}
+            _ => return None,
+        }
+    }
+    merged.sort_by_key(|change| change.old.start);
+    let mut out = String::new();
+    let mut at = 0;
+    for change in merged {
+        out.extend(base.get(at..change.old.start)?.iter().copied());
+        out.extend(change.new.iter().copied());
+        at = change.old.end;
+    }
+    out.extend(base.get(at..)?.iter().copied());
+    Some(out)
+}
+
+/// Returns the text in which each difference stands between conflict marks.
+pub(super) fn marked(ours: &str, theirs: &str, marks: &Marks) -> String {
+    let end = if ours.contains("\r\n") { "\r\n" } else { "\n" };
+    let (old, new) = (lines(ours), lines(theirs));
+    let mark = |sign: &str, label: &str| {
+        let line = format!("{} {label}", sign.repeat(marks.length));
+        format!("{}{end}", line.trim_end())
+    };
+    let mut out = String::new();
+    let put = |out: &mut String, lines: &[&str]| {
+        out.extend(lines.iter().copied());
+        if !out.ends_with('\n') && !lines.is_empty() {
+            out.push_str(end);
+        }
+    };
+    for operation in capture_diff_slices(Algorithm::Myers, &old, &new) {
+        let one = old.get(operation.old_range()).unwrap_or_default();
+        let other = new.get(operation.new_range()).unwrap_or_default();
+        if matches!(operation, DiffOp::Equal { .. }) {
+            out.extend(one.iter().copied());
+            continue;
+        }
+        out.push_str(&mark("<", &marks.ours));
+        put(&mut out, one);
+        out.push_str(&mark("=", ""));
+        put(&mut out, other);
+        out.push_str(&mark(">", &marks.theirs));
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn changes_that_touch_are_not_merged() {
+        assert_eq!(
+            merge("a\nb\nc\n", "A\nb\nc\n", "a\nb\nC\n").as_deref(),
+            Some("A\nb\nC\n")
+        );
+        assert_eq!(merge("a\nb\n", "A\nb\n", "a\nB\n"), None);
+        assert_eq!(merge("a\n", "a\nb\n", "a\nc\n"), None);
+        assert_eq!(merge("a\n", "a\nb\n", "a\nb\n").as_deref(), Some("a\nb\n"));
+    }
+
+    #[test]
+    fn marks_stand_on_lines_of_their_own() {
+        assert_eq!(
+            marked("a\nb", "a\nc", &Marks::default()),
+            "a\n<<<<<<< ours\nb\n=======\nc\n>>>>>>> theirs\n"
+        );
+    }
+}

@@ -1,0 +1,385 @@
+//! The three-way merge of values: who changed what, and where both did. It writes nothing; `render`
+//! makes text of what it decides.
+
+use serde::Serialize;
+
+use super::lists;
+use super::tree::{self, Data, Entry, Node, Style, same};
+
+/// What a driver knows beyond "changed on one side: take it".
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Rules<'r> {
+    /// The keys that may tell the items of a list apart, the best first.
+    pub(super) identity: &'r [&'r str],
+    /// The member that makes a map a record of its own, whose members are not mixed with another's.
+    pub(super) record: Option<&'r str>,
+    /// What happens to lists whose items have none.
+    pub(super) plain_lists: PlainLists,
+    /// What happens to a number that both changed.
+    pub(super) numbers: Numbers,
+    /// Whether lists of triples are sets.
+    pub(super) triples: Triples,
+}
+
+/// What happens to lists whose items have no identity.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum PlainLists {
+    /// They are one value.
+    Atomic,
+    /// Where both sides only add, both additions are taken.
+    JoinAdditions,
+}
+
+/// What happens to a number that both sides changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Numbers {
+    /// It is a conflict, as for any value.
+    Conflict,
+    /// Both up: the larger; both down: the smaller.
+    MaxOnIncrease,
+    /// Both up: the smaller; both down: the larger.
+    MinOnIncrease,
+}
+
+/// Whether lists of triples are sets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Triples {
+    /// They are lists like others.
+    AsLists,
+    /// Subject, predicate and object are the identity, and some predicates have one object.
+    AsSets,
+}
+
+/// Why two changes do not go together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Clash {
+    /// Both changed it, differently.
+    BothChanged,
+    /// Both added it, differently.
+    BothAdded,
+    /// One deleted what the other changed.
+    DeletedAndChanged,
+    /// One raised a number that the other lowered.
+    MixedDirection,
+    /// Both gave one subject another object for a predicate that has one.
+    OneObject,
+    /// Both changed a comment, differently.
+    Comment,
+}
+
+/// One place that a person has to settle.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Conflict {
+    /// Where it is in the file: keys, and items by their identity, joined by `/`.
+    pub at: String,
+    /// Why.
+    pub clash: Clash,
+}
+
+/// What becomes of one value.
+#[derive(Clone, Debug)]
+pub(super) enum Merged<'n> {
+    Ours(&'n Node),
+    Theirs(&'n Node),
+    /// A map or list made of entries of both, in the frame of ours.
+    Joined(&'n Node, Vec<Place<'n>>),
+    /// To be settled.
+    Both(&'n Node, &'n Node),
+}
+
+/// What becomes of one entry: where it comes from, and what it is on each side of a conflict.
+#[derive(Clone, Debug)]
+pub(super) struct Place<'n> {
+    pub(super) base: Option<&'n Entry>,
+    pub(super) ours: Option<&'n Entry>,
+    pub(super) theirs: Option<&'n Entry>,
+    pub(super) state: State<'n>,
+}
+
+/// Whether an entry is there.
+#[derive(Clone, Debug)]
+pub(super) enum State<'n> {
+    There(Merged<'n>),
+    /// There on the side that has it, not on the other: to be settled.
+    OnOneSide,
+}
+
+/// One merge at work.
+pub(super) struct Merge<'r> {
+    pub(super) rules: Rules<'r>,
+    pub(super) conflicts: Vec<Conflict>,
+    path: Vec<String>,
+}
+
+impl<'r> Merge<'r> {
+    pub(super) fn new(rules: Rules<'r>) -> Merge<'r> {
+        Merge {
+            rules,
+            conflicts: Vec::new(),
+            path: Vec::new(),
+        }
+    }
+
+    /// Merges two values that are both there.
+    pub(super) fn node<'n>(
+        &mut self,
+        base: Option<&'n Node>,
+        ours: &'n Node,
+        theirs: &'n Node,
+    ) -> Merged<'n> {
+        let (kept, taken) = (same(base, Some(ours)), same(base, Some(theirs)));
+        let alike = same(Some(ours), Some(theirs));
+        // Equal blocks are looked into all the same: their comments may differ.
+        if alike && !ours.is_block() {
+            return Merged::Ours(ours);
+        }
+        // Members of a collection that is read as one value cannot be told apart.
+        let has_parts = !base.is_some_and(Node::is_whole);
+        match (&ours.data, &theirs.data) {
+            (Data::Map(one, _), Data::Map(other, _)) if has_parts && one.joins(*other) => {
+                if !alike && !kept && !taken && self.is_another(base, ours, theirs) {
+                    return self.both(base, ours, theirs);
+                }
+                if kept && ours.entries().is_empty() {
+                    return Merged::Theirs(theirs);
+                }
+                let base = base.filter(|base| matches!(base.data, Data::Map(..)));
+                let places = self.members(base, ours, theirs);
+                return Merged::Joined(ours, places);
+            }
+            (Data::List(one, _), Data::List(other, _)) if has_parts && one.joins(*other) => {
+                if kept && ours.entries().is_empty() {
+                    return Merged::Theirs(theirs);
+                }
+                if let Some(joined) = self.list(base, ours, theirs) {
+                    return joined;
+                }
+            }
+            _ => {}
+        }
+        if alike || taken {
+            return Merged::Ours(ours);
+        }
+        if kept {
+            return Merged::Theirs(theirs);
+        }
+        self.number(base, ours, theirs)
+            .unwrap_or_else(|| self.both(base, ours, theirs))
+    }
+
+    fn both<'n>(&mut self, base: Option<&'n Node>, ours: &'n Node, theirs: &'n Node) -> Merged<'n> {
+        self.clash(match base {
+            Some(_) => Clash::BothChanged,
+            None => Clash::BothAdded,
+        });
+        Merged::Both(ours, theirs)
+    }
+
+    /// Returns the keys that lead to the place being merged.
+    pub(super) fn path(&self) -> &[String] {
+        &self.path
+    }
+
+    /// Writes a conflict of one entry down.
+    pub(super) fn clash_at(&mut self, key: &str, clash: Clash) {
+        self.path.push(key.to_owned());
+        self.clash(clash);
+        self.path.pop();
+    }
+
+    /// Writes a conflict down, at the place being merged.
+    pub(super) fn clash(&mut self, clash: Clash) {
+        let at = self.path.join("/");
+        self.conflicts.push(Conflict { at, clash });
+    }
+
+    /// Tells whether two maps are different records: then their members are not mixed.
+    fn is_another(&self, base: Option<&Node>, ours: &Node, theirs: &Node) -> bool {
+        let identity = |node: &Node, key: &str| node.member(key).map(Node::canonical);
+        self.rules.record.is_some_and(|key| {
+            let (ours, theirs) = (identity(ours, key), identity(theirs, key));
+            let before = base.and_then(|base| identity(base, key));
+            ours.is_some()
+                && theirs.is_some()
+                && ours != theirs
+                && before != ours
+                && before != theirs
+        })
+    }
+
+    fn members<'n>(
+        &mut self,
+        base: Option<&'n Node>,
+        ours: &'n Node,
+        theirs: &'n Node,
+    ) -> Vec<Place<'n>> {
+        let keyed = |node: Option<&'n Node>| {
+            let entries = node.map(Node::entries).unwrap_or_default();
+            let pairs = entries.iter().map(|entry| (entry.key.clone(), entry));
+            lists::Keyed::new(pairs)
+        };
+        let sides = lists::Sides {
+            base: keyed(base),
+            ours: keyed(Some(ours)),
+            theirs: keyed(Some(theirs)),
+        };
+        let order = lists::with_additions(&sides.ours, &sides.theirs, lists::Sorting::AsFound);
+        self.places(&sides, &order)
+    }
+
+    /// Merges entries that belong together by key, in the given order.
+    pub(super) fn places<'n>(
+        &mut self,
+        sides: &lists::Sides<'n>,
+        order: &[String],
+    ) -> Vec<Place<'n>> {
+        let mut places = Vec::new();
+        for key in order {
+            self.path.push(key.clone());
+            let place = self.place(
+                sides.base.get(key),
+                sides.ours.get(key),
+                sides.theirs.get(key),
+            );
+            places.extend(place);
+            self.path.pop();
+        }
+        places
+    }
+
+    fn place<'n>(
+        &mut self,
+        base: Option<&'n Entry>,
+        ours: Option<&'n Entry>,
+        theirs: Option<&'n Entry>,
+    ) -> Option<Place<'n>> {
+        let value = |entry: Option<&'n Entry>| entry.map(|entry| &entry.value);
+        let state = match (ours, theirs) {
+            (Some(ours), Some(theirs)) => {
+                State::There(self.node(value(base), &ours.value, &theirs.value))
+            }
+            (None, None) => return None,
+            (Some(one), None) | (None, Some(one)) => {
+                if same(value(base), Some(&one.value)) {
+                    return None;
+                }
+                if base.is_some() {
+                    self.clash(Clash::DeletedAndChanged);
+                    State::OnOneSide
+                } else if ours.is_some() {
+                    State::There(Merged::Ours(&one.value))
+                } else {
+                    State::There(Merged::Theirs(&one.value))
+                }
+            }
+        };
+        Some(Place {
+            base,
+            ours,
+            theirs,
+            state,
+        })
+    }
+
+    /// Merges a number that both changed, where the rules say how.
+    fn number<'n>(
+        &mut self,
+        base: Option<&'n Node>,
+        ours: &'n Node,
+        theirs: &'n Node,
+    ) -> Option<Merged<'n>> {
+        let larger_on_increase = match self.rules.numbers {
+            Numbers::Conflict => return None,
+            Numbers::MaxOnIncrease => true,
+            Numbers::MinOnIncrease => false,
+        };
+        let number = |node: &Node| -> Option<f64> {
+            let number: f64 = node.scalar()?.parse().ok()?;
+            number.is_finite().then_some(number)
+        };
+        let (before, one, other) = (number(base?)?, number(ours)?, number(theirs)?);
+        let up = (one > before, other > before);
+        let down = (one < before, other < before);
+        let takes_larger = match (up, down) {
+            ((true, true), _) => larger_on_increase,
+            (_, (true, true)) => !larger_on_increase,
+            ((true, _), (_, true)) | ((_, true), (true, _)) => {
+                self.clash(Clash::MixedDirection);
+                return Some(Merged::Both(ours, theirs));
+            }
+            // Written differently, but the same number as before.
+            _ => return None,
+        };
+        let is_ours = (one >= other) == takes_larger || one.total_cmp(&other).is_eq();
+        Some(if is_ours {
+            Merged::Ours(ours)
+        } else {
+            Merged::Theirs(theirs)
+        })
+    }
+}
+
+impl Style {
+    /// Tells whether entries of one can stand among entries of the other.
+    fn joins(self, other: Style) -> bool {
+        matches!(
+            (self, other),
+            (Style::Flow, Style::Flow) | (Style::Block(_), Style::Block(_))
+        )
+    }
+}
+
+/// Which way conflicts are settled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Side {
+    Ours,
+    Theirs,
+}
+
+impl<'n> Place<'n> {
+    /// Tells whether anything stands at this place when conflicts are settled this way.
+    pub(super) fn is_on(&self, side: Side) -> bool {
+        match (&self.state, side) {
+            (State::There(_), _) => true,
+            (State::OnOneSide, Side::Ours) => self.ours.is_some(),
+            (State::OnOneSide, Side::Theirs) => self.theirs.is_some(),
+        }
+    }
+
+    /// Returns the merged value; `None` where it stands as it is on the one side that has it.
+    pub(super) fn merged(&self) -> Option<&Merged<'n>> {
+        match &self.state {
+            State::There(merged) => Some(merged),
+            State::OnOneSide => None,
+        }
+    }
+}
+
+impl Merged<'_> {
+    /// Returns the canonical spelling of the value when conflicts are settled one way.
+    pub(super) fn canonical(&self, side: Side) -> String {
+        match (self, side) {
+            (Merged::Ours(node) | Merged::Theirs(node), _)
+            | (Merged::Both(node, _), Side::Ours)
+            | (Merged::Both(_, node), Side::Theirs) => node.canonical(),
+            (Merged::Joined(frame, places), _) => {
+                let there = places.iter().filter(|place| place.is_on(side));
+                let there = there.filter_map(|place| {
+                    let entry = place.ours.or(place.theirs)?;
+                    let value = match place.merged() {
+                        Some(merged) => merged.canonical(side),
+                        None => entry.value.canonical(),
+                    };
+                    Some((entry.key.as_str(), value))
+                });
+                let mut out = String::new();
+                match frame.data {
+                    Data::Map(..) => tree::write_map(&mut out, there.collect()),
+                    _ => tree::write_list(&mut out, there.map(|(_, value)| value)),
+                }
+                out
+            }
+        }
+    }
+}

@@ -1,0 +1,198 @@
+//! A file as a tree of values, each with the bytes it stands in. The same for JSON and YAML.
+
+use std::ops::Range;
+
+/// How an entry is told from its neighbors.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Style {
+    /// Between brackets, with commas: all of JSON, and flow collections of YAML.
+    Flow,
+    /// By lines and indentation; the column of its entries.
+    Block(usize),
+}
+
+/// A file that was understood.
+#[derive(Debug)]
+pub(super) struct Document<'t> {
+    /// All of it.
+    pub(super) text: &'t str,
+    /// The value it holds; what is around it is white space and comments.
+    pub(super) root: Node,
+}
+
+/// A value and where it stands.
+#[derive(Clone, Debug)]
+pub(super) struct Node {
+    /// Its bytes. Of a block: whole lines, but for a first one that starts behind a dash.
+    pub(super) span: Range<usize>,
+    pub(super) data: Data,
+}
+
+/// What a value is.
+#[derive(Clone, Debug)]
+pub(super) enum Data {
+    /// In one canonical spelling: JSON, numbers as they are written. Also a collection that is read
+    /// as one value, spelled as [`Node::canonical`] does.
+    Scalar(String),
+    Map(Style, Vec<Entry>),
+    List(Style, Vec<Entry>),
+}
+
+/// One member of a map or item of a list.
+#[derive(Clone, Debug)]
+pub(super) struct Entry {
+    /// The decoded key; empty for an item.
+    pub(super) key: String,
+    /// Everything that comes and goes with it. Flow: from one delimiter to the next. Block: its
+    /// lines, with the comment right above.
+    pub(super) whole: Range<usize>,
+    /// Where its own text begins, behind white space and comments: the key, the dash or the item.
+    pub(super) start: usize,
+    pub(super) value: Node,
+}
+
+impl Document<'_> {
+    /// Returns the text of a range.
+    pub(super) fn at(&self, range: Range<usize>) -> &str {
+        self.text.get(range).unwrap_or_default()
+    }
+
+    /// Returns what the line of a byte holds before it.
+    fn line_before(&self, at: usize) -> &str {
+        self.at(0..at).rsplit('\n').next().unwrap_or_default()
+    }
+
+    /// Returns the indentation of the line of a byte, as far as it is before it.
+    pub(super) fn indentation(&self, at: usize) -> &str {
+        let line = self.line_before(at);
+        let length = line.len() - line.trim_start_matches([' ', '\t']).len();
+        line.get(..length).unwrap_or_default()
+    }
+
+    /// Returns how many bytes its line has before a byte.
+    pub(super) fn column(&self, at: usize) -> usize {
+        self.line_before(at).len()
+    }
+}
+
+impl Node {
+    /// Returns the members or items; none of a scalar.
+    pub(super) fn entries(&self) -> &[Entry] {
+        match &self.data {
+            Data::Scalar(_) => &[],
+            Data::Map(_, entries) | Data::List(_, entries) => entries,
+        }
+    }
+
+    /// Tells whether it is written by lines and indentation.
+    pub(super) fn is_block(&self) -> bool {
+        matches!(
+            self.data,
+            Data::Map(Style::Block(_), _) | Data::List(Style::Block(_), _)
+        )
+    }
+
+    /// Returns how a map or list without entries is written.
+    pub(super) fn empty(&self) -> &'static str {
+        match self.data {
+            Data::List(..) => "[]",
+            _ => "{}",
+        }
+    }
+
+    /// Tells whether it is a map or list that is read as one value.
+    pub(super) fn is_whole(&self) -> bool {
+        matches!(&self.data, Data::Scalar(text) if text.starts_with(['[', '{']))
+    }
+
+    /// Returns the member of that name.
+    pub(super) fn member(&self, key: &str) -> Option<&Node> {
+        match &self.data {
+            Data::Map(_, entries) => entries
+                .iter()
+                .find(|entry| entry.key == key)
+                .map(|entry| &entry.value),
+            _ => None,
+        }
+    }
+
+    /// Returns the canonical spelling of a scalar.
+    pub(super) fn scalar(&self) -> Option<&str> {
+        match &self.data {
+            Data::Scalar(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// Returns the value in one spelling: equal values have equal ones, however they are written.
+    pub(super) fn canonical(&self) -> String {
+        let mut out = String::new();
+        self.write_canonical(&mut out);
+        out
+    }
+
+    fn write_canonical(&self, out: &mut String) {
+        match &self.data {
+            Data::Scalar(text) => out.push_str(text),
+            Data::List(_, entries) => {
+                let items = entries.iter().map(|entry| entry.value.canonical());
+                write_list(out, items);
+            }
+            Data::Map(_, entries) => {
+                let members = entries
+                    .iter()
+                    .map(|entry| (entry.key.as_str(), entry.value.canonical()));
+                write_map(out, members.collect());
+            }
+        }
+    }
+}
+
+/// Writes the canonical spelling of a list.
+pub(super) fn write_list(out: &mut String, items: impl Iterator<Item = String>) {
+    out.push('[');
+    for item in items {
+        out.push_str(&item);
+        out.push(',');
+    }
+    out.push(']');
+}
+
+/// Writes the canonical spelling of a map: by key.
+pub(super) fn write_map(out: &mut String, mut members: Vec<(&str, String)>) {
+    members.sort();
+    out.push('{');
+    for (key, value) in members {
+        out.extend([&format!("{key:?}:"), &value, ","]);
+    }
+    out.push('}');
+}
+
+/// Tells whether two values are equal; nothing equals nothing.
+pub(super) fn same(one: Option<&Node>, other: Option<&Node>) -> bool {
+    match (one, other) {
+        (None, None) => true,
+        (Some(one), Some(other)) => equal(one, other),
+        _ => false,
+    }
+}
+
+fn equal(one: &Node, other: &Node) -> bool {
+    let (some, others) = (one.entries(), other.entries());
+    match (&one.data, &other.data) {
+        (Data::Scalar(one), Data::Scalar(other)) => one == other,
+        (Data::List(..), Data::List(..)) => {
+            let mut pairs = some.iter().zip(others);
+            some.len() == others.len() && pairs.all(|(a, b)| equal(&a.value, &b.value))
+        }
+        (Data::Map(..), Data::Map(..)) if some.len() == others.len() => {
+            // Mostly in the same order, so that no table is needed.
+            let mut pairs = some.iter().zip(others);
+            if pairs.all(|(a, b)| a.key == b.key && equal(&a.value, &b.value)) {
+                return true;
+            }
+            one.canonical() == other.canonical()
+        }
+        _ => false,
+    }
+}
