@@ -6,8 +6,8 @@ use clap::{Parser, Subcommand};
 
 use super::{
     checkpoint, checkpoints, cherry_pick, commit, complete, completions, config, decide, decisions,
-    deinit, diff, doctor, fork, forks, help, hook, hooks, init, lfs, merge, ops, prune, restore,
-    schema, status, tag, tools, topology, tour, undo, version,
+    deinit, diff, doctor, fork, forks, help, hook, hooks, init, lfs, merge, merge_driver, ops,
+    prune, restore, schema, status, tag, tools, topology, tour, undo, version,
 };
 
 /// Keep any state of a repository and get it back
@@ -84,4 +84,6 @@ pub(super) enum Command {
     Decide(decide::Args),
     Decisions(decisions::Args),
     Tools(tools::Args),
+    #[command(hide = true)]
+    MergeDriver(merge_driver::Args),
 }

@@ -26,6 +26,7 @@ mod init;
 mod lfs;
 pub mod manual;
 mod merge;
+mod merge_driver;
 mod ops;
 mod paths;
 mod prune;
@@ -176,6 +177,7 @@ impl Face<'_> {
             Command::Commit(args) => commit::run(self, &args),
             Command::Decide(args) => decide::run(self, args),
             Command::Decisions(args) => decisions::run(self, args),
+            Command::MergeDriver(args) => merge_driver::run(self, args),
         }
     }
 

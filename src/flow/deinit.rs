@@ -15,7 +15,7 @@ use crate::lfs::install;
 use crate::model::{Code, Error, Result, text};
 use crate::setup::attributes;
 use crate::setup::hooks::{self, Act, HookState, Target};
-use crate::setup::info_attributes;
+use crate::setup::{info_attributes, merge_drivers};
 use crate::store::config_file::ConfigFile;
 use crate::store::lock::WorktreeLock;
 use crate::store::operation::recover;
@@ -83,6 +83,7 @@ pub fn deinit(session: &Session, request: Request) -> Result<DeinitReport> {
         install::uninstall(session)?;
     }
     info_attributes::remove(&session.repo)?;
+    merge_drivers::remove(session)?;
     found.remove_settings(session)?;
     if request.depth == Depth::Everything {
         if let Some(places) = Places::find(&session.repo)? {
@@ -227,6 +228,11 @@ impl Found {
         }
         if info_attributes::is_there(&session.repo) {
             removed.push("lines in info/attributes".to_owned());
+        }
+        // What cannot be read now is told when they are taken out.
+        let drivers = merge_drivers::installed(session).unwrap_or_default();
+        if !drivers.is_empty() {
+            removed.push(text::count(drivers.len(), "merge driver"));
         }
         if !self.settings.is_empty() {
             removed.push("settings colony.* of this repository".to_owned());

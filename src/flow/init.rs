@@ -15,6 +15,7 @@ use crate::model::{Code, Error, RepoPath, Result};
 use crate::setup::attributes::{self, Lines};
 use crate::setup::info_attributes;
 use crate::setup::manifest::{self, LfsMode, Manifest};
+use crate::setup::merge_drivers;
 use crate::store::Session;
 use crate::store::lock::WorktreeLock;
 use crate::store::operation::{Kind, Record};
@@ -93,6 +94,8 @@ pub struct InitReport {
     pub lines_to_add: Vec<String>,
     /// Flags that changed nothing: the manifest is there and is kept.
     pub unused_flags: Vec<&'static str>,
+    /// The merge drivers that are configured by this run.
+    pub merge_drivers: Vec<String>,
     /// Committed files that a pattern of git-lfs would convert at their next change.
     pub would_dirty: Vec<RepoPath>,
     /// The operation; `None` when nothing was committed, or in a dry run.
@@ -139,6 +142,7 @@ fn set_up(session: &Session, request: &Request, plan: &Plan) -> Result<Option<(O
     if plan.merge_lines == MergeLines::InInfo {
         info_attributes::add(&session.repo, attributes::MERGE_LINES)?;
     }
+    merge_drivers::install(session)?;
     drop(lock);
     if plan.commit.is_none() {
         return Ok(None);
@@ -152,6 +156,7 @@ fn set_up(session: &Session, request: &Request, plan: &Plan) -> Result<Option<(O
 struct Standing {
     lfs: install::Standing,
     has_lines: bool,
+    has_drivers: bool,
 }
 
 impl Standing {
@@ -159,6 +164,7 @@ impl Standing {
         Standing {
             lfs: install::Standing::look(&session.repo),
             has_lines: info_attributes::is_there(&session.repo),
+            has_drivers: merge_drivers::installed(session).map_or(true, |names| !names.is_empty()),
         }
     }
 
@@ -173,7 +179,12 @@ impl Standing {
         } else {
             info_attributes::remove(&session.repo)
         };
-        for undone in [lines, self.lfs.restore(session)] {
+        let drivers = if self.has_drivers {
+            Ok(())
+        } else {
+            merge_drivers::remove(session)
+        };
+        for undone in [lines, drivers, self.lfs.restore(session)] {
             if let Err(error) = undone {
                 (session.world.narrate)(&format!("cannot take back: {}", error.message()));
             }
@@ -278,6 +289,7 @@ impl Plan {
             Lfs::Yes => status::would_dirty(session, &index, AttributesOf::Index)?,
             Lfs::No => Vec::new(),
         };
+        let missing = merge_drivers::missing(session);
         let files = self.commit.iter().flat_map(|work| &work.files);
         Ok(InitReport {
             status: match &self.commit {
@@ -296,6 +308,7 @@ impl Plan {
             set_up: beside::set_up(session, self.way, self.merge_lines)?,
             lines_to_add: beside::lines_to_add(session, self.lfs)?,
             unused_flags: beside::unused_flags(session, request)?,
+            merge_drivers: missing.into_iter().map(str::to_owned).collect(),
             would_dirty,
             op: None,
             dry_run: false,

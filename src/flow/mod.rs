@@ -5,6 +5,7 @@ pub mod deinit;
 pub mod doctor;
 pub mod hook;
 pub mod init;
+pub mod merge_driver;
 pub mod operations;
 pub mod status;
 pub mod status_line;

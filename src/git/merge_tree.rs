@@ -147,6 +147,7 @@ impl Repo {
         let folder = quarantine()?;
         let mut git = self.git(world);
         self.write_objects_to(folder.path(), &mut git);
+        git.env(process::PREVIEW_VARIABLE, "1");
         git.args(["merge-tree", "--write-tree", "-z", "--stdin"]);
         let lines = pairs
             .iter()
@@ -231,6 +232,7 @@ impl Repo {
         self.export_memory(folder.path())?;
         let mut git = self.git(world);
         self.write_objects_to(folder.path(), &mut git);
+        git.env(process::PREVIEW_VARIABLE, "1");
         git.args(["merge-tree", "--write-tree", "-z", "--stdin"]);
         let lines = cases.iter();
         let lines = lines.map(|c| format!("{} -- {} {}\n", c.base, c.ours, c.theirs));

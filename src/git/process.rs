@@ -12,6 +12,10 @@ use crate::model::{Code, Error, Result, World};
 /// finds it set (in a hook, say) does nothing.
 pub const OPERATION_VARIABLE: &str = "COLONY_OPERATION";
 
+/// The variable under which a merge driver of ours writes nothing but the merged file: a merge that
+/// is only tried sets it for git.
+pub const PREVIEW_VARIABLE: &str = "COLONY_MERGE_PREVIEW";
+
 /// The variables that tie git to one repository (`git rev-parse --local-env-vars`), and those that
 /// would let the caller's settings run programs. Never inherited.
 const SCRUBBED: &[&str] = &[

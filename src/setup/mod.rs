@@ -5,6 +5,7 @@ pub mod hooks;
 pub mod info_attributes;
 mod json_text;
 pub mod manifest;
+pub mod merge_drivers;
 pub mod scaffolds;
 pub mod tool_entry;
 pub mod tool_registry;

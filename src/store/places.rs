@@ -68,6 +68,11 @@ impl HookPlaces {
     }
 }
 
+/// Returns the folder of notes about page graphs that a merge made stale; it need not exist.
+pub fn stale_page_graphs(repo: &Repo) -> PathBuf {
+    repo.common_dir().join("colony").join("stale-page-graphs")
+}
+
 impl Places {
     /// Returns the folders of the worktree; `None` when no command of ours has changed it yet.
     ///

@@ -25,6 +25,7 @@ mod house;
 mod init;
 mod manual;
 mod merge;
+mod merge_drivers;
 mod merge_laws;
 mod merge_rules;
 mod newcomer;

@@ -309,6 +309,7 @@ fn deinit_says_what_it_does_once_and_what_stays() {
             "5 hooks of git",
             "2 hooks of codex",
             "git-lfs: filters and hooks",
+            "5 merge drivers",
             "settings colony.* of this repository"
         ]
     );
@@ -338,7 +339,7 @@ fn deinit_keeps_only_the_setting_that_uploads() {
     let answer = sandbox.json(&["deinit"]);
     assert_eq!(
         list(&answer["removed"]),
-        ["settings colony.* of this repository"]
+        ["5 merge drivers", "settings colony.* of this repository"]
     );
     assert!(list(&answer["stays"])[0].starts_with("hooks of git and colony.lfsHooks"));
     assert_eq!(

@@ -68,6 +68,20 @@ pub enum Clash {
     Comment,
 }
 
+impl Clash {
+    /// Returns it in words.
+    pub fn sentence(self) -> &'static str {
+        match self {
+            Clash::BothChanged => "both changed it",
+            Clash::BothAdded => "both added it, differently",
+            Clash::DeletedAndChanged => "one deleted what the other changed",
+            Clash::MixedDirection => "one raised it, the other lowered it",
+            Clash::OneObject => "both gave it another object, and it has one",
+            Clash::Comment => "both changed its comment",
+        }
+    }
+}
+
 /// One place that a person has to settle.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Conflict {

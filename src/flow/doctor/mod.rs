@@ -2,6 +2,7 @@
 
 mod kept;
 mod locks;
+mod merging;
 mod setup;
 mod versions;
 
@@ -72,6 +73,7 @@ pub fn doctor(session: &Session, depth: Depth) -> Result<DoctorReport> {
     checks.extend(locks::locks(session)?);
     checks.push(setup::mirrors(session)?);
     checks.extend(setup::set_up(session));
+    checks.extend(merging::checks(session));
     checks.extend(setup::settings(session));
     checks.extend(setup::hook_checks(session)?);
     checks.push(kept::disk(session)?);

@@ -3,9 +3,10 @@
 use std::time::{Duration, SystemTime};
 
 use crate::lfs::install::{self, Way};
-use crate::model::{RepoPath, Result};
+use crate::model::{RepoPath, Result, text};
 use crate::setup::attributes::{self, Lines};
 use crate::setup::manifest::{self, Manifest};
+use crate::setup::merge_drivers;
 use crate::store::Session;
 
 use super::{Lfs, MergeLines, Request, existing};
@@ -16,6 +17,10 @@ pub(super) fn set_up(session: &Session, way: Way, lines: MergeLines) -> Result<V
     let there = crate::setup::info_attributes::is_there(&session.repo);
     if lines == MergeLines::InInfo && !there {
         found.push("merge lines in info/attributes".to_owned());
+    }
+    let drivers = merge_drivers::missing(session).len();
+    if drivers > 0 {
+        found.push(text::count(drivers, "merge driver"));
     }
     Ok(found)
 }

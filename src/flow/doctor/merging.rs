@@ -1,0 +1,38 @@
+//! The part of `doctor` about merging records: whether git finds the drivers that attributes name.
+
+use crate::setup::{attributes, info_attributes, merge_drivers};
+use crate::store::Session;
+
+use super::Check;
+use crate::flow::merge_driver;
+
+/// Looks at the drivers and at what merges left to do.
+pub(super) fn checks(session: &Session) -> Vec<Check> {
+    let mut checks = Vec::new();
+    let path = session.repo.workdir().join(".gitattributes");
+    let text = std::fs::read_to_string(path).unwrap_or_default();
+    let names_ours = |line: &str| attributes::MERGE_LINES.contains(&line);
+    if text.lines().any(names_ours) || info_attributes::is_there(&session.repo) {
+        let missing = merge_drivers::missing(session);
+        checks.push(if missing.is_empty() {
+            Check::well("merge-drivers", "git finds every one")
+        } else {
+            let missing = missing.join(", ");
+            let found =
+                format!("attributes name what git does not know, so it merges text: {missing}");
+            Check::ill("merge-drivers", found, "git colony init")
+        });
+    }
+    let stale = merge_driver::stale(session);
+    if let Some(first) = stale.first() {
+        let more = stale.len() - 1;
+        let rest = if more == 0 {
+            String::new()
+        } else {
+            format!(" and {more} more")
+        };
+        let found = format!("'{first}'{rest}: kept by a merge as it was, to be made anew");
+        checks.push(Check::well("stale-page-graphs", found));
+    }
+    checks
+}

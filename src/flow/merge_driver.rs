@@ -1,0 +1,141 @@
+//! What git runs as a merge driver: three files in, the merged one in the place of ours.
+//!
+//! The file is replaced whole or not at all: whatever fails leaves ours as it is. What is not
+//! understood is merged as text by git. Writes nothing else, but for the note that a page graph is
+//! stale, in our own folder.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
+
+use crate::design::drivers::{self, Driver, Marks, Outcome};
+use crate::git::ObjectWrites;
+use crate::git::process::{Git, PREVIEW_VARIABLE};
+use crate::model::{Error, RepoPath, Result, World};
+use crate::store::places::stale_page_graphs;
+use crate::store::settings::Flags;
+use crate::store::{Session, atomic};
+
+/// What git asks for.
+#[derive(Clone, Debug)]
+pub struct Request {
+    /// Which driver.
+    pub driver: Driver,
+    /// The file with our version (`%A`), to be replaced.
+    pub ours: PathBuf,
+    /// The file with the version both come from (`%O`); empty when there was none.
+    pub base: PathBuf,
+    /// The file with their version (`%B`).
+    pub theirs: PathBuf,
+    /// Where the file is in the tree (`%P`).
+    pub path: RepoPath,
+    /// What stands beside the marks of a conflict (`%X`, `%Y`), and how long they are (`%L`).
+    pub marks: Marks,
+    /// The same for the base (`%S`).
+    pub base_label: String,
+}
+
+/// What the file holds now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Settled {
+    /// The merge.
+    Clean,
+    /// Something for a person to settle.
+    Conflicted,
+}
+
+/// Merges one file in place.
+///
+/// # Errors
+/// `io`, `no-space` when a file cannot be read or written, `git-failed`; ours is as it was.
+pub fn run(world: &World, flags: &Flags, request: &Request) -> Result<Settled> {
+    let read = |path: &Path| {
+        std::fs::read(path).map_err(|e| Error::io(format!("cannot read '{}'", path.display()), e))
+    };
+    let ours = read(&request.ours)?;
+    let base = read(&request.base)?;
+    let theirs = read(&request.theirs)?;
+    if request.driver == Driver::PageGraph {
+        let kept = drivers::valid_page_graph(&ours, &theirs);
+        replace(&request.ours, &ours, kept)?;
+        if let Err(error) = mark_stale(world, flags, &request.path) {
+            (world.narrate)(&format!("'{}' is stale: {}", request.path, error.message()));
+        }
+        return Ok(Settled::Clean);
+    }
+    let merge = || {
+        let Request { driver, path, .. } = request;
+        driver.merge(path, Some(&base), &ours, &theirs)
+    };
+    // A fault of ours is no reason to leave a file unmerged.
+    let outcome = catch_unwind(AssertUnwindSafe(merge)).unwrap_or(Outcome::NotUnderstood);
+    match outcome {
+        Outcome::Clean(bytes) => replace(&request.ours, &ours, &bytes).map(|()| Settled::Clean),
+        Outcome::Conflicted(conflicted) => {
+            for conflict in &conflicted.conflicts {
+                let (at, why) = (&conflict.at, conflict.clash.sentence());
+                let at = if at.is_empty() { "the whole file" } else { at };
+                (world.narrate)(&format!("'{}': {at}: {why}", request.path));
+            }
+            replace(&request.ours, &ours, &conflicted.marked(&request.marks))?;
+            Ok(Settled::Conflicted)
+        }
+        Outcome::NotUnderstood => merge_as_text(world, request, &ours),
+    }
+}
+
+fn replace(path: &Path, before: &[u8], bytes: &[u8]) -> Result<()> {
+    if before == bytes {
+        return Ok(());
+    }
+    atomic::write_quickly(path, bytes)
+}
+
+/// Has git merge the three files by lines, in the style its configuration says.
+fn merge_as_text(world: &World, request: &Request, ours: &[u8]) -> Result<Settled> {
+    let marks = &request.marks;
+    let mut git = Git::new(world);
+    git.args(["merge-file", "-p"])
+        .arg(format!("--marker-size={}", marks.length))
+        .args(["-L", &marks.ours, "-L", &request.base_label])
+        .args(["-L", &marks.theirs, "--"])
+        .args([&request.ours, &request.base, &request.theirs]);
+    let output = git.run()?;
+    match output.code {
+        Some(0) => replace(&request.ours, ours, &output.stdout).map(|()| Settled::Clean),
+        // The number of conflicts.
+        Some(1..=127) => {
+            replace(&request.ours, ours, &output.stdout)?;
+            Ok(Settled::Conflicted)
+        }
+        // Bytes that are no text: as git does, ours stays and is to be settled.
+        _ => {
+            (world.narrate)(&format!("'{}': {}", request.path, output.stderr));
+            Ok(Settled::Conflicted)
+        }
+    }
+}
+
+/// Notes that a page graph has to be made anew; not where the merge is only tried.
+fn mark_stale(world: &World, flags: &Flags, path: &RepoPath) -> Result<()> {
+    if world.variable(PREVIEW_VARIABLE).is_some() {
+        return Ok(());
+    }
+    let session = Session::open(world.clone(), flags, ObjectWrites::InMemory)?;
+    let folder = stale_page_graphs(&session.repo);
+    atomic::make_directory(&folder)?;
+    let name = blake3::hash(path.as_bytes()).to_hex();
+    let name = name.as_str().get(..16).unwrap_or_default();
+    atomic::write_durably(&folder.join(name), path.as_bytes())
+}
+
+/// Lists the page graphs of the repository that a merge made stale, sorted.
+pub fn stale(session: &Session) -> Vec<RepoPath> {
+    let entries = std::fs::read_dir(stale_page_graphs(&session.repo));
+    let files = entries.into_iter().flatten().flatten();
+    let mut paths: Vec<RepoPath> = files
+        .filter_map(|file| std::fs::read(file.path()).ok())
+        .map(RepoPath::new)
+        .collect();
+    paths.sort();
+    paths
+}

@@ -1,0 +1,136 @@
+//! The merge drivers in git's configuration: what makes git run ours for the lines in attributes.
+//!
+//! A driver that is configured already, at any level, is somebody's choice and stays.
+
+use crate::model::Result;
+use crate::store::Session;
+use crate::store::config_file::ConfigFile;
+
+use super::attributes::MERGE_LINES;
+
+/// Returns the names of the drivers, each once.
+pub fn names() -> Vec<&'static str> {
+    let mut names = Vec::new();
+    for line in MERGE_LINES {
+        let name = line.rsplit('=').next().unwrap_or_default();
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    names
+}
+
+/// Returns the command for a driver. Git quotes what it puts for `%P` and the labels, and gives the
+/// three files plain names; gix, which runs it as well, gives them whole paths, so they are quoted here.
+///
+/// Where the program is gone and the configuration is not, git would take the failure for a
+/// conflict without marks, and theirs would be lost with the next `git add`: the shell then has git
+/// merge the file as text.
+pub fn command(name: &str) -> String {
+    let fallback = if name == "colony-page-graph" {
+        // No text: git keeps ours and calls it a conflict.
+        "false"
+    } else {
+        "git merge-file --marker-size=%L -L %X -L %S -L %Y '%A' '%O' '%B'"
+    };
+    format!(
+        "if command -v git-colony >/dev/null; then git-colony merge-driver {name} '%A' '%O' '%B' %P %L %S %X %Y; else {fallback}; fi"
+    )
+}
+
+fn label(name: &str) -> String {
+    format!("git-colony: {}", name.trim_start_matches("colony-"))
+}
+
+fn label_key(name: &str) -> String {
+    format!("merge.{name}.name")
+}
+
+fn key(name: &str) -> String {
+    format!("merge.{name}.driver")
+}
+
+/// Returns the drivers that git would not find here.
+pub fn missing(session: &Session) -> Vec<&'static str> {
+    let is_missing = |name: &&str| session.repo.config(&key(name)).is_none();
+    names().into_iter().filter(is_missing).collect()
+}
+
+/// Configures the drivers that are not, in the configuration of this repository. Git does it: it
+/// holds the lock of the file for so short a time that no kill of ours leaves one.
+///
+/// # Errors
+/// `git-failed`; what was configured until then is taken back by [`remove`].
+pub fn install(session: &Session) -> Result<()> {
+    for name in missing(session) {
+        for (key, value) in [(label_key(name), label(name)), (key(name), command(name))] {
+            configure(session, &["--replace-all", &key, &value])?;
+        }
+    }
+    Ok(())
+}
+
+fn configure(session: &Session, args: &[&str]) -> Result<()> {
+    let mut git = session.repo.git(&session.world);
+    git.args(["config", "--local"]).args(args);
+    git.run_checked("configure the merge drivers").map(drop)
+}
+
+/// Returns the drivers of which something of ours is in the configuration of this repository.
+///
+/// # Errors
+/// `io`.
+pub fn installed(session: &Session) -> Result<Vec<&'static str>> {
+    let bytes = ConfigFile::of_repository(&session.repo).read()?;
+    let is_there = |name: &&str| has_label(&bytes, name) || has_command(&bytes, name);
+    Ok(names().into_iter().filter(is_there).collect())
+}
+
+fn has_label(bytes: &[u8], name: &str) -> bool {
+    contains(bytes, format!("\tname = {}\n", label(name)).as_bytes())
+}
+
+fn has_command(bytes: &[u8], name: &str) -> bool {
+    contains(bytes, format!("git-colony merge-driver {name} ").as_bytes())
+}
+
+fn contains(bytes: &[u8], part: &[u8]) -> bool {
+    bytes.windows(part.len()).any(|window| window == part)
+}
+
+/// Takes our drivers out of the configuration of this repository.
+///
+/// # Errors
+/// `git-failed`, `io`.
+pub fn remove(session: &Session) -> Result<()> {
+    let bytes = ConfigFile::of_repository(&session.repo).read()?;
+    for name in installed(session)? {
+        if stands_as_written(&bytes, name) {
+            configure(session, &["--remove-section", &format!("merge.{name}")])?;
+            continue;
+        }
+        if has_label(&bytes, name) {
+            configure(session, &["--unset-all", &label_key(name)])?;
+        }
+        if has_command(&bytes, name) {
+            configure(session, &["--unset-all", &key(name)])?;
+        }
+    }
+    Ok(())
+}
+
+/// Tells whether the section of a driver holds what we wrote and nothing else.
+fn stands_as_written(bytes: &[u8], name: &str) -> bool {
+    let (header, label) = (format!("[merge \"{name}\"]\n"), label(name));
+    let driver = command(name);
+    let section = format!("{header}\tname = {label}\n\tdriver = \"{driver}\"\n");
+    let section = section.as_bytes();
+    let at = bytes
+        .windows(section.len())
+        .position(|window| window == section);
+    let after = at.and_then(|at| bytes.get(at + section.len()..));
+    // Another section of that name would go with it.
+    let headers = bytes.windows(header.len());
+    let count = headers.filter(|window| *window == header.as_bytes());
+    after.is_some_and(|after| after.first().is_none_or(|next| *next == b'[')) && count.count() == 1
+}
