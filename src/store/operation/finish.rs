@@ -127,9 +127,7 @@ impl Finish<'_> {
     pub fn cancel(&self) -> Result<()> {
         ref_locks::clear(&self.places.ref_locks(self.record.op))?;
         self.move_files_back()?;
-        let state_files = self.record.state_files.iter();
-        let before = state_files.map(|file| (file, file.before));
-        state_files::write(&self.session.repo, before)?;
+        state_files::write_back(&self.session.repo, &self.record.state_files)?;
         let moved = ref_moves::refs_at(self.session, self.record, |change| change.new)?;
         let back: Vec<_> = moved.iter().map(RefChange::inverse).collect();
         ref_moves::move_refs(self.session, self.record, &back)?;
@@ -145,9 +143,7 @@ impl Finish<'_> {
     }
 
     fn write_state_files(&self) -> Result<()> {
-        let state_files = self.record.state_files.iter();
-        let after = state_files.map(|file| (file, file.after));
-        state_files::write(&self.session.repo, after)
+        state_files::write(&self.session.repo, &self.record.state_files)
     }
 
     fn write_index(&self, file: &mut File, index: &Index, read_at: SystemTime) -> Result<()> {

@@ -94,6 +94,23 @@ impl StateFile {
         }
     }
 
+    /// Turns the file from one side to the other. What is neither somebody has written since: it stays.
+    fn turn(&self, repo: &Repo, from: Option<Oid>, to: Option<Oid>) -> Result<()> {
+        if from == to || !self.is_at(repo, from)? {
+            return Ok(());
+        }
+        let path = self.name.path(repo);
+        match to {
+            // By way of our folder: what a dead process leaves there is swept.
+            Some(blob) => {
+                let stage = StateName::ColonyResolve.path(repo);
+                let stage = stage.parent().unwrap_or(repo.git_dir());
+                atomic::write_durably_from(stage, &path, &repo.read_blob(blob)?)
+            }
+            None => atomic::remove_file(&path),
+        }
+    }
+
     fn is_at(&self, repo: &Repo, side: Option<Oid>) -> Result<bool> {
         let now = self.name.read(repo)?;
         let now = now.map(|bytes| repo.hash_blob(&bytes)).transpose()?;
@@ -134,20 +151,32 @@ pub(super) fn stand(repo: &Repo, files: &[StateFile]) -> Result<bool> {
     Ok(true)
 }
 
-/// Writes every file as it is after the operation, or before it.
+/// Makes every file what it is after the operation.
 ///
 /// # Errors
 /// `io`, `object-missing`, `no-space`.
-pub(super) fn write<'a>(
-    repo: &Repo,
-    files: impl Iterator<Item = (&'a StateFile, Option<Oid>)>,
-) -> Result<()> {
-    for (file, side) in files {
-        let path = file.name.path(repo);
-        match side {
-            Some(blob) => atomic::write_durably(&path, &repo.read_blob(blob)?)?,
-            None => atomic::remove_file(&path)?,
-        }
+pub(super) fn write(repo: &Repo, files: &[StateFile]) -> Result<()> {
+    for file in files {
+        file.turn(repo, file.before, file.after)?;
     }
-    Ok(())
+    sync(repo, files)
+}
+
+/// Makes every file what it was before the operation, the last one first.
+///
+/// # Errors
+/// `io`, `object-missing`, `no-space`.
+pub(super) fn write_back(repo: &Repo, files: &[StateFile]) -> Result<()> {
+    for file in files.iter().rev() {
+        file.turn(repo, file.after, file.before)?;
+    }
+    sync(repo, files)
+}
+
+/// Makes the removal of files last, too.
+fn sync(repo: &Repo, files: &[StateFile]) -> Result<()> {
+    if files.is_empty() {
+        return Ok(());
+    }
+    atomic::sync_directory(repo.git_dir())
 }
