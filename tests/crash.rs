@@ -33,9 +33,11 @@ mod table;
 
 use command::{
     CHECKPOINT, CHECKPOINT_AUTO, CHECKPOINT_OF_A_CLEAN_STATE, CHECKPOINT_OFF_BRANCH, COMMIT,
-    DECIDE, DEINIT, DEINIT_OF_A_REDIRECT, DEINIT_PURGE, HYDRATE, INIT, PRUNE, RECOVERY,
-    RECOVERY_BACKWARDS, REDO, RESTORE, RESTORE_FILES, RESTORE_OFF_BRANCH, TAG, TAG_AFTER_PLAIN_GIT,
-    TOOLS_NEW, UNDO, UNDO_OF_PLAIN_GIT,
+    DECIDE, DEINIT, DEINIT_OF_A_REDIRECT, DEINIT_PURGE, FORK, FORK_WITHOUT_A_SWITCH, FORKS_DELETE,
+    HYDRATE, INIT, MERGE, MERGE_ABORT, MERGE_CONTINUE, MERGE_ELSEWHERE, MERGE_RESOLVE, PICK,
+    PICK_ABORT, PICK_CONTINUE, PICK_RESOLVE, PRUNE, RECOVERY, RECOVERY_BACKWARDS, REDO, RESTORE,
+    RESTORE_FILES, RESTORE_FORK, RESTORE_OFF_BRANCH, TAG, TAG_AFTER_PLAIN_GIT, TOOLS_NEW, UNDO,
+    UNDO_OF_PLAIN_GIT,
 };
 use matrix::Depth;
 
@@ -277,4 +279,169 @@ fn a_killed_decision_happened_or_did_not() {
 #[test]
 fn a_decision_on_a_full_disk_cleans_up() {
     matrix::fail(&DECIDE, "ENOSPC", "write");
+}
+
+#[test]
+fn a_killed_fork_happened_or_did_not() {
+    matrix::kill(&FORK, Depth::EveryThird);
+}
+
+#[test]
+fn a_killed_fork_without_a_switch_happened_or_did_not() {
+    matrix::kill(&FORK_WITHOUT_A_SWITCH, Depth::EveryThird);
+}
+
+#[test]
+fn a_killed_deletion_of_a_fork_happened_or_did_not() {
+    matrix::kill(&FORKS_DELETE, Depth::EveryThird);
+}
+
+#[test]
+fn a_killed_restore_to_a_fork_happened_or_did_not() {
+    matrix::kill(&RESTORE_FORK, Depth::EveryThird);
+}
+
+#[test]
+fn a_killed_merge_happened_or_did_not() {
+    matrix::kill(&MERGE, Depth::EveryThird);
+}
+
+#[test]
+fn a_killed_merge_into_another_branch_happened_or_did_not() {
+    matrix::kill(&MERGE_ELSEWHERE, Depth::EveryThird);
+}
+
+#[test]
+fn a_killed_merge_that_opens_conflicts_happened_or_did_not() {
+    matrix::kill(&MERGE_RESOLVE, Depth::EveryThird);
+}
+
+#[test]
+fn a_killed_merge_that_goes_on_happened_or_did_not() {
+    matrix::kill(&MERGE_CONTINUE, Depth::EveryThird);
+}
+
+#[test]
+fn a_killed_merge_that_is_taken_back_happened_or_did_not() {
+    matrix::kill(&MERGE_ABORT, Depth::EveryThird);
+}
+
+#[test]
+fn a_killed_pick_happened_or_did_not() {
+    matrix::kill(&PICK, Depth::EveryThird);
+}
+
+#[test]
+fn a_killed_pick_that_opens_a_conflict_happened_or_did_not() {
+    matrix::kill(&PICK_RESOLVE, Depth::EveryThird);
+}
+
+#[test]
+fn a_killed_pick_that_goes_on_happened_or_did_not() {
+    matrix::kill(&PICK_CONTINUE, Depth::EveryThird);
+}
+
+#[test]
+fn a_killed_pick_that_is_taken_back_happened_or_did_not() {
+    matrix::kill(&PICK_ABORT, Depth::EveryThird);
+}
+
+#[test]
+fn a_fork_whose_git_is_killed_happened_or_did_not() {
+    matrix::kill_git(&FORK, Depth::EveryFifth);
+}
+
+#[test]
+fn a_merge_whose_git_is_killed_happened_or_did_not() {
+    matrix::kill_git(&MERGE, Depth::EveryFifth);
+}
+
+#[test]
+fn a_merge_into_another_branch_whose_git_is_killed_happened_or_did_not() {
+    matrix::kill_git(&MERGE_ELSEWHERE, Depth::EveryFifth);
+}
+
+#[test]
+fn a_merge_that_goes_on_whose_git_is_killed_happened_or_did_not() {
+    matrix::kill_git(&MERGE_CONTINUE, Depth::EveryFifth);
+}
+
+#[test]
+fn a_pick_whose_git_is_killed_happened_or_did_not() {
+    matrix::kill_git(&PICK, Depth::EveryFifth);
+}
+
+#[test]
+fn a_merge_with_any_git_killed_happened_or_did_not() {
+    matrix::kill_any_git(&MERGE, Depth::EveryFifth);
+}
+
+#[test]
+fn a_merge_that_opens_conflicts_with_any_git_killed_happened_or_did_not() {
+    matrix::kill_any_git(&MERGE_RESOLVE, Depth::EveryFifth);
+}
+
+#[test]
+fn a_pick_with_any_git_killed_happened_or_did_not() {
+    matrix::kill_any_git(&PICK, Depth::EveryFifth);
+}
+
+#[test]
+fn a_pick_that_goes_on_with_any_git_killed_happened_or_did_not() {
+    matrix::kill_any_git(&PICK_CONTINUE, Depth::EveryFifth);
+}
+
+#[test]
+fn a_merge_killed_with_its_git_happened_or_did_not() {
+    matrix::kill_both(&MERGE, Depth::EveryFifth);
+}
+
+#[test]
+fn a_merge_that_goes_on_killed_with_its_git_happened_or_did_not() {
+    matrix::kill_both(&MERGE_CONTINUE, Depth::EveryFifth);
+}
+
+#[test]
+fn a_pick_killed_with_its_git_happened_or_did_not() {
+    matrix::kill_both(&PICK, Depth::EveryFifth);
+}
+
+#[test]
+fn work_done_after_a_killed_merge_that_opens_conflicts_is_not_touched() {
+    matrix::kill_and_work_on(&MERGE_RESOLVE, Depth::EveryFifth);
+}
+
+#[test]
+fn work_done_after_a_killed_merge_that_goes_on_is_not_touched() {
+    matrix::kill_and_work_on(&MERGE_CONTINUE, Depth::EveryFifth);
+}
+
+#[test]
+fn work_done_after_a_killed_pick_that_goes_on_is_not_touched() {
+    matrix::kill_and_work_on(&PICK_CONTINUE, Depth::EveryFifth);
+}
+
+#[test]
+fn a_fork_on_a_failing_disk_is_taken_back() {
+    matrix::fail(&FORK, "EIO", "renameat2");
+}
+
+#[test]
+fn a_merge_that_opens_conflicts_on_a_failing_disk_is_taken_back() {
+    matrix::fail(&MERGE_RESOLVE, "EIO", "fsync");
+}
+
+#[test]
+fn a_merge_that_goes_on_on_a_failing_disk_is_taken_back() {
+    matrix::fail(&MERGE_CONTINUE, "EIO", "unlink");
+}
+
+#[test]
+fn a_pick_that_opens_a_conflict_on_a_failing_disk_is_taken_back() {
+    matrix::fail(&PICK_RESOLVE, "EIO", "rename");
+}
+
+#[test]
+fn a_pick_that_goes_on_on_a_failing_disk_is_taken_back() {
+    matrix::fail(&PICK_CONTINUE, "EIO", "unlink");
 }

@@ -1,4 +1,4 @@
-//! What a repository is set up with: the manifest, the attributes, the hooks, the tools.
+//! What a repository is set up with: the manifest, the attributes, the merge drivers, the hooks, the tools.
 
 pub mod attributes;
 pub mod hooks;
@@ -6,6 +6,7 @@ pub mod info_attributes;
 mod json_text;
 pub mod manifest;
 pub mod merge_drivers;
+
 pub mod scaffolds;
 pub mod tool_entry;
 pub mod tool_registry;

@@ -13,6 +13,8 @@ pub(crate) struct ChangingCommand {
     pub(crate) scene: Scene,
     /// What it does to what is kept for undo.
     pub(crate) history: History,
+    /// What it exits with when it is done: 1 where its answer is no.
+    pub(crate) exit_code: i32,
 }
 
 /// What a command does to operations, to kept files and to automatic checkpoints.
@@ -57,6 +59,14 @@ pub(crate) enum Scene {
     SetUpBeside,
     /// It was set up where somebody's hooks are in a folder of the tree.
     Redirected,
+    /// Two lines of work that merge cleanly, and uncommitted work that is not in their way.
+    Lines,
+    /// The same, and they change one file differently.
+    Clashing,
+    /// A merge of these was opened, and its conflict settled.
+    MergeOpen,
+    /// A pick of three commits was opened at the second, and its conflict settled.
+    PickOpen,
 }
 
 pub(crate) const CHECKPOINT: ChangingCommand = ChangingCommand {
@@ -64,6 +74,7 @@ pub(crate) const CHECKPOINT: ChangingCommand = ChangingCommand {
     args: &["checkpoint", "-m", "new"],
     scene: Scene::Worked,
     history: History::Operation,
+    exit_code: 0,
 };
 
 pub(crate) const CHECKPOINT_OFF_BRANCH: ChangingCommand = ChangingCommand {
@@ -77,6 +88,7 @@ pub(crate) const CHECKPOINT_AUTO: ChangingCommand = ChangingCommand {
     args: &["checkpoint", "--auto"],
     scene: Scene::Worked,
     history: History::Automatic,
+    exit_code: 0,
 };
 
 /// Only a tag is made.
@@ -116,6 +128,7 @@ pub(crate) const UNDO: ChangingCommand = ChangingCommand {
     args: &["undo"],
     scene: Scene::Restored,
     history: History::Operation,
+    exit_code: 0,
 };
 
 pub(crate) const REDO: ChangingCommand = ChangingCommand {
@@ -123,6 +136,7 @@ pub(crate) const REDO: ChangingCommand = ChangingCommand {
     args: &["redo"],
     scene: Scene::Undone,
     history: History::Operation,
+    exit_code: 0,
 };
 
 /// HEAD, index and files go back to the branch that plain git left.
@@ -131,6 +145,7 @@ pub(crate) const UNDO_OF_PLAIN_GIT: ChangingCommand = ChangingCommand {
     args: &["undo", "--force"],
     scene: Scene::Switched,
     history: History::Recording,
+    exit_code: 0,
 };
 
 pub(crate) const TAG_AFTER_PLAIN_GIT: ChangingCommand = ChangingCommand {
@@ -144,6 +159,7 @@ pub(crate) const PRUNE: ChangingCommand = ChangingCommand {
     args: &["prune", "--keep", "0"],
     scene: Scene::Restored,
     history: History::Pruning,
+    exit_code: 0,
 };
 
 /// With git-lfs, in a repository that knows neither.
@@ -152,6 +168,7 @@ pub(crate) const INIT: ChangingCommand = ChangingCommand {
     args: &["init"],
     scene: Scene::Kept,
     history: History::SettingUp,
+    exit_code: 0,
 };
 
 pub(crate) const HYDRATE: ChangingCommand = ChangingCommand {
@@ -159,6 +176,7 @@ pub(crate) const HYDRATE: ChangingCommand = ChangingCommand {
     args: &["lfs", "hydrate", "."],
     scene: Scene::Pointers,
     history: History::Operation,
+    exit_code: 0,
 };
 
 pub(crate) const DEINIT: ChangingCommand = ChangingCommand {
@@ -166,6 +184,7 @@ pub(crate) const DEINIT: ChangingCommand = ChangingCommand {
     args: &["deinit"],
     scene: Scene::SetUp,
     history: History::TakingOut,
+    exit_code: 0,
 };
 
 pub(crate) const DEINIT_PURGE: ChangingCommand = ChangingCommand {
@@ -173,6 +192,7 @@ pub(crate) const DEINIT_PURGE: ChangingCommand = ChangingCommand {
     args: &["deinit", "--purge", "--force"],
     scene: Scene::SetUpBeside,
     history: History::TakingOut,
+    exit_code: 0,
 };
 
 pub(crate) const DEINIT_OF_A_REDIRECT: ChangingCommand = ChangingCommand {
@@ -180,6 +200,7 @@ pub(crate) const DEINIT_OF_A_REDIRECT: ChangingCommand = ChangingCommand {
     args: &["deinit"],
     scene: Scene::Redirected,
     history: History::TakingOut,
+    exit_code: 0,
 };
 
 /// The command finds a dead one before it and has to complete it.
@@ -188,6 +209,7 @@ pub(crate) const RECOVERY: ChangingCommand = ChangingCommand {
     args: &["checkpoint", "--auto"],
     scene: Scene::CutOff,
     history: History::Operation,
+    exit_code: 0,
 };
 
 /// The command finds a dead one before it and has to take it back.
@@ -233,6 +255,91 @@ pub(crate) const TOOLS_NEW: ChangingCommand = ChangingCommand {
     ..CHECKPOINT
 };
 
+pub(crate) const FORK: ChangingCommand = ChangingCommand {
+    name: "fork",
+    args: &["fork", "new", "--from", "fork/other"],
+    scene: Scene::Lines,
+    ..CHECKPOINT
+};
+
+pub(crate) const FORK_WITHOUT_A_SWITCH: ChangingCommand = ChangingCommand {
+    name: "fork --no-switch",
+    args: &["fork", "new", "--no-switch"],
+    ..FORK
+};
+
+pub(crate) const FORKS_DELETE: ChangingCommand = ChangingCommand {
+    name: "forks delete --force",
+    args: &["forks", "delete", "other", "--force"],
+    ..FORK
+};
+
+pub(crate) const RESTORE_FORK: ChangingCommand = ChangingCommand {
+    name: "restore --mode fork",
+    args: &["restore", "first", "--mode", "fork"],
+    ..CHECKPOINT
+};
+
+pub(crate) const MERGE: ChangingCommand = ChangingCommand {
+    name: "merge",
+    args: &["merge", "fork/other"],
+    ..FORK
+};
+
+/// Only a ref moves.
+pub(crate) const MERGE_ELSEWHERE: ChangingCommand = ChangingCommand {
+    name: "merge --into",
+    args: &["merge", "fork/other", "--into", "aside"],
+    ..FORK
+};
+
+pub(crate) const MERGE_RESOLVE: ChangingCommand = ChangingCommand {
+    name: "merge --resolve",
+    args: &["merge", "fork/other", "--resolve"],
+    scene: Scene::Clashing,
+    exit_code: 1,
+    ..FORK
+};
+
+pub(crate) const MERGE_CONTINUE: ChangingCommand = ChangingCommand {
+    name: "merge --continue",
+    args: &["merge", "--continue"],
+    scene: Scene::MergeOpen,
+    ..FORK
+};
+
+pub(crate) const MERGE_ABORT: ChangingCommand = ChangingCommand {
+    name: "merge --abort",
+    args: &["merge", "--abort"],
+    ..MERGE_CONTINUE
+};
+
+pub(crate) const PICK: ChangingCommand = ChangingCommand {
+    name: "cherry-pick",
+    args: &["cherry-pick", "fork/other~3..fork/other"],
+    ..FORK
+};
+
+/// One commit is picked, one is in conflict, one is to come.
+pub(crate) const PICK_RESOLVE: ChangingCommand = ChangingCommand {
+    name: "cherry-pick --resolve",
+    args: &["cherry-pick", "fork/other~3..fork/other", "--resolve"],
+    ..MERGE_RESOLVE
+};
+
+pub(crate) const PICK_CONTINUE: ChangingCommand = ChangingCommand {
+    name: "cherry-pick --continue",
+    args: &["cherry-pick", "--continue"],
+    scene: Scene::PickOpen,
+    ..FORK
+};
+
+pub(crate) const PICK_ABORT: ChangingCommand = ChangingCommand {
+    name: "cherry-pick --abort",
+    args: &["cherry-pick", "--abort"],
+    ..PICK_CONTINUE
+};
+
 impl Scene {
     /// Builds a repository to make copies of.
     pub(crate) fn build(self) -> Repository {
@@ -241,6 +348,9 @@ impl Scene {
             Scene::SetUp => set_up(self.before_colony()),
             Scene::SetUpBeside => set_up_beside(self.before_colony()),
             Scene::Redirected => redirected(self.before_colony()),
+            Scene::Lines | Scene::Clashing => lines(self),
+            Scene::MergeOpen => open(&MERGE_RESOLVE),
+            Scene::PickOpen => open(&PICK_RESOLVE),
             _ => self.build_worked(),
         }
     }
@@ -373,6 +483,52 @@ fn set_up_beside(repository: Repository) -> Repository {
 fn redirected(repository: Repository) -> Repository {
     repository.colony(&["hooks", "install"]);
     repository.colony(&["init"]);
+    repository
+}
+
+/// A fork with three commits of its own, a branch beside, and work on the branch.
+fn lines(scene: Scene) -> Repository {
+    let repository = Repository::new();
+    make_first_state(&repository);
+    repository.write("common", "the same on every line of work\n");
+    let commit = |message: &str| {
+        repository.git(&["add", "--all"]);
+        repository.git(&["commit", "--quiet", "-m", message]);
+    };
+    commit("first");
+    repository.colony(&["checkpoint", "-m", "first"]);
+    repository.colony(&["fork", "other"]);
+    repository.write("added", "added by the other\n");
+    commit("one");
+    make_second_state(&repository);
+    commit("two");
+    repository.write("added", "added by the other, and changed\n");
+    repository.git(&["rm", "--quiet", "script"]);
+    commit("three");
+    repository.git(&["switch", "--quiet", "main"]);
+    repository.write("ours", "added on the branch\n");
+    if scene == Scene::Clashing {
+        repository.write("edited", "edited, on the branch\n");
+    }
+    repository.git(&["add", "ours", "edited"]);
+    repository.git(&["commit", "--quiet", "-m", "ours"]);
+    repository.git(&["branch", "aside"]);
+    repository.write("common", "edited since it was committed\n");
+    repository.write("new", "new and staged\n");
+    repository.git(&["add", "new"]);
+    repository.write("untracked", "untracked\n");
+    repository.remove("steady");
+    repository.colony(&["tag", "-m", "recorded", "HEAD"]);
+    repository
+}
+
+fn open(command: &ChangingCommand) -> Repository {
+    let repository = command.scene.build();
+    let done = repository.try_command(command);
+    done.unwrap_or_else(|problem| panic!("{problem}"));
+    repository.write("edited", "edited, settled\n");
+    repository.git(&["add", "edited"]);
+    repository.write("untracked", "untracked, edited since\n");
     repository
 }
 

@@ -170,7 +170,8 @@ impl<'a> Stage<'a> {
     fn set(command: &'a ChangingCommand) -> Stage<'a> {
         let template = command.scene.build();
         let (untouched, done) = (copy_of(&template, command), copy_of(&template, command));
-        done.colony(command.args);
+        let end = done.try_command(command);
+        end.unwrap_or_else(|problem| panic!("{problem}"));
         Stage {
             command,
             before: State::of(&untouched),
@@ -215,22 +216,27 @@ impl<'a> Stage<'a> {
         if self.command.history == History::TakingOut {
             return self.judge_taking_out(repository, struck);
         }
-        if struck.happened && blow.kills_the_program() {
+        // What it says it cannot clean up the next command does, too.
+        let is_left = struck.said.contains("cannot clean up");
+        if struck.happened && (blow.kills_the_program() || is_left) {
             repository.try_colony(RECOVER)?;
         }
         repository.try_git(&["fsck", "--strict", "--no-dangling"])?;
         require_none("left behind", &state::leftovers(repository))?;
         let side = self.side(&State::of(repository))?;
         require_none("lost", &self.treasures.missing(repository))?;
+        let done = self.command.exit_code;
         match struck.exit_code {
-            Some(0) if side == Side::Before => return Err("it claims success".to_owned()),
+            Some(code) if code == done && side == Side::Before => {
+                return Err("it claims success".to_owned());
+            }
             Some(0) if self.command.history == History::SettingUp => {
                 let found = State::of_settings(repository).with_sorted_configuration();
                 let differences = self.settings.differences(&found, &[]);
                 require_none("it claims success", &differences)?;
             }
             // With its git dead it may fail although it was not struck itself.
-            Some(code) if code != 0 && !struck.happened && blow != Blow::KillBoth => {
+            Some(code) if code != done && !struck.happened && blow != Blow::KillBoth => {
                 return Err("it fails all by itself".to_owned());
             }
             _ => {}
@@ -289,7 +295,7 @@ impl<'a> Stage<'a> {
         if side == Side::After && !is_repeatable {
             return repository.try_colony(&["status"]);
         }
-        repository.try_colony(self.command.args)?;
+        repository.try_command(self.command)?;
         let differences = self.after.differences(&State::of(repository), &[AUTOMATIC]);
         require_none("run again, it does something else", &differences)?;
         if history == History::SettingUp {

@@ -8,6 +8,8 @@ use std::process::{Command, Output};
 
 use tempfile::TempDir;
 
+use super::command::ChangingCommand;
+
 /// The program under test: the real one, as cargo built it for this test.
 const PROGRAM: &str = env!("CARGO_BIN_EXE_git-colony");
 
@@ -99,6 +101,17 @@ impl Repository {
     /// Runs the program and reports a failure with the words it left.
     pub(crate) fn try_colony(&self, args: &[&str]) -> Result<(), String> {
         success(command(PROGRAM, &self.root).args(args)).map(drop)
+    }
+
+    /// Runs a changing command to its end, which is the one it is meant to come to.
+    pub(crate) fn try_command(&self, wanted: &ChangingCommand) -> Result<(), String> {
+        let mut colony = command(PROGRAM, &self.root);
+        let output = run(colony.args(wanted.args));
+        if output.status.code() == Some(wanted.exit_code) {
+            return Ok(());
+        }
+        let said = words(&output);
+        Err(format!("{colony:?} ended with {}: {said}", output.status))
     }
 
     /// Runs git and reports a failure with the words it left.

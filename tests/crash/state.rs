@@ -28,6 +28,7 @@ impl State {
             ("status".to_owned(), git(STATUS)),
         ]);
         add_refs(&git(REFS), &mut facts);
+        add_progress(repository, &mut facts);
         add_files(&repository.root, &repository.root, &mut facts);
         State(facts)
     }
@@ -144,6 +145,9 @@ fn add_refs(listed: &str, facts: &mut BTreeMap<String, String>) {
         } else if name.starts_with("refs/colony-local/auto/") {
             let tree = what.split(' ').nth(1).expect("the format has a tree");
             (AUTOMATIC, tree)
+        } else if name.starts_with("refs/colony/forks/") {
+            // Its tree holds the time.
+            (name, what.rsplit(' ').next().unwrap_or_default())
         } else if name.starts_with("refs/tags/checkpoint/") {
             // Its name holds the time and chance.
             ("refs", what)
@@ -162,6 +166,46 @@ fn add_refs(listed: &str, facts: &mut BTreeMap<String, String>) {
     }
 }
 
+/// Tells what git, and we, say to be in the middle of.
+fn add_progress(repository: &Repository, facts: &mut BTreeMap<String, String>) {
+    let git = repository.root.join(".git");
+    for name in [
+        "MERGE_HEAD",
+        "MERGE_MODE",
+        "MERGE_MSG",
+        "CHERRY_PICK_HEAD",
+        "colony/resolve",
+    ] {
+        if let Ok(text) = fs::read_to_string(git.join(name)) {
+            facts.insert(name.to_owned(), without_ids(repository, &text));
+        }
+    }
+}
+
+/// Puts tree and subject in place of every commit: its id depends on the time.
+fn without_ids(repository: &Repository, text: &str) -> String {
+    let is_hex = |c: char| c.is_ascii_hexdigit();
+    let words = text.split_inclusive(|c: char| !is_hex(c)).map(|word| {
+        let id = word.trim_end_matches(|c: char| !is_hex(c));
+        if id.len() != 40 {
+            return word.to_owned();
+        }
+        let said = repository.git(&["log", "-1", "--format=%T %s", id]);
+        word.replace(id, said.trim_end())
+    });
+    words.collect()
+}
+
+/// Leaves the label of our side out of a conflict: it may be a commit that was just made.
+fn without_label(text: &str) -> String {
+    let lines = text.split_inclusive('\n');
+    let lines = lines.map(|line| match line.strip_prefix("<<<<<<< ") {
+        Some(_) => "<<<<<<<\n",
+        None => line,
+    });
+    lines.collect()
+}
+
 fn add_files(root: &Path, folder: &Path, facts: &mut BTreeMap<String, String>) {
     for path in entries(folder) {
         if path == root.join(".git") {
@@ -176,7 +220,7 @@ fn add_files(root: &Path, folder: &Path, facts: &mut BTreeMap<String, String>) {
             add_files(root, &path, facts);
             format!("folder {mode:o}")
         } else {
-            format!("{mode:o} {}", read(&path))
+            format!("{mode:o} {}", without_label(&read(&path)))
         };
         let name = path.strip_prefix(root).expect("it is below the root");
         facts.insert(format!("file {}", name.display()), what);
@@ -244,6 +288,7 @@ pub(crate) fn leftovers(repository: &Repository) -> Vec<String> {
         let passing = [".stage", ".index", ".locks", ".done"];
         let ours = path.parent() == Some(&git.join("colony"));
         name.ends_with(".lock")
+            || (path.parent() == Some(&git) && name.starts_with("tmp-"))
             || (ours && (name == "pending" || name.starts_with("tmp-")))
             || (ours && passing.iter().any(|ending| name.ends_with(ending)))
     };

@@ -54,7 +54,8 @@ const HEADER: &str = "\
 
 Every changing command is struck at every system call by which it changes something, one call per
 run, from the first to the last. After each run the repository is either as before the command or as
-after it: refs, HEAD, index, and every file with its bytes and mode. Nothing else is allowed: no lock
+after it: refs, HEAD, index, the files by which git knows of a merge or pick under way, and every file with
+its bytes and mode. Nothing else is allowed: no lock
 or temporary file of ours is left, `git fsck --strict` is clean, no content of a user is lost, and the
 command can be run again.
 
@@ -74,7 +75,8 @@ git-colony.
 - *any git killed*: so does any other git, be it started by git-lfs; a lock on the configuration that
   it leaves is removed by hand.
 - *git-lfs killed*: it gets SIGKILL as it opens, and as it writes, each of its hooks.
-- *ENOSPC*, *EIO*: the call fails. Nothing recovers: the program cleans up itself.
+- *ENOSPC*, *EIO*: the call fails. Nothing recovers: the program cleans up itself, or says what it
+  cannot remove, and the next command does.
 ";
 
 fn text(rows: &BTreeMap<(Blow, &'static str, &'static str), Row>) -> String {
