@@ -74,6 +74,7 @@ impl Finish<'_> {
         let world = &self.session.world;
         if let Some(prepared) = prepared {
             prepared.commit()?;
+            ref_locks::forget(&self.places.ref_locks(self.record.op))?;
         }
         self.switch_head()?;
         world.reach("refs-moved")?;

@@ -203,8 +203,10 @@ pub fn delete_refs(
     };
     let note = places.colony.join("delete.locks");
     let deleted = ref_locks::prepare(session, &note, &changes, &why).and_then(PreparedRefs::commit);
-    ref_locks::clear(&note)?;
-    deleted
+    match deleted {
+        Ok(()) => ref_locks::forget(&note),
+        Err(_) => ref_locks::clear(&note).and(deleted),
+    }
 }
 
 /// Removes what dead processes left in our folder, and locks that are proven theirs.
