@@ -1,5 +1,7 @@
 //! Many processes, one repository.
 
+use std::collections::BTreeSet;
+use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 
 use super::support::Sandbox;
@@ -62,5 +64,108 @@ fn plain_git_beside_us_makes_neither_lose_anything() {
         );
     }
     assert_eq!(sandbox.json(&["checkpoints"])["count"], 6);
+    sandbox.check_invariants();
+}
+
+/// One agent of several in a repository, in a worktree of its own.
+struct Agent<'a> {
+    sandbox: &'a Sandbox,
+    number: usize,
+    root: PathBuf,
+}
+
+impl Agent<'_> {
+    /// Begins a fork of the shared branch, commits to it and merges it back, time after time; returns
+    /// the commits.
+    fn work(&self, rounds: usize) -> Vec<String> {
+        let mut commits = Vec::new();
+        for round in 0..rounds {
+            let label = format!("agent-{}/{round}", self.number);
+            self.insist(&["fork", &label, "--from", "shared"]);
+            let path = self.root.join(format!("agent-{}-{round}.txt", self.number));
+            std::fs::write(path, &label).unwrap();
+            self.insist(&["checkpoint", "-m", &label]);
+            commits.push(self.git(&["rev-parse", "HEAD"]));
+            let fork = format!("fork/{label}");
+            self.insist(&["merge", &fork, "--into", "shared"]);
+        }
+        commits
+    }
+
+    /// Runs the program until nobody else is in its way, and lets no other failure pass.
+    fn insist(&self, args: &[&str]) {
+        const ENOUGH: usize = 500;
+        for _ in 0..ENOUGH {
+            let output = self
+                .command(assert_cmd::cargo::cargo_bin!("git-colony"))
+                .args(["--json", "--timeout", "60"])
+                .args(args)
+                .output()
+                .unwrap();
+            if output.status.success() {
+                return;
+            }
+            let answer: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+            let code = answer["code"].as_str().unwrap_or_default();
+            assert!(
+                matches!(code, "ref-moved" | "locked"),
+                "{args:?} {answer:#}"
+            );
+        }
+        panic!("{args:?} did not get its turn in {ENOUGH} runs");
+    }
+
+    fn git(&self, args: &[&str]) -> String {
+        let output = self.command("git").args(args).output().unwrap();
+        assert!(output.status.success(), "{args:?}");
+        String::from_utf8(output.stdout).unwrap().trim().to_owned()
+    }
+
+    fn command(&self, program: impl AsRef<std::ffi::OsStr>) -> Command {
+        let mut command = Command::new(program);
+        command.env_clear().envs(self.sandbox.variables());
+        command.current_dir(&self.root);
+        command
+    }
+}
+
+#[test]
+fn agents_that_fork_commit_and_merge_at_once_lose_nothing() {
+    let is_long = std::env::var_os("COLONY_TEST_LONG").is_some();
+    let (count, rounds) = if is_long { (16, 50) } else { (4, 10) };
+    let sandbox = Sandbox::new();
+    sandbox.git(&["branch", "shared"]);
+    let agents = (0..count).map(|number| {
+        let root = sandbox.outside().join(format!("agent-{number}"));
+        let path = root.to_str().unwrap();
+        sandbox.git(&["worktree", "add", "-q", "--detach", path, "shared"]);
+        Agent {
+            sandbox: &sandbox,
+            number,
+            root,
+        }
+    });
+    let agents: Vec<_> = agents.collect();
+    let made: Vec<Vec<String>> = std::thread::scope(|scope| {
+        let started: Vec<_> = agents
+            .iter()
+            .map(|agent| scope.spawn(move || agent.work(rounds)))
+            .collect();
+        started.into_iter().map(|one| one.join().unwrap()).collect()
+    });
+    // Not one merge was taken for done that another one had overwritten.
+    let reachable = sandbox.git(&["rev-list", "shared"]);
+    let reachable: BTreeSet<_> = reachable.lines().collect();
+    let made = made.iter().flatten();
+    let lost: Vec<_> = made.filter(|id| !reachable.contains(id.as_str())).collect();
+    assert_eq!(lost, Vec::<&String>::new());
+    let files = sandbox.git(&["ls-tree", "--name-only", "shared"]);
+    let files = files.lines().filter(|name| name.starts_with("agent-"));
+    assert_eq!(files.count(), count * rounds);
+    let forks = sandbox.git(&["for-each-ref", "refs/heads/fork/"]);
+    assert_eq!(forks.lines().count(), count * rounds);
+    for agent in &agents {
+        assert_eq!(agent.git(&["status", "--porcelain"]), "");
+    }
     sandbox.check_invariants();
 }
