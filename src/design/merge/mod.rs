@@ -143,6 +143,11 @@ pub fn preview(session: &Session, request: &Request) -> Result<MergeReport> {
     if computed.is_nothing_to_do(request) {
         return Ok(computed.report);
     }
+    if !sides.goal.is_here {
+        // Only a ref would move: the files here are not asked.
+        session.identity()?;
+        return Ok(computed.report);
+    }
     let unignored = super::unignored::current(session)?;
     let work = Work::plan(session, &sides, computed, &unignored)?;
     Ok(work.computed.report)
