@@ -523,7 +523,8 @@ fn capabilities_and_purposes_are_completed() {
     let sandbox = Sandbox::new();
     let tools = [entry("a", "paint a wall"), entry("b", "$(pwn)")];
     sandbox.write(REGISTRY, registry(&tools));
-    let offered = |words: &[&str]| sandbox.colony(&[&["complete", "--", "tools"], words].concat());
+    let line = ["complete", "--", "git-colony", "tools"];
+    let offered = |words: &[&str]| sandbox.colony(&[&line[..], words].concat());
     assert_eq!(offered(&["find", ""]), "words\npaint a wall\ta\n");
     assert_eq!(offered(&["new", "--purpose", "u"]), "words\nui\tpurpose\n");
     assert!(offered(&["new", "--template", "r"]).starts_with("words\nrust_crate\t"));
