@@ -18,7 +18,7 @@ use super::{Face, Run, Stop, merge};
     reason = "each is a flag that people type"
 )]
 pub(super) struct Args {
-    /// The commits, in order; A..B for those of B that A does not have
+    /// Commits, in order; A..B for those of B that A does not have; or a decision, with its commits
     #[arg(
         value_name = "COMMIT",
         required_unless_present_any = ["go_on", "abort"],
@@ -28,6 +28,9 @@ pub(super) struct Args {
     /// Bring them into this branch; it need not be checked out
     #[arg(long, value_name = "BRANCH")]
     into: Option<String>,
+    /// Take the decisions as well that a decision needs and the branch does not have
+    #[arg(long)]
+    with_dependencies: bool,
     /// Open a conflict: 'git status' and 'git mergetool' work on it
     #[arg(long)]
     resolve: bool,
@@ -56,6 +59,7 @@ pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
     let request = Request {
         what: args.what,
         into: args.into,
+        with_dependencies: args.with_dependencies,
         resolve: args.resolve,
     };
     let report = match run {

@@ -267,6 +267,8 @@ impl Repo {
 
     /// Has a git command write its objects to `folder` and read all others from here.
     fn write_objects_to(&self, folder: &Path, git: &mut Git) {
+        // They are read once, if at all: neither small nor durable.
+        git.args(["-c", "core.looseCompression=0", "-c", "core.fsync=none"]);
         git.env("GIT_OBJECT_DIRECTORY", folder);
         let objects = quoted(&self.common_dir().join("objects"));
         git.env("GIT_ALTERNATE_OBJECT_DIRECTORIES", objects);

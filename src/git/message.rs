@@ -1,4 +1,4 @@
-//! The message of a commit, and the trailers at its end.
+//! The message of a commit.
 
 use gix::bstr::ByteSlice as _;
 
@@ -19,34 +19,5 @@ impl Repo {
             .message_raw()
             .or_code(Code::RepositoryBroken, missing)?;
         Ok(message.to_str_lossy().into_owned())
-    }
-}
-
-/// Reads the values of a trailer: lines `key: value` of the last paragraph.
-pub fn trailer_values<'a>(message: &'a str, key: &'a str) -> impl Iterator<Item = &'a str> {
-    let text = message.trim_end();
-    let (_, last) = text.rsplit_once("\n\n").unwrap_or(("", ""));
-    last.lines().filter_map(move |line| {
-        let (name, value) = line.split_once(':')?;
-        let value = value.trim();
-        (name.eq_ignore_ascii_case(key) && !value.is_empty()).then_some(value)
-    })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn values(message: &str) -> Vec<&str> {
-        trailer_values(message, "Colony-Decision").collect()
-    }
-
-    #[test]
-    fn trailers_stand_in_the_last_paragraph_only() {
-        let message =
-            "subject\n\nColony-Decision: no\n\ncolony-decision: a\nOther: b\nColony-Decision:c\n";
-        assert_eq!(values(message), ["a", "c"]);
-        assert!(values("Colony-Decision: a subject").is_empty());
-        assert!(values("").is_empty());
     }
 }

@@ -83,6 +83,8 @@ codes! {
     UnmergedPaths = "unmerged-paths",
     /// A branch of that name, or one that rules it out, exists.
     BranchExists = "branch-exists",
+    /// A decision needs others that the branch does not have.
+    MissingDependencies = "missing-dependencies",
     /// No fork has that name.
     ForkNotFound = "fork-not-found",
     /// A branch has commits that no other has.

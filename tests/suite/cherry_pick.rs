@@ -294,3 +294,47 @@ fn what_cannot_be_picked_is_refused() {
         "operation-in-progress"
     );
 }
+
+#[test]
+fn a_decision_brings_its_commits_and_says_what_it_needs() {
+    let sandbox = sided();
+    sandbox.git(&["switch", "-q", "side"]);
+    let decide = |id: &str, more: &[&str], path: &str| {
+        sandbox.write(path, format!("{id}\n"));
+        sandbox.colony(&[&["decide", "-m", id, "--id", id], more, &[path]].concat());
+    };
+    decide("base-of-it", &[], "base.txt");
+    sandbox.write("later.txt", "later\n");
+    sandbox.git(&["add", "-A"]);
+    sandbox.git(&["commit", "-qm", "unrelated"]);
+    let earlier = id(&sandbox, "side~2");
+    decide(
+        "use-it",
+        &["--depends-on", "base-of-it", "--implements", &earlier],
+        "use.txt",
+    );
+    sandbox.git(&["switch", "-q", "main"]);
+    let answer = sandbox.json(&["cherry-pick", "use-it"]);
+    assert_eq!(answer["code"], "missing-dependencies");
+    assert_eq!(answer["detail"]["decisions"], json!(["base-of-it"]));
+    let answer = sandbox.json(&["cherry-pick", "use-it", "--with-dependencies"]);
+    assert_eq!(answer["ok"], true, "{answer:#}");
+    let named: Vec<_> = answer["picked"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|p| &p["decision_id"])
+        .collect();
+    assert_eq!(named, ["base-of-it", "use-it", "use-it"]);
+    assert_eq!(answer["picked"][1]["from"], json!(earlier));
+    assert!(sandbox.path("use.txt").exists() && sandbox.path("base.txt").exists());
+    assert!(!sandbox.path("later.txt").exists());
+    let known = sandbox.json(&["decisions"]);
+    assert_eq!(known["count"], 2, "{known:#}");
+    // What the branch has is not asked for again.
+    assert_eq!(
+        sandbox.error(&["cherry-pick", "no-such-decision"]),
+        "revision-not-found"
+    );
+    sandbox.check_invariants();
+}

@@ -425,7 +425,7 @@ fn a_squash_carries_the_decisions_of_its_commits() {
     let answer = sandbox.json(&["merge", "try", "--squash"]);
     assert_eq!(
         answer["decisions"],
-        json!([{"decision_id": "use-it", "sha": decided}])
+        json!([{"decision_id": "use-it", "title": "use-it", "sha": decided}])
     );
     let trailers = ["log", "-1", "--format=%(trailers:only,unfold)"];
     let carried = sandbox.git(&trailers);

@@ -5,17 +5,17 @@ use std::fmt::Write as _;
 
 use crate::git::Oid;
 use crate::git::merge_tree::{MergeSide, Stages};
-use crate::git::message::trailer_values;
 use crate::git::object::NewCommit;
 use crate::model::{Code, Error, RepoPath, Result};
 use crate::store::Session;
 
 use super::super::conflicts;
+use super::super::decisions::{self, DecisionRef};
 use super::super::forks::Outcome;
 use super::super::settle::{Settled, Settling};
 use super::super::worktree::write_commit;
 use super::sides::Sides;
-use super::{BroughtDecision, MergeReport, Request};
+use super::{MergeReport, Request};
 
 /// The merge on trees.
 pub(super) struct Computed {
@@ -157,16 +157,13 @@ fn merge_trees(session: &Session, request: &Request, sides: &Sides) -> Result<Se
     settling.choose_pointers(settled)
 }
 
-/// Lists the decisions that commits carry, oldest first.
-fn decisions_of(session: &Session, commits: &[Oid]) -> Result<Vec<BroughtDecision>> {
-    let mut found: Vec<BroughtDecision> = Vec::new();
-    for &sha in commits.iter().rev() {
-        let message = session.repo.message_of(sha)?;
-        for id in trailer_values(&message, "Colony-Decision") {
-            found.retain(|known| known.decision_id != id);
-            let decision_id = id.to_owned();
-            found.push(BroughtDecision { decision_id, sha });
-        }
+/// Lists the decisions that commits carry, oldest first, each with its newest commit.
+fn decisions_of(session: &Session, commits: &[Oid]) -> Result<Vec<DecisionRef>> {
+    let oldest_first: Vec<_> = commits.iter().rev().copied().collect();
+    let mut found: Vec<DecisionRef> = Vec::new();
+    for brought in decisions::of_commits(session, &oldest_first)? {
+        found.retain(|known| known.decision_id != brought.decision_id);
+        found.push(brought);
     }
     Ok(found)
 }

@@ -15,6 +15,7 @@ use crate::store::Session;
 use crate::store::operation::Kind;
 
 use super::conflicts::Conflict;
+use super::decisions::DecisionRef;
 use super::forks::Outcome;
 use super::goal::retried;
 use super::kept::Kept;
@@ -43,15 +44,6 @@ pub struct Request {
     pub resolve: bool,
 }
 
-/// A decision that a merge brings.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct BroughtDecision {
-    /// Its id.
-    pub decision_id: String,
-    /// The commit that carries it.
-    pub sha: Oid,
-}
-
 /// What a merge came to.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct MergeReport {
@@ -72,7 +64,7 @@ pub struct MergeReport {
     /// The conflicts that were settled.
     pub settled: Vec<RepoPath>,
     /// Decisions of the commits that came in.
-    pub decisions: Vec<BroughtDecision>,
+    pub decisions: Vec<DecisionRef>,
     /// Whether the conflicts were opened in git's own state.
     pub resolving: bool,
     /// Ignored files that gave way; the operation keeps them.

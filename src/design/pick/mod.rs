@@ -24,13 +24,15 @@ use super::switch::{Step, Switch, carry_out};
 use super::worktree::run_post_checkout;
 use computed::{Agreed, Computed};
 pub use going_on::continue_pick;
-use wanted::Wanted;
+use wanted::{Finder, Wanted};
 
 /// What is asked for.
 #[derive(Clone, Debug, Default)]
 pub struct Request {
-    /// What to pick, in order: commits, ranges.
+    /// What to pick, in order: commits, ranges, ids of decisions.
     pub what: Vec<String>,
+    /// Take the decisions as well that a decision needs.
+    pub with_dependencies: bool,
     /// The branch to bring them into; `None` is the current one.
     pub into: Option<String>,
     /// Open a conflict in git's own state.
@@ -89,7 +91,7 @@ pub fn pick(session: &Session, request: &Request) -> Result<PickReport> {
 
 fn attempt(session: &Session, request: &Request) -> Result<PickReport> {
     let goal = goal_of(session, request)?;
-    let wanted = wanted::resolve(session, &request.what)?;
+    let wanted = wanted_by(session, request, &goal)?;
     let agreed = Agreed::of(
         session,
         (goal.tip, session.repo.tree_of(Some(goal.tip))?),
@@ -142,7 +144,7 @@ fn is_nothing_to_do(request: &Request, computed: &Computed) -> bool {
 /// As [`pick`].
 pub fn preview(session: &Session, request: &Request) -> Result<PickReport> {
     let goal = goal_of(session, request)?;
-    let wanted = wanted::resolve(session, &request.what)?;
+    let wanted = wanted_by(session, request, &goal)?;
     let agreed = Agreed::of(
         session,
         (goal.tip, session.repo.tree_of(Some(goal.tip))?),
@@ -160,6 +162,15 @@ pub fn preview(session: &Session, request: &Request) -> Result<PickReport> {
         report.ignored_kept = switch.map(|switch| switch.ignored_kept).unwrap_or_default();
     }
     Ok(report)
+}
+
+fn wanted_by(session: &Session, request: &Request, goal: &Goal) -> Result<Vec<Wanted>> {
+    let finder = Finder {
+        session,
+        tip: goal.tip,
+        with_dependencies: request.with_dependencies,
+    };
+    finder.resolve(&request.what)
 }
 
 fn goal_of(session: &Session, request: &Request) -> Result<Goal> {

@@ -1,13 +1,17 @@
-//! What is to be picked, in order: commits and ranges, as they are typed.
+//! What is to be picked, in order: commits, ranges and decisions, as they are typed.
 
 use crate::git::Oid;
 use crate::model::{Code, Error, Result};
 use crate::store::Session;
 
+use super::super::decisions::Known;
 use super::super::names;
 
 /// More commits than this are not picked at once.
 const MOST: usize = 10_000;
+
+/// More branches than this are not searched for a decision.
+const MOST_BRANCHES: usize = 100;
 
 /// One commit to be picked.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,33 +21,117 @@ pub(super) struct Wanted {
     pub(super) decision_id: Option<String>,
 }
 
-/// Resolves what was typed; each commit once, where it was named first.
-///
-/// # Errors
-/// `revision-not-found`; `invalid-value` for a merge.
-pub(super) fn resolve(session: &Session, typed: &[String]) -> Result<Vec<Wanted>> {
-    let mut wanted: Vec<Wanted> = Vec::new();
-    for name in typed {
-        for one in resolve_one(session, name)? {
-            if !wanted.iter().any(|known| known.commit == one.commit) {
-                wanted.push(one);
+/// Finds what is to be picked for one branch.
+pub(super) struct Finder<'a> {
+    pub(super) session: &'a Session,
+    /// The tip of the branch.
+    pub(super) tip: Oid,
+    /// Take the decisions as well that a decision needs and the branch does not have.
+    pub(super) with_dependencies: bool,
+}
+
+impl Finder<'_> {
+    /// Resolves what was typed; each commit once, where it was named first.
+    ///
+    /// # Errors
+    /// `revision-not-found`; `invalid-value` for a merge; `missing-dependencies`.
+    pub(super) fn resolve(&self, typed: &[String]) -> Result<Vec<Wanted>> {
+        let mut wanted: Vec<Wanted> = Vec::new();
+        for name in typed {
+            for one in self.resolve_name(name)? {
+                if !wanted.iter().any(|known| known.commit == one.commit) {
+                    wanted.push(one);
+                }
             }
         }
+        for one in &wanted {
+            if self.session.repo.read_commit(one.commit)?.parents.len() > 1 {
+                return Err(Error::new(
+                    Code::InvalidValue,
+                    format!(
+                        "{} is a merge: which of its sides to take is not clear; nothing was done",
+                        one.commit.short()
+                    ),
+                )
+                .detail("commit", one.commit)
+                .hint("pick the commits it brought: git colony cherry-pick A..B"));
+            }
+        }
+        Ok(wanted)
     }
-    for one in &wanted {
-        if session.repo.read_commit(one.commit)?.parents.len() > 1 {
-            return Err(Error::new(
-                Code::InvalidValue,
-                format!(
-                    "{} is a merge: which of its sides to take is not clear; nothing was done",
-                    one.commit.short()
-                ),
-            )
-            .detail("commit", one.commit)
-            .hint("pick the commits it brought: git colony cherry-pick A..B"));
+
+    fn resolve_name(&self, name: &str) -> Result<Vec<Wanted>> {
+        match resolve_one(self.session, name) {
+            Err(unknown) if unknown.code() == Code::RevisionNotFound => {
+                let Some(known) = self.known_to(name)? else {
+                    return Err(unknown);
+                };
+                let mut taken = Vec::new();
+                let here = Known::at(&self.session.repo, self.tip)?;
+                self.decision(name, &known, &here, &mut taken)
+            }
+            resolved => resolved,
         }
     }
-    Ok(wanted)
+
+    /// Finds the decisions of a branch that has the one with this id; HEAD's first.
+    fn known_to(&self, id: &str) -> Result<Option<Known>> {
+        let repo = &self.session.repo;
+        let branches = repo.refs_below("refs/heads/")?;
+        let branches = branches.into_iter().map(|branch| branch.id);
+        let mut tips: Vec<_> = repo.head()?.commit().into_iter().chain(branches).collect();
+        let mut seen = std::collections::BTreeSet::new();
+        tips.retain(|tip| seen.insert(*tip));
+        for tip in tips.into_iter().take(MOST_BRANCHES) {
+            let known = Known::at(repo, tip)?;
+            if known.decisions.iter().any(|one| one.decision_id == id) {
+                return Ok(Some(known));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Lists the commits of a decision, after those of what it needs.
+    fn decision(
+        &self,
+        id: &str,
+        known: &Known,
+        here: &Known,
+        taken: &mut Vec<String>,
+    ) -> Result<Vec<Wanted>> {
+        let decision = known.find(id)?;
+        taken.push(id.to_owned());
+        let has = |id: &str| here.decisions.iter().any(|one| one.decision_id == id);
+        let needed = decision.depends_on.iter();
+        let missing: Vec<_> = needed
+            .filter(|id| !has(id) && !taken.contains(id))
+            .collect();
+        if !missing.is_empty() && !self.with_dependencies {
+            return Err(Error::new(
+                Code::MissingDependencies,
+                format!("'{id}' needs decisions that the branch does not have; nothing was done"),
+            )
+            .detail("decisions", &missing)
+            .hint("run it again with --with-dependencies"));
+        }
+        let missing: Vec<_> = missing.into_iter().cloned().collect();
+        let mut wanted = Vec::new();
+        for needed in missing {
+            if !taken.contains(&needed) {
+                wanted.extend(self.decision(&needed, known, here, taken)?);
+            }
+        }
+        for commit in &decision.commits {
+            let repo = &self.session.repo;
+            if !repo.commits_between(*commit, &[self.tip], 1)?.is_empty() {
+                wanted.push(Wanted {
+                    commit: *commit,
+                    decision_id: Some(id.to_owned()),
+                });
+            }
+        }
+        Ok(wanted)
+    }
 }
 
 fn resolve_one(session: &Session, name: &str) -> Result<Vec<Wanted>> {
