@@ -22,6 +22,9 @@ use crate::store::places::Places;
 use super::kept::Kept;
 use super::tree_moves;
 
+/// How long a hook waits for a command of ours that is at work: git waits with it.
+const PATIENCE: Duration = Duration::from_millis(300);
+
 /// The hook of git that a change is recorded from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GitHook {
@@ -47,7 +50,7 @@ impl GitHook {
 
 /// Records what git has just done, so that it is a step of its own; returns the operation.
 ///
-/// Waits for nobody and does nothing inside an operation of ours, beside one at work or cut off, in
+/// Hardly waits for others and does nothing inside an operation of ours, beside one at work or cut off, in
 /// the middle of a rebase, and where no operation was ever made. What goes wrong is of no concern to
 /// git: the next changing command records the same.
 pub fn record(session: &Session, hook: GitHook) -> Option<OperationId> {
@@ -56,7 +59,7 @@ pub fn record(session: &Session, hook: GitHook) -> Option<OperationId> {
         return None;
     }
     let places = Places::find(&session.repo).ok()??;
-    let _lock = WorktreeLock::take(world, &session.repo, Duration::ZERO).ok()?;
+    let _lock = WorktreeLock::take(world, &session.repo, PATIENCE).ok()?;
     if recover::pending(&places).ok()?.is_some() {
         return None;
     }
