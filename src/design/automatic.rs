@@ -19,6 +19,9 @@ use super::left_out::Allowances;
 use super::tag_message::Mode;
 use super::{checkpoints, retention, unignored};
 
+/// How long to wait for a command that is at work: it may be about to end, and nobody looks on.
+const PATIENCE: Duration = Duration::from_millis(300);
+
 /// Keeps the state beside the branch if it is not kept already; waits for nobody.
 ///
 /// # Errors
@@ -41,7 +44,7 @@ pub fn create_for(
         .world
         .variable(process::OPERATION_VARIABLE)
         .is_some();
-    let lock = match WorktreeLock::take(&session.world, &session.repo, Duration::ZERO) {
+    let lock = match WorktreeLock::take(&session.world, &session.repo, PATIENCE) {
         Ok(lock) if !inside => lock,
         Err(error) if error.code() != Code::Locked => return Err(error),
         _ => return Ok(nothing_to_do(session, &request, "busy")),
