@@ -9,7 +9,7 @@ use crate::design::merge::{self, MergeReport, Request};
 use crate::design::resolve;
 use crate::design::settle::Settle;
 use crate::model::time::Moment;
-use crate::model::{Error, RepoPath};
+use crate::model::{Code, Error, RepoPath};
 use crate::store::Session;
 use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;
@@ -103,6 +103,10 @@ fn choices(session: &Session, args: &Args) -> Result<Vec<(RepoPath, Settle)>, Er
     let mut choices = Vec::new();
     for (typed, how) in given {
         for path in typed {
+            if path.is_empty() {
+                let message = "an empty path settles nothing";
+                return Err(Error::new(Code::Usage, message).hint("--ours .   # means all of it"));
+            }
             choices.push((paths::repo_path(session, Path::new(path))?, how));
         }
     }
@@ -164,10 +168,8 @@ impl Answer for MergeReport {
             lines.push("settle them, 'git add' each, then: git colony merge --continue".to_owned());
             lines.push("or take it back: git colony merge --abort".to_owned());
         } else if !self.conflicts.is_empty() {
-            lines.push(format!(
-                "settle them: git colony merge {} --ours PATH --theirs PATH --both PATH, or --resolve",
-                self.source
-            ));
+            let ways = "--ours PATH, --theirs PATH and --both PATH, or with --resolve";
+            lines.push(format!("settle them: run it again with {ways}"));
         } else if let Some(op) = self.op {
             lines.push(format!("take it back: git colony undo   ({op})"));
         }

@@ -93,7 +93,7 @@ pub fn create(session: &Session, request: &Request) -> Result<ForkReport> {
     }
     let step = Step {
         summary: format!("fork '{}'", start.record.label),
-        refs: start.refs(record),
+        refs: start.refs(&session.repo, record)?,
     };
     let done = carry_out(session, operation, &kept, switch, step)?;
     report.op = Some(done.op);
@@ -208,16 +208,21 @@ impl Start {
     }
 
     /// Returns the refs that come into being.
-    pub(super) fn refs(&self, record: Oid) -> Vec<RefChange> {
-        let new = |name: RefName, id| RefChange {
-            name,
+    pub(super) fn refs(&self, repo: &Repo, record: Oid) -> Result<Vec<RefChange>> {
+        let name = ref_names::fork_record(&self.record.label);
+        // The record of a fork whose branch git has deleted gives way.
+        let stale = repo.find_ref(&name)?;
+        let branch = RefChange {
+            name: self.branch.clone(),
             old: None,
-            new: Some(id),
+            new: Some(self.commit),
         };
-        vec![
-            new(self.branch.clone(), self.commit),
-            new(ref_names::fork_record(&self.record.label), record),
-        ]
+        let record = RefChange {
+            name,
+            old: stale,
+            new: Some(record),
+        };
+        Ok(vec![branch, record])
     }
 }
 

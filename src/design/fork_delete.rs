@@ -128,6 +128,7 @@ fn refuse_unmerged(report: &DeleteReport) -> Error {
     )
     .detail("unmerged", &report.unmerged)
     .hint(format!(
-        "git colony forks delete {label} --force   # 'git colony undo' brings it back"
+        "git colony forks delete {} --force   # 'git colony undo' brings it back",
+        text::shell_word(label)
     ))
 }

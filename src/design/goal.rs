@@ -1,7 +1,7 @@
 //! The branch that a merge or pick brings something into, checked out here or not at all.
 
 use crate::git::{Oid, RefChange, RefName};
-use crate::model::{Code, Error, Result};
+use crate::model::{Code, Error, Result, text};
 use crate::store::Session;
 use crate::store::operation::run::{Intent, Touches};
 use crate::store::operation::{Kind, Operation};
@@ -84,7 +84,10 @@ impl Goal {
                 Code::InvalidValue,
                 format!("conflicts are opened in a worktree, and '{branch}' is not checked out; nothing was done"),
             )
-            .hint(format!("git switch {branch}   # then run it again")));
+            .hint(format!(
+                "git switch {}   # then run it again",
+                text::shell_word(&branch)
+            )));
         }
         Ok(())
     }

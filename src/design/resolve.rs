@@ -8,8 +8,7 @@ use crate::git::{Oid, RefChange};
 use crate::model::{Code, Error, Result};
 use crate::store::Session;
 use crate::store::operation::run::{Intent, Plan, Touches};
-use crate::store::operation::{FileMoves, Kind, Log, Operation, StateFile, StateName};
-use crate::store::places::Places;
+use crate::store::operation::{FileMoves, Kind, Operation, StateFile, StateName};
 
 use super::conflicts::Conflict;
 use super::forks::Outcome;
@@ -18,7 +17,7 @@ use super::left_out::Allowances;
 use super::merge::MergeReport;
 use super::switch::refuse_unmerged;
 use super::undo::{self, Direction, UndoReport};
-use super::worktree::write_commit;
+use super::worktree::{opened_by_us, write_commit};
 
 /// Plans the files by which git knows of a merge under way.
 ///
@@ -172,13 +171,7 @@ pub fn abort(session: &Session, what: &str, dry_run: bool) -> Result<UndoReport>
     if repo.in_progress() != Some(what) {
         return Err(nothing(what));
     }
-    let places = Places::find(repo)?;
-    let log = places.map(|places| Log::read(repo, &places)).transpose()?;
-    let newest = log.as_ref().and_then(Log::newest_settled);
-    let ours = match newest {
-        Some(entry) if entry.record.opens_state() => entry.record.state_files_stand(repo)?,
-        _ => false,
-    };
+    let ours = opened_by_us(session)?;
     if !ours {
         return Err(Error::new(
             Code::OperationInProgress,

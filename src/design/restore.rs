@@ -141,7 +141,7 @@ pub fn restore(session: &Session, request: &Request) -> Result<RestoreReport> {
     let refs = match &start {
         Some(start) => {
             operation.head_after = Some(start.head());
-            start.refs(start.write_record(session)?)
+            start.refs(&session.repo, start.write_record(session)?)?
         }
         None => branch_change(&kept.scan.head, new).into_iter().collect(),
     };

@@ -145,6 +145,20 @@ impl Edits {
     }
 }
 
+/// Refuses to open conflicts while something else is staged: it would become part of the commit.
+pub(super) fn refuse_staged(kept: &Kept) -> Result<()> {
+    let staged: Vec<_> = kept.scan.staged.iter().map(|change| &change.path).collect();
+    let Some(first) = staged.first() else {
+        return Ok(());
+    };
+    Err(Error::new(
+        Code::UncommittedEdits,
+        format!("'{first}' is staged and would become part of the commit; nothing was done"),
+    )
+    .detail("paths", &staged)
+    .hint("git colony checkpoint   # or git restore --staged PATH; then run it again"))
+}
+
 /// Refuses while paths of the index are in conflict.
 pub(super) fn refuse_unmerged(kept: &Kept) -> Result<()> {
     let Some(first) = kept.scan.conflicts.first() else {

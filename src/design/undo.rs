@@ -19,7 +19,7 @@ use crate::store::operation::log::LogEntry;
 use crate::store::operation::moves;
 use crate::store::operation::record::{IndexTarget, Source};
 use crate::store::operation::run::{Intent, NewIndex, Plan, Touches};
-use crate::store::operation::{FileMoves, Kind, Log, Operation, Record, StateFile, Tail};
+use crate::store::operation::{FileMoves, Kind, Log, Operation, Record, StateFile};
 use crate::store::places::Places;
 
 use super::external;
@@ -27,7 +27,8 @@ use super::kept::Kept;
 use super::left_out::Allowances;
 use super::undo_refs::{published, refs_back, refuse_published};
 use super::worktree::{
-    cwd_in_worktree, open_worktree, refuse_in_progress, run_post_checkout, snapshot_commit,
+    cwd_in_worktree, open_worktree, opened_by_us, refuse_in_progress, run_post_checkout,
+    snapshot_commit,
 };
 
 /// Which way to go.
@@ -179,17 +180,7 @@ pub(super) fn refuse_foreign_progress(session: &Session, direction: Direction) -
     if session.repo.in_progress().is_none() {
         return Ok(());
     }
-    let places = Places::find(&session.repo)?;
-    let tail = places.map(|places| Tail::read(&session.repo, &places));
-    // An operation made in between, a checkpoint beside the branch, is no state to compare with.
-    let newest = tail.transpose()?.and_then(|tail| tail.settled);
-    let ours = match &newest {
-        Some(entry) if entry.record.opens_state() => {
-            entry.record.state_files_stand(&session.repo)?
-        }
-        _ => false,
-    };
-    if ours {
+    if opened_by_us(session)? {
         return Ok(());
     }
     refuse_in_progress(session, direction.kind().as_str())

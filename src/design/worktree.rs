@@ -3,7 +3,8 @@
 use crate::git::object::NewCommit;
 use crate::git::{Oid, process};
 use crate::model::{Code, Error, RepoPath, Result};
-use crate::store::operation::Record;
+use crate::store::operation::{Record, Tail};
+use crate::store::places::Places;
 use crate::store::worktree_files::WorktreeFiles;
 use crate::store::{Session, ref_names};
 
@@ -34,12 +35,25 @@ pub(super) fn write_commit(session: &Session, commit: NewCommit<'_>) -> Result<O
     repo.write_commit(commit)
 }
 
+/// Tells whether what git is in the middle of was opened by an operation of ours.
+pub(super) fn opened_by_us(session: &Session) -> Result<bool> {
+    let places = Places::find(&session.repo)?;
+    let tail = places.map(|places| Tail::read(&session.repo, &places));
+    // An operation made in between, a checkpoint beside the branch, is no state to compare with.
+    match tail.transpose()?.and_then(|tail| tail.settled) {
+        Some(entry) if entry.record.opens_state() => entry.record.state_files_stand(&session.repo),
+        _ => Ok(false),
+    }
+}
+
 /// Refuses while git is in the middle of something that owns the branch or the index.
 pub(super) fn refuse_in_progress(session: &Session, command: &str) -> Result<()> {
     let Some(what) = session.repo.in_progress() else {
         return Ok(());
     };
     let end = match what {
+        // Git's own would throw away what was settled meanwhile.
+        other if opened_by_us(session)? => format!("git colony {other} --abort"),
         "bisect" => "git bisect reset".to_owned(),
         other => format!("git {other} --abort"),
     };

@@ -649,3 +649,51 @@ fn where_it_cannot_go_it_says_so() {
     sandbox.git(&["checkout", "-q", "--detach"]);
     sandbox.colony(&["merge", "try", "--into", "HEAD"]);
 }
+
+#[test]
+fn an_opened_merge_is_left_by_our_own_abort() {
+    let sandbox = conflicted();
+    assert_eq!(sandbox.run(&["merge", "try", "--resolve"]).code, 1);
+    sandbox.write("a.txt", "settled\n");
+    let answer = sandbox.json(&["fork", "x"]);
+    assert_eq!(answer["hint"], "git colony merge --abort");
+    sandbox.colony(&["merge", "--abort"]);
+    sandbox.colony(&["redo"]);
+    assert_eq!(
+        sandbox.read("a.txt"),
+        "settled\n",
+        "nothing was thrown away"
+    );
+}
+
+#[test]
+fn what_is_staged_does_not_become_part_of_an_opened_merge() {
+    let sandbox = conflicted();
+    sandbox.write("dir/b.txt", "staged\n");
+    sandbox.git(&["add", "dir/b.txt"]);
+    let before = sandbox.visible_state();
+    let answer = sandbox.json(&["merge", "try", "--resolve"]);
+    assert_eq!(answer["code"], "uncommitted-edits");
+    assert_eq!(answer["detail"]["paths"], json!(["dir/b.txt"]));
+    assert_eq!(sandbox.visible_state(), before);
+    assert_eq!(sandbox.run(&["merge", "try", "--ours", ""]).code, 129);
+}
+
+#[test]
+fn a_fork_whose_branch_is_gone_needs_a_target() {
+    let sandbox = Sandbox::new();
+    sandbox.git(&["switch", "-q", "-c", "gone"]);
+    sandbox.colony(&["fork", "try"]);
+    sandbox.write("new.txt", "new\n");
+    sandbox.colony(&["checkpoint", "-m", "new"]);
+    sandbox.git(&["branch", "-q", "-D", "gone"]);
+    sandbox.git(&["switch", "-q", "main"]);
+    let answer = sandbox.json(&["merge", "try"]);
+    assert_eq!(answer["code"], "revision-not-found");
+    assert_eq!(answer["detail"]["branch"], "gone");
+    sandbox.colony(&["merge", "try", "--into", "main"]);
+    // The label of a fork that git deleted is free again.
+    sandbox.git(&["branch", "-q", "-D", "fork/try"]);
+    sandbox.colony(&["fork", "try"]);
+    sandbox.check_invariants();
+}

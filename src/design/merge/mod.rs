@@ -22,7 +22,7 @@ use super::kept::Kept;
 use super::left_out::Allowances;
 use super::resolve;
 use super::settle::Settle;
-use super::switch::{Step, Switch, carry_out};
+use super::switch::{Step, Switch, carry_out, refuse_staged};
 use super::worktree::run_post_checkout;
 use computed::{Computed, write_merge};
 use sides::Sides;
@@ -163,6 +163,9 @@ impl Work {
         let allowances = Allowances::default();
         let kept = Kept::look(session, &allowances, Unstorable::LeaveOut, unignored)?;
         let mut switch = None;
+        if !computed.report.conflicts.is_empty() {
+            refuse_staged(&kept)?;
+        }
         if sides.goal.is_here {
             let way = (kept.scan.head_tree, computed.tree);
             let plan = Switch::plan(session, &kept, way, &computed.stages)?;

@@ -3,6 +3,7 @@
 use crate::model::{Code, Error, Result};
 use crate::store::Session;
 
+use super::super::fork_record;
 use super::super::forks;
 use super::super::goal::Goal;
 use super::super::names::{self, Named};
@@ -20,6 +21,9 @@ impl Sides {
         let source = names::find(repo, &request.source)?;
         let base = source.branch.as_ref();
         let base = base.map(|fork| forks::into_of(repo, fork)).transpose()?;
+        if request.into.is_none() {
+            refuse_lost_base(session, &source)?;
+        }
         let goal = Goal::find(session, request.into.as_deref(), base.flatten())?;
         if source.branch.as_ref() == Some(&goal.branch) {
             return Err(Error::new(
@@ -63,4 +67,32 @@ impl Sides {
         };
         format!("Merge {what} '{}'{suffix}", self.source.name)
     }
+}
+
+/// Refuses to guess where a fork goes whose branch is gone.
+fn refuse_lost_base(session: &Session, source: &Named) -> Result<()> {
+    let repo = &session.repo;
+    let record = source.fork_label();
+    let record = record.and_then(|label| fork_record::of_branch(repo, &label));
+    let Some(base) = record.and_then(|record| record.base_branch) else {
+        return Ok(());
+    };
+    let fork = source.branch.as_ref();
+    if fork
+        .map(|fork| forks::into_of(repo, fork))
+        .transpose()?
+        .flatten()
+        .is_some()
+    {
+        return Ok(());
+    }
+    Err(Error::new(
+        Code::RevisionNotFound,
+        format!(
+            "'{}' began on '{base}', which is no branch here any more; nothing was done",
+            source.name
+        ),
+    )
+    .detail("branch", base)
+    .hint("name the branch: git colony merge SOURCE --into BRANCH"))
 }

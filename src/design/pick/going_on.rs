@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::git::{Oid, RefChange};
-use crate::model::{Code, Error, Result, ResultExt as _};
+use crate::model::{Code, Error, Result, ResultExt as _, text};
 use crate::store::Session;
 use crate::store::operation::run::{Intent, Touches};
 use crate::store::operation::{Kind, Operation, StateFile, StateName};
@@ -90,8 +90,9 @@ pub(super) fn open(
     let mut message = format!("{}\n\n{origin}\n", said.trim_end());
     let (before, after) = (note.done.len(), note.rest.len());
     if before + after > 0 {
+        let (before, after) = (text::count(before, "commit"), text::count(after, "commit"));
         message = format!(
-            "{message}\n# {before} commits before this one and {after} after it are part of the pick:\n\
+            "{message}\n# {before} before this one and {after} after it are part of the pick:\n\
              # end it with 'git colony cherry-pick --continue', not with 'git commit'.\n"
         );
     }

@@ -20,7 +20,7 @@ use super::conflicts::Conflict;
 use super::goal::{Goal, retried};
 use super::kept::Kept;
 use super::left_out::Allowances;
-use super::switch::{Step, Switch, carry_out};
+use super::switch::{Step, Switch, carry_out, refuse_staged};
 use super::worktree::run_post_checkout;
 use computed::{Agreed, Computed};
 pub use going_on::continue_pick;
@@ -247,7 +247,10 @@ fn plan_switch(
     }
     let from = kept.scan.head_tree;
     let switch = match &computed.stuck {
-        Some(stuck) => Switch::plan(session, kept, (from, stuck.tree), &stuck.stages)?,
+        Some(stuck) => {
+            refuse_staged(kept)?;
+            Switch::plan(session, kept, (from, stuck.tree), &stuck.stages)?
+        }
         None => Switch::plan(session, kept, (from, computed.tree), &BTreeMap::new())?,
     };
     Ok(Some(switch))
