@@ -223,6 +223,18 @@ fn followed(
     Ok(followed)
 }
 
+/// Lists the paths that a state of the index has in conflict.
+fn conflicted_in(repo: &Repo, state: Oid) -> Result<BTreeSet<RepoPath>> {
+    let mut found = BTreeSet::new();
+    for stage in ["1", "2", "3"] {
+        if let Some(tree) = repo.entry_in(state, stage)? {
+            let listed = repo.list_tree(tree)?.into_iter();
+            found.extend(listed.map(|change| change.path));
+        }
+    }
+    Ok(found)
+}
+
 /// Plans how the files that git had moved come back; the tree they are in is that of the snapshot.
 pub(super) fn plan_files(session: &Session, record: &Record, kept: &Kept) -> Result<FileMoves> {
     let repo = &session.repo;
@@ -231,7 +243,13 @@ pub(super) fn plan_files(session: &Session, record: &Record, kept: &Kept) -> Res
     let (before, after) = trees(repo, record)?;
     let followed = followed(repo, (before, after), change)?;
     let mut changes = repo.diff_trees(kept.snapshot.worktree_tree, before)?;
-    changes.retain(|change| followed.contains(&change.path) && !kept.scan.is_skipped(&change.path));
+    // A path that comes back in conflict has no version that its file could be made from.
+    let conflicted = conflicted_in(repo, record.index_before)?;
+    changes.retain(|change| {
+        followed.contains(&change.path)
+            && !kept.scan.is_skipped(&change.path)
+            && !(change.new.is_none() && conflicted.contains(&change.path))
+    });
     tree_moves::plan_moves(session, &changes)
 }
 

@@ -226,5 +226,6 @@ fn refuse_unmet(conflicts: &[Conflict], choices: &[(RepoPath, Settle)]) -> Resul
         format!("'{path}' is not in conflict; nothing was done"),
     )
     .detail("path", path)
-    .detail("conflicts", paths))
+    .detail("conflicts", paths)
+    .hint("paths count from the current directory; '.' is all below it"))
 }

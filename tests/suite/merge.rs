@@ -697,3 +697,19 @@ fn a_fork_whose_branch_is_gone_needs_a_target() {
     sandbox.colony(&["fork", "try"]);
     sandbox.check_invariants();
 }
+
+#[test]
+fn what_git_aborted_comes_back_with_every_file() {
+    let sandbox = conflicted();
+    assert_eq!(sandbox.run(&["merge", "try", "--resolve"]).code, 1);
+    sandbox.git(&["merge", "--abort"]);
+    sandbox.colony(&["undo", "--force"]);
+    assert!(
+        sandbox.path("a.txt").exists(),
+        "a file in conflict is there"
+    );
+    assert!(sandbox.path(".git/MERGE_HEAD").exists());
+    sandbox.colony(&["merge", "--abort"]);
+    assert_eq!(sandbox.read("a.txt"), "ours\n");
+    sandbox.check_invariants();
+}

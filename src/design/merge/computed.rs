@@ -123,7 +123,7 @@ fn no_base(session: &Session, sides: &Sides) -> Error {
         Code::UnrelatedHistories,
         format!("'{source}' and '{into}' have no common ancestor; nothing was done"),
     )
-    .hint("git merge --allow-unrelated-histories   # if that is what is wanted")
+    .hint("git merge --allow-unrelated-histories SOURCE   # if that is what is wanted")
 }
 
 /// Merges the trees, settles what was chosen, and keeps the objects if anything comes of it.
