@@ -2,7 +2,8 @@
 
 use std::path::PathBuf;
 
-use crate::git::object::{NewCommit, NewTag};
+use crate::git::object::NewCommit;
+use crate::git::tag::NewTag;
 use crate::git::{Head, Oid, RefChange, RefName, Signature};
 use crate::model::{Result, time};
 use crate::store::operation::{Kind, Operation};

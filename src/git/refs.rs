@@ -6,17 +6,16 @@
 //! `refs/colony-local/` are created by one `link(2)`, which is atomic and cannot overwrite.
 
 use std::fmt;
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::io::Write as _;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdin, ChildStdout};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::model::world::Interrupt;
 use crate::model::{Code, Error, RepoPath, Result, ResultExt as _, World};
 
+pub use super::ref_transaction::PreparedRefs;
 use super::{Oid, Repo, Signature};
 
 /// A full ref name; bytes, because branches may be named anything.
@@ -311,102 +310,4 @@ fn git_date(who: &Signature) -> String {
         minutes / 60,
         minutes % 60
     )
-}
-
-/// A ref transaction whose locks git holds until it is committed or dropped.
-#[must_use = "a prepared transaction has to be committed, or its refs stay as they are"]
-pub struct PreparedRefs {
-    child: Child,
-    stdin: Option<ChildStdin>,
-    stdout: BufReader<ChildStdout>,
-    interrupt: Interrupt,
-}
-
-impl PreparedRefs {
-    fn prepare(mut child: Child, interrupt: Interrupt, commands: &[u8]) -> Result<Self> {
-        let stdin = child.stdin.take();
-        let stdout = child.stdout.take();
-        let Some((stdin, stdout)) = stdin.zip(stdout) else {
-            return Err(Error::new(Code::GitFailed, "cannot talk to git update-ref"));
-        };
-        let stdout = BufReader::new(stdout);
-        let mut prepared = PreparedRefs {
-            child,
-            stdin: Some(stdin),
-            stdout,
-            interrupt,
-        };
-        // A refusal closes the pipe; the reason is on stderr, read below.
-        let sent = prepared.send(commands);
-        let answered =
-            sent.is_ok() && prepared.expect("start: ok") && prepared.expect("prepare: ok");
-        if answered {
-            Ok(prepared)
-        } else {
-            Err(prepared.refusal())
-        }
-    }
-
-    /// Moves the refs.
-    ///
-    /// # Errors
-    /// `ref-moved` with what git said; some refs may have moved then.
-    pub fn commit(mut self) -> Result<()> {
-        let sent = self.send(b"commit\0");
-        if sent.is_ok() && self.expect("commit: ok") {
-            self.stdin = None;
-            return Ok(());
-        }
-        Err(self.refusal())
-    }
-
-    fn send(&mut self, bytes: &[u8]) -> std::io::Result<()> {
-        match &mut self.stdin {
-            Some(pipe) => pipe.write_all(bytes).and_then(|()| pipe.flush()),
-            None => Err(std::io::ErrorKind::BrokenPipe.into()),
-        }
-    }
-
-    fn expect(&mut self, answer: &str) -> bool {
-        let mut line = String::new();
-        self.stdout.read_line(&mut line).is_ok() && line.trim_end() == answer
-    }
-
-    fn refusal(mut self) -> Error {
-        self.stdin = None;
-        let mut said = String::new();
-        if let Some(mut stderr) = self.child.stderr.take() {
-            // Without its words the refusal is still reported.
-            drop(stderr.read_to_string(&mut said));
-        }
-        let line = said
-            .lines()
-            .find(|line| line.starts_with("fatal:") || line.starts_with("error:"));
-        let said = line.unwrap_or(said.trim()).trim_start_matches("fatal: ");
-        if let Err(interrupted) = self.interrupt.check() {
-            return interrupted;
-        }
-        let locked = said.contains("File exists") || said.contains("Unable to create");
-        if said.is_empty() {
-            // Killed, most likely: the locks it held then stay, and only git can name them.
-            return Error::new(Code::GitFailed, "git update-ref ended without a word")
-                .hint("run the command again; git names the lock files that were left, if any");
-        }
-        let error = Error::new(Code::RefMoved, format!("git cannot move the refs: {said}"));
-        match (said.contains("ref updates aborted by hook"), locked) {
-            (true, _) => error.hint("the reference-transaction hook of this repository refused"),
-            (_, true) => Error::new(Code::Locked, format!("git cannot lock the refs: {said}"))
-                .hint("remove the lock file only if no git process is running"),
-            _ => error.hint("git colony status   # somebody moved a ref; look, then run it again"),
-        }
-    }
-}
-
-impl Drop for PreparedRefs {
-    fn drop(&mut self) {
-        // Closing the pipe makes git drop its locks; waiting makes sure they are gone.
-        self.stdin = None;
-        self.child.wait().ok();
-        self.interrupt.release(self.child.id());
-    }
 }

@@ -9,9 +9,10 @@ use std::path::{Path, PathBuf};
 
 use crate::model::{Code, Error, Result, World};
 
-use super::object::{NewCommit, NewTag, with_newline};
+use super::object::{NewCommit, with_newline};
 use super::pick::Pick;
 use super::process::Git;
+use super::tag::NewTag;
 use super::{Oid, Repo, Signature};
 
 /// What of the configuration a scratch repository has to know.
