@@ -514,8 +514,11 @@ fn lines(scene: Scene) -> Repository {
     repository.git(&["commit", "--quiet", "-m", "ours"]);
     repository.git(&["branch", "aside"]);
     repository.write("common", "edited since it was committed\n");
-    repository.write("new", "new and staged\n");
-    repository.git(&["add", "new"]);
+    repository.write("new", "new, and staged where that is no obstacle\n");
+    // What is staged would become part of a merge that is opened: that is refused.
+    if scene == Scene::Lines {
+        repository.git(&["add", "new"]);
+    }
     repository.write("untracked", "untracked\n");
     repository.remove("steady");
     repository.colony(&["tag", "-m", "recorded", "HEAD"]);
