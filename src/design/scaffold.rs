@@ -12,7 +12,7 @@ use crate::store::operation::record::{IndexTarget, Source};
 use crate::store::operation::run::{Intent, NewIndex, Plan, Touches};
 use crate::store::operation::{Kind, Operation, Record};
 
-use super::worktree::{cwd_in_worktree, open_worktree, refuse_in_progress};
+use super::worktree::{cwd_in_worktree, open_worktree, refuse_in_progress, write_commit};
 
 /// What is asked for.
 pub struct Request {
@@ -86,12 +86,15 @@ pub fn commit_files(
     let index_tree = repo.write_index_tree(&scan)?;
     let tree = edit(session, scan.head_tree, &entries)?;
     let head = scan.head.commit();
-    let commit = repo.write_commit(NewCommit {
-        tree,
-        parents: head.into_iter().collect(),
-        signature: &signature,
-        message: request.message.clone(),
-    })?;
+    let commit = write_commit(
+        session,
+        NewCommit {
+            tree,
+            parents: head.into_iter().collect(),
+            signature: &signature,
+            message: request.message.clone(),
+        },
+    )?;
     let wanted: BTreeSet<RepoPath> = entries.iter().map(|(path, _)| path.clone()).collect();
     repo.stage_files(&session.world, tree, &wanted, &operation.stage())?;
     let before = scan.index();

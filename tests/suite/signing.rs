@@ -180,6 +180,23 @@ fn with_failing_program(sandbox: &Sandbox) -> std::path::PathBuf {
 }
 
 #[test]
+fn the_commits_of_init_and_of_a_merge_are_signed_too() {
+    let sandbox = Sandbox::new();
+    with_ssh_key(&sandbox);
+    sandbox.colony(&["init", "--no-lfs"]);
+    sandbox.git(&["verify-commit", "HEAD"]);
+    sandbox.colony(&["fork", "try"]);
+    sandbox.write("new.txt", "new\n");
+    sandbox.colony(&["checkpoint", "-m", "new"]);
+    sandbox.git(&["switch", "-q", "main"]);
+    sandbox.colony(&["merge", "try", "-m", "joined"]);
+    sandbox.git(&["verify-commit", "HEAD"]);
+    sandbox.git(&["switch", "-q", "-c", "other", "HEAD~1"]);
+    sandbox.colony(&["cherry-pick", "fork/try"]);
+    sandbox.git(&["verify-commit", "HEAD"]);
+}
+
+#[test]
 fn a_signature_that_fails_changes_nothing_and_gits_words_are_told() {
     for key in ["commit.gpgSign", "tag.gpgSign", "tag.forceSignAnnotated"] {
         let sandbox = Sandbox::new();
