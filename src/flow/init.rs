@@ -1,6 +1,7 @@
 //! Setting a repository up: one commit of our files, git-lfs, and a push only where it was asked for.
 
 mod beside;
+mod files;
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -12,13 +13,14 @@ use crate::lfs::install::{self, Way};
 use crate::lfs::status;
 use crate::model::id::OperationId;
 use crate::model::{Code, Error, RepoPath, Result};
-use crate::setup::attributes::{self, Lines};
+use crate::setup::attributes;
 use crate::setup::info_attributes;
 use crate::setup::manifest::{self, LfsMode, Manifest};
 use crate::setup::merge_drivers;
 use crate::store::Session;
 use crate::store::lock::WorktreeLock;
 use crate::store::operation::{Kind, Record};
+use files::{existing, new_manifest, plan_attributes, refuse_edited};
 
 /// The map of the sources of a repository.
 const REPO_MAP: &str = ".colony/repo_map.yaml";
@@ -314,117 +316,6 @@ impl Plan {
             dry_run: false,
         })
     }
-}
-
-/// Returns what a path of ours holds; an index entry without a file counts as empty.
-fn existing(session: &Session, path: &str) -> Result<Option<Vec<u8>>> {
-    let path = RepoPath::from(path);
-    let on_disk = path.under(session.repo.workdir());
-    match std::fs::symlink_metadata(&on_disk) {
-        Ok(metadata) if metadata.is_file() => {
-            let bytes = std::fs::read(&on_disk);
-            let bytes = bytes.map_err(|e| Error::io(format!("cannot read '{path}'"), e))?;
-            return Ok(Some(bytes));
-        }
-        Ok(_) => {
-            return Err(Error::new(
-                Code::PathInTheWay,
-                format!("'{path}' is not a file; nothing has changed"),
-            )
-            .detail("path", &path));
-        }
-        Err(_) => {}
-    }
-    let head = session.repo.tree_of(session.repo.head()?.commit())?;
-    match session.repo.entry_in(head, path.as_path())? {
-        // Somebody removed it from the worktree: that is theirs to commit or to take back.
-        Some(blob) => session.repo.read_blob(blob).map(Some),
-        None => Ok(None),
-    }
-}
-
-fn new_manifest(session: &Session, request: &Request, lfs: Lfs) -> Result<Manifest> {
-    let origin = session.repo.config("remote.origin.url");
-    let url = request.url.clone().or(origin).unwrap_or_default();
-    let branch = match session.repo.head()? {
-        Head::Branch { name, .. } | Head::Unborn { name } => name.short(),
-        Head::Detached { .. } => "main".to_owned(),
-    };
-    let colony = request.colony.as_deref().unwrap_or("unspecified");
-    let mode = match lfs {
-        Lfs::Yes => LfsMode::SameRemote,
-        Lfs::No => LfsMode::Disabled,
-    };
-    Ok(Manifest::new(
-        colony,
-        &without_credentials(&url),
-        &branch,
-        mode,
-    ))
-}
-
-/// Drops `user:password@` of a URL with a scheme; a manifest is read by everybody.
-fn without_credentials(url: &str) -> String {
-    let Some((scheme, rest)) = url.split_once("://") else {
-        return url.to_owned();
-    };
-    let (host, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
-    // For ssh the user is part of the address.
-    let host = match host.rsplit_once('@') {
-        Some((user, host)) if scheme == "ssh" && !user.contains(':') => format!("{user}@{host}"),
-        Some((_, host)) => host.to_owned(),
-        None => host.to_owned(),
-    };
-    format!("{scheme}://{host}{path}")
-}
-
-/// Adds `.gitattributes` where it is missing, or still as we wrote it without git-lfs.
-fn plan_attributes(
-    session: &Session,
-    lfs: Lfs,
-    files: &mut Vec<(RepoPath, Vec<u8>)>,
-) -> Result<MergeLines> {
-    const PATH: &str = ".gitattributes";
-    let wanted = attributes::template(match lfs {
-        Lfs::Yes => Lines::WithLfs,
-        Lfs::No => Lines::MergeOnly,
-    });
-    let Some(bytes) = existing(session, PATH)? else {
-        files.push((PATH.into(), wanted.into_bytes()));
-        return Ok(MergeLines::InTree);
-    };
-    let ours = attributes::template(Lines::MergeOnly).into_bytes();
-    if bytes == ours && lfs == Lfs::Yes {
-        files.push((PATH.into(), wanted.into_bytes()));
-        return Ok(MergeLines::InTree);
-    }
-    let text = String::from_utf8_lossy(&bytes);
-    let all = attributes::MERGE_LINES;
-    let there = all
-        .iter()
-        .all(|line| text.lines().any(|found| found == *line));
-    Ok(if there {
-        MergeLines::InTree
-    } else {
-        MergeLines::InInfo
-    })
-}
-
-fn refuse_edited(session: &Session, path: &str, bytes: &[u8]) -> Result<()> {
-    let head = session.repo.tree_of(session.repo.head()?.commit())?;
-    let committed = session.repo.entry_in(head, path)?;
-    if committed == Some(session.repo.hash_blob(bytes)?) {
-        return Ok(());
-    }
-    Err(Error::new(
-        Code::UncommittedEdits,
-        format!(
-            "'{path}' has uncommitted edits, and lfs.mode in it has to change; nothing has changed"
-        ),
-    )
-    .hint(format!(
-        "git commit {path}   # then run init again, or use --no-lfs"
-    )))
 }
 
 /// Pushes the branch; returns why it is not on `origin`.

@@ -6,9 +6,10 @@ use serde_json::Value;
 
 use crate::design::checkpoints::{self, Checkpoint, Which};
 use crate::design::clashes::{self, TouchedBy};
+use crate::design::names;
 use crate::design::outlook::{self, UndoStep};
 use crate::git::scan::{Scan, Untracked};
-use crate::git::{Head, Oid, RefName, Repo};
+use crate::git::{Head, Oid, Repo};
 use crate::model::id::OperationId;
 use crate::model::{RepoPath, Result};
 use crate::setup::tool_entry::Entry;
@@ -161,27 +162,19 @@ fn is_fresh(repo: &Repo, head: &Head) -> Result<bool> {
     }
 }
 
-/// Counts commits against the default branch of the manifest, else `main`, else `master`.
+/// Counts commits against the default branch.
 fn compare_with_main(repo: &Repo, head: &Head) -> Result<(usize, usize)> {
     const LIMIT: usize = 10_000;
     let Some(tip) = head.commit() else {
         return Ok((0, 0));
     };
-    let named = registry(repo, "manifest.json")
-        .and_then(|manifest| manifest.get("default_branch")?.as_str().map(str::to_owned));
-    for name in named.iter().map(String::as_str).chain(["main", "master"]) {
-        let name = RefName::from(format!("refs/heads/{name}").as_str());
-        // A manifest may name anything, also what no branch can be called.
-        let Ok(Some(main)) = repo.find_ref(&name) else {
-            continue;
-        };
-        if name == head.moving_ref() {
-            return Ok((0, 0));
+    match names::default_branch(repo)? {
+        Some((branch, main)) if branch != head.moving_ref() => {
+            let ahead = repo.commits_between(tip, &[main], LIMIT)?.len();
+            Ok((ahead, repo.commits_between(main, &[tip], LIMIT)?.len()))
         }
-        let ahead = repo.commits_between(tip, &[main], LIMIT)?.len();
-        return Ok((ahead, repo.commits_between(main, &[tip], LIMIT)?.len()));
+        _ => Ok((0, 0)),
     }
-    Ok((0, 0))
 }
 
 /// Reads a JSON object below `.colony/`; a malformed one counts as absent here.

@@ -92,12 +92,7 @@ pub fn pick(session: &Session, request: &Request) -> Result<PickReport> {
 fn attempt(session: &Session, request: &Request) -> Result<PickReport> {
     let goal = goal_of(session, request)?;
     let wanted = wanted_by(session, request, &goal)?;
-    let agreed = Agreed::of(
-        session,
-        (goal.tip, session.repo.tree_of(Some(goal.tip))?),
-        &[],
-        &wanted,
-    )?;
+    let agreed = agreed_on(session, &goal, &wanted)?;
     if is_nothing_to_do(request, &agreed.computed) {
         return report_of(session, &goal, &agreed.computed);
     }
@@ -145,12 +140,7 @@ fn is_nothing_to_do(request: &Request, computed: &Computed) -> bool {
 pub fn preview(session: &Session, request: &Request) -> Result<PickReport> {
     let goal = goal_of(session, request)?;
     let wanted = wanted_by(session, request, &goal)?;
-    let agreed = Agreed::of(
-        session,
-        (goal.tip, session.repo.tree_of(Some(goal.tip))?),
-        &[],
-        &wanted,
-    )?;
+    let agreed = agreed_on(session, &goal, &wanted)?;
     let (computed, _) = agreed.keep(session)?;
     let mut report = report_of(session, &goal, &computed)?;
     report.dry_run = true;
@@ -171,6 +161,11 @@ fn wanted_by(session: &Session, request: &Request, goal: &Goal) -> Result<Vec<Wa
         with_dependencies: request.with_dependencies,
     };
     finder.resolve(&request.what)
+}
+
+fn agreed_on(session: &Session, goal: &Goal, wanted: &[Wanted]) -> Result<Agreed> {
+    let tree = session.repo.tree_of(Some(goal.tip))?;
+    Agreed::of(session, (goal.tip, tree), &[], wanted)
 }
 
 fn goal_of(session: &Session, request: &Request) -> Result<Goal> {

@@ -47,7 +47,10 @@ pub(super) fn unused_flags(session: &Session, request: &Request) -> Result<Vec<&
         return Ok(Vec::new());
     };
     let manifest = Manifest::parse(&bytes)?;
-    let url = request.url.as_deref().map(super::without_credentials);
+    let url = request
+        .url
+        .as_deref()
+        .map(super::files::without_credentials);
     let flags = [
         (
             "--url",
