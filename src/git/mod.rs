@@ -40,7 +40,9 @@ pub mod tag;
 mod tracked;
 mod tree;
 mod untracked;
+pub mod url;
 
 pub use object::{Oid, Signature, TreeEntry};
 pub use refs::{RefChange, RefName};
 pub use repo::{Head, ObjectWrites, Repo};
+pub use url::RemoteUrl;

@@ -145,6 +145,8 @@ codes! {
     ToolRegistryInvalid = "tool-registry-invalid",
     /// A tool, or something else, stands where a tool is to begin.
     ToolExists = "tool-exists",
+    /// The URL of a repository would be an option, run a program, or is not for the content of a repository to name.
+    UrlRefused = "url-refused",
 }
 
 /// How the process ends when the error reaches the face.

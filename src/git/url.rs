@@ -1,0 +1,240 @@
+//! The URL of a remote: what is refused, what may be shown, and which repository it names.
+//!
+//! A URL is refused before git sees it where git would take it for an option, or run a program for
+//! it, or where git and we would read it differently. It is shown without credentials, always:
+//! `Display`, `Debug` and serde give the redacted form, and only [`RemoteUrl::for_git`] the whole.
+
+mod address;
+
+use std::fmt;
+use std::path::{Component, Path, PathBuf};
+
+use serde::{Serialize, Serializer};
+
+use crate::model::{Code, Error, Result};
+
+use address::{Address, Place};
+
+/// Who says that this is the URL.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Provenance {
+    /// The user: on the command line, or in git's configuration.
+    User,
+    /// The content of a repository (`.gitmodules`, a map, a record): only https and ssh.
+    Repository,
+}
+
+/// How git gets there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Transport {
+    /// `https://`
+    Https,
+    /// `http://`
+    Http,
+    /// `ssh://`, or `user@host:path`.
+    Ssh,
+    /// `git://`
+    Git,
+    /// A path, or `file://`.
+    Local,
+}
+
+/// The URL of a remote that git may be given.
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub struct RemoteUrl {
+    /// As it was said, less the case of the scheme.
+    text: String,
+    address: Address,
+}
+
+impl RemoteUrl {
+    /// Reads a URL; a relative path starts at `base`.
+    ///
+    /// # Errors
+    /// `url-refused`; the message holds no credentials.
+    pub fn parse(text: &str, provenance: Provenance, base: &Path) -> Result<RemoteUrl> {
+        let refused = |why: &str| refusal(text, why);
+        address::check_bytes(text).map_err(refused)?;
+        let (text, address) = match address::split_scheme(text) {
+            Some((scheme, rest)) => {
+                let scheme = scheme.to_ascii_lowercase();
+                let address = address::with_scheme(&scheme, rest).map_err(refused)?;
+                (format!("{scheme}://{rest}"), address)
+            }
+            None => (
+                text.to_owned(),
+                address::without_scheme(text, base).map_err(refused)?,
+            ),
+        };
+        let url = RemoteUrl { text, address };
+        let is_wire = matches!(url.transport(), Transport::Https | Transport::Ssh);
+        if provenance == Provenance::Repository && !is_wire {
+            return Err(refused(
+                "only https and ssh are taken from the content of a repository",
+            ));
+        }
+        Ok(url)
+    }
+
+    /// Returns the URL as git needs it, credentials included: for git alone, never to be shown.
+    pub fn for_git(&self) -> &str {
+        &self.text
+    }
+
+    /// Returns how git gets there.
+    pub fn transport(&self) -> Transport {
+        match &self.address {
+            Address::Network(place) => place.scheme.transport(),
+            Address::Local(_) => Transport::Local,
+        }
+    }
+
+    /// Returns the host in lower case, with the port where it is not the usual one.
+    pub fn host(&self) -> Option<String> {
+        self.place().map(Place::host_and_port)
+    }
+
+    /// Tells whether the URL says who is asking: a user of https, or any password.
+    pub fn has_credentials(&self) -> bool {
+        self.place().is_some_and(Place::has_credentials)
+    }
+
+    /// Returns the absolute path of a repository on this machine, as it was said.
+    pub fn local_path(&self) -> Option<&Path> {
+        match &self.address {
+            Address::Local(path) => Some(path),
+            Address::Network(_) => None,
+        }
+    }
+
+    /// Returns the URL with `***` in place of credentials.
+    ///
+    /// The user of an ssh URL is part of the address and stays.
+    pub fn redacted(&self) -> String {
+        match self.place() {
+            Some(place) if place.has_credentials() => {
+                redact_login(&self.text).unwrap_or_else(|| redact(&self.text))
+            }
+            _ => self.text.clone(),
+        }
+    }
+
+    /// Returns the URL without credentials, for what others read.
+    pub fn without_credentials(&self) -> String {
+        self.redacted().replacen("://***@", "://", 1)
+    }
+
+    /// Returns the key of the repository: the same for every way to write its URL.
+    ///
+    /// `https://GitHub.com/a/b.git/`, `git@github.com:a/b` and `ssh://git@github.com:22/a/b.git`
+    /// give `github.com/a/b`. Other users of ssh than `git` have homes of their own, and what comes
+    /// over http or git is not known to be the same: their keys keep the scheme. A local repository
+    /// has its path with links resolved.
+    pub fn normalized(&self) -> String {
+        match &self.address {
+            Address::Network(place) => place.normalized(),
+            Address::Local(path) => {
+                let real = path.canonicalize().unwrap_or_else(|_| lexical(path));
+                real.to_string_lossy().into_owned()
+            }
+        }
+    }
+
+    fn place(&self) -> Option<&Place> {
+        match &self.address {
+            Address::Network(place) => Some(place),
+            Address::Local(_) => None,
+        }
+    }
+}
+
+impl fmt::Display for RemoteUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.redacted())
+    }
+}
+
+impl fmt::Debug for RemoteUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "RemoteUrl({})", self.redacted())
+    }
+}
+
+impl Serialize for RemoteUrl {
+    fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.redacted())
+    }
+}
+
+/// Puts `***` for whatever may be a credential in any text, such as what git says.
+///
+/// Of a word with a scheme everything up to its last `@` goes: a URL that nobody could read is not
+/// known to end its password at the first.
+pub fn redact(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find("://") {
+        let (before, after) = rest.split_at(at + 3);
+        shown.push_str(before);
+        let end = after.find(|c: char| c.is_whitespace() || "'\"<>".contains(c));
+        let (word, next) = after.split_at(end.unwrap_or(after.len()));
+        let shown_word = match word.rsplit_once('@') {
+            Some((login, host)) if !(before.ends_with("ssh://") && is_user(login)) => {
+                format!("***@{host}")
+            }
+            _ => word.to_owned(),
+        };
+        shown.push_str(&shown_word);
+        rest = next;
+    }
+    shown + rest
+}
+
+fn is_user(login: &str) -> bool {
+    login
+        .chars()
+        .all(|c| c.is_ascii_alphanumeric() || "._-".contains(c))
+}
+
+/// Redacts a URL that was understood: its credentials end where its host begins.
+fn redact_login(text: &str) -> Option<String> {
+    let (scheme, rest) = text.split_once("://")?;
+    let (authority, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
+    let (_, host) = authority.rsplit_once('@')?;
+    Some(format!("{scheme}://***@{host}{path}"))
+}
+
+fn refusal(text: &str, why: &str) -> Error {
+    // All of it is meant to be a URL: a password may hold anything, quotes and spaces too.
+    let shown = match (text.split_once("://"), text.rsplit_once('@')) {
+        (Some((scheme, rest)), Some((_, host))) if rest.contains('@') => {
+            format!("{scheme}://***@{host}")
+        }
+        _ => text.to_owned(),
+    };
+    let short: String = shown.chars().take(200).collect();
+    Error::new(
+        Code::UrlRefused,
+        format!("cannot use '{short}' as the URL of a repository: {why}; nothing has changed"),
+    )
+    .detail("url", short)
+    .hint("git help fetch   # the section 'GIT URLS' shows every form; of these https, ssh and local paths are accepted")
+}
+
+/// Takes `.` and `..` out of a path that does not exist.
+fn lexical(path: &Path) -> PathBuf {
+    let mut plain = PathBuf::new();
+    for component in path.components() {
+        match component {
+            Component::ParentDir => {
+                plain.pop();
+            }
+            Component::CurDir => {}
+            other => plain.push(other),
+        }
+    }
+    plain
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,299 @@
+//! The parts of a URL, read as git reads them, or not at all where curl or ssh would read them
+//! differently.
+
+use std::path::{Path, PathBuf};
+
+use super::Transport;
+
+/// The longest URL that is accepted, in bytes.
+const MAX_BYTES: usize = 4096;
+
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub(super) enum Address {
+    /// A host is asked.
+    Network(Place),
+    /// The absolute path, not resolved.
+    Local(PathBuf),
+}
+
+/// The parts of a URL that names a host.
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub(super) struct Place {
+    pub(super) scheme: Scheme,
+    /// `user` or `user:password`, as written.
+    login: Option<String>,
+    /// In lower case.
+    host: String,
+    /// Only where it is not the one of the scheme.
+    port: Option<u16>,
+    /// As written, with its slash where there is one.
+    path: String,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Scheme {
+    Https,
+    Http,
+    Ssh,
+    /// `user@host:path`: the path starts at the home of the user.
+    Scp,
+    Git,
+}
+
+impl Scheme {
+    pub(super) fn transport(self) -> Transport {
+        match self {
+            Scheme::Https => Transport::Https,
+            Scheme::Http => Transport::Http,
+            Scheme::Ssh | Scheme::Scp => Transport::Ssh,
+            Scheme::Git => Transport::Git,
+        }
+    }
+
+    fn default_port(self) -> u16 {
+        match self {
+            Scheme::Https => 443,
+            Scheme::Http => 80,
+            Scheme::Ssh | Scheme::Scp => 22,
+            Scheme::Git => 9418,
+        }
+    }
+}
+
+impl Place {
+    pub(super) fn has_credentials(&self) -> bool {
+        let login = self.login.as_deref();
+        match self.scheme.transport() {
+            Transport::Ssh => login.is_some_and(|login| login.contains(':')),
+            _ => login.is_some(),
+        }
+    }
+
+    pub(super) fn host_and_port(&self) -> String {
+        match self.port {
+            Some(port) => format!("{}:{port}", self.host),
+            None => self.host.clone(),
+        }
+    }
+
+    pub(super) fn normalized(&self) -> String {
+        let names: Vec<&str> = self
+            .path
+            .split('/')
+            .filter(|part| !part.is_empty())
+            .collect();
+        let path = names.join("/");
+        let path = path.strip_suffix(".git").unwrap_or(&path);
+        let path = path.trim_end_matches('/');
+        let host = self.host_and_port();
+        let user = self.login.as_deref().unwrap_or_default();
+        let user = user.split(':').next().unwrap_or_default();
+        match self.scheme {
+            Scheme::Https => format!("{host}/{path}"),
+            Scheme::Ssh | Scheme::Scp if user == "git" => format!("{host}/{path}"),
+            Scheme::Ssh | Scheme::Scp => {
+                let at = if user.is_empty() { "" } else { "@" };
+                let home = self.scheme == Scheme::Scp && !self.path.starts_with(['/', '~']);
+                let home = if home { "~/" } else { "" };
+                format!("ssh://{user}{at}{host}/{home}{path}")
+            }
+            Scheme::Http => format!("http://{host}/{path}"),
+            Scheme::Git => format!("git://{host}/{path}"),
+        }
+    }
+}
+
+/// Refuses what no URL holds, whatever its form.
+pub(super) fn check_bytes(text: &str) -> Result<(), &'static str> {
+    let lower = text.to_ascii_lowercase();
+    let hidden = ["%00", "%0a", "%0d"]
+        .iter()
+        .any(|code| lower.contains(code));
+    if text.is_empty() {
+        Err("it is empty")
+    } else if text.len() > MAX_BYTES {
+        Err("it is longer than 4096 bytes")
+    } else if text.starts_with('-') {
+        Err("it begins with '-' and would be an option")
+    } else if text.chars().any(char::is_control) || hidden {
+        Err("it holds control characters")
+    } else if is_helper(text) {
+        Err("it would run a program, a remote helper of git")
+    } else {
+        Ok(())
+    }
+}
+
+/// Tells whether git takes it for `<helper>::<address>`.
+fn is_helper(text: &str) -> bool {
+    let name = text.trim_start_matches(|c: char| c.is_ascii_alphanumeric() || "+-.".contains(c));
+    name.starts_with("::")
+}
+
+/// Splits at `://` where a scheme stands before it.
+pub(super) fn split_scheme(text: &str) -> Option<(&str, &str)> {
+    let (scheme, rest) = text.split_once("://")?;
+    let mut bytes = scheme.bytes();
+    let is_scheme = bytes
+        .next()
+        .is_some_and(|first| first.is_ascii_alphanumeric())
+        && bytes.all(|byte| byte.is_ascii_alphanumeric() || b"+-.".contains(&byte));
+    is_scheme.then_some((scheme, rest))
+}
+
+/// Reads what follows `<scheme>://`.
+pub(super) fn with_scheme(scheme: &str, rest: &str) -> Result<Address, &'static str> {
+    let scheme = match scheme {
+        "https" => Scheme::Https,
+        "http" => Scheme::Http,
+        "ssh" | "git+ssh" | "ssh+git" => Scheme::Ssh,
+        "git" => Scheme::Git,
+        "file" => return local_url(rest),
+        _ => return Err("git would run a program for that scheme"),
+    };
+    let (authority, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
+    let (login, host) = split_login(authority)?;
+    let (host, port) = split_port(host)?;
+    check_login(scheme, login)?;
+    check_host(host)?;
+    if login.is_none() && authority.contains(':') && path.contains('@') {
+        return Err(
+            "what looks like a port may be the begin of a password: '/' in one is written '%2F', '@' in a path '%40'",
+        );
+    }
+    if matches!(scheme, Scheme::Https | Scheme::Http) && path.contains(['?', '#']) {
+        return Err("a query or fragment is no part of a repository's address");
+    }
+    if path.trim_matches('/').is_empty() {
+        return Err("it names no repository on that host");
+    }
+    Ok(Address::Network(Place {
+        scheme,
+        login: login.map(str::to_owned),
+        host: host.to_ascii_lowercase(),
+        port: port.filter(|port| *port != scheme.default_port()),
+        path: path.to_owned(),
+    }))
+}
+
+/// A path of this machine; git decodes it, and what stands before the path is part of it.
+fn local_url(rest: &str) -> Result<Address, &'static str> {
+    let path = if rest.starts_with('/') {
+        decode(rest)?
+    } else {
+        format!("//{}", decode(rest)?)
+    };
+    Ok(Address::Local(PathBuf::from(path)))
+}
+
+/// Reads a URL without a scheme: `host:path` with no slash before the colon is ssh, as git has it.
+pub(super) fn without_scheme(text: &str, base: &Path) -> Result<Address, &'static str> {
+    let is_bracketed = text.starts_with('[') || text.contains("@[");
+    let host_end = if is_bracketed {
+        text.find("]:").map(|at| at + 1)
+    } else {
+        text.find(':')
+    };
+    let slash = text.find('/').unwrap_or(text.len());
+    let Some((host, path)) = host_end
+        .filter(|at| *at < slash)
+        .map(|at| (&text[..at], &text[at + 1..]))
+    else {
+        return Ok(Address::Local(base.join(text)));
+    };
+    let (login, host) = split_login(host)?;
+    check_login(Scheme::Scp, login)?;
+    check_host(host)?;
+    if login.is_some_and(|login| login.contains(':')) {
+        return Err("it has two colons before the path");
+    }
+    if path.is_empty() {
+        return Err("it names no repository on that host");
+    }
+    if path.starts_with('-') {
+        return Err("its path begins with '-' and would be an option");
+    }
+    Ok(Address::Network(Place {
+        scheme: Scheme::Scp,
+        login: login.map(str::to_owned),
+        host: host.to_ascii_lowercase(),
+        port: None,
+        path: path.to_owned(),
+    }))
+}
+
+fn split_login(authority: &str) -> Result<(Option<&str>, &str), &'static str> {
+    let Some((login, host)) = authority.split_once('@') else {
+        return Ok((None, authority));
+    };
+    // git takes what follows the first '@' for the host, curl what follows the last.
+    if host.contains('@') {
+        return Err("it has more than one '@' before the path: one in a password is written '%40'");
+    }
+    Ok((Some(login), host))
+}
+
+fn split_port(host: &str) -> Result<(&str, Option<u16>), &'static str> {
+    let start = host.rfind(']').unwrap_or(0);
+    let Some(colon) = host[start..].find(':').map(|at| start + at) else {
+        return Ok((host, None));
+    };
+    let (host, port) = (&host[..colon], &host[colon + 1..]);
+    let digits = port.bytes().all(|byte| byte.is_ascii_digit());
+    let number = port.parse().ok().filter(|port| digits && *port != 0);
+    number
+        .map(|port| (host, Some(port)))
+        .ok_or("its port is no number")
+}
+
+fn check_login(scheme: Scheme, login: Option<&str>) -> Result<(), &'static str> {
+    let Some(login) = login else { return Ok(()) };
+    let is_ssh = matches!(scheme, Scheme::Ssh | Scheme::Scp | Scheme::Git);
+    // git decodes these before it looks for the host.
+    let odd = login.contains('%') && is_ssh;
+    if login.starts_with('-') {
+        Err("its user begins with '-' and would be an option")
+    } else if odd || login.contains(['?', '#', ' ', '\\']) {
+        Err("its user or password has characters that end it elsewhere for git")
+    } else {
+        Ok(())
+    }
+}
+
+fn check_host(host: &str) -> Result<(), &'static str> {
+    let bracketed = host.strip_prefix('[');
+    let is_known = match bracketed.and_then(|host| host.strip_suffix(']')) {
+        Some(ip) => ip
+            .bytes()
+            .all(|b| b.is_ascii_hexdigit() || b":.".contains(&b)),
+        None => host
+            .chars()
+            .all(|c| c.is_alphanumeric() || "._-".contains(c)),
+    };
+    if host.is_empty() {
+        Err("it names no host")
+    } else if host.starts_with('-') {
+        Err("its host begins with '-' and would be an option")
+    } else if !is_known {
+        Err("its host has characters that no host has")
+    } else {
+        Ok(())
+    }
+}
+
+fn decode(text: &str) -> Result<String, &'static str> {
+    let bytes = text.as_bytes();
+    let (mut decoded, mut at) = (Vec::with_capacity(bytes.len()), 0);
+    while let Some(&byte) = bytes.get(at) {
+        let code = text.get(at + 1..at + 3).filter(|_| byte == b'%');
+        let code = code.filter(|code| code.bytes().all(|digit| digit.is_ascii_hexdigit()));
+        let value = code.and_then(|code| u8::from_str_radix(code, 16).ok());
+        decoded.push(value.unwrap_or(byte));
+        at += value.map_or(1, |_| 3);
+    }
+    let decoded = String::from_utf8(decoded).map_err(|_| "it is not UTF-8 once decoded")?;
+    if decoded.chars().any(char::is_control) {
+        return Err("it holds control characters");
+    }
+    Ok(decoded)
+}

@@ -1,0 +1,236 @@
+//! Tables of URLs: what is refused, what is shown, what is the same.
+
+use proptest::prelude::*;
+
+use super::*;
+
+fn typed(text: &str) -> RemoteUrl {
+    RemoteUrl::parse(text, Provenance::User, Path::new("/base")).unwrap()
+}
+
+fn refused(text: &str, provenance: Provenance) -> Error {
+    let parsed = RemoteUrl::parse(text, provenance, Path::new("/base"));
+    let error = parsed.map_or_else(|error| error, |url| panic!("{text:?} is taken: {url}"));
+    assert_eq!(error.code(), Code::UrlRefused);
+    error
+}
+
+#[test]
+fn every_way_to_write_a_url_gives_one_key() {
+    let table = [
+        (
+            "github.com/a/b",
+            &[
+                "https://github.com/a/b",
+                "https://github.com/a/b.git",
+                "https://github.com/a/b.git/",
+                "https://user:tok@GitHub.com/a/b.git/",
+                "HTTPS://github.com:443//a/b",
+                "git@github.com:a/b",
+                "git@github.com:/a/b.git",
+                "git@GITHUB.com:a/b.git/",
+                "ssh://git@github.com:22/a/b.git",
+                "ssh://git@github.com/a/b",
+                "git+ssh://git@github.com/a/b",
+            ][..],
+        ),
+        ("github.com/A/b", &["https://github.com/A/b"]),
+        ("github.com:8443/a/b", &["https://github.com:8443/a/b"]),
+        ("github.com:2222/a/b", &["ssh://git@github.com:2222/a/b"]),
+        ("http://github.com/a/b", &["http://github.com:80/a/b"]),
+        ("git://github.com/a/b", &["git://github.com:9418/a/b.git"]),
+        ("ssh://ada@host/~/a/b", &["ada@host:a/b"]),
+        (
+            "ssh://ada@host/~/b",
+            &["ada@host:~/b", "ssh://ada@host/~/b"],
+        ),
+        (
+            "ssh://ada@host/a/b",
+            &["ada@host:/a/b", "ssh://ada@host/a/b.git"],
+        ),
+        ("ssh://host/a/b", &["ssh://host/a/b"]),
+        ("[::1]/a/b", &["https://[::1]/a/b", "git@[::1]:a/b"]),
+        ("host/a/.git/b", &["https://host/a/.git/b.git"]),
+        (
+            "/srv/no such/a.git",
+            &[
+                "/srv/no such/a.git",
+                "/srv/no such/x/../a.git/",
+                "file:///srv/no%20such/a.git",
+            ],
+        ),
+        ("/base/a", &["a", "./a", "x/../a"]),
+        ("/a", &["../a"]),
+        ("/base/a/b:c", &["a/b:c", "./a/b:c"]),
+    ];
+    for (key, urls) in table {
+        for url in urls {
+            assert_eq!(typed(url).normalized(), key, "{url}");
+        }
+    }
+}
+
+#[test]
+fn links_to_a_local_repository_are_followed() {
+    let folder = tempfile::tempdir().unwrap();
+    let real = folder.path().canonicalize().unwrap().join("real");
+    std::fs::create_dir(&real).unwrap();
+    std::os::unix::fs::symlink(&real, folder.path().join("link")).unwrap();
+    let url = RemoteUrl::parse("link", Provenance::User, folder.path()).unwrap();
+    assert_eq!(url.normalized(), real.to_str().unwrap());
+    assert_eq!(url.for_git(), "link");
+}
+
+#[test]
+fn what_is_an_option_or_runs_a_program_is_refused_whoever_says_it() {
+    let urls = [
+        "",
+        "-oProxyCommand=touch pwn",
+        "--upload-pack=touch pwn",
+        "-",
+        "ext::sh -c 'touch pwn'",
+        "::ext",
+        "fd::17",
+        "transport+x::https://host/a",
+        "https::https://host/a",
+        "ssh://-oProxyCommand=touch pwn/a",
+        "ssh://-oProxyCommand=x@host/a",
+        "ssh://%2doProxyCommand=x/a",
+        "ssh://git%2f@host/a",
+        "ssh://host:-p/a",
+        "-oProxyCommand=x:a",
+        "git@-oProxyCommand=x:a",
+        "host:-upload",
+        "[-oProxyCommand=x]:a",
+        "ssh://[-oProxyCommand=x]/a",
+        "ftp://host/a",
+        "rsync://host/a",
+        "foo://host/a",
+        "https://host/a\nurl=https://evil/",
+        "https://host/a\r",
+        "https://host/a%0ahost=evil",
+        "https://host%0D/a",
+        "https://host/a%00",
+        "host:a\0b",
+        "/a\u{1b}[31m",
+        "file:///a%1b",
+        "https://user:p@ss@host/a",
+        "https://host\\@evil/a",
+        "https://host#@evil/a",
+        "https://host?@evil/a",
+        "https://ho st/a",
+        "https://host:99999/a",
+        "https://host:x/a",
+        "https:///a",
+        "https://host/",
+        "https://host",
+        "https://host/a?private_token=x",
+        "host:",
+        "ada:tok@[::1]:a",
+        "https://ada:12/3@host/a",
+    ];
+    for url in urls {
+        refused(url, Provenance::User);
+        refused(url, Provenance::Repository);
+    }
+    refused(
+        &format!("https://host/{}", "a".repeat(5000)),
+        Provenance::User,
+    );
+}
+
+#[test]
+fn the_content_of_a_repository_names_no_place_of_this_machine() {
+    let urls = [
+        "/etc",
+        "../a",
+        "a",
+        "file:///etc",
+        "FILE:///etc",
+        "file://host/etc",
+        "http://host/a",
+        "git://host/a",
+        "~/a",
+        ".",
+        "a/b:c",
+    ];
+    for url in urls {
+        typed(url);
+        refused(url, Provenance::Repository);
+    }
+    for url in [
+        "https://host/a",
+        "git@host:a",
+        "ssh://host/a",
+        "https://u:p@host/a",
+    ] {
+        let parsed = RemoteUrl::parse(url, Provenance::Repository, Path::new("/base"));
+        assert_eq!(parsed.unwrap().for_git(), url);
+    }
+}
+
+#[test]
+fn credentials_are_not_shown() {
+    let table = [
+        (
+            "https://ada:tok@host/a",
+            "https://***@host/a",
+            "https://host/a",
+        ),
+        (
+            "https://tok@host:8443/a@b",
+            "https://***@host:8443/a@b",
+            "https://host:8443/a@b",
+        ),
+        ("http://tok@host/a", "http://***@host/a", "http://host/a"),
+        ("ssh://git@host/a", "ssh://git@host/a", "ssh://git@host/a"),
+        ("ssh://git:tok@host/a", "ssh://***@host/a", "ssh://host/a"),
+        ("git@host:a", "git@host:a", "git@host:a"),
+        ("https://host/a@b", "https://host/a@b", "https://host/a@b"),
+        ("/a@b", "/a@b", "/a@b"),
+    ];
+    for (url, shown, bare) in table {
+        let url = typed(url);
+        assert_eq!(url.to_string(), shown);
+        assert_eq!(serde_json::to_value(&url).unwrap(), shown);
+        assert_eq!(url.without_credentials(), bare);
+        assert_eq!(url.has_credentials(), shown.contains("***"));
+    }
+    assert_eq!(
+        redact("fatal: 'https://a:b/c@d@host/x' and ssh://git@h/a, ssh://a:b@h, 'http://h/'"),
+        "fatal: 'https://***@host/x' and ssh://git@h/a, ssh://***@h, 'http://h/'"
+    );
+}
+
+proptest! {
+    #[test]
+    fn no_secret_is_ever_shown(
+        scheme in "(https|http|ssh|git|ftp|HTTPS|x-y)",
+        user in "[a-z]{0,4}",
+        odd in "[!-~]{0,6}",
+        host in "(host|[a-z]{1,5}:[0-9]{1,6}|-x|\\[::1\\])",
+        path in "[ -~]{0,12}",
+    ) {
+        // A password, whatever stands around it and whether the URL is accepted or not.
+        let secret = "S3CRETtoken";
+        let text = format!("{scheme}://{user}:{odd}{secret}@{host}/{path}");
+        for provenance in [Provenance::User, Provenance::Repository] {
+            let shown = match RemoteUrl::parse(&text, provenance, Path::new("/base")) {
+                Ok(url) => format!("{url} {url:?} {} {}", url.without_credentials(), url.normalized()),
+                Err(error) => format!("{error:?} {:?}", error.details()),
+            };
+            prop_assert!(!shown.contains(secret), "{text} is shown as {shown}");
+        }
+        let said = format!("fatal: {text} is odd");
+        prop_assert!(text.contains(['\'', '"', '<', '>']) || !redact(&said).contains(secret));
+    }
+
+    #[test]
+    fn what_is_accepted_is_no_option_and_has_one_meaning(text in "[-a-z@:/.%\\[\\]~#?+ ]{0,24}") {
+        if let Ok(url) = RemoteUrl::parse(&text, Provenance::User, Path::new("/base")) {
+            prop_assert!(!url.for_git().starts_with('-') && !url.for_git().contains("::") || url.local_path().is_some() || url.for_git().contains('['));
+            let again = RemoteUrl::parse(url.for_git(), Provenance::User, Path::new("/base")).unwrap();
+            prop_assert_eq!(again.normalized(), url.normalized());
+        }
+    }
+}
