@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use crate::model::World;
 use crate::model::time::Moment;
-use crate::model::world::{Interrupt, UserConfiguration};
+use crate::model::world::{Changes, Interrupt, UserConfiguration};
 
 /// The surroundings and the streams of one run.
 pub struct Env {
@@ -43,6 +43,7 @@ impl Env {
             }),
             user_configuration: UserConfiguration::Process,
             interrupt: Interrupt::default(),
+            changes: Changes::default(),
             die_at: die_at(),
         };
         Env {

@@ -13,6 +13,7 @@ pub mod ui;
 
 pub mod flow;
 
+pub mod clones;
 pub mod design;
 pub mod lfs;
 pub mod setup;

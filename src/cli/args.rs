@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use clap::{Parser, Subcommand};
 
 use super::{
-    checkpoint, checkpoints, cherry_pick, commit, complete, completions, config, decide, decisions,
-    deinit, diff, doctor, fork, forks, help, hook, hooks, init, lfs, merge, merge_driver, ops,
-    prune, restore, schema, status, tag, tools, topology, tour, undo, version,
+    agents, checkpoint, checkpoints, cherry_pick, commit, complete, completions, config, decide,
+    decisions, deinit, diff, doctor, fork, forks, help, hook, hooks, init, lfs, merge,
+    merge_driver, ops, prune, restore, schema, status, tag, tools, topology, tour, undo, version,
 };
 
 /// Keep any state of a repository and get it back
@@ -51,6 +51,7 @@ pub(super) struct Cli {
 /// Every command.
 #[derive(Debug, Subcommand)]
 pub(super) enum Command {
+    Agents(agents::Args),
     Checkpoint(checkpoint::Args),
     Tag(tag::Args),
     Checkpoints(checkpoints::Args),

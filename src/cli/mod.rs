@@ -4,6 +4,7 @@
 //! use case, and prints its report; it decides nothing else.
 
 mod again;
+mod agents;
 mod args;
 mod checkpoint;
 mod checkpoints;
@@ -49,6 +50,7 @@ use clap::{CommandFactory as _, FromArgMatches as _};
 
 use crate::Exit;
 use crate::env::Env;
+use crate::flow::colony;
 use crate::git::ObjectWrites;
 use crate::model::error::Verdict;
 use crate::model::{Code, Error, Result, World};
@@ -83,7 +85,9 @@ pub(crate) fn run(args: &[OsString], env: &mut Env) -> Exit {
     } else {
         Command::Status(status::Args { line: false })
     };
-    match face.dispatch(cli.command.unwrap_or(default)) {
+    let done = face.dispatch(cli.command.unwrap_or(default));
+    colony::publish_changes(&face.env.world);
+    match done {
         Ok(Outcome::Yes) => Exit(0),
         Ok(Outcome::No) => Exit(1),
         Err(Stop::Stream(error)) => stream_failed(&error, env),
@@ -149,6 +153,7 @@ impl Face<'_> {
             Command::Tag(args) => tag::run(self, args),
             Command::Checkpoints(args) => checkpoints::run(self, &args),
             Command::Restore(args) => restore::run(self, args),
+            Command::Agents(args) => agents::run(self, args),
             Command::Fork(args) => fork::run(self, args),
             Command::Forks(args) => forks::run(self, &args),
             Command::Merge(args) => merge::run(self, args),
@@ -203,6 +208,13 @@ impl Face<'_> {
         Ok(session)
     }
 
+    /// Opens a session for a command that names what others may have published, and looks at that.
+    fn session_among_others(&self, run: Run) -> Result<Session> {
+        let session = self.session(run)?;
+        colony::gather(&session);
+        Ok(session)
+    }
+
     /// Opens a session for a command that reports on the settings itself.
     fn silent_session(&self, run: Run) -> Result<Session> {
         let writes = match run {
@@ -214,6 +226,11 @@ impl Face<'_> {
 
     fn answer(&mut self, answer: &impl Answer) -> Result<Outcome, Stop> {
         let now = self.env.world.now();
+        if self.form == Form::Text {
+            for line in answer.narration() {
+                (self.env.world.narrate)(&line);
+            }
+        }
         print_answer(&mut self.env.stdout, self.form, answer, &now).map_err(Stop::Stream)?;
         Ok(answer.outcome())
     }

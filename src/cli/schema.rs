@@ -20,6 +20,7 @@ use crate::design::pick::PickReport;
 use crate::design::restore::RestoreReport;
 use crate::design::retention::PruneReport;
 use crate::design::undo::UndoReport;
+use crate::flow::agents::{AgentsReport, NewAgent, PathReport};
 use crate::flow::deinit::DeinitReport;
 use crate::flow::doctor::DoctorReport;
 use crate::flow::init::InitReport;
@@ -54,6 +55,9 @@ type Make = fn() -> Schema;
 
 /// What each command answers with `--json`.
 const REPORTS: &[(&str, Make)] = &[
+    ("agents", answer::<AgentsReport>),
+    ("agents new", answer::<NewAgent>),
+    ("agents path", answer::<PathReport>),
     ("checkpoint", answer::<CheckpointReport>),
     ("checkpoints", answer::<checkpoints::ListReport>),
     ("checkpoints show", answer::<checkpoints::ShowReport>),

@@ -71,6 +71,7 @@ pub fn create_for(
             .create_private_ref(&RefName::from(name.as_str()), id)?;
     }
     retention::thin_automatic_if_many(session, &places)?;
+    session.note_change();
     drop(lock);
     let mut report = draft.report(session, &kept)?;
     report.sha = Some(commit);

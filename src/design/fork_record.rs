@@ -77,7 +77,15 @@ impl ForkRecord {
     /// # Errors
     /// `newer-format`, `repository-broken`, `object-missing`.
     pub fn find(repo: &Repo, label: &str) -> Result<Option<ForkRecord>> {
-        let Some(commit) = repo.find_ref(&ref_names::fork_record(label))? else {
+        ForkRecord::find_at(repo, &ref_names::fork_record(label), label)
+    }
+
+    /// Reads the record that a ref holds.
+    ///
+    /// # Errors
+    /// As [`ForkRecord::find`].
+    pub(super) fn find_at(repo: &Repo, name: &RefName, label: &str) -> Result<Option<ForkRecord>> {
+        let Some(commit) = repo.find_ref(name)? else {
             return Ok(None);
         };
         let tree = repo.read_commit(commit)?.tree;

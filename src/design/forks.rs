@@ -8,8 +8,9 @@ use crate::git::{Oid, RefName, Repo};
 use crate::model::{RepoPath, Result, time};
 use crate::store::{Session, ref_names};
 
-use super::fork_record;
+use super::fork_record::{self, ForkRecord};
 use super::names::{self, label_of};
+use super::published::{self, Published};
 
 /// More commits than this are not counted.
 const MOST_COMMITS: usize = 10_000;
@@ -19,6 +20,8 @@ const MOST_COMMITS: usize = 10_000;
 pub struct Fork {
     /// The branch, `fork/<label>`.
     pub name: String,
+    /// The agent in whose clone it is; `None` for one of this repository or of another checkout.
+    pub agent: Option<String>,
     /// Its tip.
     pub head_sha: Oid,
     /// Where it began; for a branch without a record, the common ancestor with `into`.
@@ -110,6 +113,18 @@ pub fn list(session: &Session) -> Result<Vec<Fork>> {
         }
         forks.push(fork);
     }
+    for published in published::forks(repo)? {
+        let into = standing(repo, published.base_branch())?.or_else(|| default.clone());
+        let mut fork = describe_published(repo, published)?;
+        if let Some((branch, target)) = into {
+            compare(repo, &mut fork, (&branch, target))?;
+            let open = fork.into.as_ref();
+            if open.is_some_and(|into| into.outcome == Outcome::Merged) {
+                pairs.push((forks.len(), target, fork.head_sha));
+            }
+        }
+        forks.push(fork);
+    }
     let questions: Vec<_> = pairs
         .iter()
         .map(|(_, ours, theirs)| (*ours, *theirs))
@@ -133,7 +148,12 @@ pub fn list(session: &Session) -> Result<Vec<Fork>> {
 /// `repository-broken`.
 pub fn into_of(repo: &Repo, fork: &RefName) -> Result<Option<(RefName, Oid)>> {
     let record = label_of(fork).and_then(|label| fork_record::of_branch(repo, &label));
-    let Some(branch) = record.and_then(|record| record.base_branch) else {
+    standing(repo, record.and_then(|record| record.base_branch))
+}
+
+/// Returns a branch by its short name, while it exists.
+pub(super) fn standing(repo: &Repo, branch: Option<String>) -> Result<Option<(RefName, Oid)>> {
+    let Some(branch) = branch else {
         return Ok(None);
     };
     let branch = RefName::from(format!("refs/heads/{branch}").as_str());
@@ -145,10 +165,21 @@ pub fn into_of(repo: &Repo, fork: &RefName) -> Result<Option<(RefName, Oid)>> {
 
 fn describe(repo: &Repo, branch: &RefName, tip: Oid) -> Result<Fork> {
     let record = label_of(branch).and_then(|label| fork_record::of_branch(repo, &label));
+    describe_as(repo, branch.short(), tip, record.as_ref())
+}
+
+fn describe_published(repo: &Repo, published: Published) -> Result<Fork> {
+    let (name, tip) = (published.branch, published.commit);
+    let mut fork = describe_as(repo, name, tip, published.record.as_ref())?;
+    fork.agent = published.agent;
+    Ok(fork)
+}
+
+fn describe_as(repo: &Repo, name: String, tip: Oid, known: Option<&ForkRecord>) -> Result<Fork> {
     let last = repo.read_commit(tip)?.committer.moment();
-    let known = record.as_ref();
     Ok(Fork {
-        name: branch.short(),
+        name,
+        agent: None,
         head_sha: tip,
         diverged_from_sha: known.map(|record| record.base),
         diverged_from_branch: known.and_then(|record| record.base_branch.clone()),

@@ -27,6 +27,7 @@ pub mod merge;
 pub mod names;
 pub mod outlook;
 pub mod pick;
+pub mod published;
 pub mod resolve;
 pub mod restore;
 pub mod restore_target;

@@ -5,7 +5,8 @@ use crate::git::{Oid, RefName, Repo};
 use crate::model::{Code, Error, Result};
 use crate::store::ref_names;
 
-use super::checkpoints;
+use super::published::{self, Published};
+use super::{checkpoints, fork_record};
 
 /// A commit, and the name it was found under.
 #[derive(Clone, Debug)]
@@ -16,6 +17,8 @@ pub struct Named {
     pub branch: Option<RefName>,
     /// What git calls it: the short name of the branch, or what was typed.
     pub name: String,
+    /// Whose branch it is, where somebody else published it.
+    pub published: Option<Published>,
 }
 
 impl Named {
@@ -23,13 +26,27 @@ impl Named {
     pub fn fork_label(&self) -> Option<String> {
         self.branch.as_ref().and_then(label_of)
     }
+
+    /// Tells whether it is a branch, here or of somebody else.
+    pub fn is_branch(&self) -> bool {
+        self.branch.is_some() || self.published.is_some()
+    }
+
+    /// Returns the name of the branch a fork began on, where that was written down.
+    pub(super) fn base_branch(&self, repo: &Repo) -> Option<String> {
+        let record = match &self.published {
+            Some(published) => published.record.clone(),
+            None => fork_record::of_branch(repo, &self.fork_label()?),
+        };
+        record?.base_branch
+    }
 }
 
-/// Finds what a name stands for: a branch before a fork of that label, before what else git makes of
-/// it, before a checkpoint.
+/// Finds what a name stands for: a branch before a fork of that label, before what others have
+/// published, before what else git makes of it, before a checkpoint.
 ///
 /// # Errors
-/// `revision-not-found`, `checkpoint-ambiguous`.
+/// `revision-not-found`, `checkpoint-ambiguous`, `name-ambiguous`.
 pub fn find(repo: &Repo, typed: &str) -> Result<Named> {
     let exact = typed.strip_prefix("refs/heads/").unwrap_or(typed);
     for prefix in ["refs/heads/", ref_names::FORKS] {
@@ -40,22 +57,33 @@ pub fn find(repo: &Repo, typed: &str) -> Result<Named> {
                 commit,
                 name: branch.short(),
                 branch: Some(branch),
+                published: None,
             });
         }
     }
+    if let Some(published) = published::find(repo, typed)? {
+        return Ok(Named {
+            commit: published.commit,
+            branch: None,
+            name: published.branch.clone(),
+            published: Some(published),
+        });
+    }
     let name = typed.to_owned();
-    let branch = None;
+    let (branch, published) = (None, None);
     match repo.resolve_commit(typed) {
         Ok(commit) => Ok(Named {
             commit,
             branch,
             name,
+            published,
         }),
         Err(unknown) => match checkpoints::find(repo, typed) {
             Ok(checkpoint) => Ok(Named {
                 commit: checkpoint.sha,
                 branch,
                 name,
+                published,
             }),
             Err(ambiguous) if ambiguous.code() == Code::CheckpointAmbiguous => Err(ambiguous),
             Err(_) => Err(unknown),

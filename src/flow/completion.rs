@@ -13,7 +13,7 @@ use crate::setup::tool_entry::Entry;
 use crate::setup::tool_registry;
 use crate::store::operation::Record;
 use crate::store::places::Places;
-use crate::store::ref_names;
+use crate::store::{key, ref_names};
 
 /// What kind of names is wanted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,7 +30,7 @@ pub enum Names {
     Branches,
     /// Fork branches.
     Forks,
-    /// Agents that `.colony/agents` describes.
+    /// Agents that `.colony/agents` describes, or that have published something.
     Agents,
     /// What the tools of the registry can do.
     Capabilities,
@@ -172,7 +172,8 @@ fn below(repo: &Repo, prefix: &str, stripped: &str, what: &str) -> Vec<Offer> {
     names.map(offer).collect()
 }
 
-/// Agents are described by files that are reviewed like any other: `.colony/agents/<name>.md`.
+/// Agents are described by files that are reviewed like any other, `.colony/agents/<name>.md`, or have
+/// published something.
 fn agents(repo: &Repo) -> Vec<Offer> {
     let directory = repo.workdir().join(".colony/agents");
     let entries = std::fs::read_dir(directory).into_iter().flatten().flatten();
@@ -185,7 +186,14 @@ fn agents(repo: &Repo) -> Vec<Offer> {
                 .map(str::to_owned)
         })
         .collect();
+    let published = repo.ref_names_below(ref_names::AGENTS);
+    names.extend(published.iter().filter_map(|name| {
+        let name = name.to_string();
+        let agent = name.strip_prefix(ref_names::AGENTS)?.split('/').next()?;
+        key::decode(agent)
+    }));
     names.sort();
+    names.dedup();
     names
         .into_iter()
         .map(|name| Offer::new(name, "agent"))

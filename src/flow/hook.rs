@@ -12,6 +12,8 @@ use crate::store::Session;
 use crate::store::ref_names;
 use crate::store::settings::Flags;
 
+use super::colony;
+
 /// A hook of git that fires.
 #[derive(Clone, Debug)]
 pub struct GitHook {
@@ -56,6 +58,7 @@ fn after(session: &Session, hook: &GitHook) {
     };
     // Nothing to record is no news, and what fails is recorded by the next changing command.
     let _operation = external::record(session, fired);
+    colony::publish_session(session);
 }
 
 /// Says which refs of ours a push is about to publish.
@@ -95,23 +98,14 @@ pub fn agent(world: &World, flags: &Flags, agent: Agent, payload: &Payload) -> R
     }
     let rationale = format!("hook of {}", agent.as_str());
     automatic::create_for(&session, &rationale, payload.session.clone())?;
+    colony::publish_session(&session);
     Ok(())
 }
 
 /// Opens the repository the agent says it works in; where that is none, the one we stand in.
 fn open_for(world: &World, flags: &Flags, payload: &Payload) -> Result<Session> {
     let open = |directory: &Path| {
-        let mut world = world.clone();
-        directory.clone_into(&mut world.cwd);
-        // The variables speak of the repository we stand in.
-        for name in [
-            "GIT_DIR",
-            "GIT_WORK_TREE",
-            "GIT_INDEX_FILE",
-            "GIT_COMMON_DIR",
-        ] {
-            world.variables.remove(std::ffi::OsStr::new(name));
-        }
+        let world = world.standing_in(directory);
         Session::open(world, flags, ObjectWrites::Durable).ok()
     };
     let directories = payload.directories.iter().filter(|path| path.is_dir());

@@ -1,5 +1,7 @@
 //! Use cases that join domains or only look: status, the log of operations, the tour.
 
+pub mod agents;
+pub mod colony;
 pub mod completion;
 pub mod deinit;
 pub mod doctor;

@@ -1,6 +1,8 @@
 //! The objects that are here: read by id, never written.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+
+use crate::model::{Error, Result};
 
 use super::Repo;
 use super::lfs_pointer::Pointer;
@@ -33,8 +35,76 @@ impl Objects {
         (metadata.is_file() && metadata.len() == pointer.size_bytes).then_some(path)
     }
 
+    /// Returns the store in a folder of objects.
+    pub fn in_folder(folder: PathBuf) -> Objects {
+        Objects { folder }
+    }
+
+    /// Returns the folder.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// Links every object into another folder of objects, where it lacks them: the same file, twice
+    /// named. Where links cannot be made, the file is copied.
+    ///
+    /// # Errors
+    /// `no-space`, `io`.
+    pub fn link_all_into(&self, other: &Path) -> Result<()> {
+        for file in files_below(&self.folder, 3) {
+            if let Ok(rest) = file.strip_prefix(&self.folder) {
+                link(&file, &other.join(rest))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Links one object into another folder of objects; tells whether it is there now.
+    ///
+    /// # Errors
+    /// As [`Objects::link_all_into`].
+    pub fn link_into(&self, pointer: &Pointer, other: &Path) -> Result<bool> {
+        let Some(file) = self.find(pointer) else {
+            return Ok(pointer.size_bytes == 0);
+        };
+        let rest = file.strip_prefix(&self.folder).unwrap_or(&file);
+        link(&file, &other.join(rest)).map(|()| true)
+    }
+
     /// Tells whether an object is here; an empty one needs no file.
     pub fn has(&self, pointer: &Pointer) -> bool {
         pointer.size_bytes == 0 || self.find(pointer).is_some()
+    }
+}
+
+/// Lists the files that are exactly `depth` components below a folder.
+fn files_below(folder: &Path, depth: usize) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let paths = entries.map(|entry| entry.path());
+    if depth == 1 {
+        return paths.filter(|path| path.is_file()).collect();
+    }
+    paths
+        .flat_map(|path| files_below(&path, depth - 1))
+        .collect()
+}
+
+fn link(file: &Path, place: &Path) -> Result<()> {
+    if place.exists() {
+        return Ok(());
+    }
+    let cannot = |e| Error::io(format!("cannot share '{}'", file.display()), e);
+    let folder = place.parent().unwrap_or(Path::new("/"));
+    std::fs::create_dir_all(folder).map_err(cannot)?;
+    match std::fs::hard_link(file, place) {
+        Err(e) if e.kind() == std::io::ErrorKind::AlreadyExists => Ok(()),
+        Err(e) if e.kind() == std::io::ErrorKind::StorageFull => Err(cannot(e)),
+        // Another file system: a copy, whole before it has its name.
+        Err(_) => {
+            let copy = tempfile::NamedTempFile::new_in(folder).map_err(cannot)?;
+            std::fs::copy(file, copy.path()).map_err(cannot)?;
+            copy.persist(place).map_err(|e| cannot(e.error)).map(drop)
+        }
+        Ok(()) => Ok(()),
     }
 }

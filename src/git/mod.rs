@@ -4,6 +4,7 @@
 //! operations, and nothing here prints.
 
 pub mod attributes;
+pub mod bare;
 mod cache_tree;
 pub mod compare;
 pub mod config;
@@ -23,6 +24,7 @@ mod merge_file;
 pub mod merge_tree;
 pub mod merge_trees;
 pub mod message;
+pub mod new_repository;
 pub mod object;
 pub mod pick;
 pub mod process;
@@ -38,10 +40,12 @@ pub mod snapshot;
 pub mod stage;
 pub mod tag;
 mod tracked;
+pub mod transfer;
 mod tree;
 mod untracked;
 pub mod url;
 
+pub use bare::BareRepo;
 pub use object::{Oid, Signature, TreeEntry};
 pub use refs::{RefChange, RefName};
 pub use repo::{Head, ObjectWrites, Repo};

@@ -107,24 +107,15 @@ impl Repo {
     /// # Errors
     /// `repository-broken` when it cannot be read.
     pub fn find_ref(&self, name: &RefName) -> Result<Option<Oid>> {
-        let cannot = || format!("cannot read ref '{name}'");
         if name.as_bytes() == b"HEAD" {
             return Ok(self.head()?.commit());
         }
-        let bytes = gix::bstr::BStr::new(name.as_bytes());
-        let full: gix::refs::FullName = bytes.try_into().or_code(Code::InvalidValue, cannot)?;
-        let found = self.inner.try_find_reference(full.as_ref());
-        let found = found.or_code(Code::RepositoryBroken, cannot)?;
-        Ok(found.and_then(|r| r.try_id().map(|id| id.detach().into())))
+        find_ref(&self.inner, name)
     }
 
     /// Returns what a symbolic ref points to; `None` when it is none.
     pub fn symbolic_target(&self, name: &RefName) -> Option<RefName> {
-        let bytes = gix::bstr::BStr::new(name.as_bytes());
-        let full: gix::refs::FullName = bytes.try_into().ok()?;
-        let found = self.inner.try_find_reference(full.as_ref()).ok()??;
-        let target = found.target().try_name()?.as_bstr().to_vec();
-        Some(RefName::new(target))
+        symbolic_target(&self.inner, name)
     }
 
     /// Lists the refs below a prefix that ends with `/`, sorted by name.
@@ -132,27 +123,7 @@ impl Repo {
     /// # Errors
     /// `repository-broken`.
     pub fn refs_below(&self, prefix: &str) -> Result<Vec<FoundRef>> {
-        let cannot = || format!("cannot list refs below '{prefix}'");
-        let platform = self
-            .inner
-            .references()
-            .or_code(Code::RepositoryBroken, cannot)?;
-        let iter = platform
-            .prefixed(prefix)
-            .or_code(Code::RepositoryBroken, cannot)?;
-        let mut found = Vec::new();
-        for reference in iter {
-            // A broken ref (an empty file after a power cut) must not hide the others.
-            let Ok(reference) = reference else { continue };
-            let name = RefName::new(reference.name().as_bstr().to_vec());
-            if let Some(id) = reference.try_id() {
-                found.push(FoundRef {
-                    name,
-                    id: id.detach().into(),
-                });
-            }
-        }
-        Ok(found)
+        refs_below(&self.inner, prefix)
     }
 
     /// Creates a ref of our own below `refs/colony-local/`: one atomic `link`, then durable.
@@ -218,7 +189,11 @@ impl Repo {
         ]);
         reason.tell(&mut git);
         let child = git.converse()?;
-        PreparedRefs::prepare(child, world.interrupt.clone(), &self.commands(changes))
+        PreparedRefs::prepare(
+            child,
+            world.interrupt.clone(),
+            &commands(changes, self.hex_len()),
+        )
     }
 
     /// Puts HEAD on a branch, or on `commit` itself when `name` is `HEAD`. Nothing else changes.
@@ -250,20 +225,6 @@ impl Repo {
         git.run_checked("move HEAD").map(drop)
     }
 
-    fn commands(&self, changes: &[RefChange]) -> Vec<u8> {
-        let zero = "0".repeat(self.hex_len());
-        let hex = |id: Option<Oid>| id.map_or(zero.clone(), |id| id.to_string());
-        let mut text = b"start\0".to_vec();
-        for change in changes {
-            text.extend_from_slice(b"update ");
-            text.extend_from_slice(change.name.as_bytes());
-            let (new, old) = (hex(change.new), hex(change.old));
-            text.extend_from_slice(format!("\0{new}\0{old}\0").as_bytes());
-        }
-        text.extend_from_slice(b"prepare\0");
-        text
-    }
-
     /// Moves refs in one transaction, without holding it open.
     ///
     /// # Errors
@@ -274,6 +235,59 @@ impl Repo {
         }
         self.prepare_refs(world, changes, why)?.commit()
     }
+}
+
+pub(super) fn find_ref(repo: &gix::Repository, name: &RefName) -> Result<Option<Oid>> {
+    let cannot = || format!("cannot read ref '{name}'");
+    let bytes = gix::bstr::BStr::new(name.as_bytes());
+    let full: gix::refs::FullName = bytes.try_into().or_code(Code::InvalidValue, cannot)?;
+    let found = repo.try_find_reference(full.as_ref());
+    let found = found.or_code(Code::RepositoryBroken, cannot)?;
+    Ok(found.and_then(|r| r.try_id().map(|id| id.detach().into())))
+}
+
+pub(super) fn symbolic_target(repo: &gix::Repository, name: &RefName) -> Option<RefName> {
+    let bytes = gix::bstr::BStr::new(name.as_bytes());
+    let full: gix::refs::FullName = bytes.try_into().ok()?;
+    let found = repo.try_find_reference(full.as_ref()).ok()??;
+    let target = found.target().try_name()?.as_bstr().to_vec();
+    Some(RefName::new(target))
+}
+
+pub(super) fn refs_below(repo: &gix::Repository, prefix: &str) -> Result<Vec<FoundRef>> {
+    let cannot = || format!("cannot list refs below '{prefix}'");
+    let platform = repo.references().or_code(Code::RepositoryBroken, cannot)?;
+    let iter = platform
+        .prefixed(prefix)
+        .or_code(Code::RepositoryBroken, cannot)?;
+    let mut found = Vec::new();
+    for reference in iter {
+        // A broken ref (an empty file after a power cut) must not hide the others.
+        let Ok(reference) = reference else { continue };
+        let name = RefName::new(reference.name().as_bstr().to_vec());
+        if let Some(id) = reference.try_id() {
+            found.push(FoundRef {
+                name,
+                id: id.detach().into(),
+            });
+        }
+    }
+    Ok(found)
+}
+
+/// Returns what `git update-ref --stdin -z` is told, up to `prepare`.
+pub(super) fn commands(changes: &[RefChange], hex_len: usize) -> Vec<u8> {
+    let zero = "0".repeat(hex_len);
+    let hex = |id: Option<Oid>| id.map_or(zero.clone(), |id| id.to_string());
+    let mut text = b"start\0".to_vec();
+    for change in changes {
+        text.extend_from_slice(b"update ");
+        text.extend_from_slice(change.name.as_bytes());
+        let (new, old) = (hex(change.new), hex(change.old));
+        text.extend_from_slice(format!("\0{new}\0{old}\0").as_bytes());
+    }
+    text.extend_from_slice(b"prepare\0");
+    text
 }
 
 /// Why refs move, for the reflog.

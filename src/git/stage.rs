@@ -102,7 +102,7 @@ impl Repo {
 
     /// Writes files with a `working-tree-encoding` again, as git encodes them: gix follows the
     /// tables of the web, where UTF-16 is never written.
-    fn restage_reencoded(
+    pub(super) fn restage_reencoded(
         &self,
         world: &World,
         (tree, index): (Oid, &gix::index::File),
@@ -169,7 +169,7 @@ impl Repo {
     }
 }
 
-fn refuse_incomplete(outcome: &gix::worktree::state::checkout::Outcome) -> Result<()> {
+pub(super) fn refuse_incomplete(outcome: &gix::worktree::state::checkout::Outcome) -> Result<()> {
     if let Some(collision) = outcome.collisions.first() {
         return Err(Error::new(
             Code::PathCollision,

@@ -147,6 +147,16 @@ codes! {
     ToolExists = "tool-exists",
     /// The URL of a repository would be an option, run a program, or is not for the content of a repository to name.
     UrlRefused = "url-refused",
+    /// The hub that a clone borrows its objects from is gone.
+    HubMissing = "hub-missing",
+    /// The agent has a clone already.
+    AgentExists = "agent-exists",
+    /// No agent or clone has that name.
+    CloneNotFound = "clone-not-found",
+    /// The name of an agent or fork fits more than one.
+    NameAmbiguous = "name-ambiguous",
+    /// A clone is for reading only.
+    ReadOnlyClone = "read-only-clone",
 }
 
 /// How the process ends when the error reaches the face.

@@ -29,6 +29,8 @@ pub struct World {
     pub user_configuration: UserConfiguration,
     /// Set by signals; long work looks at it.
     pub interrupt: Interrupt,
+    /// What this run has changed.
+    pub changes: Changes,
     /// A named step at which the run dies, for tests of recovery.
     pub die_at: Option<&'static str>,
 }
@@ -64,6 +66,28 @@ impl World {
         self.variable(name)?.to_str()
     }
 
+    /// Returns the same surroundings as seen from a repository elsewhere: the variables that speak of
+    /// the one we stand in are left out, and what changes there is noted apart.
+    #[must_use]
+    pub fn standing_in(&self, directory: &Path) -> World {
+        let mut world = self.clone();
+        directory.clone_into(&mut world.cwd);
+        world.changes = Changes::default();
+        for name in [
+            "GIT_DIR",
+            "GIT_WORK_TREE",
+            "GIT_INDEX_FILE",
+            "GIT_COMMON_DIR",
+            "GIT_OBJECT_DIRECTORY",
+            "GIT_ALTERNATE_OBJECT_DIRECTORIES",
+            "GIT_NAMESPACE",
+            "GIT_PREFIX",
+        ] {
+            world.variables.remove(OsStr::new(name));
+        }
+        world
+    }
+
     /// Makes `path` absolute from the working directory.
     pub fn absolute(&self, path: &Path) -> PathBuf {
         self.cwd.join(path)
@@ -87,6 +111,30 @@ impl World {
     /// Tells whether a test made this run die: then nothing may be cleaned up.
     pub fn is_dead(&self) -> bool {
         self.interrupt.died.load(Ordering::SeqCst)
+    }
+}
+
+/// What a run has changed and a colony has to hear of: noted where it happens, read when the command
+/// has ended.
+#[derive(Clone, Default)]
+pub struct Changes(Arc<Mutex<Option<PathBuf>>>);
+
+impl Changes {
+    /// Notes that the repository with this worktree has changed.
+    pub fn note(&self, workdir: &Path) {
+        *self.lock() = Some(workdir.to_owned());
+    }
+
+    /// Returns the worktree of the repository that has changed, if one has.
+    pub fn workdir(&self) -> Option<PathBuf> {
+        self.lock().clone()
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Option<PathBuf>> {
+        // A poisoned note is still a note.
+        self.0
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 }
 

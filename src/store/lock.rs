@@ -16,6 +16,8 @@ use crate::model::{Code, Error, Result, World, text};
 use super::atomic;
 use super::places::Places;
 
+const IN_THIS_WORKTREE: &str = "waiting for another git-colony command in this worktree";
+
 /// Device and inode: which file it is, whatever its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileIdentity {
@@ -47,7 +49,7 @@ impl WorktreeLock {
     /// # Errors
     /// `locked` with the path and the owner's age; `interrupted`; `io`.
     pub fn take(world: &World, repo: &Repo, timeout: Duration) -> Result<WorktreeLock> {
-        WorktreeLock::take_at(world, &Places::lock_of(repo), timeout)
+        WorktreeLock::take_at(world, &Places::lock_of(repo), (timeout, IN_THIS_WORKTREE))
     }
 
     /// Takes the lock of the main worktree, for what all worktrees share.
@@ -56,10 +58,18 @@ impl WorktreeLock {
     /// As [`WorktreeLock::take`].
     pub fn take_shared(world: &World, repo: &Repo, timeout: Duration) -> Result<WorktreeLock> {
         let path = repo.common_dir().join("colony").join("lock");
-        WorktreeLock::take_at(world, &path, timeout)
+        WorktreeLock::take_at(world, &path, (timeout, IN_THIS_WORKTREE))
     }
 
-    fn take_at(world: &World, path: &Path, timeout: Duration) -> Result<WorktreeLock> {
+    /// Takes a lock that stands for something else than a worktree; `what` is said while waiting.
+    ///
+    /// # Errors
+    /// As [`WorktreeLock::take`].
+    pub fn take_at(
+        world: &World,
+        path: &Path,
+        (timeout, what): (Duration, &str),
+    ) -> Result<WorktreeLock> {
         if let Some(folder) = path.parent() {
             atomic::make_directory(folder)?;
         }
@@ -74,7 +84,7 @@ impl WorktreeLock {
             match file.try_lock() {
                 // Taken out by 'deinit' while we waited: what we hold is nobody's lock any more.
                 Ok(()) if !is_at(&file, path) => {
-                    return WorktreeLock::take_at(world, path, timeout);
+                    return WorktreeLock::take_at(world, path, (timeout, what));
                 }
                 Ok(()) => return Ok(WorktreeLock(file)),
                 Err(std::fs::TryLockError::WouldBlock) => {}
@@ -82,11 +92,7 @@ impl WorktreeLock {
                     return Err(Error::io(format!("cannot lock '{}'", path.display()), e));
                 }
             }
-            wait.longer(
-                world,
-                "waiting for another git-colony command in this worktree",
-            )
-            .map_err(|timed_out| {
+            wait.longer(world, what).map_err(|timed_out| {
                 timed_out.unwrap_or_else(|| locked(world, "another git-colony command", path))
             })?;
         }

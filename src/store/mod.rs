@@ -4,7 +4,9 @@ pub mod atomic;
 pub mod cache;
 pub mod colony_toml;
 pub mod config_file;
+pub mod key;
 pub mod lock;
+pub mod membership;
 pub mod operation;
 pub mod places;
 pub mod ref_locks;
@@ -12,6 +14,7 @@ pub mod ref_names;
 pub mod session;
 pub mod setting_layers;
 pub mod settings;
+pub mod shared_root;
 pub mod worktree_files;
 pub mod yaml;
 

@@ -14,6 +14,19 @@ pub const OPERATIONS: &str = "refs/colony-local/ops/";
 /// Where fork branches live.
 pub const FORKS: &str = "refs/heads/fork/";
 
+/// Where a hub keeps what clones publish; others keep copies below [`PRIVATE`].
+pub const PUBLISHED: &str = "refs/colony/";
+/// Where a hub keeps the tips of agents: `<agent>/<scope>/{heads,tags,forks,on,auto}/...`.
+pub const PUBLISHED_AGENTS: &str = "refs/colony/agents/";
+/// Where a hub keeps the tips of the checkouts of people: `<id>/{heads,tags,forks,on,auto}/...`.
+pub const PUBLISHED_DESKS: &str = "refs/colony/desks/";
+/// Where a hub keeps the work of clones that were removed.
+pub const KEPT_WORK: &str = "refs/colony/kept/";
+/// Where a repository keeps its copies of the tips of agents.
+pub const AGENTS: &str = "refs/colony-local/agents/";
+/// Where a repository keeps its copies of the tips of other checkouts.
+pub const DESKS: &str = "refs/colony-local/desks/";
+
 /// Where the records of forks live; they travel.
 pub const FORK_RECORDS: &str = "refs/colony/forks/";
 

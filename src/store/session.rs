@@ -6,6 +6,7 @@ use crate::git::identity::Identity;
 use crate::git::{ObjectWrites, Repo, Signature};
 use crate::model::{Result, World};
 
+use super::membership::Membership;
 use super::setting_layers::Layers;
 use super::settings::{Flags, Settings};
 
@@ -15,22 +16,29 @@ pub struct Session {
     pub world: World,
     /// The repository.
     pub repo: Repo,
-    /// The settings in force.
+    /// The settings in force; the agent is that of the clone where nothing else names one.
     pub settings: Settings,
+    /// The colony it takes part in.
+    pub membership: Option<Membership>,
 }
 
 impl Session {
     /// Opens the repository the world stands in and reads the settings.
     ///
     /// # Errors
-    /// As [`Repo::open`]; `invalid-value` for a setting that does not parse.
+    /// As [`Repo::open`]; `invalid-value` for a setting that does not parse; `newer-format`,
+    /// `repository-broken` for the record of a clone.
     pub fn open(world: World, flags: &Flags, writes: ObjectWrites) -> Result<Session> {
         let repo = Repo::open(&world, writes)?;
-        let settings = Settings::of(&Layers::read(&world, &repo, flags))?;
+        let mut settings = Settings::of(&Layers::read(&world, &repo, flags))?;
+        let membership = Membership::find(&repo)?;
+        let of_clone = membership.as_ref().and_then(|member| member.agent.clone());
+        settings.agent = settings.agent.or(of_clone);
         Ok(Session {
             world,
             repo,
             settings,
+            membership,
         })
     }
 
@@ -50,6 +58,13 @@ impl Session {
         self.identity()
             .unwrap_or_else(|_| Identity::of_program())
             .at(&self.world)
+    }
+
+    /// Notes that this repository has changed, for its colony if it takes part in one.
+    pub fn note_change(&self) {
+        if self.membership.is_some() {
+            self.world.changes.note(self.repo.workdir());
+        }
     }
 
     /// Returns how long to wait for our own lock.

@@ -25,6 +25,17 @@ pub trait Answer: Serialize {
     /// Returns the same in one sentence, for people and for `message` in JSON.
     fn message(&self) -> String;
 
+    /// Returns what stands first on standard output for people: the sentence, unless a script is to
+    /// take the line as it is.
+    fn line(&self) -> String {
+        self.message()
+    }
+
+    /// Returns what is said beside the answer, on standard error.
+    fn narration(&self) -> Vec<String> {
+        Vec::new()
+    }
+
     /// Returns what follows the sentence for people; `now` is for distances in time.
     fn body(&self, _now: &Moment) -> Vec<String> {
         Vec::new()
@@ -78,7 +89,7 @@ pub fn print_answer(
     match form {
         Form::Quiet => Ok(()),
         Form::Text => {
-            let message = answer.message();
+            let message = answer.line();
             let body = answer.body(now);
             let lines = Some(message)
                 .filter(|message| !message.is_empty())

@@ -9,7 +9,7 @@ const LAYERS: [&[&str]; 6] = [
     &["model"],
     &["git"],
     &["store"],
-    &["design", "setup", "lfs"],
+    &["clones", "design", "setup", "lfs"],
     &["flow"],
     &["ui", "cli", "env", "signals"],
 ];

@@ -8,6 +8,7 @@
 
 mod support;
 
+mod agents;
 mod attacks;
 mod checkpoint;
 mod cherry_pick;

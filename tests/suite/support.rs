@@ -14,7 +14,7 @@ use std::sync::{Arc, Mutex};
 use chrono::{DateTime, Duration};
 use git_colony::env::Env;
 use git_colony::model::World;
-use git_colony::model::world::{Interrupt, UserConfiguration};
+use git_colony::model::world::{Changes, Interrupt, UserConfiguration};
 use serde_json::Value;
 
 /// A repository in a temporary directory, and everything that acts on it.
@@ -241,6 +241,7 @@ impl Sandbox {
             narrate: Arc::new(|_| {}),
             user_configuration: UserConfiguration::Ignored,
             interrupt: Interrupt::default(),
+            changes: Changes::default(),
             die_at: None,
         }
     }
@@ -315,6 +316,10 @@ pub(crate) struct View<'a> {
 }
 
 impl View<'_> {
+    pub(crate) fn path(&self, path: &str) -> PathBuf {
+        self.root.join(path)
+    }
+
     /// Every file of the worktree but `.git`.
     pub(crate) fn worktree(&self) -> BTreeMap<String, String> {
         worktree_of(&self.root)

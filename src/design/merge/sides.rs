@@ -3,7 +3,6 @@
 use crate::model::{Code, Error, Result};
 use crate::store::Session;
 
-use super::super::fork_record;
 use super::super::forks;
 use super::super::goal::Goal;
 use super::super::names::{self, Named};
@@ -19,12 +18,11 @@ impl Sides {
     pub(super) fn find(session: &Session, request: &Request) -> Result<Sides> {
         let repo = &session.repo;
         let source = names::find(repo, &request.source)?;
-        let base = source.branch.as_ref();
-        let base = base.map(|fork| forks::into_of(repo, fork)).transpose()?;
+        let base = forks::standing(repo, source.base_branch(repo))?;
         if request.into.is_none() {
             refuse_lost_base(session, &source)?;
         }
-        let goal = Goal::find(session, request.into.as_deref(), base.flatten())?;
+        let goal = Goal::find(session, request.into.as_deref(), base)?;
         if source.branch.as_ref() == Some(&goal.branch) {
             return Err(Error::new(
                 Code::InvalidValue,
@@ -54,7 +52,7 @@ impl Sides {
 
     /// Returns git's own message for the merge.
     pub(super) fn message(&self) -> String {
-        let what = if self.source.branch.is_some() {
+        let what = if self.source.is_branch() {
             "branch"
         } else {
             "commit"
@@ -72,18 +70,10 @@ impl Sides {
 /// Refuses to guess where a fork goes whose branch is gone.
 fn refuse_lost_base(session: &Session, source: &Named) -> Result<()> {
     let repo = &session.repo;
-    let record = source.fork_label();
-    let record = record.and_then(|label| fork_record::of_branch(repo, &label));
-    let Some(base) = record.and_then(|record| record.base_branch) else {
+    let Some(base) = source.base_branch(repo) else {
         return Ok(());
     };
-    let fork = source.branch.as_ref();
-    if fork
-        .map(|fork| forks::into_of(repo, fork))
-        .transpose()?
-        .flatten()
-        .is_some()
-    {
+    if forks::standing(repo, Some(base.clone()))?.is_some() {
         return Ok(());
     }
     Err(Error::new(

@@ -156,9 +156,10 @@ pub(super) fn with_scheme(scheme: &str, rest: &str) -> Result<Address, &'static 
     let (host, port) = split_port(host)?;
     check_login(scheme, login)?;
     check_host(host)?;
-    if login.is_none() && authority.contains(':') && path.contains('@') {
+    let may_be_cut = login.map_or(authority.contains(':'), |login| login.contains(':'));
+    if may_be_cut && path.contains('@') {
         return Err(
-            "what looks like a port may be the begin of a password: '/' in one is written '%2F', '@' in a path '%40'",
+            "part of a password may stand in the path: '/' in one is written '%2F', '@' in a path '%40'",
         );
     }
     if matches!(scheme, Scheme::Https | Scheme::Http) && path.contains(['?', '#']) {

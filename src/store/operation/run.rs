@@ -252,6 +252,7 @@ impl<'a> Operation<'a> {
             began: self.began,
         };
         finish.living(prepared, lock, new_index)?;
+        session.note_change();
         Ok(record)
     }
 

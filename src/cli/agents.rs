@@ -1,0 +1,137 @@
+//! `git colony agents`
+
+use crate::clones::new_clone::LargeFiles;
+use crate::flow::agents::{self, AgentsReport, NewAgent, Request};
+use crate::model::time::Moment;
+use crate::ui::answer::{Answer, Outcome};
+use crate::ui::text;
+
+use super::{Face, Run, Stop};
+
+/// Give each agent a clone and a fork of its own, and see them
+///
+/// The clones borrow their objects from one hub per repository, so that each costs little more than
+/// its files. What an agent keeps can be seen and merged from here: 'git colony merge NAME'.
+#[derive(Debug, clap::Args)]
+#[command(args_conflicts_with_subcommands = true)]
+pub(super) struct Args {
+    #[command(subcommand)]
+    action: Option<Action>,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum Action {
+    /// Make a clone for an agent, on a fork of its own; prints where it is
+    New(New),
+    /// Print where an agent works, and nothing else
+    Path {
+        /// The agent
+        #[arg(value_name = "NAME")]
+        name: String,
+    },
+}
+
+#[derive(Debug, clap::Args)]
+struct New {
+    /// The agent: letters, digits, '.', '_', '-'
+    #[arg(value_name = "NAME")]
+    name: String,
+    /// The label of its fork (default: its name)
+    #[arg(long, value_name = "LABEL")]
+    fork: Option<String>,
+    /// Begin at this branch, fork, checkpoint or commit (default: HEAD)
+    #[arg(long, value_name = "REVISION")]
+    from: Option<String>,
+    /// Large files: 'all' (the default), 'none', or paths
+    #[arg(long, value_name = "all|none|PATH", num_args = 1)]
+    lfs: Vec<String>,
+    /// Say what would be made, and make nothing
+    #[arg(short = 'n', long)]
+    dry_run: bool,
+}
+
+pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
+    match args.action {
+        None => {
+            let session = face.session(Run::Dry)?;
+            let report = agents::list(&session)?;
+            face.answer(&report)
+        }
+        Some(Action::New(new)) => {
+            let run = Run::from(new.dry_run);
+            let session = face.session(run)?;
+            let request = Request {
+                name: new.name,
+                fork: new.fork,
+                from: new.from,
+                large_files: large_files(new.lfs),
+            };
+            let report = match run {
+                Run::Dry => agents::preview(&session, &request)?,
+                Run::ForReal => agents::create(&session, &request)?,
+            };
+            face.answer(&report)
+        }
+        Some(Action::Path { name }) => {
+            let session = face.session(Run::Dry)?;
+            let report = agents::find(&session, &name)?;
+            face.answer(&agents::PathReport::from(report))
+        }
+    }
+}
+
+/// Reads the values of `--lfs`.
+pub(super) fn large_files(values: Vec<String>) -> LargeFiles {
+    match values.as_slice() {
+        [] => LargeFiles::All,
+        [word] if word == "all" => LargeFiles::All,
+        [word] if word == "none" => LargeFiles::None,
+        _ => LargeFiles::Paths(values),
+    }
+}
+
+impl Answer for NewAgent {
+    fn message(&self) -> String {
+        let (agent, fork, base) = (&self.agent, &self.fork, &self.base_branch);
+        let verb = if self.dry_run { "would work" } else { "works" };
+        format!("agent '{agent}' {verb} on '{fork}', begun on '{base}'")
+    }
+
+    fn narration(&self) -> Vec<String> {
+        vec![self.message()]
+    }
+
+    fn line(&self) -> String {
+        self.path.display().to_string()
+    }
+}
+
+impl Answer for agents::PathReport {
+    fn message(&self) -> String {
+        format!("agent '{}' works in '{}'", self.agent, self.path.display())
+    }
+
+    fn line(&self) -> String {
+        self.path.display().to_string()
+    }
+}
+
+impl Answer for AgentsReport {
+    fn message(&self) -> String {
+        match self.count {
+            0 => "no agents yet: git colony agents new NAME".to_owned(),
+            count => text::count(count, "agent"),
+        }
+    }
+
+    fn body(&self, _now: &Moment) -> Vec<String> {
+        let row = |agent: &agents::Agent| {
+            vec![
+                format!("  {}", agent.agent),
+                agent.branch.clone().unwrap_or_default(),
+                agent.path.display().to_string(),
+            ]
+        };
+        text::table(&self.agents.iter().map(row).collect::<Vec<_>>())
+    }
+}

@@ -1,0 +1,80 @@
+//! The clones of a hub that are here: found on the disk, where they are, not in a list.
+
+use std::path::{Path, PathBuf};
+
+use crate::model::{Code, Error, Result};
+use crate::store::key;
+use crate::store::membership::{Membership, Role};
+use crate::store::shared_root::SharedRoot;
+
+use super::new_clone::membership_at;
+
+/// A clone of ours.
+#[derive(Clone, Debug)]
+pub struct FoundClone {
+    /// Its worktree.
+    pub path: PathBuf,
+    /// Its record.
+    pub member: Membership,
+}
+
+/// Lists the clones below the shared root, those of agents first, by name; of one hub or of all.
+pub fn clones(root: &SharedRoot, hub: Option<&Path>) -> Vec<FoundClone> {
+    let agents = folders(&root.agents());
+    let places = agents
+        .iter()
+        .flat_map(|agent| folders(&agent.join("clones")));
+    let places = places.chain(folders(&root.shared_clones()));
+    let found = places.filter_map(|path| {
+        let member = membership_at(&path)?;
+        let wanted = hub.is_none_or(|hub| member.hub == hub);
+        (wanted && member.role != Role::Desk).then_some(FoundClone { path, member })
+    });
+    found.collect()
+}
+
+/// Finds a clone of a hub by its id or the beginning of one, its agent, or its path.
+///
+/// # Errors
+/// `clone-not-found`, `name-ambiguous`.
+pub fn find(root: &SharedRoot, hub: &Path, name: &str) -> Result<FoundClone> {
+    let all = clones(root, Some(hub));
+    let exact = |clone: &&FoundClone| {
+        clone.member.agent.as_deref() == Some(name) || clone.path.as_path() == Path::new(name)
+    };
+    let mut fitting: Vec<_> = all.iter().filter(exact).collect();
+    if fitting.is_empty() && name.len() >= 4 {
+        let begins = |clone: &&FoundClone| clone.member.id.starts_with(name);
+        fitting = all.iter().filter(begins).collect();
+    }
+    match fitting.as_slice() {
+        [one] => Ok((*one).clone()),
+        [] => Err(Error::new(
+            Code::CloneNotFound,
+            format!("no agent or clone of this repository is named '{name}'"),
+        )
+        .hint("git colony agents")),
+        many => {
+            let ids: Vec<_> = many.iter().map(|clone| clone.member.id.as_str()).collect();
+            Err(Error::new(
+                Code::NameAmbiguous,
+                format!("'{name}' has {} clones: name one by its id", many.len()),
+            )
+            .detail("ids", ids)
+            .hint("git colony clones"))
+        }
+    }
+}
+
+fn folders(path: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(path).into_iter().flatten().flatten();
+    let mut folders: Vec<_> = entries
+        .map(|entry| entry.path())
+        .filter(|path| {
+            let name = path.file_name().and_then(|name| name.to_str());
+            name.is_some_and(|name| key::decode(name).is_some()) && path.is_dir()
+        })
+        .collect();
+    folders.sort();
+    folders
+}

@@ -1,0 +1,99 @@
+//! Brings what others have published over from the hub, into private refs: names of agents can be used
+//! here as if their branches were.
+
+use std::collections::BTreeMap;
+
+use crate::git::refs::Reason;
+use crate::git::transfer::{Linked, link_objects, send_pack};
+use crate::git::{Oid, RefChange, RefName, Signature};
+use crate::model::{Code, Result};
+use crate::store::membership::{Membership, mirror_of};
+use crate::store::{Session, ref_names};
+
+use super::hub::Hub;
+
+/// Copies the tips of everybody else; returns how many changed. Costs a look at the refs of the hub
+/// where nothing has.
+///
+/// # Errors
+/// `hub-missing`, `object-missing`, `git-failed`, `no-space`.
+pub fn gather(session: &Session) -> Result<usize> {
+    let Some(member) = &session.membership else {
+        return Ok(0);
+    };
+    let hub = Hub::open(&member.hub)?;
+    let mut tries = 1;
+    loop {
+        let changes = changes(session, member, &hub)?;
+        if changes.is_empty() {
+            return Ok(0);
+        }
+        let tips: Vec<Oid> = changes.iter().filter_map(|change| change.new).collect();
+        let (from, to) = (hub.store.object_store(), session.repo.object_store());
+        if link_objects(&from, &to, &tips)? == Linked::NotAll {
+            let own = hub.store.refs_below(&member.published_below())?;
+            let copies = changes.iter().filter_map(|change| change.old);
+            let mut known: Vec<Oid> = own.iter().map(|found| found.id).chain(copies).collect();
+            known.retain(|id| hub.store.has(*id) && session.repo.object_size(*id).is_some());
+            let world = &session.world;
+            send_pack(hub.store.git(world), session.repo.git(world), &tips, &known)?;
+        }
+        let who = Signature {
+            seconds: session.world.now().timestamp(),
+            ..session.record_signature()
+        };
+        let why = Reason {
+            text: "colony: published by others",
+            who: &who,
+            operation: "gather",
+        };
+        let (gone, rest): (Vec<_>, Vec<_>) = changes
+            .iter()
+            .cloned()
+            .partition(|change| change.new.is_none());
+        let move_refs =
+            |changes: &[RefChange]| session.repo.move_refs(&session.world, changes, &why);
+        // A name may become a folder of names.
+        match move_refs(&gone).and_then(|()| move_refs(&rest)) {
+            Ok(()) => return Ok(changes.len()),
+            // Somebody else gathers here at the same time.
+            Err(e) if matches!(e.code(), Code::RefMoved | Code::Locked) && tries < 5 => tries += 1,
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+/// Compares the copies that are here with what is published by others.
+fn changes(session: &Session, member: &Membership, hub: &Hub) -> Result<Vec<RefChange>> {
+    let own = member.published_below();
+    let mut copies = BTreeMap::new();
+    for prefix in [ref_names::AGENTS, ref_names::DESKS] {
+        let found = session.repo.refs_below(prefix)?;
+        copies.extend(found.into_iter().map(|found| (found.name, found.id)));
+    }
+    let mut changes = Vec::new();
+    for prefix in [ref_names::PUBLISHED_AGENTS, ref_names::PUBLISHED_DESKS] {
+        for found in hub.store.refs_below(prefix)? {
+            let is_own = found.name.as_bytes().starts_with(own.as_bytes());
+            let Some(name) = mirror_of(&found.name).filter(|_| !is_own) else {
+                continue;
+            };
+            let old = copies.remove(&name);
+            if old != Some(found.id) {
+                changes.push(RefChange {
+                    name,
+                    old,
+                    new: Some(found.id),
+                });
+            }
+        }
+    }
+    let gone = copies
+        .into_iter()
+        .map(|(name, id): (RefName, Oid)| RefChange {
+            name,
+            old: Some(id),
+            new: None,
+        });
+    Ok(gone.chain(changes).collect())
+}

@@ -1,0 +1,319 @@
+//! The hub: one bare repository per repository and user, whose objects all clones borrow.
+//!
+//! It never drops an object (`extensions.preciousObjects`), so that no clone loses what it borrows. It
+//! is made in a folder beside its place and renamed when it is whole.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use crate::git::refs::FoundRef;
+use crate::git::url::{Provenance, RemoteUrl};
+use crate::git::{BareRepo, Oid, RefChange, RefName, Repo, process};
+use crate::model::{Code, Error, Result, World, time};
+use crate::store::lock::WorktreeLock;
+use crate::store::membership::{Membership, Role};
+use crate::store::shared_root::SharedRoot;
+use crate::store::{Session, atomic};
+
+/// How long to wait for somebody else who makes the hub: it may take a copy of the whole history.
+const PATIENCE: Duration = Duration::from_mins(10);
+
+/// What a hub is configured with, beyond what git writes.
+const CONFIG: &str = "\
+[extensions]
+	preciousObjects = true
+[gc]
+	auto = 0
+[receive]
+	autogc = false
+[maintenance]
+	auto = false
+[core]
+	logAllRefUpdates = false
+";
+
+/// A hub, open.
+pub struct Hub {
+    /// The repository.
+    pub store: BareRepo,
+}
+
+impl Hub {
+    /// Opens the hub at `path`.
+    ///
+    /// # Errors
+    /// `hub-missing`, `repository-broken`.
+    pub fn open(path: &Path) -> Result<Hub> {
+        if !path.is_dir() {
+            return Err(Error::new(
+                Code::HubMissing,
+                format!("the hub '{}' is gone; nothing has changed", path.display()),
+            )
+            .hint("bring the folder back from a backup: clones borrow their objects from it"));
+        }
+        Ok(Hub {
+            store: BareRepo::open(path)?,
+        })
+    }
+
+    /// Finds the hub that a repository belongs to, or makes it from the repository itself.
+    ///
+    /// # Errors
+    /// `unsupported` for a shallow or partial repository, `locked`, `git-failed`, `no-space`.
+    pub fn of_repository(session: &Session, root: &SharedRoot) -> Result<Hub> {
+        let place = Place::of(root, &address_of(session)?);
+        place.require(session, || make_from_repository(session, &place.new))?;
+        Hub::open(&place.path)
+    }
+
+    /// Finds the hub of a repository elsewhere, or makes it from there.
+    ///
+    /// # Errors
+    /// `locked`, `git-failed` and what the network says, `no-space`.
+    pub fn of_url(
+        world: &World,
+        timeout: Option<Duration>,
+        root: &SharedRoot,
+        url: &RemoteUrl,
+    ) -> Result<Hub> {
+        let place = Place::of(root, &url.normalized());
+        place.require_in(world, timeout, || make_from_url(world, url, &place.new))?;
+        Hub::open(&place.path)
+    }
+
+    /// Returns the branches of the remote as they were last fetched: short names and tips.
+    ///
+    /// # Errors
+    /// `repository-broken`.
+    pub fn remote_branches(&self) -> Result<Vec<FoundRef>> {
+        self.store.refs_below("refs/remotes/origin/")
+    }
+
+    /// Returns the commit that a ref of the hub holds.
+    ///
+    /// # Errors
+    /// `repository-broken`.
+    pub fn find_ref(&self, name: &str) -> Result<Option<Oid>> {
+        self.store.find_ref(&RefName::from(name))
+    }
+}
+
+/// Returns what a repository is known by: its origin, else its own path.
+///
+/// # Errors
+/// `url-refused`.
+pub fn address_of(session: &Session) -> Result<String> {
+    match origin_of(session)? {
+        Some(url) => Ok(url.normalized()),
+        None => Ok(session.repo.common_dir().display().to_string()),
+    }
+}
+
+/// Returns the origin of a repository, if it has one.
+///
+/// # Errors
+/// `url-refused`.
+pub fn origin_of(session: &Session) -> Result<Option<RemoteUrl>> {
+    let configured = session.repo.config("remote.origin.url");
+    let configured = configured.filter(|url| !url.is_empty());
+    let base = session.repo.workdir();
+    configured
+        .map(|url| RemoteUrl::parse(&url, Provenance::User, base))
+        .transpose()
+}
+
+/// Returns where the hub of a repository is or would be.
+///
+/// # Errors
+/// `url-refused`.
+pub fn place_of(session: &Session, root: &SharedRoot) -> Result<PathBuf> {
+    match &session.membership {
+        Some(member) => Ok(member.hub.clone()),
+        None => Ok(Place::of(root, &address_of(session)?).path),
+    }
+}
+
+/// Makes a checkout of the user's take part, if it does not yet; returns its record and the hub.
+///
+/// # Errors
+/// As [`Hub::of_repository`].
+pub fn join(session: &Session) -> Result<(Membership, Hub)> {
+    let known = session.membership.as_ref();
+    if let Some(member) = known.filter(|member| member.role != Role::Desk || member.hub.is_dir()) {
+        return Ok((member.clone(), Hub::open(&member.hub)?));
+    }
+    let (repo, world) = (&session.repo, &session.world);
+    let hub = Hub::of_repository(session, &SharedRoot::of(world)?)?;
+    let member = Membership::of_desk(
+        format!("{:016x}", (world.entropy)()),
+        hub.store.path().to_owned(),
+        origin_of(session)?.map(|url| url.without_credentials()),
+        time::rfc3339(&world.now()),
+    );
+    member.write(repo.common_dir())?;
+    Ok((member, hub))
+}
+
+/// Where a hub is, or will be.
+struct Place {
+    path: PathBuf,
+    new: PathBuf,
+    lock: PathBuf,
+}
+
+impl Place {
+    fn of(root: &SharedRoot, address: &str) -> Place {
+        let hash = blake3::hash(address.as_bytes()).to_hex();
+        let hash = hash.get(..16).unwrap_or_default();
+        let file = |suffix: &str| root.hubs().join(format!("{hash}.{suffix}"));
+        Place {
+            path: file("git"),
+            new: file("new"),
+            lock: file("lock"),
+        }
+    }
+
+    fn require(&self, session: &Session, make: impl FnOnce() -> Result<()>) -> Result<()> {
+        self.require_in(&session.world, session.settings.timeout, make)
+    }
+
+    /// One makes the hub; whoever else wants it waits, and finds it.
+    fn require_in(
+        &self,
+        world: &World,
+        timeout: Option<Duration>,
+        make: impl FnOnce() -> Result<()>,
+    ) -> Result<()> {
+        if self.path.is_dir() {
+            return Ok(());
+        }
+        let waiting = "waiting for another git-colony that makes the hub of this repository";
+        let patience = timeout.unwrap_or(PATIENCE);
+        let _lock = WorktreeLock::take_at(world, &self.lock, (patience, waiting))?;
+        if self.path.is_dir() {
+            return Ok(());
+        }
+        // What a process left that died here: it held the lock that we have now.
+        atomic::remove_folder(&self.new)?;
+        let made = make().and_then(|()| {
+            world.reach("hub-made")?;
+            atomic::sync_file_system(&self.new)?;
+            atomic::rename(&self.new, &self.path)
+        });
+        if made.is_err() && !world.is_dead() {
+            atomic::remove_folder(&self.new)?;
+        }
+        made
+    }
+}
+
+fn make_from_repository(session: &Session, new: &Path) -> Result<()> {
+    let (repo, world) = (&session.repo, &session.world);
+    refuse_incomplete(repo)?;
+    let mut git = process::Git::new(world);
+    git.env("GIT_DEFAULT_REF_FORMAT", "files");
+    git.args([
+        "clone",
+        "-q",
+        "--bare",
+        "--local",
+        "--no-tags",
+        "--template=",
+    ]);
+    // A path of this machine, never taken for anything else.
+    git.arg("--").arg(repo.common_dir()).arg(new);
+    git.run_checked("make the hub from this repository")?;
+    own_all_objects(world, new)?;
+    let remote = repo.refs_below("refs/remotes/origin/")?;
+    let url = origin_of(session)?.map(|url| url.without_credentials());
+    let store = configure(new, url.as_deref())?;
+    let mut changes = gone(&store)?;
+    let known = remote.into_iter().filter(|found| store.has(found.id));
+    changes.extend(known.map(|found| RefChange {
+        name: found.name,
+        old: None,
+        new: Some(found.id),
+    }));
+    store.move_refs(world, &changes)
+}
+
+/// Refuses a repository that has not all of its own history.
+fn refuse_incomplete(repo: &Repo) -> Result<()> {
+    let (what, hint) = if repo.is_shallow() {
+        ("shallow", "git fetch --unshallow")
+    } else if repo.config("extensions.partialClone").is_some() {
+        ("partial", "git clone URL   # a whole clone can have agents")
+    } else {
+        return Ok(());
+    };
+    Err(Error::new(
+        Code::Unsupported,
+        format!("this clone is {what}: a hub needs the whole history; nothing has changed"),
+    )
+    .hint(hint))
+}
+
+/// A hub that was made from a repository which borrows itself takes what it needs.
+fn own_all_objects(world: &World, new: &Path) -> Result<()> {
+    let alternates = new.join("objects/info/alternates");
+    if !alternates.exists() {
+        return Ok(());
+    }
+    let store = BareRepo::open(new)?;
+    let mut git = store.git(world);
+    git.args(["repack", "-a", "-d", "-q"]);
+    git.run_checked("copy the objects that this repository borrows")?;
+    atomic::remove_file(&alternates)
+}
+
+fn make_from_url(world: &World, url: &RemoteUrl, new: &Path) -> Result<()> {
+    let mut git = process::Git::new(world);
+    git.env("GIT_DEFAULT_REF_FORMAT", "files");
+    git.args(["clone", "-q", "--bare", "--template=", "--"]);
+    git.arg(url.for_git()).arg(new);
+    git.run_checked("make the hub from the remote")?;
+    own_all_objects(world, new)?;
+    let store = configure(new, Some(&url.without_credentials()))?;
+    let heads = store.refs_below("refs/heads/")?;
+    let mut changes = gone(&store)?;
+    changes.extend(heads.into_iter().map(|found| RefChange {
+        name: RefName::from(format!("refs/remotes/origin/{}", found.name.short()).as_str()),
+        old: None,
+        new: Some(found.id),
+    }));
+    store.move_refs(world, &changes)?;
+    store.follow_remote_head(world)
+}
+
+/// Returns the changes that take away the branches git made.
+fn gone(store: &BareRepo) -> Result<Vec<RefChange>> {
+    let heads = store.refs_below("refs/heads/")?.into_iter();
+    Ok(heads
+        .map(|found| RefChange {
+            name: found.name,
+            old: Some(found.id),
+            new: None,
+        })
+        .collect())
+}
+
+fn configure(new: &Path, url: Option<&str>) -> Result<BareRepo> {
+    let cannot = |e| Error::io("cannot configure the hub", e);
+    let path = new.join("config");
+    let written = std::fs::read_to_string(&path).map_err(cannot)?;
+    // What git wrote of the repository it was made from may hold credentials.
+    let own = written.lines().scan(false, |skip, line| {
+        if line.starts_with('[') {
+            *skip = line.starts_with("[remote");
+        }
+        Some((!*skip).then(|| format!("{line}\n")))
+    });
+    let mut text: String = own.flatten().collect();
+    text = text.replace("repositoryformatversion = 0", "repositoryformatversion = 1");
+    text.push_str(CONFIG);
+    if let Some(url) = url {
+        text.push_str(&crate::git::new_repository::remote_section(url));
+    }
+    atomic::write_durably(&path, text.as_bytes())?;
+    BareRepo::open(new)
+}

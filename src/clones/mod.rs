@@ -1,0 +1,7 @@
+//! The hub of a repository, the clones that borrow from it, and what they publish in it.
+
+pub mod found;
+pub mod gather;
+pub mod hub;
+pub mod new_clone;
+pub mod publish;

@@ -1,0 +1,397 @@
+//! Making a clone: in a folder of its own first, renamed to its place when everything is set up.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use crate::git::attributes::names_filter;
+use crate::git::identity::Identity;
+use crate::git::lfs_objects::Objects;
+use crate::git::lfs_pointer::{MAX_BYTES, Pointer};
+use crate::git::new_repository::{ConfigEntry, NewRepository};
+use crate::git::refs::FoundRef;
+use crate::git::{ObjectWrites, Oid, RefName, Repo};
+use crate::model::{Code, Error, RepoPath, Result, World};
+use crate::store::lock::WorktreeLock;
+use crate::store::membership::{Membership, Role};
+use crate::store::settings::Flags;
+use crate::store::shared_root::SharedRoot;
+use crate::store::{Session, atomic, key};
+
+use super::hub::Hub;
+use super::publish::large_objects_of;
+
+/// How long to wait for the moment in which others look for what the dead have left.
+const PATIENCE: Duration = Duration::from_mins(1);
+
+/// Where a clone begins.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Start {
+    /// The branch it is on, without `refs/heads/`.
+    pub branch: String,
+    /// The tip of that branch.
+    pub commit: Oid,
+}
+
+/// Which large files a clone gets.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum LargeFiles {
+    /// Those the hub has are linked, the others downloaded where they can be had.
+    #[default]
+    All,
+    /// None: pointers stay pointers.
+    None,
+    /// Those at and below some paths.
+    Paths(Vec<String>),
+}
+
+/// A clone that is wanted.
+pub struct Wanted<'a> {
+    /// The root of everything shared.
+    pub root: &'a SharedRoot,
+    /// The hub it borrows from.
+    pub hub: &'a Hub,
+    /// Whose clone it is; `None` for one that is only read.
+    pub agent: Option<&'a str>,
+    /// The scope; `None` is the branch.
+    pub scope: Option<&'a str>,
+    /// Where it begins.
+    pub start: Start,
+    /// Its large files.
+    pub large_files: LargeFiles,
+    /// Its origin, which may hold credentials that are never written down.
+    pub url: Option<String>,
+    /// The prefix of the hub's refs that become its remote branches.
+    pub remote: String,
+    /// Whether files are checked out.
+    pub check_out: bool,
+}
+
+/// A clone under construction; dropped, it is removed.
+pub struct Staged {
+    place: PathBuf,
+    folder: PathBuf,
+    lock_path: PathBuf,
+    _lock: File,
+    done: bool,
+    keep: bool,
+    /// Its record.
+    pub member: Membership,
+    /// Whether git-lfs keeps files of the tree.
+    pub uses_lfs: bool,
+}
+
+impl Wanted<'_> {
+    /// Returns where the clone will be, and its scope.
+    ///
+    /// # Errors
+    /// `agent-exists` where a clone of that scope is there.
+    pub fn place(&self) -> Result<(PathBuf, String)> {
+        let folder = match self.agent {
+            Some(agent) => self.root.clones_of(agent),
+            None => self.root.shared_clones(),
+        };
+        let scope = self.scope.unwrap_or(&self.start.branch).to_owned();
+        let place = folder.join(key::encode(&scope));
+        let Some(other) = membership_at(&place) else {
+            return refuse_taken(&place, None).map(|()| (place, scope));
+        };
+        let hub = self.hub.store.path();
+        if self.scope.is_some() || other.hub == hub {
+            refuse_taken(&place, self.agent)?;
+        }
+        // The same branch of another repository stands there.
+        let name = hub.file_stem().unwrap_or_default().to_string_lossy();
+        let scope = format!("{scope}@{}", name.get(..8).unwrap_or(&name));
+        let place = folder.join(key::encode(&scope));
+        refuse_taken(&place, self.agent).map(|()| (place, scope))
+    }
+
+    /// Makes the clone beside its place.
+    ///
+    /// # Errors
+    /// `agent-exists`, `invalid-value`, `filter-failed`, `git-failed`, `no-space`, `io`.
+    pub fn stage(&self, world: &World, now: String) -> Result<Staged> {
+        let (place, scope) = self.place()?;
+        let staging = self.root.path().join("staging");
+        atomic::make_directory(&staging)?;
+        let waiting = "waiting for another git-colony that makes a clone";
+        let turn = self.root.path().join("staging.lock");
+        let turn = WorktreeLock::take_at(world, &turn, (PATIENCE, waiting))?;
+        sweep(&staging);
+        let nonce = format!("{:016x}", (world.entropy)());
+        let folder = staging.join(&nonce);
+        let lock_path = staging.join(format!("{nonce}.lock"));
+        let lock = atomic::create_new(&lock_path)
+            .and_then(|file| file.try_lock().map(|()| file).map_err(Into::into))
+            .map_err(|e| Error::io("cannot lock the folder of a new clone", e))?;
+        drop(turn);
+        let desk = Membership::of_desk(
+            nonce,
+            self.hub.store.path().to_owned(),
+            self.url.clone(),
+            now,
+        );
+        let agent = self.agent.map(str::to_owned);
+        let branch = self.start.branch.clone();
+        let mut staged = Staged {
+            place,
+            folder,
+            lock_path,
+            _lock: lock,
+            done: false,
+            keep: world.die_at.is_some(),
+            member: Membership::of_clone(desk, agent, scope, branch),
+            uses_lfs: false,
+        };
+        self.fill(world, &mut staged)?;
+        world.reach("clone-staged")?;
+        Ok(staged)
+    }
+
+    fn fill(&self, world: &World, staged: &mut Staged) -> Result<()> {
+        let branch = RefName::from(format!("refs/heads/{}", self.start.branch).as_str());
+        let elsewhere = world.standing_in(&staged.folder);
+        NewRepository {
+            workdir: &staged.folder,
+            objects: &self.hub.store.path().join("objects"),
+            object_format: self.hub.store.object_format(),
+            head: &branch,
+            refs: self.refs(&branch)?,
+            symbolic: self.remote_head(),
+            config: self.config()?,
+        }
+        .make(&world.standing_in(self.root.path()))?;
+        staged.member.write(&staged.folder.join(".git"))?;
+        let repo = Repo::open(&elsewhere, ObjectWrites::Durable)?;
+        let tree = repo.tree_of(Some(self.start.commit))?;
+        staged.uses_lfs = uses_lfs(&repo, tree)?;
+        if staged.uses_lfs {
+            self.link_large_files(&repo, tree)?;
+        }
+        if self.check_out {
+            repo.check_out_first(&elsewhere, tree)?;
+        }
+        Ok(())
+    }
+
+    /// Returns the refs a clone begins with: its branch, what it takes for remote branches, and tags.
+    fn refs(&self, branch: &RefName) -> Result<Vec<FoundRef>> {
+        let mut refs = vec![FoundRef {
+            name: branch.clone(),
+            id: self.start.commit,
+        }];
+        for found in self.hub.store.refs_below(&self.remote)? {
+            let name = found.name.to_string();
+            let rest = name.strip_prefix(&self.remote).unwrap_or(&name);
+            if rest != "HEAD" && remote(rest).is_valid() {
+                refs.push(FoundRef {
+                    name: remote(rest),
+                    id: found.id,
+                });
+            }
+        }
+        refs.extend(self.hub.store.refs_below("refs/tags/")?);
+        Ok(refs)
+    }
+
+    /// Returns what the remote calls its HEAD, as a symbolic ref of the clone.
+    fn remote_head(&self) -> Vec<(RefName, RefName)> {
+        let head = RefName::from(format!("{}HEAD", self.remote).as_str());
+        let target = self.hub.store.symbolic_target(&head);
+        target
+            .map(|target| (remote("HEAD"), target))
+            .into_iter()
+            .collect()
+    }
+
+    fn config(&self) -> Result<Vec<ConfigEntry>> {
+        let mut config = Vec::new();
+        if let Some(url) = &self.url {
+            let origin = ("remote", "origin");
+            let fetch = "+refs/heads/*:refs/remotes/origin/*";
+            config.push(ConfigEntry::sub(origin, "url", url.as_str()));
+            config.push(ConfigEntry::sub(origin, "fetch", fetch));
+            let branch = ("branch", self.start.branch.as_str());
+            let merge = format!("refs/heads/{}", self.start.branch);
+            config.push(ConfigEntry::sub(branch, "remote", "origin"));
+            config.push(ConfigEntry::sub(branch, "merge", merge));
+        }
+        if let Some(agent) = self.agent {
+            let who = Identity::of_agent(agent)?;
+            config.push(ConfigEntry::plain("user", "name", who.name));
+            config.push(ConfigEntry::plain("user", "email", who.email));
+        }
+        match &self.large_files {
+            LargeFiles::All => {}
+            LargeFiles::None => config.push(ConfigEntry::plain("lfs", "fetchexclude", "*")),
+            LargeFiles::Paths(paths) => {
+                config.push(ConfigEntry::plain("lfs", "fetchinclude", paths.join(",")));
+            }
+        }
+        Ok(config)
+    }
+
+    /// Links the large files of a tree from the hub, so that the filters of git-lfs find them.
+    fn link_large_files(&self, repo: &Repo, tree: Oid) -> Result<()> {
+        let paths: Vec<RepoPath> = match &self.large_files {
+            LargeFiles::None => return Ok(()),
+            LargeFiles::All => Vec::new(),
+            LargeFiles::Paths(paths) => paths.iter().map(|path| path.as_str().into()).collect(),
+        };
+        let hub = Objects::in_folder(large_objects_of(self.hub.store.path()));
+        let own = Objects::of(repo);
+        for file in repo.list_tree(tree)? {
+            let wanted =
+                paths.is_empty() || paths.iter().any(|path| file.path.is_at_or_below(path));
+            let entry = file.new.filter(|entry| wanted && entry.is_file());
+            let small = entry.filter(|entry| {
+                repo.object_size(entry.id)
+                    .is_some_and(|size| size < MAX_BYTES)
+            });
+            if let Some(pointer) = small.and_then(|entry| Pointer::of_blob(repo, entry.id)) {
+                hub.link_into(&pointer, own.folder())?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Returns the name of a remote branch.
+fn remote(rest: &str) -> RefName {
+    RefName::from(format!("refs/remotes/origin/{rest}").as_str())
+}
+
+impl Staged {
+    /// Returns the folder it is made in.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// Returns where it will be.
+    pub fn place(&self) -> &Path {
+        &self.place
+    }
+
+    /// Opens the clone before it has its place.
+    ///
+    /// # Errors
+    /// As [`Session::open`].
+    pub fn session(&self, world: &World) -> Result<Session> {
+        let world = world.standing_in(&self.folder);
+        Session::open(world, &Flags::default(), ObjectWrites::Durable)
+    }
+
+    /// Renames the clone to its place: from here on it exists.
+    ///
+    /// # Errors
+    /// `agent-exists` where another command was faster; `io`.
+    pub fn finish(mut self, world: &World) -> Result<PathBuf> {
+        let above = self.place.parent().unwrap_or(Path::new("/"));
+        atomic::make_directory(above)?;
+        atomic::sync_file_system(&self.folder)?;
+        if !atomic::rename_to_free(&self.folder, &self.place)? {
+            refuse_taken(&self.place, self.member.agent.as_deref())?;
+        }
+        atomic::sync_directory(above)?;
+        self.done = true;
+        atomic::remove_file(&self.lock_path)?;
+        world.reach("clone-in-place")?;
+        Ok(self.place.clone())
+    }
+}
+
+impl Drop for Staged {
+    fn drop(&mut self) {
+        // What cannot be removed now is swept by whoever makes the next clone.
+        if !self.done && !self.keep {
+            atomic::remove_folder(&self.folder).ok();
+            atomic::remove_file(&self.lock_path).ok();
+        }
+    }
+}
+
+/// Removes what makers of clones left that have died: their locks are free.
+fn sweep(staging: &Path) {
+    let entries = std::fs::read_dir(staging).into_iter().flatten().flatten();
+    for lock in entries.map(|entry| entry.path()) {
+        if lock.extension().is_none_or(|extension| extension != "lock") {
+            continue;
+        }
+        let Ok(file) = File::open(&lock) else {
+            continue;
+        };
+        if file.try_lock().is_ok() {
+            atomic::remove_folder(&lock.with_extension("")).ok();
+            atomic::remove_file(&lock).ok();
+        }
+    }
+}
+
+/// Reads the record of the clone that stands at `place`, if there is one.
+pub fn membership_at(place: &Path) -> Option<Membership> {
+    let path = crate::store::membership::path_in(&place.join(".git"));
+    Membership::read(&path).ok().flatten()
+}
+
+fn refuse_taken(place: &Path, agent: Option<&str>) -> Result<()> {
+    if std::fs::symlink_metadata(place).is_err() {
+        return Ok(());
+    }
+    let shown = place.display();
+    let error = Error::new(
+        Code::AgentExists,
+        format!("'{shown}' is there already; nothing has changed"),
+    )
+    .detail("path", shown.to_string());
+    Err(match agent {
+        Some(agent) => error.hint(format!("git colony agents path {agent}")),
+        None => error.hint("git colony clones"),
+    })
+}
+
+/// Tells whether attributes of a tree give files to git-lfs.
+fn uses_lfs(repo: &Repo, tree: Oid) -> Result<bool> {
+    let is_attributes = |path: &RepoPath| {
+        path.as_bytes() == b".gitattributes" || path.as_bytes().ends_with(b"/.gitattributes")
+    };
+    for file in repo.list_tree(tree)? {
+        let entry = file
+            .new
+            .filter(|entry| entry.is_file() && is_attributes(&file.path));
+        let Some(entry) = entry else { continue };
+        let text = repo.read_blob(entry.id)?;
+        if names_filter(&String::from_utf8_lossy(&text), "lfs") {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// Tells whether a repository is a clone that is only read.
+///
+/// # Errors
+/// `read-only-clone`.
+pub fn refuse_reader(session: &Session) -> Result<()> {
+    let reader = session.membership.as_ref();
+    if reader.is_some_and(|member| member.role == Role::Reader) {
+        return Err(Error::new(
+            Code::ReadOnlyClone,
+            "this clone is for reading and follows its remote; nothing has changed",
+        )
+        .hint("git colony clone --agent NAME   # makes one to work in"));
+    }
+    Ok(())
+}
+
+/// Returns the prefix of the refs that a clone of this hub takes for remote branches.
+///
+/// # Errors
+/// `repository-broken`.
+pub fn remote_prefix(hub: &Hub, desk: Option<&Membership>) -> Result<String> {
+    let has_remote = !hub.remote_branches()?.is_empty();
+    Ok(match desk.filter(|_| !has_remote) {
+        Some(desk) => format!("{}heads/", desk.published_below()),
+        None => "refs/remotes/origin/".to_owned(),
+    })
+}

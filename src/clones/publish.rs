@@ -1,0 +1,162 @@
+//! What a repository publishes in its hub: its branches, named checkpoints, records of forks, the branch
+//! it is on, and its newest automatic checkpoint.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use crate::git::transfer::{Linked, link_objects, send_pack};
+use crate::git::{Head, Oid, RefChange, RefName, Repo};
+use crate::model::{Code, Result, World};
+use crate::store::Session;
+use crate::store::membership::{Membership, Role};
+use crate::store::places::Places;
+use crate::store::{key, ref_names};
+
+use super::hub::Hub;
+
+/// How often the refs of the hub are compared anew because another command published meanwhile.
+const TRIES: usize = 5;
+
+/// Publishes what has changed; returns how many refs moved in the hub.
+///
+/// Without a change nothing is started and nothing is written.
+///
+/// # Errors
+/// `hub-missing`, `repository-broken`, `object-missing`, `git-failed`, `no-space`.
+pub fn publish(session: &Session) -> Result<usize> {
+    let Some(member) = &session.membership else {
+        return Ok(0);
+    };
+    publish_as(&session.world, &session.repo, member)
+}
+
+/// Does what [`publish`] does for a repository whose record the session does not know yet.
+///
+/// # Errors
+/// As [`publish`].
+pub fn publish_as(world: &World, repo: &Repo, member: &Membership) -> Result<usize> {
+    if member.role == Role::Reader {
+        return Ok(0);
+    }
+    let hub = Hub::open(&member.hub)?;
+    let below = member.published_below();
+    let mut tries = 1;
+    loop {
+        let changes = changes(repo, member, &hub, &below)?;
+        if changes.is_empty() {
+            return Ok(0);
+        }
+        bring_objects(world, repo, &hub, &changes)?;
+        link_large_objects(repo, &hub)?;
+        match move_refs(world, &hub, &changes) {
+            Ok(()) => return Ok(changes.len()),
+            Err(e) if matches!(e.code(), Code::RefMoved | Code::Locked) && tries < TRIES => {
+                tries += 1;
+            }
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+/// Moves refs of the hub: what goes away first, since a name may become a folder of names.
+fn move_refs(world: &World, hub: &Hub, changes: &[RefChange]) -> Result<()> {
+    let (gone, rest): (Vec<_>, Vec<_>) = changes
+        .iter()
+        .cloned()
+        .partition(|change| change.new.is_none());
+    hub.store.move_refs(world, &gone)?;
+    hub.store.move_refs(world, &rest)
+}
+
+/// Compares what there is with what the hub has of it.
+fn changes(repo: &Repo, member: &Membership, hub: &Hub, below: &str) -> Result<Vec<RefChange>> {
+    let wanted = wanted(repo, member)?;
+    let published = hub.store.refs_below(below)?;
+    let mut published: BTreeMap<RefName, Oid> = published
+        .into_iter()
+        .map(|found| (found.name, found.id))
+        .collect();
+    let mut changes = Vec::new();
+    for (name, id) in wanted {
+        let name = RefName::new([below.as_bytes(), name.as_bytes()].concat());
+        let old = published.remove(&name);
+        if old != Some(id) {
+            changes.push(RefChange {
+                name,
+                old,
+                new: Some(id),
+            });
+        }
+    }
+    let gone = published.into_iter().map(|(name, id)| RefChange {
+        name,
+        old: Some(id),
+        new: None,
+    });
+    // Directories give way before files take their place.
+    Ok(gone.chain(changes).collect())
+}
+
+/// Returns what is to be published: names below the place of this repository, and objects.
+fn wanted(repo: &Repo, member: &Membership) -> Result<BTreeMap<RefName, Oid>> {
+    let mut wanted = BTreeMap::new();
+    let tags = match member.role {
+        Role::Desk => "refs/tags/",
+        Role::Agent | Role::Reader => ref_names::CHECKPOINTS,
+    };
+    let kinds = [
+        ("heads/", "refs/heads/", "refs/heads/"),
+        ("tags/", "refs/tags/", tags),
+        ("forks/", ref_names::FORK_RECORDS, ref_names::FORK_RECORDS),
+    ];
+    for (kind, cut, prefix) in kinds {
+        for found in repo.refs_below(prefix)? {
+            if let Some(rest) = found.name.as_bytes().strip_prefix(cut.as_bytes()) {
+                wanted.insert(RefName::new([kind.as_bytes(), rest].concat()), found.id);
+            }
+        }
+    }
+    match repo.head()? {
+        Head::Branch { name, commit } => {
+            let on = format!("on/{}", key::encode(&name.short()));
+            wanted.insert(RefName::from(on.as_str()), commit);
+        }
+        Head::Detached { commit } => {
+            wanted.insert(RefName::from("detached"), commit);
+        }
+        Head::Unborn { .. } => {}
+    }
+    if let Some(places) = Places::find(repo)? {
+        let automatic = repo.refs_below(&ref_names::automatic_of(&places.key))?;
+        if let Some(newest) = automatic.last() {
+            wanted.insert(RefName::from("auto"), newest.id);
+        }
+    }
+    Ok(wanted)
+}
+
+/// Brings the objects of the new tips into the hub, by links where that can be, else by git.
+fn bring_objects(world: &World, repo: &Repo, hub: &Hub, changes: &[RefChange]) -> Result<()> {
+    let tips: Vec<Oid> = changes.iter().filter_map(|change| change.new).collect();
+    let (from, to) = (repo.object_store(), hub.store.object_store());
+    if link_objects(&from, &to, &tips)? == Linked::All {
+        return Ok(());
+    }
+    let known = hub.store.refs_below("refs/")?;
+    let mut known: Vec<Oid> = known.into_iter().map(|found| found.id).collect();
+    known.sort_unstable();
+    known.dedup();
+    known.retain(|id| repo.object_size(*id).is_some());
+    send_pack(repo.git(world), hub.store.git(world), &tips, &known)
+}
+
+/// Links the large files of this repository into the hub: the same file, twice named.
+fn link_large_objects(repo: &Repo, hub: &Hub) -> Result<()> {
+    let here = crate::git::lfs_objects::Objects::of(repo);
+    here.link_all_into(&large_objects_of(hub.store.path()))
+}
+
+/// Returns where a hub keeps the objects of git-lfs.
+pub fn large_objects_of(hub: &Path) -> std::path::PathBuf {
+    hub.join("lfs").join("objects")
+}

@@ -1,0 +1,159 @@
+//! Lines of work that others have published in the hub: copies of their refs below
+//! `refs/colony-local/agents/` and `refs/colony-local/desks/`.
+
+use crate::git::{Oid, RefName, Repo};
+use crate::model::{Code, Error, Result};
+use crate::store::{key, ref_names};
+
+use super::fork_record::ForkRecord;
+
+/// A branch of somebody else.
+#[derive(Clone, Debug)]
+pub struct Published {
+    /// The agent whose clone it is in; `None` for the checkout of a person.
+    pub agent: Option<String>,
+    /// The branch, without `refs/heads/`.
+    pub branch: String,
+    /// Its tip.
+    pub commit: Oid,
+    /// The record, where the branch is a fork.
+    pub(super) record: Option<ForkRecord>,
+}
+
+impl Published {
+    /// Returns the branch a fork began on, where that was written down.
+    pub fn base_branch(&self) -> Option<String> {
+        self.record.as_ref()?.base_branch.clone()
+    }
+}
+
+/// A copy of a published ref: whose, and which.
+struct Copy {
+    prefix: String,
+    agent: Option<String>,
+    rest: String,
+    id: Oid,
+}
+
+/// Lists the forks that others have published, by publisher and name.
+///
+/// # Errors
+/// `repository-broken`.
+pub fn forks(repo: &Repo) -> Result<Vec<Published>> {
+    let forks = copies(repo)?.into_iter().filter_map(|copy| {
+        let branch = copy.rest.strip_prefix("heads/")?.to_owned();
+        branch.starts_with("fork/").then_some((copy, branch))
+    });
+    Ok(forks
+        .filter_map(|(copy, branch)| describe(repo, &copy, branch))
+        .collect())
+}
+
+/// Finds what was published under a name: an agent's current branch by the agent's name,
+/// `<agent>/<branch>`, or a fork that only one has.
+///
+/// # Errors
+/// `name-ambiguous`, `repository-broken`.
+pub(super) fn find(repo: &Repo, typed: &str) -> Result<Option<Published>> {
+    let copies = copies(repo)?;
+    let is_on = |copy: &&Copy| copy.agent.as_deref() == Some(typed) && copy.rest.starts_with("on/");
+    let fork = typed.strip_prefix("fork/").unwrap_or(typed);
+    let fork = format!("heads/fork/{fork}");
+    let of_agent = typed.split_once('/').map(|(agent, branch)| {
+        let is_it = move |copy: &&Copy| {
+            copy.agent.as_deref() == Some(agent) && copy.rest.strip_prefix("heads/") == Some(branch)
+        };
+        copies.iter().filter(is_it).collect::<Vec<_>>()
+    });
+    let by_fork = || copies.iter().filter(|copy| copy.rest == fork).collect();
+    let ways = [
+        copies.iter().filter(is_on).collect(),
+        of_agent.unwrap_or_default(),
+        by_fork(),
+    ];
+    let fitting: Vec<&Copy> = ways
+        .into_iter()
+        .find(|way| !way.is_empty())
+        .unwrap_or_default();
+    match fitting.as_slice() {
+        [] => Ok(None),
+        [one] => Ok(branch_of(one).and_then(|branch| describe(repo, one, branch))),
+        many => Err(ambiguous(typed, many)),
+    }
+}
+
+fn ambiguous(typed: &str, many: &[&Copy]) -> Error {
+    let name = |copy: &&Copy| {
+        let branch = branch_of(copy).unwrap_or_default();
+        let agent = copy.agent.as_deref();
+        agent.map_or_else(|| branch.clone(), |agent| format!("{agent}/{branch}"))
+    };
+    let names: Vec<_> = many.iter().map(name).collect();
+    Error::new(
+        Code::NameAmbiguous,
+        format!(
+            "'{typed}' may be any of {}; nothing was done",
+            names.join(", ")
+        ),
+    )
+    .detail("names", names)
+    .hint("git colony forks   # names them all")
+}
+
+fn branch_of(copy: &Copy) -> Option<String> {
+    match copy.rest.split_once('/')? {
+        ("on", encoded) => key::decode(encoded),
+        ("heads", branch) => Some(branch.to_owned()),
+        _ => None,
+    }
+}
+
+fn describe(repo: &Repo, copy: &Copy, branch: String) -> Option<Published> {
+    let label = branch.strip_prefix("fork/");
+    let record = label.and_then(|label| {
+        let name = RefName::from(format!("{}forks/{label}", copy.prefix).as_str());
+        // The branch is worth more than what is known of it.
+        ForkRecord::find_at(repo, &name, label).ok().flatten()
+    });
+    Some(Published {
+        agent: copy.agent.clone(),
+        branch,
+        commit: repo.peel_to_commit(copy.id)?,
+        record,
+    })
+}
+
+fn copies(repo: &Repo) -> Result<Vec<Copy>> {
+    let mut copies = Vec::new();
+    for found in repo.refs_below(ref_names::AGENTS)? {
+        let name = found.name.to_string();
+        let parts = name.strip_prefix(ref_names::AGENTS);
+        let parts = parts.and_then(|rest| {
+            let (agent, rest) = rest.split_once('/')?;
+            let (scope, rest) = rest.split_once('/')?;
+            Some((agent, scope, rest))
+        });
+        let Some((agent, scope, rest)) = parts else {
+            continue;
+        };
+        copies.push(Copy {
+            prefix: format!("{}{agent}/{scope}/", ref_names::AGENTS),
+            agent: key::decode(agent),
+            rest: rest.to_owned(),
+            id: found.id,
+        });
+    }
+    for found in repo.refs_below(ref_names::DESKS)? {
+        let name = found.name.to_string();
+        let rest = name.strip_prefix(ref_names::DESKS);
+        if let Some((id, rest)) = rest.and_then(|rest| rest.split_once('/')) {
+            copies.push(Copy {
+                prefix: format!("{}{id}/", ref_names::DESKS),
+                agent: None,
+                rest: rest.to_owned(),
+                id: found.id,
+            });
+        }
+    }
+    Ok(copies)
+}

@@ -1,0 +1,362 @@
+//! Agents: a clone and a fork for each, made from wherever one stands.
+
+use std::path::PathBuf;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::clones::found::{self, FoundClone};
+use crate::clones::hub::{self, Hub};
+use crate::clones::new_clone::{LargeFiles, Staged, Start, Wanted, refuse_reader, remote_prefix};
+use crate::clones::publish;
+use crate::design::{fork, names};
+use crate::git::identity::Identity;
+use crate::git::{Head, Oid, RefName};
+use crate::lfs::install;
+use crate::model::{Code, Error, Result, text, time};
+use crate::setup::hooks::{self, Act, Target};
+use crate::store::Session;
+use crate::store::membership::{Membership, Role};
+use crate::store::shared_root::SharedRoot;
+
+/// What is asked for.
+#[derive(Clone, Debug, Default)]
+pub struct Request {
+    /// The agent.
+    pub name: String,
+    /// The label of its fork; `None` is its name.
+    pub fork: Option<String>,
+    /// Where it begins; `None` is HEAD.
+    pub from: Option<String>,
+    /// Which large files it gets.
+    pub large_files: LargeFiles,
+}
+
+/// An agent with its clone.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct NewAgent {
+    /// The agent.
+    pub agent: String,
+    /// Where it works.
+    #[schemars(with = "String")]
+    pub path: PathBuf,
+    /// The id of its clone.
+    pub clone: String,
+    /// The scope of its clone.
+    pub scope: String,
+    /// Its fork.
+    pub fork: String,
+    /// The tip of its fork.
+    pub head_sha: Oid,
+    /// The branch the fork began on.
+    pub base_branch: String,
+    /// The hub that the clone borrows its objects from.
+    #[schemars(with = "String")]
+    pub hub: PathBuf,
+    /// What was set up in the clone, in words.
+    pub setup: Vec<String>,
+    /// True when nothing was made because a dry run was asked for.
+    pub dry_run: bool,
+}
+
+/// Makes a clone for an agent, with a fork of its own.
+///
+/// # Errors
+/// `agent-exists`, `branch-exists`, `invalid-value`, `revision-not-found`, `unsupported`, `hub-missing`,
+/// `locked`, `filter-failed`, `no-space`; none of them leaves anything but the hub.
+pub fn create(session: &Session, request: &Request) -> Result<NewAgent> {
+    let plan = Plan::make(session, request)?;
+    let world = &session.world;
+    let root = SharedRoot::of(world)?;
+    let (member, hub) = hub::join(session)?;
+    publish::publish_as(world, &session.repo, &member)?;
+    let wanted = plan.wanted(session, request, (&root, &hub, &member))?;
+    let staged = wanted.stage(world, time::rfc3339(&world.now()))?;
+    let mut setup = Vec::new();
+    let begun = set_up(session, &plan, &staged, &mut setup)?;
+    let path = staged.finish(world)?;
+    let inside = session_at(session, &path)?;
+    publish::publish(&inside)?;
+    let member = inside.membership.unwrap_or(member);
+    Ok(NewAgent {
+        agent: request.name.clone(),
+        path,
+        clone: member.id,
+        scope: member.scope.unwrap_or_default(),
+        fork: begun.name,
+        head_sha: begun.head_sha,
+        base_branch: plan.start.branch,
+        hub: member.hub,
+        setup,
+        dry_run: false,
+    })
+}
+
+/// Tells what [`create`] would do, and changes nothing.
+///
+/// # Errors
+/// As [`create`].
+pub fn preview(session: &Session, request: &Request) -> Result<NewAgent> {
+    let plan = Plan::make(session, request)?;
+    let root = SharedRoot::of(&session.world)?;
+    let scope = plan.start.branch.clone();
+    Ok(NewAgent {
+        agent: request.name.clone(),
+        path: root
+            .clones_of(&request.name)
+            .join(crate::store::key::encode(&scope)),
+        clone: String::new(),
+        scope,
+        fork: format!("fork/{}", plan.label),
+        head_sha: plan.commit,
+        base_branch: plan.start.branch,
+        hub: hub::place_of(session, &root)?,
+        setup: Vec::new(),
+        dry_run: true,
+    })
+}
+
+/// What is known before anything is made.
+struct Plan {
+    label: String,
+    start: Start,
+    commit: Oid,
+}
+
+impl Plan {
+    fn make(session: &Session, request: &Request) -> Result<Plan> {
+        refuse_reader(session)?;
+        Identity::of_agent(&request.name)?;
+        let label = request.fork.as_deref().unwrap_or(&request.name);
+        let label = fork::parse_label(label)?;
+        refuse_known(session, &request.name, &label)?;
+        let repo = &session.repo;
+        let head = repo.head()?;
+        let named = request.from.as_deref();
+        let named = named.map(|from| names::find(repo, from)).transpose()?;
+        let commit = named.as_ref().map(|named| named.commit);
+        let branch = named.and_then(|named| named.branch);
+        let start = start(session, &head, branch)?;
+        Ok(Plan {
+            label,
+            commit: commit.unwrap_or(start.commit),
+            start,
+        })
+    }
+
+    fn wanted<'a>(
+        &self,
+        session: &Session,
+        request: &'a Request,
+        (root, hub, member): (&'a SharedRoot, &'a Hub, &Membership),
+    ) -> Result<Wanted<'a>> {
+        let origin = hub::origin_of(session)?;
+        let url = origin.map(|url| url.without_credentials());
+        let here = || session.repo.common_dir().display().to_string();
+        Ok(Wanted {
+            root,
+            hub,
+            agent: Some(&request.name),
+            scope: None,
+            start: self.start.clone(),
+            large_files: request.large_files.clone(),
+            url: Some(url.unwrap_or_else(here)),
+            remote: remote_prefix(hub, Some(member))?,
+            check_out: true,
+        })
+    }
+}
+
+/// Refuses an agent that is there, or a fork that this repository has.
+fn refuse_known(session: &Session, agent: &str, label: &str) -> Result<()> {
+    let branch = crate::store::ref_names::fork_branch(label);
+    if session.repo.find_ref(&branch)?.is_some() {
+        return Err(Error::new(
+            Code::BranchExists,
+            format!("'fork/{label}' exists already; nothing has changed"),
+        )
+        .hint(format!(
+            "git colony agents new {agent} --fork LABEL   # gives its fork another name"
+        )));
+    }
+    let root = SharedRoot::of(&session.world)?;
+    let hub = hub::place_of(session, &root)?;
+    let taken = found::clones(&root, Some(&hub)).into_iter();
+    let mut taken = taken.filter(|clone| clone.member.agent.as_deref() == Some(agent));
+    match taken.next() {
+        None => Ok(()),
+        Some(clone) => Err(Error::new(
+            Code::AgentExists,
+            format!(
+                "agent '{agent}' works in '{}' already; nothing has changed",
+                clone.path.display()
+            ),
+        )
+        .detail("path", clone.path.display().to_string())
+        .hint(format!("git colony agents path {agent}"))),
+    }
+}
+
+/// Returns the branch a fork begins on: the one that was named, else the current one.
+fn start(session: &Session, head: &Head, named: Option<RefName>) -> Result<Start> {
+    let repo = &session.repo;
+    let current = match head {
+        Head::Branch { name, .. } | Head::Unborn { name } => Some(name.clone()),
+        Head::Detached { .. } => names::default_branch(repo)?.map(|(name, _)| name),
+    };
+    let branch = named.or(current);
+    let tip = branch
+        .as_ref()
+        .map(|branch| repo.find_ref(branch))
+        .transpose()?;
+    match branch.zip(tip.flatten()) {
+        Some((branch, commit)) => Ok(Start {
+            branch: branch.short(),
+            commit,
+        }),
+        None => Err(Error::new(
+            Code::RevisionNotFound,
+            "there is no branch with a commit that an agent could begin on; nothing has changed",
+        )
+        .hint("git colony checkpoint -m LABEL   # makes the first commit")),
+    }
+}
+
+/// Begins the fork and sets up what a clone needs, before it has its place.
+fn set_up(
+    session: &Session,
+    plan: &Plan,
+    staged: &Staged,
+    setup: &mut Vec<String>,
+) -> Result<fork::ForkReport> {
+    let inside = staged.session(&session.world)?;
+    hooks::install::run(&inside, Act::Install, Target::Git)?;
+    setup.push("hooks of git".to_owned());
+    if staged.uses_lfs {
+        let way = install::plan(&inside)?;
+        install::install(&inside, way)?;
+        setup.push("git-lfs".to_owned());
+    }
+    let from = (plan.commit != plan.start.commit).then(|| plan.commit.to_string());
+    let request = fork::Request {
+        label: plan.label.clone(),
+        from,
+        switch: true,
+    };
+    fork::create(&inside, &request)
+}
+
+fn session_at(session: &Session, path: &std::path::Path) -> Result<Session> {
+    Session::open(
+        session.world.standing_in(path),
+        &crate::store::settings::Flags::default(),
+        crate::git::ObjectWrites::Durable,
+    )
+}
+
+/// An agent as it is listed.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct Agent {
+    /// Its name.
+    pub agent: String,
+    /// Where it works.
+    #[schemars(with = "String")]
+    pub path: PathBuf,
+    /// The id of its clone.
+    pub clone: String,
+    /// The scope of its clone.
+    pub scope: String,
+    /// The branch it is on; `None` where HEAD is on none or cannot be read.
+    pub branch: Option<String>,
+    /// When its clone was made, RFC 3339 UTC.
+    pub created_at: String,
+}
+
+/// Where an agent works.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct PathReport {
+    /// The agent.
+    pub agent: String,
+    /// Where it works.
+    #[schemars(with = "String")]
+    pub path: PathBuf,
+    /// The id of its clone.
+    pub clone: String,
+}
+
+impl From<FoundClone> for PathReport {
+    fn from(clone: FoundClone) -> Self {
+        PathReport {
+            agent: clone.member.agent.unwrap_or_default(),
+            path: clone.path,
+            clone: clone.member.id,
+        }
+    }
+}
+
+/// The agents of a repository.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct AgentsReport {
+    /// By name.
+    pub agents: Vec<Agent>,
+    /// How many.
+    pub count: usize,
+}
+
+/// Lists the agents that have a clone of this repository.
+///
+/// # Errors
+/// `url-refused`, `invalid-value`.
+pub fn list(session: &Session) -> Result<AgentsReport> {
+    let found = clones_here(session)?.into_iter();
+    let agents: Vec<_> = found.filter_map(|clone| describe(session, clone)).collect();
+    Ok(AgentsReport {
+        count: agents.len(),
+        agents,
+    })
+}
+
+fn describe(session: &Session, clone: FoundClone) -> Option<Agent> {
+    let agent = clone.member.agent?;
+    let head = crate::git::Repo::open(
+        &session.world.standing_in(&clone.path),
+        crate::git::ObjectWrites::InMemory,
+    );
+    let head = head.and_then(|repo| repo.head()).ok();
+    Some(Agent {
+        agent,
+        path: clone.path,
+        clone: clone.member.id,
+        scope: clone.member.scope.unwrap_or_default(),
+        branch: head.map(|head| head.label()),
+        created_at: clone.member.created_at,
+    })
+}
+
+/// Returns the clones of this repository's hub.
+///
+/// # Errors
+/// As [`list`].
+pub fn clones_here(session: &Session) -> Result<Vec<FoundClone>> {
+    let root = SharedRoot::of(&session.world)?;
+    let hub = hub::place_of(session, &root)?;
+    Ok(found::clones(&root, Some(&hub)))
+}
+
+/// Finds the clone of an agent.
+///
+/// # Errors
+/// `clone-not-found`, `name-ambiguous`.
+pub fn find(session: &Session, name: &str) -> Result<FoundClone> {
+    let root = SharedRoot::of(&session.world)?;
+    let hub = hub::place_of(session, &root)?;
+    let found = found::find(&root, &hub, name)?;
+    if found.member.role != Role::Agent {
+        return Err(Error::new(
+            Code::CloneNotFound,
+            format!("'{}' is no clone of an agent", text::shell_word(name)),
+        )
+        .hint("git colony agents"));
+    }
+    Ok(found)
+}

@@ -1,0 +1,125 @@
+//! A repository without a worktree: the hub that clones borrow objects from.
+
+use std::path::{Path, PathBuf};
+
+use crate::model::{Code, Result, ResultExt as _, World};
+
+use super::refs::FoundRef;
+use super::{Oid, RefChange, RefName, process, refs};
+
+/// A repository that is only a store of objects and refs.
+pub struct BareRepo {
+    inner: gix::Repository,
+    path: PathBuf,
+}
+
+impl BareRepo {
+    /// Opens the repository at `path`, whatever the variables of git say.
+    ///
+    /// # Errors
+    /// `repository-broken`.
+    pub fn open(path: &Path) -> Result<BareRepo> {
+        let options = gix::open::Options::isolated().bail_if_untrusted(true);
+        let inner = gix::open_opts(path, options).or_code(Code::RepositoryBroken, || {
+            format!("cannot open the repository at '{}'", path.display())
+        })?;
+        Ok(BareRepo {
+            inner,
+            path: path.to_owned(),
+        })
+    }
+
+    pub(super) fn inner(&self) -> &gix::Repository {
+        &self.inner
+    }
+
+    /// Returns the directory.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Returns the name of its object format, as git has it.
+    pub fn object_format(&self) -> &'static str {
+        object_format(&self.inner)
+    }
+
+    /// Lists the refs below a prefix that ends with `/`, sorted by name.
+    ///
+    /// # Errors
+    /// `repository-broken`.
+    pub fn refs_below(&self, prefix: &str) -> Result<Vec<FoundRef>> {
+        refs::refs_below(&self.inner, prefix)
+    }
+
+    /// Returns what a ref holds, unpeeled; `None` when it does not exist.
+    ///
+    /// # Errors
+    /// `repository-broken`.
+    pub fn find_ref(&self, name: &RefName) -> Result<Option<Oid>> {
+        refs::find_ref(&self.inner, name)
+    }
+
+    /// Returns what a symbolic ref points to; `None` when it is none.
+    pub fn symbolic_target(&self, name: &RefName) -> Option<RefName> {
+        refs::symbolic_target(&self.inner, name)
+    }
+
+    /// Notes which branch the remote calls its HEAD, as HEAD of a bare clone says it.
+    ///
+    /// # Errors
+    /// `git-failed`.
+    pub fn follow_remote_head(&self, world: &World) -> Result<()> {
+        let Some(branch) = self.symbolic_target(&RefName::from("HEAD")) else {
+            return Ok(());
+        };
+        let target = format!("refs/remotes/origin/{}", branch.short());
+        if self.find_ref(&RefName::from(target.as_str()))?.is_none() {
+            return Ok(());
+        }
+        let mut git = self.git(world);
+        git.args(["symbolic-ref", "refs/remotes/origin/HEAD", &target]);
+        git.run_checked("note the default branch of the remote")
+            .map(drop)
+    }
+
+    /// Tells whether an object is here.
+    pub fn has(&self, id: Oid) -> bool {
+        self.inner.has_object(id.0)
+    }
+
+    /// Starts a git command that acts on this repository and no other.
+    pub fn git(&self, world: &World) -> process::Git {
+        git_at(world, &self.path)
+    }
+
+    /// Moves refs in one transaction of git's. No hook runs.
+    ///
+    /// # Errors
+    /// `ref-moved` when one is not at its old value, `locked`.
+    pub fn move_refs(&self, world: &World, changes: &[RefChange]) -> Result<()> {
+        if changes.is_empty() {
+            return Ok(());
+        }
+        let mut git = self.git(world);
+        git.args(["-c", "core.hooksPath=/dev/null"]);
+        git.args(["update-ref", "--no-deref", "--stdin", "-z"]);
+        let hex_len = self.inner.object_hash().len_in_hex();
+        let child = git.converse()?;
+        let commands = refs::commands(changes, hex_len);
+        refs::PreparedRefs::prepare(child, world.interrupt.clone(), &commands)?.commit()
+    }
+}
+
+/// Starts a git command on the bare repository at `path`.
+pub(super) fn git_at(world: &World, path: &Path) -> process::Git {
+    let mut git = process::Git::new(world);
+    git.env("GIT_DIR", path).current_dir(path);
+    git
+}
+
+pub(super) fn object_format(repo: &gix::Repository) -> &'static str {
+    match repo.object_hash() {
+        gix::hash::Kind::Sha256 => "sha256",
+        _ => "sha1",
+    }
+}

@@ -1,0 +1,203 @@
+//! Makes a repository that borrows its objects from another one, and checks a tree out into it.
+//!
+//! Only for folders that nobody else knows of yet: nothing here takes a lock.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::path::Path;
+
+use gix::bstr::ByteSlice as _;
+
+use crate::model::{Code, Error, RepoPath, Result, ResultExt as _, World};
+
+use super::index::Index;
+use super::refs::FoundRef;
+use super::{Oid, RefName, Repo, process};
+
+/// A repository to be made.
+pub struct NewRepository<'a> {
+    /// Its worktree: a folder that is empty or not there.
+    pub workdir: &'a Path,
+    /// The objects it borrows.
+    pub objects: &'a Path,
+    /// `sha1` or `sha256`.
+    pub object_format: &'a str,
+    /// The branch HEAD is on.
+    pub head: &'a RefName,
+    /// Its refs, in any order.
+    pub refs: Vec<FoundRef>,
+    /// Its symbolic refs besides HEAD.
+    pub symbolic: Vec<(RefName, RefName)>,
+    /// Its configuration beyond what git writes itself.
+    pub config: Vec<ConfigEntry>,
+}
+
+/// One value of a configuration.
+pub struct ConfigEntry {
+    section: &'static str,
+    subsection: Option<String>,
+    name: &'static str,
+    value: String,
+}
+
+impl ConfigEntry {
+    /// Sets `section.name`.
+    pub fn plain(section: &'static str, name: &'static str, value: impl Into<String>) -> Self {
+        ConfigEntry {
+            section,
+            subsection: None,
+            name,
+            value: value.into(),
+        }
+    }
+
+    /// Sets `section.subsection.name`.
+    pub fn sub(
+        (section, subsection): (&'static str, &str),
+        name: &'static str,
+        value: impl Into<String>,
+    ) -> Self {
+        ConfigEntry {
+            subsection: Some(subsection.to_owned()),
+            ..ConfigEntry::plain(section, name, value)
+        }
+    }
+
+    fn line(&self) -> String {
+        let mut text = format!("[{}", self.section);
+        if let Some(subsection) = &self.subsection {
+            let quoted = subsection.replace('\\', "\\\\").replace('"', "\\\"");
+            write!(text, " \"{quoted}\"").ok();
+        }
+        let value = self.value.replace('\\', "\\\\").replace('"', "\\\"");
+        let value = value.replace('\n', "\\n").replace('\t', "\\t");
+        write!(text, "]\n\t{} = \"{value}\"\n", self.name).ok();
+        text
+    }
+}
+
+/// Returns the configuration of `origin`.
+pub fn remote_section(url: &str) -> String {
+    let origin = ("remote", "origin");
+    let fetch = "+refs/heads/*:refs/remotes/origin/*";
+    let entries = [
+        ConfigEntry::sub(origin, "url", url),
+        ConfigEntry::sub(origin, "fetch", fetch),
+    ];
+    entries.iter().map(ConfigEntry::line).collect()
+}
+
+impl NewRepository<'_> {
+    /// Makes the repository; the worktree stays empty.
+    ///
+    /// # Errors
+    /// `git-failed`, `no-space`, `io`.
+    pub fn make(mut self, world: &World) -> Result<()> {
+        let cannot = |e| Error::io(format!("cannot make '{}'", self.workdir.display()), e);
+        fs::create_dir_all(self.workdir).map_err(cannot)?;
+        let mut git = process::Git::new(world);
+        git.current_dir(self.workdir);
+        git.env("GIT_DEFAULT_REF_FORMAT", "files");
+        git.args(["init", "-q", "--template="]);
+        git.arg(format!("--object-format={}", self.object_format));
+        git.run_checked("make a repository")?;
+        let git_dir = self.workdir.join(".git");
+        let mut borrowed = self.objects.as_os_str().as_encoded_bytes().to_vec();
+        borrowed.push(b'\n');
+        fs::create_dir_all(git_dir.join("objects/info")).map_err(cannot)?;
+        write(git_dir.join("objects/info/alternates"), borrowed).map_err(cannot)?;
+        let mut config = fs::read_to_string(git_dir.join("config")).map_err(cannot)?;
+        config.extend(self.config.iter().map(ConfigEntry::line));
+        write(git_dir.join("config"), config).map_err(cannot)?;
+        let packed = packed_refs(&mut self.refs);
+        write(git_dir.join("packed-refs"), packed).map_err(cannot)?;
+        let head = RefName::from("HEAD");
+        for (name, target) in self.symbolic.iter().chain([&(head, self.head.clone())]) {
+            let path = name.under(&git_dir);
+            if let Some(folder) = path.parent() {
+                fs::create_dir_all(folder).map_err(cannot)?;
+            }
+            let text = [b"ref: ", target.as_bytes(), b"\n"].concat();
+            write(path, text).map_err(cannot)?;
+        }
+        Ok(())
+    }
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "in a folder that nobody else knows of yet, and that is synced as a whole"
+)]
+fn write(path: impl AsRef<Path>, bytes: impl AsRef<[u8]>) -> std::io::Result<()> {
+    fs::write(path, bytes)
+}
+
+/// Writes refs as git packs them; without the word `peeled`, git peels tags itself.
+fn packed_refs(refs: &mut [FoundRef]) -> Vec<u8> {
+    refs.sort_by(|a, b| a.name.cmp(&b.name));
+    let mut text = b"# pack-refs with: sorted \n".to_vec();
+    for found in refs {
+        text.extend_from_slice(format!("{} ", found.id).as_bytes());
+        text.extend_from_slice(found.name.as_bytes());
+        text.push(b'\n');
+    }
+    text
+}
+
+impl Repo {
+    /// Fills the empty worktree of a repository that was just made with the files of `tree`, through the
+    /// filters, and writes the index.
+    ///
+    /// # Errors
+    /// `filter-failed`, `path-collision`, `unsupported`, `no-space`, `interrupted`.
+    pub fn check_out_first(&self, world: &World, tree: Oid) -> Result<()> {
+        let cannot = || "cannot check the files out";
+        let mut file = self.plain_index_of_tree(tree)?;
+        let source = gix::worktree::stack::state::attributes::Source::IdMapping;
+        let mut options = self
+            .inner
+            .checkout_options(source)
+            .or_code(Code::RepositoryBroken, cannot)?;
+        options.destination_is_initially_empty = true;
+        options.overwrite_existing = false;
+        let objects = self.inner.objects.clone().into_arc();
+        let outcome = gix::worktree::state::checkout(
+            &mut file,
+            self.workdir(),
+            objects.or_code(Code::Io, cannot)?,
+            &gix::progress::Discard,
+            &gix::progress::Discard,
+            &world.interrupt.flag,
+            options,
+        )
+        .or_code(Code::FilterFailed, cannot)
+        .and_then(|outcome| super::stage::refuse_incomplete(&outcome));
+        world.interrupt.check()?;
+        outcome?;
+        if self.names_encodings(&file) {
+            let paths = file.path_backing();
+            let entries = file.entries().iter();
+            let all = entries.map(|entry| RepoPath::from(entry.path_in(paths).as_bytes()));
+            let all = all.collect();
+            self.restage_reencoded(world, (tree, &file), &all, self.workdir())?;
+        }
+        let mut index = Index::new(file);
+        index.set_tree(self, tree, &Index::new(self.empty_index()))?;
+        let io = |e| Error::io("cannot write the index", e);
+        let mut out = fs::File::create(self.index_path()).map_err(io)?;
+        let now = out.metadata().and_then(|m| m.modified()).map_err(io)?;
+        index.write_into(&mut out, now)
+    }
+
+    /// Tells whether any attributes of an index name a `working-tree-encoding`.
+    fn names_encodings(&self, index: &gix::index::File) -> bool {
+        let paths = index.path_backing();
+        index.entries().iter().any(|entry| {
+            let path = entry.path_in(paths);
+            let is_attributes = path == ".gitattributes" || path.ends_with_str("/.gitattributes");
+            let text = is_attributes.then(|| self.read_blob(entry.id.into()).ok());
+            let text = text.flatten().unwrap_or_default();
+            text.contains_str("working-tree-encoding")
+        })
+    }
+}

@@ -1,0 +1,159 @@
+//! What a repository knows of the colony it takes part in: which hub, and as what.
+
+use std::path::PathBuf;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::git::{RefName, Repo};
+use crate::model::{Code, Error, Result, ResultExt as _};
+
+use super::{atomic, key, ref_names};
+
+/// The format this version writes and the newest it reads.
+const FORMAT: u32 = 1;
+
+/// As what a repository takes part.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Role {
+    /// A checkout that a person made: never removed by us.
+    Desk,
+    /// A clone that we made for an agent.
+    Agent,
+    /// A clone that we made for reading.
+    Reader,
+}
+
+/// The record of a repository that takes part, in `<common dir>/colony/membership.json`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Membership {
+    /// The format of the record.
+    pub format: u32,
+    /// 16 random hex digits: the clone's id.
+    pub id: String,
+    /// As what it takes part.
+    pub role: Role,
+    /// The hub.
+    pub hub: PathBuf,
+    /// Whose clone it is.
+    pub agent: Option<String>,
+    /// The scope, for a clone of ours.
+    pub scope: Option<String>,
+    /// Where the repository comes from, without credentials.
+    pub url: Option<String>,
+    /// The branch it was made on.
+    pub branch: Option<String>,
+    /// When it joined, RFC 3339 UTC.
+    pub created_at: String,
+}
+
+impl Membership {
+    /// Makes the record of a checkout of the user's.
+    pub fn of_desk(id: String, hub: PathBuf, url: Option<String>, now: String) -> Membership {
+        Membership {
+            format: FORMAT,
+            id,
+            role: Role::Desk,
+            hub,
+            agent: None,
+            scope: None,
+            url,
+            branch: None,
+            created_at: now,
+        }
+    }
+
+    /// Makes the record of a clone; without an agent it is for reading.
+    pub fn of_clone(
+        desk: Membership,
+        agent: Option<String>,
+        scope: String,
+        branch: String,
+    ) -> Membership {
+        let role = agent.as_ref().map_or(Role::Reader, |_| Role::Agent);
+        Membership {
+            role,
+            agent,
+            scope: Some(scope),
+            branch: Some(branch),
+            ..desk
+        }
+    }
+
+    /// Reads the record of a repository; `None` where it takes part in nothing.
+    ///
+    /// # Errors
+    /// `newer-format`, `repository-broken`.
+    pub fn find(repo: &Repo) -> Result<Option<Membership>> {
+        Membership::read(&path_in(repo.common_dir()))
+    }
+
+    /// Reads the record that stands at `path`.
+    ///
+    /// # Errors
+    /// As [`Membership::find`].
+    pub fn read(path: &std::path::Path) -> Result<Option<Membership>> {
+        let broken = || format!("'{}' does not read well", path.display());
+        let bytes = match std::fs::read(path) {
+            Ok(bytes) => bytes,
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+            Err(e) => return Err(Error::io(broken(), e)),
+        };
+        let value: serde_json::Value =
+            serde_json::from_slice(&bytes).or_code(Code::RepositoryBroken, broken)?;
+        let format = value.get("format").and_then(serde_json::Value::as_u64);
+        if format > Some(u64::from(FORMAT)) {
+            return Err(Error::new(
+                Code::NewerFormat,
+                format!("'{}' was written by a newer git-colony", path.display()),
+            )
+            .hint("install a newer git-colony"));
+        }
+        serde_json::from_value(value)
+            .map(Some)
+            .or_code(Code::RepositoryBroken, broken)
+    }
+
+    /// Writes the record below a common git directory.
+    ///
+    /// # Errors
+    /// `no-space`, `io`.
+    pub fn write(&self, common_dir: &std::path::Path) -> Result<()> {
+        let path = path_in(common_dir);
+        if let Some(folder) = path.parent() {
+            atomic::make_directory(folder)?;
+        }
+        let mut json = serde_json::to_vec_pretty(self)
+            .or_code(Code::Io, || "cannot write the record of a clone")?;
+        json.push(b'\n');
+        atomic::write_durably(&path, &json)
+    }
+
+    /// Returns the prefix of the refs that it publishes in the hub.
+    pub fn published_below(&self) -> String {
+        match (&self.agent, &self.scope) {
+            (Some(agent), Some(scope)) => format!(
+                "{}{}/{}/",
+                ref_names::PUBLISHED_AGENTS,
+                key::encode(agent),
+                key::encode(scope)
+            ),
+            _ => format!("{}{}/", ref_names::PUBLISHED_DESKS, self.id),
+        }
+    }
+}
+
+/// Returns where the record stands below a common git directory.
+pub fn path_in(common_dir: &std::path::Path) -> PathBuf {
+    common_dir.join("colony").join("membership.json")
+}
+
+/// Returns the name under which others keep a ref that was published in the hub.
+pub fn mirror_of(published: &RefName) -> Option<RefName> {
+    let name = published.to_string();
+    let rest = name.strip_prefix(ref_names::PUBLISHED)?;
+    Some(RefName::from(
+        format!("{}{rest}", ref_names::PRIVATE).as_str(),
+    ))
+}
