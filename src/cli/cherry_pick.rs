@@ -3,6 +3,7 @@
 use crate::design::pick::{self, PickReport, Request};
 use crate::design::resolve;
 use crate::model::time::Moment;
+use crate::store::operation::LateFile;
 use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;
 
@@ -113,6 +114,7 @@ impl Answer for PickReport {
         lines.extend(skipped.map(|id| format!("skipped, it is there already: {}", id.short())));
         let kept = self.ignored_kept.iter();
         lines.extend(kept.map(|path| format!("moved aside, ignored and in the way: {path}")));
+        lines.extend(self.kept_late.iter().map(LateFile::sentence));
         if self.resolving {
             let next = "git colony cherry-pick --continue";
             lines.push(format!("settle it, 'git add' each path, then: {next}"));

@@ -2,6 +2,7 @@
 
 use crate::design::fork::{self, ForkReport, Request};
 use crate::model::time::Moment;
+use crate::store::operation::LateFile;
 use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;
 
@@ -76,6 +77,7 @@ impl Answer for ForkReport {
         };
         let kept = self.ignored_kept.iter();
         lines.extend(kept.map(|path| format!("{aside}, ignored and in the way: {path}")));
+        lines.extend(self.kept_late.iter().map(LateFile::sentence));
         if let Some(op) = self.op {
             lines.push(format!("take it back: git colony undo   ({op})"));
         }

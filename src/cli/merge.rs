@@ -11,6 +11,7 @@ use crate::design::settle::Settle;
 use crate::model::time::Moment;
 use crate::model::{Code, Error, RepoPath};
 use crate::store::Session;
+use crate::store::operation::LateFile;
 use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;
 
@@ -164,6 +165,7 @@ impl Answer for MergeReport {
         };
         let kept = self.ignored_kept.iter();
         lines.extend(kept.map(|path| format!("{aside}, ignored and in the way: {path}")));
+        lines.extend(self.kept_late.iter().map(LateFile::sentence));
         if self.resolving {
             lines.push("settle them, 'git add' each, then: git colony merge --continue".to_owned());
             lines.push("or take it back: git colony merge --abort".to_owned());

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use crate::design::restore::{self, Request, RestoreMode, RestoreReport};
 use crate::model::Error;
 use crate::model::time::Moment;
+use crate::store::operation::LateFile;
 use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;
 
@@ -156,6 +157,7 @@ impl Answer for RestoreReport {
         };
         let kept = self.ignored_kept.iter();
         lines.extend(kept.map(|path| format!("{aside}, no checkpoint has it: {path}")));
+        lines.extend(self.kept_late.iter().map(LateFile::sentence));
         let unignored = self.unignored.iter();
         lines.extend(
             unignored.map(|path| format!("no longer ignored, stays out of checkpoints: {path}")),

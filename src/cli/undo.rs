@@ -2,6 +2,7 @@
 
 use crate::design::undo::{self, Direction, UndoReport};
 use crate::model::time::Moment;
+use crate::store::operation::LateFile;
 use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;
 
@@ -88,6 +89,7 @@ impl Answer for UndoReport {
                 self.files_moved_aside
             ));
         }
+        lines.extend(self.kept_late.iter().map(LateFile::sentence));
         lines
     }
 }

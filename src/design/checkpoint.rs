@@ -121,7 +121,7 @@ pub fn create(session: &Session, request: &Request) -> Result<CheckpointReport> 
             index,
         })
     };
-    let record = operation.commit(Plan {
+    let done = operation.commit(Plan {
         summary: format!("checkpoint '{}'", draft.message.label),
         head: kept.scan.head.clone(),
         refs,
@@ -134,7 +134,7 @@ pub fn create(session: &Session, request: &Request) -> Result<CheckpointReport> 
     let mut report = draft.report(session, &kept)?;
     report.sha = Some(commit);
     report.branch_moved = branch_moved;
-    report.op = Some(record.op);
+    report.op = Some(done.record.op);
     Ok(report)
 }
 
@@ -186,7 +186,7 @@ pub fn tag(
     let tag = draft.tag(session, commit)?;
     let scan = session.repo.scan(&session.world)?;
     let index_tree = session.repo.write_index_tree(&scan)?;
-    let record = operation.commit(Plan {
+    let done = operation.commit(Plan {
         summary: format!("tag '{}'", draft.message.label),
         head: scan.head.clone(),
         refs: vec![tag],
@@ -196,7 +196,7 @@ pub fn tag(
         snapshot: None,
         inverts: None,
     })?;
-    report.op = Some(record.op);
+    report.op = Some(done.record.op);
     Ok(report)
 }
 

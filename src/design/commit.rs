@@ -84,7 +84,7 @@ pub fn commit(session: &Session, request: &Request) -> Result<CommitReport> {
     let before = chosen.scan.index();
     index.set_tree(&session.repo, index_tree, &before)?;
     let state = session.repo.write_index_state(&index, index_tree)?;
-    let record = operation.commit(Plan {
+    let done = operation.commit(Plan {
         summary: format!("commit '{}'", report.subject),
         head: chosen.scan.head.clone(),
         refs: vec![branch_change(&chosen, commit)],
@@ -99,7 +99,7 @@ pub fn commit(session: &Session, request: &Request) -> Result<CommitReport> {
     })?;
     run_post_commit(session);
     report.sha = Some(commit);
-    report.op = Some(record.op);
+    report.op = Some(done.record.op);
     report.files_changed = count_changes(session, &chosen, tree)?;
     Ok(report)
 }

@@ -22,7 +22,7 @@ use super::commit::{branch_change, cleaned, write_commit};
 use super::decision::{self, Item, TRAILER};
 use super::decisions::{self, Decision, Known};
 use super::left_out::LeftOut;
-use super::worktree::{cwd_in_worktree, open_worktree, refuse_in_progress};
+use super::worktree::{cwd_in_worktree, open_worktree, refuse_in_progress, tell_late};
 use super::{scaffold, unignored};
 
 /// What is decided.
@@ -131,7 +131,8 @@ pub fn decide(session: &Session, request: &Request) -> Result<DecideReport> {
     let moment = signature.moment();
     decision.authored_at = moment.as_ref().map(time::rfc3339).unwrap_or_default();
     decision.author = format!("{} <{}>", signature.name, signature.email);
-    report.op = Some(done.op);
+    tell_late(session, &done.late);
+    report.op = Some(done.record.op);
     Ok(report)
 }
 

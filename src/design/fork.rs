@@ -11,7 +11,7 @@ use crate::model::id::OperationId;
 use crate::model::{Code, Error, RepoPath, Result, time};
 use crate::store::operation::record::HeadRecord;
 use crate::store::operation::run::{Intent, Touches};
-use crate::store::operation::{Kind, Operation};
+use crate::store::operation::{Kind, LateFile, Operation};
 use crate::store::{Session, ref_names};
 
 use super::fork_record::ForkRecord;
@@ -56,6 +56,8 @@ pub struct ForkReport {
     pub carried: Vec<RepoPath>,
     /// Ignored files that gave way; the operation keeps them.
     pub ignored_kept: Vec<RepoPath>,
+    /// Files that somebody wrote where files were put meanwhile; undo brings them back.
+    pub kept_late: Vec<LateFile>,
     /// The operation; `None` in a dry run.
     pub op: Option<OperationId>,
     /// True when nothing was changed because a dry run was asked for.
@@ -96,10 +98,11 @@ pub fn create(session: &Session, request: &Request) -> Result<ForkReport> {
         refs: start.refs(&session.repo, record)?,
     };
     let done = carry_out(session, operation, &kept, switch, step)?;
-    report.op = Some(done.op);
+    report.op = Some(done.record.op);
+    report.kept_late = done.late;
     if report.switched {
         let (old, new) = (kept.scan.head.commit(), Some(start.commit));
-        run_post_checkout(session, &done, old, new);
+        run_post_checkout(session, &done.record, old, new);
     }
     Ok(report)
 }
@@ -251,6 +254,7 @@ impl Work {
             files_changed: 0,
             carried: Vec::new(),
             ignored_kept: Vec::new(),
+            kept_late: Vec::new(),
             op: None,
             dry_run: false,
         };

@@ -83,7 +83,7 @@ pub fn delete(session: &Session, label: &str, force: bool, dry_run: bool) -> Res
         snapshot: None,
         inverts: None,
     })?;
-    report.op = Some(done.op);
+    report.op = Some(done.record.op);
     Ok(report)
 }
 

@@ -38,6 +38,7 @@ mod switch;
 pub mod tag_message;
 mod tree_moves;
 pub mod undo;
+mod undo_files;
 mod undo_refs;
 mod unignored;
 mod worktree;

@@ -99,7 +99,7 @@ pub fn continue_merge(session: &Session, dry_run: bool) -> Result<MergeReport> {
         inverts: None,
     })?;
     let mut report = report(&kept, &merge, Some(commit));
-    report.op = Some(done.op);
+    report.op = Some(done.record.op);
     Ok(report)
 }
 
@@ -157,6 +157,7 @@ fn report(kept: &Kept, merge: &UnderWay, commit: Option<Oid>) -> MergeReport {
         decisions: Vec::new(),
         resolving: false,
         ignored_kept: Vec::new(),
+        kept_late: Vec::new(),
         op: None,
         dry_run: false,
     }

@@ -13,7 +13,7 @@ use crate::model::{Code, Error, RepoPath, Result};
 use crate::store::Session;
 use crate::store::operation::record::IndexTarget;
 use crate::store::operation::run::{Intent, NewIndex, Plan, Touches};
-use crate::store::operation::{FileMoves, Kind, Operation};
+use crate::store::operation::{FileMoves, Kind, LateFile, Operation};
 
 use super::fork::Start;
 use super::histories;
@@ -85,6 +85,8 @@ pub struct RestoreReport {
     pub leaving: Vec<Oid>,
     /// Ignored or left-out files that stood in the way and were moved aside.
     pub ignored_kept: Vec<RepoPath>,
+    /// Files that somebody wrote where files were put meanwhile; undo brings them back.
+    pub kept_late: Vec<LateFile>,
     /// Ignored paths that no longer are, each with all below it: they stay out of checkpoints.
     pub unignored: Vec<RepoPath>,
     /// Untracked paths that no checkpoint takes in and that stayed.
@@ -145,7 +147,7 @@ pub fn restore(session: &Session, request: &Request) -> Result<RestoreReport> {
         }
         None => branch_change(&kept.scan.head, new).into_iter().collect(),
     };
-    let record = operation.commit(Plan {
+    let done = operation.commit(Plan {
         summary: format!("restore '{}'", target.label),
         head: kept.scan.head.clone(),
         refs,
@@ -155,8 +157,9 @@ pub fn restore(session: &Session, request: &Request) -> Result<RestoreReport> {
         snapshot: Some(snapshot),
         inverts: None,
     })?;
-    report.recovery = Some(record.op);
-    run_post_checkout(session, &record, old, new);
+    report.recovery = Some(done.record.op);
+    report.kept_late = done.late;
+    run_post_checkout(session, &done.record, old, new);
     Ok(report)
 }
 
@@ -280,6 +283,7 @@ fn empty_report(target: &Target, request: &Request, kept: &Kept) -> RestoreRepor
         files: FileCounts::default(),
         leaving: Vec::new(),
         ignored_kept: Vec::new(),
+        kept_late: Vec::new(),
         unignored: Vec::new(),
         left_alone: kept.left_out.clone(),
         submodules: Vec::new(),

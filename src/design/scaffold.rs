@@ -12,7 +12,9 @@ use crate::store::operation::record::{IndexTarget, Source};
 use crate::store::operation::run::{Intent, NewIndex, Plan, Touches};
 use crate::store::operation::{Kind, Operation, Record};
 
-use super::worktree::{cwd_in_worktree, open_worktree, refuse_in_progress, write_commit};
+use super::worktree::{
+    cwd_in_worktree, open_worktree, refuse_in_progress, tell_late, write_commit,
+};
 
 /// What is asked for.
 pub struct Request {
@@ -101,7 +103,7 @@ pub fn commit_files(
     let mut after = before.clone();
     after.set_files(&entries);
     let state = repo.write_index_state(&after, edit(session, index_tree, &entries)?)?;
-    let record = operation.commit(Plan {
+    let done = operation.commit(Plan {
         summary: request.summary.clone(),
         head: scan.head.clone(),
         refs: vec![branch_change(&scan.head, commit)],
@@ -114,7 +116,8 @@ pub fn commit_files(
         snapshot: None,
         inverts: None,
     })?;
-    Ok(Some((commit, record)))
+    tell_late(session, &done.late);
+    Ok(Some((commit, done.record)))
 }
 
 /// Returns the index as it would be, for questions before anything is done. Writes blobs only where

@@ -10,7 +10,7 @@ use crate::model::{Code, Error, RepoPath, Result, text};
 use crate::store::Session;
 use crate::store::operation::record::IndexTarget;
 use crate::store::operation::run::{NewIndex, Plan};
-use crate::store::operation::{FileMoves, Operation, Record};
+use crate::store::operation::{Done, FileMoves, Operation};
 
 use super::kept::Kept;
 use super::tree_moves::plan_moves;
@@ -85,7 +85,7 @@ pub(super) fn carry_out(
     kept: &Kept,
     switch: Option<Switch>,
     step: Step,
-) -> Result<Record> {
+) -> Result<Done> {
     let mut plan = Plan {
         summary: step.summary,
         head: kept.scan.head.clone(),

@@ -3,8 +3,6 @@
 //! An undo is an operation like any other: it moves refs to their old values, puts the very index
 //! file back, and moves files back from where they were kept. Nothing is copied or filtered.
 
-use std::collections::BTreeSet;
-
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -12,24 +10,21 @@ use crate::git::index::Index;
 use crate::git::snapshot::Unstorable;
 use crate::git::{Oid, RefChange, RefName};
 use crate::model::id::OperationId;
-use crate::model::{Code, Error, RepoPath, Result};
+use crate::model::{Code, Error, Result};
 use crate::store::Session;
 use crate::store::operation::external::record as record_external;
 use crate::store::operation::log::LogEntry;
-use crate::store::operation::moves;
-use crate::store::operation::record::{IndexTarget, Source};
+use crate::store::operation::record::IndexTarget;
 use crate::store::operation::run::{Intent, NewIndex, Plan, Touches};
-use crate::store::operation::{FileMoves, Kind, Log, Operation, Record, StateFile};
+use crate::store::operation::{Kind, LateFile, Log, Operation, Record, StateFile};
 use crate::store::places::Places;
 
 use super::external;
 use super::kept::Kept;
 use super::left_out::Allowances;
+use super::undo_files::FilesBack;
 use super::undo_refs::{published, refs_back, refuse_published};
-use super::worktree::{
-    cwd_in_worktree, open_worktree, opened_by_us, refuse_in_progress, run_post_checkout,
-    snapshot_commit,
-};
+use super::worktree::{opened_by_us, refuse_in_progress, run_post_checkout, snapshot_commit};
 
 /// Which way to go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -83,6 +78,8 @@ pub struct UndoReport {
     pub head: Option<HeadSwitch>,
     /// Commits that left a branch although a remote has them (at most 1,000 for each).
     pub published: Vec<Oid>,
+    /// Files that somebody wrote while files moved, then or now, and that do not come back by this.
+    pub kept_late: Vec<LateFile>,
     /// True when nothing was changed because a dry run was asked for.
     pub dry_run: bool,
 }
@@ -132,7 +129,7 @@ pub fn run(session: &Session, direction: Direction, force: bool) -> Result<UndoR
         let stage = operation.stage();
         session
             .repo
-            .stage_files(&session.world, tree, &step.restaged, &stage)?;
+            .stage_files(&session.world, tree, &step.back.restaged, &stage)?;
     }
     let (old, new) = (
         step.kept.scan.head.commit(),
@@ -140,18 +137,19 @@ pub fn run(session: &Session, direction: Direction, force: bool) -> Result<UndoR
     );
     let mut report = step.report;
     let snapshot = snapshot_commit(session, &step.kept, &report.summary)?;
-    let record = operation.commit(Plan {
+    let done = operation.commit(Plan {
         summary: report.summary.clone(),
         head: step.kept.scan.head.clone(),
         refs: report.refs.clone(),
         index_before: (step.kept.scan.index(), step.kept.snapshot.index_tree),
         index: step.index,
-        files: step.moves,
+        files: step.back.moves,
         snapshot: Some(snapshot),
         inverts: Some(entry.record.op),
     })?;
-    report.op = Some(record.op);
-    run_post_checkout(session, &record, old, new);
+    report.op = Some(done.record.op);
+    report.kept_late.extend(done.late);
+    run_post_checkout(session, &done.record, old, new);
     Ok(report)
 }
 
@@ -207,10 +205,8 @@ fn nothing(direction: Direction) -> Error {
 struct Step {
     entry: LogEntry,
     kept: Kept,
-    moves: FileMoves,
+    back: FilesBack,
     index: Option<NewIndex>,
-    /// Files that come from blobs because what was kept of them is gone.
-    restaged: BTreeSet<RepoPath>,
     report: UndoReport,
 }
 
@@ -250,7 +246,7 @@ impl Step {
         if !published.is_empty() && !force {
             return Err(refuse_published(record, &published));
         }
-        let (moves, restaged) = files_back(session, places, record, &kept)?;
+        let back = FilesBack::plan(session, places, record, &kept)?;
         let report = UndoReport {
             op: None,
             undone: origin.op,
@@ -267,40 +263,21 @@ impl Step {
                 old: record.after.head.name.clone(),
                 new: record.before.head.name.clone(),
             }),
-            files_restored: moves.place.len(),
-            files_moved_aside: moves.aside.len(),
+            files_restored: back.moves.place.len(),
+            files_moved_aside: back.moves.aside.len(),
             published,
+            kept_late: back.kept_late.clone(),
             dry_run: false,
         };
         let index = old_index(session, places, record, &current)?;
         Ok(Step {
             entry,
             kept,
-            moves,
+            back,
             index,
-            restaged,
             report,
         })
     }
-}
-
-/// Plans the moves of files that take an operation back, and which of them come from blobs.
-fn files_back(
-    session: &Session,
-    places: &Places,
-    record: &Record,
-    kept: &Kept,
-) -> Result<(FileMoves, BTreeSet<RepoPath>)> {
-    if record.kind == Kind::External {
-        let moves = external::plan_files(session, record, kept)?;
-        let staged = moves.place.iter().map(|place| place.path.clone()).collect();
-        return Ok((moves, staged));
-    }
-    let files = open_worktree(session)?;
-    let cwd = cwd_in_worktree(session);
-    let mut moves = moves::plan_inverse(&files, record, cwd.as_ref())?;
-    let restaged = replace_lost_sources(session, places, record, &mut moves)?;
-    Ok((moves, restaged))
 }
 
 /// Follows undo and redo to the operation they are about.
@@ -310,40 +287,6 @@ pub(super) fn origin_of<'a>(log: &'a Log, record: &'a Record) -> &'a Record {
         record = &entry.record;
     }
     record
-}
-
-/// Where a kept file is gone, takes its content from the snapshot the operation made.
-fn replace_lost_sources(
-    session: &Session,
-    places: &Places,
-    record: &Record,
-    moves: &mut FileMoves,
-) -> Result<BTreeSet<RepoPath>> {
-    let mut restaged = BTreeSet::new();
-    let snapshot = session.repo.tree_of(record.snapshot)?;
-    for place in &mut moves.place {
-        let Source::Kept { operation, number } = &place.source else {
-            continue;
-        };
-        let kept = places.kept_by(*operation).join(number.to_string());
-        if std::fs::symlink_metadata(&kept).is_ok() {
-            continue;
-        }
-        let Some(id) = session.repo.entry_in(snapshot, place.path.as_path())? else {
-            return Err(Error::new(
-                Code::ObjectMissing,
-                format!(
-                    "'{}' was kept at '{}' and is gone; nothing has changed",
-                    place.path,
-                    kept.display()
-                ),
-            )
-            .detail("path", &place.path));
-        };
-        place.source = Source::Staged { id };
-        restaged.insert(place.path.clone());
-    }
-    Ok(restaged)
 }
 
 fn old_index(

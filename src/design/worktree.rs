@@ -3,7 +3,7 @@
 use crate::git::object::NewCommit;
 use crate::git::{Oid, process};
 use crate::model::{Code, Error, RepoPath, Result};
-use crate::store::operation::{Record, Tail};
+use crate::store::operation::{LateFile, Record, Tail};
 use crate::store::places::Places;
 use crate::store::worktree_files::WorktreeFiles;
 use crate::store::{Session, ref_names};
@@ -62,6 +62,13 @@ pub(super) fn refuse_in_progress(session: &Session, command: &str) -> Result<()>
         format!("cannot {command} while a {what} is in progress; nothing has changed"),
     )
     .hint(end))
+}
+
+/// Says what was written while files moved, where the report has no place for it.
+pub(super) fn tell_late(session: &Session, late: &[LateFile]) {
+    for late in late {
+        (session.world.narrate)(&late.sentence());
+    }
 }
 
 /// Returns the caller's directory inside the worktree.

@@ -12,7 +12,7 @@ use crate::model::id::{OperationId, WorktreeKey};
 use crate::model::{RepoPath, Result};
 use crate::store::Session;
 use crate::store::operation::log::LogEntry;
-use crate::store::operation::{Kind, Log};
+use crate::store::operation::{Kind, Log, late};
 use crate::store::places::Places;
 
 /// One operation.
@@ -63,7 +63,7 @@ pub struct OperationReport {
     pub inverts: Option<OperationId>,
     /// Where HEAD went, if that was another branch.
     pub head: Option<HeadSwitch>,
-    /// The files it moved aside, with where each is kept now.
+    /// The files it moved aside, with where each is kept now; also those written meanwhile.
     pub kept: Vec<KeptFile>,
 }
 
@@ -126,6 +126,11 @@ pub fn show(session: &Session, id: OperationId) -> Result<OperationReport> {
             kept_at: at.map(|at| at.display().to_string()),
         }
     });
+    let late = late::list(&session.repo, &places, &entry.record).into_iter();
+    let late = late.map(|late| KeptFile {
+        path: late.path,
+        kept_at: Some(late.kept_at),
+    });
     Ok(OperationReport {
         info: info(&log, entry),
         commit: entry.commit,
@@ -135,7 +140,7 @@ pub fn show(session: &Session, id: OperationId) -> Result<OperationReport> {
             old: entry.record.before.head.name.clone(),
             new: entry.record.after.head.name.clone(),
         }),
-        kept: kept.collect(),
+        kept: kept.chain(late).collect(),
     })
 }
 

@@ -185,7 +185,7 @@ fn bring_in(session: &Session, files: &[Wanted]) -> Result<OperationId> {
     let none = BTreeSet::new();
     let index = scan.index();
     let state = repo.write_index_state(&index, index_tree)?;
-    let record = operation.commit(Plan {
+    let done = operation.commit(Plan {
         summary: format!("hydrate {}", crate::model::text::count(files.len(), "file")),
         head: scan.head.clone(),
         refs: Vec::new(),
@@ -198,7 +198,10 @@ fn bring_in(session: &Session, files: &[Wanted]) -> Result<OperationId> {
         snapshot: None,
         inverts: None,
     })?;
-    Ok(record.op)
+    for late in &done.late {
+        (session.world.narrate)(&late.sentence());
+    }
+    Ok(done.record.op)
 }
 
 /// The filter gives pointers back when it was told not to do its work.

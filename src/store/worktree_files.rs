@@ -10,6 +10,7 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
+use std::time::{Duration, SystemTime};
 
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, RenameFlags};
 use rustix::io::Errno;
@@ -75,6 +76,27 @@ impl WorktreeFiles {
             }
         })
         .map(|found| found.unwrap_or(Standing::Nothing))
+    }
+
+    /// Tells when a file, its content or anything about it, was changed last; `None` when nothing
+    /// stands there.
+    ///
+    /// # Errors
+    /// What the file system says, a missing path aside.
+    pub fn changed_at(&self, path: &RepoPath) -> io::Result<Option<SystemTime>> {
+        let found = self.in_parent(path, |parent| {
+            match rustix::fs::statat(parent, name_of(path), AtFlags::SYMLINK_NOFOLLOW) {
+                Ok(stat) => Ok(Some(stat)),
+                Err(Errno::NOENT | Errno::NOTDIR) => Ok(None),
+                Err(e) => Err(e.into()),
+            }
+        })?;
+        let since = |stat: rustix::fs::Stat| {
+            let seconds = Duration::from_secs(u64::try_from(stat.st_ctime).ok()?);
+            let nanos = Duration::from_nanos(stat.st_ctime_nsec);
+            SystemTime::UNIX_EPOCH.checked_add(seconds + nanos)
+        };
+        Ok(found.flatten().and_then(since))
     }
 
     /// Moves a path of the worktree to `destination`, a free path in a folder of ours.

@@ -24,6 +24,7 @@ mod fork;
 mod hooks;
 mod house;
 mod init;
+mod late_files;
 mod manual;
 mod merge;
 mod merge_drivers;

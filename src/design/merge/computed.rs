@@ -92,6 +92,7 @@ fn report_of(sides: &Sides, outcome: Outcome, bases: Vec<Oid>) -> MergeReport {
         decisions: Vec::new(),
         resolving: false,
         ignored_kept: Vec::new(),
+        kept_late: Vec::new(),
         op: None,
         dry_run: false,
     }

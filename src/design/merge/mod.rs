@@ -12,7 +12,7 @@ use crate::git::snapshot::Unstorable;
 use crate::model::id::OperationId;
 use crate::model::{RepoPath, Result};
 use crate::store::Session;
-use crate::store::operation::Kind;
+use crate::store::operation::{Kind, LateFile};
 
 use super::conflicts::Conflict;
 use super::decisions::DecisionRef;
@@ -69,6 +69,8 @@ pub struct MergeReport {
     pub resolving: bool,
     /// Ignored files that gave way; the operation keeps them.
     pub ignored_kept: Vec<RepoPath>,
+    /// Files that somebody wrote where files were put meanwhile; undo brings them back.
+    pub kept_late: Vec<LateFile>,
     /// The operation; `None` where nothing changed.
     pub op: Option<OperationId>,
     /// True when nothing was changed because a dry run was asked for.
@@ -116,10 +118,11 @@ fn attempt(session: &Session, request: &Request) -> Result<MergeReport> {
         report.resolving = true;
     }
     let done = carry_out(session, operation, &work.kept, work.switch, step)?;
-    report.op = Some(done.op);
+    report.op = Some(done.record.op);
+    report.kept_late = done.late;
     if sides.goal.is_here {
         let (old, new) = (Some(sides.goal.tip), report.commit.or(Some(sides.goal.tip)));
-        run_post_checkout(session, &done, old, new);
+        run_post_checkout(session, &done.record, old, new);
     }
     Ok(report)
 }

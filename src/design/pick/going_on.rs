@@ -157,9 +157,10 @@ pub fn continue_pick(session: &Session, dry_run: bool) -> Result<PickReport> {
         }));
     }
     let done = carry_out(session, operation, &kept, Some(way), step)?;
-    report.op = Some(done.op);
+    report.op = Some(done.record.op);
+    report.kept_late = done.late;
     let new = report.commit.or(Some(note.tip));
-    run_post_checkout(session, &done, Some(note.tip), new);
+    run_post_checkout(session, &done.record, Some(note.tip), new);
     Ok(report)
 }
 
@@ -208,6 +209,7 @@ fn report(written: &[(Wanted, Oid)], dropped: Option<Oid>, computed: &Computed) 
         files_changed: 0,
         resolving: false,
         ignored_kept: Vec::new(),
+        kept_late: Vec::new(),
         op: None,
         dry_run: false,
     }

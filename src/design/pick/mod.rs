@@ -14,7 +14,7 @@ use crate::git::snapshot::Unstorable;
 use crate::model::id::OperationId;
 use crate::model::{RepoPath, Result, text};
 use crate::store::Session;
-use crate::store::operation::{Kind, Operation};
+use crate::store::operation::{Kind, LateFile, Operation};
 
 use super::conflicts::Conflict;
 use super::goal::{Goal, retried};
@@ -71,6 +71,8 @@ pub struct PickReport {
     pub resolving: bool,
     /// Ignored files that gave way; the operation keeps them.
     pub ignored_kept: Vec<RepoPath>,
+    /// Files that somebody wrote where files were put meanwhile; undo brings them back.
+    pub kept_late: Vec<LateFile>,
     /// The operation; `None` where nothing changed.
     pub op: Option<OperationId>,
     /// True when nothing was changed because a dry run was asked for.
@@ -118,10 +120,11 @@ fn attempt(session: &Session, request: &Request) -> Result<PickReport> {
         step.refs.push(goal.change(tip));
     }
     let done = carry_out(session, operation, &kept, switch, step)?;
-    report.op = Some(done.op);
+    report.op = Some(done.record.op);
+    report.kept_late = done.late;
     if goal.is_here {
         let (old, new) = (Some(goal.tip), report.commit.or(Some(goal.tip)));
-        run_post_checkout(session, &done, old, new);
+        run_post_checkout(session, &done.record, old, new);
     }
     Ok(report)
 }
@@ -215,6 +218,7 @@ fn report_of(session: &Session, goal: &Goal, computed: &Computed) -> Result<Pick
         files_changed,
         resolving: false,
         ignored_kept: Vec::new(),
+        kept_late: Vec::new(),
         op: None,
         dry_run: false,
     })

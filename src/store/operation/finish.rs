@@ -12,6 +12,7 @@ use crate::store::lock::{FileIdentity, IndexLock};
 use crate::store::places::Places;
 use crate::store::{Session, atomic, ref_locks};
 
+use super::late::{self, LateFile};
 use super::record::{IndexTarget, Record};
 use super::{ref_moves, state_files};
 
@@ -29,6 +30,7 @@ pub struct Finish<'a> {
 
 impl Finish<'_> {
     /// Carries the operation out in the process that committed it; on failure takes it back.
+    /// Returns what somebody wrote meanwhile.
     ///
     /// # Errors
     /// The failure, after everything is as it was; `recovery-needed` when that failed too.
@@ -37,16 +39,16 @@ impl Finish<'_> {
         prepared: Option<PreparedRefs>,
         lock: Option<IndexLock>,
         index: Option<Index>,
-    ) -> Result<()> {
+    ) -> Result<Vec<LateFile>> {
         match self.carry_out(prepared, lock, index) {
-            Ok(()) => match self.release() {
+            Ok(late) => match self.release() {
                 Err(error) if !self.session.world.is_dead() => {
                     // It has happened; the next command cleans up what is left.
                     let told = format!("cannot clean up: {}", error.message());
                     (self.session.world.narrate)(&told);
-                    Ok(())
+                    Ok(late)
                 }
-                released => released,
+                released => released.map(|()| late),
             },
             Err(error) if self.session.world.is_dead() => Err(error),
             Err(error) => match self.cancel() {
@@ -70,7 +72,7 @@ impl Finish<'_> {
         prepared: Option<PreparedRefs>,
         lock: Option<IndexLock>,
         index: Option<Index>,
-    ) -> Result<()> {
+    ) -> Result<Vec<LateFile>> {
         let world = &self.session.world;
         if let Some(prepared) = prepared {
             prepared.commit()?;
@@ -78,11 +80,11 @@ impl Finish<'_> {
         }
         self.switch_head()?;
         world.reach("refs-moved")?;
-        let placed = self.move_files()?;
+        let moved = self.move_files()?;
         self.write_state_files()?;
         world.reach("files-moved")?;
         if let Some((mut lock, mut index)) = lock.zip(index) {
-            index.refresh(&placed, self.session.repo.workdir());
+            index.refresh(&moved.placed, self.session.repo.workdir());
             self.write_index(&mut lock.file, &index, self.began)?;
             // The last step that can fail and be taken back comes before the index is replaced.
             self.sync()?;
@@ -90,7 +92,14 @@ impl Finish<'_> {
         } else {
             self.sync()?;
         }
-        world.reach("index-replaced")
+        world.reach("index-replaced")?;
+        Ok(self.late(moved.changed))
+    }
+
+    /// Lists what somebody wrote while files moved.
+    fn late(&self, changed: Vec<LateFile>) -> Vec<LateFile> {
+        let appeared = late::list(&self.session.repo, self.places, self.record);
+        changed.into_iter().chain(appeared).collect()
     }
 
     /// Carries the operation out again after its owner died: whatever is done already is skipped.
@@ -102,7 +111,7 @@ impl Finish<'_> {
         let left = ref_moves::refs_at(self.session, self.record, |change| change.old)?;
         ref_moves::move_refs(self.session, self.record, &left)?;
         self.switch_head()?;
-        self.move_files()?;
+        let moved = self.move_files()?;
         self.write_state_files()?;
         let lock_path = IndexLock::path_in(&self.session.repo);
         if let (Some(ours), Some(target)) = (index_lock, &self.record.index)
@@ -117,6 +126,10 @@ impl Finish<'_> {
             self.write_index(&mut file, &index, self.began)?;
             self.sync()?;
             self.replace_index()?;
+        }
+        for late in self.late(moved.changed) {
+            let told = format!("{} ({})", late.sentence(), self.record.summary);
+            (self.session.world.narrate)(&told);
         }
         self.release()
     }

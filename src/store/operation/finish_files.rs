@@ -3,27 +3,44 @@
 use crate::git::Oid;
 use crate::model::{Code, Error, RepoPath, Result};
 use crate::store::atomic;
-use crate::store::worktree_files::{Moved, WorktreeFiles};
+use crate::store::worktree_files::{Moved, Standing, WorktreeFiles};
 
 use super::finish::Finish;
+use super::late::{self, LateFile};
 use super::record::Source;
 
+/// What became of the files.
+#[derive(Default)]
+pub(super) struct FilesMoved {
+    /// Those placed, with the blob they were written from.
+    pub(super) placed: Vec<(RepoPath, Oid)>,
+    /// Those moved aside that somebody had changed since the plan.
+    pub(super) changed: Vec<LateFile>,
+}
+
 impl Finish<'_> {
-    /// Moves files aside and into place; returns those placed with the blob they were written from.
-    pub(super) fn move_files(&self) -> Result<Vec<(RepoPath, Oid)>> {
+    /// Moves files aside and into place.
+    pub(super) fn move_files(&self) -> Result<FilesMoved> {
         let moves = &self.record.files;
+        let mut done = FilesMoved::default();
         if moves.is_empty() {
-            return Ok(Vec::new());
+            return Ok(done);
         }
         let files = self.open_worktree()?;
         let kept = self.places.kept_by(self.record.op);
         atomic::make_directory(&kept)?;
         for (number, path) in moves.aside.iter().enumerate() {
             let destination = kept.join(number.to_string());
+            let changed_at = files.changed_at(path).map_err(|e| cannot_move(path, e))?;
             // Kept already means moved already, by an owner that died.
-            files
+            let moved = files
                 .move_out(path, &destination)
                 .map_err(|e| cannot_move(path, e))?;
+            if moved == Moved::Yes && changed_at.is_some_and(|at| at > self.began) {
+                let (repo, name) = (&self.session.repo, number.to_string());
+                done.changed
+                    .push(LateFile::at(repo, path.clone(), &destination, name));
+            }
         }
         for directory in &moves.remove_directories {
             let path = &directory.path;
@@ -37,14 +54,13 @@ impl Finish<'_> {
                 .make_directory(path, directory.mode)
                 .map_err(|e| cannot_move(path, e))?;
         }
-        let mut placed = Vec::new();
         for (number, place) in moves.place.iter().enumerate() {
             self.put_in_place(&files, number, &place.path, &place.source)?;
             if let Source::Staged { id } = place.source {
-                placed.push((place.path.clone(), id));
+                done.placed.push((place.path.clone(), id));
             }
         }
-        Ok(placed)
+        Ok(done)
     }
 
     fn put_in_place(
@@ -72,29 +88,36 @@ impl Finish<'_> {
 
     /// Moves aside what somebody created at `path`, or at one of its parents, since the plan.
     fn make_way(&self, files: &WorktreeFiles, number: usize, path: &RepoPath) -> Result<()> {
+        let look = |path: &RepoPath| files.look(path).map_err(|e| cannot_move(path, e));
+        for (depth, parent) in path.ancestors().enumerate() {
+            if look(&parent)? == Standing::Other {
+                return self.keep_late(files, &parent, (number, Some(depth)));
+            }
+        }
+        match look(path)? {
+            Standing::Nothing => Ok(()),
+            Standing::Other => self.keep_late(files, path, (number, None)),
+            Standing::Directory(_) => files
+                .remove_empty_directory(path)
+                .map_err(|e| cannot_move(path, e)),
+        }
+    }
+
+    fn keep_late(
+        &self,
+        files: &WorktreeFiles,
+        path: &RepoPath,
+        (number, depth): (usize, Option<usize>),
+    ) -> Result<()> {
         let kept = self.places.kept_by(self.record.op);
-        let parents = path.ancestors().enumerate();
-        let all = parents.chain([(usize::MAX, path.clone())]);
-        for (depth, path) in all {
-            let name = if depth == usize::MAX {
-                String::new()
-            } else {
-                format!("-{depth}")
-            };
-            let late = kept.join(format!("late-{number}{name}"));
-            match files.look(&path).map_err(|e| cannot_move(&path, e))? {
-                crate::store::worktree_files::Standing::Other => {
-                    files
-                        .move_out(&path, &late)
-                        .map_err(|e| cannot_move(&path, e))?;
-                    return Ok(());
-                }
-                crate::store::worktree_files::Standing::Directory(_) if depth == usize::MAX => {
-                    files
-                        .remove_empty_directory(&path)
-                        .map_err(|e| cannot_move(&path, e))?;
-                }
-                _ => {}
+        for again in 0..1_000 {
+            let late = kept.join(late::name_of(number, depth, again));
+            let moved = files
+                .move_out(path, &late)
+                .map_err(|e| cannot_move(path, e))?;
+            // Taken already means that this is the second one to appear here.
+            if moved != Moved::Occupied {
+                break;
             }
         }
         Ok(())
@@ -116,7 +139,7 @@ impl Finish<'_> {
             let home = match place.source {
                 // Somebody may have edited it since: it is not thrown away with the stage.
                 Source::Staged { .. } => kept.join(format!("placed-{number}")),
-                Source::Kept { .. } => home,
+                Source::Kept { .. } | Source::Late { .. } => home,
             };
             files
                 .move_out(path, &home)
@@ -139,6 +162,15 @@ impl Finish<'_> {
             }
         }
         let mut stuck = Vec::new();
+        // What was written meanwhile is newer than what was moved aside before.
+        let written_late = late::list(&self.session.repo, self.places, self.record);
+        for late in written_late.iter().rev() {
+            let source = kept.join(&late.name);
+            let moved = files.move_in(&source, &late.path);
+            if moved.map_err(|e| cannot_move(&late.path, e))? == Moved::Occupied {
+                stuck.push(format!("'{}' stays at '{}'", late.path, source.display()));
+            }
+        }
         for (number, path) in moves.aside.iter().enumerate() {
             let source = kept.join(number.to_string());
             if files
@@ -161,6 +193,7 @@ impl Finish<'_> {
             Source::Kept { operation, number } => {
                 self.places.kept_by(*operation).join(number.to_string())
             }
+            Source::Late { operation, name } => self.places.kept_by(*operation).join(name),
         }
     }
 

@@ -20,6 +20,7 @@
 pub mod external;
 pub mod finish;
 mod finish_files;
+pub mod late;
 pub mod log;
 pub mod moves;
 pub mod prune;
@@ -29,9 +30,10 @@ mod ref_moves;
 pub mod run;
 pub mod state_files;
 
+pub use late::LateFile;
 pub use log::{Log, LogEntry, Tail};
 pub use record::{FileMoves, IndexTarget, Kind, Place, Record, Source};
-pub use run::{Operation, Plan};
+pub use run::{Done, Operation, Plan};
 pub use state_files::{StateFile, StateName};
 
 /// The steps of an operation, in order, as tests name them.

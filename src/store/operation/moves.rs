@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::model::{Code, Error, RepoPath, Result};
 use crate::store::worktree_files::{Standing, WorktreeFiles};
 
+use super::late::LateFile;
 use super::record::{Directory, FileMoves, Place, Record, Source};
 
 /// What a path shall be.
@@ -72,13 +73,15 @@ pub fn plan(
     Ok(planner.moves)
 }
 
-/// Plans the moves that take an operation back.
+/// Plans the moves that take an operation back. What was written meanwhile comes back as well, in
+/// place of what the operation had moved aside there before.
 ///
 /// # Errors
 /// As [`plan`].
 pub fn plan_inverse(
     files: &WorktreeFiles,
     record: &Record,
+    late: &[LateFile],
     cwd: Option<&RepoPath>,
 ) -> Result<FileMoves> {
     let mut wants = BTreeMap::new();
@@ -91,6 +94,15 @@ pub fn plan_inverse(
             number,
         };
         wants.insert(path.clone(), Want::File(source));
+    }
+    for late in late {
+        if fits_beside(&wants, &late.path) {
+            let source = Source::Late {
+                operation: record.op,
+                name: late.name.clone(),
+            };
+            wants.insert(late.path.clone(), Want::File(source));
+        }
     }
     let made = record
         .files
@@ -115,6 +127,15 @@ pub fn plan_inverse(
         }
     }
     Ok(moves)
+}
+
+/// Tells whether a file can stand at a path: no other has to stand above or below it.
+fn fits_beside(wants: &BTreeMap<RepoPath, Want>, path: &RepoPath) -> bool {
+    let clashes = |(other, want): (&RepoPath, &Want)| {
+        let apart = !other.is_at_or_below(path) && !path.is_at_or_below(other);
+        *want != Want::Nothing && other != path && !apart
+    };
+    !wants.iter().any(clashes)
 }
 
 struct Planner<'a> {

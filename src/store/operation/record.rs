@@ -155,6 +155,13 @@ pub enum Source {
         /// Its number in that operation's list.
         number: usize,
     },
+    /// Written while an earlier operation moved files.
+    Late {
+        /// That operation.
+        operation: OperationId,
+        /// Its name in that operation's folder.
+        name: String,
+    },
 }
 
 /// One file to be put in place.

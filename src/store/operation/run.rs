@@ -17,7 +17,7 @@ use crate::store::{Session, atomic, ref_locks, ref_names};
 use super::finish::Finish;
 use super::log::LogEntry;
 use super::record::{FORMAT, FileMoves, HeadRecord, IndexTarget, Kind, Record, Side};
-use super::{StateFile, Tail, external, recover};
+use super::{LateFile, StateFile, Tail, external, recover};
 
 /// What a command says about an operation before it runs.
 pub struct Intent {
@@ -77,6 +77,14 @@ pub struct NewIndex {
     pub target: IndexTarget,
     /// The entries; for a kept file only what they say.
     pub index: Index,
+}
+
+/// An operation that was carried out.
+pub struct Done {
+    /// What it wrote down.
+    pub record: Record,
+    /// What somebody wrote while it moved files; undo brings it back.
+    pub late: Vec<LateFile>,
 }
 
 /// An operation that holds its locks and has changed nothing yet.
@@ -195,12 +203,12 @@ impl<'a> Operation<'a> {
         self.places.stage(self.id)
     }
 
-    /// Commits the plan and carries it out; returns the record.
+    /// Commits the plan and carries it out.
     ///
     /// # Errors
     /// Before the commit point any error leaves everything as it was. After it, the operation is
     /// taken back before the error is reported, or `recovery-needed` names what is left.
-    pub fn commit(mut self, plan: Plan) -> Result<Record> {
+    pub fn commit(mut self, plan: Plan) -> Result<Done> {
         let (session, world) = (self.session, &self.session.world);
         world.interrupt.check()?;
         let signature = session.record_signature();
@@ -251,9 +259,9 @@ impl<'a> Operation<'a> {
             record: &record,
             began: self.began,
         };
-        finish.living(prepared, lock, new_index)?;
+        let late = finish.living(prepared, lock, new_index)?;
         session.note_change();
-        Ok(record)
+        Ok(Done { record, late })
     }
 
     fn record(&self, plan: Plan, signature: &Signature) -> Result<(Record, Option<Index>)> {
