@@ -119,7 +119,6 @@ impl Answer for PickReport {
             let next = "git colony cherry-pick --continue";
             lines.push(format!("settle it, 'git add' each path, then: {next}"));
             lines.push("or take it back: git colony cherry-pick --abort".to_owned());
-            lines.push("git's own --continue knows nothing of the other commits".to_owned());
         } else if self.stopped_at.is_some() {
             lines.push("open it here: run it again with --resolve".to_owned());
         } else if let Some(op) = self.op {

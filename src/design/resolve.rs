@@ -15,6 +15,7 @@ use super::forks::Outcome;
 use super::kept::Kept;
 use super::left_out::Allowances;
 use super::merge::MergeReport;
+use super::pick;
 use super::switch::refuse_unmerged;
 use super::undo::{self, Direction, UndoReport};
 use super::worktree::{opened_by_us, write_commit};
@@ -173,6 +174,13 @@ pub fn abort(session: &Session, what: &str, dry_run: bool) -> Result<UndoReport>
         return Err(nothing(what));
     }
     let ours = opened_by_us(session)?;
+    if !ours && pick::is_committed_by_git(session) {
+        return Err(Error::new(
+            Code::OperationInProgress,
+            "git has committed what was in conflict; nothing was done",
+        )
+        .hint("git cherry-pick --quit   # gives up what is left; then: git colony undo --force"));
+    }
     if !ours {
         return Err(Error::new(
             Code::OperationInProgress,

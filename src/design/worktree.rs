@@ -9,6 +9,7 @@ use crate::store::worktree_files::WorktreeFiles;
 use crate::store::{Session, ref_names};
 
 use super::kept::Kept;
+use super::pick;
 
 /// Writes the worktree as it is now into a commit that only the operation keeps alive.
 pub(super) fn snapshot_commit(session: &Session, kept: &Kept, label: &str) -> Result<Oid> {
@@ -54,6 +55,9 @@ pub(super) fn refuse_in_progress(session: &Session, command: &str) -> Result<()>
     let end = match what {
         // Git's own would throw away what was settled meanwhile.
         other if opened_by_us(session)? => format!("git colony {other} --abort"),
+        "cherry-pick" if pick::is_committed_by_git(session) => {
+            "git colony cherry-pick --continue   # takes what is left of it".to_owned()
+        }
         "bisect" => "git bisect reset".to_owned(),
         other => format!("git {other} --abort"),
     };

@@ -8,6 +8,7 @@ use crate::design::checkpoints::{self, Checkpoint, Which};
 use crate::design::clashes::{self, TouchedBy};
 use crate::design::names;
 use crate::design::outlook::{self, UndoStep};
+use crate::design::pick;
 use crate::git::scan::{Scan, Untracked};
 use crate::git::{Head, Oid, Repo};
 use crate::model::id::OperationId;
@@ -216,7 +217,10 @@ fn health(session: &Session, pending: Option<&Pending>) -> Vec<Health> {
         );
     }
     if let Some(what) = repo.in_progress() {
-        add("in-progress", format!("a {what} is in progress"));
+        let left = pick::left(session)
+            .map(|left| format!(": {left}; git colony cherry-pick --continue takes what is left"));
+        let left = left.unwrap_or_default();
+        add("in-progress", format!("a {what} is in progress{left}"));
     }
     for problem in &session.settings.repository_problems {
         add("settings", problem.sentence());

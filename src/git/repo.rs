@@ -223,7 +223,10 @@ impl Repo {
     pub fn in_progress(&self) -> Option<&'static str> {
         use gix::state::InProgress as P;
         // A bisect hides behind other states in gix's order; any one of them is enough here.
-        Some(match self.inner.state()? {
+        let Some(state) = self.inner.state() else {
+            return self.sequence();
+        };
+        Some(match state {
             P::ApplyMailbox | P::ApplyMailboxRebase => "am",
             P::Bisect => "bisect",
             P::CherryPick | P::CherryPickSequence => "cherry-pick",
@@ -231,6 +234,18 @@ impl Repo {
             P::Rebase | P::RebaseInteractive => "rebase",
             P::Revert | P::RevertSequence => "revert",
         })
+    }
+
+    /// Returns which sequence of commits git is in the middle of, between two of them.
+    fn sequence(&self) -> Option<&'static str> {
+        let todo = std::fs::read(self.git_dir.join("sequencer/todo")).ok()?;
+        let mut lines = todo.split(|&byte| byte == b'\n').map(<[u8]>::trim_ascii);
+        let first = lines.find(|line| !line.is_empty() && !line.starts_with(b"#"))?;
+        match first.split(|&byte| byte == b' ').next()? {
+            b"pick" | b"p" => Some("cherry-pick"),
+            b"revert" => Some("revert"),
+            _ => None,
+        }
     }
 
     /// Resolves a revision to a commit.

@@ -174,6 +174,10 @@ fn add_progress(repository: &Repository, facts: &mut BTreeMap<String, String>) {
         "MERGE_MODE",
         "MERGE_MSG",
         "CHERRY_PICK_HEAD",
+        "sequencer/todo",
+        "sequencer/head",
+        "sequencer/opts",
+        "sequencer/abort-safety",
         "colony/resolve",
     ] {
         if let Ok(text) = fs::read_to_string(git.join(name)) {

@@ -31,6 +31,7 @@ mod merge_drivers;
 mod merge_laws;
 mod merge_rules;
 mod newcomer;
+mod pick_by_git;
 mod property;
 mod readme;
 mod recovery;

@@ -1,44 +1,50 @@
 //! A pick with a conflict, opened in git's own state, and brought to its end.
 //!
 //! `CHERRY_PICK_HEAD` names the commit that conflicts. What was picked before it is in the index and
-//! the files, and in a note of ours with what comes after it; the branch has not moved.
+//! the files, and in a note of ours with what comes after it; the branch has not moved. What comes
+//! after it is in git's own list, too (`sequence.rs`).
 
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 
 use serde::{Deserialize, Serialize};
 
+use crate::git::snapshot::Unstorable;
 use crate::git::{Oid, RefChange};
-use crate::model::{Code, Error, Result, ResultExt as _, text};
+use crate::model::{Code, Result, ResultExt as _, text};
 use crate::store::Session;
 use crate::store::operation::run::{Intent, Touches};
-use crate::store::operation::{Kind, Operation, StateFile, StateName};
+use crate::store::operation::{Kind, Operation, StateFile, StateName, external};
 
-use super::super::resolve::nothing;
-use super::super::switch::{Step, Switch, carry_out, refuse_unmerged};
+use super::super::kept::Kept;
+use super::super::left_out::Allowances;
+use super::super::switch::{Step, Switch, carry_out, refuse_staged, refuse_unmerged};
 use super::super::worktree::run_post_checkout;
 use super::computed::{Agreed, Applied, Computed, Stuck};
+use super::sequence::{self, UnderWay};
 use super::wanted::Wanted;
 use super::{PickReport, Picked, look};
 
 /// The format of the note.
-const FORMAT: u32 = 1;
+pub(super) const FORMAT: u32 = 1;
 
 /// What a pick under way has done and has yet to do.
 #[derive(Debug, Serialize, Deserialize)]
-struct Note {
-    format: u32,
+pub(super) struct Note {
+    pub(super) format: u32,
     /// Where the branch is.
-    tip: Oid,
+    pub(super) tip: Oid,
     /// The commits written so far, one on the other.
     done: Vec<Made>,
     /// The commit in conflict.
-    at: Named,
-    rest: Vec<Named>,
+    pub(super) at: Named,
+    /// Those that come after it.
+    pub(super) rest: Vec<Named>,
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
-struct Named {
-    commit: Oid,
+pub(super) struct Named {
+    pub(super) commit: Oid,
     decision_id: Option<String>,
 }
 
@@ -84,58 +90,67 @@ pub(super) fn open(
         rest: stuck.rest.iter().map(Named::of).collect(),
     };
     let json = serde_json::to_vec(&note).or_code(Code::Io, || "cannot note the pick")?;
-    let said = repo.message_of(stuck.at.commit)?;
-    let from = stuck.at.commit;
-    let origin = format!("(cherry picked from commit {from})");
-    let mut message = format!("{}\n\n{origin}\n", said.trim_end());
-    let (before, after) = (note.done.len(), note.rest.len());
-    if before + after > 0 {
-        let (before, after) = (text::count(before, "commit"), text::count(after, "commit"));
-        message = format!(
-            "{message}\n# {before} before this one and {after} after it are part of the pick:\n\
-             # end it with 'git colony cherry-pick --continue', not with 'git commit'.\n"
-        );
-    }
     let head = format!("{}\n", stuck.at.commit);
-    Ok(vec![
+    let mut files = sequence::files(session, tip, stuck)?;
+    files.extend([
         StateFile::becoming(repo, StateName::ColonyResolve, Some(&json))?,
-        StateFile::becoming(repo, StateName::MergeMsg, Some(message.as_bytes()))?,
+        StateFile::becoming(
+            repo,
+            StateName::MergeMsg,
+            Some(note.message(session)?.as_bytes()),
+        )?,
         StateFile::becoming(repo, StateName::CherryPickHead, Some(head.as_bytes()))?,
-    ])
+    ]);
+    Ok(files)
 }
 
-/// Goes on with a pick whose conflict is settled in the index: commits it, and picks the rest.
+/// Goes on with a pick whose conflict is settled in the index: commits it, and picks the rest. Where
+/// git has committed it already, only the rest is picked.
 ///
 /// # Errors
 /// `nothing-to-resolve`, `unmerged-paths`; `operation-in-progress` for a pick that git began or that
 /// git has ended; `identity-unknown`, `signing-failed`, `locked`.
 pub fn continue_pick(session: &Session, dry_run: bool) -> Result<PickReport> {
-    let note = read(session)?;
+    let under_way = sequence::read(session)?;
     if dry_run {
-        return rehearse(session, &note);
+        return rehearse(session, &under_way);
     }
     let intent = Intent {
         kind: Kind::CherryPick,
         touches: Touches::Worktree,
     };
-    let mut operation = Operation::begin(session, intent)?;
+    let operation = Operation::begin_after(session, intent, |places, tail| {
+        let Some(settled) = &tail.settled else {
+            return Ok(None);
+        };
+        // What git has committed is a step of its own, although the pick has not ended.
+        let ended = under_way.is_committed.then_some("cherry-pick");
+        let found = external::find(session, &settled.record, ended)?;
+        found
+            .map(|found| external::record(session, places, tail.next, found))
+            .transpose()
+    })?;
     let kept = look(session, &operation)?;
     refuse_unmerged(&kept)?;
+    let going_on = under_way.go_on(session, &kept)?;
+    carry_on(session, operation, &kept, going_on)
+}
+
+fn carry_on(
+    session: &Session,
+    mut operation: Operation<'_>,
+    kept: &Kept,
+    going_on: GoingOn,
+) -> Result<PickReport> {
+    let (tip, from, settled) = (going_on.tip, going_on.from, going_on.dropped);
     let head = kept.scan.head.clone();
-    if head.commit() != Some(note.tip) {
-        return Err(ended_by_git());
-    }
-    let from = kept.snapshot.index_tree;
-    let going_on = note.go_on(session, from)?;
-    let settled = going_on.dropped;
     let (computed, new) = going_on.agreed.keep(session)?;
-    let done = note.done.iter().map(|made| (made.from.wanted(), made.to));
-    let written: Vec<_> = done.chain(new).collect();
+    let written: Vec<_> = going_on.done.into_iter().chain(new).collect();
     let mut report = report(&written, settled, &computed);
     report.into = head.label();
     let way = match &computed.stuck {
-        Some(stuck) => Switch::plan(session, &kept, (from, stuck.tree), &stuck.stages)?,
-        None => Switch::plan(session, &kept, (from, computed.tree), &BTreeMap::new())?,
+        Some(stuck) => Switch::plan(session, kept, (from, stuck.tree), &stuck.stages)?,
+        None => Switch::plan(session, kept, (from, computed.tree), &BTreeMap::new())?,
     };
     report.ignored_kept.clone_from(&way.ignored_kept);
     let mut step = Step {
@@ -143,32 +158,63 @@ pub fn continue_pick(session: &Session, dry_run: bool) -> Result<PickReport> {
         refs: Vec::new(),
     };
     if let Some(stuck) = &computed.stuck {
-        operation.state_files = open(session, note.tip, &written, stuck)?;
+        operation.state_files = open(session, tip, &written, stuck)?;
         report.resolving = true;
     } else {
         operation.state_files = close(session)?;
-        let tip = written.last().map_or(note.tip, |(_, new)| *new);
+        let new = written.last().map_or(tip, |(_, new)| *new);
         step.summary = format!("end the pick into '{}'", head.label());
-        report.commit = Some(tip);
-        step.refs.extend((tip != note.tip).then(|| RefChange {
+        report.commit = Some(new);
+        step.refs.extend((new != tip).then(|| RefChange {
             name: head.moving_ref(),
-            old: Some(note.tip),
-            new: Some(tip),
+            old: Some(tip),
+            new: Some(new),
         }));
     }
-    let done = carry_out(session, operation, &kept, Some(way), step)?;
+    let done = carry_out(session, operation, kept, Some(way), step)?;
     report.op = Some(done.record.op);
     report.kept_late = done.late;
-    let new = report.commit.or(Some(note.tip));
-    run_post_checkout(session, &done.record, Some(note.tip), new);
+    let new = report.commit.or(Some(tip));
+    run_post_checkout(session, &done.record, Some(tip), new);
     Ok(report)
 }
 
 /// What follows once the conflict is settled.
 struct GoingOn {
     agreed: Agreed,
+    /// The commits written before.
+    done: Vec<(Wanted, Oid)>,
     /// The commit that was in conflict, if nothing was left of it.
     dropped: Option<Oid>,
+    /// Where the branch is.
+    tip: Oid,
+    /// The tree that the files come from.
+    from: Oid,
+}
+
+impl UnderWay {
+    fn go_on(&self, session: &Session, kept: &Kept) -> Result<GoingOn> {
+        let head = kept.scan.head.commit();
+        if !self.is_committed {
+            let tip = self.note.tip;
+            if head != Some(tip) {
+                return Err(sequence::branch_moved());
+            }
+            return self.note.go_on(session, kept.snapshot.index_tree);
+        }
+        let rest: Vec<_> = self.note.rest.iter().map(Named::wanted).collect();
+        let tip = head.filter(|head| *head != self.note.tip);
+        let tip = tip.ok_or_else(|| sequence::dropped_by_git(&self.note))?;
+        refuse_staged(kept)?;
+        let from = kept.scan.head_tree;
+        Ok(GoingOn {
+            agreed: Agreed::of(session, (tip, from), &[], &rest)?,
+            done: Vec::new(),
+            dropped: None,
+            tip,
+            from,
+        })
+    }
 }
 
 impl Note {
@@ -182,10 +228,45 @@ impl Note {
         });
         let before: Vec<_> = settled.into_iter().collect();
         let rest: Vec<_> = self.rest.iter().map(Named::wanted).collect();
+        let done = self.done.iter().map(|made| (made.from.wanted(), made.to));
         Ok(GoingOn {
             agreed: Agreed::of(session, (parent, tree), &before, &rest)?,
+            done: done.collect(),
             dropped: is_empty.then_some(self.at.commit),
+            tip: self.tip,
+            from: tree,
         })
+    }
+
+    /// The message for git, should git commit it: what is in the index then is one commit.
+    fn message(&self, session: &Session) -> Result<String> {
+        let said = session.repo.message_of(self.at.commit)?;
+        let mut message = format!("{}\n\n", said.trim_end());
+        let done = self.done.iter().map(|made| &made.from);
+        for from in done.chain([&self.at]) {
+            // Writing to a string cannot fail.
+            writeln!(message, "(cherry picked from commit {})", from.commit).ok();
+        }
+        let next = "git colony cherry-pick --continue";
+        if !self.done.is_empty() {
+            let count = text::count(self.done.len(), "commit");
+            writeln!(
+                message,
+                "\n# {count} before this one are in the index, too: '{next}'\n\
+                 # keeps them apart, git makes one commit of all."
+            )
+            .ok();
+        }
+        if !self.rest.is_empty() {
+            let count = text::count(self.rest.len(), "commit");
+            writeln!(
+                message,
+                "\n# {count} after this one: '{next}' takes them,\n\
+                 # and so does 'git cherry-pick --continue'."
+            )
+            .ok();
+        }
+        Ok(message)
     }
 }
 
@@ -215,19 +296,15 @@ fn report(written: &[(Wanted, Oid)], dropped: Option<Oid>, computed: &Computed) 
     }
 }
 
-fn rehearse(session: &Session, note: &Note) -> Result<PickReport> {
-    use crate::git::snapshot::Unstorable;
-    let allowances = super::super::left_out::Allowances::default();
+fn rehearse(session: &Session, under_way: &UnderWay) -> Result<PickReport> {
     let unignored = super::super::unignored::current(session)?;
-    let kept =
-        super::super::kept::Kept::look(session, &allowances, Unstorable::LeaveOut, &unignored)?;
+    let allowances = Allowances::default();
+    let kept = Kept::look(session, &allowances, Unstorable::LeaveOut, &unignored)?;
     refuse_unmerged(&kept)?;
-    let from = kept.snapshot.index_tree;
-    let going_on = note.go_on(session, from)?;
+    let going_on = under_way.go_on(session, &kept)?;
     let dropped = going_on.dropped;
     let (computed, _) = going_on.agreed.keep(session)?;
-    let done = note.done.iter().map(|made| (made.from.wanted(), made.to));
-    let mut report = report(&done.collect::<Vec<_>>(), dropped, &computed);
+    let mut report = report(&going_on.done, dropped, &computed);
     report
         .picked
         .extend(computed.applied.iter().map(|one| Picked {
@@ -247,41 +324,7 @@ fn close(session: &Session) -> Result<Vec<StateFile>> {
         StateName::ColonyResolve,
     ];
     let gone = names.map(|name| StateFile::becoming(&session.repo, name, None));
-    gone.into_iter().collect()
-}
-
-fn read(session: &Session) -> Result<Note> {
-    let repo = &session.repo;
-    if repo.in_progress() != Some("cherry-pick") {
-        return Err(nothing("cherry-pick"));
-    }
-    let Some(bytes) = StateName::ColonyResolve.read(repo)? else {
-        return Err(begun_by_git());
-    };
-    let note: Note = serde_json::from_slice(&bytes).or_code(
-        Code::RepositoryBroken,
-        || "cannot read what is being picked",
-    )?;
-    let head = StateName::CherryPickHead.read(repo)?.unwrap_or_default();
-    let head = Oid::parse(String::from_utf8_lossy(&head).trim());
-    if note.format != FORMAT || head != Some(note.at.commit) {
-        return Err(begun_by_git());
-    }
-    Ok(note)
-}
-
-fn begun_by_git() -> Error {
-    Error::new(
-        Code::OperationInProgress,
-        "this cherry-pick was begun by git itself; nothing was done",
-    )
-    .hint("git cherry-pick --continue")
-}
-
-fn ended_by_git() -> Error {
-    Error::new(
-        Code::OperationInProgress,
-        "the branch has moved since the pick began; nothing was done",
-    )
-    .hint("git colony cherry-pick --abort")
+    let mut files: Vec<_> = gone.into_iter().collect::<Result<_>>()?;
+    files.extend(sequence::none(session)?);
+    Ok(files)
 }

@@ -2,6 +2,7 @@
 
 mod computed;
 mod going_on;
+mod sequence;
 mod wanted;
 
 use std::collections::BTreeMap;
@@ -24,6 +25,7 @@ use super::switch::{Step, Switch, carry_out, refuse_staged};
 use super::worktree::run_post_checkout;
 use computed::{Agreed, Computed};
 pub use going_on::continue_pick;
+pub use sequence::{is_committed_by_git, left};
 use wanted::{Finder, Wanted};
 
 /// What is asked for.

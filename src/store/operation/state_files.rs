@@ -23,6 +23,14 @@ pub enum StateName {
     MergeMsg,
     /// The commit that is picked.
     CherryPickHead,
+    /// Where the branch was before picks of several commits.
+    SequencerHead,
+    /// How they are made.
+    SequencerOpts,
+    /// Where the branch has to be for git to take them back.
+    SequencerAbortSafety,
+    /// The commit that is picked and those after it.
+    SequencerTodo,
     /// Ours, in `colony/`: what the merge or pick is to become when it goes on.
     ColonyResolve,
 }
@@ -30,7 +38,10 @@ pub enum StateName {
 impl StateName {
     /// The file that makes git speak of a merge or a pick.
     fn is_in_the_middle(self) -> bool {
-        matches!(self, StateName::MergeHead | StateName::CherryPickHead)
+        matches!(
+            self,
+            StateName::MergeHead | StateName::CherryPickHead | StateName::SequencerTodo
+        )
     }
 
     /// Returns where the file is.
@@ -40,6 +51,10 @@ impl StateName {
             StateName::MergeMode => "MERGE_MODE",
             StateName::MergeMsg => "MERGE_MSG",
             StateName::CherryPickHead => "CHERRY_PICK_HEAD",
+            StateName::SequencerHead => "sequencer/head",
+            StateName::SequencerOpts => "sequencer/opts",
+            StateName::SequencerAbortSafety => "sequencer/abort-safety",
+            StateName::SequencerTodo => "sequencer/todo",
             StateName::ColonyResolve => "colony/resolve",
         };
         repo.git_dir().join(name)
@@ -100,18 +115,27 @@ impl StateFile {
             return Ok(());
         }
         let path = self.name.path(repo);
-        match to {
-            // By way of our folder: what a dead process leaves there is swept.
-            Some(blob) => {
-                let stage = StateName::ColonyResolve.path(repo);
-                let stage = stage.parent().unwrap_or(repo.git_dir());
-                atomic::write_durably_from(stage, &path, &repo.read_blob(blob)?)
+        let folder = path.parent().unwrap_or(repo.git_dir());
+        let Some(blob) = to else {
+            atomic::remove_file(&path)?;
+            if folder != repo.git_dir() {
+                // Goes with its last file: git takes the folder of a sequence for one under way.
+                std::fs::remove_dir(folder).ok();
             }
-            None => atomic::remove_file(&path),
-        }
+            return Ok(());
+        };
+        atomic::make_directory(folder)?;
+        // By way of our folder: what a dead process leaves there is swept.
+        let stage = StateName::ColonyResolve.path(repo);
+        let stage = stage.parent().unwrap_or(repo.git_dir());
+        atomic::write_durably_from(stage, &path, &repo.read_blob(blob)?)
     }
 
-    fn is_at(&self, repo: &Repo, side: Option<Oid>) -> Result<bool> {
+    /// Tells whether the file is what one side says.
+    ///
+    /// # Errors
+    /// `io`.
+    pub fn is_at(&self, repo: &Repo, side: Option<Oid>) -> Result<bool> {
         let now = self.name.read(repo)?;
         let now = now.map(|bytes| repo.hash_blob(&bytes)).transpose()?;
         Ok(now == side)
@@ -177,6 +201,10 @@ pub(super) fn write_back(repo: &Repo, files: &[StateFile]) -> Result<()> {
 fn sync(repo: &Repo, files: &[StateFile]) -> Result<()> {
     if files.is_empty() {
         return Ok(());
+    }
+    let sequence = repo.git_dir().join("sequencer");
+    if sequence.is_dir() {
+        atomic::sync_directory(&sequence)?;
     }
     atomic::sync_directory(repo.git_dir())
 }
