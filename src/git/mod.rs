@@ -26,6 +26,7 @@ pub mod merge_trees;
 pub mod message;
 pub mod new_repository;
 pub mod object;
+mod other_worktrees;
 pub mod pick;
 pub mod process;
 mod quarantine;

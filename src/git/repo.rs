@@ -203,22 +203,6 @@ impl Repo {
         })
     }
 
-    /// Returns the git directory of another worktree that has the branch checked out.
-    pub fn other_worktree_on(&self, branch: &RefName) -> Option<PathBuf> {
-        let linked = std::fs::read_dir(self.common_dir.join("worktrees"));
-        let linked = linked.into_iter().flatten().flatten();
-        let all = linked
-            .map(|entry| entry.path())
-            .chain([self.common_dir.clone()]);
-        let on_branch = |git_dir: &PathBuf| {
-            let head = std::fs::read(git_dir.join("HEAD")).unwrap_or_default();
-            let name = head.strip_prefix(b"ref: ").map(<[u8]>::trim_ascii);
-            name == Some(branch.as_bytes())
-        };
-        all.filter(|git_dir| *git_dir != self.git_dir)
-            .find(on_branch)
-    }
-
     /// Returns what git is in the middle of, in git's words.
     pub fn in_progress(&self) -> Option<&'static str> {
         use gix::state::InProgress as P;

@@ -408,3 +408,37 @@ fn status_says_who_else_touches_my_files() {
     ]);
     assert_eq!(sandbox.json(&["status"])["touched_by_others"], touched);
 }
+
+#[test]
+fn a_branch_in_use_is_named_with_the_worktree() {
+    let sandbox = Sandbox::new();
+    sandbox.git(&["branch", "busy"]);
+    sandbox.colony(&["fork", "try"]);
+    sandbox.git(&["commit", "-q", "--allow-empty", "-m", "work"]);
+    let other = sandbox.outside().join("the other");
+    sandbox.git(&["worktree", "add", "-q", other.to_str().unwrap(), "busy"]);
+    let told = |args: &[&str]| {
+        let answer = sandbox.json(args);
+        assert_eq!(answer["code"], "branch-in-use", "{answer:#}");
+        answer["message"].as_str().unwrap().to_owned()
+    };
+    let named = format!("('{}')", other.display());
+    assert!(told(&["merge", "try", "--into", "busy"]).contains(&named));
+    // The main worktree, seen from a linked one.
+    let linked = sandbox.at(other);
+    let answer = linked.json(&["merge", "busy", "--into", "fork/try"]);
+    let message = answer["message"].as_str().unwrap();
+    let named = format!("('{}')", sandbox.root.display());
+    assert!(message.contains(&named), "{message}");
+    // While it is rebased there, HEAD is on no branch.
+    linked.git(&["commit", "-q", "--allow-empty", "-m", "there"]);
+    let edit = [
+        "-c",
+        "sequence.editor=sed -i s/^pick/edit/",
+        "rebase",
+        "-q",
+        "-i",
+    ];
+    linked.git(&[&edit[..], &["--keep-empty", "HEAD~1"]].concat());
+    assert!(told(&["merge", "try", "--into", "busy"]).contains("the other"));
+}

@@ -1,0 +1,45 @@
+//! The other worktrees of a repository, and which of them works on a branch.
+
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::{Path, PathBuf};
+
+use super::{RefName, Repo};
+
+impl Repo {
+    /// Returns the root of another worktree that has the branch checked out, or that rebases it; the
+    /// git directory of one whose files are gone.
+    pub fn other_worktree_on(&self, branch: &RefName) -> Option<PathBuf> {
+        let linked = std::fs::read_dir(self.common_dir().join("worktrees"));
+        let linked = linked.into_iter().flatten().flatten();
+        let linked = linked.map(|entry| entry.path());
+        // A bare repository has a HEAD as well, and nothing checked out.
+        let is_bare = self.config_bool("core.bare") == Some(true);
+        let main = (!is_bare).then(|| self.common_dir().to_owned());
+        let mut others = linked
+            .chain(main)
+            .filter(|git_dir| git_dir != self.git_dir());
+        let found = others.find(|git_dir| works_on(git_dir, branch))?;
+        Some(self.root_of(&found).unwrap_or(found))
+    }
+
+    fn root_of(&self, git_dir: &Path) -> Option<PathBuf> {
+        if git_dir == self.common_dir() {
+            let is_usual = git_dir.file_name().is_some_and(|name| name == ".git");
+            return git_dir.parent().filter(|_| is_usual).map(Path::to_owned);
+        }
+        let bytes = std::fs::read(git_dir.join("gitdir")).ok()?;
+        let file = Path::new(std::ffi::OsStr::from_bytes(bytes.trim_ascii_end()));
+        let root = git_dir.join(file).parent()?.to_owned();
+        root.canonicalize().ok()
+    }
+}
+
+fn works_on(git_dir: &Path, branch: &RefName) -> bool {
+    let holds = |file: &str, start: &[u8]| {
+        let bytes = std::fs::read(git_dir.join(file)).unwrap_or_default();
+        bytes.strip_prefix(start).map(<[u8]>::trim_ascii) == Some(branch.as_bytes())
+    };
+    holds("HEAD", b"ref: ")
+        || holds("rebase-merge/head-name", b"")
+        || holds("rebase-apply/head-name", b"")
+}
