@@ -82,6 +82,7 @@ pub fn create(session: &Session, request: &Request) -> Result<ForkReport> {
         touches,
     };
     let mut operation = Operation::begin(session, intent)?;
+    refuse_clash(&session.repo, &start.record.label)?;
     let work = Work::plan(session, start, &operation.unignored)?;
     let Work {
         start,
@@ -97,7 +98,8 @@ pub fn create(session: &Session, request: &Request) -> Result<ForkReport> {
         summary: format!("fork '{}'", start.record.label),
         refs: start.refs(&session.repo, record)?,
     };
-    let done = carry_out(session, operation, &kept, switch, step)?;
+    let done = carry_out(session, operation, &kept, switch, step)
+        .map_err(|error| start.explain(session, error))?;
     report.op = Some(done.record.op);
     report.kept_late = done.late;
     if report.switched {
@@ -200,6 +202,15 @@ impl Start {
     pub(super) fn write_record(&self, session: &Session) -> Result<Oid> {
         let who = session.identity()?.at(&session.world);
         self.record.write(&session.repo, &who)
+    }
+
+    /// Words the refusal of git where somebody began the same fork meanwhile.
+    pub(super) fn explain(&self, session: &Session, error: Error) -> Error {
+        if !matches!(error.code(), Code::RefMoved | Code::Locked) {
+            return error;
+        }
+        let clash = refuse_clash(&session.repo, &self.record.label);
+        clash.err().unwrap_or(error)
     }
 
     /// Returns HEAD on the fork.

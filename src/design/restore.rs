@@ -156,6 +156,10 @@ pub fn restore(session: &Session, request: &Request) -> Result<RestoreReport> {
         files: moves,
         snapshot: Some(snapshot),
         inverts: None,
+    });
+    let done = done.map_err(|error| match &start {
+        Some(start) => start.explain(session, error),
+        None => error,
     })?;
     report.recovery = Some(done.record.op);
     report.kept_late = done.late;

@@ -410,6 +410,29 @@ fn status_says_who_else_touches_my_files() {
 }
 
 #[test]
+fn a_fork_that_somebody_else_begins_meanwhile_is_refused_in_our_words() {
+    for args in [
+        &["fork", "try"][..],
+        &["fork", "try/deeper"],
+        &["restore", "good", "--mode", "fork", "--label", "try"],
+    ] {
+        let sandbox = Sandbox::new();
+        sandbox.colony(&["checkpoint", "-m", "good"]);
+        // A clean filter runs after the last look at the branches.
+        let race = "git update-ref refs/heads/fork/try HEAD; cat";
+        sandbox.git(&["config", "filter.race.clean", race]);
+        sandbox.write(".git/info/attributes", "a.txt filter=race\n");
+        sandbox.write("a.txt", "changed\n");
+        let answer = sandbox.json(args);
+        assert_eq!(answer["code"], "branch-exists", "{answer:#}");
+        assert_eq!(answer["hint"], "git colony forks");
+        let message = answer["message"].as_str().unwrap();
+        assert!(!message.contains("lock ref"), "{message}");
+        sandbox.check_invariants();
+    }
+}
+
+#[test]
 fn a_branch_in_use_is_named_with_the_worktree() {
     let sandbox = Sandbox::new();
     sandbox.git(&["branch", "busy"]);
