@@ -14,7 +14,7 @@ use crate::model::{Code, Error, Result};
 use crate::store::Session;
 use crate::store::operation::external::record as record_external;
 use crate::store::operation::log::LogEntry;
-use crate::store::operation::record::IndexTarget;
+use crate::store::operation::record::{HeadRecord, IndexTarget};
 use crate::store::operation::run::{Intent, NewIndex, Plan, Touches};
 use crate::store::operation::{Kind, LateFile, Log, Operation, Record, StateFile};
 use crate::store::places::Places;
@@ -22,8 +22,8 @@ use crate::store::places::Places;
 use super::external;
 use super::kept::Kept;
 use super::left_out::Allowances;
-use super::undo_files::FilesBack;
-use super::undo_refs::{published, refs_back, refuse_published};
+use super::undo_files::{FilesBack, back_to_branch};
+use super::undo_refs::{moved_home, published, refs_back, refuse_published};
 use super::worktree::{opened_by_us, refuse_in_progress, run_post_checkout, snapshot_commit};
 
 /// Which way to go.
@@ -122,19 +122,15 @@ pub fn run(session: &Session, direction: Direction, force: bool) -> Result<UndoR
         operation.state_files.push(file);
     }
     if entry.record.switches_head() {
-        operation.head_after = Some(entry.record.before.head.clone());
+        operation.head_after = Some(step.head.clone());
     }
-    if let Some(snapshot) = entry.record.snapshot {
-        let tree = session.repo.tree_of(Some(snapshot))?;
+    if let Some(tree) = step.back.tree {
         let stage = operation.stage();
         session
             .repo
             .stage_files(&session.world, tree, &step.back.restaged, &stage)?;
     }
-    let (old, new) = (
-        step.kept.scan.head.commit(),
-        entry.record.before.head.commit,
-    );
+    let (old, new) = (step.kept.scan.head.commit(), step.head.commit);
     let mut report = step.report;
     let snapshot = snapshot_commit(session, &step.kept, &report.summary)?;
     let done = operation.commit(Plan {
@@ -204,6 +200,8 @@ fn nothing(direction: Direction) -> Error {
 /// Everything known before the commit point.
 struct Step {
     entry: LogEntry,
+    /// HEAD after it, where the operation had switched it.
+    head: HeadRecord,
     kept: Kept,
     back: FilesBack,
     index: Option<NewIndex>,
@@ -246,37 +244,51 @@ impl Step {
         if !published.is_empty() && !force {
             return Err(refuse_published(record, &published));
         }
-        let back = FilesBack::plan(session, places, record, &kept)?;
-        let report = UndoReport {
-            op: None,
-            undone: origin.op,
-            summary: format!(
-                "{} {} ({})",
-                direction.kind().as_str(),
-                origin.op,
-                origin.summary
+        let home = moved_home(session, record)?;
+        let (back, index) = match home {
+            Some(tip) => back_to_branch(session, places, (record, origin), &kept, tip)?,
+            None => (
+                FilesBack::plan(session, places, record, &kept)?,
+                old_index(session, places, record, &current)?,
             ),
-            what: origin.summary.clone(),
-            direction,
-            refs,
-            head: record.switches_head().then(|| HeadSwitch {
-                old: record.after.head.name.clone(),
-                new: record.before.head.name.clone(),
-            }),
-            files_restored: back.moves.place.len(),
-            files_moved_aside: back.moves.aside.len(),
-            published,
-            kept_late: back.kept_late.clone(),
-            dry_run: false,
         };
-        let index = old_index(session, places, record, &current)?;
+        let report = report_of((origin, record), direction, (refs, published), &back);
+        let mut head = record.before.head.clone();
+        head.commit = home.or(head.commit);
         Ok(Step {
             entry,
+            head,
             kept,
             back,
             index,
             report,
         })
+    }
+}
+
+fn report_of(
+    (origin, record): (&Record, &Record),
+    direction: Direction,
+    (refs, published): (Vec<RefChange>, Vec<Oid>),
+    back: &FilesBack,
+) -> UndoReport {
+    let verb = direction.kind().as_str();
+    UndoReport {
+        op: None,
+        undone: origin.op,
+        summary: format!("{verb} {} ({})", origin.op, origin.summary),
+        what: origin.summary.clone(),
+        direction,
+        refs,
+        head: record.switches_head().then(|| HeadSwitch {
+            old: record.after.head.name.clone(),
+            new: record.before.head.name.clone(),
+        }),
+        files_restored: back.moves.place.len(),
+        files_moved_aside: back.moves.aside.len(),
+        published,
+        kept_late: back.kept_late.clone(),
+        dry_run: false,
     }
 }
 

@@ -1,15 +1,19 @@
 //! Which files an undo moves, and where each comes from.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use crate::model::{Code, Error, RepoPath, Result};
+use crate::git::Oid;
+use crate::model::{Code, Error, RepoPath, Result, text};
 use crate::store::Session;
-use crate::store::operation::record::Source;
+use crate::store::operation::record::{Place, Source};
+use crate::store::operation::run::NewIndex;
 use crate::store::operation::{FileMoves, Kind, LateFile, Record, late, moves};
 use crate::store::places::Places;
+use crate::store::worktree_files::Standing;
 
 use super::external;
 use super::kept::Kept;
+use super::switch::Switch;
 use super::worktree::{cwd_in_worktree, open_worktree};
 
 /// How the files come back.
@@ -17,6 +21,8 @@ pub(super) struct FilesBack {
     pub(super) moves: FileMoves,
     /// Files that come from blobs: what was kept of them is gone, or nothing was.
     pub(super) restaged: BTreeSet<RepoPath>,
+    /// The tree that these are in.
+    pub(super) tree: Option<Oid>,
     /// What somebody wrote while the operation moved files, and that does not come back.
     pub(super) kept_late: Vec<LateFile>,
 }
@@ -32,12 +38,17 @@ impl FilesBack {
         record: &Record,
         kept: &Kept,
     ) -> Result<FilesBack> {
+        let tree = match record.snapshot {
+            Some(_) => Some(session.repo.tree_of(record.snapshot)?),
+            None => None,
+        };
         if record.kind == Kind::External {
             let moves = external::plan_files(session, record, kept)?;
             let staged = moves.place.iter().map(|place| place.path.clone()).collect();
             return Ok(FilesBack {
                 moves,
                 restaged: staged,
+                tree,
                 kept_late: Vec::new(),
             });
         }
@@ -51,9 +62,68 @@ impl FilesBack {
         Ok(FilesBack {
             moves,
             restaged,
+            tree,
             kept_late,
         })
     }
+}
+
+/// Goes back to a branch that has moved on since an operation switched away from it: as `git switch`
+/// does, what is edited here comes along or stops it. Ignored files that had given way come back
+/// where nothing of the branch stands.
+///
+/// # Errors
+/// `uncommitted-edits`, `unmerged-paths`, `nested-repository-in-the-way`; `external-change` for what
+/// brought other files along than the branch had.
+pub(super) fn back_to_branch(
+    session: &Session,
+    places: &Places,
+    (record, origin): (&Record, &Record),
+    kept: &Kept,
+    tip: Oid,
+) -> Result<(FilesBack, Option<NewIndex>)> {
+    let repo = &session.repo;
+    let home = &record.before.head;
+    if !matches!(origin.kind, Kind::Fork | Kind::External) {
+        let name = home.name.short();
+        return Err(Error::new(
+            Code::ExternalChange,
+            format!(
+                "'{name}' has moved since {} ({}), and the files before it were others than the branch's; nothing was done",
+                record.op, record.summary
+            ),
+        )
+        .detail("op", record.op)
+        .hint(format!("git switch {}", text::shell_word(&name))));
+    }
+    let tree = repo.tree_of(Some(tip))?;
+    let way = (kept.scan.head_tree, tree);
+    let switch = Switch::plan(session, kept, way, &BTreeMap::new())?;
+    let restaged = switch.staged();
+    let mut moves = switch.moves;
+    let files = open_worktree(session)?;
+    let old = repo.tree_of(home.commit)?;
+    for (number, path) in record.files.aside.iter().enumerate() {
+        let is_gits = [old, tree].map(|tree| repo.entry_in(tree, path.as_path()));
+        let is_gits = is_gits.into_iter().collect::<Result<Vec<_>>>()?;
+        let stands = files.look(path).map_err(|e| Error::io("cannot look", e))?;
+        let is_free = stands == Standing::Nothing || moves.aside.contains(path);
+        let at = places.kept_by(record.op).join(number.to_string());
+        if is_gits.iter().all(Option::is_none) && is_free && at.symlink_metadata().is_ok() {
+            let operation = record.op;
+            moves.place.push(Place {
+                path: path.clone(),
+                source: Source::Kept { operation, number },
+            });
+        }
+    }
+    let back = FilesBack {
+        moves,
+        restaged,
+        tree: Some(tree),
+        kept_late: late::list(repo, places, record),
+    };
+    Ok((back, switch.index))
 }
 
 /// Where a kept file is gone, takes its content from the snapshot the operation made.

@@ -8,8 +8,20 @@ use crate::store::operation::Record;
 use super::histories::published_among;
 use super::worktree::is_checkpoint_tag;
 
+/// Returns where the branch is now that HEAD comes back to, if that has moved since an operation that
+/// left it alone: what came there since is somebody's work, and stays.
+pub(super) fn moved_home(session: &Session, record: &Record) -> Result<Option<Oid>> {
+    let home = &record.before.head;
+    let listed = record.refs.iter().any(|change| change.name == home.name);
+    if listed || !record.switches_head() || home.name.as_bytes() == b"HEAD" {
+        return Ok(None);
+    }
+    let now = session.repo.find_ref(&home.name)?;
+    Ok(now.filter(|_| now != home.commit))
+}
+
 /// Plans the moves of the refs. One that is no longer where the operation left it is moved by force
-/// only.
+/// only; one that it left alone is not moved at all.
 pub(super) fn refs_back(session: &Session, record: &Record, force: bool) -> Result<Vec<RefChange>> {
     let mut wanted: Vec<_> = record.refs.iter().map(RefChange::inverse).collect();
     let home = &record.before.head;
@@ -33,6 +45,9 @@ pub(super) fn refs_back(session: &Session, record: &Record, force: bool) -> Resu
     if !moved.is_empty() && !force {
         return Err(refuse_moved_refs(record, &moved));
     }
+    if moved_home(session, record)?.is_some() {
+        wanted.retain(|change| change.name != home.name);
+    }
     wanted.retain(|change| change.old != change.new);
     Ok(wanted)
 }
@@ -50,7 +65,7 @@ fn refuse_moved_refs(record: &Record, moved: &[String]) -> Error {
     .detail("changes", moved)
     .detail("op", record.op)
     .hint(format!(
-        "git colony undo --force   # moves them all the same; git colony restore {}",
+        "git colony undo --force   # takes back what the operation moved all the same; git colony restore {}",
         record.op
     ))
 }

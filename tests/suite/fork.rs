@@ -410,6 +410,72 @@ fn status_says_who_else_touches_my_files() {
 }
 
 #[test]
+fn the_undo_of_a_fork_leaves_newer_commits_of_its_base_alone() {
+    for act in ["merge", "git"] {
+        let sandbox = Sandbox::new();
+        sandbox.write(".gitignore", "*.log\n");
+        sandbox.write("deep/c.txt", "c\n");
+        sandbox.git(&["add", "-A"]);
+        sandbox.git(&["commit", "-qm", "second"]);
+        let first = sandbox.git(&["rev-parse", "main"]);
+        sandbox.git(&["branch", "newer"]);
+        sandbox.git(&["worktree", "add", "-q", "../other", "newer"]);
+        let other = sandbox.at(sandbox.outside().join("other"));
+        std::fs::write(sandbox.outside().join("other/a.txt"), "newer\n").unwrap();
+        std::fs::write(sandbox.outside().join("other/new.txt"), "newer\n").unwrap();
+        other.git(&["add", "-A"]);
+        other.git(&["commit", "-qm", "newer"]);
+        if act == "git" {
+            sandbox.colony(&["checkpoint", "-m", "begin"]);
+            sandbox.git(&["switch", "-q", "-c", "fork/try"]);
+        } else {
+            sandbox.colony(&["fork", "try"]);
+        }
+        sandbox.write("deep/c.txt", "edited\n");
+        sandbox.write("x.log", "ignored\n");
+        other.colony(&["merge", "newer", "--into", "main"]);
+        let newer = sandbox.git(&["rev-parse", "main"]);
+        assert_ne!(first, newer);
+        assert_eq!(sandbox.error(&["undo"]), "external-change");
+        let told = sandbox.json(&["undo", "--force", "--dry-run"]);
+        assert_eq!(told["head"]["new"], "refs/heads/main", "{told:#}");
+        assert_eq!(sandbox.git(&["branch", "--show-current"]), "fork/try");
+        let undone = sandbox.json(&["undo", "--force"]);
+        assert_eq!(undone["ok"], true, "{undone:#}");
+        assert_eq!(sandbox.git(&["rev-parse", "main"]), newer, "{act}");
+        assert_eq!(sandbox.git(&["branch", "--show-current"]), "main");
+        assert_eq!(sandbox.git(&["status", "--porcelain"]), " M deep/c.txt");
+        assert_eq!(sandbox.read("a.txt"), "newer\n");
+        assert_eq!(sandbox.read("new.txt"), "newer\n");
+        assert_eq!(sandbox.read("deep/c.txt"), "edited\n");
+        if act == "merge" {
+            assert!(!sandbox.try_git(&["rev-parse", "-q", "--verify", "fork/try"]));
+            sandbox.colony(&["redo"]);
+            assert_eq!(sandbox.git(&["branch", "--show-current"]), "fork/try");
+            assert_eq!(sandbox.git(&["status", "--porcelain"]), " M deep/c.txt");
+            assert_eq!(sandbox.git(&["rev-parse", "main"]), newer);
+        }
+        sandbox.check_invariants();
+    }
+}
+
+#[test]
+fn what_is_edited_here_and_newer_there_stops_the_undo_of_a_fork() {
+    let sandbox = Sandbox::new();
+    sandbox.colony(&["fork", "try"]);
+    sandbox.write("a.txt", "newer\n");
+    sandbox.git(&["commit", "-qam", "newer"]);
+    sandbox.git(&["update-ref", "refs/heads/main", "HEAD"]);
+    sandbox.git(&["reset", "-q", "--hard", "HEAD~1"]);
+    sandbox.colony(&["checkpoint", "--auto"]);
+    sandbox.write("a.txt", "mine\n");
+    let before = sandbox.visible_state();
+    let answer = sandbox.json(&["undo", "--force"]);
+    assert_eq!(answer["ok"], false, "{answer:#}");
+    assert_eq!(sandbox.visible_state(), before);
+}
+
+#[test]
 fn a_fork_that_somebody_else_begins_meanwhile_is_refused_in_our_words() {
     for args in [
         &["fork", "try"][..],

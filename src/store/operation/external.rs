@@ -58,13 +58,14 @@ pub fn find<'a>(
     if repo.in_progress().is_some_and(|what| ended != Some(what)) {
         return Ok(None);
     }
-    let refs = moved_branch(repo, &since.after.head, &head)?;
     let index_tree = repo.write_tree_of_index()?;
     let entries = repo.head_reflog_since(since.reflog_bytes).map(|all| {
         let others = all.into_iter();
         let others = others.filter(|entry| !entry.message.starts_with("colony: "));
         others.collect::<Vec<_>>()
     });
+    let known = entries.as_deref().unwrap_or_default();
+    let refs = moved_branch(repo, (&since.after.head, &head), known)?;
     let after = Side {
         head,
         index,
@@ -173,11 +174,24 @@ fn ended_by(repo: &Repo, since: &Record) -> Result<Vec<StateFile>> {
 }
 
 /// Tells how the branch moved that HEAD was on; other branches are nobody's business here.
-fn moved_branch(repo: &Repo, before: &HeadRecord, now: &HeadRecord) -> Result<Vec<RefChange>> {
+///
+/// What became of it after HEAD had left it was done elsewhere; the reflog says where that was.
+fn moved_branch(
+    repo: &Repo,
+    (before, now): (&HeadRecord, &HeadRecord),
+    entries: &[ReflogEntry],
+) -> Result<Vec<RefChange>> {
     if before.name.as_bytes() == b"HEAD" && now.name != before.name {
         return Ok(Vec::new());
     }
-    let new = repo.find_ref(&before.name)?;
+    let left = format!("checkout: moving from {} to ", before.name.short());
+    let left = entries
+        .iter()
+        .find(|entry| now.name != before.name && entry.message.starts_with(&left));
+    let new = match left.and_then(|entry| entry.old) {
+        Some(left_at) if repo.find_ref(&before.name)?.is_some() => Some(left_at),
+        _ => repo.find_ref(&before.name)?,
+    };
     let change = RefChange {
         name: before.name.clone(),
         old: before.commit,
