@@ -98,8 +98,14 @@ pub fn create(session: &Session, request: &Request) -> Result<ForkReport> {
         summary: format!("fork '{}'", start.record.label),
         refs: start.refs(&session.repo, record)?,
     };
-    let done = carry_out(session, operation, &kept, switch, step)
-        .map_err(|error| start.explain(session, error))?;
+    let done = carry_out(
+        session,
+        operation,
+        kept.index_look(),
+        switch.map(|switch| (switch, &kept)),
+        step,
+    )
+    .map_err(|error| start.explain(session, error))?;
     report.op = Some(done.record.op);
     report.kept_late = done.late;
     if report.switched {

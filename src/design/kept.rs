@@ -3,7 +3,7 @@
 use crate::git::attributes::AttributesOf;
 use crate::git::lfs_pointer::Pointer;
 use crate::git::object::NewCommit;
-use crate::git::scan::Scan;
+use crate::git::scan::{IndexLook, Scan};
 use crate::git::snapshot::{Snapshot, Unstorable};
 use crate::git::{Oid, Signature};
 use crate::model::{RepoPath, Result};
@@ -41,6 +41,15 @@ impl Kept {
             left_out,
             new_files,
         })
+    }
+
+    /// Returns what it found in HEAD and the index.
+    pub(super) fn index_look(&self) -> IndexLook {
+        IndexLook {
+            head: self.scan.head.clone(),
+            index: self.scan.index(),
+            tree: self.snapshot.index_tree,
+        }
     }
 
     pub(super) fn differs_from_head(&self) -> bool {

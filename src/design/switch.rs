@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::git::diff::TreeChange;
 use crate::git::merge_tree::Stages;
+use crate::git::scan::IndexLook;
 use crate::git::{Oid, RefChange, TreeEntry};
 use crate::model::{Code, Error, RepoPath, Result, text};
 use crate::store::Session;
@@ -72,31 +73,39 @@ impl Switch {
     }
 }
 
+/// Tells whether the way from HEAD's tree to another meets nothing but files that are as HEAD has them,
+/// and an index that equals it: then no edit can stop it and nothing gives way. Looks at the paths of
+/// the way only; where one is not as clear as that, all of the worktree has to be looked at.
+pub(super) fn meets_only_clean_files(session: &Session, from: Oid, to: Oid) -> Result<bool> {
+    let changes = session.repo.diff_trees(from, to)?;
+    session.repo.are_surely_clean(from, &changes)
+}
+
 /// A step of a line of work: what is said of it and the refs that move.
 pub(super) struct Step {
     pub(super) summary: String,
     pub(super) refs: Vec<RefChange>,
 }
 
-/// Carries a step out as one operation; with a switch, index and files go along.
+/// Carries a step out as one operation; with a switch, index and files go along, as they were kept.
 pub(super) fn carry_out(
     session: &Session,
     operation: Operation<'_>,
-    kept: &Kept,
-    switch: Option<Switch>,
+    before: IndexLook,
+    switch: Option<(Switch, &Kept)>,
     step: Step,
 ) -> Result<Done> {
     let mut plan = Plan {
         summary: step.summary,
-        head: kept.scan.head.clone(),
+        head: before.head,
         refs: step.refs,
-        index_before: (kept.scan.index(), kept.snapshot.index_tree),
+        index_before: (before.index, before.tree),
         index: None,
         files: FileMoves::default(),
         snapshot: None,
         inverts: None,
     };
-    if let Some(switch) = switch {
+    if let Some((switch, kept)) = switch {
         let (world, stage) = (&session.world, operation.stage());
         let staged = switch.staged();
         session

@@ -33,6 +33,16 @@ pub struct Scan {
     pub conflicts: Vec<RepoPath>,
 }
 
+/// HEAD and the index, as they were without a look at any file.
+pub struct IndexLook {
+    /// HEAD.
+    pub head: Head,
+    /// The index.
+    pub index: Index,
+    /// Stage 0 of the index as a tree; a path in conflict has none.
+    pub tree: Oid,
+}
+
 /// Something on disk that git does not track and does not ignore.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Untracked {
@@ -134,13 +144,24 @@ impl Repo {
     /// # Errors
     /// `no-space`, `io`, `unsupported` for a sparse index.
     pub fn write_tree_of_index(&self) -> Result<Oid> {
+        Ok(self.look_at_index()?.tree)
+    }
+
+    /// Looks at HEAD and the index, and writes stage 0 as a tree; at no file.
+    ///
+    /// # Errors
+    /// As [`Repo::write_tree_of_index`].
+    pub fn look_at_index(&self) -> Result<IndexLook> {
+        let head = self.head()?;
+        let head_tree = self.tree_of(head.commit())?;
         let index = self.read_index()?;
-        let head_tree = self.tree_of(self.head()?.commit())?;
         let staged = self.staged(head_tree, &index)?;
-        self.edit_tree(
-            head_tree,
-            staged.iter().map(|change| (&change.path, change.new)),
-        )
+        let edits = staged.iter().map(|change| (&change.path, change.new));
+        Ok(IndexLook {
+            head,
+            tree: self.edit_tree(head_tree, edits)?,
+            index: Index::new((*index).clone()),
+        })
     }
 
     /// Compares HEAD's tree with stage 0 of the index; intent-to-add entries are left out.
@@ -203,7 +224,7 @@ impl Repo {
     ///
     /// # Errors
     /// `repository-broken`, `io`, `unsupported` for a sparse index.
-    fn read_index(&self) -> Result<Arc<gix::index::File>> {
+    pub(super) fn read_index(&self) -> Result<Arc<gix::index::File>> {
         let index = self.shared_index()?;
         if index.is_sparse() {
             return Err(Error::new(

@@ -15,7 +15,9 @@ use rustix::io::Errno;
 
 use crate::model::{Code, RepoPath, Result, ResultExt as _, World};
 
-use super::Repo;
+use super::diff::TreeChange;
+use super::index::MEANINGFUL;
+use super::{Oid, Repo, TreeEntry};
 
 /// What stat data alone say of the tracked files.
 #[derive(Default)]
@@ -89,6 +91,54 @@ pub(super) fn look(
     Ok(suspects)
 }
 
+impl Repo {
+    /// Tells whether the index equals HEAD's tree, nothing is in conflict, and each path that `changes`
+    /// (from HEAD's tree to another) would touch is on disk as the index says: the same file by its stat
+    /// data, or nothing. False also where that is not certain, as for submodules.
+    ///
+    /// Costs reading the index and one `lstat` per change.
+    ///
+    /// # Errors
+    /// `repository-broken`, `io`, `unsupported` for a sparse index.
+    pub fn are_surely_clean(&self, head_tree: Oid, changes: &[TreeChange]) -> Result<bool> {
+        let index = self.read_index()?;
+        let known = index.tree().filter(|tree| tree.num_entries.is_some());
+        let is_plain = known.is_some_and(|tree| Oid::from(tree.id) == head_tree)
+            && index
+                .entries()
+                .iter()
+                .all(|entry| entry.stage() == Stage::Unconflicted);
+        if !is_plain || self.config_bool("core.ignoreCase") == Some(true) {
+            return Ok(false);
+        }
+        let rules = Rules::of(self)?;
+        let mut looker = Looker::open(self.workdir())?;
+        for change in changes {
+            let sides = [change.old, change.new];
+            let is_submodule = sides.iter().flatten().any(TreeEntry::is_submodule);
+            if is_submodule || !change.path.is_safe() {
+                return Ok(false);
+            }
+            let path = BStr::new(change.path.as_bytes());
+            let is_clean = if change.old.is_some() {
+                let entry = index.entry_by_path_and_stage(path, Stage::Unconflicted);
+                let entry = entry.filter(|entry| !entry.flags.intersects(MEANINGFUL));
+                let Some(entry) = entry else {
+                    return Ok(false);
+                };
+                let verdict = judge(entry, looker.stat(path)?, index.timestamp(), rules);
+                matches!(verdict, Verdict::Same)
+            } else {
+                looker.is_free(&change.path)?
+            };
+            if !is_clean {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+}
+
 enum Verdict {
     Same,
     Changed,
@@ -155,6 +205,18 @@ impl Looker {
             directory: Vec::new(),
             opened: None,
         })
+    }
+
+    /// Tells whether nothing stands at a path, and no file or link above it.
+    fn is_free(&mut self, path: &RepoPath) -> Result<bool> {
+        for above in path.ancestors() {
+            match self.stat(BStr::new(above.as_bytes()))? {
+                Some(found) if FileType::from_raw_mode(found.st_mode) == FileType::Directory => {}
+                Some(_) => return Ok(false),
+                None => return Ok(true),
+            }
+        }
+        Ok(self.stat(BStr::new(path.as_bytes()))?.is_none())
     }
 
     /// Returns stat data; `None` when it is not there, or only behind a link.

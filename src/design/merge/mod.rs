@@ -8,6 +8,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::git::Oid;
+use crate::git::scan::IndexLook;
 use crate::git::snapshot::Unstorable;
 use crate::model::id::OperationId;
 use crate::model::{RepoPath, Result};
@@ -22,7 +23,7 @@ use super::kept::Kept;
 use super::left_out::Allowances;
 use super::resolve;
 use super::settle::Settle;
-use super::switch::{Step, Switch, carry_out, refuse_staged};
+use super::switch::{Step, Switch, carry_out, meets_only_clean_files, refuse_staged};
 use super::worktree::run_post_checkout;
 use computed::{Computed, write_merge};
 use sides::Sides;
@@ -117,7 +118,8 @@ fn attempt(session: &Session, request: &Request) -> Result<MergeReport> {
             resolve::begin_merge(session, theirs, &computed.message, &report.conflicts)?;
         report.resolving = true;
     }
-    let done = carry_out(session, operation, &work.kept, work.switch, step)?;
+    let switch = work.switch.zip(work.kept.as_ref());
+    let done = carry_out(session, operation, work.before, switch, step)?;
     report.op = Some(done.record.op);
     report.kept_late = done.late;
     if sides.goal.is_here {
@@ -143,6 +145,12 @@ pub fn preview(session: &Session, request: &Request) -> Result<MergeReport> {
         session.identity()?;
         return Ok(computed.report);
     }
+    let opens = !computed.report.conflicts.is_empty();
+    let head_tree = session.repo.tree_of(Some(sides.goal.tip))?;
+    if !opens && meets_only_clean_files(session, head_tree, computed.tree)? {
+        session.identity()?;
+        return Ok(computed.report);
+    }
     let unignored = super::unignored::current(session)?;
     let work = Work::plan(session, &sides, computed, &unignored)?;
     Ok(work.computed.report)
@@ -150,7 +158,9 @@ pub fn preview(session: &Session, request: &Request) -> Result<MergeReport> {
 
 /// Everything known before the commit point.
 struct Work {
-    kept: Kept,
+    before: IndexLook,
+    /// Everything here, where files may change, and how they do.
+    kept: Option<Kept>,
     switch: Option<Switch>,
     computed: Computed,
 }
@@ -163,21 +173,27 @@ impl Work {
         unignored: &[RepoPath],
     ) -> Result<Work> {
         session.identity()?;
+        if !sides.goal.is_here {
+            // Only a ref moves: no file is asked.
+            return Ok(Work {
+                before: session.repo.look_at_index()?,
+                kept: None,
+                switch: None,
+                computed,
+            });
+        }
         let allowances = Allowances::default();
         let kept = Kept::look(session, &allowances, Unstorable::LeaveOut, unignored)?;
-        let mut switch = None;
         if !computed.report.conflicts.is_empty() {
             refuse_staged(&kept)?;
         }
-        if sides.goal.is_here {
-            let way = (kept.scan.head_tree, computed.tree);
-            let plan = Switch::plan(session, &kept, way, &computed.stages)?;
-            computed.report.ignored_kept.clone_from(&plan.ignored_kept);
-            switch = Some(plan);
-        }
+        let way = (kept.scan.head_tree, computed.tree);
+        let plan = Switch::plan(session, &kept, way, &computed.stages)?;
+        computed.report.ignored_kept.clone_from(&plan.ignored_kept);
         Ok(Work {
-            kept,
-            switch,
+            before: kept.index_look(),
+            kept: Some(kept),
+            switch: Some(plan),
             computed,
         })
     }

@@ -171,7 +171,8 @@ fn carry_on(
             new: Some(new),
         }));
     }
-    let done = carry_out(session, operation, kept, Some(way), step)?;
+    let before = kept.index_look();
+    let done = carry_out(session, operation, before, Some((way, kept)), step)?;
     report.op = Some(done.record.op);
     report.kept_late = done.late;
     let new = report.commit.or(Some(tip));

@@ -21,7 +21,7 @@ use super::conflicts::Conflict;
 use super::goal::{Goal, retried};
 use super::kept::Kept;
 use super::left_out::Allowances;
-use super::switch::{Step, Switch, carry_out, refuse_staged};
+use super::switch::{Step, Switch, carry_out, meets_only_clean_files, refuse_staged};
 use super::worktree::run_post_checkout;
 use computed::{Agreed, Computed};
 pub use going_on::continue_pick;
@@ -103,11 +103,22 @@ fn attempt(session: &Session, request: &Request) -> Result<PickReport> {
     let (computed, written) = agreed.keep(session)?;
     let mut report = report_of(session, &goal, &computed)?;
     let mut operation = goal.begin(session, Kind::CherryPick)?;
-    let kept = look(session, &operation)?;
-    let switch = plan_switch(session, &goal, &kept, &computed)?;
+    let kept = goal
+        .is_here
+        .then(|| look(session, &operation))
+        .transpose()?;
+    let switch = kept
+        .as_ref()
+        .map(|kept| plan_switch(session, kept, &computed));
+    let switch = switch.transpose()?;
     if let Some(switch) = &switch {
         report.ignored_kept.clone_from(&switch.ignored_kept);
     }
+    // Where only a ref moves no file is asked.
+    let before = match &kept {
+        Some(kept) => kept.index_look(),
+        None => session.repo.look_at_index()?,
+    };
     let mut step = Step {
         summary: summary(&wanted, &goal),
         refs: Vec::new(),
@@ -121,7 +132,7 @@ fn attempt(session: &Session, request: &Request) -> Result<PickReport> {
         report.name(&written, tip);
         step.refs.push(goal.change(tip));
     }
-    let done = carry_out(session, operation, &kept, switch, step)?;
+    let done = carry_out(session, operation, before, switch.zip(kept.as_ref()), step)?;
     report.op = Some(done.record.op);
     report.kept_late = done.late;
     if goal.is_here {
@@ -149,12 +160,16 @@ pub fn preview(session: &Session, request: &Request) -> Result<PickReport> {
     let (computed, _) = agreed.keep(session)?;
     let mut report = report_of(session, &goal, &computed)?;
     report.dry_run = true;
-    if goal.is_here && (computed.stuck.is_none() || request.resolve) {
+    let is_done = computed.stuck.is_none();
+    if !goal.is_here || !(is_done || request.resolve) {
+        return Ok(report);
+    }
+    let head_tree = session.repo.tree_of(Some(goal.tip))?;
+    if !(is_done && meets_only_clean_files(session, head_tree, computed.tree)?) {
         let unignored = super::unignored::current(session)?;
         let allowances = Allowances::default();
         let kept = Kept::look(session, &allowances, Unstorable::LeaveOut, &unignored)?;
-        let switch = plan_switch(session, &goal, &kept, &computed)?;
-        report.ignored_kept = switch.map(|switch| switch.ignored_kept).unwrap_or_default();
+        report.ignored_kept = plan_switch(session, &kept, &computed)?.ignored_kept;
     }
     Ok(report)
 }
@@ -236,23 +251,14 @@ impl PickReport {
     }
 }
 
-/// Plans how index and files go along, where the branch is checked out here.
-fn plan_switch(
-    session: &Session,
-    goal: &Goal,
-    kept: &Kept,
-    computed: &Computed,
-) -> Result<Option<Switch>> {
-    if !goal.is_here {
-        return Ok(None);
-    }
+/// Plans how index and files go along.
+fn plan_switch(session: &Session, kept: &Kept, computed: &Computed) -> Result<Switch> {
     let from = kept.scan.head_tree;
-    let switch = match &computed.stuck {
+    match &computed.stuck {
         Some(stuck) => {
             refuse_staged(kept)?;
-            Switch::plan(session, kept, (from, stuck.tree), &stuck.stages)?
+            Switch::plan(session, kept, (from, stuck.tree), &stuck.stages)
         }
-        None => Switch::plan(session, kept, (from, computed.tree), &BTreeMap::new())?,
-    };
-    Ok(Some(switch))
+        None => Switch::plan(session, kept, (from, computed.tree), &BTreeMap::new()),
+    }
 }
