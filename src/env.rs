@@ -44,6 +44,7 @@ impl Env {
             user_configuration: UserConfiguration::Process,
             interrupt: Interrupt::default(),
             changes: Changes::default(),
+            program: program(),
             die_at: die_at(),
         };
         Env {
@@ -75,6 +76,12 @@ fn random() -> u64 {
         let nanos = now().timestamp_nanos_opt().unwrap_or_default();
         u64::from_ne_bytes(nanos.to_ne_bytes()).rotate_left(17) ^ u64::from(std::process::id())
     })
+}
+
+/// The file of this program; where it has been replaced since, the one git would find.
+fn program() -> PathBuf {
+    let own = std::env::current_exe().ok().filter(|path| path.exists());
+    own.unwrap_or_else(|| PathBuf::from("git-colony"))
 }
 
 /// A step to die at, for tests of the real binary; only in builds with debug assertions.

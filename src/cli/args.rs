@@ -5,9 +5,10 @@ use std::path::PathBuf;
 use clap::{Parser, Subcommand};
 
 use super::{
-    agents, checkpoint, checkpoints, cherry_pick, commit, complete, completions, config, decide,
-    decisions, deinit, diff, doctor, fork, forks, help, hook, hooks, init, lfs, merge,
-    merge_driver, ops, prune, restore, schema, status, tag, tools, topology, tour, undo, version,
+    agents, checkpoint, checkpoints, cherry_pick, commit, complete, completions, config,
+    credential, decide, decisions, deinit, diff, doctor, fork, forks, help, hook, hooks, init, lfs,
+    merge, merge_driver, ops, prune, restore, schema, status, tag, tools, topology, tour, undo,
+    version,
 };
 
 /// Keep any state of a repository and get it back
@@ -87,4 +88,6 @@ pub(super) enum Command {
     Tools(tools::Args),
     #[command(hide = true)]
     MergeDriver(merge_driver::Args),
+    #[command(hide = true)]
+    Credential(credential::Args),
 }

@@ -13,6 +13,7 @@ mod commit;
 mod complete;
 mod completions;
 mod config;
+mod credential;
 mod decide;
 mod decisions;
 mod deinit;
@@ -183,6 +184,7 @@ impl Face<'_> {
             Command::Decide(args) => decide::run(self, args),
             Command::Decisions(args) => decisions::run(self, args),
             Command::MergeDriver(args) => merge_driver::run(self, args),
+            Command::Credential(args) => credential::run(self, args),
         }
     }
 

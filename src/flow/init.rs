@@ -8,6 +8,7 @@ use serde::Serialize;
 
 use crate::design::scaffold;
 use crate::git::attributes::AttributesOf;
+use crate::git::network::{Direction, Network};
 use crate::git::{Head, Oid};
 use crate::lfs::install::{self, Way};
 use crate::lfs::status;
@@ -323,18 +324,26 @@ fn push(session: &Session) -> Result<Option<String>> {
     let Head::Branch { name, .. } = session.repo.head()? else {
         return Ok(Some("HEAD is not on a branch with a commit".to_owned()));
     };
-    if session.repo.config("remote.origin.url").is_none() {
-        return Ok(Some("there is no remote 'origin'".to_owned()));
-    }
-    let output = session
-        .repo
-        .git(&session.world)
-        .args(["push", "--porcelain", "origin"])
-        .arg(format!("{name}:{name}"))
-        .run()?;
+    let url = match session.repo.remote_url("origin", Direction::Push) {
+        Ok(Some(url)) => url,
+        Ok(None) => return Ok(Some("there is no remote 'origin'".to_owned())),
+        Err(refused) => return Ok(Some(refused.message())),
+    };
+    let git = session.repo.git(&session.world);
+    let mut network = Network::new(&session.world, git, Some(&url))?;
+    let refspec = format!("{name}:{name}");
+    network
+        .git()
+        .args(["push", "--porcelain", "origin", &refspec]);
+    let output = network.run()?;
     if output.success() {
         return Ok(None);
     }
-    let said = output.stderr.lines().last().unwrap_or("git gave no reason");
-    Ok(Some(said.to_owned()))
+    let failure = network.failure("push to 'origin'", &output.stderr);
+    Ok(Some(with_hint(&failure)))
+}
+
+fn with_hint(error: &Error) -> String {
+    let hint = error.hint_text().map(|hint| format!("; hint: {hint}"));
+    error.message() + &hint.unwrap_or_default()
 }

@@ -6,8 +6,10 @@
 pub mod attributes;
 pub mod bare;
 mod cache_tree;
+mod command_config;
 pub mod compare;
 pub mod config;
+pub mod credentials;
 pub mod diff;
 mod file_writer;
 mod fingerprint;
@@ -24,6 +26,7 @@ mod merge_file;
 pub mod merge_tree;
 pub mod merge_trees;
 pub mod message;
+pub mod network;
 pub mod new_repository;
 pub mod object;
 mod other_worktrees;

@@ -8,6 +8,8 @@ use std::process::{Child, Command, Stdio};
 use crate::model::world::Interrupt;
 use crate::model::{Code, Error, Result, World};
 
+use super::command_config::CommandConfig;
+
 /// The variable our children see: the operation they are part of. A changing command of ours that
 /// finds it set (in a hook, say) does nothing.
 pub const OPERATION_VARIABLE: &str = "COLONY_OPERATION";
@@ -47,6 +49,7 @@ pub struct Git {
     input: Option<Vec<u8>>,
     keeps_output: bool,
     most_output_bytes: u64,
+    config: CommandConfig,
 }
 
 /// What a finished command left.
@@ -82,6 +85,7 @@ impl Git {
             input: None,
             keeps_output: true,
             most_output_bytes: u64::MAX,
+            config: CommandConfig::inherited(world),
         }
     }
 
@@ -100,6 +104,13 @@ impl Git {
     /// Sets a variable for the child.
     pub fn env(&mut self, name: &str, value: impl Into<OsString>) -> &mut Self {
         self.command.env(name, value.into());
+        self
+    }
+
+    /// Sets a value of git's configuration for the child and its children, after all the caller has
+    /// set. It is in no argument and in no file.
+    pub fn config(&mut self, key: &str, value: impl Into<OsString>) -> &mut Self {
+        self.config.add(key, value.into());
         self
     }
 
@@ -152,9 +163,9 @@ impl Git {
         let most = self.most_output_bytes;
         std::thread::scope(|scope| {
             scope.spawn(|| {
-                if let (Some(pipe), Some(bytes)) = (stdin.take(), input) {
+                if let (Some(pipe), Some(bytes)) = (stdin.take(), &input) {
                     // A child that stops reading says why on stderr and in its exit code.
-                    drop({ pipe }.write_all(&bytes));
+                    drop({ pipe }.write_all(bytes));
                 }
             });
             scope.spawn(|| stderr.as_mut().map(|pipe| pipe.read_to_end(&mut err)));
@@ -165,6 +176,8 @@ impl Git {
         })
         .transpose()
         .map_err(|e| Error::io("cannot read the output of git", e))?;
+        // For another run.
+        self.input = input;
         let status = child.wait();
         self.interrupt.release(child.id());
         let status = status.map_err(|e| Error::io("cannot wait for git", e))?;
@@ -202,6 +215,7 @@ impl Git {
     }
 
     fn start(&mut self) -> Result<Child> {
+        self.command.envs(self.config.variables()?);
         let child = self.command.spawn().map_err(|e| {
             Error::new(Code::GitFailed, "cannot start git")
                 .caused_by(e)

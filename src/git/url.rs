@@ -16,7 +16,7 @@ use crate::model::{Code, Error, Result};
 use address::{Address, Place};
 
 /// Who says that this is the URL.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Provenance {
     /// The user: on the command line, or in git's configuration.
     User,
@@ -45,6 +45,7 @@ pub struct RemoteUrl {
     /// As it was said, less the case of the scheme.
     text: String,
     address: Address,
+    provenance: Provenance,
 }
 
 impl RemoteUrl {
@@ -66,7 +67,11 @@ impl RemoteUrl {
                 address::without_scheme(text, base).map_err(refused)?,
             ),
         };
-        let url = RemoteUrl { text, address };
+        let url = RemoteUrl {
+            text,
+            address,
+            provenance,
+        };
         let is_wire = matches!(url.transport(), Transport::Https | Transport::Ssh);
         if provenance == Provenance::Repository && !is_wire {
             return Err(refused(
@@ -79,6 +84,11 @@ impl RemoteUrl {
     /// Returns the URL as git needs it, credentials included: for git alone, never to be shown.
     pub fn for_git(&self) -> &str {
         &self.text
+    }
+
+    /// Returns who said it.
+    pub fn provenance(&self) -> Provenance {
+        self.provenance
     }
 
     /// Returns how git gets there.

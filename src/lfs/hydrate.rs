@@ -12,6 +12,7 @@ use crate::git::Oid;
 use crate::git::attributes::AttributesOf;
 use crate::git::lfs_objects::Objects;
 use crate::git::lfs_pointer::Pointer;
+use crate::git::network::{Direction, Network};
 use crate::model::id::OperationId;
 use crate::model::{Code, Error, RepoPath, Result};
 use crate::store::Session;
@@ -130,12 +131,17 @@ fn pointers_below(session: &Session, paths: &[RepoPath]) -> Result<Vec<Wanted>> 
 
 /// Asks git-lfs to fetch one object into its store; returns why it did not come, as git-lfs says.
 fn download(session: &Session, file: &Wanted) -> Result<Option<String>> {
-    let mut git = session.repo.git(&session.world);
-    git.env("GIT_LFS_SKIP_SMUDGE", "0")
+    let git = session.repo.git(&session.world);
+    // git-lfs finds its server by itself; a URL that is refused is none of its business here.
+    let url = session.repo.remote_url("origin", Direction::Fetch);
+    let mut network = Network::new(&session.world, git, url.ok().flatten().as_ref())?;
+    let smudge = network.once().git();
+    smudge
+        .env("GIT_LFS_SKIP_SMUDGE", "0")
         .args(["lfs", "smudge"])
         .input(session.repo.read_blob(file.id)?)
         .discard_output();
-    let output = git.run()?;
+    let output = network.run()?;
     if Objects::of(&session.repo).has(&file.pointer) {
         return Ok(None);
     }
@@ -148,7 +154,10 @@ fn download(session: &Session, file: &Wanted) -> Result<Option<String>> {
     };
     let error = lines().find(|line| line.to_ascii_lowercase().contains("error"));
     let said = error.or_else(|| lines().next_back());
-    Ok(Some(said.unwrap_or("git-lfs gave no reason").to_owned()))
+    let said = said.unwrap_or("git-lfs gave no reason");
+    let failure = network.failure("download it", &output.stderr);
+    let hint = failure.hint_text().map(|hint| format!("; hint: {hint}"));
+    Ok(Some(format!("{said}{}", hint.unwrap_or_default())))
 }
 
 fn missing_object(file: Wanted) -> MissingObject {

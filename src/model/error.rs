@@ -157,6 +157,12 @@ codes! {
     NameAmbiguous = "name-ambiguous",
     /// A clone is for reading only.
     ReadOnlyClone = "read-only-clone",
+    /// A remote refused who asked, or did not learn who asks.
+    AuthenticationFailed = "authentication-failed",
+    /// A remote has no such repository, or does not show it to who asked.
+    RemoteNotFound = "remote-not-found",
+    /// A remote could not be reached.
+    RemoteUnreachable = "remote-unreachable",
 }
 
 /// How the process ends when the error reaches the face.

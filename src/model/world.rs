@@ -31,6 +31,8 @@ pub struct World {
     pub interrupt: Interrupt,
     /// What this run has changed.
     pub changes: Changes,
+    /// The file of this program, for git to start it again.
+    pub program: PathBuf,
     /// A named step at which the run dies, for tests of recovery.
     pub die_at: Option<&'static str>,
 }

@@ -15,6 +15,7 @@ mod cherry_pick;
 mod commit;
 mod completion;
 mod concurrency;
+mod credentials;
 mod decide;
 mod deinit;
 mod diff;
