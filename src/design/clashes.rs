@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::git::merge_tree::Merged;
+use crate::git::merge_tree::{Pair, Preview};
 use crate::git::scan::Scan;
 use crate::git::{Oid, Repo};
 use crate::model::{RepoPath, Result};
@@ -48,7 +48,7 @@ struct Known {
     binary: bool,
 }
 
-/// Merges every pair of forks, on trees, in one process. Nothing stays in the object store; what came
+/// Merges every pair of forks, on trees, in one process at most. Nothing stays in the object store; what came
 /// out is cached by the two tips.
 ///
 /// # Errors
@@ -111,22 +111,26 @@ fn key(a: Oid, b: Oid) -> String {
 /// Merges pairs that have a common ancestor; the others clash nowhere and everywhere.
 fn ask(session: &Session, questions: Vec<(String, (Oid, Oid))>) -> Result<Vec<(String, Known)>> {
     let repo = &session.repo;
-    let mut related = Vec::new();
-    for (key, (a, b)) in questions {
-        if !repo.merge_bases(a, b)?.is_empty() {
-            related.push((key, (a, b)));
+    let (keys, pairs): (Vec<_>, Vec<_>) = questions.into_iter().unzip();
+    let bases = repo.merge_bases_of(&pairs)?;
+    let (mut related, mut asked) = (Vec::new(), Vec::new());
+    for ((key, (ours, theirs)), bases) in keys.into_iter().zip(pairs).zip(bases) {
+        if !bases.is_empty() {
+            related.push(key);
+            asked.push(Pair {
+                bases,
+                ours,
+                theirs,
+            });
         }
     }
-    let pairs: Vec<_> = related.iter().map(|(_, pair)| *pair).collect();
-    let merges = repo.preview_merges(&session.world, &pairs)?;
-    let keys = related.into_iter().map(|(key, _)| key);
-    Ok(keys
-        .zip(merges.iter().map(|merged| clash_of(repo, merged)))
-        .collect())
+    let previews = repo.preview_pairs(&session.world, &asked)?;
+    let clashes = previews.iter().map(|preview| clash_of(repo, preview));
+    Ok(related.into_iter().zip(clashes).collect())
 }
 
-fn clash_of(repo: &Repo, merged: &Merged) -> Known {
-    let conflicts = conflicts::list(repo, merged);
+fn clash_of(repo: &Repo, preview: &Preview) -> Known {
+    let conflicts = conflicts::list(repo, &preview.stages, &preview.notes);
     let is_opaque = |kind| matches!(kind, ConflictKind::Binary | ConflictKind::LfsPointer);
     let mut paths: Vec<_> = conflicts
         .into_iter()

@@ -1,10 +1,12 @@
 //! Conflicts of a merge, told by kind.
 
+use std::collections::BTreeMap;
+
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::git::lfs_pointer::Pointer;
-use crate::git::merge_tree::{Merged, Note, Stages};
+use crate::git::merge_tree::{Note, Stages};
 use crate::git::{Oid, Repo, TreeEntry};
 use crate::model::RepoPath;
 
@@ -75,12 +77,15 @@ pub struct Conflict {
     pub theirs: Option<Oid>,
 }
 
-/// Lists the conflicts of a merge, by path.
-pub fn list(repo: &Repo, merged: &Merged) -> Vec<Conflict> {
-    let groups = groups(merged);
+/// The paths in conflict with their entries.
+type Staged = BTreeMap<RepoPath, Stages>;
+
+/// Lists the conflicts of a merge, by path, from what is staged and what git says.
+pub fn list(repo: &Repo, staged: &Staged, notes: &[Note]) -> Vec<Conflict> {
+    let groups = groups(staged, notes);
     let mut conflicts: Vec<_> = groups
         .iter()
-        .map(|group| describe(repo, merged, group))
+        .map(|group| describe(repo, staged, group))
         .collect();
     conflicts.sort_by(|a, b| a.path.cmp(&b.path));
     conflicts
@@ -92,12 +97,12 @@ struct Group<'a> {
     kinds: Vec<&'a str>,
 }
 
-fn groups(merged: &Merged) -> Vec<Group<'_>> {
-    let mut groups: Vec<Group<'_>> = Vec::new();
+fn groups<'a>(staged: &Staged, notes: &'a [Note]) -> Vec<Group<'a>> {
+    let mut groups: Vec<Group<'a>> = Vec::new();
     let counts = |note: &&Note| note.kind.starts_with("CONFLICT") || note.kind.starts_with("ERROR");
-    let notes = merged.notes.iter().filter(counts);
+    let notes = notes.iter().filter(counts);
     let told = notes.map(|note| (note.paths.clone(), Some(note.kind.as_str())));
-    let staged = merged.stages.keys().map(|path| (vec![path.clone()], None));
+    let staged = staged.keys().map(|path| (vec![path.clone()], None));
     for (paths, kind) in told.chain(staged) {
         let shares = |group: &Group<'_>| group.paths.iter().any(|path| paths.contains(path));
         let (touching, mut others): (Vec<_>, Vec<_>) = groups.into_iter().partition(shares);
@@ -123,15 +128,12 @@ fn groups(merged: &Merged) -> Vec<Group<'_>> {
     groups
 }
 
-fn describe(repo: &Repo, merged: &Merged, group: &Group<'_>) -> Conflict {
-    let staged = group
-        .paths
-        .iter()
-        .find(|path| merged.stages.contains_key(path));
-    let path = staged.or(group.paths.first()).cloned();
+fn describe(repo: &Repo, staged: &Staged, group: &Group<'_>) -> Conflict {
+    let first = group.paths.iter().find(|path| staged.contains_key(path));
+    let path = first.or(group.paths.first()).cloned();
     let mut stages = Stages::default();
     for path in &group.paths {
-        let found = merged.stages.get(path).copied().unwrap_or_default();
+        let found = staged.get(path).copied().unwrap_or_default();
         for (slot, entry) in stages.iter_mut().zip(found) {
             *slot = slot.or(entry);
         }

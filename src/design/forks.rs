@@ -3,14 +3,14 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::git::merge_tree::Merged;
+use crate::git::merge_tree::{Pair, Preview};
 use crate::git::{Oid, RefName, Repo};
 use crate::model::{RepoPath, Result, time};
 use crate::store::{Session, ref_names};
 
 use super::fork_record::{self, ForkRecord};
 use super::names::{self, label_of};
-use super::published::{self, Published};
+use super::published;
 
 /// More commits than this are not counted.
 const MOST_COMMITS: usize = 10_000;
@@ -86,7 +86,7 @@ impl Outcome {
 
 /// Lists every fork, the oldest record first, branches without one by name at the end.
 ///
-/// Costs one walk per fork and one process of git for all merges.
+/// Costs one walk per fork and one process of git for all merges, none where each is certain.
 ///
 /// # Errors
 /// `repository-broken`, `object-missing`, `git-failed`.
@@ -95,44 +95,32 @@ pub fn list(session: &Session) -> Result<Vec<Fork>> {
     let default = names::default_branch(repo)?;
     let here = repo.head()?.moving_ref();
     let mut forks = Vec::new();
-    let mut pairs = Vec::new();
-    for found in repo.refs_below(ref_names::FORKS)? {
-        let Some(tip) = repo.peel_to_commit(found.id) else {
-            continue;
-        };
-        let into = into_of(repo, &found.name)?.or_else(|| default.clone());
-        let into = into.filter(|(branch, _)| *branch != found.name);
-        let mut fork = describe(repo, &found.name, tip)?;
-        fork.is_current = found.name == here;
+    let (mut pairs, mut merging) = (Vec::new(), Vec::new());
+    for found in found(repo)? {
+        let base = found.record.as_ref();
+        let base = base.and_then(|record| record.base_branch.as_deref());
+        let into = standing(repo, base)?.or_else(|| default.clone());
+        let into = into.filter(|(branch, _)| Some(branch) != found.branch.as_ref());
+        let mut fork = describe(repo, &found)?;
+        fork.is_current = found.branch.as_ref() == Some(&here);
         if let Some((branch, target)) = into {
-            compare(repo, &mut fork, (&branch, target))?;
+            let bases = compare(repo, &mut fork, (&branch, target))?;
             let open = fork.into.as_ref();
             if open.is_some_and(|into| into.outcome == Outcome::Merged) {
-                pairs.push((forks.len(), target, tip));
+                pairs.push(Pair {
+                    bases,
+                    ours: target,
+                    theirs: found.tip,
+                });
+                merging.push(forks.len());
             }
         }
         forks.push(fork);
     }
-    for published in published::forks(repo)? {
-        let into = standing(repo, published.base_branch())?.or_else(|| default.clone());
-        let mut fork = describe_published(repo, published)?;
-        if let Some((branch, target)) = into {
-            compare(repo, &mut fork, (&branch, target))?;
-            let open = fork.into.as_ref();
-            if open.is_some_and(|into| into.outcome == Outcome::Merged) {
-                pairs.push((forks.len(), target, fork.head_sha));
-            }
-        }
-        forks.push(fork);
-    }
-    let questions: Vec<_> = pairs
-        .iter()
-        .map(|(_, ours, theirs)| (*ours, *theirs))
-        .collect();
-    let answers = repo.preview_merges(&session.world, &questions)?;
-    for ((at, ..), merged) in pairs.into_iter().zip(answers) {
+    let answers = repo.preview_pairs(&session.world, &pairs)?;
+    for (at, preview) in merging.into_iter().zip(&answers) {
         if let Some(into) = forks.get_mut(at).and_then(|fork| fork.into.as_mut()) {
-            settle(into, &merged);
+            settle(into, preview);
         }
     }
     forks.sort_by(|a, b| {
@@ -142,17 +130,51 @@ pub fn list(session: &Session) -> Result<Vec<Fork>> {
     Ok(forks)
 }
 
+/// A fork, wherever it is.
+struct Found {
+    name: String,
+    /// The branch, where it is one of this repository.
+    branch: Option<RefName>,
+    agent: Option<String>,
+    tip: Oid,
+    record: Option<ForkRecord>,
+}
+
+/// Finds the forks of this repository, and those that others have published.
+fn found(repo: &Repo) -> Result<Vec<Found>> {
+    let own = repo.refs_below(ref_names::FORKS)?.into_iter();
+    let own = own.filter_map(|found| {
+        let label = label_of(&found.name)?;
+        Some(Found {
+            name: found.name.short(),
+            tip: repo.peel_to_commit(found.id)?,
+            record: fork_record::of_branch(repo, &label),
+            branch: Some(found.name),
+            agent: None,
+        })
+    });
+    let published = published::forks(repo)?.into_iter().map(|fork| Found {
+        name: fork.branch,
+        branch: None,
+        agent: fork.agent,
+        tip: fork.commit,
+        record: fork.record,
+    });
+    Ok(own.chain(published).collect())
+}
+
 /// Returns the branch a fork goes back to: the one it began on, while that exists.
 ///
 /// # Errors
 /// `repository-broken`.
 pub fn into_of(repo: &Repo, fork: &RefName) -> Result<Option<(RefName, Oid)>> {
     let record = label_of(fork).and_then(|label| fork_record::of_branch(repo, &label));
-    standing(repo, record.and_then(|record| record.base_branch))
+    let base = record.and_then(|record| record.base_branch);
+    standing(repo, base.as_deref())
 }
 
 /// Returns a branch by its short name, while it exists.
-pub(super) fn standing(repo: &Repo, branch: Option<String>) -> Result<Option<(RefName, Oid)>> {
+pub(super) fn standing(repo: &Repo, branch: Option<&str>) -> Result<Option<(RefName, Oid)>> {
     let Some(branch) = branch else {
         return Ok(None);
     };
@@ -163,23 +185,12 @@ pub(super) fn standing(repo: &Repo, branch: Option<String>) -> Result<Option<(Re
     Ok(repo.find_ref(&branch)?.map(|tip| (branch, tip)))
 }
 
-fn describe(repo: &Repo, branch: &RefName, tip: Oid) -> Result<Fork> {
-    let record = label_of(branch).and_then(|label| fork_record::of_branch(repo, &label));
-    describe_as(repo, branch.short(), tip, record.as_ref())
-}
-
-fn describe_published(repo: &Repo, published: Published) -> Result<Fork> {
-    let (name, tip) = (published.branch, published.commit);
-    let mut fork = describe_as(repo, name, tip, published.record.as_ref())?;
-    fork.agent = published.agent;
-    Ok(fork)
-}
-
-fn describe_as(repo: &Repo, name: String, tip: Oid, known: Option<&ForkRecord>) -> Result<Fork> {
+fn describe(repo: &Repo, found: &Found) -> Result<Fork> {
+    let (tip, known) = (found.tip, found.record.as_ref());
     let last = repo.read_commit(tip)?.committer.moment();
     Ok(Fork {
-        name,
-        agent: None,
+        name: found.name.clone(),
+        agent: found.agent.clone(),
         head_sha: tip,
         diverged_from_sha: known.map(|record| record.base),
         diverged_from_branch: known.and_then(|record| record.base_branch.clone()),
@@ -193,7 +204,8 @@ fn describe_as(repo: &Repo, name: String, tip: Oid, known: Option<&ForkRecord>) 
     })
 }
 
-fn compare(repo: &Repo, fork: &mut Fork, (branch, target): (&RefName, Oid)) -> Result<()> {
+/// Compares a fork with the branch it goes to; returns their merge bases.
+fn compare(repo: &Repo, fork: &mut Fork, (branch, target): (&RefName, Oid)) -> Result<Vec<Oid>> {
     let tip = fork.head_sha;
     let bases = repo.merge_bases(target, tip)?;
     fork.ahead = repo.commits_between(tip, &[target], MOST_COMMITS)?.len();
@@ -210,12 +222,12 @@ fn compare(repo: &Repo, fork: &mut Fork, (branch, target): (&RefName, Oid)) -> R
         outcome,
         paths: Vec::new(),
     });
-    Ok(())
+    Ok(bases)
 }
 
-fn settle(into: &mut Into, merged: &Merged) {
-    if !merged.is_clean {
+fn settle(into: &mut Into, preview: &Preview) {
+    if !preview.is_clean {
         into.outcome = Outcome::Conflicted;
-        into.paths = merged.stages.keys().cloned().collect();
+        into.paths = preview.stages.keys().cloned().collect();
     }
 }

@@ -20,13 +20,6 @@ pub struct Published {
     pub(super) record: Option<ForkRecord>,
 }
 
-impl Published {
-    /// Returns the branch a fork began on, where that was written down.
-    pub fn base_branch(&self) -> Option<String> {
-        self.record.as_ref()?.base_branch.clone()
-    }
-}
-
 /// A copy of a published ref: whose, and which.
 struct Copy {
     prefix: String,

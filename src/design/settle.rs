@@ -58,7 +58,7 @@ impl Settling<'_> {
             stages: merged.stages.clone(),
             paths: Vec::new(),
         };
-        let conflicts = conflicts::list(repo, merged);
+        let conflicts = conflicts::list(repo, &merged.stages, &merged.notes);
         refuse_unmet(&conflicts, choices)?;
         for conflict in conflicts {
             // The last choice counts: a directory first, then what differs in it.

@@ -7,6 +7,7 @@ use std::path::Path;
 
 use crate::model::{Code, Error, RepoPath, Result, ResultExt as _, World};
 
+use super::certain_merge::Certain;
 use super::merge_trees::SideNames;
 use super::process::{self, Git};
 use super::{Oid, Repo, TreeEntry};
@@ -27,6 +28,61 @@ pub struct Merged {
     pub notes: Vec<Note>,
     /// Where the objects are that the merge made.
     pub(super) objects: Option<tempfile::TempDir>,
+}
+
+impl Merged {
+    /// Returns a merge that left nothing to be settled.
+    pub(super) fn clean(tree: Oid) -> Merged {
+        Merged {
+            tree,
+            is_clean: true,
+            stages: BTreeMap::new(),
+            notes: Vec::new(),
+            objects: None,
+        }
+    }
+}
+
+/// What a merge would leave to be settled; its tree is not known.
+#[derive(Debug)]
+pub struct Preview {
+    /// Whether nothing is left to be settled.
+    pub is_clean: bool,
+    /// The paths in conflict, sorted.
+    pub stages: BTreeMap<RepoPath, Stages>,
+    /// What git says about paths.
+    pub notes: Vec<Note>,
+}
+
+impl From<Merged> for Preview {
+    fn from(merged: Merged) -> Preview {
+        Preview {
+            is_clean: merged.is_clean,
+            stages: merged.stages,
+            notes: merged.notes,
+        }
+    }
+}
+
+impl From<Certain> for Preview {
+    fn from(certain: Certain) -> Preview {
+        Preview {
+            is_clean: certain.is_clean(),
+            notes: certain.notes(),
+            stages: certain.stages,
+        }
+    }
+}
+
+/// Two commits to be merged, with their merge bases.
+#[derive(Clone, Debug)]
+pub struct Pair {
+    /// The best common ancestors.
+    pub bases: Vec<Oid>,
+    /// Our commit.
+    pub ours: Oid,
+    /// Their commit.
+    pub theirs: Oid,
 }
 
 /// What git says about some paths of a merge.
@@ -69,6 +125,25 @@ impl Repo {
         let bases = self.inner.merge_bases_many(one.0, &[other.0]);
         let bases = bases.or_code(Code::ObjectMissing, || "cannot find the common ancestor")?;
         Ok(bases.into_iter().map(|id| id.detach().into()).collect())
+    }
+
+    /// Lists the best common ancestors of each of many pairs; no commit is read twice.
+    ///
+    /// # Errors
+    /// `object-missing`.
+    pub fn merge_bases_of(&self, pairs: &[(Oid, Oid)]) -> Result<Vec<Vec<Oid>>> {
+        let cannot = || "cannot find a common ancestor";
+        let cache = self.inner.commit_graph_if_enabled();
+        let cache = cache.or_code(Code::RepositoryBroken, cannot)?;
+        let mut graph = self.inner.revision_graph(cache.as_ref());
+        let mut bases_of = |(one, other): &(Oid, Oid)| {
+            let bases = self
+                .inner
+                .merge_bases_many_with_graph(one.0, &[other.0], &mut graph);
+            let bases = bases.or_code(Code::ObjectMissing, cannot)?;
+            Ok(bases.into_iter().map(|id| id.detach().into()).collect())
+        };
+        pairs.iter().map(&mut bases_of).collect()
     }
 
     /// Tells whether the history is cut off.
@@ -134,6 +209,31 @@ impl Repo {
             }
         }
         Ok(())
+    }
+
+    /// Tells what merging each pair would leave to be settled, and keeps no object. Costs one process of
+    /// git, none where every merge is certain.
+    ///
+    /// # Errors
+    /// As [`Repo::preview_merges`].
+    pub fn preview_pairs(&self, world: &World, pairs: &[Pair]) -> Result<Vec<Preview>> {
+        let mut merges = self.certain_merges(world);
+        let sides = |pair: &Pair| (pair.ours, pair.theirs);
+        let certain = pairs
+            .iter()
+            .map(|pair| merges.commits(&pair.bases, sides(pair)));
+        let certain: Vec<_> = certain.collect();
+        let open = pairs
+            .iter()
+            .zip(&certain)
+            .filter(|(_, known)| known.is_none());
+        let open: Vec<_> = open.map(|(pair, _)| sides(pair)).collect();
+        let mut asked = self.preview_merges(world, &open)?.into_iter();
+        let known = certain.into_iter().map(|known| {
+            let asked = || asked.next().map(Preview::from).ok_or_else(unreadable);
+            known.map(Preview::from).map_or_else(asked, Ok)
+        });
+        known.collect()
     }
 
     /// Merges many pairs in one process and keeps no object: for questions only.
@@ -334,16 +434,11 @@ impl<'a> Tokens<'a> {
 
     fn merged(&mut self, is_clean: bool) -> Result<Merged> {
         let tree = Oid::parse(&self.text()?).ok_or_else(unreadable)?;
-        let mut merged = Merged {
-            tree,
-            is_clean,
-            stages: BTreeMap::new(),
-            notes: Vec::new(),
-            objects: None,
-        };
+        let mut merged = Merged::clean(tree);
         if is_clean {
             return Ok(merged);
         }
+        merged.is_clean = false;
         loop {
             let line = self.next()?;
             if line.is_empty() {

@@ -6,6 +6,8 @@
 pub mod attributes;
 pub mod bare;
 mod cache_tree;
+mod certain_lines;
+pub mod certain_merge;
 mod command_config;
 pub mod compare;
 pub mod config;

@@ -142,6 +142,14 @@ impl Repo {
         })
     }
 
+    /// Returns the same repository for another thread to read from.
+    ///
+    /// # Errors
+    /// `io`.
+    pub(super) fn for_thread(&self) -> Result<Repo> {
+        Repo::from_inner(self.inner.clone(), self.writes)
+    }
+
     /// Returns the git directory of this worktree.
     pub fn git_dir(&self) -> &Path {
         &self.git_dir

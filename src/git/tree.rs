@@ -27,6 +27,10 @@ impl Repo {
         edits: impl IntoIterator<Item = (&'a RepoPath, Option<TreeEntry>)>,
     ) -> Result<Oid> {
         let cannot = || "cannot write a tree";
+        let mut edits = edits.into_iter().peekable();
+        if edits.peek().is_none() {
+            return Ok(base);
+        }
         let mut editor = if base == self.empty_tree() {
             self.inner.empty_tree().edit()
         } else {

@@ -503,7 +503,8 @@ fn lines(scene: Scene) -> Repository {
     make_second_state(&repository);
     commit("two");
     repository.write("added", "added by the other, and changed\n");
-    repository.git(&["rm", "--quiet", "script"]);
+    // A rename is never certain: git is asked what becomes of it.
+    repository.git(&["mv", "script", "moved"]);
     commit("three");
     repository.git(&["switch", "--quiet", "main"]);
     repository.write("ours", "added on the branch\n");

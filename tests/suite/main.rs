@@ -10,6 +10,7 @@ mod support;
 
 mod agents;
 mod attacks;
+mod certain;
 mod checkpoint;
 mod cherry_pick;
 mod commit;

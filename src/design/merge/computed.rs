@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use crate::git::Oid;
-use crate::git::merge_tree::{MergeSide, Stages};
+use crate::git::certain_merge::Certain;
+use crate::git::diff::TreeChange;
+use crate::git::merge_tree::{MergeSide, Merged, Stages};
 use crate::git::object::NewCommit;
 use crate::model::{Code, Error, RepoPath, Result};
 use crate::store::Session;
@@ -25,10 +27,20 @@ pub(super) struct Computed {
     pub(super) stages: BTreeMap<RepoPath, Stages>,
     pub(super) message: String,
     pub(super) report: MergeReport,
+    /// Whether trees have to be merged, and that merge where it can come out in one way only.
+    merges: bool,
+    certain: Option<Certain>,
 }
 
 impl Computed {
     pub(super) fn of(session: &Session, request: &Request, sides: &Sides) -> Result<Computed> {
+        let mut computed = Computed::begin(session, request, sides)?;
+        computed.finish(session, request, sides)?;
+        Ok(computed)
+    }
+
+    /// Finds how the merge ends and what it brings, but for the files.
+    pub(super) fn begin(session: &Session, request: &Request, sides: &Sides) -> Result<Computed> {
         let repo = &session.repo;
         let (ours, theirs) = (sides.goal.tip, sides.source.commit);
         let bases = repo.merge_bases(ours, theirs)?;
@@ -48,6 +60,8 @@ impl Computed {
             stages: BTreeMap::new(),
             message: String::new(),
             report: report_of(sides, outcome, bases),
+            merges: outcome == Outcome::Merged && first != ours,
+            certain: None,
         };
         if outcome == Outcome::UpToDate {
             return Ok(computed);
@@ -55,19 +69,50 @@ impl Computed {
         let coming = repo.commits_between(theirs, &[ours], 10_000)?;
         computed.report.decisions = decisions_of(session, &coming)?;
         computed.message = message(session, request, sides, &coming)?;
-        if outcome == Outcome::Merged && first != ours {
-            let settled = merge_trees(session, request, sides)?;
-            computed.tree = settled.tree;
-            computed.stages = settled.stages;
-            computed.report.settled = settled.paths;
+        if computed.merges {
+            let mut merges = repo.certain_merges(&session.world);
+            computed.certain = merges.commits(&computed.report.bases, (ours, theirs));
+        }
+        Ok(computed)
+    }
+
+    /// Lists what changes on the branch where that is certain without a tree being made; `None` where
+    /// it has to be made.
+    pub(super) fn certain_changes(
+        &self,
+        session: &Session,
+        request: &Request,
+    ) -> Result<Option<Vec<TreeChange>>> {
+        let clean = self.certain.as_ref().filter(|certain| certain.is_clean());
+        let clean = clean.filter(|_| request.choices.is_empty());
+        clean
+            .map(|certain| certain.changes(&session.repo))
+            .transpose()
+    }
+
+    /// Makes the tree, or finds the conflicts.
+    pub(super) fn finish(
+        &mut self,
+        session: &Session,
+        request: &Request,
+        sides: &Sides,
+    ) -> Result<()> {
+        if self.report.outcome == Outcome::UpToDate {
+            return Ok(());
+        }
+        if self.merges {
+            let settled = merge_trees(session, request, sides, self.certain.take())?;
+            self.tree = settled.tree;
+            self.stages = settled.stages;
+            self.report.settled = settled.paths;
             if !settled.open.is_empty() {
-                computed.report.outcome = Outcome::Conflicted;
-                computed.report.conflicts = settled.open;
+                self.report.outcome = Outcome::Conflicted;
+                self.report.conflicts = settled.open;
             }
         }
-        let before = repo.tree_of(Some(ours))?;
-        computed.report.files_changed = repo.diff_trees(before, computed.tree)?.len();
-        Ok(computed)
+        let before = session.repo.tree_of(Some(sides.goal.tip))?;
+        self.report.files_changed = session.repo.diff_trees(before, self.tree)?.len();
+        Ok(())
     }
 
     pub(super) fn is_nothing_to_do(&self, request: &Request) -> bool {
@@ -128,34 +173,54 @@ fn no_base(session: &Session, sides: &Sides) -> Error {
 }
 
 /// Merges the trees, settles what was chosen, and keeps the objects if anything comes of it.
-fn merge_trees(session: &Session, request: &Request, sides: &Sides) -> Result<Settled> {
+fn merge_trees(
+    session: &Session,
+    request: &Request,
+    sides: &Sides,
+    certain: Option<Certain>,
+) -> Result<Settled> {
     let repo = &session.repo;
+    let (ours, theirs) = (sides.goal.tip, sides.source.commit);
+    let our_tree = repo.tree_of(Some(ours))?;
+    let undecided = |conflicts, stages| Settled {
+        tree: our_tree,
+        open: conflicts,
+        stages,
+        paths: Vec::new(),
+    };
+    let settles = !request.choices.is_empty() || request.resolve;
+    let merged = match certain {
+        Some(certain) if certain.is_clean() => certain.write(repo, our_tree)?,
+        Some(certain) if !settles => {
+            let open = conflicts::list(repo, &certain.stages, &certain.notes());
+            return Ok(undecided(open, certain.stages));
+        }
+        // Only git knows how the files look with markers in them.
+        _ => merge_by_git(session, sides)?,
+    };
+    if !(merged.is_clean || settles) {
+        let open = conflicts::list(repo, &merged.stages, &merged.notes);
+        return Ok(undecided(open, merged.stages));
+    }
+    repo.keep_objects_of(&merged)?;
+    let settling = Settling {
+        session,
+        ours: our_tree,
+        theirs: repo.tree_of(Some(theirs))?,
+        name: &sides.source.name,
+    };
+    let settled = settling.settle(&merged, &request.choices)?;
+    settling.choose_pointers(settled)
+}
+
+fn merge_by_git(session: &Session, sides: &Sides) -> Result<Merged> {
     let side = |commit, name: &str| MergeSide {
         commit,
         name: name.to_owned(),
     };
     let ours = side(sides.goal.tip, &sides.target_name());
     let theirs = side(sides.source.commit, &sides.source.name);
-    let merged = repo.merge_commits(&session.world, &ours, &theirs)?;
-    let open = conflicts::list(repo, &merged);
-    let comes_of_it = merged.is_clean || !request.choices.is_empty() || request.resolve;
-    if !comes_of_it {
-        return Ok(Settled {
-            tree: repo.tree_of(Some(sides.goal.tip))?,
-            open,
-            stages: merged.stages,
-            paths: Vec::new(),
-        });
-    }
-    repo.keep_objects_of(&merged)?;
-    let settling = Settling {
-        session,
-        ours: repo.tree_of(Some(sides.goal.tip))?,
-        theirs: repo.tree_of(Some(sides.source.commit))?,
-        name: &sides.source.name,
-    };
-    let settled = settling.settle(&merged, &request.choices)?;
-    settling.choose_pointers(settled)
+    session.repo.merge_commits(&session.world, &ours, &theirs)
 }
 
 /// Lists the decisions that commits carry, oldest first, each with its newest commit.

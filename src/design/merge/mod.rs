@@ -8,6 +8,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::git::Oid;
+use crate::git::diff::TreeChange;
 use crate::git::scan::IndexLook;
 use crate::git::snapshot::Unstorable;
 use crate::model::id::OperationId;
@@ -23,7 +24,7 @@ use super::kept::Kept;
 use super::left_out::Allowances;
 use super::resolve;
 use super::settle::Settle;
-use super::switch::{Step, Switch, carry_out, meets_only_clean_files, refuse_staged};
+use super::switch::{Step, Switch, carry_out, refuse_staged};
 use super::worktree::run_post_checkout;
 use computed::{Computed, write_merge};
 use sides::Sides;
@@ -135,8 +136,15 @@ fn attempt(session: &Session, request: &Request) -> Result<MergeReport> {
 /// As [`merge`].
 pub fn preview(session: &Session, request: &Request) -> Result<MergeReport> {
     let sides = Sides::find(session, request)?;
-    let mut computed = Computed::of(session, request, &sides)?;
+    let mut computed = Computed::begin(session, request, &sides)?;
     computed.report.dry_run = true;
+    let changes = computed.certain_changes(session, request)?;
+    if let Some(changes) = changes.filter(|changes| is_free(session, &sides, changes)) {
+        session.identity()?;
+        computed.report.files_changed = changes.len();
+        return Ok(computed.report);
+    }
+    computed.finish(session, request, &sides)?;
     if computed.is_nothing_to_do(request) {
         return Ok(computed.report);
     }
@@ -145,15 +153,17 @@ pub fn preview(session: &Session, request: &Request) -> Result<MergeReport> {
         session.identity()?;
         return Ok(computed.report);
     }
-    let opens = !computed.report.conflicts.is_empty();
-    let head_tree = session.repo.tree_of(Some(sides.goal.tip))?;
-    if !opens && meets_only_clean_files(session, head_tree, computed.tree)? {
-        session.identity()?;
-        return Ok(computed.report);
-    }
     let unignored = super::unignored::current(session)?;
     let work = Work::plan(session, &sides, computed, &unignored)?;
     Ok(work.computed.report)
+}
+
+/// Tells whether changes of the branch surely meet no edit here. Where that cannot be told, all of the
+/// worktree is looked at, and what is wrong is said then.
+fn is_free(session: &Session, sides: &Sides, changes: &[TreeChange]) -> bool {
+    let is_clean = |tree| session.repo.are_surely_clean(tree, changes);
+    let tree = session.repo.tree_of(Some(sides.goal.tip));
+    !sides.goal.is_here || tree.and_then(is_clean).unwrap_or(false)
 }
 
 /// Everything known before the commit point.

@@ -18,7 +18,7 @@ impl Sides {
     pub(super) fn find(session: &Session, request: &Request) -> Result<Sides> {
         let repo = &session.repo;
         let source = names::find(repo, &request.source)?;
-        let base = forks::standing(repo, source.base_branch(repo))?;
+        let base = forks::standing(repo, source.base_branch(repo).as_deref())?;
         if request.into.is_none() {
             refuse_lost_base(session, &source)?;
         }
@@ -73,7 +73,7 @@ fn refuse_lost_base(session: &Session, source: &Named) -> Result<()> {
     let Some(base) = source.base_branch(repo) else {
         return Ok(());
     };
-    if forks::standing(repo, Some(base.clone()))?.is_some() {
+    if forks::standing(repo, Some(&base))?.is_some() {
         return Ok(());
     }
     Err(Error::new(

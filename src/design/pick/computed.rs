@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::git::certain_merge::{Certain, CertainMerges};
 use crate::git::merge_tree::{MergeCase, Merged, Stages};
 use crate::git::merge_trees::SideNames;
 use crate::git::pick::{Pick, Signed};
@@ -18,6 +19,8 @@ pub(super) struct Applied {
     pub(super) from: Wanted,
     /// The tree of the branch with it.
     pub(super) tree: Oid,
+    /// Whether it can come out in one way only, so that git need not be asked.
+    pub(super) is_certain: bool,
 }
 
 /// A commit that cannot be applied.
@@ -46,7 +49,7 @@ pub(super) struct Computed {
 impl Computed {
     /// Applies commits one after the other on `tree`; new objects go to `repo`.
     pub(super) fn of(
-        repo: &Repo,
+        (world, repo): (&World, &Repo),
         tree: Oid,
         wanted: &[Wanted],
         overrides: &Overrides,
@@ -57,21 +60,23 @@ impl Computed {
             stuck: None,
             tree,
         };
+        let mut certain = repo.certain_merges(world);
         for (at, one) in wanted.iter().enumerate() {
-            let by_gix;
+            let (by_us, is_certain);
             let merged = if let Some(merged) = overrides.get(&one.commit) {
                 repo.keep_objects_of(merged)?;
+                is_certain = false;
                 merged
             } else {
-                by_gix = apply(repo, computed.tree, one.commit)?;
-                &by_gix
+                (by_us, is_certain) = apply(repo, &mut certain, computed.tree, one.commit)?;
+                &by_us
             };
             if !merged.is_clean {
                 computed.stuck = Some(Stuck {
                     at: one.clone(),
                     rest: wanted.get(at + 1..).unwrap_or_default().to_vec(),
                     tree: merged.tree,
-                    conflicts: conflicts::list(repo, merged),
+                    conflicts: conflicts::list(repo, &merged.stages, &merged.notes),
                     stages: merged.stages.clone(),
                 });
                 break;
@@ -84,26 +89,40 @@ impl Computed {
             computed.applied.push(Applied {
                 from: one.clone(),
                 tree: merged.tree,
+                is_certain,
             });
         }
         Ok(computed)
     }
 }
 
-fn apply(repo: &Repo, tree: Oid, picked: Oid) -> Result<Merged> {
+/// Applies a commit; returns whether that is certain as well. Then gix has nothing to compare.
+fn apply(
+    repo: &Repo,
+    certain: &mut CertainMerges<'_>,
+    tree: Oid,
+    picked: Oid,
+) -> Result<(Merged, bool)> {
     let commit = repo.read_commit(picked)?;
     let base = repo.tree_of(commit.parents.first().copied())?;
+    let known = certain.trees(base, (tree, commit.tree));
+    if let Some(known) = known.filter(Certain::is_clean) {
+        return Ok((known.write(repo, tree)?, true));
+    }
     let theirs = picked.short();
     let names = SideNames {
         base: "parent of the picked commit",
         ours: "HEAD",
         theirs: &theirs,
     };
-    repo.merge_on_trees(base, (tree, commit.tree), names)
+    Ok((
+        repo.merge_on_trees(base, (tree, commit.tree), names)?,
+        false,
+    ))
 }
 
-/// Asks git to apply the same commits: those that were applied, written to `repo` as `trial`, and the
-/// one that could not be. What git does otherwise goes to `overrides`. Returns whether git agrees.
+/// Asks git to apply the same commits: those that were applied, written to `repo` as `trial`, less what
+/// is certain, and the one that could not be. What git does otherwise goes to `overrides`. Returns whether git agrees.
 pub(super) fn agrees(
     world: &World,
     repo: &Repo,
@@ -113,9 +132,11 @@ pub(super) fn agrees(
 ) -> Result<bool> {
     let mut ours = tip;
     let mut cases = Vec::new();
-    for (from, new) in trial {
+    let applied = computed.applied.iter().rev().take(trial.len()).rev();
+    for ((from, new), applied) in trial.iter().zip(applied) {
         let parents = repo.read_commit(from.commit)?.parents;
-        if let Some(base) = parents.first().copied() {
+        let base = parents.first().copied();
+        if let Some(base) = base.filter(|_| !applied.is_certain) {
             cases.push(MergeCase {
                 base,
                 ours,
@@ -191,7 +212,8 @@ impl Agreed {
         let mut overrides = Overrides::new();
         loop {
             let scratch = session.repo.in_memory()?;
-            let mut computed = Computed::of(&scratch, tree, wanted, &overrides)?;
+            let at = (&session.world, &scratch);
+            let mut computed = Computed::of(at, tree, wanted, &overrides)?;
             computed.applied.splice(0..0, before.iter().cloned());
             let (world, unsigned) = (&session.world, (&committer, Signed::No));
             let trial = write(world, &scratch, tip, &computed.applied, unsigned)?;

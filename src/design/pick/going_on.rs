@@ -226,6 +226,7 @@ impl Note {
         let settled = (!is_empty).then(|| Applied {
             from: self.at.wanted(),
             tree,
+            is_certain: false,
         });
         let before: Vec<_> = settled.into_iter().collect();
         let rest: Vec<_> = self.rest.iter().map(Named::wanted).collect();
