@@ -1,7 +1,8 @@
 //! `git colony agents`
 
 use crate::clones::new_clone::LargeFiles;
-use crate::flow::agents::{self, AgentsReport, NewAgent, Request};
+use crate::flow::agents::{self, AgentsReport, NewAgent, RemovedAgent, Request};
+use crate::model::text::shell_word;
 use crate::model::time::Moment;
 use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;
@@ -29,6 +30,21 @@ enum Action {
         #[arg(value_name = "NAME")]
         name: String,
     },
+    /// Take the clone of an agent away; the hub keeps its work
+    Remove(Remove),
+}
+
+#[derive(Debug, clap::Args)]
+struct Remove {
+    /// The agent, or the id of its clone
+    #[arg(value_name = "NAME")]
+    name: String,
+    /// Let go of what a checkpoint leaves out: large new files, likely secrets
+    #[arg(short, long)]
+    force: bool,
+    /// Say what would be done, and do nothing
+    #[arg(short = 'n', long)]
+    dry_run: bool,
 }
 
 #[derive(Debug, clap::Args)]
@@ -69,6 +85,15 @@ pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
             let report = match run {
                 Run::Dry => agents::preview(&session, &request)?,
                 Run::ForReal => agents::create(&session, &request)?,
+            };
+            face.answer(&report)
+        }
+        Some(Action::Remove(remove)) => {
+            let session = face.session(Run::from(remove.dry_run))?;
+            let report = if remove.dry_run {
+                agents::preview_removal(&session, &remove.name, remove.force)?
+            } else {
+                agents::remove(&session, &remove.name, remove.force)?
             };
             face.answer(&report)
         }
@@ -133,5 +158,35 @@ impl Answer for AgentsReport {
             ]
         };
         text::table(&self.agents.iter().map(row).collect::<Vec<_>>())
+    }
+}
+
+impl Answer for RemovedAgent {
+    fn message(&self) -> String {
+        let did = if self.dry_run {
+            "would take away"
+        } else {
+            "took away"
+        };
+        format!("{did} the clone of agent '{}'", self.agent)
+    }
+
+    fn body(&self, _now: &Moment) -> Vec<String> {
+        let mut lines = Vec::new();
+        if self.unsaved > 0 {
+            let count = text::count(self.unsaved, "uncommitted path");
+            lines.push(format!("{count} kept as a checkpoint beside its branch"));
+        }
+        let lost = self.left_out.iter();
+        lines.extend(lost.map(|left| format!("not kept: {}", left.path)));
+        if let Some(kept) = &self.kept_as {
+            lines.push(format!("its work is kept in the hub, below {kept}"));
+            let hub = shell_word(&self.hub.to_string_lossy());
+            lines.push(format!(
+                "see it: git fetch {hub} '{kept}*:refs/colony-local/kept/{}/*'",
+                self.agent
+            ));
+        }
+        lines
     }
 }

@@ -6,9 +6,9 @@ use clap::{Parser, Subcommand};
 
 use super::{
     agents, checkpoint, checkpoints, cherry_pick, commit, complete, completions, config,
-    credential, decide, decisions, deinit, diff, doctor, fork, forks, help, hook, hooks, init, lfs,
-    merge, merge_driver, ops, prune, restore, schema, status, tag, tools, topology, tour, undo,
-    version,
+    credential, decide, decisions, deinit, diff, doctor, fleet, fork, forks, help, hook, hooks,
+    init, lfs, merge, merge_driver, ops, prune, restore, schema, status, tag, tools, topology,
+    tour, undo, version,
 };
 
 /// Keep any state of a repository and get it back
@@ -44,7 +44,7 @@ pub(super) struct Cli {
     /// Print the version
     #[arg(short = 'V', long)]
     pub(super) version: bool,
-    /// What to do; without it, 'status'
+    /// What to do; without it, 'fleet'
     #[command(subcommand)]
     pub(super) command: Option<Command>,
 }
@@ -64,6 +64,7 @@ pub(super) enum Command {
     Undo(undo::UndoArgs),
     Redo(undo::RedoArgs),
     Ops(ops::Args),
+    Fleet(fleet::Args),
     Status(status::Args),
     Tour(tour::Args),
     Config(config::Args),

@@ -65,6 +65,7 @@ const VALUES: &[(&str, &str, Value)] = &[
     ("", "FORK", Value::Name(Names::Forks)),
     ("", "AGENT", Value::Name(Names::Agents)),
     ("agents path", "NAME", Value::Name(Names::Agents)),
+    ("agents remove", "NAME", Value::Name(Names::Agents)),
     ("tools find", "QUERY", Value::Name(Names::Capabilities)),
     ("tools new", "PURPOSE", Value::Name(Names::Purposes)),
     ("config get", "KEY", Value::Setting),

@@ -51,6 +51,7 @@ const TABLE: &[(&str, &str, Screen)] = &[
     ("Get back", "restore", First),
     ("Get back", "undo", First),
     ("Get back", "redo", All),
+    ("Side by side", "fleet", All),
     ("Side by side", "agents", First),
     ("Side by side", "fork", First),
     ("Side by side", "forks", First),

@@ -19,6 +19,7 @@ mod decisions;
 mod deinit;
 mod diff;
 mod doctor;
+mod fleet;
 mod fork;
 mod forks;
 mod help;
@@ -84,7 +85,7 @@ pub(crate) fn run(args: &[OsString], env: &mut Env) -> Exit {
     let default = if cli.version {
         Command::Version(version::Args {})
     } else {
-        Command::Status(status::Args { line: false })
+        Command::Fleet(fleet::Args {})
     };
     let done = face.dispatch(cli.command.unwrap_or(default));
     colony::publish_changes(&face.env.world);
@@ -162,6 +163,7 @@ impl Face<'_> {
             Command::Undo(args) => undo::undo(self, &args),
             Command::Redo(args) => undo::redo(self, &args),
             Command::Ops(args) => ops::run(self, &args),
+            Command::Fleet(_) => fleet::run(self),
             Command::Status(args) => status::run(self, &args),
             Command::Tour(_) => tour::run(self),
             Command::Config(args) => config::run(self, &args),

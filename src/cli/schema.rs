@@ -20,9 +20,10 @@ use crate::design::pick::PickReport;
 use crate::design::restore::RestoreReport;
 use crate::design::retention::PruneReport;
 use crate::design::undo::UndoReport;
-use crate::flow::agents::{AgentsReport, NewAgent, PathReport};
+use crate::flow::agents::{AgentsReport, NewAgent, PathReport, RemovedAgent};
 use crate::flow::deinit::DeinitReport;
 use crate::flow::doctor::DoctorReport;
+use crate::flow::fleet::FleetReport;
 use crate::flow::init::InitReport;
 use crate::flow::operations::{OperationReport, OperationsReport};
 use crate::flow::status::StatusReport;
@@ -58,6 +59,7 @@ const REPORTS: &[(&str, Make)] = &[
     ("agents", answer::<AgentsReport>),
     ("agents new", answer::<NewAgent>),
     ("agents path", answer::<PathReport>),
+    ("agents remove", answer::<RemovedAgent>),
     ("checkpoint", answer::<CheckpointReport>),
     ("checkpoints", answer::<checkpoints::ListReport>),
     ("checkpoints show", answer::<checkpoints::ShowReport>),
@@ -74,6 +76,7 @@ const REPORTS: &[(&str, Make)] = &[
     ("diff", answer::<DiffReport>),
     ("doctor", answer::<DoctorReport>),
     ("error", schema_of::<ErrorAnswer<'static>>),
+    ("fleet", answer::<FleetReport>),
     ("fork", answer::<ForkReport>),
     ("forks", answer::<forks::ForksReport>),
     ("forks delete", answer::<DeleteReport>),

@@ -1,4 +1,4 @@
-//! `git colony status`, with `--line` for prompts, and plain `git colony` for now
+//! `git colony status`, with `--line` for prompts
 
 use crate::design::outlook::UndoStep;
 use crate::flow::status::{self, StatusReport};

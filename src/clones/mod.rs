@@ -5,3 +5,4 @@ pub mod gather;
 pub mod hub;
 pub mod new_clone;
 pub mod publish;
+pub mod removal;

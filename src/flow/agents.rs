@@ -8,10 +8,11 @@ use serde::Serialize;
 use crate::clones::found::{self, FoundClone};
 use crate::clones::hub::{self, Hub};
 use crate::clones::new_clone::{LargeFiles, Staged, Start, Wanted, refuse_reader, remote_prefix};
-use crate::clones::publish;
-use crate::design::{fork, names};
+use crate::clones::{publish, removal};
+use crate::design::left_out::{Allowances, LeftOut};
+use crate::design::{checkpoint, fork, names};
 use crate::git::identity::Identity;
-use crate::git::{Head, Oid, RefName};
+use crate::git::{Head, ObjectWrites, Oid, RefName};
 use crate::lfs::install;
 use crate::model::{Code, Error, Result, text, time};
 use crate::setup::hooks::{self, Act, Target};
@@ -359,4 +360,104 @@ pub fn find(session: &Session, name: &str) -> Result<FoundClone> {
         .hint("git colony agents"));
     }
     Ok(found)
+}
+
+/// A clone that was taken away.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct RemovedAgent {
+    /// The agent.
+    pub agent: String,
+    /// Where it worked.
+    #[schemars(with = "String")]
+    pub path: PathBuf,
+    /// The id of the clone.
+    pub clone: String,
+    /// The prefix of the refs in the hub that keep its work; `None` in a dry run.
+    pub kept_as: Option<String>,
+    /// The hub.
+    #[schemars(with = "String")]
+    pub hub: PathBuf,
+    /// How many uncommitted paths there were; they are kept, too.
+    pub unsaved: usize,
+    /// What cannot be kept and goes with the clone.
+    pub left_out: Vec<LeftOut>,
+    /// True when nothing was done because a dry run was asked for.
+    pub dry_run: bool,
+}
+
+/// Takes the clone of an agent away; all of its work stays in the hub.
+///
+/// # Errors
+/// `clone-not-found`, `name-ambiguous`, `clone-in-use`, `hub-missing`, `locked`, `no-space`.
+pub fn remove(session: &Session, name: &str, force: bool) -> Result<RemovedAgent> {
+    let (mut report, clone) = look_at_removal(session, name, force)?;
+    let inside = session_at(session, &clone.path)?;
+    if report.unsaved > 0 {
+        checkpoint::create(&inside, &last_state())?;
+    }
+    publish::publish(&inside)?;
+    let root = SharedRoot::of(&session.world)?;
+    report.kept_as = removal::retire(&session.world, &root, &clone)?;
+    report.dry_run = false;
+    super::colony::gather(session);
+    Ok(report)
+}
+
+/// Tells what [`remove`] would do, and changes nothing.
+///
+/// # Errors
+/// As [`remove`].
+pub fn preview_removal(session: &Session, name: &str, force: bool) -> Result<RemovedAgent> {
+    look_at_removal(session, name, force).map(|(report, _)| report)
+}
+
+/// Returns what is kept of a clone before it goes, beside its branch.
+fn last_state() -> checkpoint::Request {
+    checkpoint::Request {
+        label: Some("uncommitted when the clone was removed".to_owned()),
+        rationale: String::new(),
+        off_branch: true,
+        allowances: Allowances::default(),
+    }
+}
+
+fn look_at_removal(
+    session: &Session,
+    name: &str,
+    force: bool,
+) -> Result<(RemovedAgent, FoundClone)> {
+    let clone = find(session, name)?;
+    removal::refuse_own_directory(&session.world, &clone)?;
+    let inside = Session::open(
+        session.world.standing_in(&clone.path),
+        &crate::store::settings::Flags::default(),
+        ObjectWrites::InMemory,
+    )?;
+    let left_out = checkpoint::preview(&inside, &last_state())?.left_out;
+    if let Some(first) = left_out.first().filter(|_| !force) {
+        return Err(Error::new(
+            Code::CloneInUse,
+            format!(
+                "'{}' and {} more would be lost with the clone: a checkpoint leaves them out; nothing has changed",
+                first.path,
+                left_out.len() - 1
+            ),
+        )
+        .detail("left_out", &left_out)
+        .hint(format!(
+            "git colony agents remove {} --force   # lets them go",
+            text::shell_word(name)
+        )));
+    }
+    let report = RemovedAgent {
+        agent: clone.member.agent.clone().unwrap_or_default(),
+        path: clone.path.clone(),
+        clone: clone.member.id.clone(),
+        kept_as: None,
+        hub: clone.member.hub.clone(),
+        unsaved: super::status::unsaved(&inside.repo.scan(&inside.world)?),
+        left_out,
+        dry_run: true,
+    };
+    Ok((report, clone))
 }

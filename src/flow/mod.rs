@@ -5,6 +5,7 @@ pub mod colony;
 pub mod completion;
 pub mod deinit;
 pub mod doctor;
+pub mod fleet;
 pub mod hook;
 pub mod init;
 pub mod merge_driver;

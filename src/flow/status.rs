@@ -156,6 +156,12 @@ fn count(scan: &Scan, unignored: &[RepoPath]) -> ChangeCounts {
     }
 }
 
+/// Counts the paths of which a clone holds more than its commits.
+pub(super) fn unsaved(scan: &Scan) -> usize {
+    let changes = count(scan, &[]);
+    changes.staged.max(changes.changed) + changes.untracked + changes.conflicts
+}
+
 fn is_fresh(repo: &Repo, head: &Head) -> Result<bool> {
     match head.commit() {
         Some(tip) => Ok(repo.commits_between(tip, &[], 2)?.len() == 1),

@@ -153,6 +153,8 @@ codes! {
     AgentExists = "agent-exists",
     /// No agent or clone has that name.
     CloneNotFound = "clone-not-found",
+    /// A clone cannot be taken away while somebody is in it, or while it holds what cannot be kept.
+    CloneInUse = "clone-in-use",
     /// The name of an agent or fork fits more than one.
     NameAmbiguous = "name-ambiguous",
     /// A clone is for reading only.

@@ -20,6 +20,11 @@ pub fn compact(moment: &Moment) -> String {
         .to_string()
 }
 
+/// Reads what [`rfc3339`] has written.
+pub fn parse_rfc3339(text: &str) -> Option<Moment> {
+    Moment::parse_from_rfc3339(text).ok()
+}
+
 /// Reads what [`compact`] wrote.
 pub fn parse_compact(text: &str) -> Option<Moment> {
     let moment = chrono::NaiveDateTime::parse_from_str(text, "%Y%m%dT%H%M%SZ").ok()?;

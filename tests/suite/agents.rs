@@ -226,6 +226,90 @@ fn repositories_without_their_whole_history_are_refused() {
     );
 }
 
+#[test]
+fn the_fleet_is_one_line_per_agent_and_what_to_merge_next() {
+    let desk = Sandbox::new();
+    let teaching = desk.run(&[]).stdout;
+    assert_eq!(teaching.lines().count(), 6, "{teaching}");
+    let (ada, bob) = (agent(&desk, "ada"), agent(&desk, "bob"));
+    commit(&ada, "a.txt", "of ada\n");
+    commit(&bob, "a.txt", "of bob\n");
+    commit(&bob, "b.txt", "of bob\n");
+    fs::write(bob.path("c.txt"), "unsaved\n").unwrap();
+    assert_eq!(bob.run(&["hook", "codex"]).code, 0);
+    let fleet = desk.json(&["fleet"]);
+    let rows = fleet["agents"].as_array().unwrap();
+    assert_eq!(rows.len(), 2, "{fleet:#}");
+    assert_eq!(rows[0]["agent"], "ada");
+    assert_eq!(rows[0]["commits"], 1);
+    assert_eq!(rows[0]["into"]["outcome"], "fast_forward");
+    assert_eq!(rows[0]["into"]["branch"], "main");
+    assert_eq!(rows[1]["agent"], "bob");
+    assert_eq!(
+        (&rows[1]["commits"], &rows[1]["files"]),
+        (&2.into(), &2.into())
+    );
+    assert_eq!(rows[1]["unsaved"], 1);
+    assert_eq!(rows[1]["state"], "waiting", "its hook told of a stop");
+    assert_eq!(fleet["clashes"][0]["paths"][0], "a.txt");
+    assert_eq!(fleet["merge_order"].as_array().unwrap().len(), 2);
+    let hint = fleet["hint"].as_str().unwrap();
+    assert!(hint.starts_with("git colony merge "), "{hint}");
+    desk.colony(&["merge", "ada"]);
+    let fleet = desk.json(&["fleet"]);
+    assert_eq!(fleet["agents"][0]["into"]["outcome"], "up_to_date");
+    assert_eq!(fleet["agents"][1]["into"]["outcome"], "conflicted");
+    assert_eq!(fleet["hint"], Value::Null, "what conflicts is no next step");
+}
+
+#[test]
+fn a_removed_agent_leaves_all_of_its_work_in_the_hub() {
+    let desk = Sandbox::new();
+    let ada = agent(&desk, "ada");
+    commit(&ada, "a.txt", "of ada\n");
+    fs::write(ada.path("b.txt"), "not committed\n").unwrap();
+    let folder = ada.path("");
+    assert_eq!(ada.error(&["agents", "remove", "ada"]), "clone-in-use");
+    assert!(folder.exists());
+    let would = desk.json(&["agents", "remove", "ada", "-n"]);
+    assert_eq!(
+        (&would["unsaved"], &would["kept_as"]),
+        (&1.into(), &Value::Null)
+    );
+    let removed = desk.json(&["agents", "remove", "ada"]);
+    let kept = removed["kept_as"].as_str().unwrap();
+    assert!(!folder.exists());
+    assert_eq!(desk.json(&["agents"])["count"], 0);
+    assert_eq!(names(&desk.json(&["forks"])), Vec::<String>::new());
+    let hub = removed["hub"].as_str().unwrap();
+    let show = |what: &str| desk.git(&["-C", hub, "show", &format!("{kept}{what}")]);
+    assert_eq!(show("heads/fork/ada:a.txt"), "of ada");
+    let tags = desk.git(&[
+        "-C",
+        hub,
+        "for-each-ref",
+        "--format=%(refname)",
+        &format!("{kept}tags/"),
+    ]);
+    let newest = tags.lines().last().unwrap().strip_prefix(kept).unwrap();
+    assert_eq!(show(&format!("{newest}^{{commit}}:b.txt")), "not committed");
+    // The name is free again, and what it was used for before is not in the way.
+    agent(&desk, "ada");
+}
+
+#[test]
+fn what_cannot_be_kept_stops_a_removal() {
+    let desk = Sandbox::new();
+    let ada = agent(&desk, "ada");
+    fs::write(ada.path(".env"), "TOKEN=x\n").unwrap();
+    let refused = desk.json(&["agents", "remove", "ada"]);
+    assert_eq!(refused["code"], "clone-in-use", "{refused:#}");
+    assert_eq!(refused["detail"]["left_out"][0]["path"], ".env");
+    assert!(ada.path(".env").exists());
+    let removed = desk.json(&["agents", "remove", "ada", "--force"]);
+    assert_eq!(removed["left_out"][0]["path"], ".env");
+}
+
 trait ExistsWithHub {
     fn exists_with_hub(&self) -> bool;
 }

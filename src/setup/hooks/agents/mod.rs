@@ -301,3 +301,23 @@ pub fn fired_name(agent: Agent, event: Option<&str>) -> &'static str {
     // An event of another version counts as a stop, the last of each list.
     known.or(events.last()).map_or("agent", |event| event.fired)
 }
+
+/// What was last heard of the agent that works in a repository.
+#[derive(Clone, Debug)]
+pub struct Heard {
+    /// When, RFC 3339 UTC.
+    pub at: String,
+    /// Whether it told that it stopped.
+    pub has_stopped: bool,
+}
+
+/// Returns what the hooks of any agent told last; `None` where none has ever fired.
+pub fn last_heard(repo: &Repo) -> Option<Heard> {
+    let events = Agent::ALL.into_iter().flat_map(entries::events);
+    let heard = events.filter_map(|event| {
+        let at = fired::last(repo, event.fired)?;
+        let has_stopped = event.fired.rsplit('.').next() == Some("stop");
+        Some(Heard { at, has_stopped })
+    });
+    heard.max_by(|a, b| (&a.at, a.has_stopped).cmp(&(&b.at, b.has_stopped)))
+}

@@ -1,0 +1,137 @@
+//! `git colony fleet`, and plain `git colony`
+
+use crate::design::clashes::Clash;
+use crate::design::forks::Outcome as Ending;
+use crate::flow::fleet::{self, FleetReport, Row, State};
+use crate::model::time::{self, Moment};
+use crate::ui::answer::{Answer, Outcome};
+use crate::ui::text;
+
+use super::checkpoints::age;
+use super::{Face, Run, Stop};
+
+/// Who works on what, who clashes with whom, what to merge next
+///
+/// A line per agent and per fork: its commits and uncommitted changes, its newest checkpoint, when it
+/// was last seen and what its hooks told, how it would merge into the branch it goes to. This is what
+/// 'git colony' alone shows.
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {}
+
+pub(super) fn run(face: &mut Face<'_>) -> Result<Outcome, Stop> {
+    let session = face.session_among_others(Run::Dry)?;
+    let report = fleet::fleet(&session)?;
+    face.answer(&report)
+}
+
+/// What a repository in which nothing has begun yet is shown.
+const TEACHING: [&str; 5] = [
+    "git colony checkpoint -m LABEL    keep this state: every file, the branch, a label",
+    "git colony restore LABEL          get it back exactly; git colony undo takes any step back",
+    "git colony agents new NAME        a clone and a fork for an agent, made in a moment",
+    "git colony                        then shows who did what, who clashes, what to merge first",
+    "git colony merge NAME             brings the work of an agent back; git colony -h tells more",
+];
+
+impl Answer for FleetReport {
+    fn message(&self) -> String {
+        let changed = match self.changed {
+            0 => "nothing uncommitted".to_owned(),
+            count => format!("{} uncommitted", text::count(count, "path")),
+        };
+        let agents = self.agents.iter().filter(|row| row.agent.is_some());
+        let agents = match agents.count() {
+            0 => String::new(),
+            count => format!(", {}", text::count(count, "agent")),
+        };
+        format!("{}: {changed}{agents}", self.branch)
+    }
+
+    fn body(&self, now: &Moment) -> Vec<String> {
+        if self.agents.is_empty() && self.last_checkpoint.is_none() {
+            return TEACHING.map(|line| format!("  {line}")).to_vec();
+        }
+        let mut lines = Vec::new();
+        if let Some(at) = &self.last_checkpoint {
+            lines.push(format!("last checkpoint {}", age(at, now)));
+        }
+        let rows: Vec<_> = self.agents.iter().map(|row| cells(row, now)).collect();
+        lines.extend(text::table(&rows));
+        lines.extend(self.clashes.iter().map(clash));
+        if let Some(hint) = &self.hint {
+            lines.push(format!("next: {hint}"));
+        }
+        lines
+    }
+}
+
+fn cells(row: &Row, now: &Moment) -> Vec<String> {
+    let agent = row.agent.as_deref().unwrap_or("-");
+    let work = match row.commits {
+        0 => "no commits".to_owned(),
+        count => format!(
+            "{}, {}",
+            text::count(count, "commit"),
+            text::count(row.files, "file")
+        ),
+    };
+    let unsaved = match row.unsaved {
+        None | Some(0) => String::new(),
+        Some(count) => format!("{count} unsaved"),
+    };
+    let seen = row.last_seen_at.as_deref();
+    let seen = seen.and_then(time::parse_rfc3339);
+    let seen = seen.map_or_else(String::new, |seen| time::ago(&seen, now));
+    let state = match row.state {
+        State::Working => "working",
+        State::Waiting => "waiting",
+        State::Quiet => "",
+    };
+    vec![
+        format!("  {agent}"),
+        row.fork.clone().unwrap_or_default(),
+        work,
+        unsaved,
+        seen,
+        state.to_owned(),
+        ending(row),
+    ]
+}
+
+fn ending(row: &Row) -> String {
+    let Some(into) = &row.into else {
+        return String::new();
+    };
+    let branch = &into.branch;
+    match into.outcome {
+        Ending::UpToDate => String::new(),
+        Ending::FastForward | Ending::Merged => format!("merges cleanly into {branch}"),
+        Ending::Conflicted => {
+            let first = into.paths.first().map(ToString::to_string);
+            let more = match into.paths.len().saturating_sub(1) {
+                0 => String::new(),
+                more => format!(" and {more} more"),
+            };
+            format!(
+                "conflicts with {branch}: {}{more}",
+                first.unwrap_or_default()
+            )
+        }
+        Ending::Unrelated => format!("has no history in common with {branch}"),
+    }
+}
+
+fn clash(clash: &Clash) -> String {
+    let first = clash.paths.first().map(ToString::to_string);
+    let more = match clash.paths.len().saturating_sub(1) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    let binary = if clash.binary { " (no text)" } else { "" };
+    format!(
+        "clash: {} and {}: {}{more}{binary}",
+        clash.a,
+        clash.b,
+        first.unwrap_or_default()
+    )
+}

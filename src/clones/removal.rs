@@ -1,0 +1,121 @@
+//! Taking a clone away: what it has published stays in the hub, under another name.
+
+use std::path::Path;
+
+use crate::git::{RefChange, RefName};
+use crate::model::{Code, Error, Result, World, time};
+use crate::store::membership::Membership;
+use crate::store::shared_root::SharedRoot;
+use crate::store::{atomic, key, ref_names};
+
+use super::found::FoundClone;
+use super::hub::Hub;
+
+/// Refuses to take the directory away that somebody stands in.
+///
+/// # Errors
+/// `clone-in-use`.
+pub fn refuse_own_directory(world: &World, clone: &FoundClone) -> Result<()> {
+    let here = world
+        .cwd
+        .canonicalize()
+        .unwrap_or_else(|_| world.cwd.clone());
+    if !here.starts_with(&clone.path) {
+        return Ok(());
+    }
+    Err(Error::new(
+        Code::CloneInUse,
+        format!(
+            "'{}' is the directory this runs in; nothing has changed",
+            clone.path.display()
+        ),
+    )
+    .hint("cd elsewhere, into another checkout of the repository, and run it again"))
+}
+
+/// Takes a clone away whose work is published: its refs are kept in the hub below the prefix that is
+/// returned, and its folder goes. The folder is renamed first: that is the commit point.
+///
+/// # Errors
+/// `hub-missing`, `ref-moved`, `locked`, `io`.
+pub fn retire(world: &World, root: &SharedRoot, clone: &FoundClone) -> Result<Option<String>> {
+    let hub = Hub::open(&clone.member.hub)?;
+    let kept = keep_refs(world, &hub, &clone.member)?;
+    world.reach("clone-kept")?;
+    let trash = root.path().join("trash");
+    atomic::make_directory(&trash)?;
+    let nonce = format!("{:016x}", (world.entropy)());
+    let away = trash.join(nonce);
+    atomic::rename(&clone.path, &away)?;
+    if let Some(above) = clone.path.parent() {
+        atomic::sync_directory(above)?;
+    }
+    world.reach("clone-gone")?;
+    forget(world, &hub, &clone.member)?;
+    empty(&trash)?;
+    remove_empty_folders(root, &clone.path);
+    Ok(kept)
+}
+
+/// Gives the refs of a clone a second name that no clone owns.
+fn keep_refs(world: &World, hub: &Hub, member: &Membership) -> Result<Option<String>> {
+    let below = member.published_below();
+    let published = hub.store.refs_below(&below)?;
+    if published.is_empty() {
+        return Ok(None);
+    }
+    let name = |part: &Option<String>| key::encode(part.as_deref().unwrap_or("clone"));
+    let kept = format!(
+        "{}{}/{}/{}/",
+        ref_names::KEPT_WORK,
+        name(&member.agent),
+        name(&member.scope),
+        time::compact(&world.now()),
+    );
+    let mut changes = Vec::new();
+    for found in published {
+        let rest = found.name.as_bytes().get(below.len()..).unwrap_or_default();
+        let name = RefName::new([kept.as_bytes(), rest].concat());
+        let old = hub.store.find_ref(&name)?;
+        changes.push(RefChange {
+            name,
+            old,
+            new: Some(found.id),
+        });
+    }
+    hub.store.move_refs(world, &changes)?;
+    Ok(Some(kept))
+}
+
+/// Takes the refs of a clone that is gone out of sight.
+fn forget(world: &World, hub: &Hub, member: &Membership) -> Result<()> {
+    let published = hub.store.refs_below(&member.published_below())?.into_iter();
+    let gone: Vec<_> = published
+        .map(|found| RefChange {
+            name: found.name,
+            old: Some(found.id),
+            new: None,
+        })
+        .collect();
+    hub.store.move_refs(world, &gone)
+}
+
+/// Deletes what was renamed into the trash, also by those who died before they could.
+fn empty(trash: &Path) -> Result<()> {
+    let entries = std::fs::read_dir(trash).into_iter().flatten().flatten();
+    for entry in entries {
+        atomic::remove_folder(&entry.path())?;
+    }
+    Ok(())
+}
+
+/// Removes the folders of an agent without a clone.
+fn remove_empty_folders(root: &SharedRoot, path: &Path) {
+    let above = path.ancestors().skip(1);
+    for folder in above.take_while(|folder| *folder != root.path()) {
+        // The folder of all agents stays, empty or not.
+        if folder == root.agents() || !matches!(atomic::remove_empty_folder(folder), Ok(true)) {
+            return;
+        }
+    }
+}

@@ -1,0 +1,235 @@
+//! The desk at a glance: who works on what, who clashes with whom, what to merge next.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::clones::found::FoundClone;
+use crate::design::checkpoints::{self, Which};
+use crate::design::clashes::{self, Clash};
+use crate::design::forks::{self, Fork, Into, Outcome};
+use crate::git::{ObjectWrites, Repo};
+use crate::model::{Result, World, time};
+use crate::setup::hooks::agents as hooks;
+use crate::store::Session;
+
+use super::{agents, status};
+
+/// How long an agent counts as at work after one of its hooks has fired.
+const AT_WORK_SECONDS: i64 = 300;
+
+/// The fleet.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct FleetReport {
+    /// The branch here, or `detached:<8 hex>`.
+    pub branch: String,
+    /// How many paths are uncommitted here.
+    pub changed: usize,
+    /// When the newest checkpoint was made here, RFC 3339 UTC.
+    pub last_checkpoint: Option<String>,
+    /// One row per agent, and one per fork that no agent is on.
+    pub agents: Vec<Row>,
+    /// Pairs of forks that do not merge with each other.
+    pub clashes: Vec<Clash>,
+    /// The forks in the order in which merging them meets conflicts late.
+    pub merge_order: Vec<String>,
+    /// What to do next.
+    pub hint: Option<String>,
+}
+
+/// What an agent does, as far as can be told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum State {
+    /// One of its hooks fired a moment ago.
+    Working,
+    /// It has told that it stopped.
+    Waiting,
+    /// It has not been heard of for a while, or never.
+    Quiet,
+}
+
+/// A line of work, and who is on it.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct Row {
+    /// The agent; `None` for a fork without one.
+    pub agent: Option<String>,
+    /// The branch it is on; `None` where HEAD is on none.
+    pub fork: Option<String>,
+    /// Commits that the branch it goes to has not.
+    pub commits: usize,
+    /// Files that those commits have changed.
+    pub files: usize,
+    /// Uncommitted paths in its clone; `None` where that cannot be told.
+    pub unsaved: Option<usize>,
+    /// When its newest checkpoint was made, RFC 3339 UTC.
+    pub last_checkpoint_at: Option<String>,
+    /// When it was last heard of, RFC 3339 UTC.
+    pub last_seen_at: Option<String>,
+    /// What it does.
+    pub state: State,
+    /// How its fork would merge.
+    pub into: Option<Into>,
+}
+
+/// Looks at everybody, changes nothing.
+///
+/// # Errors
+/// `repository-broken`, `git-failed`, `interrupted`.
+pub fn fleet(session: &Session) -> Result<FleetReport> {
+    let (repo, world) = (&session.repo, &session.world);
+    let scan = repo.scan(world)?;
+    let forks = forks::list(session)?;
+    let matrix = clashes::matrix(session, &forks)?;
+    let clones = agents::clones_here(session)?;
+    let mut rows = look_at_clones(world, &clones);
+    for row in &mut rows {
+        let own = forks
+            .iter()
+            .find(|fork| fork.agent == row.agent && Some(&fork.name) == row.fork.as_ref());
+        let local = || {
+            forks
+                .iter()
+                .find(|fork| fork.is_current && fork.agent.is_none())
+        };
+        let is_here = session.settings.agent.is_some() && session.settings.agent == row.agent;
+        if let Some(fork) = own.or_else(|| is_here.then(local).flatten()) {
+            describe(repo, row, fork)?;
+        }
+    }
+    for fork in &forks {
+        let taken = |row: &Row| row.agent == fork.agent && row.fork.as_ref() == Some(&fork.name);
+        let is_own = fork.is_current && session.settings.agent.is_some();
+        if !is_own && !rows.iter().any(taken) {
+            let mut row = Row::of_fork(fork);
+            describe(repo, &mut row, fork)?;
+            rows.push(row);
+        }
+    }
+    let newest = checkpoints::list(repo, Which::Named)?;
+    Ok(FleetReport {
+        branch: scan.head.label(),
+        changed: status::unsaved(&scan),
+        last_checkpoint: newest.last().map(|newest| newest.created_at.clone()),
+        hint: hint(&rows, &matrix.merge_order),
+        agents: rows,
+        clashes: matrix.matrix,
+        merge_order: matrix.merge_order,
+    })
+}
+
+/// Looks into the clones, two at a time: their files are what takes time.
+fn look_at_clones(world: &World, clones: &[FoundClone]) -> Vec<Row> {
+    let (first, second) = clones.split_at(clones.len() / 2);
+    let look = |part: &[FoundClone]| -> Vec<Row> {
+        let agents = part.iter().filter(|clone| clone.member.agent.is_some());
+        agents.map(|clone| Row::of_clone(world, clone)).collect()
+    };
+    let mut rows = std::thread::scope(|scope| {
+        let other = scope.spawn(|| look(second));
+        let mut rows = look(first);
+        rows.extend(other.join().unwrap_or_default());
+        rows
+    });
+    rows.sort_by(|a, b| a.agent.cmp(&b.agent));
+    rows
+}
+
+impl Row {
+    fn of_fork(fork: &Fork) -> Row {
+        Row {
+            agent: fork.agent.clone(),
+            fork: Some(fork.name.clone()),
+            commits: fork.ahead,
+            files: 0,
+            unsaved: None,
+            last_checkpoint_at: None,
+            last_seen_at: fork.last_commit_at.clone(),
+            state: State::Quiet,
+            into: None,
+        }
+    }
+
+    /// Looks at the clone itself. What cannot be read there is left out: another's clone must not stop
+    /// this.
+    fn of_clone(world: &World, clone: &FoundClone) -> Row {
+        let mut row = Row {
+            agent: clone.member.agent.clone(),
+            fork: None,
+            commits: 0,
+            files: 0,
+            unsaved: None,
+            last_checkpoint_at: None,
+            last_seen_at: Some(clone.member.created_at.clone()),
+            state: State::Quiet,
+            into: None,
+        };
+        let inside = world.standing_in(&clone.path);
+        let Ok(repo) = Repo::open(&inside, ObjectWrites::InMemory) else {
+            return row;
+        };
+        let head = repo.head().ok();
+        row.fork = head.map(|head| head.label());
+        row.unsaved = repo.scan(&inside).ok().map(|scan| status::unsaved(&scan));
+        let named = checkpoints::list(&repo, Which::Named).unwrap_or_default();
+        let automatic = checkpoints::list(&repo, Which::Automatic).unwrap_or_default();
+        let kept = [named.last(), automatic.last()].into_iter().flatten();
+        row.last_checkpoint_at = kept.map(|kept| kept.created_at.clone()).max();
+        let heard = hooks::last_heard(&repo);
+        let seen = [row.last_checkpoint_at.clone(), row.last_seen_at.clone()];
+        let told = heard.as_ref().map(|heard| heard.at.clone());
+        row.last_seen_at = seen.into_iter().chain([told]).flatten().max();
+        if let Some(heard) = heard {
+            row.state = state(world, &heard);
+        }
+        row
+    }
+}
+
+fn state(world: &World, heard: &hooks::Heard) -> State {
+    let age = time::parse_rfc3339(&heard.at)
+        .map(|at| world.now().signed_duration_since(at).num_seconds());
+    match age {
+        _ if heard.has_stopped => State::Waiting,
+        Some(age) if age <= AT_WORK_SECONDS => State::Working,
+        _ => State::Quiet,
+    }
+}
+
+/// Fills in how the fork of a row stands.
+fn describe(repo: &Repo, row: &mut Row, fork: &Fork) -> Result<()> {
+    row.commits = fork.ahead;
+    row.into.clone_from(&fork.into);
+    row.last_seen_at = [row.last_seen_at.clone(), fork.last_commit_at.clone()]
+        .into_iter()
+        .flatten()
+        .max();
+    if let Some(base) = fork.diverged_from_sha.filter(|_| fork.ahead > 0) {
+        let (old, new) = (
+            repo.tree_of(Some(base))?,
+            repo.tree_of(Some(fork.head_sha))?,
+        );
+        row.files = repo.diff_trees(old, new)?.len();
+    }
+    Ok(())
+}
+
+/// Returns the next command: what merges cleanly and meets conflicts last, in order.
+fn hint(rows: &[Row], order: &[String]) -> Option<String> {
+    let ready: BTreeMap<&str, &Row> = rows
+        .iter()
+        .filter(|row| {
+            let outcome = row.into.as_ref().map(|into| into.outcome);
+            row.commits > 0 && matches!(outcome, Some(Outcome::FastForward | Outcome::Merged))
+        })
+        .filter_map(|row| Some((row.fork.as_deref()?, row)))
+        .collect();
+    let next = order.iter().find_map(|name| ready.get(name.as_str()));
+    let row = next?;
+    let name = row.agent.as_deref().or(row.fork.as_deref())?;
+    Some(format!(
+        "git colony merge {}",
+        crate::model::text::shell_word(name)
+    ))
+}
