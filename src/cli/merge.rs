@@ -1,15 +1,16 @@
 //! `git colony merge`
 
-use std::ffi::OsString;
-use std::path::Path;
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::{Component, Path};
 
 use crate::design::conflicts::Conflict;
 use crate::design::forks::Outcome as Ending;
 use crate::design::merge::{self, MergeReport, Request};
 use crate::design::resolve;
-use crate::design::settle::Settle;
+use crate::design::settle::{Choice, Settle};
 use crate::model::time::Moment;
-use crate::model::{Code, Error, RepoPath};
+use crate::model::{Code, Error};
 use crate::store::Session;
 use crate::store::operation::LateFile;
 use crate::ui::answer::{Answer, Outcome};
@@ -94,8 +95,8 @@ pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
     face.answer(&report)
 }
 
-/// Reads how paths are settled; the most exact one counts, whatever the order.
-fn choices(session: &Session, args: &Args) -> Result<Vec<(RepoPath, Settle)>, Error> {
+/// Reads how paths are settled.
+fn choices(session: &Session, args: &Args) -> Result<Vec<Choice>, Error> {
     let given = [
         (&args.ours, Settle::Ours),
         (&args.theirs, Settle::Theirs),
@@ -104,15 +105,44 @@ fn choices(session: &Session, args: &Args) -> Result<Vec<(RepoPath, Settle)>, Er
     let mut choices = Vec::new();
     for (typed, how) in given {
         for path in typed {
-            if path.is_empty() {
-                let message = "an empty path settles nothing";
-                return Err(Error::new(Code::Usage, message).hint("--ours .   # means all of it"));
-            }
-            choices.push((paths::repo_path(session, Path::new(path))?, how));
+            choices.push(choice(session, path, how)?);
         }
     }
-    choices.sort_by_key(|(path, _)| path.as_bytes().len());
     Ok(choices)
+}
+
+/// Reads one path: from the current directory, as git reads paths, or from the top, as answers name
+/// them. What begins with a dot is meant from here, what begins with `:/` from the top.
+fn choice(session: &Session, typed: &OsStr, how: Settle) -> Result<Choice, Error> {
+    let bytes = typed.as_bytes();
+    if bytes.is_empty() {
+        let message = "an empty path settles nothing";
+        return Err(Error::new(Code::Usage, message).hint("--ours .   # means all of it"));
+    }
+    let at_top = |rest: &[u8]| {
+        let rest = session.repo.workdir().join(OsStr::from_bytes(rest));
+        paths::repo_path(session, &rest)
+    };
+    let magic = [&b":/"[..], b":(top)"];
+    if let Some(rest) = magic.iter().find_map(|start| bytes.strip_prefix(*start)) {
+        let path = at_top(rest.strip_prefix(b"/").unwrap_or(rest))?;
+        return Ok(Choice {
+            path,
+            from_top: None,
+            how,
+        });
+    }
+    let path = paths::repo_path(session, Path::new(typed))?;
+    let first = Path::new(typed).components().next();
+    let from_top = match first {
+        Some(Component::Normal(_)) => Some(at_top(bytes)?).filter(|top| *top != path),
+        _ => None,
+    };
+    Ok(Choice {
+        path,
+        from_top,
+        how,
+    })
 }
 
 impl Answer for MergeReport {

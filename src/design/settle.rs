@@ -20,6 +20,17 @@ pub enum Settle {
     Both,
 }
 
+/// How what conflicts at or below a path is settled.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Choice {
+    /// The path, from where it was typed.
+    pub path: RepoPath,
+    /// The same from the top, as answers name paths, where it may be meant like that.
+    pub from_top: Option<RepoPath>,
+    /// How.
+    pub how: Settle,
+}
+
 /// A merge whose conflicts are being settled.
 pub(super) struct Settling<'a> {
     pub(super) session: &'a Session,
@@ -44,12 +55,9 @@ impl Settling<'_> {
     /// Settles what is asked for.
     ///
     /// # Errors
-    /// `path-not-found` for a choice that meets no conflict; `invalid-value` where both cannot stay.
-    pub(super) fn settle(
-        &self,
-        merged: &Merged,
-        choices: &[(RepoPath, Settle)],
-    ) -> Result<Settled> {
+    /// `path-not-found` for a choice that meets no conflict; `invalid-value` where both cannot stay and
+    /// for a path that may mean two.
+    pub(super) fn settle(&self, merged: &Merged, choices: &[Choice]) -> Result<Settled> {
         let repo = &self.session.repo;
         let mut edits: BTreeMap<RepoPath, Option<TreeEntry>> = BTreeMap::new();
         let mut left = Settled {
@@ -59,7 +67,7 @@ impl Settling<'_> {
             paths: Vec::new(),
         };
         let conflicts = conflicts::list(repo, &merged.stages, &merged.notes);
-        refuse_unmet(&conflicts, choices)?;
+        let choices = meant(&conflicts, choices)?;
         for conflict in conflicts {
             // The last choice counts: a directory first, then what differs in it.
             let met = choices.iter().rfind(|(path, _)| meets(&conflict, path));
@@ -213,19 +221,47 @@ fn meets(conflict: &Conflict, path: &RepoPath) -> bool {
     root || conflict.paths.iter().any(|p| p.is_at_or_below(path))
 }
 
-fn refuse_unmet(conflicts: &[Conflict], choices: &[(RepoPath, Settle)]) -> Result<()> {
-    let unmet = choices
-        .iter()
-        .find(|(path, _)| !conflicts.iter().any(|conflict| meets(conflict, path)));
-    let Some((path, _)) = unmet else {
-        return Ok(());
+/// Finds out which path each choice means: the one from where it was typed, or the one from the top.
+/// The most exact one comes last, whatever the order.
+fn meant(conflicts: &[Conflict], choices: &[Choice]) -> Result<Vec<(RepoPath, Settle)>> {
+    let met = |path: &RepoPath| -> BTreeSet<&RepoPath> {
+        let met = conflicts.iter().filter(|conflict| meets(conflict, path));
+        met.map(|conflict| &conflict.path).collect()
     };
+    let mut paths = Vec::new();
+    for choice in choices {
+        let here = met(&choice.path);
+        let from_top = choice.from_top.as_ref().map(|path| (path, met(path)));
+        let path = match from_top.filter(|(_, met)| !met.is_empty()) {
+            Some((path, _)) if here.is_empty() => path,
+            Some((path, met)) if met != here => return Err(ambiguous(choice, path)),
+            _ if here.is_empty() => return Err(unmet(conflicts, choice)),
+            _ => &choice.path,
+        };
+        paths.push((path.clone(), choice.how));
+    }
+    paths.sort_by_key(|(path, _)| path.as_bytes().len());
+    Ok(paths)
+}
+
+fn ambiguous(choice: &Choice, from_top: &RepoPath) -> Error {
+    let here = &choice.path;
+    Error::new(
+        Code::InvalidValue,
+        format!("'{from_top}' and '{here}' both conflict; nothing was done"),
+    )
+    .detail("paths", [from_top, here])
+    .hint("./PATH counts from the current directory, :/PATH from the top")
+}
+
+fn unmet(conflicts: &[Conflict], choice: &Choice) -> Error {
+    let path = &choice.path;
     let paths: BTreeSet<_> = conflicts.iter().map(|conflict| &conflict.path).collect();
-    Err(Error::new(
+    Error::new(
         Code::PathNotFound,
         format!("'{path}' is not in conflict; nothing was done"),
     )
     .detail("path", path)
     .detail("conflicts", paths)
-    .hint("paths count from the current directory; '.' is all below it"))
+    .hint("./PATH counts from the current directory, :/PATH from the top; '.' is all below it")
 }

@@ -29,6 +29,7 @@ mod init;
 mod late_files;
 mod manual;
 mod merge;
+mod merge_attacks;
 mod merge_drivers;
 mod merge_laws;
 mod merge_rules;

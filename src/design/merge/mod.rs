@@ -23,7 +23,7 @@ use super::goal::retried;
 use super::kept::Kept;
 use super::left_out::Allowances;
 use super::resolve;
-use super::settle::Settle;
+use super::settle::Choice;
 use super::switch::{Step, Switch, carry_out, refuse_staged};
 use super::worktree::run_post_checkout;
 use computed::{Computed, write_merge};
@@ -40,8 +40,8 @@ pub struct Request {
     pub squash: bool,
     /// The message; `None` is git's own.
     pub message: Option<String>,
-    /// How conflicts are settled; a later choice wins.
-    pub choices: Vec<(RepoPath, Settle)>,
+    /// How conflicts are settled; the most exact choice wins.
+    pub choices: Vec<Choice>,
     /// Open what is left in git's own state.
     pub resolve: bool,
 }

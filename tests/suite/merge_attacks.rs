@@ -1,0 +1,55 @@
+//! What merges and picks meet in the worktree, in the places people type from, and in old states.
+
+use serde_json::json;
+
+use super::support::Sandbox;
+
+#[test]
+fn a_path_is_taken_as_typed_here_and_as_the_answer_names_it() {
+    let both = |s: &Sandbox, text: &str| {
+        s.write("dir/b.txt", text);
+        s.write("dir/dir/b.txt", text);
+        s.write("dir/c.txt", text);
+    };
+    let sandbox = Sandbox::new();
+    both(&sandbox, "base\n");
+    sandbox.git(&["add", "-A"]);
+    sandbox.git(&["commit", "-qm", "base"]);
+    sandbox.colony(&["fork", "try"]);
+    both(&sandbox, "theirs\n");
+    sandbox.git(&["commit", "-qam", "theirs"]);
+    sandbox.git(&["switch", "-q", "main"]);
+    both(&sandbox, "ours\n");
+    sandbox.git(&["commit", "-qam", "ours"]);
+    let below = sandbox.at(sandbox.path("dir"));
+    let settled = |paths: &[&str]| {
+        let mut args = vec!["merge", "try", "--dry-run"];
+        for path in paths {
+            args.extend(["--theirs", path]);
+        }
+        let answer = below.json(&args);
+        answer
+            .get("settled")
+            .cloned()
+            .unwrap_or(answer["code"].clone())
+    };
+    // Whatever the answer lists can be pasted.
+    let answer = below.json(&["merge", "try"]);
+    let listed = answer["conflicts"].as_array().unwrap().iter();
+    let listed: Vec<_> = listed
+        .map(|c| c["path"].as_str().unwrap().to_owned())
+        .collect();
+    assert_eq!(listed, ["dir/b.txt", "dir/c.txt", "dir/dir/b.txt"]);
+    assert_eq!(settled(&["dir/c.txt"]), json!(["dir/c.txt"]));
+    assert_eq!(settled(&["c.txt"]), json!(["dir/c.txt"]));
+    // One that means two is not guessed.
+    assert_eq!(settled(&["dir/b.txt"]), "invalid-value");
+    assert_eq!(settled(&["./dir/b.txt"]), json!(["dir/dir/b.txt"]));
+    assert_eq!(settled(&[":/dir/b.txt"]), json!(["dir/b.txt"]));
+    assert_eq!(settled(&[":(top)dir/b.txt"]), json!(["dir/b.txt"]));
+    assert_eq!(settled(&["../dir/c.txt"]), json!(["dir/c.txt"]));
+    assert_eq!(settled(&["."]), json!(listed));
+    assert_eq!(settled(&[":/"]), json!(listed));
+    assert_eq!(settled(&["nothing.txt"]), "path-not-found");
+    assert_eq!(settled(&["../../out"]), "path-outside");
+}
