@@ -1,8 +1,10 @@
 //! `git colony credential`: what git runs to learn who asks at one host (gitcredentials).
 //!
-//! Only `get` is answered: git says `store` and `erase` when it is done, and nothing is kept here.
+//! Only `get` is answered. `store` keeps nothing; `erase` notes that the token was refused, for the time
+//! of this one command, so that it is not offered again.
 
 use std::io::{Read as _, Write as _};
+use std::path::PathBuf;
 
 use crate::git::credentials::TokenSource;
 use crate::model::Error;
@@ -25,30 +27,33 @@ pub(super) struct Args {
     /// The user that goes with it
     #[arg(long)]
     username: String,
+    /// The file that notes that the host has refused the token
+    #[arg(long, value_name = "FILE")]
+    refused: PathBuf,
     /// What git asks for: get, store or erase
     action: String,
 }
 
 pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
-    if args.action != "get" {
-        return Ok(Outcome::Yes);
-    }
     let source = TokenSource {
         host: args.host,
         variable: args.variable,
         username: args.username,
     };
     let mut question = Vec::new();
-    let read = (&mut face.env.stdin)
-        .take(MAX_BYTES)
-        .read_to_end(&mut question);
+    let stdin = &mut face.env.stdin;
+    let read = stdin.take(MAX_BYTES).read_to_end(&mut question);
     read.map_err(|error| Error::io("cannot read the question of git", error))?;
-    let answer = source.answer(&face.env.world, &question)?;
-    let written = face
-        .env
-        .stdout
-        .write_all(&answer)
-        .and_then(|()| face.env.stdout.flush());
-    written.map_err(Stop::Stream)?;
+    let world = &face.env.world;
+    match args.action.as_str() {
+        "get" => {
+            let answer = source.answer(world, &question, &args.refused)?;
+            let stdout = &mut face.env.stdout;
+            let written = stdout.write_all(&answer).and_then(|()| stdout.flush());
+            written.map_err(Stop::Stream)?;
+        }
+        "erase" => source.note_refusal(world, &question, &args.refused)?,
+        _ => {}
+    }
     Ok(Outcome::Yes)
 }

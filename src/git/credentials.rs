@@ -7,8 +7,10 @@
 //! `--global`, `git -c`); the configuration of a repository is not asked.
 
 use std::ffi::{OsStr, OsString};
-use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
-use std::path::Path;
+use std::fs::OpenOptions;
+use std::io::ErrorKind;
+use std::os::unix::ffi::{OsStrExt, OsStringExt as _};
+use std::path::{Path, PathBuf};
 
 use crate::model::{Code, Error, Result, World};
 
@@ -45,18 +47,22 @@ impl TokenSource {
     /// Has git ask us, and no other helper, when it needs to know who asks at this host. The list of
     /// helpers is emptied first: git would give the token to every helper of the user to store.
     ///
+    /// Once the host has refused the token, a file appears in `notes`, and nothing is answered any
+    /// more: git-lfs asks again for ever.
+    ///
     /// # Errors
     /// `invalid-value` when the variable cannot be a token; its value is not shown.
-    pub fn arrange(&self, git: &mut Git, world: &World) -> Result<()> {
+    pub fn arrange(&self, git: &mut Git, world: &World, notes: &Path) -> Result<()> {
         self.token(world)?;
         let key = format!("credential.https://{}.helper", self.host);
         let mut command = b"!".to_vec();
         command.extend(quoted(world.program.as_os_str().as_bytes()));
         command.extend(b" credential");
         for (flag, value) in [
-            ("--for", &self.host),
-            ("--variable", &self.variable),
-            ("--username", &self.username),
+            ("--for", OsStr::new(&self.host)),
+            ("--variable", OsStr::new(&self.variable)),
+            ("--username", OsStr::new(&self.username)),
+            ("--refused", self.note(notes).as_os_str()),
         ] {
             command.push(b' ');
             command.extend(flag.as_bytes());
@@ -68,31 +74,59 @@ impl TokenSource {
         Ok(())
     }
 
-    /// Answers git's question: a user and a password, or nothing.
+    /// Answers git's question: a user and a password, or nothing; a token that was refused ends the
+    /// conversation.
     ///
     /// Nothing is said to another host, over anything but https, or where somebody else is asked for.
     ///
     /// # Errors
     /// As [`TokenSource::arrange`].
-    pub fn answer(&self, world: &World, question: &[u8]) -> Result<Vec<u8>> {
-        let value = |name: &str| {
-            let lines = question.split(|&byte| byte == b'\n');
-            let mut values = lines.filter_map(|line| line.strip_prefix(name.as_bytes()));
-            values.next_back()
-        };
-        let host = value("host=").unwrap_or_default();
-        let user = value("username=").unwrap_or(self.username.as_bytes());
-        let is_ours = value("protocol=") == Some(b"https")
-            && host.eq_ignore_ascii_case(self.host.as_bytes())
-            && user == self.username.as_bytes();
-        let Some(token) = self.token(world)?.filter(|_| is_ours) else {
+    pub fn answer(&self, world: &World, question: &[u8], refused: &Path) -> Result<Vec<u8>> {
+        let Some(token) = self.token(world)?.filter(|_| self.is_asked(question)) else {
             return Ok(Vec::new());
         };
+        if refused.exists() {
+            return Ok(b"quit=1\n".to_vec());
+        }
         let username = &self.username;
         let mut answer = format!("username={username}\npassword=").into_bytes();
         answer.extend(token.as_bytes());
         answer.push(b'\n');
         Ok(answer)
+    }
+
+    /// Notes that the host has refused the token, in an empty file.
+    ///
+    /// # Errors
+    /// As [`TokenSource::arrange`], `io`.
+    pub fn note_refusal(&self, world: &World, question: &[u8], refused: &Path) -> Result<()> {
+        let password = value_of(question, "password=");
+        let token = self.token(world)?.map(OsStrExt::as_bytes);
+        if !self.is_asked(question) || (password.is_some() && password != token) {
+            return Ok(());
+        }
+        let made = OpenOptions::new()
+            .write(true)
+            .create_new(true)
+            .open(refused);
+        match made {
+            Err(error) if error.kind() != ErrorKind::AlreadyExists => {
+                Err(Error::io("cannot note that the token was refused", error))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn is_asked(&self, question: &[u8]) -> bool {
+        let host = value_of(question, "host=").unwrap_or_default();
+        let user = value_of(question, "username=");
+        value_of(question, "protocol=") == Some(b"https")
+            && host.eq_ignore_ascii_case(self.host.as_bytes())
+            && user.is_none_or(|user| user == self.username.as_bytes())
+    }
+
+    fn note(&self, notes: &Path) -> PathBuf {
+        notes.join(self.host.replace([':', '[', ']'], "_"))
     }
 
     fn token<'a>(&self, world: &'a World) -> Result<Option<&'a OsStr>> {
@@ -110,6 +144,13 @@ impl TokenSource {
         }
         Ok(token)
     }
+}
+
+/// Returns the last value of an attribute, as gitcredentials has it.
+fn value_of<'a>(question: &'a [u8], name: &str) -> Option<&'a [u8]> {
+    let lines = question.split(|&byte| byte == b'\n');
+    let mut values = lines.filter_map(|line| line.strip_prefix(name.as_bytes()));
+    values.next_back()
 }
 
 /// Returns a command that reads a token without showing it.

@@ -4,7 +4,11 @@
 //! no protocol that runs a command (`ext`, `fd`), and asks nobody. What it says is redacted. A failure that would be the same the
 //! next time is not tried again: the remote may lock the account.
 
+use std::ffi::OsStr;
+use std::path::Path;
 use std::time::Duration;
+
+use tempfile::TempDir;
 
 use crate::model::text::shell_word;
 use crate::model::{Code, Error, Result, World};
@@ -24,6 +28,8 @@ pub struct Network {
     url: Option<RemoteUrl>,
     sources: Vec<TokenSource>,
     pauses: &'static [Duration],
+    /// Where the helper notes that a token was refused; it goes with the command.
+    _notes: Option<TempDir>,
 }
 
 impl Network {
@@ -38,10 +44,16 @@ impl Network {
         let sources = credentials::sources(world)?;
         let own = url.filter(|url| url.has_credentials());
         let own = own.and_then(RemoteUrl::host);
-        for source in &sources {
-            if source.is_set(world) && own.as_ref() != Some(&source.host) {
-                source.arrange(&mut git, world)?;
-            }
+        let used =
+            |source: &&TokenSource| source.is_set(world) && own.as_ref() != Some(&source.host);
+        let notes = sources
+            .iter()
+            .any(|source| used(&source))
+            .then(|| folder(world));
+        let notes = notes.transpose()?;
+        for source in sources.iter().filter(used) {
+            let notes = notes.as_ref().map_or(Path::new("/"), TempDir::path);
+            source.arrange(&mut git, world, notes)?;
         }
         // Whatever the caller traces, no header is written with what it holds.
         git.env("GIT_TRACE_REDACT", "1");
@@ -52,6 +64,7 @@ impl Network {
             url: url.cloned(),
             sources,
             pauses: &PAUSES,
+            _notes: notes,
         })
     }
 
@@ -180,6 +193,15 @@ impl Repo {
     }
 }
 
+/// Makes a folder that only this user can look into.
+fn folder(world: &World) -> Result<TempDir> {
+    let base = world.variable("TMPDIR").unwrap_or(OsStr::new("/tmp"));
+    tempfile::Builder::new()
+        .prefix("git-colony-")
+        .tempdir_in(world.absolute(Path::new(base)))
+        .map_err(|error| Error::io("cannot make a temporary directory", error))
+}
+
 /// Lets git speak the protocols that the URL asks for: http and git only for a URL that says so, and
 /// none that runs a command. What the caller forbids stays forbidden.
 ///
@@ -194,7 +216,7 @@ fn limit_protocols(git: &mut Git, world: &World, url: Option<&RemoteUrl>) {
     };
     let is_content = url.is_some_and(|url| url.provenance() == Provenance::Repository);
     // An empty list is a list: it allows nothing.
-    let callers = world.variables.get(std::ffi::OsStr::new(CALLERS));
+    let callers = world.variables.get(OsStr::new(CALLERS));
     let callers = callers.map(|list| list.to_string_lossy().into_owned());
     if callers.is_some() || is_content {
         let local: &[&str] = if is_content { &[] } else { &["file", asked] };

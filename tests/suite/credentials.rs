@@ -43,7 +43,9 @@ fn ask(sandbox: &Sandbox, action: &str, question: &str, token: &str) -> (Option<
             "--variable",
             "HOST_TOKEN",
         ])
-        .args(["--username", "ada", action])
+        .args(["--username", "ada", "--refused"])
+        .arg(sandbox.outside().join("refused"))
+        .arg(action)
         .current_dir(&sandbox.root)
         .env_clear()
         .envs(sandbox.variables())
@@ -89,7 +91,6 @@ fn the_helper_answers_for_its_host_over_https_and_keeps_nothing() {
             "protocol=https\nhost=host:8443\nusername=ada\npassword=s3cret\n",
             None,
         ),
-        ("erase", "protocol=https\nhost=host:8443\n", None),
     ];
     for (action, question, answer) in table {
         let wanted = (Some(0), answer.cloned().unwrap_or_default());
@@ -100,7 +101,20 @@ fn the_helper_answers_for_its_host_over_https_and_keeps_nothing() {
         );
     }
     let question = "protocol=https\nhost=host:8443\n";
-    assert_eq!(ask(&sandbox, "get", question, ""), (Some(0), String::new()));
+    let nothing = (Some(0), String::new());
+    assert_eq!(ask(&sandbox, "get", question, ""), nothing);
+    // A token that was refused is not offered again; that of somebody else is no matter of ours.
+    for other in [
+        "protocol=https\nhost=other\n",
+        "protocol=https\nhost=host:8443\npassword=old\n",
+    ] {
+        assert_eq!(ask(&sandbox, "erase", other, "s3cret"), nothing);
+        assert_eq!(ask(&sandbox, "get", question, "s3cret").1, answer);
+    }
+    let refused = format!("{question}username=ada\npassword=s3cret\n");
+    assert_eq!(ask(&sandbox, "erase", &refused, "s3cret"), nothing);
+    assert_eq!(ask(&sandbox, "erase", &refused, "s3cret"), nothing);
+    assert_eq!(ask(&sandbox, "get", question, "s3cret").1, "quit=1\n");
     let (code, said) = ask(&sandbox, "get", question, "s3cret\nhost=evil");
     assert!(
         code == Some(128) && said.contains("HOST_TOKEN") && !said.contains("s3cret"),
@@ -184,7 +198,13 @@ fn the_helper_comes_after_all_the_caller_has_set_and_takes_nothing_away() {
     let sandbox = Sandbox::new();
     let ours = |world: &World| {
         let seen = configuration(world, "https://github.com/a/b", "^credential|^user.test");
-        seen.replace(world.program.to_str().unwrap(), "PROGRAM")
+        let lines = seen
+            .lines()
+            .map(|line| line.split(" --refused '").next().unwrap());
+        let lines: Vec<_> = lines.flat_map(|line| [line, "\n"]).collect();
+        lines
+            .concat()
+            .replace(world.program.to_str().unwrap(), "PROGRAM")
     };
     let helper = "credential.https://github.com.helper \n\
          credential.https://github.com.helper !'PROGRAM' credential --for 'github.com' --variable 'GITHUB_TOKEN' --username 'x-access-token'\n";
