@@ -6,6 +6,7 @@
     reason = "tests start processes and write files themselves"
 )]
 
+mod git_server;
 mod support;
 
 mod agents;
@@ -46,6 +47,7 @@ mod setup_attacks;
 mod signing;
 mod status_line;
 mod surroundings;
+mod tokens;
 mod tool_scaffolds;
 mod tools;
 mod topology;
