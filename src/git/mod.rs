@@ -44,6 +44,7 @@ pub mod scan;
 pub mod sign;
 pub mod snapshot;
 pub mod stage;
+pub mod submodules;
 pub mod tag;
 mod tracked;
 pub mod transfer;

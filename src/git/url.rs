@@ -81,6 +81,25 @@ impl RemoteUrl {
         Ok(url)
     }
 
+    /// Returns what a relative URL of `.gitmodules` stands for (`./x`, `../x`) where this is the URL of
+    /// the repository around it: the same host, below its root.
+    ///
+    /// # Errors
+    /// `url-refused`; always where this is a path of the machine, which no content names.
+    pub fn resolve(&self, relative: &str) -> Result<RemoteUrl> {
+        let refused = |why: &str| refusal(relative, why);
+        let Some(place) = self.place() else {
+            return Err(refused("it is relative to a path of this machine"));
+        };
+        let path = place.below(relative).map_err(refused)?;
+        let prefix = self.text.strip_suffix(&place.path).unwrap_or(&self.text);
+        RemoteUrl::parse(
+            &format!("{prefix}{path}"),
+            Provenance::Repository,
+            Path::new("/"),
+        )
+    }
+
     /// Returns the URL as git needs it, credentials included: for git alone, never to be shown.
     pub fn for_git(&self) -> &str {
         &self.text

@@ -46,6 +46,7 @@ mod settings;
 mod setup_attacks;
 mod signing;
 mod status_line;
+mod submodules;
 mod surroundings;
 mod tokens;
 mod tool_scaffolds;

@@ -27,7 +27,7 @@ pub(super) struct Place {
     /// Only where it is not the one of the scheme.
     port: Option<u16>,
     /// As written, with its slash where there is one.
-    path: String,
+    pub(super) path: String,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -74,6 +74,33 @@ impl Place {
             Some(port) => format!("{}:{port}", self.host),
             None => self.host.clone(),
         }
+    }
+
+    /// Follows `./` and `../` from the path.
+    pub(super) fn below(&self, relative: &str) -> Result<String, &'static str> {
+        let root = if self.path.starts_with('/') { "/" } else { "" };
+        let mut parts: Vec<&str> = self
+            .path
+            .split('/')
+            .filter(|part| !part.is_empty())
+            .collect();
+        let mut rest = relative;
+        loop {
+            if let Some(next) = rest.strip_prefix("./") {
+                rest = next;
+            } else if let Some(next) = rest.strip_prefix("../") {
+                rest = next;
+                parts.pop().ok_or("it leaves the host it is relative to")?;
+            } else {
+                break;
+            }
+        }
+        let rest = rest.trim_end_matches('/');
+        if rest.split('/').any(|part| matches!(part, "" | "." | "..")) {
+            return Err("it goes up in the middle");
+        }
+        parts.push(rest);
+        Ok(format!("{root}{}", parts.join("/")))
     }
 
     pub(super) fn normalized(&self) -> String {

@@ -202,6 +202,45 @@ fn credentials_are_not_shown() {
     );
 }
 
+#[test]
+fn a_relative_url_stays_on_its_host() {
+    let table = [
+        ("https://host/a/b.git", "../c.git", "https://host/a/c.git"),
+        (
+            "https://u:p@host:8443/a/b/",
+            "./c",
+            "https://u:p@host:8443/a/b/c",
+        ),
+        ("https://host/a/b", "../../c/d/", "https://host/c/d"),
+        ("git@host:a/b.git", "../c", "git@host:a/c"),
+        ("git@host:b.git", "../c", "git@host:c"),
+        ("git@host:/a/b", "../c", "git@host:/a/c"),
+        (
+            "ssh://git@host:2222/a/b",
+            ".././../c",
+            "ssh://git@host:2222/c",
+        ),
+    ];
+    for (base, relative, wanted) in table {
+        assert_eq!(typed(base).resolve(relative).unwrap().for_git(), wanted);
+    }
+    for (base, relative) in [
+        ("https://host/a/b", "../../../evil/x"),
+        ("git@host:b", "../../c"),
+        ("git@host:b", "../-c"),
+        ("https://host/a/b", "../c/../../../d"),
+        ("https://host/a/b", "../"),
+        ("https://host/a/b", "../c?x"),
+        ("https://host/a/b", "../c\nd"),
+        ("/srv/a", "../etc"),
+        ("file:///srv/a", "./etc"),
+        ("http://host/a/b", "../c"),
+    ] {
+        let resolved = typed(base).resolve(relative);
+        assert!(resolved.is_err(), "{base} {relative} {resolved:?}");
+    }
+}
+
 proptest! {
     #[test]
     fn no_secret_is_ever_shown(
