@@ -2,12 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::git::attributes::AttributesOf;
 use crate::git::merge_tree::{Merged, Stages};
 use crate::git::{Oid, TreeEntry};
 use crate::model::{Code, Error, RepoPath, Result};
 use crate::store::Session;
 
 use super::conflicts::{self, Conflict, ConflictKind};
+use super::drivers::Driver;
 
 /// How a path in conflict is settled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -156,15 +158,7 @@ impl Settling<'_> {
             | ConflictKind::DirectoryFile
             | ConflictKind::DirectoryRename => return Ok(()),
             ConflictKind::Submodule | ConflictKind::RenameRename => {
-                return Err(Error::new(
-                    Code::InvalidValue,
-                    format!(
-                        "'{path}' ({}) cannot be as on both sides; nothing was done",
-                        conflict.kind.as_str()
-                    ),
-                )
-                .detail("path", path)
-                .hint("choose one with --ours or --theirs"));
+                return Err(not_both(path, conflict.kind.as_str()));
             }
             ConflictKind::Content
             | ConflictKind::AddAdd
@@ -176,6 +170,10 @@ impl Settling<'_> {
         let (Some(ours), Some(theirs)) = (ours, theirs) else {
             return Ok(());
         };
+        if self.is_record(path)? {
+            // The lines of both would say the same key twice.
+            return Err(not_both(path, "a record"));
+        }
         let is_text = matches!(conflict.kind, ConflictKind::Content | ConflictKind::AddAdd)
             && !ours.is_link()
             && !theirs.is_link();
@@ -189,22 +187,48 @@ impl Settling<'_> {
             let blob = repo.write_blob(&bytes)?;
             edits.insert(path.clone(), Some(ours.with(blob)));
         } else {
+            let beside = self.free_name(merged.tree, path)?;
+            self.refuse_lost_filter(merged.tree, path, &beside)?;
             edits.insert(path.clone(), Some(ours));
-            edits.insert(self.free_name(merged.tree, path)?, Some(theirs));
+            edits.insert(beside, Some(theirs));
         }
         Ok(())
     }
 
-    /// Finds a name beside `path` for their version.
+    /// Tells whether one of our drivers merges the file, entry by entry.
+    fn is_record(&self, path: &RepoPath) -> Result<bool> {
+        let repo = &self.session.repo;
+        let index = repo.load_index()?;
+        let driver = repo.attribute(&index, "merge", AttributesOf::Worktree, path)?;
+        Ok(driver.is_some_and(|name| Driver::named(&name).is_some()))
+    }
+
+    /// Refuses to put a file that a filter owns, a pointer of git-lfs, where none does.
+    fn refuse_lost_filter(&self, tree: Oid, path: &RepoPath, beside: &RepoPath) -> Result<()> {
+        let repo = &self.session.repo;
+        let index = repo.index_of_tree(tree, &repo.load_index()?)?;
+        let filter = |path| repo.attribute(&index, "filter", AttributesOf::Index, path);
+        if filter(path)? == filter(beside)? {
+            return Ok(());
+        }
+        Err(Error::new(
+            Code::InvalidValue,
+            format!("'{path}' and '{beside}' would be stored in different ways; nothing was done"),
+        )
+        .detail("path", path)
+        .hint("choose one with --ours or --theirs"))
+    }
+
+    /// Finds a name beside `path` for their version; its ending stays, since attributes go by that.
     fn free_name(&self, tree: Oid, path: &RepoPath) -> Result<RepoPath> {
         let plain = self.name.replace('/', "_");
         for number in 0..1_000 {
-            let mut bytes = path.as_bytes().to_vec();
-            bytes.extend(format!("~{plain}").bytes());
+            let mut suffix = format!("~{plain}");
             if number > 0 {
-                bytes.extend(format!("_{number}").bytes());
+                suffix.push_str(&format!("_{number}"));
             }
-            let name = RepoPath::new(bytes);
+            let (stem, ending) = path.as_bytes().split_at(ending_of(path.as_bytes()));
+            let name = RepoPath::new([stem, suffix.as_bytes(), ending].concat());
             if self.session.repo.entry_in(tree, name.as_path())?.is_none() {
                 return Ok(name);
             }
@@ -214,6 +238,23 @@ impl Settling<'_> {
             format!("no name is free beside '{path}'; nothing was done"),
         ))
     }
+}
+
+fn not_both(path: &RepoPath, what: &str) -> Error {
+    Error::new(
+        Code::InvalidValue,
+        format!("'{path}' ({what}) cannot be as on both sides; nothing was done"),
+    )
+    .detail("path", path)
+    .hint("choose one with --ours or --theirs")
+}
+
+/// Returns where the ending of a file name begins, `.tar.gz` as a whole; its length where it has none.
+fn ending_of(path: &[u8]) -> usize {
+    let name = path.iter().rposition(|&b| b == b'/').map_or(0, |at| at + 1);
+    // A name that begins with a dot does not begin with its ending.
+    let dot = path.iter().skip(name + 1).position(|&b| b == b'.');
+    dot.map_or(path.len(), |at| name + 1 + at)
 }
 
 fn meets(conflict: &Conflict, path: &RepoPath) -> bool {

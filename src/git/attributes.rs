@@ -1,7 +1,8 @@
-//! Which files a filter is meant for, by git's own rules of attributes.
+//! Which files a filter is meant for, and what else attributes say of a path, by git's own rules.
 
 use gix::bstr::BStr;
 use gix::index::entry::Mode;
+use gix::worktree::stack::state::attributes::Source;
 
 use crate::model::{Code, RepoPath, Result, ResultExt as _};
 
@@ -26,6 +27,15 @@ pub enum AttributesOf {
     Worktree,
     /// Those of the index alone.
     Index,
+}
+
+impl AttributesOf {
+    fn source(self) -> Source {
+        match self {
+            AttributesOf::Worktree => Source::WorktreeThenIdMapping,
+            AttributesOf::Index => Source::IdMapping,
+        }
+    }
 }
 
 /// Tells whether a line of an attributes file gives files to a filter.
@@ -65,6 +75,35 @@ impl Repo {
         set("process") || (set("clean") && set("smudge"))
     }
 
+    /// Returns the value of an attribute of a file, be it there or not; `None` where it has none.
+    ///
+    /// # Errors
+    /// `repository-broken` when attributes cannot be read.
+    pub fn attribute(
+        &self,
+        index: &Index,
+        attribute: &str,
+        attributes_of: AttributesOf,
+        path: &RepoPath,
+    ) -> Result<Option<String>> {
+        let cannot = || "cannot read the attributes";
+        let mut stack = self
+            .inner
+            .attributes_only(&index.file, attributes_of.source())
+            .or_code(Code::RepositoryBroken, cannot)?;
+        let mut outcome = stack.selected_attribute_matches([attribute]);
+        let path: &BStr = path.as_bytes().into();
+        let platform = stack
+            .at_entry(path, Some(Mode::FILE))
+            .or_code(Code::Io, cannot)?;
+        platform.matching_attributes(&mut outcome);
+        let matched = outcome.iter_selected().next();
+        Ok(matched.and_then(|matched| {
+            let value = matched.assignment.state.as_bstr();
+            value.map(ToString::to_string)
+        }))
+    }
+
     /// Lists the plain files of `index` at stage 0 with `filter=<filter>`, sorted by path.
     ///
     /// Reads no file content but that of attribute files.
@@ -91,16 +130,11 @@ impl Repo {
         attributes_of: AttributesOf,
         wanted: &dyn Fn(&[u8]) -> bool,
     ) -> Result<Vec<FilteredFile>> {
-        use gix::worktree::stack::state::attributes::Source;
         let cannot = || "cannot read the attributes";
-        let source = match attributes_of {
-            AttributesOf::Worktree => Source::WorktreeThenIdMapping,
-            AttributesOf::Index => Source::IdMapping,
-        };
         let file = &index.file;
         let mut stack = self
             .inner
-            .attributes_only(file, source)
+            .attributes_only(file, attributes_of.source())
             .or_code(Code::RepositoryBroken, cannot)?;
         let mut outcome = stack.selected_attribute_matches(["filter"]);
         let mut found = Vec::new();

@@ -579,6 +579,56 @@ fn a_large_file_is_chosen_and_never_merged_as_text() {
 }
 
 #[test]
+fn both_versions_of_a_large_file_are_owned_by_git_lfs() {
+    let sandbox = diverged(
+        |s| {
+            s.write(
+                ".gitattributes",
+                "*.stl filter=lfs -text\n/big.bin filter=lfs -text\n",
+            );
+            s.write("parts/a.v1.stl", pointer('1'));
+            s.write("big.bin", pointer('1'));
+        },
+        |s| {
+            s.write("parts/a.v1.stl", pointer('2'));
+            s.write("big.bin", pointer('2'));
+        },
+        |s| {
+            s.write("parts/a.v1.stl", pointer('3'));
+            s.write("big.bin", pointer('3'));
+        },
+    );
+    let choices = ["merge", "try", "--both", "parts", "--ours", "big.bin"];
+    sandbox.colony(&choices);
+    assert_eq!(sandbox.read("parts/a.v1.stl"), pointer('2'));
+    assert_eq!(sandbox.read("parts/a~fork_try.v1.stl"), pointer('3'));
+    sandbox.colony(&["undo"]);
+    // No other name than this one is git-lfs's.
+    assert_eq!(
+        sandbox.error(&["merge", "try", "--both", "."]),
+        "invalid-value"
+    );
+    sandbox.check_invariants();
+}
+
+#[test]
+fn records_are_never_the_lines_of_both() {
+    let sandbox = diverged(
+        |s| {
+            s.write(".gitattributes", "budgets/*.yaml merge=colony-budget\n");
+            s.write("budgets/power.yaml", "items:\n  motor: 30\n");
+        },
+        |s| s.write("budgets/power.yaml", "items:\n  motor: 35\n"),
+        |s| s.write("budgets/power.yaml", "items:\n  motor: 25\n"),
+    );
+    let before = sandbox.visible_state();
+    let refused = sandbox.json(&["merge", "try", "--both", "."]);
+    assert_eq!(refused["code"], "invalid-value");
+    assert_eq!(refused["detail"]["path"], "budgets/power.yaml");
+    assert_eq!(sandbox.visible_state(), before);
+}
+
+#[test]
 fn histories_without_a_base_are_refused_in_words() {
     let sandbox = Sandbox::new();
     sandbox.git(&["checkout", "-q", "--orphan", "other"]);
