@@ -225,7 +225,7 @@ impl Settling<'_> {
         for number in 0..1_000 {
             let mut suffix = format!("~{plain}");
             if number > 0 {
-                suffix.push_str(&format!("_{number}"));
+                suffix = format!("{suffix}_{number}");
             }
             let (stem, ending) = path.as_bytes().split_at(ending_of(path.as_bytes()));
             let name = RepoPath::new([stem, suffix.as_bytes(), ending].concat());

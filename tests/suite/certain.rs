@@ -234,8 +234,8 @@ fn what_is_certain_of_a_merge_is_what_git_makes_of_it() {
 /// A fork `side` and `main` that changed two ends of `long.txt` and a file of their own each.
 fn two_lines() -> Sandbox {
     let sandbox = Sandbox::new();
-    let lines: String = (0..9).map(|n| format!("line {n}\n")).collect();
-    sandbox.write("long.txt", &lines);
+    let lines = "one\ntwo\nthree\nfour\nfive\nsix\nseven\neight\nnine\n";
+    sandbox.write("long.txt", lines);
     commit_all(&sandbox, "long");
     sandbox.git(&["switch", "-q", "-c", "fork/side"]);
     sandbox.write("long.txt", format!("{lines}end of side\n"));
@@ -252,6 +252,9 @@ fn commit_all(sandbox: &Sandbox, subject: &str) {
     sandbox.git(&["add", "-A"]);
     sandbox.git(&["commit", "-qm", subject]);
 }
+
+/// What is done to a repository, and what to call that.
+type Case = (&'static str, fn(&Sandbox));
 
 /// Dates files and index into the past: git trusts no entry as young as its index.
 fn settle(sandbox: &Sandbox) {
@@ -291,7 +294,7 @@ fn a_certain_merge_is_previewed_without_git() {
 
 #[test]
 fn a_preview_says_of_every_edit_what_the_merge_says() {
-    let disturb: [(&str, fn(&Sandbox)); 9] = [
+    let disturb: [Case; 9] = [
         ("nothing", |_| {}),
         ("elsewhere", |s| s.write("a.txt", "edited\n")),
         ("edited", |s| s.write("dir/b.txt", "edited\n")),
@@ -332,15 +335,15 @@ fn a_preview_says_of_every_edit_what_the_merge_says() {
 
 #[test]
 fn what_attributes_and_configuration_say_of_merges_is_for_git() {
-    let set: [(&str, fn(&Sandbox)); 6] = [
+    let set: [Case; 6] = [
         ("in the worktree", |s| {
-            s.write(".gitattributes", "*.txt merge=union\n")
+            s.write(".gitattributes", "*.txt merge=union\n");
         }),
         ("by a macro", |s| {
-            s.write(".gitattributes", "[attr]both merge=union\n*.txt both\n")
+            s.write(".gitattributes", "[attr]both merge=union\n*.txt both\n");
         }),
         ("below", |s| {
-            s.write("dir/.gitattributes", "b.txt merge=union\n")
+            s.write("dir/.gitattributes", "b.txt merge=union\n");
         }),
         ("beside", |s| {
             s.write(".git/info/attributes", "dir/b.txt merge=union\n");
@@ -351,7 +354,7 @@ fn what_attributes_and_configuration_say_of_merges_is_for_git() {
             s.git(&["config", "core.attributesFile", path.to_str().unwrap()]);
         }),
         ("for all files", |s| {
-            drop(s.git(&["config", "merge.default", "union"]))
+            drop(s.git(&["config", "merge.default", "union"]));
         }),
     ];
     for (where_, set) in set {
