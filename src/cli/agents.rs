@@ -90,11 +90,7 @@ pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
         }
         Some(Action::Remove(remove)) => {
             let session = face.session(Run::from(remove.dry_run))?;
-            let report = if remove.dry_run {
-                agents::preview_removal(&session, &remove.name, remove.force)?
-            } else {
-                agents::remove(&session, &remove.name, remove.force)?
-            };
+            let report = agents::remove(&session, &remove.name, (remove.force, remove.dry_run))?;
             face.answer(&report)
         }
         Some(Action::Path { name }) => {
@@ -168,7 +164,10 @@ impl Answer for RemovedAgent {
         } else {
             "took away"
         };
-        format!("{did} the clone of agent '{}'", self.agent)
+        match &self.agent {
+            Some(agent) => format!("{did} the clone of agent '{agent}'"),
+            None => format!("{did} the clone in '{}'", self.path.display()),
+        }
     }
 
     fn body(&self, _now: &Moment) -> Vec<String> {
@@ -184,7 +183,7 @@ impl Answer for RemovedAgent {
             let hub = shell_word(&self.hub.to_string_lossy());
             lines.push(format!(
                 "see it: git fetch {hub} '{kept}*:refs/colony-local/kept/{}/*'",
-                self.agent
+                self.agent.as_deref().unwrap_or("clone")
             ));
         }
         lines

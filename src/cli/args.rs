@@ -5,10 +5,10 @@ use std::path::PathBuf;
 use clap::{Parser, Subcommand};
 
 use super::{
-    agents, checkpoint, checkpoints, cherry_pick, commit, complete, completions, config,
-    credential, decide, decisions, deinit, diff, doctor, fleet, fork, forks, help, hook, hooks,
-    init, lfs, merge, merge_driver, ops, prune, restore, schema, status, tag, tools, topology,
-    tour, undo, version,
+    agents, checkpoint, checkpoints, cherry_pick, clone, clones, colony, commit, complete,
+    completions, config, credential, decide, decisions, deinit, diff, doctor, fleet, fork, forks,
+    help, hook, hooks, init, lfs, merge, merge_driver, ops, prune, restore, schema, status, tag,
+    tools, topology, tour, undo, version,
 };
 
 /// Keep any state of a repository and get it back
@@ -64,6 +64,9 @@ pub(super) enum Command {
     Undo(undo::UndoArgs),
     Redo(undo::RedoArgs),
     Ops(ops::Args),
+    Clone(clone::Args),
+    Clones(clones::Args),
+    Colony(colony::Args),
     Fleet(fleet::Args),
     Status(status::Args),
     Tour(tour::Args),

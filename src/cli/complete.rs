@@ -64,6 +64,7 @@ const VALUES: &[(&str, &str, Value)] = &[
     ("", "SOURCE", Value::Name(Names::Branches)),
     ("", "FORK", Value::Name(Names::Forks)),
     ("", "AGENT", Value::Name(Names::Agents)),
+    ("", "CLONE", Value::Name(Names::Agents)),
     ("agents path", "NAME", Value::Name(Names::Agents)),
     ("agents remove", "NAME", Value::Name(Names::Agents)),
     ("tools find", "QUERY", Value::Name(Names::Capabilities)),

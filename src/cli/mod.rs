@@ -9,6 +9,9 @@ mod args;
 mod checkpoint;
 mod checkpoints;
 mod cherry_pick;
+mod clone;
+mod clones;
+mod colony;
 mod commit;
 mod complete;
 mod completions;
@@ -52,7 +55,7 @@ use clap::{CommandFactory as _, FromArgMatches as _};
 
 use crate::Exit;
 use crate::env::Env;
-use crate::flow::colony;
+use crate::flow::colony as taking_part;
 use crate::git::ObjectWrites;
 use crate::model::error::Verdict;
 use crate::model::{Code, Error, Result, World};
@@ -88,7 +91,7 @@ pub(crate) fn run(args: &[OsString], env: &mut Env) -> Exit {
         Command::Fleet(fleet::Args {})
     };
     let done = face.dispatch(cli.command.unwrap_or(default));
-    colony::publish_changes(&face.env.world);
+    taking_part::publish_changes(&face.env.world);
     match done {
         Ok(Outcome::Yes) => Exit(0),
         Ok(Outcome::No) => Exit(1),
@@ -163,6 +166,9 @@ impl Face<'_> {
             Command::Undo(args) => undo::undo(self, &args),
             Command::Redo(args) => undo::redo(self, &args),
             Command::Ops(args) => ops::run(self, &args),
+            Command::Clone(args) => clone::run(self, args),
+            Command::Clones(args) => clones::run(self, args),
+            Command::Colony(args) => colony::run(self, args),
             Command::Fleet(_) => fleet::run(self),
             Command::Status(args) => status::run(self, &args),
             Command::Tour(_) => tour::run(self),
@@ -215,8 +221,18 @@ impl Face<'_> {
     /// Opens a session for a command that names what others may have published, and looks at that.
     fn session_among_others(&self, run: Run) -> Result<Session> {
         let session = self.session(run)?;
-        colony::gather(&session);
+        taking_part::gather(&session);
         Ok(session)
+    }
+
+    /// Opens a session where there is a repository; a command that uses this works without one, too.
+    fn session_if_any(&self) -> Result<(World, Option<Session>)> {
+        let world = self.world()?;
+        match Session::open(world.clone(), &self.flags, ObjectWrites::Durable) {
+            Ok(session) => Ok((world, Some(session))),
+            Err(error) if error.code() == Code::NotARepository => Ok((world, None)),
+            Err(error) => Err(error),
+        }
     }
 
     /// Opens a session for a command that reports on the settings itself.

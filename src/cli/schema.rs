@@ -8,6 +8,7 @@ use schemars::{JsonSchema, Schema};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
+use crate::clones::colonies::Colony;
 use crate::design::checkpoint::CheckpointReport;
 use crate::design::commit::CommitReport;
 use crate::design::decide::DecideReport;
@@ -21,6 +22,7 @@ use crate::design::restore::RestoreReport;
 use crate::design::retention::PruneReport;
 use crate::design::undo::UndoReport;
 use crate::flow::agents::{AgentsReport, NewAgent, PathReport, RemovedAgent};
+use crate::flow::clone::{CloneReport, ClonesReport, GcReport, RefreshReport};
 use crate::flow::deinit::DeinitReport;
 use crate::flow::doctor::DoctorReport;
 use crate::flow::fleet::FleetReport;
@@ -38,7 +40,7 @@ use crate::setup::hooks::{InstallReport, StatusReport as StatusOfHooks};
 use crate::ui::answer::{Answer, ErrorAnswer, Form, Outcome};
 use crate::ui::text;
 
-use super::{Face, Stop, checkpoints, completions, config, forks, help, tour, version};
+use super::{Face, Stop, checkpoints, colony, completions, config, forks, help, tour, version};
 
 /// The JSON Schema of an answer
 ///
@@ -65,6 +67,14 @@ const REPORTS: &[(&str, Make)] = &[
     ("checkpoints show", answer::<checkpoints::ShowReport>),
     ("cherry-pick", answer::<PickReport>),
     ("cherry-pick --abort", answer::<UndoReport>),
+    ("clone", answer::<CloneReport>),
+    ("clones", answer::<ClonesReport>),
+    ("clones gc", answer::<GcReport>),
+    ("clones refresh", answer::<RefreshReport>),
+    ("clones remove", answer::<RemovedAgent>),
+    ("colony", answer::<colony::ColoniesReport>),
+    ("colony set", answer::<Colony>),
+    ("colony show", answer::<Colony>),
     ("commit", answer::<CommitReport>),
     ("completions", answer::<completions::ScriptReport>),
     ("config", answer::<config::ConfigReport>),

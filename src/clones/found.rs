@@ -33,12 +33,12 @@ pub fn clones(root: &SharedRoot, hub: Option<&Path>) -> Vec<FoundClone> {
     found.collect()
 }
 
-/// Finds a clone of a hub by its id or the beginning of one, its agent, or its path.
+/// Finds a clone of a hub, or of all, by its id or the beginning of one, its agent, or its path.
 ///
 /// # Errors
 /// `clone-not-found`, `name-ambiguous`.
-pub fn find(root: &SharedRoot, hub: &Path, name: &str) -> Result<FoundClone> {
-    let all = clones(root, Some(hub));
+pub fn find(root: &SharedRoot, hub: Option<&Path>, name: &str) -> Result<FoundClone> {
+    let all = clones(root, hub);
     let exact = |clone: &&FoundClone| {
         clone.member.agent.as_deref() == Some(name) || clone.path.as_path() == Path::new(name)
     };

@@ -3,14 +3,16 @@
 
 use std::collections::BTreeMap;
 
+use crate::git::lfs_objects::Objects;
 use crate::git::refs::Reason;
 use crate::git::transfer::{Linked, link_objects, send_pack};
 use crate::git::{Oid, RefChange, RefName, Signature};
 use crate::model::{Code, Result};
-use crate::store::membership::{Membership, mirror_of};
+use crate::store::membership::{Membership, Role, mirror_of};
 use crate::store::{Session, ref_names};
 
 use super::hub::Hub;
+use super::publish::large_objects_of;
 
 /// Copies the tips of everybody else; returns how many changed. Costs a look at the refs of the hub
 /// where nothing has.
@@ -21,6 +23,9 @@ pub fn gather(session: &Session) -> Result<usize> {
     let Some(member) = &session.membership else {
         return Ok(0);
     };
+    if member.role == Role::Desk && !member.hub.is_dir() {
+        return Ok(0);
+    }
     let hub = Hub::open(&member.hub)?;
     let mut tries = 1;
     loop {
@@ -37,6 +42,11 @@ pub fn gather(session: &Session) -> Result<usize> {
             known.retain(|id| hub.store.has(*id) && session.repo.object_size(*id).is_some());
             let world = &session.world;
             send_pack(hub.store.git(world), session.repo.git(world), &tips, &known)?;
+        }
+        // Hard links: a large file of somebody else costs nothing until it is checked out.
+        if session.repo.config("lfs.fetchexclude").as_deref() != Some("*") {
+            let large = Objects::in_folder(large_objects_of(hub.store.path()));
+            large.link_all_into(Objects::of(&session.repo).folder())?;
         }
         let who = Signature {
             seconds: session.world.now().timestamp(),

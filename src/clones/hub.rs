@@ -6,6 +6,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use crate::git::network::Network;
 use crate::git::refs::FoundRef;
 use crate::git::url::{Provenance, RemoteUrl};
 use crate::git::{BareRepo, Oid, RefChange, RefName, Repo, process};
@@ -13,7 +14,7 @@ use crate::model::{Code, Error, Result, World, time};
 use crate::store::lock::WorktreeLock;
 use crate::store::membership::{Membership, Role};
 use crate::store::shared_root::SharedRoot;
-use crate::store::{Session, atomic};
+use crate::store::{Session, atomic, ref_names};
 
 /// How long to wait for somebody else who makes the hub: it may take a copy of the whole history.
 const PATIENCE: Duration = Duration::from_mins(10);
@@ -89,6 +90,64 @@ impl Hub {
         self.store.refs_below("refs/remotes/origin/")
     }
 
+    /// Brings branches and tags of the remote up to date.
+    ///
+    /// # Errors
+    /// What the network says; `url-refused`.
+    pub fn fetch(&self, world: &World) -> Result<()> {
+        let url = self.store.config("remote.origin.url").unwrap_or_default();
+        let url = RemoteUrl::parse(&url, Provenance::User, self.store.path())?;
+        let mut network = Network::new(world, self.store.git(world), Some(&url))?;
+        network
+            .git()
+            .args(["fetch", "-q", "--prune", "--no-write-fetch-head"]);
+        network.git().args(["--no-auto-maintenance", "origin"]);
+        network.run_checked("bring the hub up to date").map(drop)?;
+        Ok(())
+    }
+
+    /// Tells whether the repository has a remote.
+    pub fn has_remote(&self) -> bool {
+        self.store.config("remote.origin.url").is_some()
+    }
+
+    /// Returns the branch that the remote calls its HEAD, or the usual one.
+    ///
+    /// # Errors
+    /// `revision-not-found`, `repository-broken`.
+    pub fn default_branch(&self) -> Result<String> {
+        let head = RefName::from("refs/remotes/origin/HEAD");
+        let target = self.store.symbolic_target(&head);
+        let of_remote = target.and_then(|name| {
+            let name = name.to_string();
+            name.strip_prefix("refs/remotes/origin/").map(str::to_owned)
+        });
+        for branch in of_remote
+            .into_iter()
+            .chain(["main", "master"].map(str::to_owned))
+        {
+            if self
+                .find_ref(&format!("refs/remotes/origin/{branch}"))?
+                .is_some()
+            {
+                return Ok(branch);
+            }
+        }
+        Err(Error::new(
+            Code::RevisionNotFound,
+            "the remote has no branch to begin on; nothing has changed",
+        )
+        .hint("git colony clone URL --branch BRANCH"))
+    }
+
+    /// Tells whether it holds work of clones that were removed.
+    ///
+    /// # Errors
+    /// `repository-broken`.
+    pub fn holds_kept_work(&self) -> Result<bool> {
+        Ok(!self.store.refs_below(ref_names::KEPT_WORK)?.is_empty())
+    }
+
     /// Returns the commit that a ref of the hub holds.
     ///
     /// # Errors
@@ -131,6 +190,25 @@ pub fn place_of(session: &Session, root: &SharedRoot) -> Result<PathBuf> {
         Some(member) => Ok(member.hub.clone()),
         None => Ok(Place::of(root, &address_of(session)?).path),
     }
+}
+
+/// Returns where the hub of a repository elsewhere is or would be.
+pub fn place_of_url(root: &SharedRoot, url: &RemoteUrl) -> PathBuf {
+    Place::of(root, &url.normalized()).path
+}
+
+/// Lists all hubs, by name.
+pub fn all(root: &SharedRoot) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(root.hubs())
+        .into_iter()
+        .flatten()
+        .flatten();
+    let mut hubs: Vec<_> = entries
+        .map(|entry| entry.path())
+        .filter(|path| path.extension().is_some_and(|end| end == "git"))
+        .collect();
+    hubs.sort();
+    hubs
 }
 
 /// Makes a checkout of the user's take part, if it does not yet; returns its record and the hub.
@@ -269,9 +347,12 @@ fn own_all_objects(world: &World, new: &Path) -> Result<()> {
 fn make_from_url(world: &World, url: &RemoteUrl, new: &Path) -> Result<()> {
     let mut git = process::Git::new(world);
     git.env("GIT_DEFAULT_REF_FORMAT", "files");
-    git.args(["clone", "-q", "--bare", "--template=", "--"]);
-    git.arg(url.for_git()).arg(new);
-    git.run_checked("make the hub from the remote")?;
+    let mut network = Network::new(world, git, Some(url))?;
+    network
+        .git()
+        .args(["clone", "-q", "--bare", "--template=", "--"]);
+    network.git().arg(url.for_git()).arg(new);
+    network.run_checked("make the hub from the remote")?;
     own_all_objects(world, new)?;
     let store = configure(new, Some(&url.without_credentials()))?;
     let heads = store.refs_below("refs/heads/")?;

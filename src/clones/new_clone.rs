@@ -13,7 +13,7 @@ use crate::git::refs::FoundRef;
 use crate::git::{ObjectWrites, Oid, RefName, Repo};
 use crate::model::{Code, Error, RepoPath, Result, World};
 use crate::store::lock::WorktreeLock;
-use crate::store::membership::{Membership, Role};
+use crate::store::membership::Membership;
 use crate::store::settings::Flags;
 use crate::store::shared_root::SharedRoot;
 use crate::store::{Session, atomic, key};
@@ -163,11 +163,13 @@ impl Wanted<'_> {
         }
         .make(&world.standing_in(self.root.path()))?;
         staged.member.write(&staged.folder.join(".git"))?;
-        let repo = Repo::open(&elsewhere, ObjectWrites::Durable)?;
+        let mut repo = Repo::open(&elsewhere, ObjectWrites::Durable)?;
         let tree = repo.tree_of(Some(self.start.commit))?;
-        staged.uses_lfs = uses_lfs(&repo, tree)?;
+        staged.uses_lfs = uses_lfs(&repo, tree)? && has_lfs(&elsewhere, &repo)?;
         if staged.uses_lfs {
             self.link_large_files(&repo, tree)?;
+            append_config(&repo.git_dir().join("config"), &lfs_filters())?;
+            repo = Repo::open(&elsewhere, ObjectWrites::Durable)?;
         }
         if self.check_out {
             repo.check_out_first(&elsewhere, tree)?;
@@ -350,6 +352,32 @@ fn refuse_taken(place: &Path, agent: Option<&str>) -> Result<()> {
     })
 }
 
+/// Tells whether there is a git-lfs: without it pointers stay pointers.
+fn has_lfs(world: &World, repo: &Repo) -> Result<bool> {
+    let output = repo.git(world).args(["lfs", "version"]).run()?;
+    Ok(output.success())
+}
+
+/// Returns what git-lfs itself configures, so that the first checkout brings large files in.
+fn lfs_filters() -> [ConfigEntry; 5] {
+    let filter = |name, value: &str| ConfigEntry::sub(("filter", "lfs"), name, value);
+    [
+        filter("clean", "git-lfs clean -- %f"),
+        filter("smudge", "git-lfs smudge -- %f"),
+        filter("process", "git-lfs filter-process"),
+        filter("required", "true"),
+        // An object that is nowhere to be had leaves its pointer, and is told of by 'lfs status'.
+        ConfigEntry::plain("lfs", "skipdownloaderrors", "true"),
+    ]
+}
+
+fn append_config(path: &Path, entries: &[ConfigEntry]) -> Result<()> {
+    let cannot = |e| Error::io("cannot configure the new clone", e);
+    let mut text = std::fs::read_to_string(path).map_err(cannot)?;
+    text.extend(entries.iter().map(ConfigEntry::line));
+    atomic::write_plainly(path, text.as_bytes())
+}
+
 /// Tells whether attributes of a tree give files to git-lfs.
 fn uses_lfs(repo: &Repo, tree: Oid) -> Result<bool> {
     let is_attributes = |path: &RepoPath| {
@@ -366,22 +394,6 @@ fn uses_lfs(repo: &Repo, tree: Oid) -> Result<bool> {
         }
     }
     Ok(false)
-}
-
-/// Tells whether a repository is a clone that is only read.
-///
-/// # Errors
-/// `read-only-clone`.
-pub fn refuse_reader(session: &Session) -> Result<()> {
-    let reader = session.membership.as_ref();
-    if reader.is_some_and(|member| member.role == Role::Reader) {
-        return Err(Error::new(
-            Code::ReadOnlyClone,
-            "this clone is for reading and follows its remote; nothing has changed",
-        )
-        .hint("git colony clone --agent NAME   # makes one to work in"));
-    }
-    Ok(())
 }
 
 /// Returns the prefix of the refs that a clone of this hub takes for remote branches.

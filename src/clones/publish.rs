@@ -35,7 +35,9 @@ pub fn publish(session: &Session) -> Result<usize> {
 /// # Errors
 /// As [`publish`].
 pub fn publish_as(world: &World, repo: &Repo, member: &Membership) -> Result<usize> {
-    if member.role == Role::Reader {
+    // A checkout of a person needs no hub: it may have been removed with its last clone.
+    let needs_none = member.role == Role::Desk && !member.hub.is_dir();
+    if member.role == Role::Reader || needs_none {
         return Ok(0);
     }
     let hub = Hub::open(&member.hub)?;

@@ -8,7 +8,7 @@ use crate::store::membership::Membership;
 use crate::store::shared_root::SharedRoot;
 use crate::store::{atomic, key, ref_names};
 
-use super::found::FoundClone;
+use super::found::{FoundClone, clones};
 use super::hub::Hub;
 
 /// Refuses to take the directory away that somebody stands in.
@@ -55,6 +55,27 @@ pub fn retire(world: &World, root: &SharedRoot, clone: &FoundClone) -> Result<Op
     empty(&trash)?;
     remove_empty_folders(root, &clone.path);
     Ok(kept)
+}
+
+/// Removes a hub that nobody borrows from. It is renamed first, and comes back if a clone was made of
+/// it meanwhile.
+///
+/// # Errors
+/// `locked` where that happened, `io`.
+pub fn remove_hub(world: &World, root: &SharedRoot, hub: &Path) -> Result<()> {
+    let trash = root.path().join("trash");
+    atomic::make_directory(&trash)?;
+    let away = trash.join(format!("{:016x}", (world.entropy)()));
+    atomic::rename(hub, &away)?;
+    if !clones(root, Some(hub)).is_empty() {
+        atomic::rename(&away, hub)?;
+        return Err(Error::new(
+            Code::Locked,
+            format!("a clone of '{}' was just made: it stays", hub.display()),
+        )
+        .hint("git colony clones"));
+    }
+    empty(&trash)
 }
 
 /// Gives the refs of a clone a second name that no clone owns.

@@ -39,6 +39,7 @@ pub fn create_for(
     rationale: &str,
     agent_session: Option<SessionId>,
 ) -> Result<CheckpointReport> {
+    session.refuse_reader()?;
     let request = request_for(session, rationale);
     let inside = session
         .world

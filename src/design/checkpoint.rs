@@ -76,6 +76,7 @@ pub struct CheckpointReport {
 /// `invalid-value` for a label that names something else, `operation-in-progress`,
 /// `identity-unknown`, `locked`, `filter-failed`, `no-space`, `signing-failed`.
 pub fn create(session: &Session, request: &Request) -> Result<CheckpointReport> {
+    session.refuse_reader()?;
     refuse_label(request)?;
     if !request.off_branch {
         refuse_in_progress(session)?;

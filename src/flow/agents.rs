@@ -7,15 +7,13 @@ use serde::Serialize;
 
 use crate::clones::found::{self, FoundClone};
 use crate::clones::hub::{self, Hub};
-use crate::clones::new_clone::{LargeFiles, Staged, Start, Wanted, refuse_reader, remote_prefix};
+use crate::clones::new_clone::{LargeFiles, Staged, Start, Wanted, remote_prefix};
 use crate::clones::{publish, removal};
 use crate::design::left_out::{Allowances, LeftOut};
 use crate::design::{checkpoint, fork, names};
 use crate::git::identity::Identity;
 use crate::git::{Head, ObjectWrites, Oid, RefName};
-use crate::lfs::install;
-use crate::model::{Code, Error, Result, text, time};
-use crate::setup::hooks::{self, Act, Target};
+use crate::model::{Code, Error, Result, World, text, time};
 use crate::store::Session;
 use crate::store::membership::{Membership, Role};
 use crate::store::shared_root::SharedRoot;
@@ -76,7 +74,7 @@ pub fn create(session: &Session, request: &Request) -> Result<NewAgent> {
     let mut setup = Vec::new();
     let begun = set_up(session, &plan, &staged, &mut setup)?;
     let path = staged.finish(world)?;
-    let inside = session_at(session, &path)?;
+    let inside = session_at(world, &path)?;
     publish::publish(&inside)?;
     let member = inside.membership.unwrap_or(member);
     Ok(NewAgent {
@@ -126,7 +124,7 @@ struct Plan {
 
 impl Plan {
     fn make(session: &Session, request: &Request) -> Result<Plan> {
-        refuse_reader(session)?;
+        session.refuse_reader()?;
         Identity::of_agent(&request.name)?;
         let label = request.fork.as_deref().unwrap_or(&request.name);
         let label = fork::parse_label(label)?;
@@ -230,14 +228,7 @@ fn set_up(
     staged: &Staged,
     setup: &mut Vec<String>,
 ) -> Result<fork::ForkReport> {
-    let inside = staged.session(&session.world)?;
-    hooks::install::run(&inside, Act::Install, Target::Git)?;
-    setup.push("hooks of git".to_owned());
-    if staged.uses_lfs {
-        let way = install::plan(&inside)?;
-        install::install(&inside, way)?;
-        setup.push("git-lfs".to_owned());
-    }
+    let inside = super::clone::set_up(&session.world, staged, setup)?;
     let from = (plan.commit != plan.start.commit).then(|| plan.commit.to_string());
     let request = fork::Request {
         label: plan.label.clone(),
@@ -247,9 +238,9 @@ fn set_up(
     fork::create(&inside, &request)
 }
 
-fn session_at(session: &Session, path: &std::path::Path) -> Result<Session> {
+fn session_at(world: &World, path: &std::path::Path) -> Result<Session> {
     Session::open(
-        session.world.standing_in(path),
+        world.standing_in(path),
         &crate::store::settings::Flags::default(),
         crate::git::ObjectWrites::Durable,
     )
@@ -351,7 +342,7 @@ pub fn clones_here(session: &Session) -> Result<Vec<FoundClone>> {
 pub fn find(session: &Session, name: &str) -> Result<FoundClone> {
     let root = SharedRoot::of(&session.world)?;
     let hub = hub::place_of(session, &root)?;
-    let found = found::find(&root, &hub, name)?;
+    let found = found::find(&root, Some(&hub), name)?;
     if found.member.role != Role::Agent {
         return Err(Error::new(
             Code::CloneNotFound,
@@ -365,8 +356,8 @@ pub fn find(session: &Session, name: &str) -> Result<FoundClone> {
 /// A clone that was taken away.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct RemovedAgent {
-    /// The agent.
-    pub agent: String,
+    /// The agent; `None` where the clone was for reading.
+    pub agent: Option<String>,
     /// Where it worked.
     #[schemars(with = "String")]
     pub path: PathBuf,
@@ -389,26 +380,41 @@ pub struct RemovedAgent {
 ///
 /// # Errors
 /// `clone-not-found`, `name-ambiguous`, `clone-in-use`, `hub-missing`, `locked`, `no-space`.
-pub fn remove(session: &Session, name: &str, force: bool) -> Result<RemovedAgent> {
-    let (mut report, clone) = look_at_removal(session, name, force)?;
-    let inside = session_at(session, &clone.path)?;
-    if report.unsaved > 0 {
-        checkpoint::create(&inside, &last_state())?;
+pub fn remove(
+    session: &Session,
+    name: &str,
+    (force, dry_run): (bool, bool),
+) -> Result<RemovedAgent> {
+    let clone = find(session, name)?;
+    let report = remove_clone(&session.world, clone, (force, dry_run))?;
+    if !dry_run {
+        super::colony::gather(session);
     }
-    publish::publish(&inside)?;
-    let root = SharedRoot::of(&session.world)?;
-    report.kept_as = removal::retire(&session.world, &root, &clone)?;
-    report.dry_run = false;
-    super::colony::gather(session);
     Ok(report)
 }
 
-/// Tells what [`remove`] would do, and changes nothing.
+/// Takes a clone away, whoever's it is.
 ///
 /// # Errors
 /// As [`remove`].
-pub fn preview_removal(session: &Session, name: &str, force: bool) -> Result<RemovedAgent> {
-    look_at_removal(session, name, force).map(|(report, _)| report)
+pub(super) fn remove_clone(
+    world: &World,
+    clone: FoundClone,
+    (force, dry_run): (bool, bool),
+) -> Result<RemovedAgent> {
+    let mut report = look_at_removal(world, &clone, force)?;
+    if dry_run {
+        return Ok(report);
+    }
+    let inside = session_at(world, &clone.path)?;
+    if report.unsaved > 0 && clone.member.role == Role::Agent {
+        checkpoint::create(&inside, &last_state())?;
+    }
+    publish::publish(&inside)?;
+    let root = SharedRoot::of(world)?;
+    report.kept_as = removal::retire(world, &root, &clone)?;
+    report.dry_run = false;
+    Ok(report)
 }
 
 /// Returns what is kept of a clone before it goes, beside its branch.
@@ -421,43 +427,51 @@ fn last_state() -> checkpoint::Request {
     }
 }
 
-fn look_at_removal(
-    session: &Session,
-    name: &str,
-    force: bool,
-) -> Result<(RemovedAgent, FoundClone)> {
-    let clone = find(session, name)?;
-    removal::refuse_own_directory(&session.world, &clone)?;
-    let inside = Session::open(
-        session.world.standing_in(&clone.path),
-        &crate::store::settings::Flags::default(),
-        ObjectWrites::InMemory,
-    )?;
-    let left_out = checkpoint::preview(&inside, &last_state())?.left_out;
-    if let Some(first) = left_out.first().filter(|_| !force) {
-        return Err(Error::new(
-            Code::CloneInUse,
-            format!(
-                "'{}' and {} more would be lost with the clone: a checkpoint leaves them out; nothing has changed",
-                first.path,
-                left_out.len() - 1
-            ),
-        )
-        .detail("left_out", &left_out)
-        .hint(format!(
-            "git colony agents remove {} --force   # lets them go",
-            text::shell_word(name)
-        )));
-    }
-    let report = RemovedAgent {
-        agent: clone.member.agent.clone().unwrap_or_default(),
+fn look_at_removal(world: &World, clone: &FoundClone, force: bool) -> Result<RemovedAgent> {
+    removal::refuse_own_directory(world, clone)?;
+    let flags = crate::store::settings::Flags::default();
+    let inside = world.standing_in(&clone.path);
+    let inside = Session::open(inside, &flags, ObjectWrites::InMemory)?;
+    let unsaved = super::status::unsaved(&inside.repo.scan(&inside.world)?);
+    let mut report = RemovedAgent {
+        agent: clone.member.agent.clone(),
         path: clone.path.clone(),
         clone: clone.member.id.clone(),
         kept_as: None,
         hub: clone.member.hub.clone(),
-        unsaved: super::status::unsaved(&inside.repo.scan(&inside.world)?),
-        left_out,
+        unsaved,
+        left_out: Vec::new(),
         dry_run: true,
     };
-    Ok((report, clone))
+    if clone.member.role == Role::Agent {
+        report.left_out = checkpoint::preview(&inside, &last_state())?.left_out;
+    }
+    let is_edited_reader = clone.member.role == Role::Reader && unsaved > 0;
+    if !force && (is_edited_reader || !report.left_out.is_empty()) {
+        return Err(would_be_lost(&report));
+    }
+    Ok(report)
+}
+
+fn would_be_lost(report: &RemovedAgent) -> Error {
+    let first = report.left_out.first();
+    let what = first.map_or_else(
+        || text::count(report.unsaved, "uncommitted path"),
+        |first| match report.left_out.len() {
+            1 => format!("'{}'", first.path),
+            many => format!("'{}' and {} more", first.path, many - 1),
+        },
+    );
+    Error::new(
+        Code::CloneInUse,
+        format!(
+            "{what} would be lost with the clone: no checkpoint keeps that; nothing has changed"
+        ),
+    )
+    .detail("left_out", &report.left_out)
+    .detail("path", report.path.display().to_string())
+    .hint(format!(
+        "git colony clones remove {} --force   # lets go of it",
+        report.clone.get(..8).unwrap_or(&report.clone)
+    ))
 }

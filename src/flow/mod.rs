@@ -1,6 +1,8 @@
 //! Use cases that join domains or only look: status, the log of operations, the tour.
 
 pub mod agents;
+pub mod clone;
+pub mod colonies;
 pub mod colony;
 pub mod completion;
 pub mod deinit;

@@ -43,6 +43,12 @@ impl BareRepo {
         object_format(&self.inner)
     }
 
+    /// Reads a value of its own configuration.
+    pub fn config(&self, key: &str) -> Option<String> {
+        let value = self.inner.config_snapshot().string(key)?;
+        Some(value.to_string())
+    }
+
     /// Lists the refs below a prefix that ends with `/`, sorted by name.
     ///
     /// # Errors

@@ -63,7 +63,8 @@ impl ConfigEntry {
         }
     }
 
-    fn line(&self) -> String {
+    /// Returns it as a section of a file in git's format.
+    pub fn line(&self) -> String {
         let mut text = format!("[{}", self.section);
         if let Some(subsection) = &self.subsection {
             let quoted = subsection.replace('\\', "\\\\").replace('"', "\\\"");

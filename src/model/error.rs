@@ -151,6 +151,8 @@ codes! {
     HubMissing = "hub-missing",
     /// The agent has a clone already.
     AgentExists = "agent-exists",
+    /// No repository is noted for a colony of that name.
+    ColonyNotFound = "colony-not-found",
     /// No agent or clone has that name.
     CloneNotFound = "clone-not-found",
     /// A clone cannot be taken away while somebody is in it, or while it holds what cannot be kept.

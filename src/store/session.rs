@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use crate::git::identity::Identity;
 use crate::git::{ObjectWrites, Repo, Signature};
-use crate::model::{Result, World};
+use crate::model::{Code, Error, Result, World};
 
-use super::membership::Membership;
+use super::membership::{Membership, Role};
 use super::setting_layers::Layers;
 use super::settings::{Flags, Settings};
 
@@ -58,6 +58,22 @@ impl Session {
         self.identity()
             .unwrap_or_else(|_| Identity::of_program())
             .at(&self.world)
+    }
+
+    /// Refuses to change a clone that is only read.
+    ///
+    /// # Errors
+    /// `read-only-clone`.
+    pub fn refuse_reader(&self) -> Result<()> {
+        let member = self.membership.as_ref();
+        if member.is_none_or(|member| member.role != Role::Reader) {
+            return Ok(());
+        }
+        Err(Error::new(
+            Code::ReadOnlyClone,
+            "this clone is for reading and follows its remote; nothing has changed",
+        )
+        .hint("git colony agents new NAME   # makes one to work in"))
     }
 
     /// Notes that this repository has changed, for its colony if it takes part in one.

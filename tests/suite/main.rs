@@ -14,6 +14,7 @@ mod attacks;
 mod certain;
 mod checkpoint;
 mod cherry_pick;
+mod clones;
 mod commit;
 mod completion;
 mod concurrency;

@@ -138,6 +138,7 @@ impl<'a> Operation<'a> {
         record: impl FnOnce(&Places, &Tail) -> Result<Option<LogEntry>>,
     ) -> Result<Operation<'a>> {
         refuse_nested(session)?;
+        session.refuse_reader()?;
         let timeout = session.lock_timeout();
         let lock = WorktreeLock::take(&session.world, &session.repo, timeout)?;
         let places = Places::require(&session.repo, &session.world)?;

@@ -1,0 +1,88 @@
+//! `git colony clone`
+
+use crate::flow::clone::{self, CloneReport, Request};
+use crate::model::{Code, Error};
+use crate::ui::answer::{Answer, Outcome};
+
+use super::agents::large_files;
+use super::{Face, Stop};
+
+/// Clone a repository for an agent (--agent NAME), or for reading (--read-only)
+///
+/// The clone borrows its objects from the hub of the repository, which is made first if need be: from
+/// URL, from the repository this runs in, or from the one that 'git colony colony set' has noted.
+/// 'git colony agents new' does the same for the repository here, and begins a fork.
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    /// Where the repository is (default: here, or the colony's)
+    #[arg(value_name = "URL")]
+    url: Option<String>,
+    /// Make it for reading: it follows the remote and refuses changes
+    #[arg(long)]
+    read_only: bool,
+    /// The name of its folder (default: the branch)
+    #[arg(long, value_name = "SCOPE")]
+    scope: Option<String>,
+    /// The branch it is on (default: the current one, or the remote's)
+    #[arg(long, value_name = "BRANCH")]
+    branch: Option<String>,
+    /// Leave its worktree empty
+    #[arg(long)]
+    no_checkout: bool,
+    /// Large files: 'all' (the default), 'none', or paths
+    #[arg(long, value_name = "all|none|PATH", num_args = 1)]
+    lfs: Vec<String>,
+    /// Say what would be made, and make nothing
+    #[arg(short = 'n', long)]
+    dry_run: bool,
+}
+
+pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
+    let (world, session) = face.session_if_any()?;
+    let agent = face.flags.agent.clone();
+    let agent = agent.or_else(|| world.text_variable("COLONY_AGENT").map(str::to_owned));
+    let agent = agent.filter(|_| !args.read_only);
+    if agent.is_none() && !args.read_only {
+        let message = "a clone is made for an agent or for reading: --agent NAME or --read-only";
+        let error = Error::new(Code::Usage, message).hint("git colony clone --agent NAME");
+        return Err(error.into());
+    }
+    let request = Request {
+        url: args.url,
+        agent,
+        scope: args.scope,
+        branch: args.branch,
+        no_checkout: args.no_checkout,
+        large_files: large_files(args.lfs),
+    };
+    let report = if args.dry_run {
+        clone::preview(&world, session.as_ref(), &request)?
+    } else {
+        clone::clone(&world, session.as_ref(), &request)?
+    };
+    face.answer(&report)
+}
+
+impl Answer for CloneReport {
+    fn message(&self) -> String {
+        let did = if self.dry_run {
+            "would clone"
+        } else {
+            "cloned"
+        };
+        let whose = match &self.agent {
+            Some(agent) => format!("for agent '{agent}'"),
+            None => "for reading".to_owned(),
+        };
+        let url = self.url.as_deref().unwrap_or("this repository");
+        format!("{did} '{url}' {whose}")
+    }
+
+    fn narration(&self) -> Vec<String> {
+        vec![self.message()]
+    }
+
+    fn line(&self) -> String {
+        self.path.display().to_string()
+    }
+}

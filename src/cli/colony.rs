@@ -1,0 +1,121 @@
+//! `git colony colony`
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::clones::colonies::Colony;
+use crate::flow::colonies;
+use crate::model::time::Moment;
+use crate::ui::answer::{Answer, Outcome};
+use crate::ui::text;
+
+use super::{Face, Stop};
+
+/// Note where a colony has its repository, for clones made outside of one
+#[derive(Debug, clap::Args)]
+#[command(args_conflicts_with_subcommands = true)]
+pub(super) struct Args {
+    #[command(subcommand)]
+    action: Option<Action>,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum Action {
+    /// List the colonies (the default)
+    List,
+    /// Show one
+    Show {
+        /// Its name (default: 'default', or the only one)
+        #[arg(value_name = "NAME")]
+        name: Option<String>,
+    },
+    /// Note the repository of one; a checkout that this runs in takes part from now on
+    Set {
+        /// Its name, if it is not 'default', and where the repository is
+        #[arg(value_names = ["NAME", "URL"], num_args = 1..=2, required = true)]
+        name_and_url: Vec<String>,
+        /// The branch clones begin on
+        #[arg(long, value_name = "BRANCH")]
+        branch: Option<String>,
+        /// The commit they begin at
+        #[arg(long, value_name = "COMMIT")]
+        commit: Option<String>,
+        /// Say what would be noted, and note nothing
+        #[arg(short = 'n', long)]
+        dry_run: bool,
+    },
+}
+
+/// The colonies that are known.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct ColoniesReport {
+    /// By name.
+    colonies: Vec<Colony>,
+    /// How many.
+    count: usize,
+}
+
+pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
+    match args.action {
+        None | Some(Action::List) => {
+            let colonies = colonies::list(&face.world()?)?;
+            let count = colonies.len();
+            face.answer(&ColoniesReport { colonies, count })
+        }
+        Some(Action::Show { name }) => {
+            let colony = colonies::show(&face.world()?, name.as_deref())?;
+            face.answer(&colony)
+        }
+        Some(Action::Set {
+            name_and_url,
+            branch,
+            commit,
+            dry_run,
+        }) => {
+            let (world, session) = face.session_if_any()?;
+            let (name, url) = match name_and_url.as_slice() {
+                [name, url] => (Some(name.as_str()), url.as_str()),
+                [url, ..] => (None, url.as_str()),
+                [] => (None, ""),
+            };
+            let wanted = colonies::Wanted {
+                name,
+                url,
+                branch,
+                commit,
+                dry_run,
+            };
+            let colony = colonies::set(&world, session.as_ref(), wanted)?;
+            face.answer(&colony)
+        }
+    }
+}
+
+impl Answer for Colony {
+    fn message(&self) -> String {
+        let branch = self.branch.as_ref();
+        let branch = branch.map_or_else(String::new, |branch| format!(", branch {branch}"));
+        format!("{}: {}{branch}", self.name, self.origin_url)
+    }
+}
+
+impl Answer for ColoniesReport {
+    fn message(&self) -> String {
+        match self.count {
+            0 => "no colonies: git colony colony set URL".to_owned(),
+            1 => "1 colony".to_owned(),
+            count => format!("{count} colonies"),
+        }
+    }
+
+    fn body(&self, _now: &Moment) -> Vec<String> {
+        let row = |colony: &Colony| {
+            vec![
+                format!("  {}", colony.name),
+                colony.origin_url.clone(),
+                colony.branch.clone().unwrap_or_default(),
+            ]
+        };
+        text::table(&self.colonies.iter().map(row).collect::<Vec<_>>())
+    }
+}

@@ -1,0 +1,118 @@
+//! Where colonies have their repository: `colonies.conf` at the shared root, in git's format.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::git::new_repository::ConfigEntry;
+use crate::git::process::Git;
+use crate::model::{Code, Error, Result, World};
+use crate::store::atomic;
+use crate::store::lock::WorktreeLock;
+use crate::store::shared_root::SharedRoot;
+
+/// The colony that is meant where none is named.
+pub const DEFAULT: &str = "default";
+
+/// A colony and its repository.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Colony {
+    /// Its name.
+    pub name: String,
+    /// Where its repository is, without credentials.
+    pub origin_url: String,
+    /// The branch clones begin on; `None` is the remote's own.
+    pub branch: Option<String>,
+    /// The commit they begin at; `None` is the tip of the branch.
+    pub commit: Option<String>,
+}
+
+/// Lists the colonies, by name.
+///
+/// # Errors
+/// `git-failed` where the file does not read well.
+pub fn list(world: &World, root: &SharedRoot) -> Result<Vec<Colony>> {
+    let path = root.path().join("colonies.conf");
+    if !path.exists() {
+        return Ok(Vec::new());
+    }
+    let mut git = Git::new(world);
+    git.args(["config", "--list", "-z", "-f"]).arg(&path);
+    git.current_dir(root.path());
+    let listed = git.run_checked("read 'colonies.conf'")?;
+    let listed = String::from_utf8_lossy(&listed).into_owned();
+    let mut colonies: Vec<Colony> = Vec::new();
+    for entry in listed.split_terminator('\0') {
+        let (key, value) = entry.split_once('\n').unwrap_or((entry, ""));
+        let parts = key.strip_prefix("colony.");
+        let Some((name, key)) = parts.and_then(|rest| rest.rsplit_once('.')) else {
+            continue;
+        };
+        if !colonies.iter().any(|colony| colony.name == name) {
+            colonies.push(Colony {
+                name: name.to_owned(),
+                origin_url: String::new(),
+                branch: None,
+                commit: None,
+            });
+        }
+        let found = colonies.iter_mut().find(|colony| colony.name == name);
+        let Some(colony) = found else { continue };
+        match key {
+            "url" => value.clone_into(&mut colony.origin_url),
+            "branch" => colony.branch = Some(value.to_owned()),
+            "commit" => colony.commit = Some(value.to_owned()),
+            _ => {}
+        }
+    }
+    colonies.retain(|colony| !colony.origin_url.is_empty());
+    colonies.sort_by(|a, b| a.name.cmp(&b.name));
+    Ok(colonies)
+}
+
+/// Finds a colony by name; without a name the default one, or the only one there is.
+///
+/// # Errors
+/// `colony-not-found`.
+pub fn find(world: &World, root: &SharedRoot, name: Option<&str>) -> Result<Colony> {
+    let mut all = list(world, root)?;
+    let wanted = name.unwrap_or(DEFAULT);
+    if let Some(at) = all.iter().position(|colony| colony.name == wanted) {
+        return Ok(all.swap_remove(at));
+    }
+    if let (None, [_]) = (name, all.as_slice()) {
+        return Ok(all.swap_remove(0));
+    }
+    Err(Error::new(
+        Code::ColonyNotFound,
+        format!("no repository is noted for the colony '{wanted}'"),
+    )
+    .hint(format!("git colony colony set {wanted} URL")))
+}
+
+/// Notes where a colony has its repository.
+///
+/// # Errors
+/// `locked`, `no-space`, `io`.
+pub fn set(world: &World, root: &SharedRoot, colony: &Colony) -> Result<()> {
+    atomic::make_directory(root.path())?;
+    let waiting = "waiting for another git-colony that notes a colony";
+    let lock = root.path().join("colonies.lock");
+    let patience = std::time::Duration::from_secs(10);
+    let _lock = WorktreeLock::take_at(world, &lock, (patience, waiting))?;
+    let mut all = list(world, root)?;
+    all.retain(|known| known.name != colony.name);
+    all.push(colony.clone());
+    all.sort_by(|a, b| a.name.cmp(&b.name));
+    let entries = all.iter().flat_map(|colony| {
+        let section = ("colony", colony.name.as_str());
+        let optional = [("branch", &colony.branch), ("commit", &colony.commit)];
+        let optional = optional.into_iter().filter_map(move |(key, value)| {
+            let value = value.as_ref()?;
+            Some(ConfigEntry::sub(section, key, value.as_str()))
+        });
+        let url = ConfigEntry::sub(section, "url", colony.origin_url.as_str());
+        std::iter::once(url).chain(optional)
+    });
+    let text: String = entries.map(|entry| entry.line()).collect();
+    atomic::write_durably(&root.path().join("colonies.conf"), text.as_bytes())
+}

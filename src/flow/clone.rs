@@ -1,0 +1,504 @@
+//! Clones of a repository: one per agent and scope, or one that is only read.
+
+use std::path::PathBuf;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::clones::colonies::{self, Colony};
+use crate::clones::found::{self, FoundClone};
+use crate::clones::hub::{self, Hub};
+use crate::clones::new_clone::{LargeFiles, Staged, Start, Wanted, remote_prefix};
+use crate::clones::{publish, removal};
+use crate::git::identity::Identity;
+use crate::git::url::{Provenance, RemoteUrl};
+use crate::git::{ObjectWrites, Oid, RefChange, RefName};
+use crate::lfs::install;
+use crate::model::{Code, Error, Result, World, time};
+use crate::setup::hooks::{self, Act, Target};
+use crate::store::Session;
+use crate::store::membership::{Membership, Role};
+use crate::store::settings::Flags;
+use crate::store::shared_root::SharedRoot;
+
+use super::agents;
+
+/// What is asked for.
+#[derive(Clone, Debug, Default)]
+pub struct Request {
+    /// Where the repository is; `None` is the one we stand in, else that of the colony.
+    pub url: Option<String>,
+    /// Whose clone it is; `None` for one that is only read.
+    pub agent: Option<String>,
+    /// Its scope; `None` is the branch.
+    pub scope: Option<String>,
+    /// Its branch; `None` is the current one, or that of the remote.
+    pub branch: Option<String>,
+    /// Leave the worktree empty.
+    pub no_checkout: bool,
+    /// Its large files.
+    pub large_files: LargeFiles,
+}
+
+/// A clone that was made.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct CloneReport {
+    /// Where it is.
+    #[schemars(with = "String")]
+    pub path: PathBuf,
+    /// Its id; `None` in a dry run.
+    pub id: Option<String>,
+    /// Whose it is.
+    pub agent: Option<String>,
+    /// Its scope.
+    pub scope: String,
+    /// Whether it is for reading only.
+    pub read_only: bool,
+    /// Where the repository comes from, without credentials.
+    pub url: Option<String>,
+    /// Its branch; `None` in a dry run that would have to ask the remote.
+    pub branch: Option<String>,
+    /// The commit that is checked out; `None` in such a dry run.
+    pub commit: Option<Oid>,
+    /// The hub it borrows its objects from.
+    #[schemars(with = "String")]
+    pub hub: PathBuf,
+    /// What was set up in it, in words.
+    pub setup: Vec<String>,
+    /// True when nothing was made because a dry run was asked for.
+    pub dry_run: bool,
+}
+
+/// Makes a clone.
+///
+/// # Errors
+/// `agent-exists`, `colony-not-found`, `revision-not-found`, `url-refused`, `unsupported`,
+/// `hub-missing`, `locked`, `filter-failed`, `no-space`, and what the network says.
+pub fn clone(world: &World, session: Option<&Session>, request: &Request) -> Result<CloneReport> {
+    if let Some(agent) = &request.agent {
+        Identity::of_agent(agent)?;
+    }
+    let root = SharedRoot::of(world)?;
+    let source = Source::find(world, session, request, &root)?;
+    let start = source.start(session, request)?;
+    let wanted = Wanted {
+        root: &root,
+        hub: &source.hub,
+        agent: request.agent.as_deref(),
+        scope: request.scope.as_deref(),
+        start: start.clone(),
+        large_files: request.large_files.clone(),
+        url: Some(source.url.clone()),
+        remote: remote_prefix(&source.hub, source.desk.as_ref())?,
+        check_out: !request.no_checkout,
+    };
+    let staged = wanted.stage(world, time::rfc3339(&world.now()))?;
+    let mut setup = Vec::new();
+    if request.agent.is_some() {
+        set_up(world, &staged, &mut setup)?;
+    }
+    let member = staged.member.clone();
+    let path = staged.finish(world)?;
+    if member.role == Role::Agent {
+        let inside = world.standing_in(&path);
+        publish::publish(&Session::open(
+            inside,
+            &Flags::default(),
+            ObjectWrites::Durable,
+        )?)?;
+    }
+    Ok(CloneReport {
+        path,
+        id: Some(member.id),
+        read_only: member.role == Role::Reader,
+        agent: member.agent,
+        scope: member.scope.unwrap_or_default(),
+        url: Some(source.url),
+        branch: Some(start.branch),
+        commit: Some(start.commit),
+        hub: member.hub,
+        setup,
+        dry_run: false,
+    })
+}
+
+/// Tells what [`clone`] would do, and changes nothing; no remote is asked.
+///
+/// # Errors
+/// `colony-not-found`, `url-refused`, `invalid-value`.
+pub fn preview(world: &World, session: Option<&Session>, request: &Request) -> Result<CloneReport> {
+    let root = SharedRoot::of(world)?;
+    let (hub, url) = match (&request.url, session) {
+        (None, Some(session)) => {
+            let origin = hub::origin_of(session)?.map(|url| url.without_credentials());
+            (hub::place_of(session, &root)?, origin)
+        }
+        (named, _) => {
+            let noted = || colonies::find(world, &root, None).map(|colony| colony.origin_url);
+            let text = named.clone().map_or_else(noted, Ok)?;
+            let url = RemoteUrl::parse(&text, Provenance::User, &world.cwd)?;
+            let place = hub::place_of_url(&root, &url);
+            (place, Some(url.without_credentials()))
+        }
+    };
+    let here = session.filter(|_| request.url.is_none());
+    let head = here.map(|session| session.repo.head()).transpose()?;
+    let of_hub = || Hub::open(&hub).and_then(|hub| hub.default_branch()).ok();
+    let current = head.map(|head| head.moving_ref().short());
+    let branch = request.branch.clone().or(current).or_else(of_hub);
+    let scope = request.scope.clone().or_else(|| branch.clone());
+    let scope = scope.unwrap_or_default();
+    let folder = match &request.agent {
+        Some(agent) => root.clones_of(agent),
+        None => root.shared_clones(),
+    };
+    Ok(CloneReport {
+        path: folder.join(crate::store::key::encode(&scope)),
+        id: None,
+        read_only: request.agent.is_none(),
+        agent: request.agent.clone(),
+        scope,
+        url,
+        branch,
+        commit: None,
+        hub,
+        setup: Vec::new(),
+        dry_run: true,
+    })
+}
+
+/// Installs what a clone to work in needs, before it has its place.
+///
+/// # Errors
+/// `git-failed`, `io`, `no-space`.
+pub(super) fn set_up(world: &World, staged: &Staged, setup: &mut Vec<String>) -> Result<Session> {
+    let inside = staged.session(world)?;
+    hooks::install::run(&inside, Act::Install, Target::Git)?;
+    setup.push("hooks of git".to_owned());
+    if staged.uses_lfs {
+        let way = install::plan(&inside)?;
+        install::install(&inside, way)?;
+        setup.push("git-lfs".to_owned());
+    }
+    Ok(inside)
+}
+
+/// Where a clone comes from.
+struct Source {
+    hub: Hub,
+    url: String,
+    /// The record of the checkout it is made from, if it is one.
+    desk: Option<Membership>,
+    /// What the colony says of branch and commit.
+    colony: Option<Colony>,
+}
+
+impl Source {
+    fn find(
+        world: &World,
+        session: Option<&Session>,
+        request: &Request,
+        root: &SharedRoot,
+    ) -> Result<Source> {
+        if let (None, Some(session)) = (&request.url, session) {
+            let (member, hub) = hub::join(session)?;
+            publish::publish_as(world, &session.repo, &member)?;
+            let here = || session.repo.common_dir().display().to_string();
+            return Ok(Source {
+                hub,
+                url: member.url.clone().unwrap_or_else(here),
+                desk: Some(member),
+                colony: None,
+            });
+        }
+        let colony = match &request.url {
+            Some(_) => None,
+            None => Some(colonies::find(world, root, None)?),
+        };
+        let text = request.url.as_ref();
+        let text = text.or(colony.as_ref().map(|colony| &colony.origin_url));
+        let text = text.cloned().unwrap_or_default();
+        let url = RemoteUrl::parse(&text, Provenance::User, &world.cwd)?;
+        let known = hub::place_of_url(root, &url).is_dir();
+        let hub = Hub::of_url(world, None, root, &url)?;
+        if known && let Err(error) = hub.fetch(world) {
+            (world.narrate)(&format!(
+                "warning: cannot ask the remote, what was known before counts: {}",
+                error.message()
+            ));
+        }
+        Ok(Source {
+            hub,
+            url: url.without_credentials(),
+            desk: None,
+            colony,
+        })
+    }
+
+    fn start(&self, session: Option<&Session>, request: &Request) -> Result<Start> {
+        let of_colony = self.colony.as_ref();
+        let branch = request.branch.clone();
+        let branch = branch.or_else(|| of_colony.and_then(|colony| colony.branch.clone()));
+        let branch = match (branch, session.filter(|_| self.desk.is_some())) {
+            (Some(branch), _) => branch,
+            (None, Some(session)) => session.repo.head()?.moving_ref().short(),
+            (None, None) => self.hub.default_branch()?,
+        };
+        let mut commit = None;
+        if let Some(session) = session.filter(|_| self.desk.is_some()) {
+            let name = RefName::from(format!("refs/heads/{branch}").as_str());
+            commit = session.repo.find_ref(&name)?;
+        }
+        if commit.is_none() {
+            commit = self
+                .hub
+                .find_ref(&format!("refs/remotes/origin/{branch}"))?;
+        }
+        let fixed = of_colony.and_then(|colony| colony.commit.as_deref());
+        let fixed = fixed
+            .and_then(Oid::parse)
+            .filter(|_| request.branch.is_none());
+        let commit = fixed.filter(|id| self.hub.store.has(*id)).or(commit);
+        let commit = commit.ok_or_else(|| {
+            Error::new(
+                Code::RevisionNotFound,
+                format!(
+                    "'{branch}' is no branch of '{}' with a commit; nothing has changed",
+                    self.url
+                ),
+            )
+            .hint("git colony clone --branch BRANCH")
+        })?;
+        Ok(Start { branch, commit })
+    }
+}
+
+/// A clone as it is listed.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct Clone {
+    /// Its id.
+    pub id: String,
+    /// Where it is.
+    #[schemars(with = "String")]
+    pub path: PathBuf,
+    /// Whose it is; `None` for one that is only read.
+    pub agent: Option<String>,
+    /// Its scope.
+    pub scope: String,
+    /// Whether it is for reading only.
+    pub read_only: bool,
+    /// Where the repository comes from, without credentials.
+    pub url: Option<String>,
+    /// The branch it was made on.
+    pub branch: Option<String>,
+    /// The commit HEAD holds now; `None` where that cannot be read.
+    pub commit: Option<Oid>,
+    /// The hub it borrows its objects from.
+    #[schemars(with = "String")]
+    pub hub: PathBuf,
+    /// When it was made, RFC 3339 UTC.
+    pub created_at: String,
+}
+
+/// Clones of one repository, or of all.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct ClonesReport {
+    /// Those of agents first, by name.
+    pub clones: Vec<Clone>,
+    /// How many.
+    pub count: usize,
+}
+
+/// Lists the clones of the repository we stand in, or outside of one all there are.
+///
+/// # Errors
+/// `url-refused`, `invalid-value`.
+pub fn list(world: &World, session: Option<&Session>) -> Result<ClonesReport> {
+    let root = SharedRoot::of(world)?;
+    let hub = session.map(|session| hub::place_of(session, &root));
+    let found = found::clones(&root, hub.transpose()?.as_deref());
+    let clones: Vec<_> = found
+        .into_iter()
+        .map(|clone| describe(world, clone))
+        .collect();
+    Ok(ClonesReport {
+        count: clones.len(),
+        clones,
+    })
+}
+
+fn describe(world: &World, clone: FoundClone) -> Clone {
+    let inside = world.standing_in(&clone.path);
+    let head = crate::git::Repo::open(&inside, ObjectWrites::InMemory);
+    let head = head.and_then(|repo| repo.head()).ok();
+    let member = clone.member;
+    Clone {
+        id: member.id,
+        path: clone.path,
+        read_only: member.role == Role::Reader,
+        agent: member.agent,
+        scope: member.scope.unwrap_or_default(),
+        url: member.url,
+        branch: member.branch,
+        commit: head.and_then(|head| head.commit()),
+        hub: member.hub,
+        created_at: member.created_at,
+    }
+}
+
+/// Finds a clone of the repository we stand in, or outside of one among all.
+fn find(world: &World, session: Option<&Session>, name: &str) -> Result<FoundClone> {
+    let root = SharedRoot::of(world)?;
+    let hub = session.map(|session| hub::place_of(session, &root));
+    found::find(&root, hub.transpose()?.as_deref(), name)
+}
+
+/// Takes a clone away; what an agent has in it stays in the hub.
+///
+/// # Errors
+/// As [`agents::remove`].
+pub fn remove(
+    world: &World,
+    session: Option<&Session>,
+    name: &str,
+    (force, dry_run): (bool, bool),
+) -> Result<agents::RemovedAgent> {
+    let clone = find(world, session, name)?;
+    agents::remove_clone(world, clone, (force, dry_run))
+}
+
+/// A clone that was brought up to date.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct RefreshReport {
+    /// Its id.
+    pub id: String,
+    /// Where it is.
+    #[schemars(with = "String")]
+    pub path: PathBuf,
+    /// Remote branches that moved.
+    pub moved: Vec<String>,
+    /// The commit that is checked out now; it moves only in a clone that is only read.
+    pub commit: Option<Oid>,
+}
+
+/// Fetches from the remote into the hub, and from there what the clone takes for remote branches. A
+/// clone that is only read goes to the new tip of its branch.
+///
+/// # Errors
+/// `clone-not-found`, `hub-missing`, `uncommitted-edits` for a clone for reading with edits, and what
+/// the network says.
+pub fn refresh(world: &World, session: Option<&Session>, name: &str) -> Result<RefreshReport> {
+    let clone = find(world, session, name)?;
+    let hub = Hub::open(&clone.member.hub)?;
+    if hub.has_remote() {
+        hub.fetch(world)?;
+    }
+    let inside = Session::open(
+        world.standing_in(&clone.path),
+        &Flags::default(),
+        ObjectWrites::Durable,
+    )?;
+    let repo = &inside.repo;
+    let mut changes = Vec::new();
+    for found in hub.remote_branches()? {
+        let old = repo.find_ref(&found.name)?;
+        if old != Some(found.id) {
+            changes.push(RefChange {
+                name: found.name,
+                old,
+                new: Some(found.id),
+            });
+        }
+    }
+    let who = inside.record_signature();
+    let why = crate::git::refs::Reason {
+        text: "colony: refreshed",
+        who: &who,
+        operation: "refresh",
+    };
+    repo.move_refs(&inside.world, &changes, &why)?;
+    if clone.member.role == Role::Reader {
+        follow(&inside, &clone.member)?;
+    }
+    let prefix = "refs/remotes/";
+    let short = |change: &RefChange| change.name.to_string().replacen(prefix, "", 1);
+    Ok(RefreshReport {
+        id: clone.member.id,
+        path: clone.path,
+        moved: changes.iter().map(short).collect(),
+        commit: repo.head()?.commit(),
+    })
+}
+
+/// Puts a clone that is only read on the newest commit of its branch, by git, which refuses where
+/// somebody has edited it.
+fn follow(inside: &Session, member: &Membership) -> Result<()> {
+    let Some(branch) = &member.branch else {
+        return Ok(());
+    };
+    let remote = format!("refs/remotes/origin/{branch}");
+    if inside
+        .repo
+        .find_ref(&RefName::from(remote.as_str()))?
+        .is_none()
+    {
+        return Ok(());
+    }
+    let mut git = inside.repo.git(&inside.world);
+    git.env(crate::git::process::OPERATION_VARIABLE, "refresh");
+    git.args(["checkout", "-q", "--no-track", "-B", branch, &remote]);
+    git.args(["--"]);
+    let output = git.run()?;
+    if output.success() {
+        return Ok(());
+    }
+    Err(Error::new(
+        Code::UncommittedEdits,
+        format!("git cannot bring the clone up to date: {}", output.stderr),
+    )
+    .hint("git colony clones remove ID --force   # and clone it again"))
+}
+
+/// What was let go of.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct GcReport {
+    /// The hubs that were removed, or would be.
+    #[schemars(with = "Vec<String>")]
+    pub removed: Vec<PathBuf>,
+    /// Hubs without a clone that hold work of removed clones; they stay unless forced.
+    #[schemars(with = "Vec<String>")]
+    pub kept: Vec<PathBuf>,
+    /// True when nothing was removed because a dry run was asked for.
+    pub dry_run: bool,
+}
+
+/// Removes the hubs that no clone borrows from any more.
+///
+/// # Errors
+/// `io`, `locked`, `repository-broken`.
+pub fn gc(world: &World, force: bool, dry_run: bool) -> Result<GcReport> {
+    let root = SharedRoot::of(world)?;
+    let used: Vec<PathBuf> = found::clones(&root, None)
+        .into_iter()
+        .map(|clone| clone.member.hub)
+        .collect();
+    let mut report = GcReport {
+        removed: Vec::new(),
+        kept: Vec::new(),
+        dry_run,
+    };
+    for path in hub::all(&root) {
+        if used.contains(&path) {
+            continue;
+        }
+        if Hub::open(&path)?.holds_kept_work()? && !force {
+            report.kept.push(path);
+            continue;
+        }
+        if !dry_run {
+            removal::remove_hub(world, &root, &path)?;
+        }
+        report.removed.push(path);
+    }
+    Ok(report)
+}

@@ -1,0 +1,192 @@
+//! Clones from a URL, clones for reading, and what tends them.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::support::{Sandbox, View};
+
+/// A bare repository beside the sandbox that its `main` was pushed to.
+fn remote(sandbox: &Sandbox) -> String {
+    let bare = sandbox.outside().join("remote.git");
+    let bare = bare.to_str().unwrap();
+    sandbox.git(&[
+        "clone",
+        "-q",
+        "--bare",
+        sandbox.root.to_str().unwrap(),
+        bare,
+    ]);
+    bare.to_owned()
+}
+
+/// A place that is in no repository.
+fn nowhere(sandbox: &Sandbox) -> View<'_> {
+    let place = sandbox.outside().join("nowhere");
+    fs::create_dir_all(&place).unwrap();
+    sandbox.at(place)
+}
+
+fn at<'a>(sandbox: &'a Sandbox, report: &serde_json::Value) -> View<'a> {
+    assert_eq!(report["ok"], true, "{report:#}");
+    sandbox.at(PathBuf::from(report["path"].as_str().unwrap()))
+}
+
+#[test]
+fn an_agent_gets_a_clone_of_a_url_outside_of_any_repository() {
+    let sandbox = Sandbox::new();
+    let url = remote(&sandbox);
+    let place = nowhere(&sandbox);
+    let would = place.json(&["clone", &url, "--agent", "ada", "-n"]);
+    assert_eq!(would["dry_run"], true);
+    assert!(!sandbox.outside().join("home").exists());
+    let report = place.json(&["clone", &url, "--agent", "ada"]);
+    let clone = at(&sandbox, &report);
+    assert_eq!(report["branch"], "main");
+    assert!(
+        report["path"]
+            .as_str()
+            .unwrap()
+            .ends_with("/agents/ada/clones/main")
+    );
+    assert_eq!(clone.worktree(), sandbox.worktree());
+    assert_eq!(clone.git(&["remote", "get-url", "origin"]), url);
+    assert_eq!(
+        clone.git(&["rev-parse", "origin/main"]),
+        sandbox.git(&["rev-parse", "main"])
+    );
+    clone.git(&["fsck", "--strict", "--no-dangling"]);
+    assert_eq!(place.json(&["clones"])["count"], 1);
+    // Another branch is another scope; the same one is there.
+    assert_eq!(
+        place.error(&["clone", &url, "--agent", "ada"]),
+        "agent-exists"
+    );
+    let report = place.json(&["clone", &url, "--agent", "ada", "--scope", "a/b"]);
+    assert!(report["path"].as_str().unwrap().ends_with("/clones/a%2Fb"));
+    assert_eq!(place.error(&["clone", &url]), "usage");
+    assert_eq!(
+        place.error(&["clone", "ext::sh -c x", "--read-only"]),
+        "url-refused"
+    );
+}
+
+#[test]
+fn a_clone_for_reading_follows_its_remote_and_refuses_changes() {
+    let sandbox = Sandbox::new();
+    let url = remote(&sandbox);
+    let place = nowhere(&sandbox);
+    let report = place.json(&["clone", &url, "--read-only"]);
+    assert_eq!(report["read_only"], true);
+    let clone = at(&sandbox, &report);
+    assert_eq!(clone.error(&["checkpoint", "-m", "x"]), "read-only-clone");
+    assert_eq!(clone.error(&["checkpoint", "--auto"]), "read-only-clone");
+    sandbox.write("a.txt", "two\n");
+    sandbox.git(&["commit", "-qam", "second"]);
+    sandbox.git(&["push", "-q", &url, "main"]);
+    let id = report["id"].as_str().unwrap();
+    let refreshed = place.json(&["clones", "refresh", &id[..6]]);
+    assert_eq!(refreshed["moved"][0], "origin/main", "{refreshed:#}");
+    assert_eq!(clone.worktree(), sandbox.worktree());
+    assert_eq!(clone.git(&["status", "--porcelain"]), "");
+    // One that somebody edited is not taken away, nor written over.
+    fs::write(clone.path("a.txt"), "edited\n").unwrap();
+    sandbox.write("a.txt", "three\n");
+    sandbox.git(&["commit", "-qam", "third"]);
+    sandbox.git(&["push", "-q", &url, "main"]);
+    assert_eq!(place.error(&["clones", "refresh", id]), "uncommitted-edits");
+    assert_eq!(place.error(&["clones", "remove", id]), "clone-in-use");
+    assert_eq!(fs::read_to_string(clone.path("a.txt")).unwrap(), "edited\n");
+    assert_eq!(place.json(&["clones", "remove", id, "--force"])["ok"], true);
+    assert!(!clone.path("").exists());
+}
+
+#[test]
+fn a_colony_says_where_clones_come_from() {
+    let sandbox = Sandbox::new();
+    let url = remote(&sandbox);
+    let place = nowhere(&sandbox);
+    assert_eq!(
+        place.error(&["clone", "--agent", "ada"]),
+        "colony-not-found"
+    );
+    sandbox.git(&["remote", "add", "origin", &url]);
+    let would = sandbox.json(&["colony", "set", &url, "--branch", "main", "-n"]);
+    assert_eq!(would["origin_url"], url.as_str());
+    assert_eq!(sandbox.json(&["colony"])["count"], 0);
+    sandbox.json(&["colony", "set", &url, "--branch", "main"]);
+    place.json(&[
+        "colony",
+        "set",
+        "odd \"name\"",
+        "https://u:secret@example.com/x",
+    ]);
+    let shown = place.json(&["colony", "show", "odd \"name\""]);
+    assert_eq!(shown["origin_url"], "https://example.com/x");
+    assert_eq!(place.json(&["colony", "list"])["count"], 2);
+    let clone = place.json(&["clone", "--agent", "ada"]);
+    let clone = at(&sandbox, &clone);
+    // The checkout takes part since it has noted the colony.
+    fs::write(clone.path("a.txt"), "of ada\n").unwrap();
+    clone.colony(&["commit", "-m", "edit", "--all"]);
+    assert_eq!(sandbox.json(&["merge", "ada"])["outcome"], "fast_forward");
+}
+
+#[test]
+fn hubs_go_when_their_last_clone_has_gone_and_hold_no_work() {
+    let sandbox = Sandbox::new();
+    let hubs = sandbox.outside().join("home/.local/share/git-colony/hubs");
+    let count = || {
+        let entries = fs::read_dir(&hubs)
+            .unwrap()
+            .map(|entry| entry.unwrap().path());
+        entries.filter(|path| is_hub(path)).count()
+    };
+    sandbox.json(&["agents", "new", "ada"]);
+    assert_eq!(
+        sandbox.json(&["clones", "gc"])["removed"]
+            .as_array()
+            .unwrap()
+            .len(),
+        0
+    );
+    sandbox.json(&["agents", "remove", "ada"]);
+    let gc = sandbox.json(&["clones", "gc"]);
+    assert_eq!(gc["kept"].as_array().unwrap().len(), 1, "{gc:#}");
+    assert_eq!(count(), 1);
+    let gc = sandbox.json(&["clones", "gc", "--force"]);
+    assert_eq!(gc["removed"].as_array().unwrap().len(), 1, "{gc:#}");
+    assert_eq!(count(), 0);
+    // The checkout does not miss it, and makes another when it is needed.
+    sandbox.write("a.txt", "two\n");
+    let run = sandbox.run(&["checkpoint", "-m", "kept"]);
+    assert_eq!((run.code, run.stderr.as_str()), (0, ""));
+    let again = sandbox.json(&["agents", "new", "ada"]);
+    let clone = at(&sandbox, &again);
+    assert_eq!(clone.worktree(), sandbox.worktree());
+}
+
+fn is_hub(path: &Path) -> bool {
+    path.extension().is_some_and(|end| end == "git")
+}
+
+#[test]
+fn large_files_are_shared_with_the_hub_and_pointers_stay_where_that_is_wanted() {
+    let sandbox = Sandbox::new();
+    sandbox.colony(&["init"]);
+    sandbox.write("big.stl", "x".repeat(5000));
+    sandbox.colony(&["commit", "-m", "large", "--all"]);
+    let all = sandbox.json(&["agents", "new", "ada"]);
+    let all = at(&sandbox, &all);
+    assert!(fs::read_to_string(all.path("big.stl")).unwrap() == "x".repeat(5000));
+    assert_eq!(all.git(&["status", "--porcelain"]), "");
+    let none = sandbox.json(&["agents", "new", "bob", "--lfs", "none"]);
+    let none = at(&sandbox, &none);
+    let pointer = fs::read_to_string(none.path("big.stl")).unwrap();
+    assert!(pointer.starts_with("version https://git-lfs"), "{pointer}");
+    assert_eq!(none.git(&["status", "--porcelain"]), "");
+    // What an agent adds is merged with its content.
+    fs::write(all.path("new.stl"), "y".repeat(6000)).unwrap();
+    all.colony(&["commit", "-m", "another", "--all"]);
+    assert_eq!(sandbox.json(&["merge", "ada"])["outcome"], "fast_forward");
+    assert!(sandbox.read("new.stl") == "y".repeat(6000));
+}
