@@ -26,6 +26,8 @@ pub struct Merged {
     pub stages: BTreeMap<RepoPath, Stages>,
     /// What git says about paths, in its order.
     pub notes: Vec<Note>,
+    /// Our commit, where markers call it by its id.
+    pub ours: Option<Oid>,
     /// Where the objects are that the merge made.
     pub(super) objects: Option<tempfile::TempDir>,
 }
@@ -38,6 +40,7 @@ impl Merged {
             is_clean: true,
             stages: BTreeMap::new(),
             notes: Vec::new(),
+            ours: None,
             objects: None,
         }
     }
@@ -298,6 +301,7 @@ impl Repo {
             _ => return Ok(None),
         };
         let mut merged = Tokens::of(&output.stdout).merged(is_clean)?;
+        merged.ours = Some(ours);
         merged.objects = Some(folder);
         Ok(Some(merged))
     }

@@ -115,6 +115,7 @@ impl Repo {
             tree,
             stages: BTreeMap::new(),
             notes,
+            ours: None,
             objects: None,
         };
         if merged.is_clean {

@@ -24,6 +24,7 @@ mod index_edit;
 pub mod index_state;
 pub mod lfs_objects;
 pub mod lfs_pointer;
+pub mod marker_labels;
 mod merge_file;
 pub mod merge_tree;
 pub mod merge_trees;

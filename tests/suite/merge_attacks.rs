@@ -4,6 +4,18 @@ use serde_json::json;
 
 use super::support::Sandbox;
 
+/// A fork `try` with one commit that `act` makes; HEAD is on `main`, which has one of its own.
+fn forked(act: impl Fn(&Sandbox)) -> Sandbox {
+    let sandbox = Sandbox::new();
+    sandbox.colony(&["fork", "try"]);
+    act(&sandbox);
+    sandbox.git(&["add", "-A"]);
+    sandbox.git(&["commit", "-qm", "theirs"]);
+    sandbox.git(&["switch", "-q", "main"]);
+    sandbox.git(&["commit", "-q", "--allow-empty", "-m", "ours"]);
+    sandbox
+}
+
 #[test]
 fn a_path_is_taken_as_typed_here_and_as_the_answer_names_it() {
     let both = |s: &Sandbox, text: &str| {
@@ -52,4 +64,35 @@ fn a_path_is_taken_as_typed_here_and_as_the_answer_names_it() {
     assert_eq!(settled(&[":/"]), json!(listed));
     assert_eq!(settled(&["nothing.txt"]), "path-not-found");
     assert_eq!(settled(&["../../out"]), "path-outside");
+}
+
+#[test]
+fn the_markers_of_a_pick_say_what_is_picked_as_git_does() {
+    for style in ["merge", "diff3"] {
+        let sandbox = forked(|s| s.write("a.txt", "theirs\n"));
+        sandbox.git(&["config", "merge.conflictStyle", style]);
+        sandbox.git(&["config", "core.abbrev", "8"]);
+        sandbox.git(&["switch", "-q", "fork/try"]);
+        sandbox.git(&[
+            "commit",
+            "-q",
+            "--amend",
+            "-m",
+            "it's \u{1b}[31m(red)\n\nbody",
+        ]);
+        sandbox.git(&["switch", "-q", "main"]);
+        sandbox.write("a.txt", "ours\n");
+        sandbox.git(&["commit", "-qam", "ours"]);
+        let referee = sandbox.copy("referee");
+        assert!(!referee.try_git(&["cherry-pick", "fork/try"]));
+        assert_eq!(
+            sandbox.run(&["cherry-pick", "fork/try", "--resolve"]).code,
+            1
+        );
+        let theirs = std::fs::read_to_string(sandbox.outside().join("referee/a.txt")).unwrap();
+        let theirs = theirs.replace('\u{1b}', " ");
+        assert_eq!(sandbox.read("a.txt"), theirs, "{style}");
+        assert!(theirs.contains("it's"), "{theirs}");
+        sandbox.check_invariants_of_git();
+    }
 }

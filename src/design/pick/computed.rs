@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::git::certain_merge::{Certain, CertainMerges};
+use crate::git::marker_labels::Label;
 use crate::git::merge_tree::{MergeCase, Merged, Stages};
 use crate::git::merge_trees::SideNames;
 use crate::git::pick::{Pick, Signed};
@@ -75,7 +76,7 @@ impl Computed {
                 computed.stuck = Some(Stuck {
                     at: one.clone(),
                     rest: wanted.get(at + 1..).unwrap_or_default().to_vec(),
-                    tree: merged.tree,
+                    tree: labeled(repo, one.commit, merged)?,
                     conflicts: conflicts::list(repo, &merged.stages, &merged.notes),
                     stages: merged.stages.clone(),
                 });
@@ -109,9 +110,10 @@ fn apply(
     if let Some(known) = known.filter(Certain::is_clean) {
         return Ok((known.write(repo, tree)?, true));
     }
-    let theirs = picked.short();
+    let theirs = repo.name_for_markers(picked)?;
+    let parent = format!("parent of {theirs}");
     let names = SideNames {
-        base: "parent of the picked commit",
+        base: &parent,
         ours: "HEAD",
         theirs: &theirs,
     };
@@ -119,6 +121,28 @@ fn apply(
         repo.merge_on_trees(base, (tree, commit.tree), names)?,
         false,
     ))
+}
+
+/// Names the sides in the markers of a conflict as git does where it picks.
+fn labeled(repo: &Repo, picked: Oid, merged: &Merged) -> Result<Oid> {
+    let theirs = repo.name_for_markers(picked)?;
+    let parent = repo.read_commit(picked)?.parents.first().copied();
+    let mut labels: Vec<_> = parent
+        .into_iter()
+        .map(|commit| Label {
+            commit,
+            name: format!("parent of {theirs}"),
+        })
+        .collect();
+    labels.push(Label {
+        commit: picked,
+        name: theirs,
+    });
+    labels.extend(merged.ours.map(|commit| Label {
+        commit,
+        name: "HEAD".to_owned(),
+    }));
+    repo.label_markers(merged.tree, &merged.stages, &labels)
 }
 
 /// Asks git to apply the same commits: those that were applied, written to `repo` as `trial`, less what
