@@ -135,7 +135,8 @@ fn write_blobs(session: &Session, request: &Request) -> Result<Vec<(RepoPath, Tr
     let files = request.files.iter();
     files
         .map(|(path, bytes)| {
-            let id = session.repo.write_blob(bytes)?;
+            let repo = &session.repo;
+            let id = repo.write_cleaned(&session.world, path, bytes)?;
             Ok((path.clone(), TreeEntry::file(id)))
         })
         .collect()

@@ -9,6 +9,7 @@ mod cache_tree;
 mod certain_lines;
 pub mod certain_merge;
 mod command_config;
+mod clean;
 pub mod compare;
 pub mod config;
 pub mod credentials;

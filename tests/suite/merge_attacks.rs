@@ -96,3 +96,40 @@ fn the_markers_of_a_pick_say_what_is_picked_as_git_does() {
         sandbox.check_invariants_of_git();
     }
 }
+
+#[test]
+fn a_new_tool_goes_through_the_filters_of_git() {
+    let sandbox = Sandbox::new();
+    sandbox.git(&["config", "filter.up.clean", "tr a-z A-Z"]);
+    sandbox.git(&["config", "filter.up.smudge", "tr A-Z a-z"]);
+    sandbox.git(&["config", "filter.up.required", "true"]);
+    sandbox.write(".gitattributes", "*.md filter=up\n");
+    sandbox.git(&["add", "-A"]);
+    sandbox.git(&["commit", "-qm", "attributes"]);
+    let new = |name| {
+        let what = [
+            "--template",
+            "rust_crate",
+            "--purpose",
+            "signal",
+            "--name",
+            name,
+        ];
+        let more = ["--capability", "filter signals", "--license", "MIT"];
+        sandbox.json(&[&["tools", "new"][..], &what, &more].concat())
+    };
+    let answer = new("low-pass");
+    assert_eq!(answer["ok"], true, "{answer:#}");
+    let files = sandbox.git(&["ls-files", "*.md"]);
+    let file = files.lines().next().unwrap();
+    let stored = sandbox.git(&["show", &format!("HEAD:{file}")]);
+    assert_eq!(stored, stored.to_uppercase());
+    // Git adds the same blobs again.
+    sandbox.git(&["rm", "-rq", "--cached", "."]);
+    sandbox.git(&["add", "-A"]);
+    assert_eq!(sandbox.git(&["status", "--porcelain"]), "");
+    sandbox.git(&["config", "filter.up.clean", "false"]);
+    let before = sandbox.visible_state();
+    assert_eq!(new("high-pass")["code"], "filter-failed");
+    assert_eq!(sandbox.visible_state(), before);
+}
