@@ -20,7 +20,7 @@ use super::histories;
 use super::kept::Kept;
 use super::left_out::{Allowances, LeftOut};
 use super::restore_target::Target;
-use super::tree_moves::{ignored_among, plan_moves};
+use super::tree_moves::{ignored_among, plan_moves, refuse_nested};
 use super::unignored;
 use super::worktree::{refuse_in_progress, run_post_checkout, snapshot_commit};
 
@@ -230,6 +230,7 @@ impl<'a> Work<'a> {
         };
         refuse_collisions(session, &target)?;
         let moves = plan_moves(session, &changes)?;
+        refuse_nested(session, &moves, &kept)?;
         report.ignored_kept = ignored_among(&moves, &kept);
         let unignored = unignored::after_restore(session, &kept, &changes, unignored)?;
         report.unignored = unignored.new;

@@ -14,7 +14,7 @@ use crate::store::operation::run::{NewIndex, Plan};
 use crate::store::operation::{Done, FileMoves, Operation};
 
 use super::kept::Kept;
-use super::tree_moves::plan_moves;
+use super::tree_moves::{plan_moves, refuse_nested};
 use super::worktree::snapshot_commit;
 
 /// What has to happen to index and files.
@@ -54,6 +54,7 @@ impl Switch {
         });
         let moving: Vec<_> = moving.cloned().collect();
         let moves = plan_moves(session, &moving)?;
+        refuse_nested(session, &moves, kept)?;
         let (ignored_kept, untracked) = aside(&moves, &moving, kept);
         let stops: BTreeSet<_> = in_the_way.into_iter().chain(untracked).collect();
         refuse_edits(&stops)?;

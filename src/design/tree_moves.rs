@@ -44,6 +44,31 @@ pub(super) fn plan_moves(session: &Session, changes: &[TreeChange]) -> Result<Fi
     )
 }
 
+/// Refuses to move a file of a repository of its own, whatever the ignore rules say of it.
+///
+/// # Errors
+/// `nested-repository-in-the-way`.
+pub(super) fn refuse_nested(session: &Session, moves: &FileMoves, kept: &Kept) -> Result<()> {
+    let foreign = moves.aside.iter();
+    let mut foreign = foreign.filter(|path| !kept.scan.is_tracked(path));
+    let found = foreign.find_map(|path| {
+        let repository = session.repo.repository_around(path)?;
+        Some((path, repository))
+    });
+    let Some((path, repository)) = found else {
+        return Ok(());
+    };
+    Err(Error::new(
+        Code::NestedRepository,
+        format!(
+            "'{path}' has to be put where the repository at '{repository}' has a file of its own; nothing has changed"
+        ),
+    )
+    .detail("path", path)
+    .detail("repository", repository)
+    .hint("move that repository away, then run the command again"))
+}
+
 /// Lists what would be moved aside although no checkpoint takes it in.
 pub(super) fn ignored_among(moves: &FileMoves, kept: &Kept) -> Vec<RepoPath> {
     let visible = |path: &RepoPath| {

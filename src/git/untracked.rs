@@ -224,6 +224,14 @@ enum Below {
     Unknown,
 }
 
+impl Repo {
+    /// Returns the outermost directory above a path that is the worktree of a repository of its own.
+    pub fn repository_around(&self, path: &RepoPath) -> Option<RepoPath> {
+        path.ancestors()
+            .find(|directory| is_repository(&directory.under(self.workdir())))
+    }
+}
+
 /// Tells whether a directory is the worktree of a repository of its own: its `.git` is a git
 /// directory, or a file that leads to one.
 pub(super) fn is_repository(directory: &Path) -> bool {

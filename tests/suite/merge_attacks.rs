@@ -133,3 +133,35 @@ fn a_new_tool_goes_through_the_filters_of_git() {
     assert_eq!(new("high-pass")["code"], "filter-failed");
     assert_eq!(sandbox.visible_state(), before);
 }
+
+#[test]
+fn a_file_of_a_nested_repository_in_the_way_is_refused_and_stays() {
+    for ignored in [false, true] {
+        let sandbox = forked(|s| s.write("vendor/lib.c", "theirs\n"));
+        let vendor = sandbox.path("vendor");
+        sandbox.git(&["init", "-q", "-b", "main", vendor.to_str().unwrap()]);
+        sandbox.write("vendor/lib.c", "mine\n");
+        if ignored {
+            sandbox.write(".git/info/exclude", "vendor/\n");
+        }
+        assert!(
+            ignored
+                || !sandbox
+                    .copy("referee")
+                    .try_git(&["merge", "-q", "fork/try"])
+        );
+        let before = sandbox.visible_state();
+        for args in [
+            &["merge", "try"][..],
+            &["cherry-pick", "fork/try"],
+            &["fork", "other", "--from", "fork/try"],
+        ] {
+            let answer = sandbox.json(args);
+            assert_eq!(answer["code"], "nested-repository-in-the-way", "{answer:#}");
+            assert_eq!(answer["detail"]["repository"], "vendor");
+            assert_eq!(sandbox.visible_state(), before);
+        }
+        assert_eq!(sandbox.read("vendor/lib.c"), "mine\n");
+        sandbox.check_invariants();
+    }
+}
