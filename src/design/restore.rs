@@ -20,7 +20,7 @@ use super::histories;
 use super::kept::Kept;
 use super::left_out::{Allowances, LeftOut};
 use super::restore_target::Target;
-use super::tree_moves::{ignored_among, plan_moves, refuse_nested};
+use super::tree_moves::{ignored_among, outside_sparse, plan_moves, refuse_nested};
 use super::unignored;
 use super::worktree::{refuse_in_progress, run_post_checkout, snapshot_commit};
 
@@ -220,12 +220,19 @@ impl<'a> Work<'a> {
             report.branch = start.branch.short();
         }
         let now = kept.snapshot.worktree_tree;
-        let changes = select(repo.diff_trees(now, target.tree)?, request, &kept);
+        let mut changes = select(repo.diff_trees(now, target.tree)?, request, &kept);
+        let outside = match request.mode {
+            RestoreMode::Replace | RestoreMode::Fork => outside_sparse(session, &changes)?,
+            RestoreMode::Files => BTreeSet::new(),
+        };
+        changes.retain(|change| !outside.contains(&change.path));
         refuse_unknown_paths(session, request, &target, &kept)?;
         report.files = count(&changes);
         report.submodules = submodules_in(&changes);
         let index = match request.mode {
-            RestoreMode::Replace | RestoreMode::Fork => Some(new_index(session, &target, &kept)?),
+            RestoreMode::Replace | RestoreMode::Fork => {
+                Some(new_index(session, &target, &kept, &outside)?)
+            }
             RestoreMode::Files => None,
         };
         refuse_collisions(session, &target)?;
@@ -363,16 +370,35 @@ fn submodules_in(changes: &[TreeChange]) -> Vec<RepoPath> {
     found.map(|change| change.path.clone()).collect()
 }
 
-fn new_index(session: &Session, target: &Target, kept: &Kept) -> Result<NewIndex> {
+fn new_index(
+    session: &Session,
+    target: &Target,
+    kept: &Kept,
+    outside: &BTreeSet<RepoPath>,
+) -> Result<NewIndex> {
     let before = kept.scan.index();
-    let index = match &target.index {
+    let mut index = match &target.index {
         IndexTarget::Tree { tree } => session.repo.index_of_tree(*tree, &before)?,
         IndexTarget::State { state } | IndexTarget::File { state, .. } => {
             session.repo.index_of_state(*state, &before)?
         }
     };
+    if outside.is_empty() {
+        return Ok(NewIndex {
+            target: target.index.clone(),
+            index,
+        });
+    }
+    index.skip_worktree(outside);
+    let stage0 = match &target.index {
+        IndexTarget::Tree { tree } => *tree,
+        IndexTarget::State { state } | IndexTarget::File { state, .. } => {
+            session.repo.state_tree(*state)?
+        }
+    };
+    let state = session.repo.write_index_state(&index, stage0)?;
     Ok(NewIndex {
-        target: target.index.clone(),
+        target: IndexTarget::State { state },
         index,
     })
 }

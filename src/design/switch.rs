@@ -14,7 +14,7 @@ use crate::store::operation::run::{NewIndex, Plan};
 use crate::store::operation::{Done, FileMoves, Operation};
 
 use super::kept::Kept;
-use super::tree_moves::{plan_moves, refuse_nested};
+use super::tree_moves::{outside_sparse, plan_moves, refuse_nested};
 use super::worktree::snapshot_commit;
 
 /// What has to happen to index and files.
@@ -48,9 +48,13 @@ impl Switch {
         let edited = changes.iter().map(|change| &change.path);
         let edited = edited.chain(conflicts.keys());
         let in_the_way = edits.among(edited, &changes);
+        let mut outside = outside_sparse(session, &changes)?;
+        outside.retain(|path| !conflicts.contains_key(path));
         let moving = changes.iter().filter(|change| {
             let there_already = edits.in_files.get(&change.path) == Some(&change.new);
-            !there_already && !kept.scan.is_skipped(&change.path)
+            // What is in conflict has to be seen, wherever it is.
+            let skipped = kept.scan.is_skipped(&change.path) || outside.contains(&change.path);
+            !there_already && (!skipped || conflicts.contains_key(&change.path))
         });
         let moving: Vec<_> = moving.cloned().collect();
         let moves = plan_moves(session, &moving)?;
@@ -61,7 +65,7 @@ impl Switch {
         Ok(Switch {
             tree,
             moves,
-            index: new_index(session, kept, (from, tree, &changes), conflicts)?,
+            index: new_index(session, kept, (from, tree, &changes), (conflicts, &outside))?,
             ignored_kept,
             files_changed: changes.len(),
         })
@@ -214,7 +218,7 @@ fn new_index(
     session: &Session,
     kept: &Kept,
     (from, tree, changes): (Oid, Oid, &[TreeChange]),
-    conflicts: &BTreeMap<RepoPath, Stages>,
+    (conflicts, outside): (&BTreeMap<RepoPath, Stages>, &BTreeSet<RepoPath>),
 ) -> Result<Option<NewIndex>> {
     if changes.is_empty() && conflicts.is_empty() {
         return Ok(None);
@@ -223,6 +227,7 @@ fn new_index(
     let before = kept.scan.index();
     let mut index = before.clone();
     index.set_entries(changes.iter().map(|change| (&change.path, change.new)));
+    index.skip_worktree(outside);
     index.set_conflicts(conflicts);
     if repo.config_bool("core.ignoreCase") == Some(true)
         && let Some((one, other)) = index.folded_collision()
@@ -234,7 +239,7 @@ fn new_index(
         .detail("paths", [one, other]));
     }
     let untouched = kept.snapshot.index_tree == from && repo.index_is_plain(&before);
-    let target = if untouched && conflicts.is_empty() {
+    let target = if untouched && conflicts.is_empty() && outside.is_empty() {
         index.set_tree(repo, tree, &before)?;
         IndexTarget::Tree { tree }
     } else {

@@ -1,6 +1,6 @@
 //! From what differs between two trees to what moves in the worktree.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::git::diff::TreeChange;
 use crate::model::{Code, Error, RepoPath, Result};
@@ -11,6 +11,23 @@ use crate::store::operation::record::Source;
 
 use super::kept::Kept;
 use super::worktree::{cwd_in_worktree, open_worktree};
+
+/// Lists the new paths that sparse checkout leaves out of the worktree, where nothing stands yet.
+///
+/// # Errors
+/// `git-failed`.
+pub(super) fn outside_sparse(
+    session: &Session,
+    changes: &[TreeChange],
+) -> Result<BTreeSet<RepoPath>> {
+    let repo = &session.repo;
+    let stands = |path: &RepoPath| path.under(repo.workdir()).symlink_metadata().is_ok();
+    let new = changes
+        .iter()
+        .filter(|change| change.old.is_none() && change.new.is_some() && !stands(&change.path));
+    let new = new.map(|change| change.path.clone()).collect();
+    repo.outside_sparse_checkout(&session.world, new)
+}
 
 /// Plans how the files become what the changes say.
 pub(super) fn plan_moves(session: &Session, changes: &[TreeChange]) -> Result<FileMoves> {

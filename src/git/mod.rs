@@ -45,6 +45,7 @@ pub mod repo;
 pub mod scan;
 pub mod sign;
 pub mod snapshot;
+mod sparse;
 pub mod stage;
 pub mod submodules;
 pub mod tag;

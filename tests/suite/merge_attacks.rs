@@ -1,5 +1,6 @@
 //! What merges and picks meet in the worktree, in the places people type from, and in old states.
 
+use git_colony::model::World;
 use serde_json::json;
 
 use super::support::Sandbox;
@@ -164,4 +165,110 @@ fn a_file_of_a_nested_repository_in_the_way_is_refused_and_stays() {
         assert_eq!(sandbox.read("vendor/lib.c"), "mine\n");
         sandbox.check_invariants();
     }
+}
+
+/// A fork that adds and changes files outside the cone, seen from a sparse `main`.
+fn sparse() -> Sandbox {
+    let sandbox = Sandbox::new();
+    sandbox.write("far/old.txt", "old\n");
+    sandbox.git(&["add", "-A"]);
+    sandbox.git(&["commit", "-qm", "far"]);
+    sandbox.colony(&["fork", "try"]);
+    sandbox.write("far/old.txt", "theirs\n");
+    sandbox.write("far/new.txt", "theirs\n");
+    sandbox.write("away/new.txt", "theirs\n");
+    sandbox.write("dir/new.txt", "theirs\n");
+    sandbox.git(&["add", "-A"]);
+    sandbox.git(&["commit", "-qm", "theirs"]);
+    sandbox.git(&["switch", "-q", "main"]);
+    sandbox.git(&["commit", "-q", "--allow-empty", "-m", "ours"]);
+    sandbox.git(&[
+        "sparse-checkout",
+        "set",
+        "--cone",
+        "--no-sparse-index",
+        "dir",
+    ]);
+    sandbox
+}
+
+#[test]
+fn what_sparse_checkout_leaves_out_stays_out() {
+    for args in [
+        &["merge", "try"][..],
+        &["cherry-pick", "fork/try"],
+        &["fork", "other", "--from", "fork/try"],
+    ] {
+        let sandbox = sparse();
+        let before = sandbox.visible_state();
+        let referee = sandbox.copy("referee");
+        match args[0] {
+            "merge" => referee.git(&["merge", "-q", "--no-edit", "fork/try"]),
+            "fork" => referee.git(&["switch", "-q", "-c", "other", "fork/try"]),
+            _ => referee.git(&["cherry-pick", "fork/try"]),
+        };
+        sandbox.colony(args);
+        assert_eq!(sandbox.worktree(), referee.worktree(), "{args:?}");
+        let listed = ["ls-files", "-s", "-t"];
+        assert_eq!(sandbox.git(&listed), referee.git(&listed), "{args:?}");
+        assert_eq!(sandbox.git(&["status", "--porcelain"]), "");
+        sandbox.check_invariants();
+        sandbox.colony(&["undo"]);
+        assert_eq!(sandbox.visible_state(), before);
+    }
+}
+
+#[test]
+fn a_killed_merge_in_a_sparse_checkout_leaves_out_the_same() {
+    let sandbox = sparse();
+    sandbox.git(&["sparse-checkout", "set", "--cone", "dir", "far"]);
+    let referee = sandbox.copy("referee");
+    referee.git(&["merge", "-q", "--no-edit", "fork/try"]);
+    let world = World {
+        die_at: Some("files-moved"),
+        ..sandbox.world()
+    };
+    assert_ne!(sandbox.run_in(world, &["merge", "try"]).code, 0);
+    sandbox.automatic_checkpoint();
+    assert_eq!(sandbox.git(&["status", "--porcelain"]), "");
+    assert_eq!(
+        sandbox.git(&["ls-files", "-t"]),
+        referee.git(&["ls-files", "-t"])
+    );
+    assert!(!sandbox.path("away").exists());
+}
+
+#[test]
+fn a_conflict_outside_the_cone_is_seen() {
+    let sandbox = sparse();
+    sandbox.git(&["sparse-checkout", "disable"]);
+    sandbox.write("far/old.txt", "ours\n");
+    sandbox.git(&["commit", "-qam", "ours"]);
+    sandbox.git(&[
+        "sparse-checkout",
+        "set",
+        "--cone",
+        "--no-sparse-index",
+        "dir",
+    ]);
+    assert_eq!(sandbox.run(&["merge", "try", "--resolve"]).code, 1);
+    assert!(sandbox.read("far/old.txt").contains("<<<<<<<"));
+    assert!(!sandbox.path("far/new.txt").exists());
+    assert_eq!(
+        sandbox.git(&["status", "--porcelain", "-uno"]),
+        "A  away/new.txt\nA  dir/new.txt\nA  far/new.txt\nUU far/old.txt"
+    );
+    sandbox.colony(&["merge", "--abort"]);
+    assert_eq!(sandbox.git(&["status", "--porcelain"]), "");
+}
+
+#[test]
+fn a_restore_leaves_out_what_sparse_checkout_leaves_out() {
+    let sandbox = sparse();
+    sandbox.colony(&["tag", "fork/try", "-m", "theirs"]);
+    let run = sandbox.run(&["restore", "theirs", "--force"]);
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    assert!(!sandbox.path("away").exists());
+    assert_eq!(sandbox.read("dir/new.txt"), "theirs\n");
+    assert_eq!(sandbox.git(&["status", "--porcelain"]), "");
 }
