@@ -166,6 +166,12 @@ impl Answer for RestoreReport {
         lines.extend(submodules.map(|path| format!("submodule not touched: {path}")));
         let alone = self.left_alone.iter().map(left_out_line);
         lines.extend(alone.map(|line| line.replacen("left out", "left alone", 1)));
+        if let Some(what) = &self.in_progress {
+            let verb = if self.dry_run { "would be" } else { "is" };
+            lines.push(format!(
+                "the {what} {verb} open again: git colony {what} --continue, or --abort"
+            ));
+        }
         if let Some(op) = self.recovery {
             lines.push(format!("take it back: git colony undo   ({op})"));
         }

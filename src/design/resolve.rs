@@ -18,7 +18,7 @@ use super::merge::MergeReport;
 use super::pick;
 use super::switch::refuse_unmerged;
 use super::undo::{self, Direction, UndoReport};
-use super::worktree::{opened_by_us, write_commit};
+use super::worktree::{opened_by_us, snapshot_commit, write_commit};
 
 /// Plans the files by which git knows of a merge under way.
 ///
@@ -85,8 +85,10 @@ pub fn continue_merge(session: &Session, dry_run: bool) -> Result<MergeReport> {
     let gone = names.map(|name| StateFile::becoming(repo, name, None));
     operation.state_files = gone.into_iter().collect::<Result<_>>()?;
     let head = kept.scan.head.clone();
+    let summary = format!("end the merge into '{}'", head.label());
+    let snapshot = snapshot_commit(session, &kept, &summary)?;
     let done = operation.commit(Plan {
-        summary: format!("end the merge into '{}'", head.label()),
+        summary,
         refs: vec![RefChange {
             name: head.moving_ref(),
             old: Some(merge.head),
@@ -96,7 +98,7 @@ pub fn continue_merge(session: &Session, dry_run: bool) -> Result<MergeReport> {
         index_before: (kept.scan.index(), kept.snapshot.index_tree),
         index: None,
         files: FileMoves::default(),
-        snapshot: None,
+        snapshot: Some(snapshot),
         inverts: None,
     })?;
     let mut report = report(&kept, &merge, Some(commit));

@@ -7,13 +7,13 @@ use serde::Serialize;
 
 use crate::git::diff::TreeChange;
 use crate::git::snapshot::Unstorable;
-use crate::git::{Head, Oid, RefChange};
+use crate::git::{Head, Oid, RefChange, Repo};
 use crate::model::id::OperationId;
 use crate::model::{Code, Error, RepoPath, Result};
 use crate::store::Session;
 use crate::store::operation::record::IndexTarget;
 use crate::store::operation::run::{Intent, NewIndex, Plan, Touches};
-use crate::store::operation::{FileMoves, Kind, LateFile, Operation};
+use crate::store::operation::{FileMoves, Kind, LateFile, Operation, StateFile};
 
 use super::fork::Start;
 use super::histories;
@@ -97,6 +97,8 @@ pub struct RestoreReport {
     pub ahead: usize,
     /// Commits the target has and the branch had not.
     pub behind: usize,
+    /// What git is in the middle of then: the state was one in a merge or pick that had been opened.
+    pub in_progress: Option<String>,
     /// True when nothing was changed because a dry run was asked for.
     pub dry_run: bool,
 }
@@ -139,6 +141,9 @@ pub fn restore(session: &Session, request: &Request) -> Result<RestoreReport> {
         ..
     } = work;
     operation.unignored = unignored;
+    if report.in_progress.is_some() {
+        operation.state_files = state_files(&session.repo, &target)?;
+    }
     let snapshot = snapshot_commit(session, &kept, &target.label)?;
     let refs = match &start {
         Some(start) => {
@@ -226,6 +231,11 @@ impl<'a> Work<'a> {
             RestoreMode::Files => BTreeSet::new(),
         };
         changes.retain(|change| !outside.contains(&change.path));
+        if request.mode != RestoreMode::Files {
+            target.refuse_unknown_progress()?;
+            let now = target.in_progress.as_ref();
+            report.in_progress = now.map(|now| now.what.clone());
+        }
         refuse_unknown_paths(session, request, &target, &kept)?;
         report.files = count(&changes);
         report.submodules = submodules_in(&changes);
@@ -268,7 +278,7 @@ impl<'a> Work<'a> {
             None => true,
             Some(new) => new.index.fingerprint() == self.kept.scan.index().fingerprint(),
         };
-        if self.start.is_some() {
+        if self.start.is_some() || self.report.in_progress.is_some() {
             return false;
         }
         let branch_stays = self.branch_after() == self.kept.scan.head.commit();
@@ -301,6 +311,7 @@ fn empty_report(target: &Target, request: &Request, kept: &Kept) -> RestoreRepor
         submodules: Vec::new(),
         ahead: 0,
         behind: 0,
+        in_progress: None,
         dry_run: false,
     }
 }
@@ -417,6 +428,14 @@ fn refuse_collisions(session: &Session, target: &Target) -> Result<()> {
         )
         .detail("paths", [one, other])),
     }
+}
+
+/// Plans the files by which git knows what it is in the middle of.
+fn state_files(repo: &Repo, target: &Target) -> Result<Vec<StateFile>> {
+    let files = target.in_progress.iter().flat_map(|now| &now.files);
+    files
+        .map(|(name, blob)| StateFile::becoming(repo, *name, Some(&repo.read_blob(*blob)?)))
+        .collect()
 }
 
 fn branch_change(head: &Head, new: Option<Oid>) -> Option<RefChange> {

@@ -3,8 +3,8 @@
 use crate::git::{Oid, Repo};
 use crate::model::id::OperationId;
 use crate::model::{Code, Error, Result};
-use crate::store::operation::Log;
 use crate::store::operation::record::IndexTarget;
+use crate::store::operation::{Log, StateName};
 use crate::store::places::Places;
 
 use super::checkpoints::{self, Checkpoint};
@@ -25,6 +25,17 @@ pub struct Target {
     pub branch: Option<Oid>,
     /// What the index becomes.
     pub index: IndexTarget,
+    /// What git was in the middle of then.
+    pub in_progress: Option<InProgress>,
+}
+
+/// A merge or pick that a state is in the middle of.
+#[derive(Clone, Debug)]
+pub struct InProgress {
+    /// In git's words.
+    pub what: String,
+    /// The files by which git knows, as blobs; none for what we did not begin.
+    pub files: Vec<(StateName, Oid)>,
 }
 
 impl Target {
@@ -72,6 +83,7 @@ fn of_checkpoint(repo: &Repo, checkpoint: &Checkpoint) -> Result<Target> {
         tree: commit.tree,
         branch,
         index,
+        in_progress: None,
     })
 }
 
@@ -107,7 +119,59 @@ fn before_operation(repo: &Repo, id: OperationId) -> Result<Target> {
         index: IndexTarget::State {
             state: record.index_before,
         },
+        in_progress: record.in_progress.clone().map(|what| InProgress {
+            what,
+            files: state_files_before(&log, id),
+        }),
     })
+}
+
+/// Lists the files by which git knew of a merge or pick before an operation: as that found them, or as
+/// the newest one before it left them.
+fn state_files_before(log: &Log, id: OperationId) -> Vec<(StateName, Oid)> {
+    let mut known: Vec<(StateName, Option<Oid>)> = Vec::new();
+    for entry in log.entries.iter().rev() {
+        let record = &entry.record;
+        if record.op > id {
+            continue;
+        }
+        for file in &record.state_files {
+            let then = if record.op == id {
+                file.before
+            } else {
+                file.after
+            };
+            if !known.iter().any(|(name, _)| *name == file.name) {
+                known.push((file.name, then));
+            }
+        }
+    }
+    let there = |(name, then): (StateName, Option<Oid>)| Some((name, then?));
+    let files: Vec<_> = known.into_iter().filter_map(there).collect();
+    let is_known = files.iter().any(|(name, _)| name.is_in_the_middle());
+    if is_known { files } else { Vec::new() }
+}
+
+impl Target {
+    /// Refuses a state in the middle of something that cannot be brought back with it.
+    ///
+    /// # Errors
+    /// `unsupported`.
+    pub fn refuse_unknown_progress(&self) -> Result<()> {
+        let unknown = self.in_progress.as_ref().filter(|now| now.files.is_empty());
+        let Some(InProgress { what, .. }) = unknown else {
+            return Ok(());
+        };
+        let id = &self.id;
+        Err(Error::new(
+            Code::Unsupported,
+            format!(
+                "the state before {id} is in the middle of a {what} that git itself began, which only git can bring back; nothing has changed"
+            ),
+        )
+        .detail("in_progress", what)
+        .hint(format!("git colony restore {id} --mode files   # brings the files back")))
+    }
 }
 
 /// Makes the error for an operation that does not exist.

@@ -272,3 +272,56 @@ fn a_restore_leaves_out_what_sparse_checkout_leaves_out() {
     assert_eq!(sandbox.read("dir/new.txt"), "theirs\n");
     assert_eq!(sandbox.git(&["status", "--porcelain"]), "");
 }
+
+/// A merge that was opened, half settled, and ended as operations of their own.
+fn ended() -> (Sandbox, String) {
+    let sandbox = forked(|s| s.write("a.txt", "theirs\n"));
+    sandbox.write("a.txt", "ours\n");
+    sandbox.git(&["commit", "-qam", "ours"]);
+    assert_eq!(sandbox.run(&["merge", "try", "--resolve"]).code, 1);
+    sandbox.write("a.txt", "both\n");
+    sandbox.git(&["add", "a.txt"]);
+    let answer = sandbox.json(&["merge", "--continue"]);
+    assert_eq!(answer["ok"], true, "{answer:#}");
+    let op = answer["op"].as_str().unwrap().to_owned();
+    (sandbox, op)
+}
+
+#[test]
+fn the_state_before_the_end_of_a_merge_is_in_the_middle_of_it() {
+    let (sandbox, op) = ended();
+    let merged = sandbox.visible_state();
+    let log = sandbox.git(&["log", "--format=%T %P", "-1"]);
+    let told = sandbox.json(&["restore", &op, "--dry-run"]);
+    assert_eq!(told["in_progress"], "merge", "{told:#}");
+    assert_eq!(sandbox.visible_state(), merged);
+    let answer = sandbox.json(&["restore", &op]);
+    assert_eq!(answer["in_progress"], "merge", "{answer:#}");
+    assert!(sandbox.git(&["status"]).contains("still merging"));
+    assert_eq!(sandbox.read("a.txt"), "both\n");
+    sandbox.colony(&["undo"]);
+    assert_eq!(sandbox.visible_state(), merged);
+    assert!(!sandbox.path(".git/MERGE_HEAD").exists());
+    sandbox.colony(&["restore", &op]);
+    sandbox.colony(&["merge", "--continue"]);
+    assert_eq!(sandbox.git(&["log", "--format=%T %P", "-1"]), log);
+    sandbox.check_invariants();
+}
+
+#[test]
+fn a_state_in_what_git_began_is_refused_in_words() {
+    let sandbox = forked(|s| s.write("a.txt", "theirs\n"));
+    sandbox.write("a.txt", "ours\n");
+    sandbox.git(&["commit", "-qam", "ours"]);
+    assert!(!sandbox.try_git(&["merge", "-q", "fork/try"]));
+    let answer = sandbox.json(&["checkpoint", "-m", "in it", "--off-branch"]);
+    let op = answer["op"].as_str().unwrap();
+    sandbox.git(&["merge", "--abort"]);
+    let before = sandbox.visible_state();
+    let answer = sandbox.json(&["restore", op]);
+    assert_eq!(answer["code"], "unsupported", "{answer:#}");
+    assert_eq!(answer["detail"]["in_progress"], "merge");
+    assert_eq!(sandbox.visible_state(), before);
+    sandbox.colony(&["restore", op, "--mode", "files"]);
+    assert!(sandbox.read("a.txt").contains("<<<<<<<"));
+}

@@ -37,7 +37,7 @@ pub enum StateName {
 
 impl StateName {
     /// The file that makes git speak of a merge or a pick.
-    fn is_in_the_middle(self) -> bool {
+    pub fn is_in_the_middle(self) -> bool {
         matches!(
             self,
             StateName::MergeHead | StateName::CherryPickHead | StateName::SequencerTodo
