@@ -1,8 +1,9 @@
 //! The gate for git commands that go over the network: tokens, protocols, what a failure means.
 //!
 //! A command started here has our credential helper for every host the user has a token for, speaks
-//! no protocol that runs a command (`ext`, `fd`), and asks nobody. What it says is redacted. A failure that would be the same the
-//! next time is not tried again: the remote may lock the account.
+//! no protocol that runs a command (`ext`, `fd`), and asks nothing on the terminal; an askpass program
+//! of the user may still ask where there is no token. What it says is redacted. A failure that would be
+//! the same the next time is not tried again: the remote may lock the account.
 
 use std::ffi::OsStr;
 use std::path::Path;
