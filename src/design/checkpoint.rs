@@ -76,8 +76,7 @@ pub struct CheckpointReport {
 /// `invalid-value` for a label that names something else, `operation-in-progress`,
 /// `identity-unknown`, `locked`, `filter-failed`, `no-space`, `signing-failed`.
 pub fn create(session: &Session, request: &Request) -> Result<CheckpointReport> {
-    session.refuse_reader()?;
-    refuse_label(request)?;
+    refuse_unwanted(session, request)?;
     if !request.off_branch {
         refuse_in_progress(session)?;
     }
@@ -144,7 +143,7 @@ pub fn create(session: &Session, request: &Request) -> Result<CheckpointReport> 
 /// # Errors
 /// As [`create`].
 pub fn preview(session: &Session, request: &Request) -> Result<CheckpointReport> {
-    refuse_label(request)?;
+    refuse_unwanted(session, request)?;
     if !request.off_branch {
         refuse_in_progress(session)?;
     }
@@ -167,7 +166,7 @@ pub fn tag(
     revision: &str,
     dry_run: bool,
 ) -> Result<CheckpointReport> {
-    refuse_label(request)?;
+    refuse_unwanted(session, request)?;
     let commit = session.repo.resolve_commit(revision)?;
     let signature = session.identity()?.at(&session.world);
     let head = session.repo.head()?;
@@ -210,8 +209,9 @@ impl CheckpointReport {
     }
 }
 
-/// Refuses a label that no command could take for one.
-fn refuse_label(request: &Request) -> Result<()> {
+/// Refuses a clone that is only read, and a label that no command could take for one.
+fn refuse_unwanted(session: &Session, request: &Request) -> Result<()> {
+    session.refuse_reader()?;
     let label = request.label.as_deref();
     let Some((label, other)) = label.and_then(|label| {
         let other = checkpoints::mistaken_for(label)?;

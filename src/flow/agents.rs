@@ -386,7 +386,7 @@ pub fn remove(
     (force, dry_run): (bool, bool),
 ) -> Result<RemovedAgent> {
     let clone = find(session, name)?;
-    let report = remove_clone(&session.world, clone, (force, dry_run))?;
+    let report = remove_clone(&session.world, &clone, (force, dry_run))?;
     if !dry_run {
         super::colony::gather(session);
     }
@@ -399,10 +399,10 @@ pub fn remove(
 /// As [`remove`].
 pub(super) fn remove_clone(
     world: &World,
-    clone: FoundClone,
+    clone: &FoundClone,
     (force, dry_run): (bool, bool),
 ) -> Result<RemovedAgent> {
-    let mut report = look_at_removal(world, &clone, force)?;
+    let mut report = look_at_removal(world, clone, force)?;
     if dry_run {
         return Ok(report);
     }
@@ -412,7 +412,7 @@ pub(super) fn remove_clone(
     }
     publish::publish(&inside)?;
     let root = SharedRoot::of(world)?;
-    report.kept_as = removal::retire(world, &root, &clone)?;
+    report.kept_as = removal::retire(world, &root, clone)?;
     report.dry_run = false;
     Ok(report)
 }

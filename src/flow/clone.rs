@@ -364,7 +364,7 @@ pub fn remove(
     (force, dry_run): (bool, bool),
 ) -> Result<agents::RemovedAgent> {
     let clone = find(world, session, name)?;
-    agents::remove_clone(world, clone, (force, dry_run))
+    agents::remove_clone(world, &clone, (force, dry_run))
 }
 
 /// A clone that was brought up to date.

@@ -109,151 +109,153 @@ fn submodules_are_read_from_any_tree_by_gits_own_parser() {
     assert_eq!(trees.read(&without, None).unwrap().found, []);
 }
 
+/// Name and values of a submodule, and why it is refused.
+const REFUSED: &[(&str, &str, &str)] = &[
+    // Names: they become folders below .git/modules.
+    (
+        "../../x",
+        "path = sub\nurl = https://h/a",
+        "its name would leave",
+    ),
+    (
+        "a/../b",
+        "path = sub\nurl = https://h/a",
+        "its name would leave",
+    ),
+    (
+        "a\\\\..\\\\b",
+        "path = sub\nurl = https://h/a",
+        "its name would leave",
+    ),
+    (
+        "/etc",
+        "path = sub\nurl = https://h/a",
+        "its name would leave",
+    ),
+    ("", "path = sub\nurl = https://h/a", "its name would leave"),
+    // Paths.
+    (
+        "x",
+        "path = .git/hooks\nurl = https://h/a",
+        "its path is none",
+    ),
+    (
+        "x",
+        "path = .GIT/hooks\nurl = https://h/a",
+        "its path is none",
+    ),
+    (
+        "x",
+        "path = git~1/hooks\nurl = https://h/a",
+        "its path is none",
+    ),
+    (
+        "x",
+        "path = .g\u{200c}it\nurl = https://h/a",
+        "its path is none",
+    ),
+    ("x", "path = ../sub\nurl = https://h/a", "its path is none"),
+    ("x", "path = /sub\nurl = https://h/a", "its path is none"),
+    ("x", "path = -sub\nurl = https://h/a", "its path is none"),
+    (
+        "x",
+        "path = dir//sub\nurl = https://h/a",
+        "its path is none",
+    ),
+    (
+        "x",
+        "path = \"dir\\\\sub\"\nurl = https://h/a",
+        "its path is none",
+    ),
+    (
+        "x",
+        "path = \"sub\r\"\nurl = https://h/a",
+        "its path holds control",
+    ),
+    (
+        "x",
+        "path = \"a\\nb\"\nurl = https://h/a",
+        "its path holds control",
+    ),
+    (
+        "x",
+        "path = sub\npath = dir/sub\nurl = https://h/a",
+        "'path' is set more than once",
+    ),
+    ("x", "path = dir\nurl = https://h/a", "no commit stands"),
+    (
+        "x",
+        "path = nothing/there\nurl = https://h/a",
+        "no commit stands",
+    ),
+    (
+        "x",
+        "path = .gitmodules\nurl = https://h/a",
+        "no commit stands",
+    ),
+    (
+        "x",
+        "path = Link\nurl = https://h/a",
+        "a symbolic link stands",
+    ),
+    (
+        "x",
+        "path = Link/sub\nurl = https://h/a",
+        "'Link' on the way to it is a symbolic link",
+    ),
+    (
+        "x",
+        "path = link/sub\nurl = https://h/a",
+        "'link' on the way to it is a symbolic link",
+    ),
+    // URLs and what else git would act on.
+    (
+        "x",
+        "path = sub\nurl = -oProxyCommand=touch pwn",
+        "would be an option",
+    ),
+    (
+        "x",
+        "path = sub\nurl = ext::sh -c 'touch pwn'",
+        "would run a program",
+    ),
+    ("x", "path = sub\nurl = file:///etc", "only https and ssh"),
+    ("x", "path = sub\nurl = /etc", "only https and ssh"),
+    ("x", "path = sub\nurl = http://h/a", "only https and ssh"),
+    (
+        "x",
+        "path = sub\nurl = \"https://h/a\\nhost=evil\"",
+        "its url holds control",
+    ),
+    (
+        "x",
+        "path = sub\nurl = https://h/a%0ahost=evil",
+        "control characters",
+    ),
+    ("x", "path = sub\nurl = ../a", "has no remote"),
+    (
+        "x",
+        "path = sub\nurl = https://h/a\nurl = https://h/b",
+        "'url' is set more than once",
+    ),
+    (
+        "x",
+        "path = sub\nurl = https://h/a\nupdate = !touch pwn",
+        "'update' would run",
+    ),
+    (
+        "x",
+        "path = sub\nurl = https://h/a\nbranch = --upload-pack=x",
+        "'branch' names no branch",
+    ),
+    ("x", "path = sub", "it has no url"),
+    ("x", "url = https://h/a", "it has no path"),
+];
+
 #[test]
 fn what_would_lead_git_elsewhere_is_refused_with_its_line() {
     let trees = Trees::new();
-    let table = [
-        // Names: they become folders below .git/modules.
-        (
-            "../../x",
-            "path = sub\nurl = https://h/a",
-            "its name would leave",
-        ),
-        (
-            "a/../b",
-            "path = sub\nurl = https://h/a",
-            "its name would leave",
-        ),
-        (
-            "a\\\\..\\\\b",
-            "path = sub\nurl = https://h/a",
-            "its name would leave",
-        ),
-        (
-            "/etc",
-            "path = sub\nurl = https://h/a",
-            "its name would leave",
-        ),
-        ("", "path = sub\nurl = https://h/a", "its name would leave"),
-        // Paths.
-        (
-            "x",
-            "path = .git/hooks\nurl = https://h/a",
-            "its path is none",
-        ),
-        (
-            "x",
-            "path = .GIT/hooks\nurl = https://h/a",
-            "its path is none",
-        ),
-        (
-            "x",
-            "path = git~1/hooks\nurl = https://h/a",
-            "its path is none",
-        ),
-        (
-            "x",
-            "path = .g\u{200c}it\nurl = https://h/a",
-            "its path is none",
-        ),
-        ("x", "path = ../sub\nurl = https://h/a", "its path is none"),
-        ("x", "path = /sub\nurl = https://h/a", "its path is none"),
-        ("x", "path = -sub\nurl = https://h/a", "its path is none"),
-        (
-            "x",
-            "path = dir//sub\nurl = https://h/a",
-            "its path is none",
-        ),
-        (
-            "x",
-            "path = \"dir\\\\sub\"\nurl = https://h/a",
-            "its path is none",
-        ),
-        (
-            "x",
-            "path = \"sub\r\"\nurl = https://h/a",
-            "its path holds control",
-        ),
-        (
-            "x",
-            "path = \"a\\nb\"\nurl = https://h/a",
-            "its path holds control",
-        ),
-        (
-            "x",
-            "path = sub\npath = dir/sub\nurl = https://h/a",
-            "'path' is set more than once",
-        ),
-        ("x", "path = dir\nurl = https://h/a", "no commit stands"),
-        (
-            "x",
-            "path = nothing/there\nurl = https://h/a",
-            "no commit stands",
-        ),
-        (
-            "x",
-            "path = .gitmodules\nurl = https://h/a",
-            "no commit stands",
-        ),
-        (
-            "x",
-            "path = Link\nurl = https://h/a",
-            "a symbolic link stands",
-        ),
-        (
-            "x",
-            "path = Link/sub\nurl = https://h/a",
-            "'Link' on the way to it is a symbolic link",
-        ),
-        (
-            "x",
-            "path = link/sub\nurl = https://h/a",
-            "'link' on the way to it is a symbolic link",
-        ),
-        // URLs and what else git would act on.
-        (
-            "x",
-            "path = sub\nurl = -oProxyCommand=touch pwn",
-            "would be an option",
-        ),
-        (
-            "x",
-            "path = sub\nurl = ext::sh -c 'touch pwn'",
-            "would run a program",
-        ),
-        ("x", "path = sub\nurl = file:///etc", "only https and ssh"),
-        ("x", "path = sub\nurl = /etc", "only https and ssh"),
-        ("x", "path = sub\nurl = http://h/a", "only https and ssh"),
-        (
-            "x",
-            "path = sub\nurl = \"https://h/a\\nhost=evil\"",
-            "its url holds control",
-        ),
-        (
-            "x",
-            "path = sub\nurl = https://h/a%0ahost=evil",
-            "control characters",
-        ),
-        ("x", "path = sub\nurl = ../a", "has no remote"),
-        (
-            "x",
-            "path = sub\nurl = https://h/a\nurl = https://h/b",
-            "'url' is set more than once",
-        ),
-        (
-            "x",
-            "path = sub\nurl = https://h/a\nupdate = !touch pwn",
-            "'update' would run",
-        ),
-        (
-            "x",
-            "path = sub\nurl = https://h/a\nbranch = --upload-pack=x",
-            "'branch' names no branch",
-        ),
-        ("x", "path = sub", "it has no url"),
-        ("x", "url = https://h/a", "it has no path"),
-    ];
-    for (name, values, reason) in table {
+    for (name, values, reason) in REFUSED {
         let refused = trees.refused(&format!("# one\n[a]\n[submodule \"{name}\"]\n{values}\n"));
         let [(line, found)] = &refused[..] else {
             panic!("{name} {values}: {refused:?}")
