@@ -8,8 +8,8 @@ use crate::store::operation::Record;
 use super::histories::published_among;
 use super::worktree::is_checkpoint_tag;
 
-/// Returns where the branch is now that HEAD comes back to, if that has moved since an operation that
-/// left it alone: what came there since is somebody's work, and stays.
+/// Returns where the branch is now that HEAD comes back to, if commits have come there since an operation
+/// that left it alone: they are somebody's work, and stay.
 pub(super) fn moved_home(session: &Session, record: &Record) -> Result<Option<Oid>> {
     let home = &record.before.head;
     let listed = record.refs.iter().any(|change| change.name == home.name);
@@ -17,7 +17,10 @@ pub(super) fn moved_home(session: &Session, record: &Record) -> Result<Option<Oi
         return Ok(None);
     }
     let now = session.repo.find_ref(&home.name)?;
-    Ok(now.filter(|_| now != home.commit))
+    match (now, home.commit) {
+        (Some(now), Some(then)) if session.repo.has_more(now, then)? => Ok(Some(now)),
+        _ => Ok(None),
+    }
 }
 
 /// Plans the moves of the refs. One that is no longer where the operation left it is moved by force

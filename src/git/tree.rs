@@ -112,6 +112,14 @@ impl Repo {
         Ok(directory.map(|entry| entry.object_id().into()))
     }
 
+    /// Tells whether a branch at `now` has commits that it had not at `then`.
+    ///
+    /// # Errors
+    /// `object-missing`.
+    pub fn has_more(&self, now: Oid, then: Oid) -> Result<bool> {
+        Ok(!self.commits_between(now, &[then], 1)?.is_empty())
+    }
+
     /// Counts commits reachable from `tip` and not from `hidden`, up to `limit`, newest first.
     ///
     /// # Errors

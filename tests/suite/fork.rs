@@ -531,3 +531,23 @@ fn a_branch_in_use_is_named_with_the_worktree() {
     linked.git(&[&edit[..], &["--keep-empty", "HEAD~1"]].concat());
     assert!(told(&["merge", "try", "--into", "busy"]).contains("the other"));
 }
+
+#[test]
+fn a_base_branch_that_only_lost_commits_gets_them_back() {
+    let sandbox = Sandbox::new();
+    sandbox.git(&["commit", "-q", "--allow-empty", "-m", "second"]);
+    let tip = sandbox.git(&["rev-parse", "main"]);
+    sandbox.colony(&["checkpoint", "-m", "begin"]);
+    for begin in [&["switch", "-q", "-c", "x"][..], &[]] {
+        if begin.is_empty() {
+            sandbox.colony(&["fork", "try"]);
+        } else {
+            sandbox.git(begin);
+        }
+        sandbox.git(&["branch", "-q", "-f", "main", "HEAD~1"]);
+        sandbox.colony(&["undo", "--force"]);
+        assert_eq!(sandbox.git(&["branch", "--show-current"]), "main");
+        assert_eq!(sandbox.git(&["rev-parse", "main"]), tip, "{begin:?}");
+        assert_eq!(sandbox.git(&["status", "--porcelain"]), "");
+    }
+}

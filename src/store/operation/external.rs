@@ -175,7 +175,7 @@ fn ended_by(repo: &Repo, since: &Record) -> Result<Vec<StateFile>> {
 
 /// Tells how the branch moved that HEAD was on; other branches are nobody's business here.
 ///
-/// What became of it after HEAD had left it was done elsewhere; the reflog says where that was.
+/// What came to it after HEAD had left it was done elsewhere; the reflog says where that was.
 fn moved_branch(
     repo: &Repo,
     (before, now): (&HeadRecord, &HeadRecord),
@@ -187,11 +187,13 @@ fn moved_branch(
     let left = format!("checkout: moving from {} to ", before.name.short());
     let left = entries
         .iter()
-        .find(|entry| now.name != before.name && entry.message.starts_with(&left));
-    let new = match left.and_then(|entry| entry.old) {
-        Some(left_at) if repo.find_ref(&before.name)?.is_some() => Some(left_at),
-        _ => repo.find_ref(&before.name)?,
-    };
+        .rfind(|entry| now.name != before.name && entry.message.starts_with(&left));
+    let mut new = repo.find_ref(&before.name)?;
+    if let (Some(now), Some(left_at)) = (new, left.and_then(|entry| entry.old))
+        && repo.has_more(now, left_at)?
+    {
+        new = Some(left_at);
+    }
     let change = RefChange {
         name: before.name.clone(),
         old: before.commit,
