@@ -18,6 +18,8 @@
     reason = "a test fails by panicking, with the words of a process"
 )]
 
+#[path = "crash/clones.rs"]
+mod clones;
 #[path = "crash/command.rs"]
 mod command;
 #[path = "crash/fault.rs"]

@@ -4,9 +4,8 @@ use std::path::Path;
 
 use crate::git::{RefChange, RefName};
 use crate::model::{Code, Error, Result, World, time};
-use crate::store::membership::Membership;
 use crate::store::shared_root::SharedRoot;
-use crate::store::{atomic, key, ref_names};
+use crate::store::{atomic, ref_names};
 
 use super::found::{FoundClone, clones};
 use super::hub::Hub;
@@ -40,7 +39,7 @@ pub fn refuse_own_directory(world: &World, clone: &FoundClone) -> Result<()> {
 /// `hub-missing`, `ref-moved`, `locked`, `io`.
 pub fn retire(world: &World, root: &SharedRoot, clone: &FoundClone) -> Result<Option<String>> {
     let hub = Hub::open(&clone.member.hub)?;
-    let kept = keep_refs(world, &hub, &clone.member)?;
+    let kept = keep_refs(world, &hub, &clone.member.published_below())?;
     world.reach("clone-kept")?;
     let trash = root.path().join("trash");
     atomic::make_directory(&trash)?;
@@ -51,10 +50,43 @@ pub fn retire(world: &World, root: &SharedRoot, clone: &FoundClone) -> Result<Op
         atomic::sync_directory(above)?;
     }
     world.reach("clone-gone")?;
-    forget(world, &hub, &clone.member)?;
+    forget(world, &hub, &clone.member.published_below())?;
     empty(&trash)?;
     remove_empty_folders(root, &clone.path);
     Ok(kept)
+}
+
+/// Completes removals that were cut off: what a clone has published that is gone is kept under the other
+/// name, and the trash is emptied.
+///
+/// # Errors
+/// As [`retire`].
+pub fn complete(world: &World, root: &SharedRoot, hub: &Path) -> Result<()> {
+    let hub = Hub::open(hub)?;
+    let standing = clones(root, Some(hub.store.path()));
+    let standing: Vec<_> = standing
+        .iter()
+        .map(|clone| clone.member.published_below())
+        .collect();
+    let published = hub.store.refs_below(ref_names::PUBLISHED_AGENTS)?;
+    let mut orphans: Vec<(String, String)> = published
+        .iter()
+        .filter_map(|found| {
+            let name = found.name.to_string();
+            let rest = name.strip_prefix(ref_names::PUBLISHED_AGENTS)?;
+            let mut parts = rest.split('/');
+            Some((parts.next()?.to_owned(), parts.next()?.to_owned()))
+        })
+        .collect();
+    orphans.dedup();
+    for (agent, scope) in orphans {
+        let below = format!("{}{agent}/{scope}/", ref_names::PUBLISHED_AGENTS);
+        if !standing.contains(&below) {
+            keep_refs(world, &hub, &below)?;
+            forget(world, &hub, &below)?;
+        }
+    }
+    empty(&root.path().join("trash"))
 }
 
 /// Removes a hub that nobody borrows from. It is renamed first, and comes back if a clone was made of
@@ -79,20 +111,15 @@ pub fn remove_hub(world: &World, root: &SharedRoot, hub: &Path) -> Result<()> {
 }
 
 /// Gives the refs of a clone a second name that no clone owns.
-fn keep_refs(world: &World, hub: &Hub, member: &Membership) -> Result<Option<String>> {
-    let below = member.published_below();
-    let published = hub.store.refs_below(&below)?;
+fn keep_refs(world: &World, hub: &Hub, below: &str) -> Result<Option<String>> {
+    let published = hub.store.refs_below(below)?;
     if published.is_empty() {
         return Ok(None);
     }
-    let name = |part: &Option<String>| key::encode(part.as_deref().unwrap_or("clone"));
-    let kept = format!(
-        "{}{}/{}/{}/",
-        ref_names::KEPT_WORK,
-        name(&member.agent),
-        name(&member.scope),
-        time::compact(&world.now()),
-    );
+    let whose = below.strip_prefix(ref_names::PUBLISHED_AGENTS);
+    let whose = whose.unwrap_or("clone/");
+    let time = time::compact(&world.now());
+    let kept = format!("{}{whose}{time}/", ref_names::KEPT_WORK);
     let mut changes = Vec::new();
     for found in published {
         let rest = found.name.as_bytes().get(below.len()..).unwrap_or_default();
@@ -109,8 +136,8 @@ fn keep_refs(world: &World, hub: &Hub, member: &Membership) -> Result<Option<Str
 }
 
 /// Takes the refs of a clone that is gone out of sight.
-fn forget(world: &World, hub: &Hub, member: &Membership) -> Result<()> {
-    let published = hub.store.refs_below(&member.published_below())?.into_iter();
+fn forget(world: &World, hub: &Hub, below: &str) -> Result<()> {
+    let published = hub.store.refs_below(below)?.into_iter();
     let gone: Vec<_> = published
         .map(|found| RefChange {
             name: found.name,

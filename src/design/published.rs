@@ -42,6 +42,16 @@ pub fn forks(repo: &Repo) -> Result<Vec<Published>> {
         .collect())
 }
 
+/// Returns the tips of the branches that others have published.
+///
+/// # Errors
+/// `repository-broken`.
+pub(super) fn tips(repo: &Repo) -> Result<Vec<Oid>> {
+    let heads = copies(repo)?.into_iter();
+    let heads = heads.filter(|copy| copy.rest.starts_with("heads/"));
+    Ok(heads.map(|copy| copy.id).collect())
+}
+
 /// Finds what was published under a name: an agent's current branch by the agent's name,
 /// `<agent>/<branch>`, or a fork that only one has.
 ///

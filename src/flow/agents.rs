@@ -68,6 +68,7 @@ pub fn create(session: &Session, request: &Request) -> Result<NewAgent> {
     let world = &session.world;
     let root = SharedRoot::of(world)?;
     let (member, hub) = hub::join(session)?;
+    removal::complete(world, &root, hub.store.path())?;
     publish::publish_as(world, &session.repo, &member)?;
     let wanted = plan.wanted(session, request, (&root, &hub, &member))?;
     let staged = wanted.stage(world, time::rfc3339(&world.now()))?;
@@ -385,6 +386,11 @@ pub fn remove(
     name: &str,
     (force, dry_run): (bool, bool),
 ) -> Result<RemovedAgent> {
+    let root = SharedRoot::of(&session.world)?;
+    let hub = hub::place_of(session, &root)?;
+    if !dry_run && hub.is_dir() {
+        removal::complete(&session.world, &root, &hub)?;
+    }
     let clone = find(session, name)?;
     let report = remove_clone(&session.world, &clone, (force, dry_run))?;
     if !dry_run {

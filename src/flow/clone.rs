@@ -488,6 +488,9 @@ pub fn gc(world: &World, force: bool, dry_run: bool) -> Result<GcReport> {
         dry_run,
     };
     for path in hub::all(&root) {
+        if !dry_run {
+            removal::complete(world, &root, &path)?;
+        }
         if used.contains(&path) {
             continue;
         }

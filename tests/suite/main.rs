@@ -24,6 +24,7 @@ mod deinit;
 mod diff;
 mod external;
 mod faces;
+mod fleet_story;
 mod fork;
 mod hooks;
 mod house;

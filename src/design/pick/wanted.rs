@@ -5,7 +5,7 @@ use crate::model::{Code, Error, Result};
 use crate::store::Session;
 
 use super::super::decisions::Known;
-use super::super::names;
+use super::super::{names, published};
 
 /// More commits than this are not picked at once.
 const MOST: usize = 10_000;
@@ -74,12 +74,15 @@ impl Finder<'_> {
         }
     }
 
-    /// Finds the decisions of a branch that has the one with this id; HEAD's first.
+    /// Finds the decisions of a branch that has the one with this id: HEAD's first, those that others
+    /// have published last.
     fn known_to(&self, id: &str) -> Result<Option<Known>> {
         let repo = &self.session.repo;
         let branches = repo.refs_below("refs/heads/")?;
         let branches = branches.into_iter().map(|branch| branch.id);
-        let mut tips: Vec<_> = repo.head()?.commit().into_iter().chain(branches).collect();
+        let of_others = published::tips(repo)?;
+        let here = repo.head()?.commit().into_iter().chain(branches);
+        let mut tips: Vec<_> = here.chain(of_others).collect();
         let mut seen = std::collections::BTreeSet::new();
         tips.retain(|tip| seen.insert(*tip));
         for tip in tips.into_iter().take(MOST_BRANCHES) {

@@ -1,0 +1,139 @@
+//! The job people come for, with real processes: twenty agents work at once in clones of a repository of
+//! thousands of files, and one desk lists, compares, takes, picks and throws away. There is no remote.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_json::Value;
+
+use super::support::Sandbox;
+
+const AGENTS: usize = 20;
+const FILES: usize = 2_000;
+
+/// Runs the real program, which has to succeed, and returns its answer.
+fn colony(desk: &Sandbox, directory: &Path, args: &[&str]) -> Value {
+    let program = assert_cmd::cargo::cargo_bin!("git-colony");
+    let mut command = Command::new(program);
+    command.current_dir(directory).env_clear();
+    command.envs(desk.variables()).arg("--json").args(args);
+    // The clock of the tests stands still; that of real processes does not.
+    command.env_remove("GIT_AUTHOR_DATE");
+    command.env_remove("GIT_COMMITTER_DATE");
+    let output = command.output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    let answer: Value =
+        serde_json::from_slice(&output.stdout).unwrap_or_else(|e| panic!("{args:?} {e} {said}"));
+    assert_eq!(answer["ok"], true, "{args:?} {answer:#} {said}");
+    answer
+}
+
+fn name(number: usize) -> String {
+    format!("agent-{number:02}")
+}
+
+/// What one agent does, from its clone on.
+fn work(desk: &Sandbox, number: usize) -> PathBuf {
+    let agent = name(number);
+    let made = colony(desk, &desk.root, &["agents", "new", &agent]);
+    let clone = PathBuf::from(made["path"].as_str().unwrap());
+    // Each has a file of its own; neighbors share one.
+    fs::write(
+        clone.join(format!("part-{number:02}.txt")),
+        agent.as_bytes(),
+    )
+    .unwrap();
+    let shared = format!("dir-{}/file-0.txt", number / 2);
+    fs::write(clone.join(&shared), format!("as {agent} has it\n")).unwrap();
+    colony(desk, &clone, &["checkpoint", "-m", "half way"]);
+    let decision = format!("part-{number:02}");
+    let decided = clone.join(format!("decided-{number:02}.txt"));
+    fs::write(decided, "so it is\n").unwrap();
+    let file = format!("decided-{number:02}.txt");
+    colony(
+        desk,
+        &clone,
+        &["decide", "-m", "Take it", "--id", &decision, &file],
+    );
+    fs::write(clone.join(format!("more-{number:02}.txt")), "more\n").unwrap();
+    colony(desk, &clone, &["commit", "-m", "more", "--all"]);
+    fs::write(clone.join("unsaved.txt"), "unsaved\n").unwrap();
+    clone
+}
+
+/// Fills the repository and has all agents do their work; returns where.
+fn at_work(desk: &Sandbox) -> Vec<PathBuf> {
+    for number in 0..FILES {
+        desk.write(
+            &format!("dir-{}/file-{}.txt", number / 40, number % 40),
+            format!("{number}\n"),
+        );
+    }
+    desk.git(&["add", "-A"]);
+    desk.git(&["commit", "-qm", "thousands of files"]);
+    std::thread::scope(|scope| {
+        let workers: Vec<_> = (0..4)
+            .map(|worker| {
+                let mine = (0..AGENTS).filter(move |number| number % 4 == worker);
+                scope.spawn(move || {
+                    mine.map(|number| (number, work(desk, number)))
+                        .collect::<Vec<_>>()
+                })
+            })
+            .collect();
+        let mut all: Vec<_> = workers
+            .into_iter()
+            .flat_map(|worker| worker.join().unwrap())
+            .collect();
+        all.sort();
+        all.into_iter().map(|(_, clone)| clone).collect()
+    })
+}
+
+#[test]
+fn twenty_agents_work_and_one_desk_takes_what_is_good() {
+    let desk = Sandbox::new();
+    let clones = at_work(&desk);
+    let fleet = colony(&desk, &desk.root, &["fleet"]);
+    let rows = fleet["agents"].as_array().unwrap();
+    assert_eq!(rows.len(), AGENTS, "{fleet:#}");
+    for (number, row) in rows.iter().enumerate() {
+        assert_eq!(row["agent"], name(number).as_str());
+        assert_eq!(
+            (&row["commits"], &row["unsaved"]),
+            (&3.into(), &1.into()),
+            "{row:#}"
+        );
+        assert_eq!(row["into"]["outcome"], "fast_forward");
+    }
+    // Two by two they have changed one file.
+    assert_eq!(fleet["clashes"].as_array().unwrap().len(), AGENTS / 2);
+    let diff = colony(&desk, &desk.root, &["diff", &name(0), &name(1)]);
+    let entries = diff["entries"].as_array().unwrap();
+    let both = entries
+        .iter()
+        .find(|entry| entry["path"] == "dir-0/file-0.txt");
+    assert_eq!(both.unwrap()["change_type"], "modified", "{diff:#}");
+    // Three are merged, each of another pair.
+    for number in [0, 2, 4] {
+        colony(&desk, &desk.root, &["merge", &name(number)]);
+        assert!(desk.path(&format!("part-{number:02}.txt")).exists());
+    }
+    // Of one only a decision is taken, with its commit.
+    let picked = colony(&desk, &desk.root, &["cherry-pick", "part-07"]);
+    assert_eq!(picked["picked"].as_array().unwrap().len(), 1, "{picked:#}");
+    assert!(desk.path("decided-07.txt").exists() && !desk.path("more-07.txt").exists());
+    let removed = colony(&desk, &desk.root, &["agents", "remove", &name(0)]);
+    assert!(removed["kept_as"].is_string() && !clones[0].exists());
+    let fleet = colony(&desk, &desk.root, &["fleet"]);
+    assert_eq!(fleet["agents"].as_array().unwrap().len(), AGENTS - 1);
+    assert_eq!(
+        fleet["agents"][1]["into"]["outcome"], "up_to_date",
+        "{fleet:#}"
+    );
+    for place in [&desk.root, &clones[1], &clones[19]] {
+        let place = place.to_str().unwrap();
+        desk.git(&["-C", place, "fsck", "--strict", "--no-dangling"]);
+    }
+}
