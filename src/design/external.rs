@@ -224,7 +224,7 @@ fn followed(
 }
 
 /// Lists the paths that a state of the index has in conflict.
-fn conflicted_in(repo: &Repo, state: Oid) -> Result<BTreeSet<RepoPath>> {
+pub(super) fn conflicted_in(repo: &Repo, state: Oid) -> Result<BTreeSet<RepoPath>> {
     let mut found = BTreeSet::new();
     for stage in ["1", "2", "3"] {
         if let Some(tree) = repo.entry_in(state, stage)? {

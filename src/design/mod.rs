@@ -40,5 +40,6 @@ mod tree_moves;
 pub mod undo;
 mod undo_files;
 mod undo_refs;
+mod undo_settled;
 mod unignored;
 mod worktree;

@@ -166,7 +166,8 @@ fn report(kept: &Kept, merge: &UnderWay, commit: Option<Oid>) -> MergeReport {
     }
 }
 
-/// Takes back a merge or pick that an operation of ours opened; what was edited since is moved aside.
+/// Takes back a merge or pick that an operation of ours opened: HEAD, index and files are what they
+/// were before; what was edited since is moved aside. Refs made or moved since stay.
 ///
 /// # Errors
 /// `nothing-to-resolve`; `operation-in-progress` for one that git began.
@@ -191,11 +192,11 @@ pub fn abort(session: &Session, what: &str, dry_run: bool) -> Result<UndoReport>
         .hint(format!("git {what} --abort")));
     }
     if dry_run {
-        return undo::preview(session, Direction::Undo, false);
+        return undo::preview(session, Direction::Abort, false);
     }
-    // What was made in between, a checkpoint beside the branch, goes first.
+    // Each conflict of a pick was opened by an operation of its own.
     loop {
-        let report = undo::run(session, Direction::Undo, false)?;
+        let report = undo::run(session, Direction::Abort, false)?;
         if repo.in_progress() != Some(what) {
             return Ok(report);
         }

@@ -33,12 +33,14 @@ pub enum Direction {
     Undo,
     /// Take back the newest undo.
     Redo,
+    /// Take back the newest operation that changed HEAD, index or files; refs moved since stay.
+    Abort,
 }
 
 impl Direction {
     fn kind(self) -> Kind {
         match self {
-            Direction::Undo => Kind::Undo,
+            Direction::Undo | Direction::Abort => Kind::Undo,
             Direction::Redo => Kind::Redo,
         }
     }
@@ -183,6 +185,7 @@ pub(super) fn refuse_foreign_progress(session: &Session, direction: Direction) -
 fn require_next(log: &Log, direction: Direction) -> Result<&LogEntry> {
     let next = match direction {
         Direction::Undo => log.next_undo(),
+        Direction::Abort => log.next_abort(),
         Direction::Redo => log.next_redo(),
     };
     next.ok_or_else(|| nothing(direction))
@@ -226,7 +229,7 @@ impl Step {
         let entry = require_next(log, direction)?.clone();
         let record = &entry.record;
         let origin = origin_of(log, record);
-        if origin.kind == Kind::External && direction == Direction::Undo && !force {
+        if origin.kind == Kind::External && direction != Direction::Redo && !force {
             return Err(external::refuse_recorded(session, record)?);
         }
         let current = session.repo.load_index()?;
@@ -248,7 +251,7 @@ impl Step {
         let (back, index) = match home {
             Some(tip) => back_to_branch(session, places, (record, origin), &kept, tip)?,
             None => (
-                FilesBack::plan(session, places, record, &kept)?,
+                FilesBack::plan(session, places, record, (&kept, direction))?,
                 old_index(session, places, record, &current)?,
             ),
         };

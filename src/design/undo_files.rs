@@ -14,6 +14,8 @@ use crate::store::worktree_files::Standing;
 use super::external;
 use super::kept::Kept;
 use super::switch::Switch;
+use super::undo::Direction;
+use super::undo_settled::settled_since;
 use super::worktree::{cwd_in_worktree, open_worktree};
 
 /// How the files come back.
@@ -36,7 +38,7 @@ impl FilesBack {
         session: &Session,
         places: &Places,
         record: &Record,
-        kept: &Kept,
+        (kept, direction): (&Kept, Direction),
     ) -> Result<FilesBack> {
         let tree = match record.snapshot {
             Some(_) => Some(session.repo.tree_of(record.snapshot)?),
@@ -55,8 +57,15 @@ impl FilesBack {
         let files = open_worktree(session)?;
         let cwd = cwd_in_worktree(session);
         let written = late::list(&session.repo, places, record);
-        let mut moves = moves::plan_inverse(&files, record, &written, cwd.as_ref())?;
-        let restaged = replace_lost_sources(session, places, record, &mut moves)?;
+        let further = match direction {
+            Direction::Undo | Direction::Abort => settled_since(session, record, kept)?,
+            Direction::Redo => BTreeMap::new(),
+        };
+        let mut moves = moves::plan_inverse(&files, record, &written, further, cwd.as_ref())?;
+        replace_lost_sources(session, places, record, &mut moves)?;
+        let from_blobs = moves.place.iter();
+        let from_blobs = from_blobs.filter(|place| matches!(place.source, Source::Staged { .. }));
+        let restaged = from_blobs.map(|place| place.path.clone()).collect();
         let mut kept_late = written;
         kept_late.retain(|late| !late.is_placed_by(&moves));
         Ok(FilesBack {
@@ -132,8 +141,7 @@ fn replace_lost_sources(
     places: &Places,
     record: &Record,
     moves: &mut FileMoves,
-) -> Result<BTreeSet<RepoPath>> {
-    let mut restaged = BTreeSet::new();
+) -> Result<()> {
     let snapshot = session.repo.tree_of(record.snapshot)?;
     for place in &mut moves.place {
         let Source::Kept { operation, number } = &place.source else {
@@ -155,7 +163,6 @@ fn replace_lost_sources(
             .detail("path", &place.path));
         };
         place.source = Source::Staged { id };
-        restaged.insert(place.path.clone());
     }
-    Ok(restaged)
+    Ok(())
 }

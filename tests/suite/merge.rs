@@ -763,3 +763,84 @@ fn what_git_aborted_comes_back_with_every_file() {
     assert_eq!(sandbox.read("a.txt"), "ours\n");
     sandbox.check_invariants();
 }
+
+#[test]
+fn abort_takes_back_the_opening_and_nothing_made_since() {
+    let sandbox = conflicted();
+    sandbox.git(&["branch", "other", "main~1"]);
+    let before = sandbox.visible_state();
+    assert_eq!(sandbox.run(&["merge", "try", "--resolve"]).code, 1);
+    sandbox.colony(&["checkpoint", "--off-branch", "-m", "half way"]);
+    sandbox.colony(&["fork", "keep", "--no-switch"]);
+    sandbox.colony(&["cherry-pick", "try", "--into", "other"]);
+    sandbox.git(&["branch", "-q", "-f", "unrelated", "main"]);
+    let refs = sandbox.refs();
+    let planned = sandbox.json(&["merge", "--abort", "--dry-run"]);
+    let done = sandbox.json(&["merge", "--abort"]);
+    assert_eq!(planned["undone"], "op-3");
+    assert_eq!(done["undone"], "op-3");
+    assert_eq!(sandbox.refs(), refs, "what was made since stays");
+    let after = sandbox.visible_state();
+    assert_eq!(
+        (&after.head, &after.index, &after.worktree),
+        (&before.head, &before.index, &before.worktree)
+    );
+    sandbox.colony(&["redo"]);
+    assert!(sandbox.path(".git/MERGE_HEAD").exists());
+    sandbox.colony(&["merge", "--abort"]);
+    // What stayed can still be taken back, newest first.
+    assert_eq!(sandbox.json(&["undo"])["undone"], "op-6");
+    sandbox.colony(&["undo"]);
+    assert_eq!(sandbox.git(&["branch", "--list", "fork/keep"]), "");
+    sandbox.check_invariants();
+}
+
+#[test]
+fn abort_minds_no_branch_that_moved_meanwhile() {
+    let sandbox = conflicted();
+    sandbox.git(&["branch", "other", "main~1"]);
+    sandbox.git(&["update-ref", "refs/remotes/origin/main", "main"]);
+    assert_eq!(sandbox.run(&["merge", "try", "--resolve"]).code, 1);
+    sandbox.colony(&["fork", "keep", "--no-switch"]);
+    sandbox.colony(&["merge", "main", "--into", "other"]);
+    sandbox.git(&["branch", "-q", "-f", "other", "main~1"]);
+    sandbox.colony(&["merge", "--abort"]);
+    assert_eq!(sandbox.git(&["status", "--porcelain"]), "");
+}
+
+#[test]
+fn abort_puts_back_what_was_chosen_of_files_it_had_left_alone() {
+    let sandbox = diverged(
+        |s| {
+            s.write("image", b"\0 base");
+            s.write("beside", "base\n");
+        },
+        |s| {
+            s.write("image", b"\0 ours");
+        },
+        |s| {
+            s.write("image", b"\0 theirs");
+            s.write("new", "theirs\n");
+        },
+    );
+    sandbox.write("a.txt", "edited before\n");
+    let before = sandbox.visible_state();
+    assert_eq!(sandbox.run(&["merge", "try", "--resolve"]).code, 1);
+    sandbox.git(&["checkout", "-q", "--theirs", "image"]);
+    sandbox.write("beside", "settled\n");
+    sandbox.git(&["add", "image", "beside"]);
+    sandbox.write("dir/b.txt", "not staged\n");
+    sandbox.write("note", "of mine\n");
+    sandbox.colony(&["merge", "--abort"]);
+    assert_eq!(sandbox.read("image"), sandbox.git(&["show", "HEAD:image"]));
+    assert_eq!(sandbox.read("beside"), "base\n");
+    assert_eq!(sandbox.read("a.txt"), "edited before\n");
+    // As with git's own: what was never staged stays.
+    assert_eq!(sandbox.read("dir/b.txt"), "not staged\n");
+    assert_eq!(sandbox.read("note"), "of mine\n");
+    assert_eq!(sandbox.visible_state().index, before.index);
+    sandbox.colony(&["redo"]);
+    assert_eq!(sandbox.read("image"), "\0 theirs");
+    assert_eq!(sandbox.read("beside"), "settled\n");
+    sandbox.check_invariants();
+}

@@ -94,6 +94,15 @@ impl Log {
         self.stacks().0.last().and_then(|id| self.find(*id))
     }
 
+    /// Returns the newest operation that stands and changed HEAD, index, files, or what git is in the
+    /// middle of; refs moved since do not count.
+    pub fn next_abort(&self) -> Option<&LogEntry> {
+        let (done, _) = self.stacks();
+        let standing = done.iter().rev().filter_map(|id| self.find(*id));
+        let mut standing = standing.skip_while(|entry| entry.record.leaves_head_and_index());
+        standing.next()
+    }
+
     /// Returns the undo that redo would take back.
     pub fn next_redo(&self) -> Option<&LogEntry> {
         self.stacks().1.last().and_then(|id| self.find(*id))
@@ -127,11 +136,12 @@ impl Log {
 
     /// Replays the log: what stands and can be undone, and the undos that can be redone.
     fn stacks(&self) -> (Vec<OperationId>, Vec<OperationId>) {
-        let (mut done, mut undone) = (Vec::new(), Vec::new());
+        let (mut done, mut undone): (Vec<OperationId>, Vec<_>) = (Vec::new(), Vec::new());
         for entry in &self.entries {
             match entry.record.kind {
                 Kind::Undo => {
-                    done.pop();
+                    // Mostly the last one; an abort reaches past what was made since.
+                    done.retain(|id| Some(*id) != entry.record.inverts);
                     undone.push(entry.record.op);
                 }
                 Kind::Redo => {

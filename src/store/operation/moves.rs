@@ -73,8 +73,8 @@ pub fn plan(
     Ok(planner.moves)
 }
 
-/// Plans the moves that take an operation back. What was written meanwhile comes back as well, in
-/// place of what the operation had moved aside there before.
+/// Plans the moves that take an operation back, and those of `further` paths that it left alone. What
+/// was written meanwhile comes back as well, in place of what the operation had moved aside there before.
 ///
 /// # Errors
 /// As [`plan`].
@@ -82,9 +82,10 @@ pub fn plan_inverse(
     files: &WorktreeFiles,
     record: &Record,
     late: &[LateFile],
+    further: BTreeMap<RepoPath, Want>,
     cwd: Option<&RepoPath>,
 ) -> Result<FileMoves> {
-    let mut wants = BTreeMap::new();
+    let mut wants = further;
     for place in &record.files.place {
         wants.insert(place.path.clone(), Want::Nothing);
     }
