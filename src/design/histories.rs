@@ -62,7 +62,7 @@ pub(super) fn compare(
 }
 
 /// Returns those of the leaving commits that a remote-tracking branch holds.
-pub(super) fn published_among(
+fn published_among(
     session: &Session,
     tip: Oid,
     staying: &[Oid],

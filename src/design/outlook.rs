@@ -51,7 +51,7 @@ pub fn outlook(session: &Session, log: &Log) -> Result<Option<UndoStep>> {
         match refs_back(session, record, false) {
             Err(error) => Some(error.code()),
             Ok(refs) => {
-                let published = published(session, &refs)?;
+                let published = published(session, log, record, &refs)?;
                 (!published.is_empty()).then_some(Code::PublishedCommits)
             }
         }

@@ -243,7 +243,7 @@ impl Step {
             Unstorable::LeaveOut,
             unignored,
         )?;
-        let published = published(session, &refs)?;
+        let published = published(session, log, record, &refs)?;
         if !published.is_empty() && !force {
             return Err(refuse_published(record, &published));
         }

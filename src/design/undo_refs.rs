@@ -1,11 +1,13 @@
 //! Which refs an undo moves, and what refuses that: refs moved since, commits that others have.
 
-use crate::git::{Oid, RefChange};
+use std::collections::BTreeSet;
+
+use crate::git::{Oid, RefChange, RefName};
 use crate::model::{Code, Error, Result, text};
 use crate::store::Session;
-use crate::store::operation::Record;
+use crate::store::operation::{Kind, Log, Record};
 
-use super::histories::published_among;
+use super::undo::origin_of;
 use super::worktree::is_checkpoint_tag;
 
 /// Returns where the branch is now that HEAD comes back to, if commits have come there since an operation
@@ -79,26 +81,108 @@ pub(super) fn refuse_published(record: &Record, published: &[Oid]) -> Error {
     Error::new(
         Code::PublishedCommits,
         format!(
-            "{} of {} on a remote already; nothing was done",
+            "{} of {} {} on a remote already; nothing was done",
             text::count(count, "commit"),
-            record.op
+            record.op,
+            if count == 1 { "is" } else { "are" }
         ),
     )
     .detail("published", published)
     .hint("git revert takes them back for everybody; --force takes them back here only")
 }
 
-/// Lists commits that would leave a branch and that a remote-tracking branch holds.
-pub(super) fn published(session: &Session, refs: &[RefChange]) -> Result<Vec<Oid>> {
-    let mut found = Vec::new();
-    for change in refs
-        .iter()
-        .filter(|change| !is_checkpoint_tag(&change.name.to_string()))
-    {
-        let Some(tip) = change.old else { continue };
-        let staying: Vec<Oid> = change.new.into_iter().collect();
-        let leaving = session.repo.commits_between(tip, &staying, 1_000)?;
-        found.extend(published_among(session, tip, &staying, &leaving)?);
+/// Lists commits by which a branch would go back behind what a remote has of it.
+///
+/// Only those count that were a state of the branch itself: not what a merge brought in, and not what
+/// it merely moved on to. A branch that goes as a whole takes nothing from anybody.
+pub(super) fn published(
+    session: &Session,
+    log: &Log,
+    record: &Record,
+    refs: &[RefChange],
+) -> Result<Vec<Oid>> {
+    let mut found = BTreeSet::new();
+    let mut listed = Vec::new();
+    for change in refs {
+        let is_left = change.new.is_none() && change.name != record.before.head.name;
+        let Some(tip) = change.old.filter(|_| !is_left) else {
+            continue;
+        };
+        if is_checkpoint_tag(&change.name.to_string()) {
+            continue;
+        }
+        let others = match origin_of(log, record).kind {
+            Kind::Merge if !is_made_by_merge(session, tip, change.new)? => Others::Ignored,
+            _ => Others::Counted,
+        };
+        let remote = remote_tips(session, &change.name, others)?;
+        let known = published_states(session, tip, change.new, &remote)?;
+        listed.extend(known.into_iter().filter(|id| found.insert(*id)));
     }
-    Ok(found)
+    Ok(listed)
+}
+
+/// Tells the commit of a merge from one that the branch only moved on to.
+fn is_made_by_merge(session: &Session, tip: Oid, before: Option<Oid>) -> Result<bool> {
+    let Some(commit) = session.repo.peel_to_commit(tip) else {
+        return Ok(false);
+    };
+    let past = session.repo.read_past(commit)?;
+    let squashed = past.message.contains("\nColony-Squashed: ");
+    Ok(past.parents.first().copied() == before && (past.parents.len() > 1 || squashed))
+}
+
+/// Whether branches of a remote count that go by another name than ours.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Others {
+    /// They count where the remote has none of the same name.
+    Counted,
+    /// They do not count.
+    Ignored,
+}
+
+/// Returns the tips of the remote-tracking branches that may have a local branch's commits.
+fn remote_tips(session: &Session, branch: &RefName, others: Others) -> Result<Vec<Oid>> {
+    let repo = &session.repo;
+    let all = repo.refs_below("refs/remotes/")?;
+    let short = format!("/{}", branch.short());
+    let (same, rest): (Vec<_>, Vec<_>) = all
+        .into_iter()
+        .partition(|found| found.name.to_string().ends_with(&short));
+    let counted = match others {
+        Others::Counted if same.is_empty() => rest,
+        _ => same,
+    };
+    let tips = counted.iter();
+    Ok(tips
+        .filter_map(|found| repo.peel_to_commit(found.id))
+        .collect())
+}
+
+/// Lists the states that a branch had between `before` and `tip`, by first parents, and that one of
+/// the remote tips holds.
+fn published_states(
+    session: &Session,
+    tip: Oid,
+    before: Option<Oid>,
+    remote: &[Oid],
+) -> Result<Vec<Oid>> {
+    const MOST: usize = 1_000;
+    let repo = &session.repo;
+    let Some(tip) = repo.peel_to_commit(tip).filter(|_| !remote.is_empty()) else {
+        return Ok(Vec::new());
+    };
+    let staying: Vec<Oid> = before.into_iter().collect();
+    let leaving = repo.commits_between(tip, &staying, MOST)?;
+    let leaving: BTreeSet<_> = leaving.into_iter().collect();
+    let hidden: Vec<Oid> = staying.iter().chain(remote).copied().collect();
+    let private = repo.commits_between(tip, &hidden, MOST)?;
+    let mut states = Vec::new();
+    let mut next = Some(tip);
+    while let Some(commit) = next.filter(|commit| leaving.contains(commit)) {
+        states.push(commit);
+        next = repo.read_commit(commit)?.parents.first().copied();
+    }
+    states.retain(|commit| !private.contains(commit));
+    Ok(states)
 }

@@ -551,3 +551,50 @@ fn a_base_branch_that_only_lost_commits_gets_them_back() {
         assert_eq!(sandbox.git(&["status", "--porcelain"]), "");
     }
 }
+
+/// A clone whose only commit is on its remote.
+fn cloned() -> Sandbox {
+    let sandbox = Sandbox::new();
+    sandbox.git(&["update-ref", "refs/remotes/origin/main", "main"]);
+    sandbox
+}
+
+#[test]
+fn a_fork_of_published_work_is_taken_back_without_force() {
+    let sandbox = cloned();
+    let before = sandbox.visible_state();
+    sandbox.colony(&["fork", "try"]);
+    let looked = sandbox.json(&["status"]);
+    assert_eq!(looked["undo"]["refused_as"], serde_json::Value::Null);
+    let undone = sandbox.json(&["undo"]);
+    assert_eq!(undone["published"], serde_json::json!([]));
+    assert_eq!(sandbox.visible_state(), before);
+    sandbox.colony(&["redo"]);
+    sandbox.colony(&["undo"]);
+    sandbox.check_invariants();
+}
+
+#[test]
+fn taking_in_what_a_remote_has_is_taken_back_without_force() {
+    let sandbox = cloned();
+    sandbox.git(&["commit", "-q", "--allow-empty", "-m", "next"]);
+    sandbox.git(&["update-ref", "refs/remotes/origin/next", "HEAD"]);
+    sandbox.git(&["reset", "-q", "--hard", "HEAD~1"]);
+    // The branch moves on, and a fork that no remote knows merges.
+    sandbox.colony(&["merge", "origin/next"]);
+    sandbox.colony(&["undo"]);
+    sandbox.colony(&["fork", "try"]);
+    sandbox.colony(&["merge", "origin/next", "--into", "fork/try"]);
+    sandbox.colony(&["undo"]);
+    sandbox.git(&["commit", "-q", "--allow-empty", "-m", "mine"]);
+    sandbox.colony(&["merge", "origin/next", "--into", "fork/try"]);
+    sandbox.colony(&["undo"]);
+    // What was pushed under another name is published all the same.
+    sandbox.write("a.txt", "two\n");
+    sandbox.colony(&["commit", "-m", "two", "--all"]);
+    sandbox.git(&["update-ref", "refs/remotes/origin/topic", "HEAD"]);
+    let refused = sandbox.json(&["undo"]);
+    assert_eq!(refused["code"], "published-commits");
+    let tip = sandbox.git(&["rev-parse", "HEAD"]);
+    assert_eq!(refused["detail"]["published"], serde_json::json!([tip]));
+}
