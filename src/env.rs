@@ -46,6 +46,7 @@ impl Env {
             changes: Changes::default(),
             program: program(),
             die_at: die_at(),
+            stdout_is_terminal: std::io::stdout().is_terminal(),
         };
         Env {
             world,

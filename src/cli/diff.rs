@@ -82,9 +82,6 @@ impl Answer for DiffReport {
         let rows: Vec<_> = self.entries.iter().map(row).collect();
         let mut lines = text::table(&rows);
         lines.extend(self.left_out.iter().map(left_out_line));
-        if let Some(patch) = &self.raw_unified_diff {
-            lines.extend(patch.lines().map(str::to_owned));
-        }
         if self.truncated {
             let (a, b) = (&self.ref_a, &self.ref_b);
             lines.push(format!(
@@ -92,6 +89,10 @@ impl Answer for DiffReport {
             ));
         }
         lines
+    }
+
+    fn verbatim(&self) -> Option<&str> {
+        self.raw_unified_diff.as_deref()
     }
 }
 

@@ -61,6 +61,7 @@ use crate::model::error::Verdict;
 use crate::model::{Code, Error, Result, World};
 use crate::store::Session;
 use crate::store::settings::Flags;
+use crate::ui::answer::Shown;
 use crate::ui::answer::{Form, Outcome};
 use crate::ui::{Answer, print_answer, print_error};
 
@@ -251,7 +252,11 @@ impl Face<'_> {
                 (self.env.world.narrate)(&line);
             }
         }
-        print_answer(&mut self.env.stdout, self.form, answer, &now).map_err(Stop::Stream)?;
+        let shown = Shown {
+            form: self.form,
+            on_terminal: self.env.world.stdout_is_terminal,
+        };
+        print_answer(&mut self.env.stdout, shown, answer, &now).map_err(Stop::Stream)?;
         Ok(answer.outcome())
     }
 }

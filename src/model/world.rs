@@ -35,6 +35,8 @@ pub struct World {
     pub program: PathBuf,
     /// A named step at which the run dies, for tests of recovery.
     pub die_at: Option<&'static str>,
+    /// Whether the answer goes to a terminal.
+    pub stdout_is_terminal: bool,
 }
 
 /// Whether the configuration outside the repository counts.

@@ -41,6 +41,12 @@ pub trait Answer: Serialize {
         Vec::new()
     }
 
+    /// Returns what ends the answer for people and programs alike, byte for byte: a patch. Only on a
+    /// terminal its control characters become visible, tabs and line ends excepted.
+    fn verbatim(&self) -> Option<&str> {
+        None
+    }
+
     /// Returns whether the answer is yes.
     fn outcome(&self) -> Outcome {
         Outcome::Yes
@@ -76,17 +82,26 @@ pub enum Form {
     Json,
 }
 
+/// How an answer is written, and where it goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shown {
+    /// How it is written.
+    pub form: Form,
+    /// Whether it goes to a terminal.
+    pub on_terminal: bool,
+}
+
 /// Writes an answer.
 ///
 /// # Errors
 /// What the stream says.
 pub fn print_answer(
     out: &mut dyn Write,
-    form: Form,
+    shown: Shown,
     answer: &impl Answer,
     now: &Moment,
 ) -> io::Result<()> {
-    match form {
+    match shown.form {
         Form::Quiet => Ok(()),
         Form::Text => {
             let message = answer.line();
@@ -98,6 +113,11 @@ pub fn print_answer(
             lines
                 .into_iter()
                 .try_for_each(|line| writeln!(out, "{}", escape::line(&line)))?;
+            match answer.verbatim() {
+                Some(text) if shown.on_terminal => write!(out, "{}", escape::patch(text))?,
+                Some(text) => write!(out, "{text}")?,
+                None => {}
+            }
             out.flush()
         }
         Form::Json => {

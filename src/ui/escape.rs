@@ -17,6 +17,16 @@ pub fn line(text: &str) -> String {
         .collect()
 }
 
+/// Makes a patch safe: as [`line`] does, but line ends and tabs stay.
+pub fn patch(text: &str) -> String {
+    let cells = text.split_inclusive(['\n', '\t']);
+    let safe = cells.map(|cell| match cell.strip_suffix(['\n', '\t']) {
+        Some(start) => format!("{}{}", line(start), &cell[start.len()..]),
+        None => line(cell),
+    });
+    safe.collect()
+}
+
 /// Makes serialized JSON safe to show: what `serde_json` leaves raw becomes `\u` escapes.
 pub fn json(text: &str) -> String {
     if !text.chars().any(|c| is_dangerous(c) && c != '\n') {
@@ -69,6 +79,15 @@ mod tests {
             let safe = super::line(&text);
             let bad = safe.chars().find(|c| super::is_dangerous(*c));
             prop_assert_eq!(bad, None);
+        }
+
+        #[test]
+        fn a_patch_keeps_tabs_and_line_ends_alone(text in any::<String>()) {
+            let safe = super::patch(&text);
+            let layout = |c: &char| matches!(c, '\t' | '\n');
+            prop_assert!(!safe.chars().any(|c| super::is_dangerous(c) && !layout(&c)));
+            let kept = safe.chars().filter(layout);
+            prop_assert!(kept.eq(text.chars().filter(layout)));
         }
 
         #[test]

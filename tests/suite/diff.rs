@@ -218,6 +218,35 @@ fn states_are_found_by_any_of_their_names() {
 }
 
 #[test]
+fn what_is_printed_can_be_applied_and_is_safe_on_a_terminal() {
+    let sandbox = Sandbox::new();
+    sandbox.write("Makefile", "all:\n\techo one\n");
+    sandbox.write("dos.txt", "one\r\n");
+    sandbox.write("odd.txt", "one \x1b[31mred \x0c\n");
+    sandbox.git(&["add", "-A"]);
+    sandbox.git(&["commit", "-qm", "before"]);
+    sandbox.write("Makefile", "all:\n\techo two\n");
+    sandbox.write("dos.txt", "two\r\n");
+    sandbox.write("odd.txt", "two \x1b[31mred \x0c\n");
+    sandbox.git(&["commit", "-qam", "after"]);
+    let printed = sandbox.colony(&["diff", "HEAD~1", "HEAD", "--patch"]);
+    sandbox.write(".git/patch", printed);
+    sandbox.git(&["reset", "-q", "--hard", "HEAD~1"]);
+    sandbox.git(&["apply", "--index", ".git/patch"]);
+    assert_eq!(
+        sandbox.git(&["write-tree"]),
+        sandbox.git(&["rev-parse", "ORIG_HEAD^{tree}"])
+    );
+    let mut world = sandbox.world();
+    world.stdout_is_terminal = true;
+    let args = ["diff", "HEAD", "ORIG_HEAD", "--patch"];
+    let shown = sandbox.run_in(world, &args).stdout;
+    assert!(shown.contains("+\techo two\n"), "{shown}");
+    assert!(shown.contains("+two \\x1b[31mred \\x0c\n"), "{shown}");
+    assert!(shown.contains("+two\\r\n"), "{shown}");
+}
+
+#[test]
 fn a_long_patch_is_cut_between_files_and_says_so() {
     let sandbox = Sandbox::new();
     sandbox.write("b", "short\n");

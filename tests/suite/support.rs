@@ -244,6 +244,7 @@ impl Sandbox {
             changes: Changes::default(),
             program: assert_cmd::cargo::cargo_bin!("git-colony").to_owned(),
             die_at: None,
+            stdout_is_terminal: false,
         }
     }
 
