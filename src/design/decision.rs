@@ -4,7 +4,7 @@
 //! the name of the file; never that of a commit, so that it survives squash, rebase and amend. Files
 //! come from anybody: what does not make sense is told, never guessed.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value, json};
 
@@ -62,13 +62,29 @@ pub(super) fn is_record(path: &RepoPath) -> bool {
     path.as_bytes().ends_with(b".json")
 }
 
-/// Reads a file.
+/// Reads a file, all of it.
 ///
 /// # Errors
 /// What does not make sense about it, for people.
 pub(super) fn read(path: &RepoPath, bytes: &[u8]) -> Result<Items, String> {
+    let (items, problems) = read_usable(path, bytes)?;
+    match problems.into_iter().next() {
+        Some(problem) => Err(problem),
+        None => Ok(items),
+    }
+}
+
+/// Reads what can be used of a file, and tells what is wrong with the rest.
+///
+/// # Errors
+/// What is wrong with the file as a whole, for people.
+pub(super) fn read_usable(
+    path: &RepoPath,
+    bytes: &[u8],
+) -> Result<(Items, BTreeSet<String>), String> {
     let (_, value) = parse(bytes)?;
     let mut items = Items::new();
+    let mut problems = BTreeSet::new();
     let mut add = |fallback: Option<String>, value: Value| {
         let Value::Object(object) = value else {
             return Err("holds something that is no object".to_owned());
@@ -82,20 +98,23 @@ pub(super) fn read(path: &RepoPath, bytes: &[u8]) -> Result<Items, String> {
             object,
             names_itself,
         };
-        match items.insert(id.clone(), item) {
-            None => Ok(()),
-            Some(_) => Err(format!("holds decision '{id}' twice")),
+        if items.contains_key(&id) {
+            return Err(format!("holds decision '{id}' twice"));
         }
+        items.insert(id, item);
+        Ok(())
     };
-    match value {
-        Value::Array(all) => all.into_iter().try_for_each(|one| add(None, one))?,
+    let all: Vec<(Option<String>, Value)> = match value {
+        Value::Array(all) => all.into_iter().map(|one| (None, one)).collect(),
         Value::Object(all) if shape(&all) == Shape::ById => {
-            let mut all = all.into_iter();
-            all.try_for_each(|(id, one)| add(Some(id), one))?;
+            all.into_iter().map(|(id, one)| (Some(id), one)).collect()
         }
-        one => add(Some(stem(path)), one)?,
+        one => vec![(Some(stem(path)), one)],
+    };
+    for (fallback, one) in all {
+        problems.extend(add(fallback, one).err());
     }
-    Ok(items)
+    Ok((items, problems))
 }
 
 fn parse(bytes: &[u8]) -> Result<(Shape, Value), String> {

@@ -3,7 +3,7 @@
 //! What stands at the tip is true; history only tells since when. A merge that takes one side's version
 //! writes nothing. A record that moves to another file is no new version.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use crate::git::diff::TreeChange;
 use crate::git::history::Past;
@@ -17,8 +17,10 @@ pub(super) struct DecisionHistory {
     pub(super) tip: Oid,
     /// What the tip has: the item and the path.
     pub(super) present: BTreeMap<String, (Item, RepoPath)>,
-    /// Files of the tip that cannot be used, and why.
+    /// What of the files of the tip cannot be used, and why.
     pub(super) problems: Vec<(RepoPath, String)>,
+    /// Files of the tip that cannot be read at all: what they hold is not known.
+    pub(super) unreadable: HashSet<RepoPath>,
     /// Every change of a decision, newest first.
     pub(super) changes: Vec<Change>,
     /// The commits that name a decision in a trailer, newest first.
@@ -49,6 +51,7 @@ impl DecisionHistory {
             tip,
             present: BTreeMap::new(),
             problems: Vec::new(),
+            unreadable: HashSet::new(),
             changes: Vec::new(),
             named: BTreeMap::new(),
             reverts: HashMap::new(),
@@ -79,8 +82,13 @@ impl DecisionHistory {
             };
             let path = below_folder(&path);
             let items = match reader.items(&path, entry.id) {
-                Ok(items) => items,
+                Ok((items, problems)) => {
+                    let named = problems.into_iter().map(|what| (path.clone(), what));
+                    self.problems.extend(named);
+                    items
+                }
                 Err(problem) => {
+                    self.unreadable.insert(path.clone());
                     self.problems.push((path, problem));
                     continue;
                 }
@@ -166,6 +174,7 @@ impl<'a> Reader<'a> {
 
     fn between(&mut self, commit: Oid, old: Oid, new: Oid) -> Result<Vec<Change>> {
         let (mut before, mut after) = (BTreeMap::new(), BTreeMap::new());
+        let mut unreadable = HashSet::new();
         for change in self.repo.diff_trees(old, new)? {
             if !decision::is_record(&change.path) {
                 continue;
@@ -175,8 +184,11 @@ impl<'a> Reader<'a> {
                 let Some(entry) = entry.filter(TreeEntry::is_file) else {
                     continue;
                 };
-                // What was broken once is no version.
-                let items = self.items(&path, entry.id).unwrap_or_default();
+                // What was broken once is no version, and takes none away.
+                let Ok((items, _)) = self.items(&path, entry.id) else {
+                    unreadable.insert(path.clone());
+                    continue;
+                };
                 side.extend(
                     items
                         .into_iter()
@@ -185,8 +197,8 @@ impl<'a> Reader<'a> {
             }
         }
         let mut changes = Vec::new();
-        for (id, (item, _)) in &before {
-            if !after.contains_key(id) {
+        for (id, (item, path)) in &before {
+            if !after.contains_key(id) && !unreadable.contains(path) {
                 let goes_on = |(other, (new, _)): (&String, &(Item, RepoPath))| {
                     !before.contains_key(other) && new == item && !item.names_itself
                 };
@@ -211,10 +223,10 @@ impl<'a> Reader<'a> {
         Ok(changes)
     }
 
-    fn items(&self, path: &RepoPath, blob: Oid) -> Result<Items, String> {
+    fn items(&self, path: &RepoPath, blob: Oid) -> Result<(Items, BTreeSet<String>), String> {
         let bytes = self.repo.read_blob(blob);
         let bytes = bytes.map_err(|error| error.message())?;
-        decision::read(path, &bytes)
+        decision::read_usable(path, &bytes)
     }
 }
 

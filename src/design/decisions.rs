@@ -341,7 +341,8 @@ impl<'a> Version<'a> {
     ) -> Result<(i64, usize, Decision)> {
         let past = repo.read_past(self.commit)?;
         let moment = past.author.moment();
-        let gone = !history.present.contains_key(self.id);
+        let unknown = self.end.is_none() && history.unreadable.contains(self.path);
+        let gone = !unknown && !history.present.contains_key(self.id);
         let reverted = gone || history.is_reverted(self.commit);
         let mut decision = decision_of(self.id, self.item, self.path);
         decision.sha = Some(self.commit);

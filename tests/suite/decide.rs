@@ -667,3 +667,53 @@ fn decide_refuses_where_it_could_do_harm() {
     assert_eq!(unborn.git(&["log", "--format=%s"]), "decide: The first");
     assert_eq!(unborn.git(&["status", "--short"]), "");
 }
+
+#[test]
+fn a_record_that_does_not_read_takes_no_decision_away() {
+    let sandbox = Sandbox::new();
+    let put = |content: &str, message: &str| {
+        sandbox.write("design/decisions/l.json", content);
+        sandbox.git(&["add", "-A"]);
+        sandbox.git(&["commit", "-qm", message]);
+    };
+    let (p, q) = (
+        r#"{"decision_id":"p","title":"P"}"#,
+        r#"{"decision_id":"q","title":"Q"}"#,
+    );
+    put(&format!("[{p},{q}]"), "both");
+    put(
+        &format!(r#"[{p},{{"title":"draft"}},{q},{{"decision_id":"n","title":"N"}}]"#),
+        "draft",
+    );
+    let good = ["p [both] active P", "q [both] active Q"];
+    let with_new = [good[0], good[1], "n [draft] active N"];
+    let sorted = |mut lines: Vec<String>| {
+        lines.sort();
+        lines
+    };
+    let mut expected = with_new.map(str::to_owned).to_vec();
+    expected.sort();
+    assert_eq!(sorted(listed(&sandbox, &[])), expected);
+    assert!(
+        sandbox
+            .colony(&["decisions"])
+            .contains("not used: design/decisions/l.json holds a decision without 'decision_id'")
+    );
+    put(&format!("[{p},{q},{p}]"), "twice");
+    assert_eq!(
+        sorted(listed(&sandbox, &[])),
+        ["n [draft] reverted N", good[0], good[1]]
+    );
+    put("[{", "broken");
+    assert_eq!(
+        sorted(listed(&sandbox, &[])),
+        ["n [draft] reverted N", good[0], good[1]]
+    );
+    sandbox.remove("design/decisions/l.json");
+    sandbox.git(&["commit", "-qam", "gone"]);
+    assert!(
+        listed(&sandbox, &[])
+            .iter()
+            .all(|line| line.contains("reverted"))
+    );
+}
