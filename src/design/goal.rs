@@ -1,5 +1,7 @@
 //! The branch that a merge or pick brings something into, checked out here or not at all.
 
+use std::time::Instant;
+
 use crate::git::{Oid, RefChange, RefName};
 use crate::model::{Code, Error, Result, text};
 use crate::store::Session;
@@ -9,18 +11,34 @@ use crate::store::operation::{Kind, Operation};
 use super::names;
 use super::worktree::refuse_in_progress;
 
-/// How often a result is computed anew because its goal moved meanwhile.
+/// How often a result is computed anew at least because its goal moved meanwhile.
 const TRIES: usize = 5;
 
-/// Runs `attempt` again while somebody moves the branch between our look and our turn.
-pub(super) fn retried<T>(attempt: impl Fn() -> Result<T>) -> Result<T> {
+/// Runs `attempt` again while somebody moves the branch between our look and our turn: for as long as
+/// a lock is waited for. Whenever one of many has to try again, another one has got on.
+pub(super) fn retried<T>(session: &Session, attempt: impl Fn() -> Result<T>) -> Result<T> {
+    let began = Instant::now();
     let mut tries = 1;
     loop {
+        session.world.interrupt.check()?;
         match attempt() {
-            Err(error) if error.code() == Code::RefMoved && tries < TRIES => tries += 1,
+            Err(error) if error.code() == Code::RefMoved => {
+                if tries >= TRIES && began.elapsed() >= session.lock_timeout() {
+                    return Err(keeps_moving(tries, error));
+                }
+                tries += 1;
+            }
             ended => return ended,
         }
     }
+}
+
+fn keeps_moving(tries: usize, cause: Error) -> Error {
+    let message =
+        format!("the branch moved {tries} times while this was computed; nothing was done");
+    Error::new(Code::RefMoved, message)
+        .hint("git colony status   # others are at work on that branch; then run it again")
+        .caused_by(cause)
 }
 
 /// A branch to bring something into.

@@ -629,6 +629,57 @@ fn records_are_never_the_lines_of_both() {
 }
 
 #[test]
+fn a_merge_is_computed_anew_as_often_as_its_goal_moves() {
+    let sandbox = diverged(
+        |s| {
+            s.write(".gitattributes", "moving merge=moving\n");
+            s.write("moving", "base\n");
+        },
+        |s| s.write("moving", "ours\n"),
+        |s| s.write("moving", "theirs\n"),
+    );
+    sandbox.git(&["branch", "goal"]);
+    sandbox.git(&["switch", "-q", "--detach"]);
+    for step in 0..9 {
+        sandbox.git(&[
+            "commit",
+            "-q",
+            "--allow-empty",
+            "-m",
+            &format!("step {step}"),
+        ]);
+        sandbox.git(&["update-ref", &format!("refs/steps/{step}"), "HEAD"]);
+    }
+    sandbox.git(&["switch", "-q", "main"]);
+    // Whoever merges 'moving' finds that somebody has moved the goal meanwhile, nine times.
+    let git_dir = sandbox.path(".git");
+    let git_dir = git_dir.display();
+    let moves = format!(
+        "n=$(cat '{git_dir}/n' 2>/dev/null || echo 0); echo $((n + 1)) >'{git_dir}/n'; \
+         git --git-dir='{git_dir}' update-ref refs/heads/goal refs/steps/$n 2>/dev/null || true"
+    );
+    sandbox.git(&["config", "merge.moving.driver", &moves]);
+    // Five times are not enough.
+    let goal = sandbox.git(&["rev-parse", "goal"]);
+    let hasty = ["--timeout", "0.001", "merge", "try", "--into", "goal"];
+    let answer = sandbox.json(&hasty);
+    assert_eq!(answer["code"], "ref-moved");
+    assert_eq!(
+        answer["hint"],
+        "git colony status   # others are at work on that branch; then run it again"
+    );
+    sandbox.git(&["update-ref", "refs/heads/goal", &goal]);
+    sandbox.remove(".git/n");
+    let answer = sandbox.json(&["merge", "try", "--into", "goal"]);
+    assert_eq!(answer["outcome"], "merged", "{answer:#}");
+    assert_eq!(
+        sandbox.git(&["rev-parse", "goal^1"]),
+        sandbox.git(&["rev-parse", "refs/steps/8"])
+    );
+    sandbox.check_invariants();
+}
+
+#[test]
 fn histories_without_a_base_are_refused_in_words() {
     let sandbox = Sandbox::new();
     sandbox.git(&["checkout", "-q", "--orphan", "other"]);

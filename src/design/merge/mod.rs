@@ -89,7 +89,7 @@ pub struct MergeReport {
 /// `uncommitted-edits`, `unmerged-paths`, `operation-in-progress`, `path-not-found`, `locked`,
 /// `ref-moved`; none of them changes anything.
 pub fn merge(session: &Session, request: &Request) -> Result<MergeReport> {
-    retried(|| attempt(session, request))
+    retried(session, || attempt(session, request))
 }
 
 fn attempt(session: &Session, request: &Request) -> Result<MergeReport> {

@@ -90,7 +90,7 @@ pub struct PickReport {
 /// `revision-not-found`, `invalid-value` for a merge, `branch-in-use`, `uncommitted-edits`,
 /// `unmerged-paths`, `operation-in-progress`, `locked`, `ref-moved`; none of them changes anything.
 pub fn pick(session: &Session, request: &Request) -> Result<PickReport> {
-    retried(|| attempt(session, request))
+    retried(session, || attempt(session, request))
 }
 
 fn attempt(session: &Session, request: &Request) -> Result<PickReport> {
