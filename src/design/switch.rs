@@ -131,14 +131,17 @@ struct Edits {
 
 impl Edits {
     fn find(session: &Session, kept: &Kept, from: Oid) -> Result<Edits> {
-        let edits_of = |tree| -> Result<BTreeMap<_, _>> {
+        let edits_of = |tree, counts: fn(&TreeChange) -> bool| -> Result<BTreeMap<_, _>> {
             let changes = session.repo.diff_trees(from, tree)?;
-            let changes = changes.into_iter();
+            let changes = changes.into_iter().filter(counts);
             Ok(changes.map(|change| (change.path, change.new)).collect())
         };
         Ok(Edits {
-            in_files: edits_of(kept.snapshot.worktree_tree)?,
-            in_index: edits_of(kept.snapshot.index_tree)?,
+            // Which commit a submodule has checked out is its own business, and stays.
+            in_files: edits_of(kept.snapshot.worktree_tree, |change| {
+                !(is_submodule(change.old) && is_submodule(change.new))
+            })?,
+            in_index: edits_of(kept.snapshot.index_tree, |_| true)?,
         })
     }
 
@@ -157,6 +160,10 @@ impl Edits {
             |path: &&RepoPath| differs(&self.in_files, path) || differs(&self.in_index, path);
         paths.filter(stops).cloned().collect()
     }
+}
+
+fn is_submodule(entry: Option<TreeEntry>) -> bool {
+    entry.is_some_and(|entry| entry.is_submodule())
 }
 
 /// Refuses to open conflicts while something else is staged: it would become part of the commit.

@@ -308,6 +308,49 @@ fn a_submodule_is_a_conflict_of_its_own() {
 }
 
 #[test]
+fn a_submodule_that_was_not_updated_stops_no_merge() {
+    let sandbox = Sandbox::new();
+    sandbox.git(&["init", "-q", "sub"]);
+    let view = sandbox.at(sandbox.path("sub"));
+    view.git(&["config", "user.name", "Ada"]);
+    view.git(&["config", "user.email", "ada@example.com"]);
+    let commit = |subject: &str| {
+        view.git(&["commit", "-q", "--allow-empty", "-m", subject]);
+        view.git(&["rev-parse", "HEAD"])
+    };
+    let ids = [commit("one"), commit("two"), commit("three")];
+    let set = |id: &str| {
+        let entry = format!("160000,{id},sub");
+        sandbox.git(&["update-index", "--add", "--cacheinfo", &entry]);
+        sandbox.git(&["commit", "-qm", id]);
+    };
+    set(&ids[0]);
+    view.git(&["checkout", "-q", &ids[0]]);
+    sandbox.git(&["switch", "-q", "-c", "side"]);
+    set(&ids[1]);
+    sandbox.git(&["branch", "further"]);
+    sandbox.git(&["symbolic-ref", "HEAD", "refs/heads/further"]);
+    set(&ids[2]);
+    sandbox.git(&["symbolic-ref", "HEAD", "refs/heads/main"]);
+    sandbox.git(&["reset", "-q"]);
+    assert_eq!(sandbox.git(&["status", "--porcelain"]), "");
+    sandbox.colony(&["merge", "side"]);
+    assert_eq!(sandbox.git(&["status", "--porcelain"]), " M sub");
+    sandbox.colony(&["merge", "further"]);
+    assert!(sandbox.git(&["ls-tree", "HEAD", "sub"]).contains(&ids[2]));
+    assert_eq!(
+        view.git(&["rev-parse", "HEAD"]),
+        ids[0],
+        "it stays where it is"
+    );
+    sandbox.colony(&["undo"]);
+    // What is staged is somebody's intent.
+    let entry = format!("160000,{},sub", ids[0]);
+    sandbox.git(&["update-index", "--cacheinfo", &entry]);
+    assert_eq!(sandbox.error(&["merge", "further"]), "uncommitted-edits");
+}
+
+#[test]
 fn both_sides_can_stay() {
     let sandbox = diverged(
         |s| {
