@@ -455,6 +455,41 @@ fn fast_forward_unless_a_commit_is_asked_for() {
     let sandbox = ahead();
     sandbox.git(&["config", "merge.ff", "false"]);
     assert_eq!(sandbox.json(&["merge", "try"])["outcome"], "merged");
+    let sandbox = ahead();
+    sandbox.git(&["config", "merge.ff", "only"]);
+    assert_eq!(sandbox.json(&["merge", "try"])["outcome"], "fast_forward");
+    let sandbox = clean();
+    sandbox.git(&["config", "merge.ff", "only"]);
+    let before = sandbox.visible_state();
+    assert_eq!(sandbox.error(&["merge", "try"]), "diverged");
+    assert_eq!(sandbox.error(&["merge", "try", "-m", "why"]), "diverged");
+    assert_eq!(sandbox.visible_state(), before);
+    sandbox.colony(&["merge", "try", "--squash"]);
+}
+
+#[test]
+fn what_is_squashed_already_is_not_squashed_again() {
+    let sandbox = clean();
+    assert_eq!(
+        sandbox.json(&["merge", "try", "--squash"])["outcome"],
+        "merged"
+    );
+    let before = sandbox.visible_state();
+    for run in ["--dry-run", "-q"] {
+        let answer = sandbox.json(&["merge", "try", "--squash", run]);
+        assert_eq!(answer["outcome"], "up_to_date", "{answer:#}");
+    }
+    assert_eq!(sandbox.visible_state(), before);
+    // What is new is taken in.
+    sandbox.git(&["switch", "-q", "fork/try"]);
+    sandbox.write("later.txt", "later\n");
+    sandbox.colony(&["commit", "-m", "later", "--all"]);
+    sandbox.git(&["switch", "-q", "main"]);
+    assert_eq!(
+        sandbox.json(&["merge", "try", "--squash"])["outcome"],
+        "merged"
+    );
+    assert!(sandbox.path("later.txt").exists());
 }
 
 #[test]

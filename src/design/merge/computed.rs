@@ -8,7 +8,7 @@ use crate::git::certain_merge::Certain;
 use crate::git::diff::TreeChange;
 use crate::git::merge_tree::{MergeSide, Merged, Stages};
 use crate::git::object::NewCommit;
-use crate::model::{Code, Error, RepoPath, Result};
+use crate::model::{Code, Error, RepoPath, Result, text};
 use crate::store::Session;
 
 use super::super::conflicts;
@@ -66,6 +66,9 @@ impl Computed {
         if outcome == Outcome::UpToDate {
             return Ok(computed);
         }
+        if outcome == Outcome::Merged && wants_no_merge_commit(session, request) {
+            return Err(no_fast_forward(sides));
+        }
         let coming = repo.commits_between(theirs, &[ours], 10_000)?;
         computed.report.decisions = decisions_of(session, &coming)?;
         computed.message = message(session, request, sides, &coming)?;
@@ -85,9 +88,10 @@ impl Computed {
     ) -> Result<Option<Vec<TreeChange>>> {
         let clean = self.certain.as_ref().filter(|certain| certain.is_clean());
         let clean = clean.filter(|_| request.choices.is_empty());
-        clean
-            .map(|certain| certain.changes(&session.repo))
-            .transpose()
+        let changes = clean.map(|certain| certain.changes(&session.repo));
+        // A squash of nothing is no merge: the tree tells.
+        let tells = |changes: &Vec<TreeChange>| !(request.squash && changes.is_empty());
+        Ok(changes.transpose()?.filter(tells))
     }
 
     /// Makes the tree, or finds the conflicts.
@@ -112,6 +116,10 @@ impl Computed {
         }
         let before = session.repo.tree_of(Some(sides.goal.tip))?;
         self.report.files_changed = session.repo.diff_trees(before, self.tree)?.len();
+        if request.squash && self.report.outcome == Outcome::Merged && self.tree == before {
+            // It was squashed already, or comes to nothing: an empty commit would say nothing.
+            self.report.outcome = Outcome::UpToDate;
+        }
         Ok(())
     }
 
@@ -145,13 +153,30 @@ fn report_of(sides: &Sides, outcome: Outcome, bases: Vec<Oid>) -> MergeReport {
 
 /// Tells whether a commit is made even where the branch only had to move.
 fn makes_commit(session: &Session, request: &Request) -> bool {
-    let configured = session.repo.config("merge.ff");
-    if configured.as_deref() == Some("only") && !request.squash {
-        // Whoever set that wants no merge commit; where one is needed the merge itself refuses.
+    if wants_no_merge_commit(session, request) {
         return false;
     }
     let never = session.repo.config_bool("merge.ff") == Some(false);
     request.squash || request.message.is_some() || never
+}
+
+/// Tells whether `merge.ff` forbids a merge commit; one that was asked to be squashed is none.
+fn wants_no_merge_commit(session: &Session, request: &Request) -> bool {
+    session.repo.config("merge.ff").as_deref() == Some("only") && !request.squash
+}
+
+fn no_fast_forward(sides: &Sides) -> Error {
+    let (source, into) = (&sides.source.name, sides.target_name());
+    Error::new(
+        Code::Diverged,
+        format!(
+            "'{into}' cannot just move on to '{source}', and merge.ff is 'only'; nothing was done"
+        ),
+    )
+    .hint(
+        "git -c merge.ff=true colony merge SOURCE   # or --squash"
+            .replace("SOURCE", &text::shell_word(source)),
+    )
 }
 
 fn no_base(session: &Session, sides: &Sides) -> Error {
@@ -169,7 +194,10 @@ fn no_base(session: &Session, sides: &Sides) -> Error {
         Code::UnrelatedHistories,
         format!("'{source}' and '{into}' have no common ancestor; nothing was done"),
     )
-    .hint("git merge --allow-unrelated-histories SOURCE   # if that is what is wanted")
+    .hint(format!(
+        "git merge --allow-unrelated-histories {}   # if that is what is wanted",
+        text::shell_word(source)
+    ))
 }
 
 /// Merges the trees, settles what was chosen, and keeps the objects if anything comes of it.
