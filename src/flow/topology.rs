@@ -3,9 +3,10 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::design::forks;
 use crate::git::{Oid, RefName, Repo};
 use crate::model::Result;
-use crate::store::Session;
+use crate::store::{Session, ref_names};
 
 use super::status::registry;
 
@@ -33,9 +34,9 @@ pub struct Branch {
     pub name: String,
     /// Its tip.
     pub head_sha: Oid,
-    /// The main branch; `None` for the main branch itself.
+    /// The branch a fork began on, while that stands, else the main branch; `None` for that itself.
     pub parent_branch: Option<String>,
-    /// Its merge base with the main branch; `None` where they have none, and for the main branch.
+    /// Its merge base with that branch; `None` where they have none, and for the main branch.
     pub diverged_from_sha: Option<Oid>,
     /// Whether it is below `fork/`.
     pub is_fork: bool,
@@ -61,7 +62,7 @@ pub fn topology(session: &Session) -> Result<TopologyReport> {
         Some(head) => repo.fork_points(head, &tips),
         None => vec![None; tips.len()],
     };
-    let branches: Vec<_> = found
+    let mut branches: Vec<_> = found
         .iter()
         .zip(bases)
         .map(|(branch, base)| {
@@ -79,12 +80,32 @@ pub fn topology(session: &Session) -> Result<TopologyReport> {
             }
         })
         .collect();
+    if !repo.refs_below(ref_names::FORK_RECORDS)?.is_empty() {
+        for branch in branches.iter_mut().filter(|branch| branch.is_fork) {
+            attach_to_base(repo, branch)?;
+        }
+    }
     Ok(TopologyReport {
         main,
         main_head_sha: head,
         count: branches.len(),
         branches,
     })
+}
+
+/// Makes the branch that a fork began on its parent.
+fn attach_to_base(repo: &Repo, fork: &mut Branch) -> Result<()> {
+    let name = RefName::from(format!("{HEADS}{}", fork.name).as_str());
+    let Some((base, tip)) = forks::into_of(repo, &name)? else {
+        return Ok(());
+    };
+    let base = base.short();
+    if fork.parent_branch.as_ref() != Some(&base) {
+        fork.parent_branch = Some(base);
+        let bases = repo.merge_bases(tip, fork.head_sha).unwrap_or_default();
+        fork.diverged_from_sha = bases.first().copied();
+    }
+    Ok(())
 }
 
 const HEADS: &str = "refs/heads/";

@@ -30,8 +30,15 @@ impl Repo {
     /// Returns for each tip its merge base with `main`; `None` where there is none, or none to be told
     /// because objects are missing.
     ///
-    /// Costs one walk of the history of `main` and reading the commits outside of it, each once.
+    /// Costs one walk of the history of `main` and reading the commits outside of it, each once; for few
+    /// tips only what lies between each and `main`.
     pub fn fork_points(&self, main: Oid, tips: &[Oid]) -> Vec<Option<Oid>> {
+        const FEW: usize = 8;
+        if tips.len() <= FEW
+            && let Some(found) = self.fork_points_one_by_one(main, tips)
+        {
+            return found;
+        }
         let reachable = self.reachable(main);
         let mut known = HashMap::new();
         tips.iter()
@@ -47,6 +54,12 @@ impl Repo {
                 }
             })
             .collect()
+    }
+
+    /// Asks for each tip; `None` where a commit is not there, as in a shallow clone.
+    fn fork_points_one_by_one(&self, main: Oid, tips: &[Oid]) -> Option<Vec<Option<Oid>>> {
+        let base = |tip: &Oid| Some(self.merge_bases(main, *tip).ok()?.first().copied());
+        tips.iter().map(base).collect()
     }
 
     /// Returns the commits that can be reached, as far as they are there.

@@ -160,3 +160,26 @@ fn two_thousand_branches_are_one_walk() {
         sandbox.git(&["merge-base", "main", name])
     );
 }
+
+#[test]
+fn a_fork_of_a_fork_left_that_one() {
+    let sandbox = Sandbox::new();
+    sandbox.colony(&["fork", "par"]);
+    sandbox.git(&["commit", "-q", "--allow-empty", "-m", "p"]);
+    let left = sandbox.git(&["rev-parse", "HEAD"]);
+    sandbox.colony(&["fork", "child"]);
+    sandbox.git(&["commit", "-q", "--allow-empty", "-m", "c"]);
+    let of = |name: &str| {
+        let answer = sandbox.json(&["topology"]);
+        let branches = answer["branches"].as_array().unwrap().clone();
+        let found = branches.into_iter().find(|branch| branch["name"] == name);
+        let found = found.unwrap();
+        let text = |key: &str| found[key].as_str().unwrap().to_owned();
+        (text("parent_branch"), text("diverged_from_sha"))
+    };
+    let first = sandbox.git(&["rev-parse", "main"]);
+    assert_eq!(of("fork/par"), ("main".to_owned(), first.clone()));
+    assert_eq!(of("fork/child"), ("fork/par".to_owned(), left));
+    sandbox.git(&["branch", "-q", "-D", "fork/par"]);
+    assert_eq!(of("fork/child"), ("main".to_owned(), first));
+}
