@@ -317,6 +317,8 @@ fn a_decision_brings_its_commits_and_says_what_it_needs() {
     let answer = sandbox.json(&["cherry-pick", "use-it"]);
     assert_eq!(answer["code"], "missing-dependencies");
     assert_eq!(answer["detail"]["decisions"], json!(["base-of-it"]));
+    let said = answer["message"].as_str().unwrap();
+    assert!(said.contains("does not have ('base-of-it');"), "{said}");
     let answer = sandbox.json(&["cherry-pick", "use-it", "--with-dependencies"]);
     assert_eq!(answer["ok"], true, "{answer:#}");
     let named: Vec<_> = answer["picked"]
@@ -337,4 +339,25 @@ fn a_decision_brings_its_commits_and_says_what_it_needs() {
         "revision-not-found"
     );
     sandbox.check_invariants();
+}
+
+#[test]
+fn missing_decisions_are_named_with_those_they_need() {
+    let sandbox = sided();
+    sandbox.git(&["switch", "-q", "side"]);
+    let mut before: Option<&str> = None;
+    for id in ["use-steel", "weld-it", "paint-it"] {
+        let mut args = vec!["decide", "-m", id, "--id", id];
+        args.extend(before.iter().flat_map(|before| ["--depends-on", before]));
+        sandbox.colony(&args);
+        before = Some(id);
+    }
+    sandbox.git(&["switch", "-q", "main"]);
+    let answer = sandbox.json(&["cherry-pick", "paint-it"]);
+    assert_eq!(
+        answer["detail"]["decisions"],
+        json!(["use-steel", "weld-it"])
+    );
+    let said = answer["message"].as_str().unwrap();
+    assert!(said.contains("('use-steel', 'weld-it')"), "{said}");
 }

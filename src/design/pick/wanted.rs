@@ -4,7 +4,7 @@ use crate::git::Oid;
 use crate::model::{Code, Error, Result};
 use crate::store::Session;
 
-use super::super::decisions::Known;
+use super::super::decisions::{Decision, Known};
 use super::super::{names, published};
 
 /// More commits than this are not picked at once.
@@ -54,7 +54,9 @@ impl Finder<'_> {
                     ),
                 )
                 .detail("commit", one.commit)
-                .hint("pick the commits it brought: git colony cherry-pick A..B"));
+                .hint(
+                    "git rev-list --reverse --no-merges A..B   # lists what it brought; pick those",
+                ));
             }
         }
         Ok(wanted)
@@ -110,12 +112,7 @@ impl Finder<'_> {
             .filter(|id| !has(id) && !taken.contains(id))
             .collect();
         if !missing.is_empty() && !self.with_dependencies {
-            return Err(Error::new(
-                Code::MissingDependencies,
-                format!("'{id}' needs decisions that the branch does not have; nothing was done"),
-            )
-            .detail("decisions", &missing)
-            .hint("run it again with --with-dependencies"));
+            return Err(missing_for(id, &all_missing(decision, known, &has)));
         }
         let missing: Vec<_> = missing.into_iter().cloned().collect();
         let mut wanted = Vec::new();
@@ -135,6 +132,40 @@ impl Finder<'_> {
         }
         Ok(wanted)
     }
+}
+
+/// Lists the decisions that one needs and the branch does not have, and what those need in their turn.
+fn all_missing(decision: &Decision, known: &Known, has: &dyn Fn(&str) -> bool) -> Vec<String> {
+    let mut missing: Vec<String> = Vec::new();
+    let mut open = decision.depends_on.clone();
+    while let Some(id) = open.pop() {
+        if has(&id) || id == decision.decision_id || missing.contains(&id) {
+            continue;
+        }
+        let found = known.decisions.iter().find(|one| one.decision_id == id);
+        open.extend(found.into_iter().flat_map(|one| one.depends_on.clone()));
+        missing.push(id);
+    }
+    missing.sort();
+    missing
+}
+
+fn missing_for(id: &str, missing: &[String]) -> Error {
+    let count = missing.len();
+    let them = if count == 1 {
+        "a decision"
+    } else {
+        "decisions"
+    };
+    Error::new(
+        Code::MissingDependencies,
+        format!(
+            "'{id}' needs {them} that the branch does not have ('{}'); nothing was done",
+            missing.join("', '")
+        ),
+    )
+    .detail("decisions", missing)
+    .hint("run it again with --with-dependencies")
 }
 
 fn resolve_one(session: &Session, name: &str) -> Result<Vec<Wanted>> {
