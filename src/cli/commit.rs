@@ -72,7 +72,11 @@ impl Answer for CommitReport {
     }
 
     fn body(&self, _now: &Moment) -> Vec<String> {
-        self.left_out.iter().map(left_out_of_commit).collect()
+        let mut lines: Vec<_> = self.left_out.iter().map(left_out_of_commit).collect();
+        if let Some(op) = self.op {
+            lines.push(format!("take it back: git colony undo   ({op})"));
+        }
+        lines
     }
 }
 

@@ -97,9 +97,16 @@ impl Answer for DecideReport {
         let mut lines: Vec<_> = self.left_out.iter().map(left_out_of_commit).collect();
         if self.reasons_only && self.changed {
             lines.push(
-                "name PATHs to commit their pending changes with it, or --implements COMMIT"
-                    .to_owned(),
+                if self.named_paths {
+                    "nothing is pending below the named paths; --implements COMMIT names what was done"
+                } else {
+                    "name PATHs to commit their pending changes with it, or --implements COMMIT"
+                }
+                .to_owned(),
             );
+        }
+        if let Some(op) = self.op {
+            lines.push(format!("take it back: git colony undo   ({op})"));
         }
         lines
     }

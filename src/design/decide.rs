@@ -64,6 +64,9 @@ pub struct DecideReport {
     pub next_version: bool,
     /// Whether no path and no commit carries it out: only reasons were recorded.
     pub reasons_only: bool,
+    /// Whether paths were named.
+    #[serde(skip)]
+    pub named_paths: bool,
     /// The branch, as people see it.
     pub branch: String,
     /// How many paths the commit changes, the record among them.
@@ -360,6 +363,7 @@ impl Made {
             report: DecideReport {
                 changed,
                 next_version: record.next_version,
+                named_paths: !request.paths.is_empty(),
                 reasons_only: !carried && decision.implements.is_empty(),
                 decision,
                 branch: chosen.scan.head.label(),

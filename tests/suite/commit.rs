@@ -98,6 +98,7 @@ fn all_takes_what_a_checkpoint_takes() {
     committed 'everything' with 3 changed paths, on 'main': 4e9b65e0
     left out: .env (looks like a secret; naming the file itself takes it in)
     left out: deep/id_rsa (looks like a secret; naming the file itself takes it in)
+    take it back: git colony undo   (op-1)
     ");
     assert_eq!(
         sandbox.git(&["log", "-1", "--format=%B"]),

@@ -171,7 +171,13 @@ fn reasons_alone_are_recorded_and_said_to_be_alone() {
     insta::assert_snapshot!(sandbox.colony(&["decide", "-m", "Wait"]), @r"
     wrote down 'wait' on 'main', only reasons were recorded
     name PATHs to commit their pending changes with it, or --implements COMMIT
+    take it back: git colony undo   (op-1)
     ");
+    let said = sandbox.colony(&["decide", "-m", "About it", "a.txt"]);
+    assert!(
+        said.contains("nothing is pending below the named paths;"),
+        "{said}"
+    );
     let first = sandbox.git(&["rev-parse", "HEAD~1"]);
     let answer = sandbox.json(&["decide", "-m", "Done before", "--implements", "HEAD~1"]);
     assert_eq!(answer["reasons_only"], false);
