@@ -239,8 +239,17 @@ impl Answer for SchemaReport {
                 let text = serde_json::to_string_pretty(schema).unwrap_or_default();
                 text.lines().map(str::to_owned).collect()
             }
-            None => self.reports.iter().map(|name| (*name).to_owned()).collect(),
+            // As they are typed: a name with a flag is one word.
+            None => self.reports.iter().map(|name| as_typed(name)).collect(),
         }
+    }
+}
+
+fn as_typed(name: &str) -> String {
+    if name.contains(" --") {
+        format!("'{name}'")
+    } else {
+        name.to_owned()
     }
 }
 

@@ -36,7 +36,7 @@ impl Answer for VersionReport {
 
     fn body(&self, _now: &Moment) -> Vec<String> {
         let formats = self.formats.iter();
-        let line = |(what, format)| format!("format of a {what}: {format}");
+        let line = |(what, format)| format!("format of {what}: {format}");
         formats.map(line).collect()
     }
 }
