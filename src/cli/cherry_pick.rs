@@ -120,7 +120,11 @@ impl Answer for PickReport {
             lines.push(format!("settle it, 'git add' each path, then: {next}"));
             lines.push("or take it back: git colony cherry-pick --abort".to_owned());
         } else if self.stopped_at.is_some() {
-            lines.push("open it here: run it again with --resolve".to_owned());
+            lines.push(if self.is_here {
+                "open it here: run it again with --resolve".to_owned()
+            } else {
+                merge::switch_first(&self.into)
+            });
         } else if let Some(op) = self.op {
             lines.push(format!("take it back: git colony undo   ({op})"));
         }

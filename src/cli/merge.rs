@@ -23,6 +23,7 @@ use super::{Face, Run, Stop, paths};
 /// A fork goes to the branch it began on, anything else to the current branch. The merge is computed
 /// first: where paths conflict nothing changes, and the answer lists them (exit code 1). They can be
 /// settled path by path with --ours, --theirs and --both, or opened in git's own state with --resolve.
+/// The hooks that 'git merge' runs do not run.
 #[derive(Debug, clap::Args)]
 #[expect(
     clippy::struct_excessive_bools,
@@ -108,6 +109,14 @@ fn choices(session: &Session, args: &Args) -> Result<Vec<Choice>, Error> {
             choices.push(choice(session, path, how)?);
         }
     }
+    let twice = choices.iter().enumerate().find(|(at, one)| {
+        let mut before = choices.iter().take(*at);
+        before.any(|other: &Choice| other.path == one.path && other.how != one.how)
+    });
+    if let Some((_, Choice { path, .. })) = twice {
+        let message = format!("'{path}' is settled in two ways");
+        return Err(Error::new(Code::Usage, message).hint("name each path once"));
+    }
     Ok(choices)
 }
 
@@ -177,6 +186,7 @@ impl Answer for MergeReport {
     }
 
     fn body(&self, _now: &Moment) -> Vec<String> {
+        let into = &self.into;
         let mut lines: Vec<String> = table(&self.conflicts);
         let settled = self.settled.iter();
         lines.extend(settled.map(|path| format!("settled: {path}")));
@@ -200,13 +210,25 @@ impl Answer for MergeReport {
             lines.push("settle them, 'git add' each, then: git colony merge --continue".to_owned());
             lines.push("or take it back: git colony merge --abort".to_owned());
         } else if !self.conflicts.is_empty() {
-            let ways = "--ours PATH, --theirs PATH and --both PATH, or with --resolve";
-            lines.push(format!("settle them: run it again with {ways}"));
+            let ways = "--ours PATH, --theirs PATH and --both PATH";
+            let open = if self.is_here {
+                ", or with --resolve"
+            } else {
+                ""
+            };
+            lines.push(format!("settle them: run it again with {ways}{open}"));
+            lines.extend((!self.is_here).then(|| switch_first(into)));
         } else if let Some(op) = self.op {
             lines.push(format!("take it back: git colony undo   ({op})"));
         }
         lines
     }
+}
+
+/// Says how conflicts of a branch that is not checked out are opened.
+pub(super) fn switch_first(branch: &str) -> String {
+    let branch = crate::model::text::shell_word(branch);
+    format!("open them: git switch {branch}   # then run it again with --resolve")
 }
 
 /// Lines up conflicts: the path, what it is about, where else it stands.

@@ -64,7 +64,11 @@ impl Goal {
         let here = head.moving_ref();
         let (branch, tip) = match (named.filter(|name| *name != "HEAD"), usual) {
             (Some(name), _) => {
-                let found = names::find(&session.repo, name)?;
+                let found = names::find(&session.repo, name);
+                let found = found.map_err(|error| match error.code() {
+                    Code::RevisionNotFound => no_branch(name),
+                    _ => error,
+                })?;
                 (found.branch.ok_or_else(|| no_branch(name))?, found.commit)
             }
             (None, Some(usual)) if named.is_none() => usual,
@@ -85,6 +89,13 @@ impl Goal {
         let branch = self.branch.short();
         if self.is_here {
             return refuse_in_progress(session, what);
+        }
+        if !matches!(
+            session.repo.in_progress(),
+            None | Some("merge" | "cherry-pick")
+        ) {
+            // A rebase may be about to move this very branch.
+            refuse_in_progress(session, what)?;
         }
         if let Some(other) = session.repo.other_worktree_on(&self.branch) {
             return Err(Error::new(

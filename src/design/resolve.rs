@@ -8,7 +8,8 @@ use crate::git::{Oid, RefChange};
 use crate::model::{Code, Error, Result};
 use crate::store::Session;
 use crate::store::operation::run::{Intent, Plan, Touches};
-use crate::store::operation::{FileMoves, Kind, Operation, StateFile, StateName};
+use crate::store::operation::{FileMoves, Kind, Log, Operation, StateFile, StateName};
+use crate::store::places::Places;
 
 use super::conflicts::Conflict;
 use super::forks::Outcome;
@@ -17,7 +18,7 @@ use super::left_out::Allowances;
 use super::merge::MergeReport;
 use super::pick;
 use super::switch::refuse_unmerged;
-use super::undo::{self, Direction, UndoReport};
+use super::undo::{self, Direction, UndoReport, origin_of};
 use super::worktree::{opened_by_us, snapshot_commit, write_commit};
 
 /// Plans the files by which git knows of a merge under way.
@@ -159,6 +160,7 @@ fn report(kept: &Kept, merge: &UnderWay, commit: Option<Oid>) -> MergeReport {
         settled: Vec::new(),
         decisions: Vec::new(),
         resolving: false,
+        is_here: true,
         ignored_kept: Vec::new(),
         kept_late: Vec::new(),
         op: None,
@@ -184,7 +186,7 @@ pub fn abort(session: &Session, what: &str, dry_run: bool) -> Result<UndoReport>
         )
         .hint("git cherry-pick --quit   # gives up what is left; then: git colony undo --force"));
     }
-    if !ours {
+    if !ours || !is_next_to_go(session)? {
         return Err(Error::new(
             Code::OperationInProgress,
             format!("this {what} was begun by git itself; nothing was done"),
@@ -201,6 +203,16 @@ pub fn abort(session: &Session, what: &str, dry_run: bool) -> Result<UndoReport>
             return Ok(report);
         }
     }
+}
+
+/// Tells whether an abort would come to what we opened, and not to what plain git did since.
+fn is_next_to_go(session: &Session) -> Result<bool> {
+    let Some(places) = Places::find(&session.repo)? else {
+        return Ok(false);
+    };
+    let log = Log::read(&session.repo, &places)?;
+    let next = log.next_abort();
+    Ok(next.is_some_and(|entry| origin_of(&log, &entry.record).kind != Kind::External))
 }
 
 /// Makes the error for going on with what is not under way.

@@ -61,7 +61,11 @@ impl Switch {
         refuse_nested(session, &moves, kept)?;
         let (ignored_kept, untracked) = aside(&moves, &moving, kept);
         let stops: BTreeSet<_> = in_the_way.into_iter().chain(untracked).collect();
-        refuse_edits(&stops)?;
+        let (edited, untracked): (BTreeSet<_>, BTreeSet<_>) = stops
+            .into_iter()
+            .partition(|path| kept.scan.is_tracked(path));
+        refuse_edits(&edited)?;
+        refuse_untracked(&untracked)?;
         Ok(Switch {
             tree,
             moves,
@@ -203,6 +207,25 @@ fn aside(moves: &FileMoves, changes: &[TreeChange], kept: &Kept) -> (Vec<RepoPat
         let untracked = |untracked: &crate::git::scan::Untracked| untracked.path.cmp(path);
         !kept.scan.is_tracked(path) && kept.scan.untracked.binary_search_by(untracked).is_err()
     })
+}
+
+fn refuse_untracked(paths: &BTreeSet<RepoPath>) -> Result<()> {
+    let Some(first) = paths.first() else {
+        return Ok(());
+    };
+    let others = match paths.len() {
+        1 => String::new(),
+        more => format!(" and {}", text::count(more - 1, "other path")),
+    };
+    let word = text::shell_word(&first.to_string());
+    Err(Error::new(
+        Code::UncommittedEdits,
+        format!("'{first}'{others} is untracked here and in the way; nothing was done"),
+    )
+    .detail("paths", paths)
+    .hint(format!(
+        "git stash push --include-untracked -- {word}   # or move it away, then run it again"
+    )))
 }
 
 fn refuse_edits(paths: &BTreeSet<RepoPath>) -> Result<()> {

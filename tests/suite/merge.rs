@@ -758,6 +758,66 @@ fn a_merge_is_computed_anew_as_often_as_its_goal_moves() {
 }
 
 #[test]
+fn hints_of_a_merge_can_be_followed() {
+    let sandbox = conflicted();
+    sandbox.git(&["branch", "other", "main"]);
+    let run = sandbox.run(&["merge", "try", "--into", "other"]);
+    assert!(
+        run.stdout
+            .contains("--both PATH\nopen them: git switch 'other'   # then"),
+        "{}",
+        run.stdout
+    );
+    sandbox.git(&["switch", "-q", "other"]);
+    assert_eq!(
+        sandbox
+            .run(&["merge", "try", "--into", "other", "--resolve"])
+            .code,
+        1
+    );
+    sandbox.colony(&["merge", "--abort"]);
+    sandbox.git(&["switch", "-q", "main"]);
+    let answer = sandbox.json(&["merge", "try", "--into", "nosuch"]);
+    let message = "'nosuch' is no branch to bring anything into; nothing was done";
+    assert_eq!(
+        (&answer["message"], &answer["hint"]),
+        (&message.into(), &"git branch --list".into())
+    );
+    let twice = ["merge", "try", "--ours", "a.txt", "--theirs", "a.txt"];
+    assert_eq!(sandbox.run(&twice).code, 129);
+    // Once git has left what we opened, a merge that it begins is git's.
+    assert_eq!(sandbox.run(&["merge", "try", "--resolve"]).code, 1);
+    sandbox.git(&["merge", "--abort"]);
+    sandbox.colony(&["tag", "-m", "now"]);
+    assert!(!sandbox.try_git(&["merge", "-q", "fork/try"]));
+    let answer = sandbox.json(&["merge", "--abort"]);
+    assert_eq!(answer["hint"], "git merge --abort", "{answer:#}");
+    sandbox.git(&["merge", "--abort"]);
+    sandbox.remove("a.txt");
+    sandbox.git(&["commit", "-qam", "gone"]);
+    sandbox.write("theirs.txt", "mine\n");
+    let answer = sandbox.json(&["merge", "try", "--theirs", "."]);
+    assert_eq!(answer["code"], "uncommitted-edits");
+    assert_eq!(
+        answer["hint"],
+        "git stash push --include-untracked -- 'theirs.txt'   # or move it away, then run it again"
+    );
+}
+
+#[test]
+fn a_branch_is_not_moved_under_a_rebase() {
+    let sandbox = conflicted();
+    sandbox.git(&["branch", "other", "main~1"]);
+    assert!(!sandbox.try_git(&["rebase", "-q", "fork/try"]));
+    let refs = sandbox.refs();
+    for command in ["merge", "cherry-pick"] {
+        let answer = sandbox.json(&[command, "try", "--into", "other"]);
+        assert_eq!(answer["code"], "operation-in-progress");
+    }
+    assert_eq!(sandbox.refs(), refs);
+}
+
+#[test]
 fn histories_without_a_base_are_refused_in_words() {
     let sandbox = Sandbox::new();
     sandbox.git(&["checkout", "-q", "--orphan", "other"]);

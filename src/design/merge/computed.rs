@@ -144,6 +144,7 @@ fn report_of(sides: &Sides, outcome: Outcome, bases: Vec<Oid>) -> MergeReport {
         settled: Vec::new(),
         decisions: Vec::new(),
         resolving: false,
+        is_here: sides.goal.is_here,
         ignored_kept: Vec::new(),
         kept_late: Vec::new(),
         op: None,

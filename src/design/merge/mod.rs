@@ -69,6 +69,9 @@ pub struct MergeReport {
     pub decisions: Vec<DecisionRef>,
     /// Whether the conflicts were opened in git's own state.
     pub resolving: bool,
+    /// Whether conflicts can be opened here: the branch is the one that is checked out.
+    #[serde(skip)]
+    pub is_here: bool,
     /// Ignored files that gave way; the operation keeps them.
     pub ignored_kept: Vec<RepoPath>,
     /// Files that somebody wrote where files were put meanwhile; undo brings them back.

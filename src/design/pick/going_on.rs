@@ -291,6 +291,7 @@ fn report(written: &[(Wanted, Oid)], dropped: Option<Oid>, computed: &Computed) 
         commit: None,
         files_changed: 0,
         resolving: false,
+        is_here: true,
         ignored_kept: Vec::new(),
         kept_late: Vec::new(),
         op: None,

@@ -71,6 +71,9 @@ pub struct PickReport {
     pub files_changed: usize,
     /// Whether the conflict was opened in git's own state.
     pub resolving: bool,
+    /// Whether a conflict can be opened here: the branch is the one that is checked out.
+    #[serde(skip)]
+    pub is_here: bool,
     /// Ignored files that gave way; the operation keeps them.
     pub ignored_kept: Vec<RepoPath>,
     /// Files that somebody wrote where files were put meanwhile; undo brings them back.
@@ -234,6 +237,7 @@ fn report_of(session: &Session, goal: &Goal, computed: &Computed) -> Result<Pick
         commit: None,
         files_changed,
         resolving: false,
+        is_here: goal.is_here,
         ignored_kept: Vec::new(),
         kept_late: Vec::new(),
         op: None,
