@@ -5,6 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::git::TreeEntry;
 use crate::model::{RepoPath, Result};
 use crate::store::Session;
 use crate::store::operation::Record;
@@ -43,10 +44,8 @@ pub(super) fn settled_since(
         let path = &change.path;
         let is_new_here = change.new.is_none();
         let is_meant = conflicted.contains(path) || (staged.contains(path) && !is_new_here);
-        let is_submodule = [change.old, change.new]
-            .iter()
-            .flatten()
-            .any(|entry| entry.is_submodule());
+        let sides = [change.old, change.new];
+        let is_submodule = sides.iter().flatten().any(TreeEntry::is_submodule);
         if !is_meant || is_submodule || moved.contains(path) || kept.scan.is_skipped(path) {
             continue;
         }
