@@ -29,7 +29,8 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
-    let session = face.session_among_others(Run::Dry)?;
+    // For real: what it finds is remembered.
+    let session = face.session_among_others(Run::ForReal)?;
     let typed = args.paths.iter();
     let paths = typed.map(|path| paths::repo_path(&session, path));
     let filter = Filter {

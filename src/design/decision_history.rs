@@ -11,6 +11,7 @@ use crate::git::{Oid, Repo, TreeEntry};
 use crate::model::{RepoPath, Result};
 
 use super::decision::{self, FOLDER, Item, Items, TRAILER};
+use super::decision_walk;
 
 /// All that history tells of decisions.
 pub(super) struct DecisionHistory {
@@ -40,8 +41,8 @@ pub(super) struct Change {
 }
 
 impl DecisionHistory {
-    /// Walks everything that can be reached from `tip`. Costs reading each commit, and the trees above
-    /// the decisions.
+    /// Looks at everything that can be reached from `tip`. Costs reading each commit, and the trees above
+    /// the decisions, once; later only those that are new.
     ///
     /// # Errors
     /// `object-missing`, `repository-broken`.
@@ -57,7 +58,7 @@ impl DecisionHistory {
             reverts: HashMap::new(),
         };
         found.read_tip(&mut reader, tip)?;
-        for commit in repo.history(tip)? {
+        for commit in decision_walk::commits(repo, &mut reader, tip)? {
             let past = repo.read_past(commit)?;
             for id in decision::trailers(&past.message, TRAILER) {
                 found.named.entry(id).or_default().push(commit);
@@ -138,6 +139,13 @@ impl<'a> Reader<'a> {
             return Ok(*known);
         }
         let root = self.repo.tree_of(Some(commit))?;
+        self.folder_in(commit, root)
+    }
+
+    fn folder_in(&mut self, commit: Oid, root: Oid) -> Result<Oid> {
+        if let Some(known) = self.folders.get(&commit) {
+            return Ok(*known);
+        }
         let found = self.repo.tree_in(root, FOLDER)?;
         let folder = found.unwrap_or_else(|| self.repo.empty_tree());
         self.folders.insert(commit, folder);
@@ -146,7 +154,7 @@ impl<'a> Reader<'a> {
 
     /// Lists what a commit changed of decisions, compared with all its parents.
     pub(super) fn changes(&mut self, past: &Past) -> Result<Vec<Change>> {
-        let new = self.folder(past.id)?;
+        let new = self.folder_in(past.id, past.tree)?;
         let mut parents = Vec::new();
         for parent in &past.parents {
             parents.push(self.folder(*parent)?);

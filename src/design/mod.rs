@@ -10,6 +10,7 @@ pub mod conflicts;
 pub mod decide;
 mod decision;
 mod decision_history;
+mod decision_walk;
 pub mod decisions;
 pub mod diff;
 mod draft;

@@ -44,14 +44,16 @@ impl Repo {
         })
     }
 
-    /// Returns every commit that can be reached, newest first by the committers' clocks.
+    /// Returns every commit that can be reached, but from `hidden`, newest first by the committers'
+    /// clocks.
     ///
     /// # Errors
     /// `object-missing`.
-    pub fn history(&self, tip: Oid) -> Result<Vec<Oid>> {
+    pub fn history_beyond(&self, tip: Oid, hidden: Option<Oid>) -> Result<Vec<Oid>> {
         let cannot = || "cannot walk the history";
         let order = Sorting::ByCommitTime(CommitTimeOrder::NewestFirst);
-        let walk = self.inner.rev_walk([tip.0]).sorting(order).all();
+        let walk = self.inner.rev_walk([tip.0]).sorting(order);
+        let walk = walk.with_hidden(hidden.map(|id| id.0)).all();
         let walk = walk.or_code(Code::ObjectMissing, cannot)?;
         walk.map(|info| Ok(info.or_code(Code::ObjectMissing, cannot)?.id.into()))
             .collect()

@@ -723,3 +723,39 @@ fn a_record_that_does_not_read_takes_no_decision_away() {
             .all(|line| line.contains("reverted"))
     );
 }
+
+#[test]
+fn what_is_remembered_of_decisions_changes_no_answer() {
+    let sandbox = Sandbox::new();
+    sandbox.colony(&["decide", "-m", "One"]);
+    sandbox.git(&["switch", "-q", "-c", "side"]);
+    sandbox.colony(&["decide", "-m", "Two"]);
+    sandbox.colony(&["decide", "-m", "One, otherwise", "--id", "one"]);
+    sandbox.git(&["switch", "-q", "main"]);
+    sandbox.colony(&["decide", "-m", "Three"]);
+    sandbox.git(&["revert", "-n", "HEAD"]);
+    sandbox.git(&["commit", "-q", "-m", "Revert\n\nThis reverts commit 0."]);
+    sandbox.git(&["commit", "-q", "--allow-empty", "-m", "later"]);
+    sandbox.git(&["branch", "before"]);
+    sandbox.git(&["merge", "-q", "--no-edit", "side"]);
+    sandbox.git(&["branch", "after"]);
+    let remembered = sandbox.path(".git/colony/cache/decisions-1.json");
+    let anew = |revision: &str| {
+        sandbox.git(&["checkout", "-q", revision]);
+        std::fs::remove_file(&remembered).ok();
+        let all = sandbox.json(&["decisions"]);
+        assert!(remembered.exists());
+        all
+    };
+    let revisions = ["before", "after", "side", "main~2", "side~1", "after"];
+    let expected = revisions.map(anew);
+    assert_eq!(expected[1]["total"], 3, "{:#}", expected[1]);
+    for (revision, expected) in revisions.into_iter().zip(&expected) {
+        sandbox.git(&["checkout", "-q", revision]);
+        assert_eq!(sandbox.json(&["decisions"]), *expected, "{revision}");
+        assert_eq!(sandbox.json(&["decisions"]), *expected, "{revision}, again");
+    }
+    // It is derived data: whatever it says, it can be made anew.
+    std::fs::write(&remembered, "{\"tip\": 7}").unwrap();
+    assert_eq!(sandbox.json(&["decisions"]), expected[5]);
+}
