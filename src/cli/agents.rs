@@ -58,6 +58,9 @@ struct New {
     /// Begin at this branch, fork, checkpoint or commit (default: HEAD)
     #[arg(long, value_name = "REVISION")]
     from: Option<String>,
+    /// Bring what is uncommitted here along, as changes that are uncommitted there
+    #[arg(long, conflicts_with = "from")]
+    with_changes: bool,
     /// Large files: 'all' (the default), 'none', or paths
     #[arg(long, value_name = "all|none|PATH", num_args = 1)]
     lfs: Vec<String>,
@@ -81,6 +84,7 @@ pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
                 fork: new.fork,
                 from: new.from,
                 large_files: large_files(new.lfs),
+                with_changes: new.with_changes,
             };
             let report = match run {
                 Run::Dry => agents::preview(&session, &request)?,

@@ -1,5 +1,6 @@
 //! The hub of a repository, the clones that borrow from it, and what they publish in it.
 
+pub mod carried;
 pub mod colonies;
 pub mod found;
 pub mod gather;

@@ -5,12 +5,14 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::clones::carried::{How, bring};
 use crate::clones::found::{self, FoundClone};
 use crate::clones::hub::{self, Hub};
 use crate::clones::new_clone::{LargeFiles, Staged, Start, Wanted, remote_prefix};
 use crate::clones::{publish, removal};
+use crate::design::checkpoints::{self, Which};
 use crate::design::left_out::{Allowances, LeftOut};
-use crate::design::{checkpoint, fork, names};
+use crate::design::{automatic, checkpoint, fork, names};
 use crate::git::identity::Identity;
 use crate::git::{Head, ObjectWrites, Oid, RefName};
 use crate::model::{Code, Error, Result, World, text, time};
@@ -29,6 +31,8 @@ pub struct Request {
     pub from: Option<String>,
     /// Which large files it gets.
     pub large_files: LargeFiles,
+    /// Bring the uncommitted changes of the checkout along.
+    pub with_changes: bool,
 }
 
 /// An agent with its clone.
@@ -69,11 +73,20 @@ pub fn create(session: &Session, request: &Request) -> Result<NewAgent> {
     let root = SharedRoot::of(world)?;
     let (member, hub) = hub::join(session)?;
     removal::complete(world, &root, hub.store.path())?;
+    let changes = if request.with_changes {
+        uncommitted(session)?
+    } else {
+        None
+    };
     publish::publish_as(world, &session.repo, &member)?;
     let wanted = plan.wanted(session, request, (&root, &hub, &member))?;
     let staged = wanted.stage(world, time::rfc3339(&world.now()))?;
     let mut setup = Vec::new();
     let begun = set_up(session, &plan, &staged, &mut setup)?;
+    if let Some(state) = changes {
+        take_along(world, &staged, state)?;
+        setup.push("uncommitted changes".to_owned());
+    }
     let path = staged.finish(world)?;
     let inside = session_at(world, &path)?;
     publish::publish(&inside)?;
@@ -132,6 +145,12 @@ impl Plan {
         refuse_known(session, &request.name, &label)?;
         let repo = &session.repo;
         let head = repo.head()?;
+        if request.with_changes && request.from.is_some() {
+            return Err(Error::new(
+                Code::Usage,
+                "uncommitted changes belong to HEAD: --with-changes goes without --from",
+            ));
+        }
         let named = request.from.as_deref();
         let named = named.map(|from| names::find(repo, from)).transpose()?;
         let commit = named.as_ref().map(|named| named.commit);
@@ -236,7 +255,61 @@ fn set_up(
         from,
         switch: true,
     };
-    fork::create(&inside, &request)
+    let begun = fork::create(&inside, &request)?;
+    for (paths, how, did) in [
+        (&session.settings.clone_copy, How::Copy, "copied"),
+        (&session.settings.clone_link, How::Link, "linked"),
+    ] {
+        for path in paths {
+            let from = session.repo.workdir();
+            let brought = bring(&session.world, from, staged.folder(), (path, how))?;
+            if brought.files > 0 {
+                let files = text::count(brought.files, "file");
+                setup.push(format!("{did} '{path}' ({files})"));
+            }
+        }
+    }
+    Ok(begun)
+}
+
+/// Keeps the uncommitted changes of the checkout as an automatic checkpoint; returns its commit, or
+/// `None` where there are none.
+fn uncommitted(session: &Session) -> Result<Option<Oid>> {
+    let scan = session.repo.scan(&session.world)?;
+    if super::status::unsaved(&scan) == 0 {
+        return Ok(None);
+    }
+    let made = automatic::create(session, "taken along by a new agent")?;
+    if made.reason == Some("busy") {
+        return Err(Error::new(
+            Code::Locked,
+            "another git-colony command is at work here; nothing has changed",
+        )
+        .hint("run the command again"));
+    }
+    // Unchanged since the newest one: that is the state.
+    let known = checkpoints::list(&session.repo, Which::Automatic)?;
+    Ok(made.sha.or_else(|| known.last().map(|newest| newest.sha)))
+}
+
+/// Puts the files of a state over those of a clone that has no place yet, as changes that nobody has
+/// committed.
+fn take_along(world: &World, staged: &Staged, state: Oid) -> Result<()> {
+    let inside = staged.session(world)?;
+    let mut git = inside.repo.git(&inside.world);
+    git.env(crate::git::process::OPERATION_VARIABLE, "agents new");
+    let source = format!("--source={state}");
+    git.args([
+        "restore",
+        "-q",
+        "--worktree",
+        "--no-overlay",
+        &source,
+        "--",
+        ":/",
+    ]);
+    git.run_checked("bring the uncommitted changes into the clone")
+        .map(drop)
 }
 
 fn session_at(world: &World, path: &std::path::Path) -> Result<Session> {

@@ -164,18 +164,52 @@ fn entries(text: &str) -> Result<Vec<Entry>, (Option<Position>, String)> {
         let message = error.message().lines().next().unwrap_or("no TOML");
         (position, format!("it is ignored: {message}"))
     })?;
-    let mut entries: Vec<_> = table.get_ref().iter().collect();
-    entries.sort_by_key(|(name, _)| name.span().start);
-    let entry = |(name, value): (&toml::Spanned<_>, &toml::Spanned<DeValue<'_>>)| Entry {
-        name: String::from(AsRef::<str>::as_ref(name.get_ref())),
-        value: match value.get_ref() {
-            DeValue::String(text) => Some(text.clone().into_owned()),
-            DeValue::Integer(number) => i64::from_str_radix(number.as_str(), number.radix())
-                .ok()
-                .map(|number| number.to_string()),
-            _ => None,
-        },
-        position: place(name.span().start),
+    let mut found = Vec::new();
+    for (name, value) in table.get_ref() {
+        let top: &str = name.get_ref().as_ref();
+        match value.get_ref() {
+            // '[clone] copy' is 'clone.copy'.
+            DeValue::Table(inner) if is_group(top) => {
+                let below = inner.iter().map(|(name, value)| {
+                    let below: &str = name.get_ref().as_ref();
+                    (name.span().start, format!("{top}.{below}"), value)
+                });
+                found.extend(below);
+            }
+            _ => found.push((name.span().start, top.to_owned(), value)),
+        }
+    }
+    found.sort_by_key(|(start, ..)| *start);
+    let entry = |(start, name, value): (usize, String, &toml::Spanned<DeValue<'_>>)| Entry {
+        name,
+        value: text_of(value.get_ref()),
+        position: place(start),
     };
-    Ok(entries.into_iter().map(entry).collect())
+    Ok(found.into_iter().map(entry).collect())
+}
+
+/// Tells whether settings are named below a name.
+fn is_group(name: &str) -> bool {
+    let below = format!("colony.{name}.");
+    super::settings::TABLE
+        .iter()
+        .any(|row| row.key.starts_with(&below))
+}
+
+/// Returns a value as text, the texts of a list line by line; `None` for anything else.
+fn text_of(value: &DeValue<'_>) -> Option<String> {
+    match value {
+        DeValue::String(text) => Some(text.clone().into_owned()),
+        DeValue::Integer(number) => i64::from_str_radix(number.as_str(), number.radix())
+            .ok()
+            .map(|number| number.to_string()),
+        DeValue::Array(values) => {
+            let line = |value: &toml::Spanned<DeValue<'_>>| match value.get_ref() {
+                DeValue::String(text) if !text.contains('\n') => Some(format!("{text}\n")),
+                _ => None,
+            };
+            values.iter().map(line).collect()
+        }
+        _ => None,
+    }
 }

@@ -20,6 +20,8 @@ pub enum Kind {
     Number,
     /// Seconds; fractions allowed.
     Seconds,
+    /// Texts: a list in a file of the repository, else with commas between them.
+    List,
 }
 
 /// Who may set a setting.
@@ -124,6 +126,24 @@ pub const TABLE: &[Setting] = &[
         help: "automatic checkpoints kept per branch",
     },
     Setting {
+        key: "colony.clone.copy",
+        variable: "COLONY_CLONE_COPY",
+        flag: None,
+        kind: Kind::List,
+        set_by: SetBy::Repository,
+        default: "",
+        help: "ignored paths that 'agents new' copies into the clone",
+    },
+    Setting {
+        key: "colony.clone.link",
+        variable: "COLONY_CLONE_LINK",
+        flag: None,
+        kind: Kind::List,
+        set_by: SetBy::Repository,
+        default: "",
+        help: "ignored paths that 'agents new' hard-links into the clone",
+    },
+    Setting {
         key: "colony.lineTime",
         variable: "COLONY_LINE_TIME",
         flag: None,
@@ -162,6 +182,10 @@ pub struct Settings {
     pub keep_auto_days: u64,
     /// How many automatic checkpoints are kept per branch.
     pub keep_auto_per_branch: u64,
+    /// Ignored paths that a new clone gets a copy of.
+    pub clone_copy: Vec<String>,
+    /// Ignored paths that a new clone shares.
+    pub clone_link: Vec<String>,
     /// What `.colony/colony.toml` says and cannot be used.
     pub repository_problems: Vec<Problem>,
 }
@@ -176,6 +200,7 @@ impl Settings {
             let found = layers.require(key)?;
             parse_number(&found.value).map_err(|wanted| found.invalid(wanted))
         };
+        let list = |key| Ok(parse_list(&layers.require(key)?.value));
         let agent = layers.require("colony.agent")?.value;
         let timeout = layers.require("colony.timeout")?;
         Ok(Settings {
@@ -187,6 +212,8 @@ impl Settings {
             keep_operations: number("colony.keepOperations")?,
             keep_auto_days: number("colony.keepAutoDays")?,
             keep_auto_per_branch: number("colony.keepAutoPerBranch")?,
+            clone_copy: list("colony.clone.copy")?,
+            clone_link: list("colony.clone.link")?,
             repository_problems: layers.repository_problems().to_vec(),
         })
     }
@@ -197,13 +224,14 @@ pub(super) fn wanted(kind: Kind) -> &'static str {
         Kind::Text => "a text",
         Kind::Number => "a whole number, zero or more",
         Kind::Seconds => "seconds, from 0 to 86400",
+        Kind::List => "a list of texts",
     }
 }
 
 /// Tells whether a value is of a kind, or what is wanted.
 pub(super) fn check(kind: Kind, value: &str) -> Result<(), &'static str> {
     match kind {
-        Kind::Text => Ok(()),
+        Kind::Text | Kind::List => Ok(()),
         Kind::Number => parse_number(value).map(drop),
         Kind::Seconds => parse_seconds(value).map(drop),
     }
@@ -215,6 +243,16 @@ pub fn line_time(layers: &Layers<'_>) -> Duration {
     let found = layers.require("colony.lineTime").ok();
     let time = found.and_then(|found| parse_seconds(&found.value).ok());
     time.flatten().unwrap_or(Duration::ZERO)
+}
+
+/// Reads a list: lines, or words with commas between them.
+fn parse_list(value: &str) -> Vec<String> {
+    let separator = if value.contains('\n') { '\n' } else { ',' };
+    let parts = value.split(separator).map(str::trim);
+    parts
+        .filter(|part| !part.is_empty())
+        .map(str::to_owned)
+        .collect()
 }
 
 fn parse_number(value: &str) -> Result<u64, &'static str> {
