@@ -5,6 +5,7 @@ pub mod colonies;
 pub mod found;
 pub mod gather;
 pub mod hub;
+pub mod maintenance;
 pub mod new_clone;
 pub mod publish;
 pub mod removal;

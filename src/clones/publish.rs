@@ -13,6 +13,7 @@ use crate::store::places::Places;
 use crate::store::{key, ref_names};
 
 use super::hub::Hub;
+use super::maintenance::maintain_if_due;
 
 /// How often the refs of the hub are compared anew because another command published meanwhile.
 const TRIES: usize = 5;
@@ -51,7 +52,10 @@ pub fn publish_as(world: &World, repo: &Repo, member: &Membership) -> Result<usi
         bring_objects(world, repo, &hub, &changes)?;
         link_large_objects(repo, &hub)?;
         match move_refs(world, &hub, &changes) {
-            Ok(()) => return Ok(changes.len()),
+            Ok(()) => {
+                maintain_if_due(world, &hub.store)?;
+                return Ok(changes.len());
+            }
             Err(e) if matches!(e.code(), Code::RefMoved | Code::Locked) && tries < TRIES => {
                 tries += 1;
             }

@@ -190,3 +190,41 @@ fn large_files_are_shared_with_the_hub_and_pointers_stay_where_that_is_wanted() 
     assert_eq!(sandbox.json(&["merge", "ada"])["outcome"], "fast_forward");
     assert!(sandbox.read("new.stl") == "y".repeat(6000));
 }
+
+#[test]
+fn a_hub_is_compacted_and_nothing_is_dropped() {
+    let sandbox = Sandbox::new();
+    let made = sandbox.json(&["agents", "new", "ada"]);
+    let hub = made["hub"].as_str().unwrap().to_owned();
+    let clone = at(&sandbox, &made);
+    let git = |args: &[&str]| sandbox.git(&[&["-C", &hub][..], args].concat());
+    // Somebody's work that no ref reaches any more.
+    fs::write(clone.path("lost.txt"), "lost\n").unwrap();
+    clone.colony(&["commit", "-m", "lost", "--all"]);
+    let lost = clone.git(&["rev-parse", "HEAD"]);
+    clone.git(&["reset", "-q", "--hard", "HEAD~1"]);
+    for number in 0..20 {
+        let path = format!("f{number}");
+        fs::write(clone.path(&path), &path).unwrap();
+        clone.git(&["add", "."]);
+        clone.git(&["commit", "-qm", &path]);
+        clone.git(&["repack", "-q", "-d", "-l"]);
+        clone.colony(&["tag", "-m", &path]);
+    }
+    let packs = || {
+        let folder = Path::new(&hub).join("objects/pack");
+        let files = fs::read_dir(folder)
+            .unwrap()
+            .map(|entry| entry.unwrap().path());
+        files
+            .filter(|path| path.extension().is_some_and(|end| end == "pack"))
+            .count()
+    };
+    assert!(packs() < 5, "{}", packs());
+    git(&["fsck", "--strict", "--no-dangling"]);
+    assert_eq!(git(&["cat-file", "-t", &lost]), "commit");
+    clone.git(&["fsck", "--strict", "--no-dangling"]);
+    // Others bring over what is packed now.
+    assert_eq!(sandbox.json(&["merge", "ada"])["outcome"], "fast_forward");
+    assert_eq!(sandbox.read("f19"), "f19");
+}
