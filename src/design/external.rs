@@ -101,7 +101,11 @@ pub(super) fn refuse_unrecorded(
         change: &found.change,
         files: followed(
             &session.repo,
-            (since.index_tree_after(&session.repo)?, found.index_tree),
+            (
+                since.index_tree_after(&session.repo)?,
+                found.index_tree,
+                found.after.head.commit,
+            ),
             &found.change,
         )?
         .len(),
@@ -191,22 +195,31 @@ impl Told<'_> {
     }
 }
 
-fn trees(repo: &Repo, record: &Record) -> Result<(Oid, Oid)> {
+/// Returns the trees of the index before and after, and the commit of HEAD after.
+fn trees(repo: &Repo, record: &Record) -> Result<(Oid, Oid, Option<Oid>)> {
     let before = repo.state_tree(record.index_before)?;
-    Ok((before, record.index_tree_after(repo)?))
+    let after = record.index_tree_after(repo)?;
+    Ok((before, after, record.after.head.commit))
 }
 
 /// Returns the paths whose files git moved along with the index.
 fn followed(
     repo: &Repo,
-    (before, after): (Oid, Oid),
+    (before, after, head): (Oid, Oid, Option<Oid>),
     change: &ExternalChange,
 ) -> Result<BTreeSet<RepoPath>> {
     let mut followed = BTreeSet::new();
     if !change.overwrote && change.switched.is_empty() {
         return Ok(followed);
     }
-    let all = repo.diff_trees(before, after)?;
+    let mut all = repo.diff_trees(before, after)?;
+    if change.overwrote {
+        // What neither the index nor a commit had was a file already when it was added to the index.
+        let head = repo.tree_of(head)?;
+        let committed = repo.list_tree(head)?.into_iter();
+        let committed: BTreeSet<_> = committed.map(|change| change.path).collect();
+        all.retain(|change| change.old.is_some() || committed.contains(&change.path));
+    }
     let all: BTreeSet<_> = all.into_iter().map(|change| change.path).collect();
     if change.overwrote {
         return Ok(all);
@@ -240,8 +253,9 @@ pub(super) fn plan_files(session: &Session, record: &Record, kept: &Kept) -> Res
     let repo = &session.repo;
     let unknown = ExternalChange::default();
     let change = record.external.as_ref().unwrap_or(&unknown);
-    let (before, after) = trees(repo, record)?;
-    let followed = followed(repo, (before, after), change)?;
+    let trees = trees(repo, record)?;
+    let before = trees.0;
+    let followed = followed(repo, trees, change)?;
     let mut changes = repo.diff_trees(kept.snapshot.worktree_tree, before)?;
     // A path that comes back in conflict has no version that its file could be made from.
     let conflicted = conflicted_in(repo, record.index_before)?;

@@ -532,3 +532,16 @@ fn a_hook_creates_nothing_where_we_have_never_been() {
     assert_eq!(hooked(&sandbox, GitHook::PostCommit, false), None);
     assert_eq!(sandbox.json(&["ops"])["count"], 0);
 }
+
+#[test]
+fn a_file_that_was_only_added_to_the_index_stays_where_it_is() {
+    let sandbox = Sandbox::new();
+    sandbox.colony(&["tag", "-m", "begin"]);
+    sandbox.write("new.txt", "new\n");
+    // It moves no file, but git writes down no more of it than of one that does.
+    sandbox.git(&["reset", "-q", "--mixed", "HEAD"]);
+    sandbox.git(&["add", "new.txt"]);
+    sandbox.colony(&["undo", "--force"]);
+    assert_eq!(sandbox.read("new.txt"), "new\n");
+    assert_eq!(sandbox.git(&["status", "--porcelain"]), "?? new.txt");
+}
