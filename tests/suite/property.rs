@@ -319,7 +319,8 @@ impl Machine {
             if self
                 .done
                 .last()
-                .is_some_and(|change| change.external.is_none())
+                // One whose branch has moved is refused: then there is nothing to bring back.
+                .is_some_and(|change| change.external.is_none() && !self.home_moved(change))
             {
                 let (state, bytes_now) = (self.sandbox.visible_state(), bytes(&self.sandbox));
                 self.step_back();
