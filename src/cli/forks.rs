@@ -139,9 +139,15 @@ fn ending(fork: &Fork) -> String {
         return "no branch to go to".to_owned();
     };
     let branch = &into.branch;
+    // Merging does not guess where a fork goes whose branch is gone.
+    let base = fork.diverged_from_branch.as_ref();
+    let named = match base.filter(|base| *base != branch) {
+        Some(base) => format!(" (its '{base}' is gone: --into {branch})"),
+        None => String::new(),
+    };
     match into.outcome {
         Ending::UpToDate => format!("nothing for {branch}"),
-        Ending::FastForward | Ending::Merged => format!("merges cleanly into {branch}"),
+        Ending::FastForward | Ending::Merged => format!("merges cleanly into {branch}{named}"),
         Ending::Conflicted => {
             let paths = text::count(into.paths.len(), "path");
             format!("conflicts with {branch} in {paths}")

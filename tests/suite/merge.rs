@@ -930,6 +930,11 @@ fn a_fork_whose_branch_is_gone_needs_a_target() {
     let answer = sandbox.json(&["merge", "try"]);
     assert_eq!(answer["code"], "revision-not-found");
     assert_eq!(answer["detail"]["branch"], "gone");
+    let listed = sandbox.colony(&["forks"]);
+    assert!(
+        listed.contains("merges cleanly into main (its 'gone' is gone: --into main)"),
+        "{listed}"
+    );
     sandbox.colony(&["merge", "try", "--into", "main"]);
     // The label of a fork that git deleted is free again.
     sandbox.git(&["branch", "-q", "-D", "fork/try"]);
