@@ -236,13 +236,28 @@ impl Face<'_> {
         }
     }
 
-    /// Opens a session for a command that reports on the settings itself.
+    /// Opens a session for a command that reports on the settings itself. An agent that stands in no
+    /// repository works in its clone of the colony's.
     fn silent_session(&self, run: Run) -> Result<Session> {
         let writes = match run {
             Run::ForReal => ObjectWrites::Durable,
             Run::Dry => ObjectWrites::InMemory,
         };
-        Session::open(self.world()?, &self.flags, writes)
+        let world = self.world()?;
+        match Session::open(world.clone(), &self.flags, writes) {
+            Err(error) if error.code() == Code::NotARepository && run == Run::ForReal => {
+                let agent = self.flags.agent.as_deref();
+                let Some(agent) = agent.or(world.text_variable("COLONY_AGENT")) else {
+                    return Err(error);
+                };
+                let place = match crate::flow::clone::of_agent(&world, agent) {
+                    Err(none) if none.code() == Code::ColonyNotFound => return Err(error),
+                    place => place?,
+                };
+                Session::open(world.standing_in(&place), &self.flags, writes)
+            }
+            opened => opened,
+        }
     }
 
     fn answer(&mut self, answer: &impl Answer) -> Result<Outcome, Stop> {

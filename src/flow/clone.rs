@@ -167,6 +167,34 @@ pub fn preview(world: &World, session: Option<&Session>, request: &Request) -> R
     })
 }
 
+/// Returns where an agent works that stands in no repository: its clone of the colony's, made on first
+/// use.
+///
+/// # Errors
+/// `colony-not-found`, `name-ambiguous`, and those of [`clone`].
+pub fn of_agent(world: &World, agent: &str) -> Result<PathBuf> {
+    let root = SharedRoot::of(world)?;
+    let colony = colonies::find(world, &root, None)?;
+    let url = RemoteUrl::parse(&colony.origin_url, Provenance::User, &world.cwd)?;
+    let hub = hub::place_of_url(&root, &url);
+    let known = found::clones(&root, Some(&hub)).into_iter();
+    let known = known.filter(|clone| clone.member.agent.as_deref() == Some(agent));
+    if known.count() > 0 {
+        return found::find(&root, Some(&hub), agent).map(|clone| clone.path);
+    }
+    let request = Request {
+        agent: Some(agent.to_owned()),
+        ..Request::default()
+    };
+    let made = clone(world, None, &request)?;
+    (world.narrate)(&format!(
+        "cloned '{}' for agent '{agent}' into '{}'",
+        colony.origin_url,
+        made.path.display()
+    ));
+    Ok(made.path)
+}
+
 /// Installs what a clone to work in needs, before it has its place.
 ///
 /// # Errors

@@ -132,6 +132,31 @@ fn a_colony_says_where_clones_come_from() {
 }
 
 #[test]
+fn an_agent_outside_of_any_repository_gets_its_clone_on_first_use() {
+    let sandbox = Sandbox::new();
+    let url = remote(&sandbox);
+    let place = nowhere(&sandbox);
+    assert_eq!(
+        place.error(&["--agent", "ada", "checkpoints"]),
+        "not-a-repository"
+    );
+    place.json(&["colony", "set", &url]);
+    assert_eq!(place.error(&["checkpoint", "-m", "x"]), "not-a-repository");
+    for _ in 0..2 {
+        let forked = place.json(&["--agent", "ada", "checkpoint", "-m", "here"]);
+        assert_eq!(forked["ok"], true, "{forked:#}");
+        assert_eq!(
+            forked["author"],
+            "agent:ada:agent <ada@external.agent.colony.local>"
+        );
+    }
+    let clones = place.json(&["clones"]);
+    assert_eq!(clones["count"], 1);
+    let clone = sandbox.at(PathBuf::from(clones["clones"][0]["path"].as_str().unwrap()));
+    assert_eq!(clone.json(&["checkpoints"])["count"], 2);
+}
+
+#[test]
 fn hubs_go_when_their_last_clone_has_gone_and_hold_no_work() {
     let sandbox = Sandbox::new();
     let hubs = sandbox.outside().join("home/.local/share/git-colony/hubs");
