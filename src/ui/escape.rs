@@ -17,7 +17,7 @@ pub fn line(text: &str) -> String {
         .collect()
 }
 
-/// Makes a patch safe: as [`line`] does, but line ends and tabs stay.
+/// Makes a patch safe: as [`line()`] does, but line ends and tabs stay.
 pub fn patch(text: &str) -> String {
     let cells = text.split_inclusive(['\n', '\t']);
     let safe = cells.map(|cell| match cell.strip_suffix(['\n', '\t']) {
