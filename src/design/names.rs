@@ -42,8 +42,8 @@ impl Named {
     }
 }
 
-/// Finds what a name stands for: a branch before a fork of that label, before what others have
-/// published, before what else git makes of it, before a checkpoint.
+/// Finds what a name stands for: a branch before a fork of that label, before any other ref or revision,
+/// before what others have published, before the beginning of an id, before a checkpoint.
 ///
 /// # Errors
 /// `revision-not-found`, `checkpoint-ambiguous`, `name-ambiguous`.
@@ -61,7 +61,10 @@ pub fn find(repo: &Repo, typed: &str) -> Result<Named> {
             });
         }
     }
-    if let Some(published) = published::find(repo, typed)? {
+    // A tag, or HEAD, is not for an agent to take; what may be the beginning of an id is.
+    let is_hex = typed.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let names_another = !is_hex && repo.resolve_commit(typed).is_ok();
+    if !names_another && let Some(published) = published::find(repo, typed)? {
         return Ok(Named {
             commit: published.commit,
             branch: None,

@@ -3,7 +3,7 @@
 //! git looks for renames among what a side deleted and what it added; a side that did not do both
 //! renamed nothing, and no directory either. Then every path stands for itself: what one side changed
 //! is taken, what both changed alike is so, and a text that both changed may be certain by its lines
-//! ([`certain_lines`]). Whatever is left (renames, binary files, submodules or links changed twice, a
+//! (`certain_lines`). Whatever is left (renames, binary files, submodules or links changed twice, a
 //! file and a directory, merge drivers, more than one merge base) is not judged here.
 
 use std::collections::{BTreeMap, HashMap};

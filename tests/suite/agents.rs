@@ -360,6 +360,23 @@ fn what_builds_need_and_git_ignores_comes_along_where_settings_name_it() {
     assert_eq!(ada.git(&["status", "--porcelain"]), "");
 }
 
+#[test]
+fn the_name_of_an_agent_takes_no_name_that_git_knows() {
+    let desk = Sandbox::new();
+    desk.git(&["tag", "v1"]);
+    for name in ["HEAD", "v1", "beef"] {
+        let clone = agent(&desk, name);
+        commit(&clone, "a.txt", name);
+    }
+    let first = desk.git(&["rev-parse", "main"]);
+    for known in ["HEAD", "v1"] {
+        let diff = desk.json(&["diff", "main", known]);
+        assert_eq!(diff["commit_b"], first.trim(), "{diff:#}");
+    }
+    assert_eq!(desk.json(&["merge", "beef"])["outcome"], "fast_forward");
+    assert_eq!(desk.read("a.txt"), "beef");
+}
+
 trait ExistsWithHub {
     fn exists_with_hub(&self) -> bool;
 }

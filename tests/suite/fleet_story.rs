@@ -4,6 +4,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use serde_json::Value;
 
@@ -14,6 +15,13 @@ const FILES: usize = 2_000;
 
 /// Runs the real program, which has to succeed, and returns its answer.
 fn colony(desk: &Sandbox, directory: &Path, args: &[&str]) -> Value {
+    let answer = try_colony(desk, directory, args);
+    assert_eq!(answer["ok"], true, "{args:?} {answer:#}");
+    answer
+}
+
+/// Runs the real program and returns its answer.
+fn try_colony(desk: &Sandbox, directory: &Path, args: &[&str]) -> Value {
     let program = assert_cmd::cargo::cargo_bin!("git-colony");
     let mut command = Command::new(program);
     command.current_dir(directory).env_clear();
@@ -23,10 +31,7 @@ fn colony(desk: &Sandbox, directory: &Path, args: &[&str]) -> Value {
     command.env_remove("GIT_COMMITTER_DATE");
     let output = command.output().unwrap();
     let said = String::from_utf8_lossy(&output.stderr);
-    let answer: Value =
-        serde_json::from_slice(&output.stdout).unwrap_or_else(|e| panic!("{args:?} {e} {said}"));
-    assert_eq!(answer["ok"], true, "{args:?} {answer:#} {said}");
-    answer
+    serde_json::from_slice(&output.stdout).unwrap_or_else(|e| panic!("{args:?} {e} {said}"))
 }
 
 fn name(number: usize) -> String {
@@ -136,4 +141,71 @@ fn twenty_agents_work_and_one_desk_takes_what_is_good() {
         let place = place.to_str().unwrap();
         desk.git(&["-C", place, "fsck", "--strict", "--no-dangling"]);
     }
+}
+
+/// Counts an agent out, also one that fails: the storm ends with the last.
+struct Done<'a>(&'a AtomicUsize);
+
+impl Drop for Done<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+#[test]
+fn clones_stay_whole_in_a_storm_of_gc() {
+    let desk = Sandbox::new();
+    let made = (0..8).map(|number| colony(&desk, &desk.root, &["agents", "new", &name(number)]));
+    let made: Vec<Value> = made.collect();
+    let hub = PathBuf::from(made[0]["hub"].as_str().unwrap());
+    let clones: Vec<PathBuf> = made
+        .iter()
+        .map(|one| PathBuf::from(one["path"].as_str().unwrap()))
+        .collect();
+    let at_work = AtomicUsize::new(clones.len());
+    let git = |place: &Path, args: &[&str]| {
+        let place = place.to_str().unwrap();
+        desk.try_git(&[&["-C", place][..], args].concat())
+    };
+    std::thread::scope(|scope| {
+        for (number, clone) in clones.iter().enumerate() {
+            let (desk, at_work) = (&desk, &at_work);
+            scope.spawn(move || {
+                let _done = Done(at_work);
+                for turn in 0..6 {
+                    let path = format!("of-{number}-{turn}.txt");
+                    fs::write(clone.join(&path), &path).unwrap();
+                    // What a command has written and no ref reaches yet, git may take away with
+                    // --prune=now; then the command is refused, and nothing has changed.
+                    let args = ["commit", "-m", &path, "--all"];
+                    let kept = (0..100).any(|_| try_colony(desk, clone, &args)["ok"] == true);
+                    assert!(kept, "{path}");
+                }
+            });
+        }
+        scope.spawn(|| {
+            while at_work.load(Ordering::SeqCst) > 0 {
+                for place in clones.iter().chain([&desk.root]) {
+                    // One that meets a command at work gives up, as it may.
+                    git(place, &["gc", "-q", "--prune=now"]);
+                }
+                assert!(git(&hub, &["repack", "-q"]));
+                assert!(git(&hub, &["prune-packed", "-q"]));
+                assert!(!git(&hub, &["prune"]), "a hub drops nothing");
+            }
+        });
+    });
+    for place in clones.iter().chain([&hub, &desk.root]) {
+        assert!(
+            git(place, &["fsck", "--strict", "--no-dangling"]),
+            "{}",
+            place.display()
+        );
+    }
+    for number in 0..8 {
+        let merged = colony(&desk, &desk.root, &["merge", &name(number)]);
+        assert_ne!(merged["outcome"], "conflicted", "{merged:#}");
+    }
+    let files = desk.git(&["ls-files", "of-*"]);
+    assert_eq!(files.lines().count(), 8 * 6);
 }
