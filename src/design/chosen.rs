@@ -57,7 +57,8 @@ impl Chosen {
         scan.untracked.retain(|found| is_chosen(&found.path));
         let limit = session.settings.max_new_file_size_bytes;
         let allowances = Allowances::default();
-        let (mut taken, mut left_out) = left_out::split(repo, &scan, limit, &allowances, unignored);
+        let split = left_out::split(repo, &scan, limit, &allowances, unignored);
+        let (mut taken, mut left_out) = (split.taken, split.left_out);
         let known: BTreeSet<_> = taken.iter().map(|found| found.path.clone()).collect();
         taken.extend(scan.untracked.iter().filter(|found| {
             let named = found.kind == UntrackedKind::File && paths.contains(&found.path);

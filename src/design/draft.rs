@@ -39,6 +39,7 @@ impl Draft {
             draft.message.base = kept.scan.head.commit();
         }
         draft.message.left_out.clone_from(&kept.left_out);
+        draft.message.secrets.clone_from(&kept.secrets);
         draft
     }
 
@@ -63,6 +64,7 @@ impl Draft {
                 operation: None,
                 session: None,
                 left_out: Vec::new(),
+                secrets: Vec::new(),
             },
             signature,
             created_at: time::rfc3339(&moment),

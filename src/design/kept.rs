@@ -16,6 +16,8 @@ pub(super) struct Kept {
     pub(super) scan: Scan,
     pub(super) snapshot: Snapshot,
     pub(super) left_out: Vec<LeftOut>,
+    /// What it holds although it looks like a secret.
+    pub(super) secrets: Vec<RepoPath>,
     pub(super) new_files: usize,
 }
 
@@ -30,15 +32,18 @@ impl Kept {
     ) -> Result<Kept> {
         let scan = session.repo.scan(&session.world)?;
         let limit = session.settings.max_new_file_size_bytes;
-        let (taken, left_out) = left_out::split(&session.repo, &scan, limit, allowances, unignored);
-        let new_files = taken.len();
-        let snapshot = session
-            .repo
-            .write_snapshot(&session.world, &scan, &taken, unstorable)?;
+        let split = left_out::split(&session.repo, &scan, limit, allowances, unignored);
+        let new_files = split.taken.len();
+        let snapshot =
+            session
+                .repo
+                .write_snapshot(&session.world, &scan, &split.taken, unstorable)?;
+        let (left_out, secrets) = (split.left_out, split.secrets);
         Ok(Kept {
             scan,
             snapshot,
             left_out,
+            secrets,
             new_files,
         })
     }

@@ -48,6 +48,17 @@ pub struct Allowances {
     pub unignored: bool,
 }
 
+/// What became of the untracked paths of a scan.
+#[derive(Default)]
+pub struct Split<'a> {
+    /// What a checkpoint takes in.
+    pub taken: Vec<&'a Untracked>,
+    /// What of that looks like a secret, and was allowed.
+    pub secrets: Vec<RepoPath>,
+    /// What it leaves out.
+    pub left_out: Vec<LeftOut>,
+}
+
 /// Splits the untracked paths of a scan into those a checkpoint takes in and those it leaves out.
 pub fn split<'a>(
     repo: &Repo,
@@ -55,17 +66,19 @@ pub fn split<'a>(
     max_new_file_size_bytes: u64,
     allowances: &Allowances,
     unignored: &[RepoPath],
-) -> (Vec<&'a Untracked>, Vec<LeftOut>) {
+) -> Split<'a> {
     let unignored = unignored.iter().filter(|_| !allowances.unignored);
     let mut unignored: BTreeMap<_, _> = unignored.map(|path| (path, false)).collect();
-    let (mut taken, mut left_out) = (Vec::new(), Vec::new());
+    let mut split = Split::default();
     for untracked in &scan.untracked {
         if let Some(top) = entry_above(&unignored, &untracked.path) {
             let told = unignored.insert(top, true);
-            left_out.extend((told == Some(false)).then(|| LeftOut {
-                path: top.clone(),
-                reason: Reason::Unignored,
-            }));
+            split
+                .left_out
+                .extend((told == Some(false)).then(|| LeftOut {
+                    path: top.clone(),
+                    reason: Reason::Unignored,
+                }));
             continue;
         }
         let allowed = allowances
@@ -76,20 +89,23 @@ pub fn split<'a>(
             Some(Reason::NestedRepository)
         } else if untracked.size_bytes > max_new_file_size_bytes && !allowances.large {
             Some(Reason::Large)
-        } else if !allowed && looks_secret(repo, untracked) {
-            Some(Reason::Secret)
+        } else if looks_secret(repo, untracked) {
+            split
+                .secrets
+                .extend(allowed.then(|| untracked.path.clone()));
+            (!allowed).then_some(Reason::Secret)
         } else {
             None
         };
         match reason {
-            Some(reason) => left_out.push(LeftOut {
+            Some(reason) => split.left_out.push(LeftOut {
                 path: untracked.path.clone(),
                 reason,
             }),
-            None => taken.push(untracked),
+            None => split.taken.push(untracked),
         }
     }
-    (taken, left_out)
+    split
 }
 
 /// Finds the entry of the list that a path is at or below.
@@ -167,15 +183,20 @@ const SECRET_PREFIXES: &[(&str, usize)] = &[
 ];
 
 /// How much of a new file is searched for secrets.
-const SEARCHED_BYTES: u64 = 64 * 1024;
+pub(super) const SEARCHED_BYTES: u64 = 64 * 1024;
 
 fn looks_secret(repo: &Repo, untracked: &Untracked) -> bool {
-    let name = String::from_utf8_lossy(untracked.path.name()).to_ascii_lowercase();
+    is_named_as_secret(&untracked.path) || holds_secret(repo, untracked)
+}
+
+/// Tells whether the name of a file says that it holds a secret.
+pub(super) fn is_named_as_secret(path: &RepoPath) -> bool {
+    let name = String::from_utf8_lossy(path.name()).to_ascii_lowercase();
     let shared = SHARED_ENV.iter().any(|ending| name.ends_with(ending));
     let is_env = name.starts_with(".env.") && !shared;
     let named = SECRET_NAMES.contains(&name.as_str())
         || SECRET_ENDINGS.iter().any(|ending| name.ends_with(ending));
-    is_env || named || holds_secret(repo, untracked)
+    is_env || named
 }
 
 fn holds_secret(repo: &Repo, untracked: &Untracked) -> bool {
@@ -191,7 +212,8 @@ fn holds_secret(repo: &Repo, untracked: &Untracked) -> bool {
     read.is_ok() && contains_secret(&bytes)
 }
 
-fn contains_secret(bytes: &[u8]) -> bool {
+/// Tells whether the beginning of a file holds a key or a token.
+pub(super) fn contains_secret(bytes: &[u8]) -> bool {
     let is_token = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
     SECRET_PREFIXES.iter().any(|(prefix, follow)| {
         let mut rest = bytes;

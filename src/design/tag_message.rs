@@ -13,6 +13,7 @@
 //! string in `Colony-Label`, with its escaped form on the first line.
 
 use crate::git::Oid;
+use crate::model::RepoPath;
 use crate::model::id::{OperationId, SessionId, WorktreeKey};
 
 use super::left_out::LeftOut;
@@ -64,6 +65,8 @@ pub struct TagMessage {
     pub session: Option<SessionId>,
     /// What was left out.
     pub left_out: Vec<LeftOut>,
+    /// What it holds although it looks like a secret: such a checkpoint stays at home.
+    pub secrets: Vec<RepoPath>,
 }
 
 const FORMAT: &str = "Colony-Format: 1";
@@ -106,6 +109,9 @@ impl TagMessage {
         for left_out in &self.left_out {
             trailer("Left-Out", &json(left_out));
         }
+        for secret in &self.secrets {
+            trailer("Secret", &json(secret));
+        }
         text
     }
 
@@ -128,6 +134,7 @@ impl TagMessage {
             operation: None,
             session: None,
             left_out: Vec::new(),
+            secrets: Vec::new(),
         };
         trailers
             .lines()
@@ -160,6 +167,9 @@ impl TagMessage {
             "Left-Out" => self
                 .left_out
                 .extend(serde_json::from_str::<LeftOut>(value).ok()),
+            "Secret" => self
+                .secrets
+                .extend(serde_json::from_str::<RepoPath>(value).ok()),
             _ => {}
         }
     }
@@ -197,6 +207,10 @@ mod tests {
             operation: WorktreeKey::parse("00112233445566aa").zip(Some(OperationId(7))),
             session: SessionId::parse("a-1"),
             left_out: Vec::new(),
+            secrets: vec![
+                RepoPath::from(".env"),
+                RepoPath::new(b"k\xff\n.pem".to_vec()),
+            ],
         }
     }
 
@@ -209,6 +223,7 @@ mod tests {
             prop_assert_eq!(read.rationale.trim(), written.rationale.trim());
             prop_assert_eq!(read.operation, written.operation);
             prop_assert_eq!(read.session, written.session);
+            prop_assert_eq!(read.secrets, written.secrets);
         }
     }
 
