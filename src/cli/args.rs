@@ -7,8 +7,8 @@ use clap::{Parser, Subcommand};
 use super::{
     agents, checkpoint, checkpoints, cherry_pick, clone, clones, colony, commit, complete,
     completions, config, credential, decide, decisions, deinit, diff, doctor, fleet, fork, forks,
-    help, hook, hooks, init, lfs, merge, merge_driver, ops, prune, restore, schema, status, tag,
-    tools, topology, tour, undo, version,
+    help, hook, hooks, init, lfs, merge, merge_driver, ops, prune, restore, schema, status, sync,
+    tag, tools, topology, tour, undo, version,
 };
 
 /// Keep any state of a repository and get it back
@@ -90,6 +90,7 @@ pub(super) enum Command {
     Decide(decide::Args),
     Decisions(decisions::Args),
     Tools(tools::Args),
+    Sync(sync::Args),
     #[command(hide = true)]
     MergeDriver(merge_driver::Args),
     #[command(hide = true)]

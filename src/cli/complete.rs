@@ -67,6 +67,7 @@ const VALUES: &[(&str, &str, Value)] = &[
     ("", "CLONE", Value::Name(Names::Agents)),
     ("agents path", "NAME", Value::Name(Names::Agents)),
     ("agents remove", "NAME", Value::Name(Names::Agents)),
+    ("", "REMOTE", Value::Name(Names::Remotes)),
     ("tools find", "QUERY", Value::Name(Names::Capabilities)),
     ("tools new", "PURPOSE", Value::Name(Names::Purposes)),
     ("config get", "KEY", Value::Setting),

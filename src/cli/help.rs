@@ -60,6 +60,7 @@ const TABLE: &[(&str, &str, Screen)] = &[
     ("Side by side", "forks", First),
     ("Side by side", "merge", First),
     ("Side by side", "cherry-pick", First),
+    ("Side by side", "sync", All),
     ("Look and tend", "status", First),
     ("Look and tend", "ops", First),
     ("Look and tend", "diff", All),

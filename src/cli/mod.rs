@@ -40,6 +40,7 @@ mod restore;
 mod roff;
 mod schema;
 mod status;
+mod sync;
 mod tag;
 mod tools;
 mod topology;
@@ -188,6 +189,7 @@ impl Face<'_> {
             Command::Tools(args) => tools::run(self, args),
             Command::Complete(args) => complete::run(self, &args),
             Command::Diff(args) => diff::run(self, args),
+            Command::Sync(args) => sync::run(self, args),
             Command::Topology(_) => topology::run(self),
             Command::Commit(args) => commit::run(self, &args),
             Command::Decide(args) => decide::run(self, args),

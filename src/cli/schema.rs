@@ -30,6 +30,7 @@ use crate::flow::init::InitReport;
 use crate::flow::operations::{OperationReport, OperationsReport};
 use crate::flow::status::StatusReport;
 use crate::flow::status_line::LineReport;
+use crate::flow::sync::SyncReport;
 use crate::flow::tools::{FindReport, NewReport, ToolsReport};
 use crate::flow::topology::TopologyReport;
 use crate::lfs::hydrate::HydrateReport;
@@ -111,6 +112,7 @@ const REPORTS: &[(&str, Make)] = &[
     ("schema", answer::<SchemaReport>),
     ("status", answer::<StatusReport>),
     ("status --line", answer::<LineReport>),
+    ("sync", answer::<SyncReport>),
     ("tag", answer::<CheckpointReport>),
     ("tools", answer::<ToolsReport>),
     ("tools find", answer::<FindReport>),

@@ -9,3 +9,4 @@ pub mod maintenance;
 pub mod new_clone;
 pub mod publish;
 pub mod removal;
+pub mod sync;

@@ -1,7 +1,9 @@
 //! What is known of a fork beside its branch: where it began, who began it, when.
 //!
 //! A record is a commit at `refs/colony/forks/<label>` whose tree holds `fork.json`; its parent is the
-//! commit the fork began at, so that this one stays whatever happens to the branch.
+//! commit the fork began at, so that this one stays whatever happens to the branch. Where two
+//! repositories have changed it, a commit on both records has the one that counts as `fork.json` and
+//! the other as `superseded/<blob>.json`; whoever makes it makes the very same commit.
 
 use serde::{Deserialize, Serialize};
 
@@ -12,6 +14,15 @@ use crate::store::ref_names;
 
 /// The format this version writes and the newest it reads.
 const FORMAT: u32 = 1;
+
+/// The file of a record.
+const FILE: &str = "fork.json";
+
+/// Where records are that gave way to another.
+const SUPERSEDED: &str = "superseded";
+
+/// A longer file is no record.
+const MOST_BYTES: u64 = 1 << 20;
 
 /// The record of one fork.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -60,7 +71,7 @@ impl ForkRecord {
         let mut json = serde_json::to_vec_pretty(self)
             .or_code(Code::Io, || "cannot write the record of a fork")?;
         json.push(b'\n');
-        let path = RepoPath::from("fork.json");
+        let path = RepoPath::from(FILE);
         let entry = TreeEntry::file(repo.write_blob(&json)?);
         let tree = repo.edit_tree(repo.empty_tree(), [(&path, Some(entry))])?;
         repo.write_commit(NewCommit {
@@ -88,10 +99,21 @@ impl ForkRecord {
         let Some(commit) = repo.find_ref(name)? else {
             return Ok(None);
         };
+        ForkRecord::read(repo, commit, label).map(|(record, _)| Some(record))
+    }
+
+    /// Reads a record from its commit, with the blob that holds it.
+    ///
+    /// # Errors
+    /// As [`ForkRecord::find`].
+    pub fn read(repo: &Repo, commit: Oid, label: &str) -> Result<(ForkRecord, Oid)> {
         let tree = repo.read_commit(commit)?.tree;
-        let Some(blob) = repo.entry_in(tree, "fork.json")? else {
+        let Some(blob) = repo.entry_in(tree, FILE)? else {
             return Err(object::not_a_record(commit));
         };
+        if repo.object_size(blob).is_some_and(|size| size > MOST_BYTES) {
+            return Err(object::not_a_record(commit));
+        }
         let broken = || format!("cannot read the record of fork '{label}'");
         let bytes = repo.read_blob(blob)?;
         let value: serde_json::Value =
@@ -107,8 +129,45 @@ impl ForkRecord {
         let record: ForkRecord =
             serde_json::from_value(value).or_code(Code::RepositoryBroken, broken)?;
         let label = label.to_owned();
-        Ok(Some(ForkRecord { label, ..record }))
+        Ok((ForkRecord { label, ..record }, blob))
     }
+}
+
+/// Makes one record of two: the first counts, the second stays beside it.
+///
+/// The commit says nothing of who made it, where or when: each repository makes the same one.
+///
+/// # Errors
+/// As [`ForkRecord::find`]; `no-space`, `io`.
+pub fn join(repo: &Repo, label: &str, counts: Oid, superseded: Oid) -> Result<Oid> {
+    let (kept, lost) = (repo.read_commit(counts)?, repo.read_commit(superseded)?);
+    let lost_blob = ForkRecord::read(repo, superseded, label)?.1;
+    let mut edits = vec![(lost_blob, TreeEntry::file(lost_blob))];
+    for tree in [kept.tree, lost.tree] {
+        if let Some(before) = repo.tree_in(tree, SUPERSEDED)? {
+            let files = repo.list_tree(before)?.into_iter();
+            let files = files.filter_map(|file| file.new.filter(TreeEntry::is_plain_file));
+            edits.extend(files.map(|file| (file.id, file)));
+        }
+    }
+    let edits = edits.iter().map(|(blob, entry)| {
+        let path = format!("{SUPERSEDED}/{blob}.json");
+        (RepoPath::from(path.as_str()), Some(*entry))
+    });
+    let edits: Vec<_> = edits.collect();
+    let edits = edits.iter().map(|(path, entry)| (path, *entry));
+    let seconds = kept.committer.seconds.max(lost.committer.seconds);
+    repo.write_commit(NewCommit {
+        tree: repo.edit_tree(kept.tree, edits)?,
+        parents: vec![counts, superseded],
+        signature: &Signature {
+            name: "git-colony".to_owned(),
+            email: "git-colony@localhost".to_owned(),
+            seconds,
+            offset_seconds: 0,
+        },
+        message: format!("fork {label}"),
+    })
 }
 
 /// Finds the record of a fork; one that git has renamed is found under its old name.

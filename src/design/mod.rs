@@ -34,6 +34,7 @@ pub mod restore;
 pub mod restore_target;
 pub mod retention;
 pub mod scaffold;
+pub mod secrets;
 pub mod settle;
 mod switch;
 pub mod tag_message;

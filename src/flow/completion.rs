@@ -32,6 +32,8 @@ pub enum Names {
     Forks,
     /// Agents that `.colony/agents` describes, or that have published something.
     Agents,
+    /// Remotes.
+    Remotes,
     /// What the tools of the registry can do.
     Capabilities,
     /// What they serve.
@@ -72,6 +74,7 @@ pub fn names(repo: &Repo, kind: Names, typed: &str, now: &Moment) -> Vec<Offer> 
         Names::Branches => below(repo, "refs/heads/", "refs/heads/", "branch"),
         Names::Forks => below(repo, ref_names::FORKS, "refs/heads/", "fork"),
         Names::Agents => agents(repo),
+        Names::Remotes => remotes(repo),
         Names::Capabilities => of_tools(repo, |tool| (tool.capability, tool.name)),
         Names::Purposes => of_tools(repo, |tool| (tool.purpose, "purpose".to_owned())),
     };
@@ -201,6 +204,11 @@ fn agents(repo: &Repo) -> Vec<Offer> {
 }
 
 /// Offers words of the registry, each once; a registry that cannot be read offers none.
+fn remotes(repo: &Repo) -> Vec<Offer> {
+    let names = repo.remote_names().into_iter();
+    names.map(|name| Offer::new(name, "remote")).collect()
+}
+
 fn of_tools(repo: &Repo, told: impl Fn(Entry) -> (String, String)) -> Vec<Offer> {
     let tools = tool_registry::read(repo).unwrap_or_default();
     let words: BTreeMap<String, String> = tools.into_iter().map(told).collect();

@@ -14,6 +14,7 @@ pub mod merge_driver;
 pub mod operations;
 pub mod status;
 pub mod status_line;
+pub mod sync;
 pub mod tools;
 pub mod topology;
 pub mod tour;

@@ -41,6 +41,7 @@ mod ref_listing;
 mod ref_transaction;
 pub mod reflog;
 pub mod refs;
+pub mod remote;
 pub mod repo;
 pub mod scan;
 pub mod sign;

@@ -27,6 +27,9 @@ pub const AGENTS: &str = "refs/colony-local/agents/";
 /// Where a repository keeps its copies of the tips of other checkouts.
 pub const DESKS: &str = "refs/colony-local/desks/";
 
+/// Where a repository notes what remotes had when both last agreed: `<remote>/<kind>/<name>`.
+pub const REMOTES: &str = "refs/colony-local/remotes/";
+
 /// Where the records of forks live; they travel.
 pub const FORK_RECORDS: &str = "refs/colony/forks/";
 

@@ -50,6 +50,7 @@ mod signing;
 mod status_line;
 mod submodules;
 mod surroundings;
+mod sync;
 mod tokens;
 mod tool_scaffolds;
 mod tools;

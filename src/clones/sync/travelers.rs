@@ -1,0 +1,175 @@
+//! Which refs travel, and under which names a repository remembers those of a remote.
+//!
+//! The table is an allow-list: what is not in it is neither sent nor taken, whatever the remote offers.
+//! The tips of agents and checkouts, kept work and everything private are not in it.
+
+use crate::git::RefName;
+use crate::store::{key, ref_names};
+
+/// A longer name (as a component of our own refs) does not travel: file systems end at 255 bytes.
+const LONGEST_BYTES: usize = 200;
+
+/// What kind of ref it is, which says by what rule it is merged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Kind {
+    /// The branch of a fork.
+    ForkBranch,
+    /// The record of a fork.
+    ForkRecord,
+    /// A named checkpoint: it never changes.
+    Checkpoint,
+    /// A record with many keys, or one of many, that has no rule of its own yet: it only moves on.
+    Shared,
+}
+
+/// A row of the allow-list: a ref of that name or all below it, and where what the remote has of it is
+/// noted.
+struct Traveler {
+    name: &'static str,
+    kind: Kind,
+    noted: &'static str,
+}
+
+const TRAVELERS: &[Traveler] = &[
+    row("refs/heads/fork", Kind::ForkBranch, "heads"),
+    row("refs/tags/checkpoint", Kind::Checkpoint, "checkpoints"),
+    row("refs/colony/forks", Kind::ForkRecord, "forks"),
+    row("refs/colony/scopes", Kind::Shared, "scopes"),
+    row("refs/colony/knowledge", Kind::Shared, "knowledge"),
+    row("refs/colony/blackboard", Kind::Shared, "blackboard"),
+    row("refs/colony/migrations", Kind::Shared, "migrations"),
+];
+
+const fn row(name: &'static str, kind: Kind, noted: &'static str) -> Traveler {
+    Traveler { name, kind, noted }
+}
+
+/// Returns the prefixes of all that may travel, for a look at what is here.
+pub fn prefixes() -> impl Iterator<Item = String> {
+    TRAVELERS
+        .iter()
+        .map(|traveler| format!("{}/", traveler.name))
+}
+
+/// Returns the refs that travel under a name of their own, without anything below.
+pub fn single_names() -> impl Iterator<Item = RefName> {
+    let single = |traveler: &&Traveler| traveler.kind == Kind::Shared;
+    let rows = TRAVELERS.iter().filter(single);
+    rows.map(|traveler| RefName::from(traveler.name))
+}
+
+/// Returns the kind of a ref that may travel; `None` for every other one.
+pub fn kind_of(name: &RefName) -> Option<Kind> {
+    find(name).map(|(traveler, _)| traveler.kind)
+}
+
+/// Returns the label of a fork from its branch or its record.
+pub fn label_of(name: &RefName) -> Option<String> {
+    let (traveler, rest) = find(name)?;
+    let is_fork = matches!(traveler.kind, Kind::ForkBranch | Kind::ForkRecord);
+    is_fork.then_some(rest)
+}
+
+/// Returns the prefix of all that a repository notes of a remote.
+pub fn notes_of(remote: &str) -> String {
+    format!("{}{}/", ref_names::REMOTES, key::encode(remote))
+}
+
+/// Returns the prefix of refs that were fetched and that nobody has looked at yet.
+pub fn incoming_of(remote: &str) -> String {
+    format!("{}incoming/", notes_of(remote))
+}
+
+/// Returns the ref that notes what a remote had of a ref when both last agreed.
+pub fn note_of(remote: &str, name: &RefName) -> Option<RefName> {
+    let (traveler, rest) = find(name)?;
+    let component = if rest.is_empty() {
+        // Nothing that is encoded begins so.
+        "%".to_owned()
+    } else {
+        key::encode(&rest)
+    };
+    let name = format!("{}{}/{component}", notes_of(remote), traveler.noted);
+    Some(RefName::from(name.as_str()))
+}
+
+/// Finds the row of a ref and what follows its name there.
+fn find(name: &RefName) -> Option<(&'static Traveler, String)> {
+    let text = std::str::from_utf8(name.as_bytes()).ok()?;
+    let (traveler, rest) = TRAVELERS.iter().find_map(|traveler| {
+        let rest = text.strip_prefix(traveler.name)?;
+        Some((traveler, rest))
+    })?;
+    let rest = match rest.strip_prefix('/') {
+        Some(rest) => rest,
+        None if rest.is_empty() && traveler.kind == Kind::Shared => "",
+        None => return None,
+    };
+    let plain = !rest.starts_with('-') && !rest.contains(char::is_control);
+    let fits = key::encode(rest).len() <= LONGEST_BYTES;
+    (name.is_valid() && plain && fits).then(|| (traveler, rest.to_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn kind(name: &str) -> Option<Kind> {
+        kind_of(&RefName::from(name))
+    }
+
+    #[test]
+    fn only_what_is_listed_travels() {
+        assert_eq!(kind("refs/heads/fork/a/b"), Some(Kind::ForkBranch));
+        assert_eq!(kind("refs/colony/forks/a"), Some(Kind::ForkRecord));
+        assert_eq!(kind("refs/tags/checkpoint/x"), Some(Kind::Checkpoint));
+        assert_eq!(kind("refs/colony/scopes"), Some(Kind::Shared));
+        assert_eq!(kind("refs/colony/blackboard/s"), Some(Kind::Shared));
+        for home in [
+            "refs/heads/main",
+            "refs/heads/fork",
+            "refs/heads/forks/a",
+            "refs/tags/v1",
+            "refs/colony/agents/ada/main/heads/x",
+            "refs/colony/desks/1/heads/x",
+            "refs/colony/kept/x",
+            "refs/colony/forks",
+            "refs/colony/forksx/a",
+            "refs/colony/scopes2",
+            "refs/colony-local/ops/1/2",
+            "refs/colony-local/forks/x",
+            "refs/colony/forks/-x",
+            "refs/colony/forks/a..b",
+            "refs/colony/forks/a\nb",
+            "refs/colony/forks/a:b",
+            "refs/colony/forks/*",
+            "HEAD",
+        ] {
+            assert_eq!(kind(home), None, "{home}");
+        }
+        let long = format!("refs/colony/forks/{}", "x".repeat(201));
+        assert_eq!(kind(&long), None);
+        assert_eq!(
+            kind_of(&RefName::new(b"refs/colony/forks/\xff".to_vec())),
+            None
+        );
+    }
+
+    #[test]
+    fn notes_never_stand_in_each_others_way() {
+        let note = |name: &str| {
+            note_of("or/igin", &RefName::from(name))
+                .unwrap()
+                .to_string()
+        };
+        assert_eq!(
+            note("refs/colony/forks/a/b"),
+            "refs/colony-local/remotes/or%2Figin/forks/a%2Fb"
+        );
+        assert_eq!(
+            note("refs/colony/scopes"),
+            "refs/colony-local/remotes/or%2Figin/scopes/%"
+        );
+        assert!(RefName::from(note("refs/colony/scopes").as_str()).is_valid());
+    }
+}

@@ -1,0 +1,167 @@
+//! Carries out what was decided: first here, then on the remote, then what is noted of both.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::clones::sync::travelers;
+use crate::git::refs::Reason;
+use crate::git::remote::{Pushed, Remote};
+use crate::git::{RefChange, Signature};
+use crate::model::text::shell_word;
+use crate::model::{Code, Result};
+use crate::store::Session;
+
+use super::deciding::Step;
+use super::looking::Look;
+use super::{Direction, Race, SyncResult, SyncedRef};
+
+/// What was done in one round.
+pub(super) struct Done {
+    /// What is told of each ref.
+    pub(super) rows: Vec<SyncedRef>,
+    /// Whether a ref of the remote had moved meanwhile.
+    pub(super) race: Race,
+}
+
+/// Carries out the steps.
+///
+/// # Errors
+/// What the network says; what is done by then stays done, and the next sync finds it so.
+pub(super) fn act(
+    session: &Session,
+    remote: &Remote<'_>,
+    look: &Look,
+    mut steps: Vec<Step>,
+) -> Result<Done> {
+    move_here(session, &mut steps)?;
+    let race = move_there(remote, &mut steps)?;
+    note(session, remote, look, &steps)?;
+    let rows = steps.into_iter().map(|step| step.row).collect();
+    Ok(Done { rows, race })
+}
+
+/// Moves refs here: all at once where that can be, else each that can.
+fn move_here(session: &Session, steps: &mut [Step]) -> Result<()> {
+    let moves = |steps: &[Step]| -> Vec<RefChange> {
+        steps.iter().filter_map(|step| step.here.clone()).collect()
+    };
+    let Err(error) = move_refs(session, &moves(steps)) else {
+        return Ok(());
+    };
+    if !is_about_refs(error.code()) {
+        return Err(error);
+    }
+    for step in steps {
+        let Some(change) = step.here.take() else {
+            continue;
+        };
+        match move_refs(session, &[change]) {
+            Ok(()) => {}
+            Err(error) if is_about_refs(error.code()) => {
+                step.there = None;
+                step.note = None;
+                step.row.new = step.row.old;
+                step.row.direction = Direction::None;
+                step.row.result = SyncResult::Conflict;
+                step.row.reason = Some(error.message());
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}
+
+fn is_about_refs(code: Code) -> bool {
+    matches!(code, Code::RefMoved | Code::Locked | Code::GitFailed)
+}
+
+fn move_refs(session: &Session, changes: &[RefChange]) -> Result<()> {
+    let who = Signature {
+        seconds: session.world.now().timestamp(),
+        ..session.record_signature()
+    };
+    let why = Reason {
+        text: "colony: sync",
+        who: &who,
+        operation: "sync",
+    };
+    session.repo.move_refs(&session.world, changes, &why)
+}
+
+/// Pushes, and tells what the server said of each ref.
+fn move_there(remote: &Remote<'_>, steps: &mut [Step]) -> Result<Race> {
+    let changes: Vec<RefChange> = steps.iter().filter_map(|step| step.there.clone()).collect();
+    if changes.is_empty() {
+        return Ok(Race::None);
+    }
+    let mut pushed = remote.push(&changes)?;
+    let mut race = Race::None;
+    for step in steps {
+        let Some(change) = &step.there else { continue };
+        let (result, reason) = match pushed.remove(&change.name) {
+            None | Some(Pushed::Done) => continue,
+            Some(Pushed::Moved) => {
+                race = Race::Lost;
+                let reason = "somebody else moves it on the remote at the same time";
+                (SyncResult::Rejected, reason.to_owned())
+            }
+            Some(Pushed::Refused(reason)) => (SyncResult::RefusedByServer, reason),
+        };
+        // What has moved here stays: it is what the remote will get.
+        step.note = None;
+        step.row.direction = match step.here {
+            Some(_) => Direction::Fetch,
+            None => Direction::None,
+        };
+        step.row.result = result;
+        step.row.reason = Some(reason);
+        let again = || format!("git colony sync {}", shell_word(remote.name()));
+        step.row.hint = (result == SyncResult::Rejected).then(again);
+    }
+    Ok(race)
+}
+
+/// Notes what the remote has now, and forgets what neither side has any more.
+fn note(session: &Session, remote: &Remote<'_>, look: &Look, steps: &[Step]) -> Result<()> {
+    let names = look.names();
+    let note_of = |name| travelers::note_of(&look.remote, name);
+    let known: BTreeSet<_> = names.iter().filter_map(note_of).collect();
+    let mut wanted: BTreeMap<_, _> = look.notes.iter().map(|(name, id)| (name, *id)).collect();
+    wanted.retain(|name, _| known.contains(*name));
+    let moved = steps
+        .iter()
+        .filter(|step| step.note.is_some() || is_gone(step));
+    let moved: Vec<_> = moved
+        .filter_map(|step| Some((note_of(&step.row.name)?, step.note)))
+        .collect();
+    for (name, note) in &moved {
+        match note {
+            Some(id) => wanted.insert(name, *id),
+            None => wanted.remove(name),
+        };
+    }
+    let incoming = session.repo.refs_below(&super::incoming(remote))?;
+    let mut before: BTreeMap<_, _> = look.notes.iter().collect();
+    before.extend(incoming.iter().map(|found| (&found.name, &found.id)));
+    let mut changes = Vec::new();
+    for (name, id) in &wanted {
+        let old = before.remove(*name).copied();
+        if old != Some(*id) {
+            changes.push(RefChange {
+                name: (*name).clone(),
+                old,
+                new: Some(*id),
+            });
+        }
+    }
+    changes.extend(before.into_iter().map(|(name, id)| RefChange {
+        name: name.clone(),
+        old: Some(*id),
+        new: None,
+    }));
+    move_refs(session, &changes)
+}
+
+/// Tells whether a ref is gone from both sides now.
+fn is_gone(step: &Step) -> bool {
+    step.row.result == SyncResult::Deleted
+}

@@ -1,0 +1,346 @@
+//! From what both sides have to what is done about each ref: nothing is moved here.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::clones::sync::rules::{Side, Sides, Version};
+use crate::clones::sync::travelers::{self, Kind};
+use crate::clones::sync::verdict::{self, Fork, Record, Standing, Verdict};
+use crate::design::fork_record::{self, ForkRecord};
+use crate::design::secrets::Search;
+use crate::git::{Oid, RefChange, RefName, Repo};
+use crate::model::text::shell_word;
+use crate::model::{RepoPath, Result, time};
+use crate::store::{Session, ref_names};
+
+use super::looking::{Look, standing};
+use super::{Direction, SyncResult, SyncedRef, Way};
+
+/// What is done about one ref.
+pub(super) struct Step {
+    /// What is told of it, if all goes well.
+    pub(super) row: SyncedRef,
+    /// How it moves here.
+    pub(super) here: Option<RefChange>,
+    /// How it moves on the remote.
+    pub(super) there: Option<RefChange>,
+    /// What is noted of it then; `None` leaves the note.
+    pub(super) note: Option<Oid>,
+}
+
+/// Decides on every ref that may travel.
+///
+/// # Errors
+/// `object-missing`, `repository-broken`, `no-space`.
+pub(super) fn steps(session: &Session, look: &Look, way: Way) -> Result<Vec<Step>> {
+    let repo = &session.repo;
+    let mut steps = Vec::new();
+    let mut labels = BTreeSet::new();
+    for name in look.names() {
+        if let Some(flaw) = look.invalid.get(&name) {
+            let mut step = Step::still(&name, &look.sides(&name), SyncResult::Invalid);
+            step.row.reason = Some(flaw.clone());
+            steps.push(step);
+        }
+        let sides = look.sides(&name);
+        let verdict = match travelers::kind_of(&name) {
+            _ if look.invalid.contains_key(&name) => Verdict::Nothing,
+            Some(Kind::Checkpoint) => verdict::decide_checkpoint(&sides),
+            Some(Kind::Shared) => verdict::decide_shared(&sides, standing(repo, &sides)),
+            Some(Kind::ForkBranch | Kind::ForkRecord) | None => {
+                labels.extend(travelers::label_of(&name));
+                continue;
+            }
+        };
+        steps.extend(step(&name, &sides, verdict, way));
+    }
+    let who = super::who(session);
+    for label in labels {
+        steps.extend(fork_steps(repo, look, &label, (who.as_deref(), way))?);
+    }
+    keep_home(repo, look, &mut steps)?;
+    steps.sort_by(|one, other| one.row.name.cmp(&other.row.name));
+    Ok(steps)
+}
+
+/// Decides on record and branch of a fork.
+fn fork_steps(
+    repo: &Repo,
+    look: &Look,
+    label: &str,
+    (who, way): (Option<&str>, Way),
+) -> Result<Vec<Step>> {
+    let (record_name, branch_name) = (ref_names::fork_record(label), ref_names::fork_branch(label));
+    if look.invalid.contains_key(&record_name) || look.invalid.contains_key(&branch_name) {
+        return Ok(Vec::new());
+    }
+    let (record, branch) = (look.sides(&record_name), look.sides(&branch_name));
+    let read = |id: Oid| read_record(repo, label, id);
+    if let Some(error) = record.ours.and_then(|id| read(id).err()) {
+        let mut step = Step::still(&record_name, &record, SyncResult::NotOwned);
+        step.row.reason = Some(error.message());
+        return Ok(vec![step]);
+    }
+    let mut records = record.map(|id| read(id).unwrap_or_else(|_| unknown(id, who)));
+    if record.base != record.ours && record.base != record.theirs {
+        // One of them was made of the other: then only one has changed.
+        match standing(repo, &record) {
+            Standing::Ahead => records.base.clone_from(&records.theirs),
+            Standing::Behind => records.base.clone_from(&records.ours),
+            Standing::Diverged => {}
+        }
+    }
+    let fork = Fork {
+        record: records,
+        branch,
+        standing: standing(repo, &branch),
+    };
+    let (of_record, of_branch) = fork.decide(who);
+    let mut steps = Vec::new();
+    match (of_record, record.ours.zip(record.theirs)) {
+        (Verdict::Join(side), Some((ours, theirs))) => {
+            steps.extend(join(repo, label, side, (ours, theirs), way)?);
+        }
+        (verdict, _) => steps.extend(step(&record_name, &record, verdict, way)),
+    }
+    steps.extend(step(&branch_name, &branch, of_branch, way));
+    explain_fork(&mut steps, &fork, label, &look.remote);
+    Ok(steps)
+}
+
+fn read_record(repo: &Repo, label: &str, id: Oid) -> Result<Record> {
+    let (record, blob) = ForkRecord::read(repo, id, label)?;
+    let updated_at = time::parse_rfc3339(&record.updated_at);
+    Ok(Record {
+        version: Version {
+            updated_at,
+            blob,
+            id,
+        },
+        owner: record.owner,
+    })
+}
+
+/// Stands for a record that is not here: in a dry run nothing is fetched.
+fn unknown(id: Oid, who: Option<&str>) -> Record {
+    Record {
+        version: Version {
+            updated_at: None,
+            blob: id,
+            id,
+        },
+        owner: who.unwrap_or_default().to_owned(),
+    }
+}
+
+/// Makes one record of two that both sides have changed.
+fn join(
+    repo: &Repo,
+    label: &str,
+    counts: Side,
+    (ours, theirs): (Oid, Oid),
+    way: Way,
+) -> Result<Option<Step>> {
+    let name = ref_names::fork_record(label);
+    let sides = Sides {
+        base: None,
+        ours: Some(ours),
+        theirs: Some(theirs),
+    };
+    let (counts, other) = match counts {
+        Side::Ours => (ours, theirs),
+        Side::Theirs => (theirs, ours),
+    };
+    // In a dry run theirs may not be here.
+    let joined = match repo.object_size(theirs) {
+        Some(_) => fork_record::join(repo, label, counts, other)?,
+        None => counts,
+    };
+    let change = |old| RefChange {
+        name: name.clone(),
+        old: Some(old),
+        new: Some(joined),
+    };
+    let mut step = Step::still(&name, &sides, SyncResult::Merged);
+    step.row.new = Some(joined);
+    step.row.direction = match way {
+        Way::Both => Direction::Both,
+        Way::Fetch => Direction::Fetch,
+        Way::Push => Direction::Push,
+    };
+    step.here = (way != Way::Push).then(|| change(ours));
+    step.there = (way != Way::Fetch).then(|| change(theirs));
+    step.note = match way {
+        Way::Both => Some(joined),
+        Way::Fetch => Some(theirs),
+        Way::Push => None,
+    };
+    Ok(Some(step))
+}
+
+/// Turns a verdict into what is done, as far as refs may go that way.
+fn step(name: &RefName, sides: &Sides<Oid>, verdict: Verdict, way: Way) -> Option<Step> {
+    let still = |result| Some(Step::still(name, sides, result));
+    let asks_to_push = way != Way::Fetch;
+    match verdict {
+        Verdict::UpToDate => {
+            let mut step = Step::still(name, sides, SyncResult::UpToDate);
+            step.note = sides.theirs;
+            Some(step)
+        }
+        Verdict::Push | Verdict::PushDeletion if asks_to_push => {
+            let result = match (sides.theirs, sides.ours) {
+                (None, _) => SyncResult::Created,
+                (_, None) => SyncResult::Deleted,
+                _ => SyncResult::Pushed,
+            };
+            let mut step = Step::moving(name, (sides.theirs, sides.ours), result);
+            step.row.direction = Direction::Push;
+            step.there = step.here.take();
+            Some(step)
+        }
+        Verdict::Fetch if way == Way::Push => still(SyncResult::Behind),
+        Verdict::Fetch => {
+            let result = match sides.theirs {
+                Some(_) => SyncResult::Fetched,
+                None => SyncResult::Deleted,
+            };
+            Some(Step::moving(name, (sides.ours, sides.theirs), result))
+        }
+        Verdict::Behind => still(SyncResult::Behind),
+        Verdict::KeptHere => still(SyncResult::KeptHere),
+        Verdict::Conflict => still(SyncResult::Conflict),
+        Verdict::Rejected if asks_to_push => still(SyncResult::Rejected),
+        Verdict::NotOwned if asks_to_push => still(SyncResult::NotOwned),
+        // Two records are joined by their own function; what would be sent stays where it is.
+        Verdict::Nothing
+        | Verdict::Join(_)
+        | Verdict::Push
+        | Verdict::PushDeletion
+        | Verdict::Rejected
+        | Verdict::NotOwned => None,
+    }
+}
+
+impl Step {
+    /// A step that moves nothing.
+    fn still(name: &RefName, sides: &Sides<Oid>, result: SyncResult) -> Step {
+        Step {
+            row: SyncedRef {
+                name: name.clone(),
+                direction: Direction::None,
+                old: sides.ours,
+                new: sides.ours,
+                result,
+                reason: None,
+                hint: None,
+            },
+            here: None,
+            there: None,
+            note: None,
+        }
+    }
+
+    /// A step that moves a ref here.
+    fn moving(name: &RefName, (old, new): (Option<Oid>, Option<Oid>), result: SyncResult) -> Step {
+        let sides = Sides {
+            base: None,
+            ours: old,
+            theirs: new,
+        };
+        let mut step = Step::still(name, &sides, result);
+        step.row.new = new;
+        step.row.direction = Direction::Fetch;
+        step.here = Some(RefChange {
+            name: name.clone(),
+            old,
+            new,
+        });
+        step.note = new;
+        step
+    }
+}
+
+/// Says why refs of a fork stay, and what to do about it.
+fn explain_fork(steps: &mut [Step], fork: &Fork<Oid>, label: &str, remote: &str) {
+    let owner = |record: &Option<Record>| record.as_ref().map(|record| record.owner.clone());
+    let (ours, theirs) = (owner(&fork.record.ours), owner(&fork.record.theirs));
+    let branch = shell_word(&format!("fork/{label}"));
+    for step in steps {
+        let (reason, hint) = match step.row.result {
+            SyncResult::Rejected if theirs.is_some() && theirs != ours => (
+                format!(
+                    "the remote has a fork of that name that is of {}",
+                    theirs.clone().unwrap_or_default()
+                ),
+                format!(
+                    "git colony fork {} --from {branch} --no-switch   # then: git colony forks delete {branch}",
+                    shell_word(&format!("{label}-2"))
+                ),
+            ),
+            SyncResult::Rejected => (
+                "the remote has commits that are not here".to_owned(),
+                format!(
+                    "git colony merge {} --into {branch}   # then sync again",
+                    shell_word(&format!("{remote}/fork/{label}"))
+                ),
+            ),
+            SyncResult::Behind if step.row.name == ref_names::fork_branch(label) => (
+                "the remote has commits that are not here".to_owned(),
+                format!(
+                    "git colony merge {} --into {branch}",
+                    shell_word(&format!("{remote}/fork/{label}"))
+                ),
+            ),
+            SyncResult::NotOwned => {
+                step.row.reason = Some(match &ours {
+                    Some(owner) => format!("it is of {owner}"),
+                    None => "no record says whose it is".to_owned(),
+                });
+                continue;
+            }
+            SyncResult::KeptHere => (
+                "it was deleted on the remote, with its record".to_owned(),
+                format!("git colony forks delete {branch}"),
+            ),
+            _ => continue,
+        };
+        step.row.reason = Some(reason);
+        step.row.hint = Some(hint);
+    }
+}
+
+/// Keeps what would publish a likely secret; a fork stays whole.
+fn keep_home(repo: &Repo, look: &Look, steps: &mut [Step]) -> Result<()> {
+    let mut search = Search::new(repo, look.published.clone());
+    let mut labels: BTreeMap<String, RepoPath> = BTreeMap::new();
+    let mut found = BTreeMap::new();
+    for step in steps.iter() {
+        let Some(id) = step.there.as_ref().and_then(|change| change.new) else {
+            continue;
+        };
+        if let Some(path) = search.find(id)? {
+            if let Some(label) = travelers::label_of(&step.row.name) {
+                labels.insert(label, path.clone());
+            }
+            found.insert(step.row.name.clone(), path);
+        }
+    }
+    for step in steps.iter_mut().filter(|step| step.there.is_some()) {
+        let name = &step.row.name;
+        let label = travelers::label_of(name);
+        let of_fork = label.and_then(|label| labels.get(&label));
+        let Some(path) = found.get(name).or(of_fork) else {
+            continue;
+        };
+        let hint = format!(
+            "git push {} {}   # publishes it all the same",
+            shell_word(&look.remote),
+            shell_word(&name.to_string())
+        );
+        let reason = format!("it would publish '{path}', which looks like a secret");
+        *step = Step::still(name, &look.sides(name), SyncResult::KeptHome);
+        step.row.reason = Some(reason);
+        step.row.hint = Some(hint);
+    }
+    Ok(())
+}

@@ -1,0 +1,169 @@
+//! What both sides have, as values: refs here, refs there, and what was noted when they last agreed.
+//!
+//! What the remote offers is looked at before it counts: a ref whose object is not what belongs under
+//! its name is set apart.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::clones::sync::rules::Sides;
+use crate::clones::sync::travelers::{self, Kind};
+use crate::clones::sync::verdict::Standing;
+use crate::design::fork_record::ForkRecord;
+use crate::git::remote::Remote;
+use crate::git::{Oid, RefName, Repo};
+use crate::model::Result;
+use crate::store::Session;
+
+/// Both sides at one moment.
+pub(super) struct Look {
+    /// The name of the remote.
+    pub(super) remote: String,
+    ours: BTreeMap<RefName, Oid>,
+    theirs: BTreeMap<RefName, Oid>,
+    /// What was noted, by the names of the notes.
+    pub(super) notes: BTreeMap<RefName, Oid>,
+    /// Names under which the remote has something else than belongs there, and what is wrong with it.
+    pub(super) invalid: BTreeMap<RefName, String>,
+    /// The branches of the remote.
+    pub(super) branches: BTreeMap<RefName, Oid>,
+    /// All that the remote has and that is here.
+    pub(super) published: Vec<Oid>,
+}
+
+impl Look {
+    /// Asks the remote what it has, and looks at what is here. Nothing is fetched.
+    ///
+    /// # Errors
+    /// `repository-broken`, and what the network says.
+    pub(super) fn take(session: &Session, remote: &Remote<'_>) -> Result<Look> {
+        let repo = &session.repo;
+        let offered = remote.list(|_| true)?;
+        let mut ours = BTreeMap::new();
+        for prefix in travelers::prefixes() {
+            let found = repo.refs_below(&prefix)?.into_iter();
+            let found = found.filter(|found| travelers::kind_of(&found.name).is_some());
+            ours.extend(found.map(|found| (found.name, found.id)));
+        }
+        for name in travelers::single_names() {
+            if let Some(id) = repo.find_ref(&name)? {
+                ours.insert(name, id);
+            }
+        }
+        let notes = repo.refs_below(&travelers::notes_of(remote.name()))?;
+        let is_here = |id: &&Oid| repo.peel_to_commit(**id).is_some();
+        let published = offered.values().filter(is_here).copied();
+        let published: BTreeSet<Oid> = published.collect();
+        let is_branch = |name: &&RefName| name.as_bytes().starts_with(b"refs/heads/");
+        let branches = offered.iter().filter(|(name, _)| is_branch(name));
+        Ok(Look {
+            remote: remote.name().to_owned(),
+            ours,
+            notes: notes
+                .into_iter()
+                .map(|found| (found.name, found.id))
+                .collect(),
+            invalid: BTreeMap::new(),
+            branches: branches.map(|(name, id)| (name.clone(), *id)).collect(),
+            published: published.into_iter().collect(),
+            theirs: offered
+                .into_iter()
+                .filter(|(name, _)| travelers::kind_of(name).is_some())
+                .collect(),
+        })
+    }
+
+    /// Fetches what has to be looked at.
+    ///
+    /// # Errors
+    /// `ref-moved` where the remote has changed meanwhile, and what the network says.
+    pub(super) fn fetch(&mut self, session: &Session, remote: &Remote<'_>) -> Result<()> {
+        let known: BTreeSet<Oid> = self
+            .ours
+            .values()
+            .chain(self.notes.values())
+            .copied()
+            .collect();
+        let is_wanted = |(name, id): &(&RefName, &Oid)| {
+            let is_branch = travelers::kind_of(name) == Some(Kind::ForkBranch);
+            !known.contains(*id) && (!is_branch || self.ours.contains_key(*name))
+        };
+        let wanted = self.theirs.iter().filter(is_wanted);
+        let wanted: Vec<RefName> = wanted.map(|(name, _)| name.clone()).collect();
+        for found in remote.fetch_refs(&wanted, &super::incoming(remote))? {
+            self.published.extend(session.repo.peel_to_commit(found.id));
+            self.theirs.insert(found.name, found.id);
+        }
+        Ok(())
+    }
+
+    /// Sets apart what the remote has and is not what its name says, as far as it is here.
+    pub(super) fn inspect(&mut self, repo: &Repo) {
+        let names: Vec<RefName> = self.theirs.keys().cloned().collect();
+        for name in names {
+            let sides = self.sides(&name);
+            let is_new = sides.theirs != sides.ours && sides.theirs != sides.base;
+            let here = sides
+                .theirs
+                .filter(|id| is_new && repo.object_size(*id).is_some());
+            if let Some(flaw) = here.and_then(|id| flaw(repo, &name, id)) {
+                self.theirs.remove(&name);
+                self.invalid.insert(name, flaw);
+            }
+        }
+    }
+
+    /// Returns the names of all refs that may travel, of either side.
+    pub(super) fn names(&self) -> BTreeSet<RefName> {
+        let invalid = self.invalid.keys();
+        self.ours
+            .keys()
+            .chain(self.theirs.keys())
+            .chain(invalid)
+            .cloned()
+            .collect()
+    }
+
+    /// Returns what a ref holds on each side.
+    pub(super) fn sides(&self, name: &RefName) -> Sides<Oid> {
+        let note = travelers::note_of(&self.remote, name);
+        Sides {
+            base: note.and_then(|note| self.notes.get(&note).copied()),
+            ours: self.ours.get(name).copied(),
+            theirs: self.theirs.get(name).copied(),
+        }
+    }
+}
+
+/// Tells how one commit stands to another. Where that cannot be told, each has something of its own.
+pub(super) fn standing(repo: &Repo, sides: &Sides<Oid>) -> Standing {
+    let Some((ours, theirs)) = sides.ours.zip(sides.theirs) else {
+        return Standing::Diverged;
+    };
+    let is_in = |one, other| repo.has_more(one, other).is_ok_and(|more| !more);
+    if repo.object_size(theirs).is_none() {
+        Standing::Diverged
+    } else if is_in(theirs, ours) {
+        Standing::Ahead
+    } else if is_in(ours, theirs) {
+        Standing::Behind
+    } else {
+        Standing::Diverged
+    }
+}
+
+/// Says what is wrong with what a remote has under a name.
+fn flaw(repo: &Repo, name: &RefName, id: Oid) -> Option<String> {
+    let commit = repo.peel_to_commit(id);
+    let is_commit = commit == Some(id);
+    match travelers::kind_of(name)? {
+        Kind::Checkpoint if commit.is_none() => Some("it names no commit".to_owned()),
+        Kind::Checkpoint => None,
+        _ if !is_commit => Some("it is no commit".to_owned()),
+        Kind::ForkRecord => {
+            let label = travelers::label_of(name)?;
+            let read = ForkRecord::read(repo, id, &label);
+            read.err().map(|error| error.message())
+        }
+        Kind::ForkBranch | Kind::Shared => None,
+    }
+}

@@ -1,0 +1,606 @@
+//! Two clones and a remote between them: what travels, what stays, and who wins.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use serde_json::Value;
+
+use super::support::{Sandbox, View};
+
+/// A sandbox whose `origin` is a bare repository beside it, and another clone of that.
+struct Two {
+    a: Sandbox,
+    remote: String,
+}
+
+impl Two {
+    fn new() -> Two {
+        let a = Sandbox::new();
+        let remote = a.outside().join("remote.git").to_str().unwrap().to_owned();
+        let root = a.root.to_str().unwrap();
+        a.git(&["clone", "-q", "--bare", root, &remote]);
+        a.git(&["remote", "add", "origin", &remote]);
+        a.git(&["fetch", "-q", "origin"]);
+        let two = Two { a, remote };
+        two.clone("b", "Bob");
+        two
+    }
+
+    fn clone(&self, name: &str, user: &str) {
+        let path = self.a.outside().join(name).to_str().unwrap().to_owned();
+        self.a.git(&["clone", "-q", &self.remote, &path]);
+        let mail = format!("{}@example.com", user.to_lowercase());
+        self.a.git(&["-C", &path, "config", "user.name", user]);
+        self.a.git(&["-C", &path, "config", "user.email", &mail]);
+    }
+
+    fn at(&self, name: &str) -> View<'_> {
+        self.a.at(self.a.outside().join(name))
+    }
+
+    fn b(&self) -> View<'_> {
+        self.at("b")
+    }
+
+    /// Another clone of the user of the sandbox.
+    fn same_user(&self) -> View<'_> {
+        self.clone("c", "Ada");
+        self.at("c")
+    }
+
+    fn at_remote(&self, args: &[&str]) -> String {
+        self.a.git(&[&["--git-dir", &self.remote], args].concat())
+    }
+
+    /// The refs of the remote below a prefix, with what they hold.
+    fn remote_refs(&self, prefix: &str) -> String {
+        self.at_remote(&["for-each-ref", "--format=%(refname) %(objectname)", prefix])
+    }
+
+    fn hook(path: &Path, script: &str) {
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, format!("#!/bin/sh\n{script}\n")).unwrap();
+        fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
+    }
+
+    fn remote_hook(&self, name: &str, script: &str) {
+        Two::hook(&Path::new(&self.remote).join("hooks").join(name), script);
+    }
+}
+
+/// What became of a ref; empty where nothing is told of it.
+fn result(report: &Value, name: &str) -> String {
+    let rows = report["refs"].as_array();
+    let rows = rows.unwrap_or_else(|| panic!("{report:#}"));
+    let row = rows.iter().find(|row| row["name"] == name);
+    row.map_or(String::new(), |row| {
+        row["result"].as_str().unwrap().to_owned()
+    })
+}
+
+fn results(report: &Value, names: &[&str]) -> Vec<String> {
+    names.iter().map(|name| result(report, name)).collect()
+}
+
+const RECORD: &str = "refs/colony/forks/x";
+const BRANCH: &str = "refs/heads/fork/x";
+
+#[test]
+fn forks_and_checkpoints_of_either_side_arrive() {
+    let two = Two::new();
+    let (a, b) = (&two.a, two.b());
+    a.colony(&["fork", "x"]);
+    a.write("new.txt", "by a\n");
+    let kept = a.json(&["checkpoint", "-m", "of a"])["checkpoint_id"].clone();
+    let tag = format!("refs/tags/{}", kept.as_str().unwrap());
+    b.colony(&["fork", "y/z", "--no-switch"]);
+    let would = a.json(&["sync", "-n"]);
+    assert_eq!(results(&would, &[RECORD, BRANCH, &tag]), ["created"; 3]);
+    assert_eq!(
+        two.remote_refs("refs/colony"),
+        "",
+        "a dry run changes nothing"
+    );
+    let did = a.json(&["sync"]);
+    assert_eq!(did["ok"], true, "{did:#}");
+    assert_eq!(results(&did, &[RECORD, BRANCH, &tag]), ["created"; 3]);
+    assert_eq!(did["dry_run"], false);
+    let did = b.json(&["sync"]);
+    assert_eq!(
+        results(&did, &[RECORD, BRANCH, &tag]),
+        ["fetched", "", "fetched"],
+        "{did:#}"
+    );
+    let names = ["refs/colony/forks/y/z", "refs/heads/fork/y/z"];
+    assert_eq!(results(&did, &names), ["created"; 2]);
+    assert_eq!(did["branch_changed"][0]["name"], "origin/fork/x");
+    for name in [RECORD, &tag] {
+        assert_eq!(b.git(&["rev-parse", name]), a.git(&["rev-parse", name]));
+    }
+    assert_eq!(
+        b.git(&["rev-parse", "origin/fork/x"]),
+        a.git(&["rev-parse", BRANCH])
+    );
+    assert!(
+        !b.try_git(&["rev-parse", "-q", "--verify", BRANCH]),
+        "branches here never move"
+    );
+    assert_eq!(
+        b.json(&["merge", "origin/fork/x"])["outcome"],
+        "fast_forward"
+    );
+    let did = a.json(&["sync"]);
+    assert_eq!(
+        results(&did, &[names[0], RECORD]),
+        ["fetched", "up_to_date"]
+    );
+    assert_eq!(a.run(&["sync"]).stdout, "up to date with 'origin'\n");
+    // Only what travels has travelled.
+    assert_eq!(two.remote_refs("refs/colony-local"), "");
+    a.check_invariants_of_git();
+    b.git(&["fsck", "--strict", "--no-dangling"]);
+}
+
+#[test]
+fn one_way_is_one_way() {
+    let two = Two::new();
+    let (a, b) = (&two.a, two.b());
+    a.colony(&["fork", "x", "--no-switch"]);
+    b.colony(&["fork", "y", "--no-switch"]);
+    b.colony(&["sync"]);
+    let did = a.json(&["sync", "--fetch"]);
+    assert_eq!(
+        results(&did, &["refs/colony/forks/y", RECORD, BRANCH]),
+        ["fetched", "", ""]
+    );
+    assert_eq!(two.remote_refs(RECORD), "");
+    b.colony(&["fork", "z", "--no-switch"]);
+    b.colony(&["sync"]);
+    let did = a.json(&["sync", "--push"]);
+    assert_eq!(
+        results(&did, &["refs/colony/forks/z", RECORD, BRANCH]),
+        ["behind", "created", "created"]
+    );
+    assert!(!a.try_git(&["rev-parse", "-q", "--verify", "refs/colony/forks/z"]));
+    assert_eq!(did["branch_changed"].as_array().unwrap().len(), 0);
+    assert_eq!(a.run(&["sync", "--push", "--fetch"]).code, 129);
+    assert_eq!(a.error(&["sync", "nowhere"]), "remote-not-found");
+    assert_eq!(
+        a.error(&["sync", "--", "--upload-pack=x"]),
+        "remote-not-found"
+    );
+}
+
+#[test]
+fn a_fork_that_was_deleted_goes_where_nobody_has_changed_it() {
+    let two = Two::new();
+    let (a, c) = (&two.a, two.same_user());
+    a.colony(&["fork", "x", "--no-switch"]);
+    a.colony(&["sync"]);
+    c.colony(&["sync"]);
+    a.colony(&["forks", "delete", "x"]);
+    let did = a.json(&["sync"]);
+    assert_eq!(results(&did, &[RECORD, BRANCH]), ["deleted"; 2], "{did:#}");
+    assert_eq!(two.remote_refs("refs/colony"), "");
+    assert_eq!(two.remote_refs("refs/heads/fork"), "");
+    let did = c.json(&["sync"]);
+    assert_eq!(results(&did, &[RECORD]), ["deleted"], "{did:#}");
+    assert!(!c.try_git(&["rev-parse", "-q", "--verify", RECORD]));
+    assert_eq!(a.json(&["sync"])["refs"].as_array().unwrap().len(), 0);
+}
+
+#[test]
+fn a_fork_that_was_changed_outlives_its_deletion() {
+    let two = Two::new();
+    let (a, c) = (&two.a, two.same_user());
+    a.colony(&["fork", "x", "--no-switch"]);
+    a.colony(&["sync"]);
+    c.colony(&["sync"]);
+    c.git(&["switch", "-q", "-c", "fork/x", "origin/fork/x"]);
+    c.git(&["commit", "-q", "--allow-empty", "-m", "more"]);
+    let did = c.json(&["sync"]);
+    assert_eq!(
+        results(&did, &[RECORD, BRANCH]),
+        ["up_to_date", "pushed"],
+        "{did:#}"
+    );
+    a.colony(&["forks", "delete", "x"]);
+    let did = a.json(&["sync"]);
+    assert_eq!(results(&did, &[RECORD, BRANCH]), ["fetched", ""], "{did:#}");
+    assert_eq!(
+        two.remote_refs(BRANCH).split(' ').nth(1).unwrap(),
+        c.git(&["rev-parse", BRANCH])
+    );
+    // The other way round: deleted on the remote, changed here.
+    two.at_remote(&["update-ref", "-d", RECORD]);
+    two.at_remote(&["update-ref", "-d", BRANCH]);
+    c.git(&["commit", "-q", "--allow-empty", "-m", "even more"]);
+    let did = c.json(&["sync"]);
+    assert_eq!(results(&did, &[RECORD, BRANCH]), ["created"; 2], "{did:#}");
+    // Deleted there and not changed here: the record goes, the branch stays.
+    two.at_remote(&["update-ref", "-d", RECORD]);
+    two.at_remote(&["update-ref", "-d", BRANCH]);
+    let did = c.json(&["sync"]);
+    assert_eq!(
+        results(&did, &[RECORD, BRANCH]),
+        ["deleted", "kept_here"],
+        "{did:#}"
+    );
+    assert!(c.try_git(&["rev-parse", "-q", "--verify", BRANCH]));
+}
+
+#[test]
+fn of_two_changes_the_later_counts_and_the_other_is_kept() {
+    let two = Two::new();
+    let (a, c) = (&two.a, two.same_user());
+    a.colony(&["fork", "x", "--no-switch"]);
+    c.colony(&["fork", "x", "--no-switch"]);
+    let (first, second) = (a.git(&["rev-parse", RECORD]), c.git(&["rev-parse", RECORD]));
+    assert_ne!(first, second);
+    c.colony(&["sync"]);
+    let did = a.json(&["sync"]);
+    assert_eq!(
+        results(&did, &[RECORD, BRANCH]),
+        ["merged", "up_to_date"],
+        "{did:#}"
+    );
+    let joined = a.git(&["rev-parse", RECORD]);
+    assert_eq!(
+        a.git(&["rev-parse", &format!("{RECORD}^@")]),
+        format!("{second}\n{first}")
+    );
+    assert_eq!(
+        a.git(&["show", &format!("{RECORD}:fork.json")]),
+        c.git(&["show", &format!("{second}:fork.json")])
+    );
+    let lost = a.git(&["rev-parse", &format!("{first}:fork.json")]);
+    assert_eq!(
+        a.git(&["rev-parse", &format!("{RECORD}:superseded/{lost}.json")]),
+        lost
+    );
+    assert_eq!(result(&c.json(&["sync"]), RECORD), "fetched");
+    assert_eq!(c.git(&["rev-parse", RECORD]), joined);
+    // Whoever joins makes the very same commit.
+    let other = two.a.outside().join("d");
+    two.clone("d", "Ada");
+    let d = two.a.at(other);
+    d.git(&[
+        "fetch",
+        "-q",
+        c.path("").to_str().unwrap(),
+        &format!("{first}:{RECORD}"),
+    ]);
+    two.at_remote(&["update-ref", RECORD, &second]);
+    assert_eq!(result(&d.json(&["sync"]), RECORD), "merged");
+    assert_eq!(d.git(&["rev-parse", RECORD]), joined);
+}
+
+#[test]
+fn forks_of_others_are_not_sent() {
+    let two = Two::new();
+    let a = &two.a;
+    a.colony(&["--agent", "eve", "fork", "x", "--no-switch"]);
+    a.git(&["branch", "fork/plain"]);
+    let did = a.json(&["sync"]);
+    assert_eq!(did["ok"], true);
+    assert_eq!(
+        results(&did, &[RECORD, BRANCH, "refs/heads/fork/plain"]),
+        ["not_owned"; 3]
+    );
+    assert_eq!(two.remote_refs("refs/colony"), "");
+    assert_eq!(two.remote_refs("refs/heads/fork"), "");
+    let did = a.json(&["--agent", "eve", "sync"]);
+    assert_eq!(results(&did, &[RECORD, BRANCH]), ["created"; 2], "{did:#}");
+}
+
+#[test]
+fn of_two_forks_of_one_name_the_first_wins_and_the_second_is_told() {
+    let two = Two::new();
+    let (a, b) = (&two.a, two.b());
+    a.colony(&["fork", "x", "--no-switch"]);
+    b.colony(&["fork", "x"]);
+    b.git(&["commit", "-q", "--allow-empty", "-m", "of b"]);
+    a.colony(&["sync"]);
+    let before = two.remote_refs("refs");
+    let run = b.run(&["--json", "sync"]);
+    assert_eq!(run.code, 1);
+    let did: Value = serde_json::from_str(&run.stdout).unwrap();
+    assert_eq!(results(&did, &[RECORD, BRANCH]), ["rejected"; 2], "{did:#}");
+    assert_eq!(two.remote_refs("refs"), before);
+    let hint = did["refs"][0]["hint"].as_str().unwrap();
+    assert!(
+        hint.starts_with("git colony fork 'x-2' --from 'fork/x'"),
+        "{hint}"
+    );
+    // What the hint says works.
+    b.colony(&["fork", "x-2", "--from", "fork/x"]);
+    b.colony(&["forks", "delete", "fork/x"]);
+    let did = b.json(&["sync"]);
+    assert_eq!(
+        results(&did, &[RECORD, "refs/heads/fork/x-2"]),
+        ["fetched", "created"],
+        "{did:#}"
+    );
+    // One's own fork that went on in two clones is for a merge.
+    let c = two.same_user();
+    a.git(&["switch", "-q", "fork/x"]);
+    a.git(&["commit", "-q", "--allow-empty", "-m", "in a"]);
+    c.colony(&["sync"]);
+    c.git(&["switch", "-q", "-c", "fork/x", "origin/fork/x"]);
+    c.git(&["commit", "-q", "--allow-empty", "-m", "in c"]);
+    c.colony(&["sync"]);
+    let did = a.json(&["sync"]);
+    assert_eq!(
+        results(&did, &[RECORD, BRANCH]),
+        ["up_to_date", "rejected"],
+        "{did:#}"
+    );
+    a.colony(&["merge", "origin/fork/x", "--into", "fork/x"]);
+    assert_eq!(result(&a.json(&["sync"]), BRANCH), "pushed");
+    assert_eq!(result(&c.json(&["sync"]), BRANCH), "behind");
+}
+
+#[test]
+fn a_fork_written_anew_goes_over_what_was_pushed_from_here() {
+    let two = Two::new();
+    let a = &two.a;
+    a.colony(&["fork", "x"]);
+    a.git(&["commit", "-q", "--allow-empty", "-m", "one"]);
+    a.colony(&["sync"]);
+    a.git(&["commit", "-q", "--allow-empty", "--amend", "-m", "better"]);
+    assert_eq!(result(&a.json(&["sync"]), BRANCH), "pushed");
+    assert_eq!(
+        two.remote_refs(BRANCH).split(' ').nth(1).unwrap(),
+        a.git(&["rev-parse", BRANCH])
+    );
+}
+
+#[test]
+fn what_a_remote_offers_is_looked_at_first() {
+    let two = Two::new();
+    let a = &two.a;
+    a.colony(&["fork", "a", "--no-switch"]);
+    let main = a.git(&["rev-parse", "main"]);
+    let record = a.git(&["rev-parse", "refs/colony/forks/a"]);
+    let blob = a.git(&["rev-parse", "main:a.txt"]);
+    a.git(&[
+        "push",
+        "-q",
+        "origin",
+        &format!("{record}:refs/colony/forks/a/b"),
+    ]);
+    two.at_remote(&["symbolic-ref", "refs/colony/forks/link", "refs/heads/main"]);
+    for (name, id) in [
+        ("refs/colony/forks/no-record", &main),
+        ("refs/colony/forks/--upload-pack=pwn", &record),
+        ("refs/colony/forks/blob", &blob),
+        ("refs/colony/scopes", &blob),
+        ("refs/tags/checkpoint/blob", &blob),
+        ("refs/colony/agents/eve/main/heads/x", &main),
+        ("refs/colony/desks/1/heads/x", &main),
+        ("refs/colony/kept/x", &main),
+        ("refs/colony-local/ops/00112233445566aa/0000000001", &main),
+    ] {
+        two.at_remote(&["update-ref", name, id]);
+    }
+    let refs = a.refs();
+    let did = a.json(&["sync", "--fetch"]);
+    let invalid = [
+        "refs/colony/forks/link",
+        "refs/colony/forks/no-record",
+        "refs/colony/forks/blob",
+        "refs/colony/scopes",
+        "refs/tags/checkpoint/blob",
+    ];
+    assert_eq!(results(&did, &invalid), ["invalid"; 5], "{did:#}");
+    assert_eq!(result(&did, "refs/colony/forks/a/b"), "conflict");
+    assert_eq!(did["ok"], false);
+    let seen: Vec<_> = did["refs"].as_array().unwrap().iter().collect();
+    assert_eq!(seen.len(), 6, "{did:#}");
+    assert_eq!(a.refs(), refs);
+    assert!(!a.path("pwn").exists());
+    let left = a.git(&["for-each-ref", "refs/colony-local/remotes"]);
+    assert!(!left.contains("incoming"), "{left}");
+}
+
+#[test]
+fn a_server_that_refuses_our_namespace_is_told_of_ref_by_ref() {
+    let two = Two::new();
+    let a = &two.a;
+    two.remote_hook(
+        "update",
+        "case $1 in refs/colony/*) echo 'not here' >&2; exit 1;; esac",
+    );
+    a.colony(&["fork", "x", "--no-switch"]);
+    let run = a.run(&["--json", "sync"]);
+    assert_eq!(run.code, 1, "{}", run.stdout);
+    let did: Value = serde_json::from_str(&run.stdout).unwrap();
+    assert_eq!(
+        results(&did, &[RECORD, BRANCH]),
+        ["refused_by_server", "created"],
+        "{did:#}"
+    );
+    assert_eq!(did["refs"][0]["reason"], "hook declined");
+    fs::remove_file(Path::new(&two.remote).join("hooks/update")).unwrap();
+    let did = a.json(&["sync"]);
+    assert_eq!(
+        results(&did, &[RECORD, BRANCH]),
+        ["created", "up_to_date"],
+        "{did:#}"
+    );
+}
+
+#[test]
+fn a_race_that_is_lost_is_run_again() {
+    let two = Two::new();
+    let (a, c) = (&two.a, two.same_user());
+    a.colony(&["fork", "x", "--no-switch"]);
+    c.colony(&["fork", "x", "--no-switch"]);
+    let c_root = c.path("");
+    let hook = a.root.join(".git/hooks/pre-push");
+    let script = format!(
+        "unset $(git rev-parse --local-env-vars); cd '{}' && [ ! -e raced ] && touch raced && git push -q origin {RECORD} {BRANCH}; exit 0",
+        c_root.display()
+    );
+    Two::hook(&hook, &script);
+    let did = a.json(&["sync"]);
+    assert_eq!(did["ok"], true, "{did:#}");
+    assert!(c_root.join("raced").exists());
+    assert_eq!(result(&did, RECORD), "merged");
+    c.colony(&["sync"]);
+    assert_eq!(c.git(&["rev-parse", RECORD]), a.git(&["rev-parse", RECORD]));
+    // Somebody holds the ref on the remote all the time.
+    Two::hook(&hook, "echo >> .git/pushes");
+    a.colony(&["fork", "y", "--no-switch"]);
+    let lock = Path::new(&two.remote).join("refs/colony/forks/y.lock");
+    fs::write(&lock, "").unwrap();
+    let run = a.run(&["--json", "sync"]);
+    assert_eq!(run.code, 1);
+    let did: Value = serde_json::from_str(&run.stdout).unwrap();
+    assert_eq!(result(&did, "refs/colony/forks/y"), "rejected", "{did:#}");
+    assert_eq!(result(&did, "refs/heads/fork/y"), "created");
+    let pushes = a.read(".git/pushes").lines().count();
+    assert_eq!(pushes, 5);
+    fs::remove_file(lock).unwrap();
+    let did = a.json(&["sync"]);
+    assert_eq!(result(&did, "refs/colony/forks/y"), "created", "{did:#}");
+}
+
+#[test]
+fn a_checkpoint_that_holds_a_secret_stays_at_home() {
+    let two = Two::new();
+    let a = &two.a;
+    let clean = a.json(&["checkpoint", "-m", "clean"])["checkpoint_id"].clone();
+    a.colony(&["fork", "x"]);
+    a.write(".env", "TOKEN=1\n");
+    let kept = a.json(&["checkpoint", "-m", "secret", "--allow-secret", ".env"]);
+    a.write("later.txt", "later\n");
+    let later = a.json(&["checkpoint", "-m", "later"])["checkpoint_id"].clone();
+    let tag = |id: &Value| format!("refs/tags/{}", id.as_str().unwrap());
+    let message = a.git(&["cat-file", "tag", &tag(&kept["checkpoint_id"])]);
+    assert!(message.contains("\nColony-Secret: \".env\""), "{message}");
+    let names = [tag(&clean), tag(&kept["checkpoint_id"]), tag(&later)];
+    let names = [names[0].as_str(), &names[1], &names[2], BRANCH, RECORD];
+    let did = a.json(&["sync"]);
+    let wanted = [
+        "created",
+        "kept_home",
+        "kept_home",
+        "kept_home",
+        "kept_home",
+    ];
+    assert_eq!(results(&did, &names), wanted, "{did:#}");
+    assert_eq!(did["ok"], true);
+    assert!(!two.at_remote(&["for-each-ref"]).contains("fork"));
+    let blob = a.git(&["hash-object", ".env"]);
+    let has = |id: &str| {
+        two.a
+            .try_git(&["--git-dir", &two.remote, "cat-file", "-e", id])
+    };
+    assert!(!has(&blob), "nothing of it has been sent");
+    // What git itself has published is no secret any more, but for the checkpoint that says so.
+    a.git(&["push", "-q", "origin", "fork/x"]);
+    let did = a.json(&["sync"]);
+    let wanted = [
+        "up_to_date",
+        "kept_home",
+        "created",
+        "up_to_date",
+        "created",
+    ];
+    assert_eq!(results(&did, &names), wanted, "{did:#}");
+}
+
+#[test]
+fn a_checkpoint_that_was_deleted_does_not_come_back() {
+    let two = Two::new();
+    let (a, b) = (&two.a, two.b());
+    let kept = a.json(&["checkpoint", "-m", "one"])["checkpoint_id"].clone();
+    let tag = format!("refs/tags/{}", kept.as_str().unwrap());
+    a.colony(&["sync"]);
+    b.colony(&["sync"]);
+    a.git(&["tag", "-d", kept.as_str().unwrap()]);
+    assert_eq!(result(&a.json(&["sync"]), &tag), "");
+    assert!(!a.try_git(&["rev-parse", "-q", "--verify", &tag]));
+    assert_ne!(
+        two.remote_refs("refs/tags"),
+        "",
+        "nor is it taken from others"
+    );
+    two.at_remote(&["update-ref", "-d", &tag]);
+    assert_eq!(result(&b.json(&["sync"]), &tag), "kept_here");
+    assert_eq!(two.remote_refs("refs/tags"), "");
+}
+
+#[test]
+fn a_clone_for_reading_only_fetches() {
+    let two = Two::new();
+    two.a.colony(&["fork", "x", "--no-switch"]);
+    two.a.colony(&["sync"]);
+    let place = two.a.outside().join("nowhere");
+    fs::create_dir_all(&place).unwrap();
+    let report = two.a.at(place).json(&["clone", &two.remote, "--read-only"]);
+    let clone = two.a.at(report["path"].as_str().unwrap().into());
+    assert_eq!(clone.error(&["sync", "--push"]), "read-only-clone");
+    assert_eq!(result(&clone.json(&["sync"]), RECORD), "fetched");
+}
+
+/// Starts a process of the program; it has to end well.
+fn process(sandbox: &Sandbox, root: &Path, args: &[&str]) {
+    let output = Command::new(assert_cmd::cargo::cargo_bin!("git-colony"))
+        .env_clear()
+        .envs(sandbox.variables())
+        .current_dir(root)
+        .args(["--timeout", "120"])
+        .args(args)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    let answer = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{args:?}: {said}{answer}");
+}
+
+#[test]
+fn many_syncs_at_once_lose_nothing() {
+    let is_long = std::env::var_os("COLONY_TEST_LONG").is_some();
+    let each = if is_long { 50 } else { 5 };
+    let two = Two::new();
+    let roots = [two.a.root.clone(), two.same_user().path("")];
+    std::thread::scope(|scope| {
+        for (number, root) in roots.iter().chain(&roots).enumerate() {
+            let sandbox = &two.a;
+            scope.spawn(move || {
+                for round in 0..each {
+                    let label = format!("{number}-{round}");
+                    process(sandbox, root, &["fork", &label, "--no-switch"]);
+                    if number < 2 {
+                        let both = format!("both-{round}");
+                        // The other clone may have it already: then its record is here.
+                        process(sandbox, root, &["fork", &both, "--no-switch"]);
+                    }
+                    process(sandbox, root, &["sync"]);
+                }
+            });
+        }
+    });
+    let listed = |root: &Path| {
+        process(&two.a, root, &["sync"]);
+        let refs = [
+            "for-each-ref",
+            "--format=%(refname) %(objectname)",
+            "refs/colony/forks",
+        ];
+        two.a.at(root.to_owned()).git(&refs)
+    };
+    listed(&roots[1]);
+    let of_a = listed(&roots[0]);
+    assert_eq!(of_a, listed(&roots[1]));
+    assert_eq!(of_a, two.remote_refs("refs/colony/forks"));
+    assert_eq!(of_a.lines().count(), 5 * each);
+    assert_eq!(two.remote_refs("refs/heads/fork").lines().count(), 5 * each);
+    two.at_remote(&["fsck", "--strict", "--no-dangling"]);
+}
