@@ -1,6 +1,10 @@
 //! `git colony agents`
 
+use std::path::PathBuf;
+
 use crate::clones::new_clone::LargeFiles;
+use crate::design::scope::Violation;
+use crate::design::scope_check::{self, Changes, CheckReport};
 use crate::flow::agents::{self, AgentsReport, NewAgent, RemovedAgent, Request};
 use crate::model::text::shell_word;
 use crate::model::time::Moment;
@@ -32,6 +36,32 @@ enum Action {
     },
     /// Take the clone of an agent away; the hub keeps its work
     Remove(Remove),
+    /// Say whether the rule of an agent lets it change paths
+    ///
+    /// The rule is the list 'scope' at the beginning of '.colony/agents/NAME.md', as HEAD has it, and
+    /// with --range as A has it: no change loosens the rule it is held against. The exit code is 1
+    /// where a path is not allowed.
+    Check(Check),
+}
+
+#[derive(Debug, clap::Args)]
+#[command(group = clap::ArgGroup::new("changes").required(true).args(["paths", "staged", "range"]))]
+struct Check {
+    /// The agent
+    #[arg(value_name = "NAME")]
+    name: String,
+    /// The files; they need not exist
+    #[arg(value_name = "PATH")]
+    paths: Vec<PathBuf>,
+    /// Check what is staged
+    #[arg(long)]
+    staged: bool,
+    /// Check what B brings to A
+    #[arg(long, value_name = "A..B")]
+    range: Option<String>,
+    /// Allow everything where the agent has no rule, instead of failing
+    #[arg(long)]
+    allow_unscoped: bool,
 }
 
 #[derive(Debug, clap::Args)]
@@ -97,6 +127,22 @@ pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
             let report = agents::remove(&session, &remove.name, (remove.force, remove.dry_run))?;
             face.answer(&report)
         }
+        Some(Action::Check(check)) => {
+            // An agent may be on a branch of its own, and its work is found by its name.
+            let session = face.session_among_others(Run::Dry)?;
+            let changes = match (check.range, check.staged) {
+                (Some(range), _) => Changes::Range(range),
+                (None, true) => Changes::Staged,
+                (None, false) => Changes::Paths(check.paths),
+            };
+            let request = scope_check::Request {
+                agent: check.name,
+                changes,
+                allow_unscoped: check.allow_unscoped,
+            };
+            let report = scope_check::check(&session, &request)?;
+            face.answer(&report)
+        }
         Some(Action::Path { name }) => {
             let session = face.session(Run::Dry)?;
             let report = agents::find(&session, &name)?;
@@ -158,6 +204,33 @@ impl Answer for AgentsReport {
             ]
         };
         text::table(&self.agents.iter().map(row).collect::<Vec<_>>())
+    }
+}
+
+impl Answer for CheckReport {
+    fn outcome(&self) -> Outcome {
+        if self.allowed {
+            Outcome::Yes
+        } else {
+            Outcome::No
+        }
+    }
+
+    fn message(&self) -> String {
+        let agent = &self.agent;
+        let paths = text::count(self.checked, "path");
+        match (&self.rule, self.violations.len()) {
+            (None, _) => format!("agent '{agent}' has no rule and may change everything"),
+            (Some(_), 0) => format!("agent '{agent}' may change {paths}"),
+            (Some(rule), count) => {
+                format!("agent '{agent}' may not change {count} of {paths}, says '{rule}'")
+            }
+        }
+    }
+
+    fn body(&self, _now: &Moment) -> Vec<String> {
+        let row = |one: &Violation| vec![format!("  {}", one.path), one.reason.words().to_owned()];
+        text::table(&self.violations.iter().map(row).collect::<Vec<_>>())
     }
 }
 

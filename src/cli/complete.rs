@@ -65,6 +65,7 @@ const VALUES: &[(&str, &str, Value)] = &[
     ("", "FORK", Value::Name(Names::Forks)),
     ("", "AGENT", Value::Name(Names::Agents)),
     ("", "CLONE", Value::Name(Names::Agents)),
+    ("agents check", "NAME", Value::Name(Names::Agents)),
     ("agents path", "NAME", Value::Name(Names::Agents)),
     ("agents remove", "NAME", Value::Name(Names::Agents)),
     ("", "REMOTE", Value::Name(Names::Remotes)),

@@ -20,6 +20,7 @@ use crate::design::merge::MergeReport;
 use crate::design::pick::PickReport;
 use crate::design::restore::RestoreReport;
 use crate::design::retention::PruneReport;
+use crate::design::scope_check::CheckReport;
 use crate::design::undo::UndoReport;
 use crate::flow::agents::{AgentsReport, NewAgent, PathReport, RemovedAgent};
 use crate::flow::clone::{CloneReport, ClonesReport, GcReport, RefreshReport};
@@ -60,6 +61,7 @@ type Make = fn() -> Schema;
 /// What each command answers with `--json`.
 const REPORTS: &[(&str, Make)] = &[
     ("agents", answer::<AgentsReport>),
+    ("agents check", answer::<CheckReport>),
     ("agents new", answer::<NewAgent>),
     ("agents path", answer::<PathReport>),
     ("agents remove", answer::<RemovedAgent>),

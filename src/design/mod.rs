@@ -35,6 +35,8 @@ pub mod restore_target;
 pub mod retention;
 pub mod scaffold;
 pub mod secrets;
+pub mod scope;
+pub mod scope_check;
 pub mod settle;
 mod switch;
 pub mod tag_message;

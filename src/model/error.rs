@@ -167,6 +167,12 @@ codes! {
     RemoteNotFound = "remote-not-found",
     /// A remote could not be reached.
     RemoteUnreachable = "remote-unreachable",
+    /// A path lies outside what the rule of an agent lets it change.
+    ScopeViolation = "scope-violation",
+    /// The rule of an agent cannot be read, which is not the same as having none.
+    ScopeInvalid = "scope-invalid",
+    /// The agent has no rule that paths could be held against.
+    ScopeMissing = "scope-missing",
 }
 
 /// How the process ends when the error reaches the face.

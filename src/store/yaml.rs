@@ -1,6 +1,12 @@
 //! The home of the YAML reader: text to values, with limits. Nothing is written here.
 
+use std::fmt;
+
+use serde::de::{self, Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::Value;
+use serde_saphyr::{Location, Spanned};
+
+use crate::model::text::Position;
 
 /// Larger files are not read.
 const MAX_BYTES: usize = 1024 * 1024;
@@ -13,6 +19,153 @@ pub fn find_value(text: &str) -> Option<Value> {
         return None;
     }
     serde_saphyr::from_str(text).ok()
+}
+
+/// A value, and where it stands in the text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Placed {
+    /// Where it begins.
+    pub position: Position,
+    /// What it is.
+    pub node: Node,
+}
+
+/// A value as far as settings of ours look at it: texts, in lists and maps.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Node {
+    /// Nothing: an empty value, `~`, `null`.
+    Nothing,
+    /// A text.
+    Text(String),
+    /// A list.
+    List(Vec<Placed>),
+    /// A map with its keys in the order of the text.
+    Map(Vec<(Placed, Placed)>),
+    /// A number, a truth value; the name of the kind.
+    Other(&'static str),
+}
+
+/// What is wrong with a text, and where.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fault {
+    /// Where, if it can be told.
+    pub position: Option<Position>,
+    /// What, in one line.
+    pub message: String,
+}
+
+/// Reads one YAML document with the place of each value.
+///
+/// # Errors
+/// The fault, for all that [`find_value`] does not read.
+pub fn read_placed(text: &str) -> Result<Placed, Fault> {
+    if text.len() > MAX_BYTES {
+        return Err(Fault {
+            position: None,
+            message: "it is larger than 1 MiB".to_owned(),
+        });
+    }
+    serde_saphyr::from_str(text).map_err(|error| {
+        let error = error.without_snippet();
+        let message = error.to_string();
+        Fault {
+            position: error.location().map(position),
+            message: first_words(&message),
+        }
+    })
+}
+
+/// Returns what the reader says, without the place it repeats and what to do in its code.
+fn first_words(message: &str) -> String {
+    let line = message.lines().next().unwrap_or("no YAML");
+    let line = line.split(" at line ").next().unwrap_or(line);
+    line.split(", set ").next().unwrap_or(line).to_owned()
+}
+
+fn position(location: Location) -> Position {
+    let number = |number| usize::try_from(number).unwrap_or(usize::MAX);
+    Position {
+        line: number(location.line()),
+        column: number(location.column()),
+    }
+}
+
+impl<'de> Deserialize<'de> for Placed {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let spanned = Spanned::<Node>::deserialize(deserializer)?;
+        Ok(Placed {
+            position: position(spanned.referenced),
+            node: spanned.value,
+        })
+    }
+}
+
+impl<'de> Deserialize<'de> for Node {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(NodeVisitor)
+    }
+}
+
+struct NodeVisitor;
+
+impl<'de> Visitor<'de> for NodeVisitor {
+    type Value = Node;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a value")
+    }
+
+    fn visit_unit<E: de::Error>(self) -> Result<Node, E> {
+        Ok(Node::Nothing)
+    }
+
+    fn visit_none<E: de::Error>(self) -> Result<Node, E> {
+        Ok(Node::Nothing)
+    }
+
+    fn visit_some<D: Deserializer<'de>>(self, deserializer: D) -> Result<Node, D::Error> {
+        Node::deserialize(deserializer)
+    }
+
+    fn visit_str<E: de::Error>(self, text: &str) -> Result<Node, E> {
+        Ok(Node::Text(text.to_owned()))
+    }
+
+    fn visit_bool<E: de::Error>(self, _: bool) -> Result<Node, E> {
+        Ok(Node::Other("a truth value"))
+    }
+
+    fn visit_i64<E: de::Error>(self, _: i64) -> Result<Node, E> {
+        Ok(Node::Other("a number"))
+    }
+
+    fn visit_u64<E: de::Error>(self, _: u64) -> Result<Node, E> {
+        Ok(Node::Other("a number"))
+    }
+
+    fn visit_f64<E: de::Error>(self, _: f64) -> Result<Node, E> {
+        Ok(Node::Other("a number"))
+    }
+
+    fn visit_bytes<E: de::Error>(self, _: &[u8]) -> Result<Node, E> {
+        Ok(Node::Other("bytes"))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Node, A::Error> {
+        let mut list = Vec::new();
+        while let Some(item) = items.next_element()? {
+            list.push(item);
+        }
+        Ok(Node::List(list))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Node, A::Error> {
+        let mut map = Vec::new();
+        while let Some(entry) = entries.next_entry()? {
+            map.push(entry);
+        }
+        Ok(Node::Map(map))
+    }
 }
 
 #[cfg(test)]
@@ -29,5 +182,32 @@ mod tests {
             assert_eq!(find_value(odd), None, "{odd}");
         }
         assert_eq!(find_value(&"[".repeat(5000)), None);
+    }
+
+    #[test]
+    fn every_value_has_its_place() {
+        let read = read_placed("a: [x,\r\n  'y']\r\nb:\r\n").unwrap();
+        let Node::Map(entries) = read.node else {
+            panic!("{read:?}");
+        };
+        let Node::List(items) = &entries[0].1.node else {
+            panic!("{entries:?}");
+        };
+        let places = items.iter().map(|item| item.position);
+        let places: Vec<_> = places.map(|place| (place.line, place.column)).collect();
+        assert_eq!(places, [(1, 5), (2, 3)]);
+        assert_eq!(entries[1].1.node, Node::Nothing);
+    }
+
+    #[test]
+    fn a_fault_names_its_place() {
+        let fault = read_placed("a: 1\na: 2\n").unwrap_err();
+        let position = fault.position.unwrap();
+        assert_eq!((position.line, position.column), (2, 1));
+        assert!(fault.message.starts_with("duplicate"), "{fault:?}");
+        assert!(!fault.message.contains("line"), "{fault:?}");
+        for odd in ["a: **\n", "a: 1\n---\nb: 2\n", "a: [\n", "\"a"] {
+            assert!(read_placed(odd).unwrap_err().position.is_some(), "{odd}");
+        }
     }
 }

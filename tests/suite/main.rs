@@ -9,6 +9,7 @@
 mod git_server;
 mod support;
 
+mod agent_paths;
 mod agents;
 mod attacks;
 mod certain;

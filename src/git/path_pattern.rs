@@ -1,0 +1,192 @@
+//! Patterns for paths, as a line of `.gitignore` has them; here they say what somebody may touch, so
+//! that whatever is doubtful matches less.
+//!
+//! A pattern without a slash counts at any depth, one with a slash (not at its end) from the top;
+//! `*` and `?` match no slash, `**` does; a final slash wants a directory; what matches a directory
+//! matches all below it. `!` at the beginning takes away what it matches, whatever else there is and
+//! in whatever case: a file system may not tell `Secret` from `secret`.
+
+use gix::bstr::BStr;
+use gix::glob::pattern::Case;
+use gix::glob::wildmatch::Mode;
+
+use crate::model::RepoPath;
+
+/// A longer pattern is refused.
+const MOST_BYTES: usize = 1024;
+
+/// With more stars a pattern may take very long to match.
+const MOST_STARS: usize = 16;
+
+/// One pattern.
+#[derive(Clone, Debug)]
+pub struct PathPattern {
+    text: String,
+    pattern: gix::glob::Pattern,
+}
+
+impl PathPattern {
+    /// Reads a pattern.
+    ///
+    /// # Errors
+    /// What is wrong with it, in words: empty, control characters or blanks around it, `.`, `..` or
+    /// nothing between slashes, a bracket that is not closed, too long.
+    pub fn parse(text: &str) -> Result<PathPattern, &'static str> {
+        let body = text.strip_prefix('!').unwrap_or(text);
+        check(text, body)?;
+        let pattern = gix::glob::parse(text).ok_or("it is empty")?;
+        Ok(PathPattern {
+            text: text.to_owned(),
+            pattern,
+        })
+    }
+
+    /// Returns it as it was written.
+    pub fn as_str(&self) -> &str {
+        &self.text
+    }
+
+    /// Tells whether it takes away what it matches.
+    pub fn is_negative(&self) -> bool {
+        self.pattern.is_negative()
+    }
+
+    /// Tells whether it matches a path, or a directory that holds it.
+    pub fn matches(&self, path: &RepoPath, is_directory: bool) -> bool {
+        let itself = || self.matches_one(path, is_directory);
+        let mut above = path.ancestors();
+        itself() || above.any(|directory| self.matches_one(&directory, true))
+    }
+
+    fn matches_one(&self, path: &RepoPath, is_directory: bool) -> bool {
+        let bytes = path.as_bytes();
+        let name = bytes.iter().rposition(|&byte| byte == b'/');
+        let case = if self.is_negative() {
+            Case::Fold
+        } else {
+            Case::Sensitive
+        };
+        self.pattern.matches_repo_relative_path(
+            BStr::new(bytes),
+            name.map(|slash| slash + 1),
+            Some(is_directory),
+            case,
+            Mode::NO_MATCH_SLASH_LITERAL,
+        )
+    }
+}
+
+fn check(text: &str, body: &str) -> Result<(), &'static str> {
+    let inner = body.strip_prefix('/').unwrap_or(body);
+    let inner = inner.strip_suffix('/').unwrap_or(inner);
+    if inner.is_empty() {
+        return Err("it is empty");
+    }
+    if text.len() > MOST_BYTES {
+        return Err("it is longer than 1024 bytes");
+    }
+    if text.chars().any(char::is_control) {
+        return Err("it holds control characters");
+    }
+    if body.trim() != body {
+        return Err("there are blanks around it");
+    }
+    if inner.split('/').any(|part| matches!(part, "" | "." | "..")) {
+        return Err("paths are relative to the top, without '.', '..' and '//'");
+    }
+    if text.matches('*').count() > MOST_STARS {
+        return Err("it has more than 16 stars");
+    }
+    if !is_closed(inner.as_bytes()) {
+        return Err("a bracket or backslash in it is not ended");
+    }
+    Ok(())
+}
+
+/// Tells whether every bracket is closed within its part of the path, and no backslash stands last.
+fn is_closed(text: &[u8]) -> bool {
+    let mut rest = text;
+    while let Some((first, tail)) = rest.split_first() {
+        rest = match first {
+            b'\\' => match tail.split_first() {
+                Some((_, tail)) => tail,
+                None => return false,
+            },
+            b'[' => {
+                let negated = matches!(tail.first(), Some(b'!' | b'^'));
+                let inside = tail.get(usize::from(negated)..).unwrap_or_default();
+                // The first character is one of the set, also where it is a bracket.
+                let end = inside.iter().skip(1).position(|&byte| byte == b']');
+                let Some(end) = end.map(|end| end + 1) else {
+                    return false;
+                };
+                if inside.get(..end).is_none_or(|set| set.contains(&b'/')) {
+                    return false;
+                }
+                inside.get(end + 1..).unwrap_or_default()
+            }
+            _ => tail,
+        };
+    }
+    true
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn matches(pattern: &str, path: &str) -> bool {
+        PathPattern::parse(pattern)
+            .unwrap()
+            .matches(&path.into(), false)
+    }
+
+    #[test]
+    fn patterns_mean_what_they_mean_in_an_ignore_file() {
+        for (pattern, inside, outside) in [
+            ("src/**", "src/a/b", "srcfoo/x"),
+            ("src/**", "src/a", "src"),
+            ("src", "src/a", "srcs/a"),
+            ("src", "lib/src/a", "lib/srcs"),
+            ("/src", "src/a/b", "lib/src/a"),
+            ("src/", "src/a", "src"),
+            ("src/*.rs", "src/a.rs", "src/deep/a.rs"),
+            ("*.md", "docs/deep/a.md", "a.mdx"),
+            ("src/**/*.rs", "src/a.rs", "src/a.c"),
+            ("src/[ab]?c", "src/axc", "src/cxc"),
+            ("src/x y", "src/x y", "src/x"),
+            ("**", "any/thing", ""),
+            ("Src/**", "Src/a", "src/a"),
+            ("src/\\*", "src/*", "src/a"),
+        ] {
+            assert!(matches(pattern, inside), "{pattern} {inside}");
+            assert!(
+                outside.is_empty() || !matches(pattern, outside),
+                "{pattern} {outside}"
+            );
+        }
+        assert!(matches("!src/Secret/", "src/secret/x"));
+    }
+
+    #[test]
+    fn what_is_no_pattern_is_said_to_be_none() {
+        for bad in [
+            "", "!", "/", "!/", "//", "a//b", "./a", "a/..", "../a", "/../a", "a/./b", " a", "a ",
+            "[a", "a[", "a[]", "a[!]", "a[x/y]", "a\\", "a\nb", "a\0",
+        ] {
+            assert!(PathPattern::parse(bad).is_err(), "{bad:?}");
+        }
+        assert!(PathPattern::parse(&"a".repeat(1025)).is_err());
+        assert!(PathPattern::parse(&"*a".repeat(17)).is_err());
+    }
+
+    #[test]
+    fn the_most_stars_are_matched_in_no_time() {
+        let pattern = PathPattern::parse(&"*a".repeat(MOST_STARS)).unwrap();
+        let path = RepoPath::from(format!("{}b", "a".repeat(4000)).as_str());
+        assert!(!pattern.matches(&path, false));
+        let pattern = PathPattern::parse(&"**/".repeat(8)).unwrap();
+        let path = RepoPath::from(format!("{}b", "a/".repeat(200)).as_str());
+        pattern.matches(&path, false);
+    }
+}
