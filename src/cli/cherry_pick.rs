@@ -35,11 +35,14 @@ pub(super) struct Args {
     /// Open a conflict: 'git status' and 'git mergetool' work on it
     #[arg(long)]
     resolve: bool,
+    /// Let in what the rules of the agents whose commits they are do not allow; no agent lifts a rule
+    #[arg(short, long)]
+    force: bool,
     /// Go on, with the conflict settled; the branch moves when all is picked
-    #[arg(long = "continue", conflicts_with_all = ["abort", "into", "resolve"])]
+    #[arg(long = "continue", conflicts_with_all = ["abort", "into", "resolve", "force"])]
     go_on: bool,
     /// Take back a pick that --resolve opened
-    #[arg(long, conflicts_with_all = ["into", "resolve"])]
+    #[arg(long, conflicts_with_all = ["into", "resolve", "force"])]
     abort: bool,
     /// Say what would come of it, and change nothing
     #[arg(short = 'n', long)]
@@ -62,6 +65,7 @@ pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
         into: args.into,
         with_dependencies: args.with_dependencies,
         resolve: args.resolve,
+        others_rules: merge::others_rules(args.force),
     };
     let report = match run {
         Run::Dry => pick::preview(&session, &request)?,

@@ -8,6 +8,7 @@ use crate::design::conflicts::Conflict;
 use crate::design::forks::Outcome as Ending;
 use crate::design::merge::{self, MergeReport, Request};
 use crate::design::resolve;
+use crate::design::scope_gate::OthersRules;
 use crate::design::settle::{Choice, Settle};
 use crate::model::time::Moment;
 use crate::model::{Code, Error};
@@ -58,11 +59,14 @@ pub(super) struct Args {
     /// Open what is left in conflict: 'git status', 'git mergetool' and 'git commit' work on it
     #[arg(long, conflicts_with = "squash")]
     resolve: bool,
+    /// Let in what the rule of the agent whose work it is does not allow; no agent lifts a rule
+    #[arg(short, long)]
+    force: bool,
     /// Commit the merge whose conflicts are settled
-    #[arg(long = "continue", conflicts_with_all = ["abort", "into", "squash", "message", "resolve", "ours", "theirs", "both"])]
+    #[arg(long = "continue", conflicts_with_all = ["abort", "into", "squash", "message", "resolve", "force", "ours", "theirs", "both"])]
     go_on: bool,
     /// Take back a merge that --resolve opened
-    #[arg(long, conflicts_with_all = ["into", "squash", "message", "resolve", "ours", "theirs", "both"])]
+    #[arg(long, conflicts_with_all = ["into", "squash", "message", "resolve", "force", "ours", "theirs", "both"])]
     abort: bool,
     /// Say what would come of it, and change nothing
     #[arg(short = 'n', long)]
@@ -88,12 +92,22 @@ pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
         message: args.message,
         choices,
         resolve: args.resolve,
+        others_rules: others_rules(args.force),
     };
     let report = match run {
         Run::Dry => merge::preview(&session, &request)?,
         Run::ForReal => merge::merge(&session, &request)?,
     };
     face.answer(&report)
+}
+
+/// Reads '--force'.
+pub(super) fn others_rules(force: bool) -> OthersRules {
+    if force {
+        OthersRules::Lifted
+    } else {
+        OthersRules::Count
+    }
 }
 
 /// Reads how paths are settled.

@@ -19,8 +19,8 @@ use crate::store::{Session, atomic};
 
 use super::chosen::Chosen;
 use super::left_out::LeftOut;
-use super::unignored;
 use super::worktree::refuse_in_progress;
+use super::{scope_gate, unignored};
 
 /// What is asked for.
 #[derive(Clone, Debug)]
@@ -56,7 +56,7 @@ pub struct CommitReport {
 ///
 /// # Errors
 /// `operation-in-progress`, `identity-unknown`, `invalid-value` for an empty message, `path-not-found`,
-/// `unmerged-paths`, `hook-refused`, `locked`, `ref-moved`, `filter-failed`, `no-space`, `signing-failed`.
+/// `unmerged-paths`, `scope-violation`, `scope-invalid`, `hook-refused`, `locked`, `ref-moved`, `filter-failed`, `no-space`, `signing-failed`.
 pub fn commit(session: &Session, request: &Request) -> Result<CommitReport> {
     let command = Kind::Commit.as_str();
     refuse_in_progress(session, command)?;
@@ -76,8 +76,11 @@ pub fn commit(session: &Session, request: &Request) -> Result<CommitReport> {
     if !report.changed {
         return Ok(report);
     }
+    let before = chosen.scan.head_tree;
+    scope_gate::require_step(session, before, tree)?;
     let hooks = Hooks::prepare(session, &operation, &chosen, tree, &message)?;
     let (tree, message) = hooks.run()?;
+    scope_gate::require_step(session, before, tree)?;
     let commit = write_commit(session, &chosen, tree, message, &signature)?;
     let (mut index, index_tree) = chosen.index(session)?;
     let index_tree = hooks.take_over(&mut index, index_tree, tree)?;
@@ -115,6 +118,7 @@ pub fn preview(session: &Session, request: &Request) -> Result<CommitReport> {
     let unignored = unignored::current(session)?;
     let chosen = Chosen::look(session, &request.paths, &unignored)?;
     let tree = chosen.tree(session, &[])?;
+    scope_gate::require_step(session, chosen.scan.head_tree, tree)?;
     let mut report = report(session, &chosen, tree, &message)?;
     report.dry_run = true;
     Ok(report)

@@ -23,7 +23,7 @@ use super::decision::{self, Item, TRAILER};
 use super::decisions::{self, Decision, Known};
 use super::left_out::LeftOut;
 use super::worktree::{cwd_in_worktree, open_worktree, refuse_in_progress, tell_late};
-use super::{scaffold, unignored};
+use super::{scaffold, scope_gate, unignored};
 
 /// What is decided.
 #[derive(Clone, Debug, Default)]
@@ -84,7 +84,7 @@ pub struct DecideReport {
 /// # Errors
 /// `operation-in-progress`, `identity-unknown`, `invalid-value`, `decision-not-found`,
 /// `revision-not-found`, `path-not-found`, `unmerged-paths`, `path-in-the-way`, `uncommitted-edits`
-/// of the record, `locked`, `ref-moved`, `filter-failed`, `no-space`, `signing-failed`.
+/// of the record, `scope-violation`, `scope-invalid`, `locked`, `ref-moved`, `filter-failed`, `no-space`, `signing-failed`.
 pub fn decide(session: &Session, request: &Request) -> Result<DecideReport> {
     let command = Kind::Decide.as_str();
     refuse_in_progress(session, command)?;
@@ -354,6 +354,7 @@ impl Made {
         let entry = (record.path.clone(), entry);
         let tree = chosen.tree(session, std::slice::from_ref(&entry))?;
         let changes = repo.diff_trees(chosen.scan.head_tree, tree)?;
+        scope_gate::require_own(session, chosen.scan.head_tree, changes.clone())?;
         let carried = changes.iter().any(|change| change.path != record.path);
         let mut decision = decisions::decision_of(&record.id, &record.item, &record.path);
         decision.commits = record.commits;

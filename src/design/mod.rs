@@ -37,6 +37,7 @@ pub mod scaffold;
 pub mod secrets;
 pub mod scope;
 pub mod scope_check;
+pub mod scope_gate;
 pub mod settle;
 mod switch;
 pub mod tag_message;

@@ -17,6 +17,7 @@ use super::kept::Kept;
 use super::left_out::Allowances;
 use super::merge::MergeReport;
 use super::pick;
+use super::scope_gate;
 use super::switch::refuse_unmerged;
 use super::undo::{self, Direction, UndoReport, origin_of};
 use super::worktree::{opened_by_us, snapshot_commit, write_commit};
@@ -136,7 +137,9 @@ fn look(session: &Session) -> Result<(Kept, UnderWay)> {
         let shown: Vec<_> = theirs.iter().map(Oid::short).collect();
         message = format!("Merge commit '{}'\n", shown.join("', '"));
     }
-    let changes = repo.diff_trees(kept.scan.head_tree, kept.snapshot.index_tree)?;
+    let (before, after) = (kept.scan.head_tree, kept.snapshot.index_tree);
+    scope_gate::require_settled(session, before, after, &theirs)?;
+    let changes = repo.diff_trees(before, after)?;
     let changed = changes.len();
     let merge = UnderWay {
         head,

@@ -5,11 +5,12 @@ use std::ffi::OsString;
 use std::fs;
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::os::unix::fs::symlink;
+use std::path::PathBuf;
 
 use proptest::prelude::*;
 use serde_json::Value;
 
-use super::support::Sandbox;
+use super::support::{Sandbox, View};
 
 /// Commits a rule for 'ada' beside files that it is about.
 fn ruled(front: &str) -> Sandbox {
@@ -54,6 +55,24 @@ fn reason(desk: &Sandbox, path: &str) -> Option<String> {
         .map(str::to_owned);
     assert_eq!(reason.is_none(), allowed, "{answer:#}");
     reason
+}
+
+/// The code of a refusal and the violations it names.
+fn refused(answer: &Value) -> Vec<String> {
+    assert_eq!(answer["ok"], false, "{answer:#}");
+    assert_eq!(answer["code"], "scope-violation", "{answer:#}");
+    list(&answer["detail"])
+}
+
+fn agent<'a>(desk: &'a Sandbox, name: &str) -> View<'a> {
+    let made = desk.json(&["agents", "new", name]);
+    assert_eq!(made["ok"], true, "{made:#}");
+    desk.at(PathBuf::from(made["path"].as_str().unwrap()))
+}
+
+fn write(clone: &View<'_>, path: &str, content: &str) {
+    fs::create_dir_all(clone.path(path).parent().unwrap()).unwrap();
+    fs::write(clone.path(path), content).unwrap();
 }
 
 #[test]
@@ -476,4 +495,188 @@ fn stands_inside(path: &[u8]) -> bool {
         && stack.len() > 1
         && stack[0] == b"src"
         && stack.as_slice() != [&b"src"[..], b"link"]
+}
+
+#[test]
+fn a_commit_outside_the_scope_is_refused_and_changes_nothing() {
+    let desk = scoped("['src/**']");
+    desk.write("src/a.rs", "more\n");
+    desk.write("lib/x.rs", "more\n");
+    desk.write(".colony/agents/ada.md", "---\nscope: ['**']\n---\n");
+    let before = desk.visible_state();
+    let commit = ["--agent", "ada", "commit", "-m", "m"];
+    let all = desk.json(&[&commit[..], &["--all"]].concat());
+    let both = [
+        ".colony/agents/ada.md: agent-rule",
+        "lib/x.rs: outside-scope",
+    ];
+    assert_eq!(refused(&all), both);
+    let dry = desk.json(&[&commit[..], &["--all", "-n"]].concat());
+    assert_eq!(refused(&dry), both);
+    let decide = desk.json(&["--agent", "ada", "decide", "-m", "t", "src/a.rs"]);
+    assert_eq!(refused(&decide), ["design/decisions/t.json: outside-scope"]);
+    assert_eq!(desk.visible_state(), before);
+    let inside = desk.json(&[&commit[..], &["src"]].concat());
+    assert_eq!(inside["changed"], true, "{inside:#}");
+    // Nobody else is bound, and what keeps work is never refused.
+    let kept = desk.json(&["--agent", "ada", "checkpoint", "-m", "kept", "--off-branch"]);
+    assert_eq!(kept["ok"], true, "{kept:#}");
+    let person = desk.json(&["commit", "-m", "m", "--all"]);
+    assert_eq!(person["changed"], true, "{person:#}");
+}
+
+#[test]
+fn what_a_hook_adds_to_a_commit_counts() {
+    let desk = scoped("['src/**']");
+    let hook = "#!/bin/sh\necho hooked > lib/x.rs\ngit add lib/x.rs\n";
+    desk.write(".git/hooks/pre-commit", hook);
+    desk.set_mode(".git/hooks/pre-commit", 0o755);
+    desk.write("src/a.rs", "more\n");
+    let head = desk.git(&["rev-parse", "HEAD"]);
+    let answer = desk.json(&["--agent", "ada", "commit", "-m", "m", "src"]);
+    assert_eq!(refused(&answer), ["lib/x.rs: outside-scope"]);
+    assert_eq!(desk.git(&["rev-parse", "HEAD"]), head);
+}
+
+#[test]
+fn another_name_is_no_way_out_of_an_agents_clone() {
+    let desk = scoped("['src/**']");
+    let ada = agent(&desk, "ada");
+    write(&ada, "lib/x.rs", "more\n");
+    for name in [&[][..], &["--agent", "bob"]] {
+        let answer = ada.json(&[name, &["commit", "-m", "m", "--all"]].concat());
+        assert_eq!(refused(&answer), ["lib/x.rs: outside-scope"]);
+    }
+    assert_eq!(
+        ada.error(&["--agent", "ADA", "commit", "-m", "m", "--all"]),
+        "scope-invalid"
+    );
+}
+
+#[test]
+fn a_rule_that_does_not_read_stops_the_commits_of_its_agent_only() {
+    let desk = ruled("scope: src/** # fine\nname: [");
+    desk.write("src/a.rs", "more\n");
+    let commit = ["commit", "-m", "m", "--all"];
+    assert_eq!(
+        desk.error(&[&["--agent", "ada"], &commit[..]].concat()),
+        "scope-invalid"
+    );
+    let bob = desk.json(&[&["--agent", "bob"], &commit[..]].concat());
+    assert_eq!(bob["changed"], true, "{bob:#}");
+}
+
+/// A clone of ada's whose fork has a commit outside the scope.
+fn with_work_outside(desk: &Sandbox) -> View<'_> {
+    let ada = agent(desk, "ada");
+    write(&ada, "src/a.rs", "of ada\n");
+    write(&ada, "lib/x.rs", "of ada\n");
+    // A checkpoint keeps everything; the merge is where it is refused.
+    ada.colony(&["checkpoint", "-m", "all of it"]);
+    ada
+}
+
+#[test]
+fn merging_an_agent_refuses_what_was_not_for_it_to_change() {
+    let desk = scoped("['src/**']");
+    let ada = with_work_outside(&desk);
+    let before = desk.visible_state();
+    for merge in [
+        &["merge", "ada"][..],
+        &["merge", "ada", "-n"],
+        &["merge", "ada", "--squash"],
+    ] {
+        assert_eq!(refused(&desk.json(merge)), ["lib/x.rs: outside-scope"]);
+    }
+    assert_eq!(desk.visible_state(), before);
+    // Its own name, or an agent's force, is no way around.
+    let own = ada.json(&["merge", "fork/ada", "--into", "main"]);
+    assert_eq!(refused(&own), ["lib/x.rs: outside-scope"]);
+    let forced = desk.json(&["--agent", "bob", "merge", "ada", "--force"]);
+    assert_eq!(refused(&forced), ["lib/x.rs: outside-scope"]);
+    // Taken back, nothing is left of it.
+    ada.git(&["checkout", "-q", "main", "--", "lib/x.rs"]);
+    ada.colony(&["commit", "-m", "back", "--all", "--agent", "ada"]);
+    assert_eq!(desk.json(&["merge", "ada"])["ok"], true);
+    assert_eq!(desk.read("src/a.rs"), "of ada\n");
+}
+
+#[test]
+fn a_person_may_let_in_what_the_rule_does_not_allow() {
+    let desk = scoped("['src/**']");
+    with_work_outside(&desk);
+    let merged = desk.json(&["merge", "ada", "--force"]);
+    assert_eq!(merged["ok"], true, "{merged:#}");
+    assert_eq!(desk.read("lib/x.rs"), "of ada\n");
+}
+
+#[test]
+fn the_branch_that_is_merged_into_has_the_rule() {
+    let desk = scoped("['src/**']");
+    with_work_outside(&desk);
+    desk.write(
+        ".colony/agents/ada.md",
+        "---\nscope: [src/**, lib/**]\n---\n",
+    );
+    desk.git(&["commit", "-qam", "wider"]);
+    assert_eq!(desk.json(&["merge", "ada"])["ok"], true);
+}
+
+#[test]
+fn a_pick_of_an_agents_commit_is_refused_outside_its_scope() {
+    let desk = scoped("['src/**']");
+    with_work_outside(&desk);
+    let before = desk.visible_state();
+    for pick in [
+        &["cherry-pick", "ada"][..],
+        &["cherry-pick", "main..ada", "-n"],
+    ] {
+        assert_eq!(refused(&desk.json(pick)), ["lib/x.rs: outside-scope"]);
+    }
+    assert_eq!(desk.visible_state(), before);
+    assert_eq!(desk.json(&["cherry-pick", "ada", "--force"])["ok"], true);
+    // Who picks answers for it as well.
+    desk.git(&["switch", "-q", "-c", "side", "HEAD~"]);
+    let own = desk.json(&["--agent", "ada", "cherry-pick", "main", "--force"]);
+    assert_eq!(refused(&own), ["lib/x.rs: outside-scope"]);
+}
+
+#[test]
+fn an_agent_keeps_up_with_the_branch_it_began_on() {
+    let desk = scoped("['src/**']");
+    let ada = agent(&desk, "ada");
+    write(&ada, "src/a.rs", "of ada\n");
+    ada.colony(&["commit", "-m", "m", "--all"]);
+    ada.git(&["switch", "-q", "main"]);
+    write(&ada, "lib/x.rs", "of somebody\n");
+    ada.git(&["commit", "-qam", "main goes on", "--no-verify"]);
+    ada.git(&["switch", "-q", "fork/ada"]);
+    let merged = ada.json(&["merge", "main", "--into", "fork/ada"]);
+    assert_eq!(merged["ok"], true, "{merged:#}");
+}
+
+#[test]
+fn ending_a_merge_takes_over_what_a_side_has_and_nothing_else() {
+    let desk = scoped("['src/**']");
+    let ada = agent(&desk, "ada");
+    write(&ada, "src/a.rs", "of ada\n");
+    ada.colony(&["commit", "-m", "m", "--all"]);
+    ada.git(&["switch", "-q", "main"]);
+    write(&ada, "src/a.rs", "of main\n");
+    write(&ada, "lib/x.rs", "of main\n");
+    ada.git(&["commit", "-qam", "main goes on", "--no-verify"]);
+    ada.git(&["switch", "-q", "fork/ada"]);
+    ada.json(&["merge", "main", "--into", "fork/ada", "--resolve"]);
+    write(&ada, "src/a.rs", "of both\n");
+    write(&ada, "lib/x.rs", "of ada\n");
+    ada.git(&["add", "-A"]);
+    let staged = ["agents", "check", "ada", "--staged"];
+    assert_eq!(list(&ada.json(&staged)), ["lib/x.rs: outside-scope"]);
+    assert_eq!(
+        refused(&ada.json(&["merge", "--continue"])),
+        ["lib/x.rs: outside-scope"]
+    );
+    ada.git(&["checkout", "-q", "main", "--", "lib/x.rs"]);
+    assert_eq!(ada.json(&staged)["allowed"], true);
+    assert_eq!(ada.json(&["merge", "--continue"])["ok"], true);
 }

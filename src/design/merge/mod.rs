@@ -1,6 +1,7 @@
 //! Bringing one line of work into another. The merge is computed on trees; branch, index and files
 //! move when the result is known, or not at all.
 
+mod allowed;
 mod computed;
 mod sides;
 
@@ -23,6 +24,7 @@ use super::goal::retried;
 use super::kept::Kept;
 use super::left_out::Allowances;
 use super::resolve;
+use super::scope_gate::OthersRules;
 use super::settle::Choice;
 use super::switch::{Step, Switch, carry_out, refuse_staged};
 use super::worktree::run_post_checkout;
@@ -44,6 +46,8 @@ pub struct Request {
     pub choices: Vec<Choice>,
     /// Open what is left in git's own state.
     pub resolve: bool,
+    /// Whether the rule of the agent whose work comes in counts.
+    pub others_rules: OthersRules,
 }
 
 /// What a merge came to.
@@ -90,7 +94,7 @@ pub struct MergeReport {
 /// # Errors
 /// `revision-not-found`, `unrelated-histories`, `shallow-no-base`, `branch-in-use`,
 /// `uncommitted-edits`, `unmerged-paths`, `operation-in-progress`, `path-not-found`, `locked`,
-/// `ref-moved`; none of them changes anything.
+/// `ref-moved`, `scope-violation`, `scope-invalid`; none of them changes anything.
 pub fn merge(session: &Session, request: &Request) -> Result<MergeReport> {
     retried(session, || attempt(session, request))
 }
@@ -101,6 +105,7 @@ fn attempt(session: &Session, request: &Request) -> Result<MergeReport> {
     if computed.is_nothing_to_do(request) {
         return Ok(computed.report);
     }
+    allowed::require(session, request, &sides, &computed)?;
     let mut operation = sides.goal.begin(session, Kind::Merge)?;
     let work = Work::plan(session, &sides, computed, &operation.unignored)?;
     let computed = work.computed;
@@ -144,6 +149,7 @@ pub fn preview(session: &Session, request: &Request) -> Result<MergeReport> {
     let changes = computed.certain_changes(session, request)?;
     if let Some(changes) = changes.filter(|changes| is_free(session, &sides, changes)) {
         session.identity()?;
+        allowed::require_changes(session, request, &sides, &changes)?;
         computed.report.files_changed = changes.len();
         return Ok(computed.report);
     }
@@ -151,6 +157,7 @@ pub fn preview(session: &Session, request: &Request) -> Result<MergeReport> {
     if computed.is_nothing_to_do(request) {
         return Ok(computed.report);
     }
+    allowed::require(session, request, &sides, &computed)?;
     if !sides.goal.is_here {
         // Only a ref would move: the files here are not asked.
         session.identity()?;

@@ -18,6 +18,7 @@ use crate::store::operation::{Kind, Operation, StateFile, StateName, external};
 
 use super::super::kept::Kept;
 use super::super::left_out::Allowances;
+use super::super::scope_gate;
 use super::super::switch::{Step, Switch, carry_out, refuse_staged, refuse_unmerged};
 use super::super::worktree::run_post_checkout;
 use super::computed::{Agreed, Applied, Computed, Stuck};
@@ -145,6 +146,7 @@ fn carry_on(
     let (tip, from, settled) = (going_on.tip, going_on.from, going_on.dropped);
     let head = kept.scan.head.clone();
     let (computed, new) = going_on.agreed.keep(session)?;
+    scope_gate::require_step(session, session.repo.tree_of(Some(tip))?, computed.tree)?;
     let written: Vec<_> = going_on.done.into_iter().chain(new).collect();
     let mut report = report(&written, settled, &computed);
     report.into = head.label();
@@ -305,8 +307,9 @@ fn rehearse(session: &Session, under_way: &UnderWay) -> Result<PickReport> {
     let kept = Kept::look(session, &allowances, Unstorable::LeaveOut, &unignored)?;
     refuse_unmerged(&kept)?;
     let going_on = under_way.go_on(session, &kept)?;
-    let dropped = going_on.dropped;
+    let (dropped, tip) = (going_on.dropped, going_on.tip);
     let (computed, _) = going_on.agreed.keep(session)?;
+    scope_gate::require_step(session, session.repo.tree_of(Some(tip))?, computed.tree)?;
     let mut report = report(&going_on.done, dropped, &computed);
     report
         .picked

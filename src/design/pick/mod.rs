@@ -1,5 +1,6 @@
 //! Bringing chosen commits into a line of work: on trees, all of them or none.
 
+mod allowed;
 mod computed;
 mod going_on;
 mod sequence;
@@ -21,6 +22,7 @@ use super::conflicts::Conflict;
 use super::goal::{Goal, retried};
 use super::kept::Kept;
 use super::left_out::Allowances;
+use super::scope_gate::OthersRules;
 use super::switch::{Step, Switch, carry_out, meets_only_clean_files, refuse_staged};
 use super::worktree::run_post_checkout;
 use computed::{Agreed, Computed};
@@ -39,6 +41,8 @@ pub struct Request {
     pub into: Option<String>,
     /// Open a conflict in git's own state.
     pub resolve: bool,
+    /// Whether the rules of the agents whose commits come in count.
+    pub others_rules: OthersRules,
 }
 
 /// A commit that was picked.
@@ -91,7 +95,8 @@ pub struct PickReport {
 ///
 /// # Errors
 /// `revision-not-found`, `invalid-value` for a merge, `branch-in-use`, `uncommitted-edits`,
-/// `unmerged-paths`, `operation-in-progress`, `locked`, `ref-moved`; none of them changes anything.
+/// `unmerged-paths`, `operation-in-progress`, `locked`, `ref-moved`, `scope-violation`,
+/// `scope-invalid`; none of them changes anything.
 pub fn pick(session: &Session, request: &Request) -> Result<PickReport> {
     retried(session, || attempt(session, request))
 }
@@ -104,6 +109,7 @@ fn attempt(session: &Session, request: &Request) -> Result<PickReport> {
         return report_of(session, &goal, &agreed.computed);
     }
     let (computed, written) = agreed.keep(session)?;
+    allowed::require(session, request, &goal, &computed)?;
     let mut report = report_of(session, &goal, &computed)?;
     let mut operation = goal.begin(session, Kind::CherryPick)?;
     let kept = goal
@@ -164,6 +170,9 @@ pub fn preview(session: &Session, request: &Request) -> Result<PickReport> {
     let mut report = report_of(session, &goal, &computed)?;
     report.dry_run = true;
     let is_done = computed.stuck.is_none();
+    if is_done || request.resolve {
+        allowed::require(session, request, &goal, &computed)?;
+    }
     if !goal.is_here || !(is_done || request.resolve) {
         return Ok(report);
     }

@@ -1,0 +1,78 @@
+//! Whether the rules of agents let a merge change what it changes.
+//!
+//! The rule of the agent whose line of work comes in counts, as the branch it comes into has it. Where
+//! nobody owns that line, the one who acts answers for it, but for what it brings into its own fork:
+//! keeping up with the branch it began on is no edit.
+
+use std::collections::BTreeSet;
+
+use crate::git::diff::TreeChange;
+use crate::model::Result;
+use crate::store::Session;
+
+use super::super::names::Named;
+use super::super::scope_gate;
+use super::Request;
+use super::computed::Computed;
+use super::sides::Sides;
+
+/// Refuses what the rules do not allow.
+///
+/// # Errors
+/// `scope-violation`, `scope-invalid`, `object-missing`.
+pub(super) fn require(
+    session: &Session,
+    request: &Request,
+    sides: &Sides,
+    computed: &Computed,
+) -> Result<()> {
+    let agents = binding(session, request, sides);
+    if agents.is_empty() {
+        return Ok(());
+    }
+    let repo = &session.repo;
+    let before = repo.tree_of(Some(sides.goal.tip))?;
+    let (from, to) = match computed.report.bases.first() {
+        // What is opened is not settled yet: all counts that the other side has changed.
+        Some(base) if !computed.report.conflicts.is_empty() => {
+            let theirs = repo.tree_of(Some(sides.source.commit))?;
+            (repo.tree_of(Some(*base))?, theirs)
+        }
+        _ => (before, computed.tree),
+    };
+    scope_gate::require(session, &agents, before, &repo.diff_trees(from, to)?)
+}
+
+/// Refuses changes of the branch that the rules do not allow.
+///
+/// # Errors
+/// As [`require`].
+pub(super) fn require_changes(
+    session: &Session,
+    request: &Request,
+    sides: &Sides,
+    changes: &[TreeChange],
+) -> Result<()> {
+    let agents = binding(session, request, sides);
+    if agents.is_empty() {
+        return Ok(());
+    }
+    let before = session.repo.tree_of(Some(sides.goal.tip))?;
+    scope_gate::require(session, &agents, before, changes)
+}
+
+fn binding(session: &Session, request: &Request, sides: &Sides) -> BTreeSet<String> {
+    if let Some(owner) = scope_gate::owner_of(session, &sides.source) {
+        return request.others_rules.bind(session, BTreeSet::from([owner]));
+    }
+    let goal = Named {
+        commit: sides.goal.tip,
+        branch: Some(sides.goal.branch.clone()),
+        name: String::new(),
+        published: None,
+    };
+    let owner = scope_gate::owner_of(session, &goal);
+    let mut agents = scope_gate::acting(session);
+    agents.retain(|agent| owner.as_ref() != Some(agent));
+    agents
+}

@@ -1,0 +1,65 @@
+//! Whether the rules of agents let a pick change what it changes: that of the one who acts for all of
+//! it, that of each commit's author for that commit, as the branch has them that it comes into.
+
+use std::collections::BTreeSet;
+
+use crate::git::Oid;
+use crate::model::Result;
+use crate::store::Session;
+
+use super::super::goal::Goal;
+use super::super::{names, scope_gate};
+use super::Request;
+use super::computed::Computed;
+
+/// Refuses what the rules do not allow.
+///
+/// # Errors
+/// `scope-violation`, `scope-invalid`, `object-missing`.
+pub(super) fn require(
+    session: &Session,
+    request: &Request,
+    goal: &Goal,
+    computed: &Computed,
+) -> Result<()> {
+    let repo = &session.repo;
+    let before = repo.tree_of(Some(goal.tip))?;
+    scope_gate::require_step(session, before, computed.tree)?;
+    let named = owners(session, request);
+    let step = |commit: Oid, from: Oid, to: Oid| {
+        let past = repo.read_past(commit)?;
+        let author = scope_gate::agent_of_mail(&past.author.email);
+        let agents = named.iter().cloned().chain(author).collect();
+        let agents = request.others_rules.bind(session, agents);
+        if agents.is_empty() {
+            return Ok(());
+        }
+        scope_gate::require(session, &agents, before, &repo.diff_trees(from, to)?)
+    };
+    let mut from = before;
+    for applied in &computed.applied {
+        step(applied.from.commit, from, applied.tree)?;
+        from = applied.tree;
+    }
+    let stuck = computed.stuck.iter();
+    for wanted in stuck.flat_map(|stuck| [&stuck.at].into_iter().chain(&stuck.rest)) {
+        let commit = repo.read_commit(wanted.commit)?;
+        let parent = repo.tree_of(commit.parents.first().copied())?;
+        step(wanted.commit, parent, commit.tree)?;
+        let agents = scope_gate::acting(session);
+        let changes = repo.diff_trees(parent, commit.tree)?;
+        scope_gate::require(session, &agents, before, &changes)?;
+    }
+    Ok(())
+}
+
+/// Lists the agents by whose lines of work the commits were named.
+fn owners(session: &Session, request: &Request) -> BTreeSet<String> {
+    let named = request.what.iter().filter_map(|name| {
+        let last = name.rsplit("..").next().unwrap_or(name);
+        // Ids of decisions are no names of branches.
+        let named = names::find(&session.repo, last).ok()?;
+        scope_gate::owner_of(session, &named)
+    });
+    named.collect()
+}
