@@ -1,5 +1,5 @@
 //! `git colony hook`: what the hooks of git and of agents run. It answers at once, stops nobody, and
-//! always exits with 0.
+//! exits with 0; with 1 before a commit that an agent may not make, and for nothing else.
 
 use std::ffi::OsString;
 use std::io::Read as _;
@@ -12,7 +12,8 @@ use crate::git::process::end_children;
 use crate::model::world::Interrupt;
 use crate::setup::hooks::payload::{MAX_BYTES, Payload};
 use crate::setup::hooks::{Agent, HookName};
-use crate::ui::answer::Outcome;
+use crate::ui::answer::{Form, Outcome};
+use crate::ui::print_error;
 
 use super::{Face, Stop};
 
@@ -42,22 +43,36 @@ pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
     if let Some(agent) = Agent::parse(&name) {
         run_agent(face, agent);
     } else if let Some(name) = HookName::parse(&name) {
-        run_git(face, name, args.args);
+        return Ok(run_git(face, name, args.args));
     }
     Ok(Outcome::Yes)
 }
 
-fn run_git(face: &mut Face<'_>, name: HookName, args: Vec<OsString>) {
+fn run_git(face: &mut Face<'_>, name: HookName, args: Vec<OsString>) -> Outcome {
     let has_input = matches!(name, HookName::PrePush | HookName::PostRewrite);
     let hook = GitHook {
         name,
         args: args.into_iter().map(OsStringExt::into_vec).collect(),
         input: if has_input { input(face) } else { Vec::new() },
     };
-    if let Ok(world) = face.world() {
-        let _limit = Limit::start(world.interrupt.clone());
-        // Git goes on whatever happened here.
-        drop(hook::git(world, &face.flags, &hook));
+    let Ok(world) = face.world() else {
+        return Outcome::Yes;
+    };
+    let _limit = Limit::start(world.interrupt.clone());
+    match hook::git(world, &face.flags, &hook) {
+        Err(error) if hook::stops_git(&error) => {
+            let env = &mut *face.env;
+            // The exit code says it as well.
+            drop(print_error(
+                &mut env.stdout,
+                &mut env.stderr,
+                Form::Text,
+                &error,
+            ));
+            Outcome::No
+        }
+        // Git goes on whatever else happened here.
+        _ => Outcome::Yes,
     }
 }
 

@@ -13,7 +13,8 @@ use super::{Face, Run, Stop};
 /// Install, remove or look at the hooks of git and of agents
 ///
 /// Hooks that are there keep running, and uninstalling gives them back byte for byte. A hook of ours
-/// never stops git or an agent, and never takes longer than 10 seconds.
+/// never takes longer than 10 seconds and stops neither git nor an agent, but for a commit of an agent
+/// with paths that are not for it to change.
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     #[command(subcommand)]

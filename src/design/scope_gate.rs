@@ -13,9 +13,9 @@ use crate::store::Session;
 use crate::store::agent_rule::AgentRule;
 use crate::store::membership::Role;
 
-use super::fork_record;
 use super::names::{self, Named};
 use super::scope::{self, Violation};
+use super::{fork_record, scope_check};
 
 /// The address of an agent ends with this.
 const MAIL: &str = "@external.agent.colony.local";
@@ -174,6 +174,20 @@ pub(super) fn owner_of(session: &Session, named: &Named) -> Option<String> {
     }
     let record = fork_record::of_branch(&session.repo, &named.fork_label()?)?;
     agent_of_mail(&record.owner)
+}
+
+/// Refuses to commit what is staged where it is not for whoever acts here to change; for the hook of
+/// plain git.
+///
+/// # Errors
+/// `scope-violation`, `scope-invalid`; whatever else went wrong is no refusal.
+pub fn require_staged(session: &Session) -> Result<()> {
+    if acting(session).is_empty() {
+        return Ok(());
+    }
+    let repo = &session.repo;
+    let before = repo.tree_of(repo.head()?.commit())?;
+    require_own(session, before, scope_check::staged(session, before)?)
 }
 
 fn refusal(rule: &AgentRule, found: &[Violation]) -> Error {

@@ -1,11 +1,13 @@
-//! What happens when a hook of ours fires: in git, or in an agent. Nothing here may stop either.
+//! What happens when a hook of ours fires: in git, or in an agent. Nothing here may stop either, but
+//! for one thing: a commit of an agent with paths that are not for it to change.
 
 use std::path::Path;
 
 use crate::design::automatic;
 use crate::design::external;
+use crate::design::scope_gate;
 use crate::git::{ObjectWrites, process};
-use crate::model::{Result, World, text};
+use crate::model::{Code, Error, Result, World, text};
 use crate::setup::hooks::payload::Payload;
 use crate::setup::hooks::{Agent, HookName, agents, fired};
 use crate::store::Session;
@@ -30,19 +32,29 @@ pub struct GitHook {
 /// Does nothing inside an operation of our own.
 ///
 /// # Errors
-/// Whatever went wrong; git goes on all the same.
+/// `scope-violation` and `scope-invalid` before a commit: git has to stop ([`stops_git`]). Whatever
+/// else went wrong; git goes on all the same.
 pub fn git(world: World, flags: &Flags, hook: &GitHook) -> Result<()> {
     if world.variable(process::OPERATION_VARIABLE).is_some() {
         return Ok(());
     }
     let session = Session::open(world, flags, ObjectWrites::Durable)?;
-    fired::note(&session.repo, &session.world, hook.name.as_str())?;
+    let noted = fired::note(&session.repo, &session.world, hook.name.as_str());
+    if hook.name == HookName::PreCommit {
+        return scope_gate::require_staged(&session);
+    }
+    noted?;
     if hook.name == HookName::PrePush {
         warn_of_private_refs(&session, &hook.input);
         return Ok(());
     }
     after(&session, hook);
     Ok(())
+}
+
+/// Tells whether an error of a hook is a word that git has to obey.
+pub fn stops_git(error: &Error) -> bool {
+    matches!(error.code(), Code::ScopeViolation | Code::ScopeInvalid)
 }
 
 /// Records what plain git has just done, so that each of its steps is one of the log.
@@ -54,7 +66,7 @@ fn after(session: &Session, hook: &GitHook) {
         HookName::PostCheckout => external::GitHook::PostCheckout,
         HookName::PostMerge => external::GitHook::PostMerge,
         HookName::PostRewrite => external::GitHook::PostRewrite,
-        HookName::PrePush => return,
+        HookName::PreCommit | HookName::PrePush => return,
     };
     // Nothing to record is no news, and what fails is recorded by the next changing command.
     let _operation = external::record(session, fired);

@@ -5,7 +5,8 @@ use std::ffi::OsString;
 use std::fs;
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::os::unix::fs::symlink;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
 
 use proptest::prelude::*;
 use serde_json::Value;
@@ -679,4 +680,127 @@ fn ending_a_merge_takes_over_what_a_side_has_and_nothing_else() {
     ada.git(&["checkout", "-q", "main", "--", "lib/x.rs"]);
     assert_eq!(ada.json(&staged)["allowed"], true);
     assert_eq!(ada.json(&["merge", "--continue"])["ok"], true);
+}
+
+/// Runs git where its hooks find the program.
+fn git_with_hooks(
+    desk: &Sandbox,
+    directory: &Path,
+    args: &[&str],
+    more: &[(&str, &str)],
+) -> Output {
+    let program = Path::new(env!("CARGO_BIN_EXE_git-colony"));
+    let mut path = program.parent().unwrap().to_owned().into_os_string();
+    let variables = desk.variables();
+    path.push(":");
+    path.push(&variables[std::ffi::OsStr::new("PATH")]);
+    let mut command = Command::new("git");
+    command.env_clear().envs(&variables).env("PATH", path);
+    command.envs(more.iter().copied());
+    command.current_dir(directory).args(args).output().unwrap()
+}
+
+#[test]
+fn a_commit_of_plain_git_is_stopped_by_the_hook() {
+    let desk = scoped("['src/**']");
+    let ada = agent(&desk, "ada");
+    let git = |args: &[&str]| git_with_hooks(&desk, &ada.path(""), args, &[]);
+    let head = ada.git(&["rev-parse", "HEAD"]);
+    write(&ada, "lib/x.rs", "more\n");
+    write(&ada, "src/a.rs", "more\n");
+    for commit in [
+        &["commit", "-qam", "m"][..],
+        &["commit", "-qm", "m", "lib/x.rs"],
+        &["commit", "-qm", "m", "--include", "lib"],
+    ] {
+        let stopped = git(commit);
+        let said = String::from_utf8_lossy(&stopped.stderr).into_owned();
+        assert!(!stopped.status.success(), "{commit:?}");
+        assert!(said.contains("'lib/x.rs' (outside the scope)"), "{said}");
+        assert!(said.contains("hint: "), "{said}");
+        assert_eq!(ada.git(&["rev-parse", "HEAD"]), head);
+    }
+    // Only what is in the commit counts.
+    let inside = git(&["commit", "-qm", "m", "src/a.rs"]);
+    assert!(
+        inside.status.success(),
+        "{}",
+        String::from_utf8_lossy(&inside.stderr)
+    );
+    // Git's own way around stays; the merge refuses what came that way.
+    assert!(
+        git(&["commit", "-qam", "m", "--no-verify"])
+            .status
+            .success()
+    );
+    ada.colony(&["checkpoint", "-m", "published"]);
+    assert_eq!(
+        refused(&desk.json(&["merge", "ada"])),
+        ["lib/x.rs: outside-scope"]
+    );
+}
+
+#[test]
+fn the_hook_stops_nobody_else_and_not_for_a_failure_of_ours() {
+    let desk = scoped("['src/**']");
+    desk.colony(&["hooks", "install"]);
+    let git = |more: &[(&str, &str)]| {
+        desk.write("lib/x.rs", desk.git(&["rev-parse", "HEAD"]));
+        git_with_hooks(&desk, &desk.root, &["commit", "-qam", "m"], more)
+            .status
+            .success()
+    };
+    assert!(git(&[]), "a person");
+    assert!(git(&[("COLONY_AGENT", "bob")]), "an agent without a rule");
+    assert!(git(&[("COLONY_AGENT", "../ada")]), "no name");
+    assert!(!git(&[("COLONY_AGENT", "ada")]), "its rule");
+    assert!(
+        !git(&[("COLONY_AGENT", "ADA")]),
+        "its rule under another name"
+    );
+    assert!(
+        git(&[("COLONY_AGENT", "ada"), ("COLONY_TIMEOUT", "soon")]),
+        "our own failure"
+    );
+    desk.write(".colony/agents/ada.md", "---\nname: ada\n---\n");
+    assert!(git(&[]));
+    assert!(
+        !git(&[("COLONY_AGENT", "ada")]),
+        "a rule that does not read"
+    );
+}
+
+#[test]
+fn a_former_pre_commit_hook_runs_first_and_keeps_its_say() {
+    let desk = scoped("['src/**']");
+    let log = desk.outside().join("log");
+    let hook = format!(
+        "#!/bin/sh\necho former >> {}\n[ ! -e refuse ]\n",
+        log.display()
+    );
+    desk.write(".git/hooks/pre-commit", &hook);
+    desk.set_mode(".git/hooks/pre-commit", 0o755);
+    desk.colony(&["hooks", "install"]);
+    let commit = || {
+        git_with_hooks(
+            &desk,
+            &desk.root,
+            &["commit", "-qam", "m"],
+            &[("COLONY_AGENT", "ada")],
+        )
+    };
+    desk.write("lib/x.rs", "more\n");
+    let stopped = commit();
+    assert!(!stopped.status.success());
+    assert_eq!(fs::read_to_string(&log).unwrap(), "former\n");
+    desk.git(&["checkout", "-q", "HEAD", "lib/x.rs"]);
+    desk.write("src/a.rs", "more\n");
+    desk.write("refuse", "");
+    let refused = commit();
+    assert!(!refused.status.success());
+    assert!(refused.stderr.is_empty(), "ours has nothing to say");
+    desk.remove("refuse");
+    assert!(commit().status.success());
+    desk.colony(&["hooks", "uninstall"]);
+    assert_eq!(desk.read(".git/hooks/pre-commit"), hook);
 }

@@ -14,7 +14,8 @@ use serde_json::Value;
 
 use super::support::Sandbox;
 
-const OURS: [&str; 5] = [
+const OURS: [&str; 6] = [
+    "pre-commit",
     "post-commit",
     "post-checkout",
     "post-merge",

@@ -306,7 +306,7 @@ fn deinit_says_what_it_does_once_and_what_stays() {
     assert_eq!(
         list(&planned),
         [
-            "5 hooks of git",
+            "6 hooks of git",
             "2 hooks of codex",
             "git-lfs: filters and hooks",
             "5 merge drivers",
@@ -352,6 +352,7 @@ fn deinit_keeps_only_the_setting_that_uploads() {
     );
     // Once none of ours is there, nothing of git's hooks stays.
     for name in [
+        "pre-commit",
         "pre-push",
         "post-commit",
         "post-checkout",

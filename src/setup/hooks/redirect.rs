@@ -14,7 +14,7 @@ use super::standing::Standing;
 use super::state::HookState;
 
 /// The hooks that are forwarded whether or not there is one now.
-const ALWAYS: [&str; 14] = [
+const ALWAYS: [&str; 13] = [
     "applypatch-msg",
     "commit-msg",
     "post-applypatch",
@@ -22,7 +22,6 @@ const ALWAYS: [&str; 14] = [
     "post-update",
     "pre-applypatch",
     "pre-auto-gc",
-    "pre-commit",
     "pre-merge-commit",
     "pre-rebase",
     "pre-receive",

@@ -9,6 +9,8 @@ use serde::Serialize;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum HookName {
+    /// Before a commit: the one hook that stops git, where an agent may not change what is staged.
+    PreCommit,
     /// After a commit.
     PostCommit,
     /// After a checkout, a clone, or a new worktree.
@@ -23,7 +25,8 @@ pub enum HookName {
 
 impl HookName {
     /// Every hook, in the order they are shown.
-    pub const ALL: [HookName; 5] = [
+    pub const ALL: [HookName; 6] = [
+        HookName::PreCommit,
         HookName::PostCommit,
         HookName::PostCheckout,
         HookName::PostMerge,
@@ -34,6 +37,7 @@ impl HookName {
     /// Returns git's name.
     pub fn as_str(self) -> &'static str {
         match self {
+            HookName::PreCommit => "pre-commit",
             HookName::PostCommit => "post-commit",
             HookName::PostCheckout => "post-checkout",
             HookName::PostMerge => "post-merge",
@@ -49,7 +53,7 @@ impl HookName {
 
     /// Tells whether git-lfs has a hook of this name.
     pub fn is_of_lfs(self) -> bool {
-        self != HookName::PostRewrite
+        !matches!(self, HookName::PostRewrite | HookName::PreCommit)
     }
 }
 
