@@ -32,21 +32,26 @@ pub(super) fn act(
     look: &Look,
     mut steps: Vec<Step>,
 ) -> Result<Done> {
-    move_here(session, &mut steps)?;
-    let race = move_there(remote, &mut steps)?;
+    let here = move_here(session, &mut steps)?;
+    let there = move_there(remote, &mut steps)?;
+    let lost = [&here, &there].contains(&&Race::Lost);
+    let race = if lost { Race::Lost } else { Race::None };
     note(session, remote, look, &steps)?;
     let rows = steps.into_iter().map(|step| step.row).collect();
     Ok(Done { rows, race })
 }
 
 /// Moves refs here: all at once where that can be, else each that can.
-fn move_here(session: &Session, steps: &mut [Step]) -> Result<()> {
+///
+/// One that has moved since it was looked at is looked at anew: a command at work here was faster.
+fn move_here(session: &Session, steps: &mut [Step]) -> Result<Race> {
     let moves = |steps: &[Step]| -> Vec<RefChange> {
         steps.iter().filter_map(|step| step.here.clone()).collect()
     };
     let Err(error) = move_refs(session, &moves(steps)) else {
-        return Ok(());
+        return Ok(Race::None);
     };
+    let mut race = Race::None;
     if !is_about_refs(error.code()) {
         return Err(error);
     }
@@ -57,6 +62,9 @@ fn move_here(session: &Session, steps: &mut [Step]) -> Result<()> {
         match move_refs(session, &[change]) {
             Ok(()) => {}
             Err(error) if is_about_refs(error.code()) => {
+                if matches!(error.code(), Code::RefMoved | Code::Locked) {
+                    race = Race::Lost;
+                }
                 step.there = None;
                 step.note = None;
                 step.row.new = step.row.old;
@@ -67,7 +75,7 @@ fn move_here(session: &Session, steps: &mut [Step]) -> Result<()> {
             Err(error) => return Err(error),
         }
     }
-    Ok(())
+    Ok(race)
 }
 
 fn is_about_refs(code: Code) -> bool {
