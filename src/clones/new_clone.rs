@@ -291,11 +291,10 @@ impl Staged {
     pub fn finish(mut self, world: &World) -> Result<PathBuf> {
         let above = self.place.parent().unwrap_or(Path::new("/"));
         atomic::make_directory(above)?;
-        atomic::sync_file_system(&self.folder)?;
+        // As with 'git clone', a power cut may cost the clone: nobody has worked in it yet.
         if !atomic::rename_to_free(&self.folder, &self.place)? {
             refuse_taken(&self.place, self.member.agent.as_deref())?;
         }
-        atomic::sync_directory(above)?;
         self.done = true;
         atomic::remove_file(&self.lock_path)?;
         world.reach("clone-in-place")?;
