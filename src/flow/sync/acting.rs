@@ -18,7 +18,7 @@ use super::{Direction, Race, SyncResult, SyncedRef};
 pub(super) struct Done {
     /// What is told of each ref.
     pub(super) rows: Vec<SyncedRef>,
-    /// Whether a ref of the remote had moved meanwhile.
+    /// Whether a ref had moved meanwhile, here or there.
     pub(super) race: Race,
 }
 
@@ -34,16 +34,13 @@ pub(super) fn act(
 ) -> Result<Done> {
     let here = move_here(session, &mut steps)?;
     let there = move_there(remote, &mut steps)?;
-    let lost = [&here, &there].contains(&&Race::Lost);
-    let race = if lost { Race::Lost } else { Race::None };
+    let race = if here == Race::Lost { here } else { there };
     note(session, remote, look, &steps)?;
     let rows = steps.into_iter().map(|step| step.row).collect();
     Ok(Done { rows, race })
 }
 
 /// Moves refs here: all at once where that can be, else each that can.
-///
-/// One that has moved since it was looked at is looked at anew: a command at work here was faster.
 fn move_here(session: &Session, steps: &mut [Step]) -> Result<Race> {
     let moves = |steps: &[Step]| -> Vec<RefChange> {
         steps.iter().filter_map(|step| step.here.clone()).collect()
@@ -51,18 +48,19 @@ fn move_here(session: &Session, steps: &mut [Step]) -> Result<Race> {
     let Err(error) = move_refs(session, &moves(steps)) else {
         return Ok(Race::None);
     };
-    let mut race = Race::None;
     if !is_about_refs(error.code()) {
         return Err(error);
     }
+    let mut race = Race::None;
     for step in steps {
         let Some(change) = step.here.take() else {
             continue;
         };
-        match move_refs(session, &[change]) {
+        match move_refs(session, std::slice::from_ref(&change)) {
             Ok(()) => {}
             Err(error) if is_about_refs(error.code()) => {
-                if matches!(error.code(), Code::RefMoved | Code::Locked) {
+                let has_moved = session.repo.find_ref(&change.name)? != change.old;
+                if has_moved || error.code() == Code::Locked {
                     race = Race::Lost;
                 }
                 step.there = None;

@@ -22,6 +22,7 @@ use crate::model::{Code, Result};
 use crate::store::Session;
 use crate::store::lock::WorktreeLock;
 use crate::store::membership::Role;
+use crate::store::operation::run::refuse_nested;
 
 use looking::Look;
 
@@ -145,9 +146,10 @@ pub struct SyncReport {
 /// Brings both sides to the same.
 ///
 /// # Errors
-/// `remote-not-found`, `read-only-clone` where a clone for reading is to push, `locked`, and what the
-/// network says. What becomes of a single ref is no error.
+/// `remote-not-found`, `read-only-clone` where a clone for reading is to push, `operation-in-progress`
+/// in a hook of our own, `locked`, and what the network says. What becomes of a single ref is no error.
 pub fn sync(session: &Session, request: &Request) -> Result<SyncReport> {
+    refuse_nested(session)?;
     let way = way(session, request)?;
     let name = request.remote.as_deref().unwrap_or("origin");
     let (repo, world) = (&session.repo, &session.world);
