@@ -44,6 +44,7 @@ pub fn count(number: usize, noun: &str) -> String {
     match (number, noun.strip_suffix('y')) {
         (1, _) => format!("1 {noun}"),
         (_, Some(stem)) => format!("{number} {stem}ies"),
+        (_, None) if noun.ends_with("ch") => format!("{number} {noun}es"),
         (_, None) => format!("{number} {noun}s"),
     }
 }
@@ -72,5 +73,6 @@ mod tests {
         assert_eq!(count(1, "file"), "1 file");
         assert_eq!(count(0, "commit"), "0 commits");
         assert_eq!(count(3, "entry"), "3 entries");
+        assert_eq!(count(2, "remote branch"), "2 remote branches");
     }
 }
