@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use crate::clones::new_clone::LargeFiles;
 use crate::design::scope::Violation;
 use crate::design::scope_check::{self, Changes, CheckReport};
-use crate::flow::agents::{self, AgentsReport, NewAgent, RemovedAgent, Request};
+use crate::flow::agent_removal::{self, RemovedAgent};
+use crate::flow::agents::{self, AgentsReport, NewAgent, Request};
 use crate::model::text::shell_word;
 use crate::model::time::Moment;
 use crate::ui::answer::{Answer, Outcome};
@@ -124,7 +125,8 @@ pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
         }
         Some(Action::Remove(remove)) => {
             let session = face.session(Run::from(remove.dry_run))?;
-            let report = agents::remove(&session, &remove.name, (remove.force, remove.dry_run))?;
+            let report =
+                agent_removal::remove(&session, &remove.name, (remove.force, remove.dry_run))?;
             face.answer(&report)
         }
         Some(Action::Check(check)) => {

@@ -1,6 +1,6 @@
 //! `git colony clones`
 
-use crate::flow::clone::{self, Clone, ClonesReport, GcReport, RefreshReport};
+use crate::flow::clones::{self, Clone, ClonesReport, GcReport, RefreshReport};
 use crate::model::time::Moment;
 use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;
@@ -52,13 +52,13 @@ pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
     let (world, session) = face.session_if_any()?;
     let session = session.as_ref();
     match args.action {
-        None | Some(Action::List) => face.answer(&clone::list(&world, session)?),
+        None | Some(Action::List) => face.answer(&clones::list(&world, session)?),
         Some(Action::Remove { id, force, dry_run }) => {
-            let report = clone::remove(&world, session, &id, (force, dry_run))?;
+            let report = clones::remove(&world, session, &id, (force, dry_run))?;
             face.answer(&report)
         }
-        Some(Action::Refresh { id }) => face.answer(&clone::refresh(&world, session, &id)?),
-        Some(Action::Gc { force, dry_run }) => face.answer(&clone::gc(&world, force, dry_run)?),
+        Some(Action::Refresh { id }) => face.answer(&clones::refresh(&world, session, &id)?),
+        Some(Action::Gc { force, dry_run }) => face.answer(&clones::gc(&world, force, dry_run)?),
     }
 }
 

@@ -5,20 +5,19 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::clones::carried::{How, bring};
 use crate::clones::found::{self, FoundClone};
 use crate::clones::hub::{self, Hub};
 use crate::clones::new_clone::{LargeFiles, Staged, Start, Wanted, remote_prefix};
 use crate::clones::{publish, removal};
-use crate::design::checkpoints::{self, Which};
-use crate::design::left_out::{Allowances, LeftOut};
-use crate::design::{automatic, checkpoint, fork, names};
+use crate::design::{fork, names};
 use crate::git::identity::Identity;
-use crate::git::{Head, ObjectWrites, Oid, RefName};
+use crate::git::{Head, Oid, RefName};
 use crate::model::{Code, Error, Result, World, text, time};
 use crate::store::Session;
 use crate::store::membership::{Membership, Role};
 use crate::store::shared_root::SharedRoot;
+
+use super::take_along;
 
 /// What is asked for.
 #[derive(Clone, Debug, Default)]
@@ -74,7 +73,7 @@ pub fn create(session: &Session, request: &Request) -> Result<NewAgent> {
     let (member, hub) = hub::join(session)?;
     removal::complete(world, &root, hub.store.path())?;
     let changes = if request.with_changes {
-        uncommitted(session)?
+        take_along::uncommitted(session)?
     } else {
         None
     };
@@ -84,7 +83,7 @@ pub fn create(session: &Session, request: &Request) -> Result<NewAgent> {
     let mut setup = Vec::new();
     let begun = set_up(session, &plan, &staged, &mut setup)?;
     if let Some(state) = changes {
-        take_along(world, &staged, state)?;
+        take_along::put(world, &staged, state)?;
         setup.push("uncommitted changes".to_owned());
     }
     let path = staged.finish(world)?;
@@ -256,63 +255,15 @@ fn set_up(
         switch: true,
     };
     let begun = fork::create(&inside, &request)?;
-    for (paths, how, did) in [
-        (&session.settings.clone_copy, How::Copy, "copied"),
-        (&session.settings.clone_link, How::Link, "linked"),
-    ] {
-        for path in paths {
-            let from = session.repo.workdir();
-            let brought = bring(&session.world, from, staged.folder(), (path, how))?;
-            if brought.files > 0 {
-                let files = text::count(brought.files, "file");
-                setup.push(format!("{did} '{path}' ({files})"));
-            }
-        }
-    }
+    take_along::ignored_files(session, staged.folder(), setup)?;
     Ok(begun)
 }
 
-/// Keeps the uncommitted changes of the checkout as an automatic checkpoint; returns its commit, or
-/// `None` where there are none.
-fn uncommitted(session: &Session) -> Result<Option<Oid>> {
-    let scan = session.repo.scan(&session.world)?;
-    if super::status::unsaved(&scan) == 0 {
-        return Ok(None);
-    }
-    let made = automatic::create(session, "taken along by a new agent")?;
-    if made.reason == Some("busy") {
-        return Err(Error::new(
-            Code::Locked,
-            "another git-colony command is at work here; nothing has changed",
-        )
-        .hint("run the command again"));
-    }
-    // Unchanged since the newest one: that is the state.
-    let known = checkpoints::list(&session.repo, Which::Automatic)?;
-    Ok(made.sha.or_else(|| known.last().map(|newest| newest.sha)))
-}
-
-/// Puts the files of a state over those of a clone that has no place yet, as changes that nobody has
-/// committed.
-fn take_along(world: &World, staged: &Staged, state: Oid) -> Result<()> {
-    let inside = staged.session(world)?;
-    let mut git = inside.repo.git(&inside.world);
-    git.env(crate::git::process::OPERATION_VARIABLE, "agents new");
-    let source = format!("--source={state}");
-    git.args([
-        "restore",
-        "-q",
-        "--worktree",
-        "--no-overlay",
-        &source,
-        "--",
-        ":/",
-    ]);
-    git.run_checked("bring the uncommitted changes into the clone")
-        .map(drop)
-}
-
-fn session_at(world: &World, path: &std::path::Path) -> Result<Session> {
+/// Opens a session in a clone, for a command that was started elsewhere.
+///
+/// # Errors
+/// As [`Session::open`].
+pub(super) fn session_at(world: &World, path: &std::path::Path) -> Result<Session> {
     Session::open(
         world.standing_in(path),
         &crate::store::settings::Flags::default(),
@@ -425,132 +376,4 @@ pub fn find(session: &Session, name: &str) -> Result<FoundClone> {
         .hint("git colony agents"));
     }
     Ok(found)
-}
-
-/// A clone that was taken away.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
-pub struct RemovedAgent {
-    /// The agent; `None` where the clone was for reading.
-    pub agent: Option<String>,
-    /// Where it worked.
-    #[schemars(with = "String")]
-    pub path: PathBuf,
-    /// The id of the clone.
-    pub clone: String,
-    /// The prefix of the refs in the hub that keep its work; `None` in a dry run.
-    pub kept_as: Option<String>,
-    /// The hub.
-    #[schemars(with = "String")]
-    pub hub: PathBuf,
-    /// How many uncommitted paths there were; they are kept, too.
-    pub unsaved: usize,
-    /// What cannot be kept and goes with the clone.
-    pub left_out: Vec<LeftOut>,
-    /// True when nothing was done because a dry run was asked for.
-    pub dry_run: bool,
-}
-
-/// Takes the clone of an agent away; all of its work stays in the hub.
-///
-/// # Errors
-/// `clone-not-found`, `name-ambiguous`, `clone-in-use`, `hub-missing`, `locked`, `no-space`.
-pub fn remove(
-    session: &Session,
-    name: &str,
-    (force, dry_run): (bool, bool),
-) -> Result<RemovedAgent> {
-    let root = SharedRoot::of(&session.world)?;
-    let hub = hub::place_of(session, &root)?;
-    if !dry_run && hub.is_dir() {
-        removal::complete(&session.world, &root, &hub)?;
-    }
-    let clone = find(session, name)?;
-    let report = remove_clone(&session.world, &clone, (force, dry_run))?;
-    if !dry_run {
-        super::colony::gather(session);
-    }
-    Ok(report)
-}
-
-/// Takes a clone away, whoever's it is.
-///
-/// # Errors
-/// As [`remove`].
-pub(super) fn remove_clone(
-    world: &World,
-    clone: &FoundClone,
-    (force, dry_run): (bool, bool),
-) -> Result<RemovedAgent> {
-    let mut report = look_at_removal(world, clone, force)?;
-    if dry_run {
-        return Ok(report);
-    }
-    let inside = session_at(world, &clone.path)?;
-    if report.unsaved > 0 && clone.member.role == Role::Agent {
-        checkpoint::create(&inside, &last_state())?;
-    }
-    publish::publish(&inside)?;
-    let root = SharedRoot::of(world)?;
-    report.kept_as = removal::retire(world, &root, clone)?;
-    report.dry_run = false;
-    Ok(report)
-}
-
-/// Returns what is kept of a clone before it goes, beside its branch.
-fn last_state() -> checkpoint::Request {
-    checkpoint::Request {
-        label: Some("uncommitted when the clone was removed".to_owned()),
-        rationale: String::new(),
-        off_branch: true,
-        allowances: Allowances::default(),
-    }
-}
-
-fn look_at_removal(world: &World, clone: &FoundClone, force: bool) -> Result<RemovedAgent> {
-    removal::refuse_own_directory(world, clone)?;
-    let flags = crate::store::settings::Flags::default();
-    let inside = world.standing_in(&clone.path);
-    let inside = Session::open(inside, &flags, ObjectWrites::InMemory)?;
-    let unsaved = super::status::unsaved(&inside.repo.scan(&inside.world)?);
-    let mut report = RemovedAgent {
-        agent: clone.member.agent.clone(),
-        path: clone.path.clone(),
-        clone: clone.member.id.clone(),
-        kept_as: None,
-        hub: clone.member.hub.clone(),
-        unsaved,
-        left_out: Vec::new(),
-        dry_run: true,
-    };
-    if clone.member.role == Role::Agent {
-        report.left_out = checkpoint::preview(&inside, &last_state())?.left_out;
-    }
-    let is_edited_reader = clone.member.role == Role::Reader && unsaved > 0;
-    if !force && (is_edited_reader || !report.left_out.is_empty()) {
-        return Err(would_be_lost(&report));
-    }
-    Ok(report)
-}
-
-fn would_be_lost(report: &RemovedAgent) -> Error {
-    let first = report.left_out.first();
-    let what = first.map_or_else(
-        || text::count(report.unsaved, "uncommitted path"),
-        |first| match report.left_out.len() {
-            1 => format!("'{}'", first.path),
-            many => format!("'{}' and {} more", first.path, many - 1),
-        },
-    );
-    Error::new(
-        Code::CloneInUse,
-        format!(
-            "{what} would be lost with the clone: no checkpoint keeps that; nothing has changed"
-        ),
-    )
-    .detail("left_out", &report.left_out)
-    .detail("path", report.path.display().to_string())
-    .hint(format!(
-        "git colony clones remove {} --force   # lets go of it",
-        report.clone.get(..8).unwrap_or(&report.clone)
-    ))
 }

@@ -1,7 +1,9 @@
 //! Use cases that join domains or only look: status, the log of operations, the tour.
 
+pub mod agent_removal;
 pub mod agents;
 pub mod clone;
+pub mod clones;
 pub mod colonies;
 pub mod colony;
 pub mod completion;
@@ -15,6 +17,7 @@ pub mod operations;
 pub mod status;
 pub mod status_line;
 pub mod sync;
+mod take_along;
 pub mod tools;
 pub mod topology;
 pub mod tour;

@@ -1,0 +1,146 @@
+//! Taking an agent's clone away: what it has is kept in the hub first.
+
+use std::path::PathBuf;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::clones::found::FoundClone;
+use crate::clones::{hub, publish, removal};
+use crate::design::checkpoint;
+use crate::design::left_out::{Allowances, LeftOut};
+use crate::git::ObjectWrites;
+use crate::model::{Code, Error, Result, World, text};
+use crate::store::Session;
+use crate::store::membership::Role;
+use crate::store::settings::Flags;
+use crate::store::shared_root::SharedRoot;
+
+use super::agents::{find, session_at};
+
+/// A clone that was taken away.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct RemovedAgent {
+    /// The agent; `None` where the clone was for reading.
+    pub agent: Option<String>,
+    /// Where it worked.
+    #[schemars(with = "String")]
+    pub path: PathBuf,
+    /// The id of the clone.
+    pub clone: String,
+    /// The prefix of the refs in the hub that keep its work; `None` in a dry run.
+    pub kept_as: Option<String>,
+    /// The hub.
+    #[schemars(with = "String")]
+    pub hub: PathBuf,
+    /// How many uncommitted paths there were; they are kept, too.
+    pub unsaved: usize,
+    /// What cannot be kept and goes with the clone.
+    pub left_out: Vec<LeftOut>,
+    /// True when nothing was done because a dry run was asked for.
+    pub dry_run: bool,
+}
+
+/// Takes the clone of an agent away; all of its work stays in the hub.
+///
+/// # Errors
+/// `clone-not-found`, `name-ambiguous`, `clone-in-use`, `hub-missing`, `locked`, `no-space`.
+pub fn remove(
+    session: &Session,
+    name: &str,
+    (force, dry_run): (bool, bool),
+) -> Result<RemovedAgent> {
+    let root = SharedRoot::of(&session.world)?;
+    let hub = hub::place_of(session, &root)?;
+    if !dry_run && hub.is_dir() {
+        removal::complete(&session.world, &root, &hub)?;
+    }
+    let clone = find(session, name)?;
+    let report = remove_clone(&session.world, &clone, (force, dry_run))?;
+    if !dry_run {
+        super::colony::gather(session);
+    }
+    Ok(report)
+}
+
+/// Takes a clone away, whoever's it is.
+///
+/// # Errors
+/// As [`remove`].
+pub(super) fn remove_clone(
+    world: &World,
+    clone: &FoundClone,
+    (force, dry_run): (bool, bool),
+) -> Result<RemovedAgent> {
+    let mut report = look_at_removal(world, clone, force)?;
+    if dry_run {
+        return Ok(report);
+    }
+    let inside = session_at(world, &clone.path)?;
+    if report.unsaved > 0 && clone.member.role == Role::Agent {
+        checkpoint::create(&inside, &last_state())?;
+    }
+    publish::publish(&inside)?;
+    let root = SharedRoot::of(world)?;
+    report.kept_as = removal::retire(world, &root, clone)?;
+    report.dry_run = false;
+    Ok(report)
+}
+
+/// Returns what is kept of a clone before it goes, beside its branch.
+fn last_state() -> checkpoint::Request {
+    checkpoint::Request {
+        label: Some("uncommitted when the clone was removed".to_owned()),
+        rationale: String::new(),
+        off_branch: true,
+        allowances: Allowances::default(),
+    }
+}
+
+fn look_at_removal(world: &World, clone: &FoundClone, force: bool) -> Result<RemovedAgent> {
+    removal::refuse_own_directory(world, clone)?;
+    let inside = world.standing_in(&clone.path);
+    let inside = Session::open(inside, &Flags::default(), ObjectWrites::InMemory)?;
+    let unsaved = super::status::unsaved(&inside.repo.scan(&inside.world)?);
+    let mut report = RemovedAgent {
+        agent: clone.member.agent.clone(),
+        path: clone.path.clone(),
+        clone: clone.member.id.clone(),
+        kept_as: None,
+        hub: clone.member.hub.clone(),
+        unsaved,
+        left_out: Vec::new(),
+        dry_run: true,
+    };
+    if clone.member.role == Role::Agent {
+        report.left_out = checkpoint::preview(&inside, &last_state())?.left_out;
+    }
+    let is_edited_reader = clone.member.role == Role::Reader && unsaved > 0;
+    if !force && (is_edited_reader || !report.left_out.is_empty()) {
+        return Err(would_be_lost(&report));
+    }
+    Ok(report)
+}
+
+fn would_be_lost(report: &RemovedAgent) -> Error {
+    let first = report.left_out.first();
+    let what = first.map_or_else(
+        || text::count(report.unsaved, "uncommitted path"),
+        |first| match report.left_out.len() {
+            1 => format!("'{}'", first.path),
+            many => format!("'{}' and {} more", first.path, many - 1),
+        },
+    );
+    Error::new(
+        Code::CloneInUse,
+        format!(
+            "{what} would be lost with the clone: no checkpoint keeps that; nothing has changed"
+        ),
+    )
+    .detail("left_out", &report.left_out)
+    .detail("path", report.path.display().to_string())
+    .hint(format!(
+        "git colony clones remove {} --force   # lets go of it",
+        report.clone.get(..8).unwrap_or(&report.clone)
+    ))
+}

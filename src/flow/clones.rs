@@ -1,0 +1,251 @@
+//! The clones that are here: listed, brought up to date, taken away.
+
+use std::path::PathBuf;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::clones::found::{self, FoundClone};
+use crate::clones::hub::{self, Hub};
+use crate::clones::removal;
+use crate::git::{ObjectWrites, Oid, RefChange, RefName};
+use crate::model::{Code, Error, Result, World};
+use crate::store::Session;
+use crate::store::membership::{Membership, Role};
+use crate::store::settings::Flags;
+use crate::store::shared_root::SharedRoot;
+
+use super::agent_removal::{self, RemovedAgent};
+
+/// A clone as it is listed.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct Clone {
+    /// Its id.
+    pub id: String,
+    /// Where it is.
+    #[schemars(with = "String")]
+    pub path: PathBuf,
+    /// Whose it is; `None` for one that is only read.
+    pub agent: Option<String>,
+    /// Its scope.
+    pub scope: String,
+    /// Whether it is for reading only.
+    pub read_only: bool,
+    /// Where the repository comes from, without credentials.
+    pub url: Option<String>,
+    /// The branch it was made on.
+    pub branch: Option<String>,
+    /// The commit HEAD holds now; `None` where that cannot be read.
+    pub commit: Option<Oid>,
+    /// The hub it borrows its objects from.
+    #[schemars(with = "String")]
+    pub hub: PathBuf,
+    /// When it was made, RFC 3339 UTC.
+    pub created_at: String,
+}
+
+/// Clones of one repository, or of all.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct ClonesReport {
+    /// Those of agents first, by name.
+    pub clones: Vec<Clone>,
+    /// How many.
+    pub count: usize,
+}
+
+/// Lists the clones of the repository we stand in, or outside of one all there are.
+///
+/// # Errors
+/// `url-refused`, `invalid-value`.
+pub fn list(world: &World, session: Option<&Session>) -> Result<ClonesReport> {
+    let root = SharedRoot::of(world)?;
+    let hub = session.map(|session| hub::place_of(session, &root));
+    let found = found::clones(&root, hub.transpose()?.as_deref());
+    let clones: Vec<_> = found
+        .into_iter()
+        .map(|clone| describe(world, clone))
+        .collect();
+    Ok(ClonesReport {
+        count: clones.len(),
+        clones,
+    })
+}
+
+fn describe(world: &World, clone: FoundClone) -> Clone {
+    let inside = world.standing_in(&clone.path);
+    let head = crate::git::Repo::open(&inside, ObjectWrites::InMemory);
+    let head = head.and_then(|repo| repo.head()).ok();
+    let member = clone.member;
+    Clone {
+        id: member.id,
+        path: clone.path,
+        read_only: member.role == Role::Reader,
+        agent: member.agent,
+        scope: member.scope.unwrap_or_default(),
+        url: member.url,
+        branch: member.branch,
+        commit: head.and_then(|head| head.commit()),
+        hub: member.hub,
+        created_at: member.created_at,
+    }
+}
+
+/// Finds a clone of the repository we stand in, or outside of one among all.
+fn find(world: &World, session: Option<&Session>, name: &str) -> Result<FoundClone> {
+    let root = SharedRoot::of(world)?;
+    let hub = session.map(|session| hub::place_of(session, &root));
+    found::find(&root, hub.transpose()?.as_deref(), name)
+}
+
+/// Takes a clone away; what an agent has in it stays in the hub.
+///
+/// # Errors
+/// As [`agent_removal::remove`].
+pub fn remove(
+    world: &World,
+    session: Option<&Session>,
+    name: &str,
+    (force, dry_run): (bool, bool),
+) -> Result<RemovedAgent> {
+    let clone = find(world, session, name)?;
+    agent_removal::remove_clone(world, &clone, (force, dry_run))
+}
+
+/// A clone that was brought up to date.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct RefreshReport {
+    /// Its id.
+    pub id: String,
+    /// Where it is.
+    #[schemars(with = "String")]
+    pub path: PathBuf,
+    /// Remote branches that moved.
+    pub moved: Vec<String>,
+    /// The commit that is checked out now; it moves only in a clone that is only read.
+    pub commit: Option<Oid>,
+}
+
+/// Fetches from the remote into the hub, and from there what the clone takes for remote branches. A
+/// clone that is only read goes to the new tip of its branch.
+///
+/// # Errors
+/// `clone-not-found`, `hub-missing`, `uncommitted-edits` for a clone for reading with edits, and what
+/// the network says.
+pub fn refresh(world: &World, session: Option<&Session>, name: &str) -> Result<RefreshReport> {
+    let clone = find(world, session, name)?;
+    let hub = Hub::open(&clone.member.hub)?;
+    if hub.has_remote() {
+        hub.fetch(world)?;
+    }
+    let inside = Session::open(
+        world.standing_in(&clone.path),
+        &Flags::default(),
+        ObjectWrites::Durable,
+    )?;
+    let repo = &inside.repo;
+    let mut changes = Vec::new();
+    for found in hub.remote_branches()? {
+        let old = repo.find_ref(&found.name)?;
+        if old != Some(found.id) {
+            changes.push(RefChange {
+                name: found.name,
+                old,
+                new: Some(found.id),
+            });
+        }
+    }
+    let who = inside.record_signature();
+    let why = crate::git::refs::Reason {
+        text: "colony: refreshed",
+        who: &who,
+        operation: "refresh",
+    };
+    repo.move_refs(&inside.world, &changes, &why)?;
+    if clone.member.role == Role::Reader {
+        follow(&inside, &clone.member)?;
+    }
+    let prefix = "refs/remotes/";
+    let short = |change: &RefChange| change.name.to_string().replacen(prefix, "", 1);
+    Ok(RefreshReport {
+        id: clone.member.id,
+        path: clone.path,
+        moved: changes.iter().map(short).collect(),
+        commit: repo.head()?.commit(),
+    })
+}
+
+/// Puts a clone that is only read on the newest commit of its branch, by git, which refuses where
+/// somebody has edited it.
+fn follow(inside: &Session, member: &Membership) -> Result<()> {
+    let Some(branch) = &member.branch else {
+        return Ok(());
+    };
+    let remote = format!("refs/remotes/origin/{branch}");
+    if inside
+        .repo
+        .find_ref(&RefName::from(remote.as_str()))?
+        .is_none()
+    {
+        return Ok(());
+    }
+    let mut git = inside.repo.git(&inside.world);
+    git.env(crate::git::process::OPERATION_VARIABLE, "refresh");
+    git.args(["checkout", "-q", "--no-track", "-B", branch, &remote]);
+    git.args(["--"]);
+    let output = git.run()?;
+    if output.success() {
+        return Ok(());
+    }
+    Err(Error::new(
+        Code::UncommittedEdits,
+        format!("git cannot bring the clone up to date: {}", output.stderr),
+    )
+    .hint("git colony clones remove ID --force   # and clone it again"))
+}
+
+/// What was let go of.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct GcReport {
+    /// The hubs that were removed, or would be.
+    #[schemars(with = "Vec<String>")]
+    pub removed: Vec<PathBuf>,
+    /// Hubs without a clone that hold work of removed clones; they stay unless forced.
+    #[schemars(with = "Vec<String>")]
+    pub kept: Vec<PathBuf>,
+    /// True when nothing was removed because a dry run was asked for.
+    pub dry_run: bool,
+}
+
+/// Removes the hubs that no clone borrows from any more.
+///
+/// # Errors
+/// `io`, `locked`, `repository-broken`.
+pub fn gc(world: &World, force: bool, dry_run: bool) -> Result<GcReport> {
+    let root = SharedRoot::of(world)?;
+    let used: Vec<PathBuf> = found::clones(&root, None)
+        .into_iter()
+        .map(|clone| clone.member.hub)
+        .collect();
+    let mut report = GcReport {
+        removed: Vec::new(),
+        kept: Vec::new(),
+        dry_run,
+    };
+    for path in hub::all(&root) {
+        if !dry_run {
+            removal::complete(world, &root, &path)?;
+        }
+        if used.contains(&path) {
+            continue;
+        }
+        if Hub::open(&path)?.holds_kept_work()? && !force {
+            report.kept.push(path);
+            continue;
+        }
+        if !dry_run {
+            removal::remove_hub(world, &root, &path)?;
+        }
+        report.removed.push(path);
+    }
+    Ok(report)
+}
