@@ -95,9 +95,9 @@ pub fn complete(world: &World, root: &SharedRoot, hub: &Path) -> Result<()> {
 /// # Errors
 /// `locked` where that happened, `io`.
 pub fn remove_hub(world: &World, root: &SharedRoot, hub: &Path) -> Result<()> {
-    let trash = root.path().join("trash");
-    atomic::make_directory(&trash)?;
-    let away = trash.join(format!("{:016x}", (world.entropy)()));
+    let nonce = format!("{:016x}", (world.entropy)());
+    // Not in the trash yet: others empty that, and it may have to come back.
+    let away = root.hubs().join(format!("{nonce}.gone"));
     atomic::rename(hub, &away)?;
     if !clones(root, Some(hub)).is_empty() {
         atomic::rename(&away, hub)?;
@@ -107,6 +107,9 @@ pub fn remove_hub(world: &World, root: &SharedRoot, hub: &Path) -> Result<()> {
         )
         .hint("git colony clones"));
     }
+    let trash = root.path().join("trash");
+    atomic::make_directory(&trash)?;
+    atomic::rename(&away, &trash.join(nonce))?;
     empty(&trash)
 }
 
