@@ -22,6 +22,8 @@
 mod clones;
 #[path = "crash/command.rs"]
 mod command;
+#[path = "crash/desk.rs"]
+mod desk;
 #[path = "crash/fault.rs"]
 mod fault;
 #[path = "crash/matrix.rs"]
@@ -32,6 +34,8 @@ mod repository;
 mod state;
 #[path = "crash/table.rs"]
 mod table;
+#[path = "crash/travel.rs"]
+mod travel;
 
 use command::{
     CHECKPOINT, CHECKPOINT_AUTO, CHECKPOINT_OF_A_CLEAN_STATE, CHECKPOINT_OFF_BRANCH, COMMIT,

@@ -11,13 +11,11 @@ use crate::git::refs::FoundRef;
 use crate::git::url::{Provenance, RemoteUrl};
 use crate::git::{BareRepo, Oid, RefChange, RefName, Repo, process};
 use crate::model::{Code, Error, Result, World, time};
-use crate::store::lock::WorktreeLock;
 use crate::store::membership::{Membership, Role};
 use crate::store::shared_root::SharedRoot;
 use crate::store::{Session, atomic, ref_names};
 
-/// How long to wait for somebody else who makes the hub: it may take a copy of the whole history.
-const PATIENCE: Duration = Duration::from_mins(10);
+use super::hub_place::{Place, SET_ASIDE};
 
 /// What a hub is configured with, beyond what git writes.
 const CONFIG: &str = "\
@@ -46,11 +44,16 @@ impl Hub {
     /// `hub-missing`, `repository-broken`.
     pub fn open(path: &Path) -> Result<Hub> {
         if !path.is_dir() {
+            let hint = if path.with_extension(SET_ASIDE).is_dir() {
+                "git colony clones gc   # brings back what an interrupted one has set aside"
+            } else {
+                "bring the folder back from a backup: clones borrow their objects from it"
+            };
             return Err(Error::new(
                 Code::HubMissing,
                 format!("the hub '{}' is gone; nothing has changed", path.display()),
             )
-            .hint("bring the folder back from a backup: clones borrow their objects from it"));
+            .hint(hint));
         }
         Ok(Hub {
             store: BareRepo::open(path)?,
@@ -230,59 +233,6 @@ pub fn join(session: &Session) -> Result<(Membership, Hub)> {
     );
     member.write(repo.common_dir())?;
     Ok((member, hub))
-}
-
-/// Where a hub is, or will be.
-struct Place {
-    path: PathBuf,
-    new: PathBuf,
-    lock: PathBuf,
-}
-
-impl Place {
-    fn of(root: &SharedRoot, address: &str) -> Place {
-        let hash = blake3::hash(address.as_bytes()).to_hex();
-        let hash = hash.get(..16).unwrap_or_default();
-        let file = |suffix: &str| root.hubs().join(format!("{hash}.{suffix}"));
-        Place {
-            path: file("git"),
-            new: file("new"),
-            lock: file("lock"),
-        }
-    }
-
-    fn require(&self, session: &Session, make: impl FnOnce() -> Result<()>) -> Result<()> {
-        self.require_in(&session.world, session.settings.timeout, make)
-    }
-
-    /// One makes the hub; whoever else wants it waits, and finds it.
-    fn require_in(
-        &self,
-        world: &World,
-        timeout: Option<Duration>,
-        make: impl FnOnce() -> Result<()>,
-    ) -> Result<()> {
-        if self.path.is_dir() {
-            return Ok(());
-        }
-        let waiting = "waiting for another git-colony that makes the hub of this repository";
-        let patience = timeout.unwrap_or(PATIENCE);
-        let _lock = WorktreeLock::take_at(world, &self.lock, (patience, waiting))?;
-        if self.path.is_dir() {
-            return Ok(());
-        }
-        // What a process left that died here: it held the lock that we have now.
-        atomic::remove_folder(&self.new)?;
-        let made = make().and_then(|()| {
-            world.reach("hub-made")?;
-            atomic::sync_file_system(&self.new)?;
-            atomic::rename(&self.new, &self.path)
-        });
-        if made.is_err() && !world.is_dead() {
-            atomic::remove_folder(&self.new)?;
-        }
-        made
-    }
 }
 
 fn make_from_repository(session: &Session, new: &Path) -> Result<()> {

@@ -5,6 +5,7 @@ pub mod colonies;
 pub mod found;
 pub mod gather;
 pub mod hub;
+pub mod hub_place;
 pub mod maintenance;
 pub mod new_clone;
 pub mod publish;

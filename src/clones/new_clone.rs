@@ -295,6 +295,15 @@ impl Staged {
         if !atomic::rename_to_free(&self.folder, &self.place)? {
             refuse_taken(&self.place, self.member.agent.as_deref())?;
         }
+        if !self.member.hub.is_dir() {
+            // 'clones gc' set the hub aside before it could see this clone.
+            atomic::rename(&self.place, &self.folder)?;
+            return Err(Error::new(
+                Code::HubMissing,
+                "the hub was removed while the clone was made; nothing has changed",
+            )
+            .hint("run the command again"));
+        }
         self.done = true;
         atomic::remove_file(&self.lock_path)?;
         world.reach("clone-in-place")?;

@@ -9,6 +9,7 @@ use crate::store::{atomic, ref_names};
 
 use super::found::{FoundClone, clones};
 use super::hub::Hub;
+use super::hub_place::set_aside;
 
 /// Refuses to take the directory away that somebody stands in.
 ///
@@ -89,27 +90,15 @@ pub fn complete(world: &World, root: &SharedRoot, hub: &Path) -> Result<()> {
     empty(&root.path().join("trash"))
 }
 
-/// Removes a hub that nobody borrows from. It is renamed first, and comes back if a clone was made of
-/// it meanwhile.
+/// Removes a hub that nobody borrows from.
 ///
 /// # Errors
-/// `locked` where that happened, `io`.
+/// `locked` where a clone was made of it meanwhile, `io`.
 pub fn remove_hub(world: &World, root: &SharedRoot, hub: &Path) -> Result<()> {
-    let nonce = format!("{:016x}", (world.entropy)());
-    // Not in the trash yet: others empty that, and it may have to come back.
-    let away = root.hubs().join(format!("{nonce}.gone"));
-    atomic::rename(hub, &away)?;
-    if !clones(root, Some(hub)).is_empty() {
-        atomic::rename(&away, hub)?;
-        return Err(Error::new(
-            Code::Locked,
-            format!("a clone of '{}' was just made: it stays", hub.display()),
-        )
-        .hint("git colony clones"));
-    }
     let trash = root.path().join("trash");
     atomic::make_directory(&trash)?;
-    atomic::rename(&away, &trash.join(nonce))?;
+    let away = trash.join(format!("{:016x}", (world.entropy)()));
+    set_aside(world, hub, || !clones(root, Some(hub)).is_empty(), &away)?;
     empty(&trash)
 }
 

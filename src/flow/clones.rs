@@ -7,6 +7,7 @@ use serde::Serialize;
 
 use crate::clones::found::{self, FoundClone};
 use crate::clones::hub::{self, Hub};
+use crate::clones::hub_place;
 use crate::clones::removal;
 use crate::git::{ObjectWrites, Oid, RefChange, RefName};
 use crate::model::{Code, Error, Result, World};
@@ -107,8 +108,16 @@ pub fn remove(
     name: &str,
     (force, dry_run): (bool, bool),
 ) -> Result<RemovedAgent> {
-    let clone = find(world, session, name)?;
-    agent_removal::remove_clone(world, &clone, (force, dry_run))
+    let clone = find(world, session, name);
+    if let (false, Err(_), Some(session)) = (dry_run, &clone, session) {
+        // It may be gone already, and its work not yet where it is kept.
+        let root = SharedRoot::of(world)?;
+        let hub = hub::place_of(session, &root)?;
+        if hub.is_dir() {
+            removal::complete(world, &root, &hub)?;
+        }
+    }
+    agent_removal::remove_clone(world, &clone?, (force, dry_run))
 }
 
 /// A clone that was brought up to date.
@@ -222,6 +231,9 @@ pub struct GcReport {
 /// `io`, `locked`, `repository-broken`.
 pub fn gc(world: &World, force: bool, dry_run: bool) -> Result<GcReport> {
     let root = SharedRoot::of(world)?;
+    if !dry_run {
+        hub_place::bring_back_all(world, &root)?;
+    }
     let used: Vec<PathBuf> = found::clones(&root, None)
         .into_iter()
         .map(|clone| clone.member.hub)
