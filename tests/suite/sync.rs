@@ -4,6 +4,8 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use serde_json::Value;
 
@@ -456,8 +458,14 @@ fn a_race_that_is_lost_is_run_again() {
     a.colony(&["fork", "y", "--no-switch"]);
     let lock = Path::new(&two.remote).join("refs/colony/forks/y.lock");
     fs::write(&lock, "").unwrap();
-    let run = a.run(&["--json", "sync"]);
+    let asked = Arc::new(AtomicU64::new(0));
+    let chance = Arc::clone(&asked);
+    let mut world = a.world();
+    world.entropy = Arc::new(move || chance.fetch_add(1, Ordering::SeqCst));
+    let run = a.run_in(world, &["--json", "sync"]);
     assert_eq!(run.code, 1);
+    // Each further try comes after a pause that chance gives.
+    assert_eq!(asked.load(Ordering::SeqCst), 4);
     let did: Value = serde_json::from_str(&run.stdout).unwrap();
     assert_eq!(result(&did, "refs/colony/forks/y"), "rejected", "{did:#}");
     assert_eq!(result(&did, "refs/heads/fork/y"), "created");

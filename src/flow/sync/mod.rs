@@ -18,7 +18,7 @@ use serde::Serialize;
 use crate::clones::sync::travelers;
 use crate::git::remote::Remote;
 use crate::git::{Oid, RefName};
-use crate::model::{Code, Result};
+use crate::model::{Code, Result, World};
 use crate::store::Session;
 use crate::store::lock::WorktreeLock;
 use crate::store::membership::Role;
@@ -28,6 +28,10 @@ use looking::Look;
 
 /// How often everything is looked at anew because somebody else was faster.
 const TRIES: usize = 5;
+
+/// How long to wait before that, in milliseconds: as chance has it, so that two that meet do not meet
+/// again.
+const PAUSE: std::ops::RangeInclusive<u64> = 20..=200;
 
 /// How long to wait for another sync in this repository.
 const PATIENCE: Duration = Duration::from_mins(2);
@@ -167,6 +171,7 @@ pub fn sync(session: &Session, request: &Request) -> Result<SyncReport> {
     let mut tries = 1;
     while round(session, &remote, way, &mut refs)? == Race::Lost && tries < TRIES {
         tries += 1;
+        pause(world)?;
     }
     if !refs.is_empty() {
         session.note_change();
@@ -211,6 +216,14 @@ pub fn preview(session: &Session, request: &Request) -> Result<SyncReport> {
         branch_changed,
         dry_run: true,
     })
+}
+
+/// Waits a moment that nobody else waits, too.
+fn pause(world: &World) -> Result<()> {
+    let spread = PAUSE.end() - PAUSE.start() + 1;
+    let milliseconds = PAUSE.start() + (world.entropy)() % spread;
+    std::thread::sleep(Duration::from_millis(milliseconds));
+    world.interrupt.check()
 }
 
 /// Whether somebody else was faster.
