@@ -10,6 +10,7 @@ use gix::objs::tree::EntryKind;
 
 use crate::model::{Code, Error, RepoPath, Result, ResultExt as _, World};
 
+use super::beneath;
 use super::process::Git;
 use super::scan::Scan;
 use super::snapshot::WorktreeFile;
@@ -26,6 +27,15 @@ pub(super) enum Written {
     Absent,
     /// A blob, link or submodule.
     File(Box<WorktreeFile>),
+}
+
+/// What became of one file.
+enum Stored {
+    Blob(Oid, Box<Metadata>),
+    /// None is there any more.
+    Nothing,
+    /// A filter is missing or fails.
+    NotFiltered,
 }
 
 /// Writes files through the clean filters, one after the other.
@@ -94,29 +104,65 @@ impl<'a> FileWriter<'a> {
         if metadata.is_file() && self.is_reencoded(path)? {
             return self.store_with_git(path, metadata, indexed);
         }
-        let name = BStr::new(path.as_bytes());
-        let written = match self
-            .pipeline
-            .worktree_file_to_object(name, &self.scan.index)
-        {
-            Ok(written) => written,
-            // git knows best what a missing or failing filter means for this file.
-            Err(_) if metadata.is_file() => return self.store_with_git(path, metadata, indexed),
-            Err(error) => {
-                return Err(error).or_code(Code::Io, || format!("cannot store '{path}'"));
+        let on_disk = if metadata.is_file() {
+            match self.store_file(path)? {
+                Stored::Blob(id, opened) => Some((id, EntryKind::Blob, *opened)),
+                Stored::Nothing => None,
+                // git knows best what a missing or failing filter means for this file.
+                Stored::NotFiltered => return self.store_with_git(path, metadata, indexed),
             }
+        } else if metadata.is_symlink() {
+            let link = beneath::read_link(self.repo.workdir(), path);
+            let link = link.map_err(|e| Error::io(format!("cannot read '{path}'"), e))?;
+            let id = link
+                .map(|target| self.repo.write_blob(&target))
+                .transpose()?;
+            id.map(|id| (id, EntryKind::Link, metadata))
+        } else {
+            self.submodule(path)?
         };
-        Ok(match written {
-            None => Written::Absent,
-            Some((id, kind, metadata)) => {
-                let kind = self.kind(kind, &metadata, indexed);
-                let entry = TreeEntry {
-                    kind,
-                    id: id.into(),
-                };
-                Written::File(Box::new(WorktreeFile { entry, metadata }))
-            }
-        })
+        let Some((id, kind, metadata)) = on_disk else {
+            return Ok(Written::Absent);
+        };
+        let kind = self.kind(kind, &metadata, indexed);
+        let entry = TreeEntry { kind, id };
+        Ok(Written::File(Box::new(WorktreeFile { entry, metadata })))
+    }
+
+    /// Cleans a file and writes it as a blob, from the one file that is opened here.
+    fn store_file(&mut self, path: &RepoPath) -> Result<Stored> {
+        use gix::filter::plumbing::pipeline::convert::ToGitOutcome;
+        let cannot = |e| Error::io(format!("cannot read '{path}'"), e);
+        let opened = beneath::open_file(self.repo.workdir(), path).map_err(cannot)?;
+        let Some(file) = opened else {
+            return Ok(Stored::Nothing);
+        };
+        let metadata = Box::new(file.metadata().map_err(cannot)?);
+        let index: &gix::index::State = &self.scan.index;
+        let odb = &self.repo.inner;
+        let Ok(cleaned) = self.pipeline.convert_to_git(file, path.as_path(), index) else {
+            return Ok(Stored::NotFiltered);
+        };
+        let written = match cleaned {
+            ToGitOutcome::Unchanged(mut file) => odb.write_blob_stream(&mut file),
+            ToGitOutcome::Buffer(buffer) => odb.write_blob(buffer),
+            ToGitOutcome::Process(mut output) => odb.write_blob_stream(&mut output),
+        };
+        Ok(written.map_or(Stored::NotFiltered, |id| {
+            Stored::Blob(id.detach().into(), metadata)
+        }))
+    }
+
+    /// Reads the commit of a nested repository.
+    fn submodule(&mut self, path: &RepoPath) -> Result<Option<(Oid, EntryKind, Metadata)>> {
+        let name = BStr::new(path.as_bytes());
+        let found = self
+            .pipeline
+            .worktree_file_to_object(name, &self.scan.index);
+        let found = found.or_code(Code::Io, || format!("cannot store '{path}'"))?;
+        // Nothing but a folder was meant.
+        let found = found.filter(|(_, kind, _)| *kind == EntryKind::Commit);
+        Ok(found.map(|(id, kind, metadata)| (id.into(), kind, metadata)))
     }
 
     /// Tells whether a file, cleaned as git would store it, is not what the index has; writes

@@ -5,6 +5,7 @@
 
 pub mod attributes;
 pub mod bare;
+mod beneath;
 mod cache_tree;
 mod certain_lines;
 pub mod certain_merge;

@@ -38,6 +38,7 @@ mod merge_drivers;
 mod merge_laws;
 mod merge_rules;
 mod newcomer;
+mod paths_outside;
 mod pick_by_git;
 mod property;
 mod readme;
