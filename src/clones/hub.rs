@@ -240,14 +240,8 @@ fn make_from_repository(session: &Session, new: &Path) -> Result<()> {
     refuse_incomplete(repo)?;
     let mut git = process::Git::new(world);
     git.env("GIT_DEFAULT_REF_FORMAT", "files");
-    git.args([
-        "clone",
-        "-q",
-        "--bare",
-        "--local",
-        "--no-tags",
-        "--template=",
-    ]);
+    // Without --local: that would fail on another file system, where git copies of itself.
+    git.args(["clone", "-q", "--bare", "--no-tags", "--template="]);
     // A path of this machine, never taken for anything else.
     git.arg("--").arg(repo.common_dir()).arg(new);
     git.run_checked("make the hub from this repository")?;

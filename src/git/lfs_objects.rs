@@ -51,7 +51,12 @@ impl Objects {
     /// # Errors
     /// `no-space`, `io`.
     pub fn link_all_into(&self, other: &Path) -> Result<()> {
-        for file in files_below(&self.folder, 3) {
+        // Beside objects there may be what somebody who died left of one.
+        let is_object = |file: &PathBuf| {
+            let name = file.file_name().unwrap_or_default().as_encoded_bytes();
+            name.len() == 64 && name.iter().all(u8::is_ascii_hexdigit)
+        };
+        for file in files_below(&self.folder, 3).into_iter().filter(is_object) {
             if let Ok(rest) = file.strip_prefix(&self.folder) {
                 link(&file, &other.join(rest))?;
             }
@@ -103,6 +108,7 @@ fn link(file: &Path, place: &Path) -> Result<()> {
         Err(_) => {
             let copy = tempfile::NamedTempFile::new_in(folder).map_err(cannot)?;
             std::fs::copy(file, copy.path()).map_err(cannot)?;
+            copy.as_file().sync_all().map_err(cannot)?;
             copy.persist(place).map_err(|e| cannot(e.error)).map(drop)
         }
         Ok(()) => Ok(()),

@@ -25,6 +25,7 @@ mod deinit;
 mod diff;
 mod external;
 mod faces;
+mod file_systems;
 mod fleet_story;
 mod fork;
 mod hooks;
