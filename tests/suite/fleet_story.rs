@@ -152,9 +152,59 @@ impl Drop for Done<'_> {
     }
 }
 
+/// The content of a large file.
+fn large(of: &str) -> String {
+    of.repeat(200)
+}
+
+/// Tells whether a repository, bare or not, has a large file in its own store, byte for byte.
+fn has_large(place: &Path, content: &str) -> bool {
+    let mut open: Vec<PathBuf> = [place.join("lfs/objects"), place.join(".git/lfs/objects")].into();
+    while let Some(folder) = open.pop() {
+        for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+            let path = entry.path();
+            if path.is_dir() {
+                open.push(path);
+            } else if fs::read(&path).is_ok_and(|bytes| bytes == content.as_bytes()) {
+                return true;
+            }
+        }
+    }
+    false
+}
+
+/// What a prune takes of one's own is one name of a file: whoever has another one keeps it.
+fn check_large(hub: &Path, clones: &[PathBuf]) {
+    for (number, clone) in clones.iter().enumerate() {
+        for turn in 0..6 {
+            let content = large(&format!("of-{number}-{turn}.txt"));
+            assert!(has_large(hub, &content), "the hub lost one of {number}");
+            assert!(has_large(clone, &content), "{number} lost one of its own");
+        }
+    }
+    assert!(has_large(hub, &large("of all")));
+}
+
+/// Commits six times a file and a large one.
+fn commit_large_files(desk: &Sandbox, number: usize, clone: &Path) {
+    for turn in 0..6 {
+        let path = format!("of-{number}-{turn}.txt");
+        fs::write(clone.join(&path), &path).unwrap();
+        fs::write(clone.join(format!("{path}.stl")), large(&path)).unwrap();
+        // What a command has written and no ref reaches yet, git may take away with
+        // --prune=now; then the command is refused, and nothing has changed.
+        let args = ["commit", "-m", &path, "--all"];
+        let kept = (0..100).any(|_| try_colony(desk, clone, &args)["ok"] == true);
+        assert!(kept, "{path}");
+    }
+}
+
 #[test]
 fn clones_stay_whole_in_a_storm_of_gc() {
     let desk = Sandbox::new();
+    colony(&desk, &desk.root, &["init"]);
+    desk.write("all.stl", large("of all"));
+    colony(&desk, &desk.root, &["commit", "-m", "large", "--all"]);
     let made = (0..8).map(|number| colony(&desk, &desk.root, &["agents", "new", &name(number)]));
     let made: Vec<Value> = made.collect();
     let hub = PathBuf::from(made[0]["hub"].as_str().unwrap());
@@ -172,15 +222,7 @@ fn clones_stay_whole_in_a_storm_of_gc() {
             let (desk, at_work) = (&desk, &at_work);
             scope.spawn(move || {
                 let _done = Done(at_work);
-                for turn in 0..6 {
-                    let path = format!("of-{number}-{turn}.txt");
-                    fs::write(clone.join(&path), &path).unwrap();
-                    // What a command has written and no ref reaches yet, git may take away with
-                    // --prune=now; then the command is refused, and nothing has changed.
-                    let args = ["commit", "-m", &path, "--all"];
-                    let kept = (0..100).any(|_| try_colony(desk, clone, &args)["ok"] == true);
-                    assert!(kept, "{path}");
-                }
+                commit_large_files(desk, number, clone);
             });
         }
         scope.spawn(|| {
@@ -188,7 +230,11 @@ fn clones_stay_whole_in_a_storm_of_gc() {
                 for place in clones.iter().chain([&desk.root]) {
                     // One that meets a command at work gives up, as it may.
                     git(place, &["gc", "-q", "--prune=now"]);
+                    // Nothing was pushed to a remote: nothing that a commit holds may go.
+                    git(place, &["lfs", "prune"]);
                 }
+                git(&hub, &["multi-pack-index", "write"]);
+                git(&hub, &["multi-pack-index", "expire"]);
                 assert!(git(&hub, &["repack", "-q"]));
                 assert!(git(&hub, &["prune-packed", "-q"]));
                 assert!(!git(&hub, &["prune"]), "a hub drops nothing");
@@ -202,10 +248,18 @@ fn clones_stay_whole_in_a_storm_of_gc() {
             place.display()
         );
     }
+    for place in clones.iter().chain([&desk.root]) {
+        assert!(git(place, &["lfs", "fsck"]), "{}", place.display());
+    }
+    check_large(&hub, &clones);
     for number in 0..8 {
         let merged = colony(&desk, &desk.root, &["merge", &name(number)]);
         assert_ne!(merged["outcome"], "conflicted", "{merged:#}");
     }
     let files = desk.git(&["ls-files", "of-*"]);
-    assert_eq!(files.lines().count(), 8 * 6);
+    assert_eq!(files.lines().count(), 2 * 8 * 6);
+    for number in 0..8 {
+        let path = format!("of-{number}-5.txt");
+        assert_eq!(desk.read(&format!("{path}.stl")), large(&path));
+    }
 }

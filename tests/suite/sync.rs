@@ -635,3 +635,55 @@ fn many_syncs_at_once_lose_nothing() {
     assert_eq!(two.remote_refs("refs/heads/fork").lines().count(), 5 * each);
     two.at_remote(&["fsck", "--strict", "--no-dangling"]);
 }
+
+#[test]
+fn of_two_that_push_one_name_at_once_one_wins_and_the_other_is_told() {
+    let is_long = std::env::var_os("COLONY_TEST_LONG").is_some();
+    let two = Two::new();
+    let roots = [two.a.root.clone(), two.b().path("")];
+    for round in 0..if is_long { 50 } else { 6 } {
+        let (label, message) = (format!("race-{round}"), format!("round {round}"));
+        let branch = format!("refs/heads/fork/{label}");
+        let tips: Vec<String> = roots
+            .iter()
+            .enumerate()
+            .map(|(number, root)| {
+                let view = two.a.at(root.clone());
+                view.colony(&["fork", &label]);
+                let message = format!("{message} of {number}");
+                view.git(&["commit", "-q", "--allow-empty", "-m", &message]);
+                view.git(&["rev-parse", &branch])
+            })
+            .collect();
+        let args = ["--json", "sync", "--push"];
+        let answers: Vec<Value> = std::thread::scope(|scope| {
+            let runs: Vec<_> = roots
+                .iter()
+                .map(|root| scope.spawn(|| output(&two.a, root, &args)))
+                .collect();
+            let outputs = runs.into_iter().map(|run| run.join().unwrap());
+            outputs
+                .map(|output| serde_json::from_slice(&output.stdout).unwrap())
+                .collect()
+        });
+        let told: Vec<_> = answers.iter().map(|did| result(did, &branch)).collect();
+        let winner = told.iter().position(|told| told == "created").unwrap();
+        assert_eq!(told[1 - winner], "rejected", "{answers:#?}");
+        assert_eq!(
+            two.at_remote(&["rev-parse", &branch]).trim(),
+            tips[winner].trim()
+        );
+        let rows = answers[1 - winner]["refs"].as_array().unwrap();
+        let row = rows.iter().find(|row| row["name"] == branch.as_str());
+        let row = row.unwrap();
+        assert!(
+            row["reason"].is_string() && row["hint"].is_string(),
+            "{row:#}"
+        );
+        // Both still have what they did.
+        for (root, tip) in roots.iter().zip(&tips) {
+            assert_eq!(&two.a.at(root.clone()).git(&["rev-parse", &branch]), tip);
+        }
+    }
+    two.at_remote(&["fsck", "--strict", "--no-dangling"]);
+}
