@@ -2,6 +2,7 @@
 //! checkpoint.
 
 use crate::git::{Oid, RefName, Repo};
+use crate::model::text::shell_word;
 use crate::model::{Code, Error, Result};
 use crate::store::ref_names;
 
@@ -43,7 +44,8 @@ impl Named {
 }
 
 /// Finds what a name stands for: a branch before a fork of that label, before any other ref or revision,
-/// before what others have published, before the beginning of an id, before a checkpoint.
+/// before what others have published, before a fork of that label on a remote, before the beginning of an
+/// id, before a checkpoint.
 ///
 /// # Errors
 /// `revision-not-found`, `checkpoint-ambiguous`, `name-ambiguous`.
@@ -72,6 +74,9 @@ pub fn find(repo: &Repo, typed: &str) -> Result<Named> {
             published: Some(published),
         });
     }
+    if !names_another && let Some(named) = fork_of_remote(repo, typed)? {
+        return Ok(named);
+    }
     let name = typed.to_owned();
     let (branch, published) = (None, None);
     match repo.resolve_commit(typed) {
@@ -92,6 +97,39 @@ pub fn find(repo: &Repo, typed: &str) -> Result<Named> {
             Err(_) => Err(unknown),
         },
     }
+}
+
+/// Finds the fork of a label that a remote has, as it was last fetched. Of several remotes all have to
+/// have the same.
+fn fork_of_remote(repo: &Repo, typed: &str) -> Result<Option<Named>> {
+    let label = typed.strip_prefix("fork/").unwrap_or(typed);
+    let mut found: Vec<(String, Oid)> = Vec::new();
+    for remote in repo.remote_names() {
+        let name = format!("{remote}/fork/{label}");
+        let full = RefName::from(format!("refs/remotes/{name}").as_str());
+        let commit = full.is_valid().then(|| repo.find_ref(&full)).transpose()?;
+        found.extend(commit.flatten().map(|commit| (name, commit)));
+    }
+    let Some((name, commit)) = found.first().cloned() else {
+        return Ok(None);
+    };
+    if found.iter().any(|(_, other)| *other != commit) {
+        let names: Vec<_> = found.into_iter().map(|(name, _)| name).collect();
+        let shown = names.join("' and '");
+        let two: Vec<_> = names.iter().take(2).map(|name| shell_word(name)).collect();
+        return Err(Error::new(
+            Code::NameAmbiguous,
+            format!("'{typed}' is not the same in '{shown}'; nothing was done"),
+        )
+        .hint(format!("git colony diff {}", two.join(" ")))
+        .detail("names", names));
+    }
+    Ok(Some(Named {
+        commit,
+        branch: None,
+        name,
+        published: None,
+    }))
 }
 
 /// Returns the label of a fork from its branch; `None` for another branch.

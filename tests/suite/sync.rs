@@ -687,3 +687,46 @@ fn of_two_that_push_one_name_at_once_one_wins_and_the_other_is_told() {
     }
     two.at_remote(&["fsck", "--strict", "--no-dangling"]);
 }
+
+#[test]
+fn a_fork_of_somebody_else_is_known_by_its_label_where_remotes_agree() {
+    let two = Two::new();
+    let (a, b) = (&two.a, two.b());
+    a.colony(&["fork", "x"]);
+    a.write("new.txt", "by a\n");
+    a.colony(&["commit", "-m", "of a", "--all"]);
+    a.colony(&["sync"]);
+    b.colony(&["sync"]);
+    let of_a = a.git(&["rev-parse", BRANCH]);
+    for name in ["x", "fork/x", "origin/fork/x"] {
+        let diff = b.json(&["diff", "main", name]);
+        assert_eq!(diff["commit_b"], of_a.trim(), "{name} {diff:#}");
+        let would = b.json(&["merge", name, "-n"]);
+        assert_eq!(would["outcome"], "fast_forward", "{name} {would:#}");
+        let would = b.json(&["cherry-pick", name, "-n"]);
+        assert_eq!(would["ok"], true, "{name} {would:#}");
+    }
+    // What git knows by that name counts.
+    b.git(&["tag", "x", "main"]);
+    let diff = b.json(&["diff", "main", "x"]);
+    assert_eq!(diff["commit_b"], diff["commit_a"], "{diff:#}");
+    b.git(&["tag", "-d", "x"]);
+    // Another remote that has the same changes nothing; one that has another is no answer.
+    let second = a.outside().join("second.git").to_str().unwrap().to_owned();
+    a.git(&["clone", "-q", "--bare", &two.remote, &second]);
+    b.git(&["remote", "add", "second", &second]);
+    b.git(&["fetch", "-q", "second"]);
+    assert_eq!(b.json(&["merge", "x", "-n"])["outcome"], "fast_forward");
+    b.git(&["push", "-q", "-f", &second, "main:refs/heads/fork/x"]);
+    b.git(&["fetch", "-q", "second"]);
+    let before = b.git(&["for-each-ref"]);
+    let answer = b.json(&["merge", "x"]);
+    assert_eq!(answer["code"], "name-ambiguous", "{answer:#}");
+    let names = serde_json::json!(["origin/fork/x", "second/fork/x"]);
+    assert_eq!(answer["detail"]["names"], names, "{answer:#}");
+    assert_eq!(b.git(&["for-each-ref"]), before);
+    let hint = answer["hint"].as_str().unwrap().split(' ').skip(2);
+    assert_eq!(b.json(&hint.collect::<Vec<_>>())["ok"], true);
+    b.colony(&["merge", "origin/fork/x"]);
+    assert_eq!(fs::read_to_string(b.path("new.txt")).unwrap(), "by a\n");
+}
