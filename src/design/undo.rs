@@ -232,7 +232,7 @@ impl Step {
         if origin.kind == Kind::External && direction != Direction::Redo && !force {
             return Err(external::refuse_recorded(session, record)?);
         }
-        let current = session.repo.load_index()?;
+        let current = session.repo.load_trusted_index()?;
         let refs = refs_back(session, record, force)?;
         external::refuse_branch_in_use(&session.repo, record, &refs)?;
         let newest = log.entries.last();

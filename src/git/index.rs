@@ -16,6 +16,7 @@ use gix::index::entry::{Flags, Mode, Stage, Stat};
 
 use crate::model::{Code, Error, RepoPath, Result, ResultExt as _, World};
 
+use super::tracked::is_too_young;
 use super::{Oid, Repo, TreeEntry};
 
 /// The flags that say what a person told git about an entry; the others are bookkeeping.
@@ -44,6 +45,22 @@ impl Repo {
     /// `repository-broken`, `unsupported`.
     pub fn load_index(&self) -> Result<Index> {
         Ok(Index::new((*self.shared_index()?).clone()))
+    }
+
+    /// Reads the index from disk as one to make a younger one of while nobody looks at the files: entries
+    /// that are too young to trust are forgotten, or the younger one would vouch for them.
+    ///
+    /// # Errors
+    /// As [`Repo::load_index`].
+    pub fn load_trusted_index(&self) -> Result<Index> {
+        let mut index = self.load_index()?;
+        let written = index.file.timestamp();
+        for entry in index.file.entries_mut() {
+            if is_too_young(&entry.stat, &entry.stat, written) {
+                entry.stat = Stat::default();
+            }
+        }
+        Ok(index)
     }
 
     /// Reads the index, or an empty one where there is none; the same file is parsed once.

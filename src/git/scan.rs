@@ -31,6 +31,8 @@ pub struct Scan {
     pub untracked: Vec<Untracked>,
     /// Paths with conflict stages.
     pub conflicts: Vec<RepoPath>,
+    /// Those of `unstaged` that only their content told, whatever becomes of that list.
+    edited: Vec<RepoPath>,
 }
 
 /// HEAD and the index, as they were without a look at any file.
@@ -71,9 +73,12 @@ impl Scan {
             .entry_by_path_and_stage(path, Stage::Unconflicted)
     }
 
-    /// Returns a copy of the index the scan read.
+    /// Returns a copy of the index the scan read. It may be dated to when the scan began: the content of
+    /// every entry that was too young to trust has been compared, and those that differ are forgotten.
     pub fn index(&self) -> Index {
-        Index::new((*self.index).clone())
+        let mut index = Index::new((*self.index).clone());
+        index.forget(&self.edited);
+        index
     }
 
     /// Tells whether the index has an entry for the path, at any stage.
@@ -124,14 +129,15 @@ impl Repo {
             unstaged: suspects.changed,
             untracked,
             conflicts: suspects.conflicts,
+            edited: Vec::new(),
         };
         for path in suspects.submodules {
             if self.submodule_moved(&scan, &path) {
                 scan.unstaged.push(path);
             }
         }
-        let changed = self.changed_by_content(world, &scan, &suspects.unclear)?;
-        scan.unstaged.extend(changed);
+        scan.edited = self.changed_by_content(world, &scan, &suspects.unclear)?;
+        scan.unstaged.extend_from_slice(&scan.edited);
         scan.unstaged.sort();
         // A path in conflict has no entry to differ from.
         scan.staged

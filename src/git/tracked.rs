@@ -179,13 +179,19 @@ fn judge(
     {
         return Verdict::Changed;
     }
-    let same = entry.stat.matches(&stat_of(&found), rules.stat);
-    let racy = entry.stat.is_racy(written, rules.stat);
-    if same && !racy {
+    let found = stat_of(&found);
+    let same = entry.stat.matches(&found, rules.stat);
+    if same && !is_too_young(&entry.stat, &found, written) {
         Verdict::Same
     } else {
         Verdict::Unclear
     }
+}
+
+/// Tells whether stat data cannot be trusted because the file may have been written to after they were
+/// taken and still have them; `written` is the date of the index that holds them.
+pub(super) fn is_too_young(entry: &Stat, _found: &Stat, written: filetime::FileTime) -> bool {
+    i64::from(entry.mtime.secs) >= written.unix_seconds()
 }
 
 /// Keeps the directory of the last path open: entries of one directory stand together.

@@ -61,4 +61,5 @@ mod topology;
 mod torture;
 mod undo;
 mod unignored;
+mod young_files;
 mod zero_init;

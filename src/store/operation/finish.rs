@@ -183,7 +183,7 @@ impl Finish<'_> {
 
     fn rebuild_index(&self, target: &IndexTarget) -> Result<Index> {
         let repo = &self.session.repo;
-        let before = repo.load_index()?;
+        let before = repo.load_trusted_index()?;
         let mut index = match target {
             IndexTarget::Tree { tree } => repo.index_of_tree(*tree, &before)?,
             IndexTarget::State { state } | IndexTarget::File { state, .. } => {
