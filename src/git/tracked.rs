@@ -3,6 +3,7 @@
 //! Stat data tells for nearly all of them; the few whose stat data differ, or that are as young as
 //! the index, are read and cleaned as git would store them, and compared by content.
 
+use std::cmp::Ordering;
 use std::ffi::OsStr;
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt as _;
@@ -188,10 +189,26 @@ fn judge(
     }
 }
 
+/// A file that is written to twice within this time may have the same time twice: the clocks of file
+/// systems go by the ticks of the system, 10 ms at most.
+const TICK_NANOSECONDS: u32 = 20_000_000;
+
 /// Tells whether stat data cannot be trusted because the file may have been written to after they were
 /// taken and still have them; `written` is the date of the index that holds them.
-pub(super) fn is_too_young(entry: &Stat, _found: &Stat, written: filetime::FileTime) -> bool {
-    i64::from(entry.mtime.secs) >= written.unix_seconds()
+///
+/// git goes by whole seconds. Within the second of the index the nanoseconds decide where the file system
+/// counts them, the file has those of the entry to the last, and they are older than the index by more
+/// than its clock may be late.
+pub(super) fn is_too_young(entry: &Stat, found: &Stat, written: filetime::FileTime) -> bool {
+    match i64::from(entry.mtime.secs).cmp(&written.unix_seconds()) {
+        Ordering::Less => return false,
+        Ordering::Greater => return true,
+        Ordering::Equal => {}
+    }
+    let is_very_same = entry.mtime == found.mtime && entry.ctime == found.ctime;
+    let is_counted = entry.mtime.nsecs != 0 && entry.ctime.nsecs != 0 && written.nanoseconds() != 0;
+    let is_older = entry.mtime.nsecs.saturating_add(TICK_NANOSECONDS) < written.nanoseconds();
+    !(is_very_same && is_counted && is_older)
 }
 
 /// Keeps the directory of the last path open: entries of one directory stand together.
@@ -291,5 +308,64 @@ fn stat_of(found: &rustix::fs::Stat) -> Stat {
         uid: found.st_uid,
         gid: found.st_gid,
         size: seconds(found.st_size),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn stat(nanoseconds: u32) -> Stat {
+        let time = stat::Time {
+            secs: 1_700_000_000,
+            nsecs: nanoseconds,
+        };
+        Stat {
+            mtime: time,
+            ctime: time,
+            ..Stat::default()
+        }
+    }
+
+    fn index(seconds: i64, nanoseconds: u32) -> filetime::FileTime {
+        filetime::FileTime::from_unix_time(seconds, nanoseconds)
+    }
+
+    #[test]
+    fn an_entry_of_the_second_of_the_index_is_trusted_when_it_is_surely_older() {
+        let (file, now) = (stat(100_000_000), 1_700_000_000);
+        assert!(!is_too_young(&file, &file, index(now, 121_000_000)));
+        assert!(!is_too_young(&file, &file, index(now + 1, 0)));
+    }
+
+    #[test]
+    fn an_entry_as_young_as_the_index_is_not_trusted() {
+        let (file, now) = (stat(100_000_000), 1_700_000_000);
+        assert!(is_too_young(&file, &file, index(now, 100_000_000)));
+        assert!(is_too_young(&file, &file, index(now, 120_000_000)));
+        assert!(is_too_young(&file, &file, index(now - 1, 900_000_000)));
+    }
+
+    #[test]
+    fn a_file_with_other_nanoseconds_is_not_trusted_in_the_second_of_the_index() {
+        let (entry, now) = (stat(100_000_000), 1_700_000_000);
+        let edited = Stat {
+            mtime: stat(110_000_000).mtime,
+            ..entry
+        };
+        let dated_back = Stat {
+            ctime: stat(110_000_000).ctime,
+            ..entry
+        };
+        assert!(is_too_young(&entry, &edited, index(now, 500_000_000)));
+        assert!(is_too_young(&entry, &dated_back, index(now, 500_000_000)));
+    }
+
+    #[test]
+    fn a_file_system_that_counts_whole_seconds_goes_by_seconds() {
+        let (file, now) = (stat(0), 1_700_000_000);
+        assert!(is_too_young(&file, &file, index(now, 0)));
+        assert!(is_too_young(&file, &file, index(now, 500_000_000)));
+        assert!(!is_too_young(&file, &file, index(now + 1, 0)));
     }
 }
