@@ -19,7 +19,8 @@ use super::{Face, Run, Stop};
 pub(super) struct Args {}
 
 pub(super) fn run(face: &mut Face<'_>) -> Result<Outcome, Stop> {
-    let session = face.session_among_others(Run::Dry)?;
+    // What is found out about clashes is kept for the next time.
+    let session = face.session_among_others(Run::ForReal)?;
     let report = fleet::fleet(&session)?;
     face.answer(&report)
 }

@@ -86,7 +86,10 @@ pub fn matrix(session: &Session, forks: &[Fork]) -> Result<Matrix> {
     for (key, clash) in ask(session, questions)? {
         known.insert(key, clash);
     }
-    cache.write(&known);
+    // Where nothing was and nothing is known, nothing is written.
+    if !(old.is_empty() && known.is_empty()) {
+        cache.write(&known);
+    }
     let mut found = Matrix::default();
     for (a, b) in pairs {
         let clash = known.get(&key(a.head_sha, b.head_sha));

@@ -1,18 +1,21 @@
 //! The desk at a glance: who works on what, who clashes with whom, what to merge next.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::clones::found::FoundClone;
-use crate::design::checkpoints::{self, Which};
-use crate::design::clashes::{self, Clash};
+use crate::design::checkpoints;
+use crate::design::clashes::{self, Clash, Matrix};
 use crate::design::forks::{self, Fork, Into, Outcome};
+use crate::git::scan::Scan;
 use crate::git::{ObjectWrites, Repo};
 use crate::model::{Result, World, time};
 use crate::setup::hooks::agents as hooks;
 use crate::store::Session;
+use crate::store::places::Places;
 
 use super::{agents, status};
 
@@ -78,12 +81,13 @@ pub struct Row {
 /// # Errors
 /// `repository-broken`, `git-failed`, `interrupted`.
 pub fn fleet(session: &Session) -> Result<FleetReport> {
-    let (repo, world) = (&session.repo, &session.world);
-    let scan = repo.scan(world)?;
-    let forks = forks::list(session)?;
-    let matrix = clashes::matrix(session, &forks)?;
-    let clones = agents::clones_here(session)?;
-    let mut rows = look_at_clones(world, &clones);
+    let repo = &session.repo;
+    let Desk {
+        scan,
+        forks,
+        matrix,
+        mut rows,
+    } = Desk::look(session)?;
     for row in &mut rows {
         let own = forks
             .iter()
@@ -107,11 +111,11 @@ pub fn fleet(session: &Session) -> Result<FleetReport> {
             rows.push(row);
         }
     }
-    let newest = checkpoints::list(repo, Which::Named)?;
+    let newest = checkpoints::newest_moment(repo, None);
     Ok(FleetReport {
         branch: scan.head.label(),
         changed: status::unsaved(&scan),
-        last_checkpoint: newest.last().map(|newest| newest.created_at.clone()),
+        last_checkpoint: newest.as_ref().map(time::rfc3339),
         hint: hint(&rows, &matrix.merge_order),
         agents: rows,
         clashes: matrix.matrix,
@@ -119,21 +123,57 @@ pub fn fleet(session: &Session) -> Result<FleetReport> {
     })
 }
 
-/// Looks into the clones, two at a time: their files are what takes time.
-fn look_at_clones(world: &World, clones: &[FoundClone]) -> Vec<Row> {
-    let (first, second) = clones.split_at(clones.len() / 2);
-    let look = |part: &[FoundClone]| -> Vec<Row> {
-        let agents = part.iter().filter(|clone| clone.member.agent.is_some());
-        agents.map(|clone| Row::of_clone(world, clone)).collect()
-    };
-    let mut rows = std::thread::scope(|scope| {
-        let other = scope.spawn(|| look(second));
-        let mut rows = look(first);
-        rows.extend(other.join().unwrap_or_default());
-        rows
-    });
-    rows.sort_by(|a, b| a.agent.cmp(&b.agent));
-    rows
+/// Everything that takes time to find out.
+struct Desk {
+    scan: Scan,
+    forks: Vec<Fork>,
+    matrix: Matrix,
+    /// Of the clones, by agent.
+    rows: Vec<Row>,
+}
+
+impl Desk {
+    /// Looks at what is here while another thread looks into the clones, and lends it a hand then: their
+    /// files are what takes time.
+    fn look(session: &Session) -> Result<Desk> {
+        let world = &session.world;
+        let mut clones = agents::clones_here(session)?;
+        clones.retain(|clone| clone.member.agent.is_some());
+        let next = AtomicUsize::new(0);
+        let look = || {
+            let more = || {
+                let at = next.fetch_add(1, Ordering::Relaxed);
+                clones.get(at).map(|clone| (at, clone))
+            };
+            let rows = std::iter::from_fn(more);
+            let rows = rows.map(|(at, clone)| (at, Row::of_clone(world, clone)));
+            rows.collect::<Vec<_>>()
+        };
+        let here = || -> Result<_> {
+            let scan = session.repo.scan(world)?;
+            let forks = forks::list(session)?;
+            let matrix = clashes::matrix(session, &forks)?;
+            Ok((scan, forks, matrix))
+        };
+        std::thread::scope(|scope| {
+            let other = scope.spawn(look);
+            let here = here();
+            if here.is_err() {
+                next.store(clones.len(), Ordering::Relaxed);
+            }
+            let (scan, forks, matrix) = here?;
+            let mut rows = look();
+            // A thread that died has left its rows out; nothing else depends on them.
+            rows.extend(other.join().unwrap_or_default());
+            rows.sort_by(|(at, a), (place, b)| a.agent.cmp(&b.agent).then(at.cmp(place)));
+            Ok(Desk {
+                scan,
+                forks,
+                matrix,
+                rows: rows.into_iter().map(|(_, row)| row).collect(),
+            })
+        })
+    }
 }
 
 impl Row {
@@ -172,10 +212,9 @@ impl Row {
         let head = repo.head().ok();
         row.fork = head.map(|head| head.label());
         row.unsaved = repo.scan(&inside).ok().map(|scan| status::unsaved(&scan));
-        let named = checkpoints::list(&repo, Which::Named).unwrap_or_default();
-        let automatic = checkpoints::list(&repo, Which::Automatic).unwrap_or_default();
-        let kept = [named.last(), automatic.last()].into_iter().flatten();
-        row.last_checkpoint_at = kept.map(|kept| kept.created_at.clone()).max();
+        let places = Places::find(&repo).ok().flatten();
+        let newest = checkpoints::newest_moment(&repo, places.as_ref().map(|places| &places.key));
+        row.last_checkpoint_at = newest.as_ref().map(time::rfc3339);
         let heard = hooks::last_heard(&repo);
         let seen = [row.last_checkpoint_at.clone(), row.last_seen_at.clone()];
         let told = heard.as_ref().map(|heard| heard.at.clone());

@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::support::{Sandbox, View};
 
 /// Makes an agent; returns the view of its clone.
-fn agent<'a>(desk: &'a Sandbox, name: &str) -> View<'a> {
+pub(super) fn agent<'a>(desk: &'a Sandbox, name: &str) -> View<'a> {
     let made = desk.json(&["agents", "new", name]);
     assert_eq!(made["ok"], true, "{made:#}");
     desk.at(PathBuf::from(made["path"].as_str().unwrap()))
@@ -33,7 +33,7 @@ fn names(answer: &Value) -> Vec<String> {
         .collect()
 }
 
-fn commit(clone: &View<'_>, path: &str, content: &str) {
+pub(super) fn commit(clone: &View<'_>, path: &str, content: &str) {
     fs::write(clone.path(path), content).unwrap();
     clone.colony(&["commit", "-m", &format!("edit {path}"), "--all"]);
 }
@@ -224,42 +224,6 @@ fn repositories_without_their_whole_history_are_refused() {
             .join("home/.local/share/git-colony/hubs")
             .exists_with_hub()
     );
-}
-
-#[test]
-fn the_fleet_is_one_line_per_agent_and_what_to_merge_next() {
-    let desk = Sandbox::new();
-    let teaching = desk.run(&[]).stdout;
-    assert_eq!(teaching.lines().count(), 6, "{teaching}");
-    let (ada, bob) = (agent(&desk, "ada"), agent(&desk, "bob"));
-    commit(&ada, "a.txt", "of ada\n");
-    commit(&bob, "a.txt", "of bob\n");
-    commit(&bob, "b.txt", "of bob\n");
-    fs::write(bob.path("c.txt"), "unsaved\n").unwrap();
-    assert_eq!(bob.run(&["hook", "codex"]).code, 0);
-    let fleet = desk.json(&["fleet"]);
-    let rows = fleet["agents"].as_array().unwrap();
-    assert_eq!(rows.len(), 2, "{fleet:#}");
-    assert_eq!(rows[0]["agent"], "ada");
-    assert_eq!(rows[0]["commits"], 1);
-    assert_eq!(rows[0]["into"]["outcome"], "fast_forward");
-    assert_eq!(rows[0]["into"]["branch"], "main");
-    assert_eq!(rows[1]["agent"], "bob");
-    assert_eq!(
-        (&rows[1]["commits"], &rows[1]["files"]),
-        (&2.into(), &2.into())
-    );
-    assert_eq!(rows[1]["unsaved"], 1);
-    assert_eq!(rows[1]["state"], "waiting", "its hook told of a stop");
-    assert_eq!(fleet["clashes"][0]["paths"][0], "a.txt");
-    assert_eq!(fleet["merge_order"].as_array().unwrap().len(), 2);
-    let hint = fleet["hint"].as_str().unwrap();
-    assert!(hint.starts_with("git colony merge "), "{hint}");
-    desk.colony(&["merge", "ada"]);
-    let fleet = desk.json(&["fleet"]);
-    assert_eq!(fleet["agents"][0]["into"]["outcome"], "up_to_date");
-    assert_eq!(fleet["agents"][1]["into"]["outcome"], "conflicted");
-    assert_eq!(fleet["hint"], Value::Null, "what conflicts is no next step");
 }
 
 #[test]

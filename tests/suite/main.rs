@@ -26,6 +26,7 @@ mod diff;
 mod external;
 mod faces;
 mod file_systems;
+mod fleet;
 mod fleet_story;
 mod fork;
 mod hooks;
