@@ -1,9 +1,14 @@
 //! Files that builds need and git ignores: brought into a new clone, so that tests start there at once.
 
 use std::fs::{self, File, Metadata};
+use std::io::ErrorKind;
 use std::path::{Component, Path};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::model::{Error, Result, World};
+
+/// With so many files a second thread is started.
+const WORTH_A_THREAD: usize = 32;
 
 /// How files come into the clone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,45 +29,87 @@ pub struct Brought {
 }
 
 /// Brings a path below `from`, with all below it, to the same place below `to`. What is there already
-/// stays; links are made anew and never followed; git's own folder is left alone.
+/// stays; links are made anew and never followed, on either side; git's own folder is left alone.
 ///
-/// A path that is not there, or that is none below the top, brings nothing.
+/// A path that is not there, or that is none below the top, brings nothing. Many files are brought by two
+/// threads. Nothing is synced: whoever makes a clone need not.
 ///
 /// # Errors
 /// `no-space`, `io`, `interrupted`.
 pub fn bring(world: &World, from: &Path, to: &Path, (path, how): (&str, How)) -> Result<Brought> {
-    let mut brought = Brought::default();
     let relative = Path::new(path);
     let plain = relative
         .components()
         .all(|part| matches!(part, Component::Normal(name) if name != ".git"));
     if path.is_empty() || !plain || !leads_inside(from, relative) {
-        return Ok(brought);
+        return Ok(Brought::default());
     }
     let cannot = |e| Error::io(format!("cannot bring '{path}' into the clone"), e);
-    if let Some(above) = relative.parent() {
-        fs::create_dir_all(to.join(above)).map_err(cannot)?;
+    let above: Vec<_> = relative.ancestors().skip(1).collect();
+    for above in above.into_iter().rev() {
+        if !above.as_os_str().is_empty() && !make_folder(&to.join(above)).map_err(cannot)? {
+            return Ok(Brought::default());
+        }
     }
+    let mut files = Vec::new();
     let mut open = vec![relative.to_owned()];
     while let Some(relative) = open.pop() {
         world.interrupt.check()?;
-        let (source, target) = (from.join(&relative), to.join(&relative));
+        let source = from.join(&relative);
         let Ok(metadata) = fs::symlink_metadata(&source) else {
             continue;
         };
-        if metadata.is_dir() {
-            fs::create_dir_all(&target).map_err(cannot)?;
+        if !metadata.is_dir() {
+            files.push((relative, metadata));
+        } else if make_folder(&to.join(&relative)).map_err(cannot)? {
             let entries = fs::read_dir(&source).map_err(cannot)?.flatten();
             let names = entries.map(|entry| entry.file_name());
             let names = names.filter(|name| name != ".git");
             open.extend(names.map(|name| relative.join(name)));
-        } else if fs::symlink_metadata(&target).is_err() {
-            one(&source, &target, (&metadata, how)).map_err(cannot)?;
-            brought.files += 1;
-            brought.bytes += metadata.len();
         }
     }
-    Ok(brought)
+    let next = AtomicUsize::new(0);
+    let work = || -> Result<Brought> {
+        let mut brought = Brought::default();
+        while let Some((relative, metadata)) = files.get(next.fetch_add(1, Ordering::Relaxed)) {
+            world.interrupt.check()?;
+            let (source, target) = (from.join(relative), to.join(relative));
+            if one(&source, &target, (metadata, how)).map_err(cannot)? {
+                brought.files += 1;
+                brought.bytes += metadata.len();
+            }
+        }
+        Ok(brought)
+    };
+    if files.len() < WORTH_A_THREAD {
+        return work();
+    }
+    by_two(work).unwrap_or_else(|| {
+        let died = std::io::Error::other("the thread that copies has died");
+        Err(cannot(died))
+    })
+}
+
+/// Has two threads work until nothing is left; `None` where one has died.
+fn by_two(work: impl Fn() -> Result<Brought> + Sync) -> Option<Result<Brought>> {
+    std::thread::scope(|scope| {
+        let other = scope.spawn(&work);
+        let mine = work();
+        let other = other.join().ok()?;
+        Some(mine.and_then(|mine| {
+            let other = other?;
+            Ok(Brought {
+                files: mine.files + other.files,
+                bytes: mine.bytes + other.bytes,
+            })
+        }))
+    })
+}
+
+/// Makes a folder, or finds it; false where something else stands, a link for one.
+fn make_folder(path: &Path) -> std::io::Result<bool> {
+    let made = unless_taken(fs::create_dir(path))?;
+    Ok(made || fs::symlink_metadata(path)?.is_dir())
 }
 
 /// Tells whether no link stands on the way to a path: it would lead elsewhere.
@@ -72,20 +119,23 @@ fn leads_inside(from: &Path, relative: &Path) -> bool {
     above.all(|path| fs::symlink_metadata(from.join(path)).is_ok_and(|metadata| metadata.is_dir()))
 }
 
-fn one(source: &Path, target: &Path, (metadata, how): (&Metadata, How)) -> std::io::Result<()> {
+/// Brings one file; false where something stands at its place, or it is none.
+fn one(source: &Path, target: &Path, (metadata, how): (&Metadata, How)) -> std::io::Result<bool> {
     if metadata.is_symlink() {
-        return std::os::unix::fs::symlink(fs::read_link(source)?, target);
+        let made = std::os::unix::fs::symlink(fs::read_link(source)?, target);
+        return unless_taken(made);
     }
     if !metadata.is_file() {
-        return Ok(());
+        return Ok(false);
     }
     if how == How::Link && fs::hard_link(source, target).is_ok() {
-        return Ok(());
+        return Ok(true);
     }
-    let (from, into) = (
-        File::open(source)?,
-        crate::store::atomic::create_new(target)?,
-    );
+    let from = File::open(source)?;
+    let into = match crate::store::atomic::create_new(target) {
+        Err(e) if e.kind() == ErrorKind::AlreadyExists => return Ok(false),
+        into => into?,
+    };
     #[cfg(target_os = "linux")]
     let shared = rustix::fs::ioctl_ficlone(&into, &from).is_ok();
     #[cfg(not(target_os = "linux"))]
@@ -95,5 +145,14 @@ fn one(source: &Path, target: &Path, (metadata, how): (&Metadata, How)) -> std::
     }
     into.set_permissions(metadata.permissions())?;
     // Builds go by times.
-    into.set_modified(metadata.modified()?)
+    into.set_modified(metadata.modified()?)?;
+    Ok(true)
+}
+
+/// Tells whether something was made; false where something stands at its place.
+fn unless_taken(made: std::io::Result<()>) -> std::io::Result<bool> {
+    match made {
+        Err(e) if e.kind() == ErrorKind::AlreadyExists => Ok(false),
+        made => made.map(|()| true),
+    }
 }

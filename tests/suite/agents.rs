@@ -275,56 +275,6 @@ fn what_cannot_be_kept_stops_a_removal() {
 }
 
 #[test]
-fn uncommitted_changes_come_along_where_that_is_wanted() {
-    let desk = Sandbox::new();
-    desk.write("a.txt", "edited\n");
-    desk.write("new.txt", "new\n");
-    desk.remove("dir/b.txt");
-    desk.write("dir/new.txt", "new\n");
-    let before = desk.visible_state();
-    let made = desk.json(&["agents", "new", "ada", "--with-changes"]);
-    assert_eq!(made["ok"], true, "{made:#}");
-    let ada = desk.at(PathBuf::from(made["path"].as_str().unwrap()));
-    assert_eq!(ada.worktree(), desk.worktree());
-    let status = ada.git(&["status", "--porcelain"]);
-    assert_eq!(status, " M a.txt\n D dir/b.txt\n?? dir/new.txt\n?? new.txt");
-    assert_eq!(desk.visible_state(), before, "the desk keeps its changes");
-    assert_eq!(agent(&desk, "bob").git(&["status", "--porcelain"]), "");
-}
-
-#[test]
-fn what_builds_need_and_git_ignores_comes_along_where_settings_name_it() {
-    let desk = Sandbox::new();
-    desk.write(".gitignore", "build/\ncache/\nelsewhere\n");
-    desk.write(
-        ".colony/colony.toml",
-        "[clone]\ncopy = [\"build\", \"../out\", \"elsewhere/x\", \".git\", \"no\"]\nlink = [\"cache\"]\n",
-    );
-    desk.colony(&["checkpoint", "-m", "settings"]);
-    desk.write("build/out.o", "object");
-    desk.set_mode("build/out.o", 0o755);
-    std::os::unix::fs::symlink("out.o", desk.path("build/link")).unwrap();
-    desk.write("cache/big", "big");
-    let outside = desk.outside().join("secret");
-    fs::create_dir(&outside).unwrap();
-    fs::write(outside.join("x"), "secret").unwrap();
-    std::os::unix::fs::symlink(&outside, desk.path("elsewhere")).unwrap();
-    let ada = agent(&desk, "ada");
-    assert_eq!(
-        fs::read_to_string(ada.path("build/link")).unwrap(),
-        "object"
-    );
-    let (one, other) = (desk.path("build/out.o"), ada.path("build/out.o"));
-    let (one, other) = (fs::metadata(one).unwrap(), fs::metadata(other).unwrap());
-    assert_eq!((one.mode(), one.mtime()), (other.mode(), other.mtime()));
-    assert_ne!(one.ino(), other.ino());
-    let ino = |path: PathBuf| fs::metadata(path).unwrap().ino();
-    assert_eq!(ino(desk.path("cache/big")), ino(ada.path("cache/big")));
-    assert!(!ada.path("elsewhere").exists());
-    assert_eq!(ada.git(&["status", "--porcelain"]), "");
-}
-
-#[test]
 fn the_name_of_an_agent_takes_no_name_that_git_knows() {
     let desk = Sandbox::new();
     desk.git(&["tag", "v1"]);

@@ -55,6 +55,7 @@ mod status_line;
 mod submodules;
 mod surroundings;
 mod sync;
+mod taken_along;
 mod tokens;
 mod tool_scaffolds;
 mod tools;
