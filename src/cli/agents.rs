@@ -7,6 +7,7 @@ use crate::design::scope::Violation;
 use crate::design::scope_check::{self, Changes, CheckReport};
 use crate::flow::agent_removal::{self, RemovedAgent};
 use crate::flow::agents::{self, AgentsReport, NewAgent, Request};
+use crate::flow::setup_commands;
 use crate::model::text::shell_word;
 use crate::model::time::Moment;
 use crate::ui::answer::{Answer, Outcome};
@@ -171,7 +172,12 @@ impl Answer for NewAgent {
     }
 
     fn narration(&self) -> Vec<String> {
-        vec![self.message()]
+        let advice = setup_commands::advice(&self.commands, &self.agent);
+        [vec![self.message()], advice].concat()
+    }
+
+    fn outcome(&self) -> Outcome {
+        super::clones::outcome_of(&self.commands)
     }
 
     fn line(&self) -> String {

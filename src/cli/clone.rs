@@ -1,6 +1,7 @@
 //! `git colony clone`
 
 use crate::flow::clone::{self, CloneReport, Request};
+use crate::flow::setup_commands;
 use crate::model::{Code, Error};
 use crate::ui::answer::{Answer, Outcome};
 
@@ -79,7 +80,14 @@ impl Answer for CloneReport {
     }
 
     fn narration(&self) -> Vec<String> {
-        vec![self.message()]
+        let path = self.path.display().to_string();
+        let name = self.agent.as_ref().unwrap_or(&path);
+        let advice = setup_commands::advice(&self.commands, name);
+        [vec![self.message()], advice].concat()
+    }
+
+    fn outcome(&self) -> Outcome {
+        super::clones::outcome_of(&self.commands)
     }
 
     fn line(&self) -> String {

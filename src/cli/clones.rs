@@ -1,6 +1,7 @@
 //! `git colony clones`
 
 use crate::flow::clones::{self, Clone, ClonesReport, GcReport, RefreshReport};
+use crate::flow::setup_commands::{self, SetupCommand, SetupReport, Status};
 use crate::model::time::Moment;
 use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;
@@ -37,6 +38,21 @@ enum Action {
         #[arg(value_name = "CLONE")]
         id: String,
     },
+    /// Run the commands that make a clone ready, '[clone] run' in '.colony/colony.toml'
+    ///
+    /// They come with the repository, so each runs only once its exact text was approved. Those of the
+    /// user, 'colony.clone.run' in git's configuration, need no approval.
+    Setup {
+        /// The clone: its id, its agent or its path
+        #[arg(value_name = "CLONE")]
+        id: String,
+        /// Approve the command with this id, now and for every clone of this repository
+        #[arg(long, value_name = "ID")]
+        approve: Vec<String>,
+        /// Say what would run, and run nothing
+        #[arg(short = 'n', long)]
+        dry_run: bool,
+    },
     /// Remove the hubs that no clone borrows from any more
     Gc {
         /// Also those that hold the work of clones that were removed
@@ -58,6 +74,22 @@ pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
             face.answer(&report)
         }
         Some(Action::Refresh { id }) => face.answer(&clones::refresh(&world, session, &id)?),
+        Some(Action::Setup {
+            id,
+            approve,
+            dry_run,
+        }) => {
+            let named = face.flags.agent.as_deref();
+            let named = named.or_else(|| world.text_variable("COLONY_AGENT"));
+            let of_clone = session.and_then(|session| session.settings.agent.as_deref());
+            let request = setup_commands::Request {
+                clone: id,
+                agent: named.or(of_clone).map(str::to_owned),
+                approve,
+                dry_run,
+            };
+            face.answer(&setup_commands::set_up(&world, session, &request)?)
+        }
         Some(Action::Gc { force, dry_run }) => face.answer(&clones::gc(&world, force, dry_run)?),
     }
 }
@@ -91,6 +123,56 @@ impl Answer for RefreshReport {
 
     fn body(&self, _now: &Moment) -> Vec<String> {
         self.moved.iter().map(|name| format!("  {name}")).collect()
+    }
+}
+
+/// Tells whether the commands of a new clone did what they were to do; one that waits is told of.
+pub(super) fn outcome_of(commands: &[SetupCommand]) -> Outcome {
+    if setup_commands::has_failed(commands) {
+        Outcome::No
+    } else {
+        Outcome::Yes
+    }
+}
+
+impl Answer for SetupReport {
+    fn message(&self) -> String {
+        let of = |wanted| {
+            let commands = self.commands.iter();
+            commands.filter(|command| command.status == wanted).count()
+        };
+        let count = |number| text::count(number, "command");
+        match (self.commands.len(), of(Status::Waiting), self.dry_run) {
+            (0, ..) => "no command makes a clone of this repository ready".to_owned(),
+            (all, 0, true) => format!("would run {}", count(all)),
+            (_, waiting, _) if waiting > 0 => {
+                format!("waiting for approval: {}", count(waiting))
+            }
+            (all, ..) if of(Status::Ran) == all => format!("ran {}", count(all)),
+            (all, ..) => format!("ran {} of {}", of(Status::Ran), count(all)),
+        }
+    }
+
+    fn body(&self, _now: &Moment) -> Vec<String> {
+        let fine = self.commands.iter();
+        let fine = fine.filter_map(|command| match command.status {
+            Status::Ran => Some(format!("  ran: {}", command.command)),
+            Status::WouldRun => Some(format!("  would run: {}", command.command)),
+            _ => None,
+        });
+        let name = self.path.display().to_string();
+        let advice = setup_commands::advice(&self.commands, &name);
+        let advice = advice.into_iter().map(|line| format!("  {line}"));
+        fine.chain(advice).collect()
+    }
+
+    fn outcome(&self) -> Outcome {
+        let fine = |command: &SetupCommand| command.status == Status::Ran;
+        if self.dry_run || self.commands.iter().all(fine) {
+            Outcome::Yes
+        } else {
+            Outcome::No
+        }
     }
 }
 

@@ -31,6 +31,7 @@ use crate::flow::doctor::DoctorReport;
 use crate::flow::fleet::FleetReport;
 use crate::flow::init::InitReport;
 use crate::flow::operations::{OperationReport, OperationsReport};
+use crate::flow::setup_commands::SetupReport;
 use crate::flow::status::StatusReport;
 use crate::flow::status_line::LineReport;
 use crate::flow::sync::SyncReport;
@@ -78,6 +79,7 @@ const REPORTS: &[(&str, Make)] = &[
     ("clones list", answer::<ClonesReport>),
     ("clones refresh", answer::<RefreshReport>),
     ("clones remove", answer::<RemovedAgent>),
+    ("clones setup", answer::<SetupReport>),
     ("colony", answer::<colony::ColoniesReport>),
     ("colony list", answer::<colony::ColoniesReport>),
     ("colony set", answer::<Colony>),

@@ -15,8 +15,10 @@ use crate::git::{Head, Oid, RefName};
 use crate::model::{Code, Error, Result, World, text, time};
 use crate::store::Session;
 use crate::store::membership::{Membership, Role};
+use crate::store::setup_commands::Approvals;
 use crate::store::shared_root::SharedRoot;
 
+use super::setup_commands::{self, SetupCommand};
 use super::take_along;
 
 /// What is asked for.
@@ -57,6 +59,8 @@ pub struct NewAgent {
     pub hub: PathBuf,
     /// What was set up in the clone, in words.
     pub setup: Vec<String>,
+    /// The commands that make it ready, in their order.
+    pub commands: Vec<SetupCommand>,
     /// True when nothing was made because a dry run was asked for.
     pub dry_run: bool,
 }
@@ -65,7 +69,8 @@ pub struct NewAgent {
 ///
 /// # Errors
 /// `agent-exists`, `branch-exists`, `invalid-value`, `revision-not-found`, `unsupported`, `hub-missing`,
-/// `locked`, `filter-failed`, `no-space`; none of them leaves anything but the hub.
+/// `locked`, `filter-failed`, `no-space`; none of them leaves anything but the hub. `interrupted` while the
+/// commands run that make the clone ready leaves the clone.
 pub fn create(session: &Session, request: &Request) -> Result<NewAgent> {
     let plan = Plan::make(session, request)?;
     let world = &session.world;
@@ -89,6 +94,8 @@ pub fn create(session: &Session, request: &Request) -> Result<NewAgent> {
     let path = staged.finish(world)?;
     let inside = session_at(world, &path)?;
     publish::publish(&inside)?;
+    let approvals = Approvals::of(&root, hub.store.path());
+    let commands = setup_commands::run_new((session, &inside), &approvals, &mut setup)?;
     let member = inside.membership.unwrap_or(member);
     Ok(NewAgent {
         agent: request.name.clone(),
@@ -100,6 +107,7 @@ pub fn create(session: &Session, request: &Request) -> Result<NewAgent> {
         base_branch: plan.start.branch,
         hub: member.hub,
         setup,
+        commands,
         dry_run: false,
     })
 }
@@ -112,6 +120,11 @@ pub fn preview(session: &Session, request: &Request) -> Result<NewAgent> {
     let plan = Plan::make(session, request)?;
     let root = SharedRoot::of(&session.world)?;
     let scope = plan.start.branch.clone();
+    let hub = hub::place_of(session, &root)?;
+    let tree = session.repo.tree_of(Some(plan.commit))?;
+    let approvals = Approvals::of(&root, &hub);
+    let of_tree = (&session.repo, tree);
+    let commands = setup_commands::plan(&session.world, &session.repo, of_tree, &approvals)?;
     Ok(NewAgent {
         agent: request.name.clone(),
         path: root
@@ -122,8 +135,9 @@ pub fn preview(session: &Session, request: &Request) -> Result<NewAgent> {
         fork: format!("fork/{}", plan.label),
         head_sha: plan.commit,
         base_branch: plan.start.branch,
-        hub: hub::place_of(session, &root)?,
+        hub,
         setup: Vec::new(),
+        commands,
         dry_run: true,
     })
 }

@@ -1,6 +1,6 @@
 //! Clones of a repository: one per agent and scope, or one that is only read.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -19,7 +19,10 @@ use crate::setup::hooks::{self, Act, Target};
 use crate::store::Session;
 use crate::store::membership::{Membership, Role};
 use crate::store::settings::Flags;
+use crate::store::setup_commands::Approvals;
 use crate::store::shared_root::SharedRoot;
+
+use super::setup_commands::{self, SetupCommand};
 
 /// What is asked for.
 #[derive(Clone, Debug, Default)]
@@ -63,6 +66,9 @@ pub struct CloneReport {
     pub hub: PathBuf,
     /// What was set up in it, in words.
     pub setup: Vec<String>,
+    /// The commands that make it ready, in their order; none for one that is only read, nor in a dry run
+    /// that would have to ask the remote.
+    pub commands: Vec<SetupCommand>,
     /// True when nothing was made because a dry run was asked for.
     pub dry_run: bool,
 }
@@ -97,13 +103,18 @@ pub fn clone(world: &World, session: Option<&Session>, request: &Request) -> Res
     }
     let member = staged.member.clone();
     let path = staged.finish(world)?;
+    let mut commands = Vec::new();
     if member.role == Role::Agent {
         let inside = world.standing_in(&path);
-        publish::publish(&Session::open(
-            inside,
-            &Flags::default(),
-            ObjectWrites::Durable,
-        )?)?;
+        let inside = Session::open(inside, &Flags::default(), ObjectWrites::Durable)?;
+        publish::publish(&inside)?;
+        if !request.no_checkout {
+            // The configuration of another repository does not count for this one.
+            let here = session.filter(|_| source.desk.is_some());
+            let desk = here.unwrap_or(&inside);
+            let approvals = Approvals::of(&root, &member.hub);
+            commands = setup_commands::run_new((desk, &inside), &approvals, &mut setup)?;
+        }
     }
     Ok(CloneReport {
         path,
@@ -116,6 +127,7 @@ pub fn clone(world: &World, session: Option<&Session>, request: &Request) -> Res
         commit: Some(start.commit),
         hub: member.hub,
         setup,
+        commands,
         dry_run: false,
     })
 }
@@ -150,6 +162,7 @@ pub fn preview(world: &World, session: Option<&Session>, request: &Request) -> R
         Some(agent) => root.clones_of(agent),
         None => root.shared_clones(),
     };
+    let commands = would_run(world, here, (&root, &hub), request)?;
     Ok(CloneReport {
         path: folder.join(crate::store::key::encode(&scope)),
         id: None,
@@ -161,8 +174,31 @@ pub fn preview(world: &World, session: Option<&Session>, request: &Request) -> R
         commit: None,
         hub,
         setup: Vec::new(),
+        commands,
         dry_run: true,
     })
+}
+
+/// Returns the commands for a clone of the repository here.
+fn would_run(
+    world: &World,
+    here: Option<&Session>,
+    (root, hub): (&SharedRoot, &Path),
+    request: &Request,
+) -> Result<Vec<SetupCommand>> {
+    let wanted = request.agent.is_some() && !request.no_checkout;
+    let Some(session) = here.filter(|_| wanted) else {
+        return Ok(Vec::new());
+    };
+    let repo = &session.repo;
+    let branch = request.branch.as_ref();
+    let branch = branch.map(|branch| RefName::from(format!("refs/heads/{branch}").as_str()));
+    let commit = match branch {
+        Some(branch) => repo.find_ref(&branch)?,
+        None => repo.head()?.commit(),
+    };
+    let tree = repo.tree_of(commit)?;
+    setup_commands::plan(world, repo, (repo, tree), &Approvals::of(root, hub))
 }
 
 /// Returns where an agent works that stands in no repository: its clone of the colony's, made on first
@@ -185,6 +221,9 @@ pub fn of_agent(world: &World, agent: &str) -> Result<PathBuf> {
         ..Request::default()
     };
     let made = clone(world, None, &request)?;
+    for line in setup_commands::advice(&made.commands, agent) {
+        (world.narrate)(&line);
+    }
     (world.narrate)(&format!(
         "cloned '{}' for agent '{agent}' into '{}'",
         colony.origin_url,

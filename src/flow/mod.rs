@@ -14,6 +14,7 @@ pub mod hook;
 pub mod init;
 pub mod merge_driver;
 pub mod operations;
+pub mod setup_commands;
 pub mod status;
 pub mod status_line;
 pub mod sync;

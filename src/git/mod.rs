@@ -38,6 +38,7 @@ mod other_worktrees;
 pub mod path_pattern;
 pub mod pick;
 pub mod process;
+pub mod program;
 mod quarantine;
 mod ref_listing;
 mod ref_transaction;

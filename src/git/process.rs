@@ -20,7 +20,7 @@ pub const PREVIEW_VARIABLE: &str = "COLONY_MERGE_PREVIEW";
 
 /// The variables that tie git to one repository (`git rev-parse --local-env-vars`), and those that
 /// would let the caller's settings run programs. Never inherited.
-const SCRUBBED: &[&str] = &[
+pub(super) const SCRUBBED: &[&str] = &[
     "GIT_ALTERNATE_OBJECT_DIRECTORIES",
     "GIT_COMMON_DIR",
     "GIT_CONFIG",
@@ -257,7 +257,7 @@ pub fn end_children(interrupt: &Interrupt) {
 }
 
 /// Lists the children of a process and theirs; empty where the system does not tell.
-fn descendants(pid: u32) -> Vec<u32> {
+pub(super) fn descendants(pid: u32) -> Vec<u32> {
     let threads = std::fs::read_dir(format!("/proc/{pid}/task"))
         .into_iter()
         .flatten()

@@ -173,6 +173,8 @@ codes! {
     ScopeInvalid = "scope-invalid",
     /// The agent has no rule that paths could be held against.
     ScopeMissing = "scope-missing",
+    /// An agent cannot approve commands: that is for its user.
+    ApprovalRefused = "approval-refused",
 }
 
 /// How the process ends when the error reaches the face.

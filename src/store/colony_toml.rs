@@ -14,9 +14,9 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use toml::de::{DeTable, DeValue};
 
-use crate::git::Repo;
-use crate::model::World;
+use crate::git::{Oid, Repo, TreeEntry};
 use crate::model::text::Position;
+use crate::model::{RepoPath, World};
 
 /// A larger file is not read.
 pub const LIMIT_BYTES: u64 = 64 * 1024;
@@ -102,6 +102,31 @@ pub fn find(world: &World, repo: &Repo) -> Found {
     });
     found.directory = inside.and_then(|here| read(&here, &mut found.problems));
     found
+}
+
+/// Reads the file that a tree has; never fails.
+pub fn in_tree(repo: &Repo, tree: Oid, problems: &mut Vec<Problem>) -> Option<ColonyToml> {
+    let path = Path::new(FOLDER).join(NAME);
+    let leaf = repo.leaf_in(tree, &RepoPath::from(format!("{FOLDER}/{NAME}").as_str()));
+    let leaf = leaf.ok().flatten().filter(TreeEntry::is_plain_file)?;
+    let text = match repo.object_size(leaf.id) {
+        Some(size) if size <= LIMIT_BYTES => repo.read_blob(leaf.id).ok().map(String::from_utf8),
+        _ => None,
+    };
+    let parsed = match text {
+        Some(Ok(text)) => entries(&text),
+        _ => Err((
+            None,
+            "it is larger than 64 KiB or not UTF-8, and ignored".to_owned(),
+        )),
+    };
+    match parsed {
+        Ok(entries) => Some(ColonyToml { path, entries }),
+        Err((position, message)) => {
+            problems.push(Problem::at(&path, position, message));
+            None
+        }
+    }
 }
 
 fn read(directory: &Path, problems: &mut Vec<Problem>) -> Option<ColonyToml> {

@@ -15,6 +15,7 @@ pub mod ref_names;
 pub mod session;
 pub mod setting_layers;
 pub mod settings;
+pub mod setup_commands;
 pub mod shared_root;
 pub mod worktree_files;
 pub mod yaml;

@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::git::Repo;
 use crate::git::config::{ConfigLevel, ConfigValue};
+use crate::git::{Oid, Repo};
 use crate::model::text::Position;
 use crate::model::{Code, Error, Result, World};
 
@@ -80,6 +80,24 @@ impl<'a> Layers<'a> {
             .into_iter()
             .flatten()
         {
+            files.problems.extend(drop_unusable(file));
+        }
+        Layers {
+            world,
+            repo,
+            flags,
+            files,
+        }
+    }
+
+    /// Reads the file of the repository as a tree has it, and none of the worktree; never fails.
+    pub fn of_tree(
+        (world, repo, flags): (&'a World, &'a Repo, &'a Flags),
+        (of_tree, tree): (&Repo, Oid),
+    ) -> Layers<'a> {
+        let mut files = colony_toml::Found::default();
+        files.root = colony_toml::in_tree(of_tree, tree, &mut files.problems);
+        if let Some(file) = &mut files.root {
             files.problems.extend(drop_unusable(file));
         }
         Layers {
@@ -237,6 +255,11 @@ impl Source {
 }
 
 impl InForce {
+    /// Tells whether the repository says it, and not its user.
+    pub(super) fn is_of_repository(&self) -> bool {
+        matches!(self.source, Source::File(..))
+    }
+
     fn effective(self) -> Effective {
         let InForce {
             setting,

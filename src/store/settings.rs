@@ -2,7 +2,8 @@
 //! [`super::setting_layers`].
 //!
 //! The repository may set only what the table allows it: its content is hostile, so it names no
-//! program, no credential, no time to wait and nothing that decides how long something is kept.
+//! credential, no time to wait and nothing that decides how long something is kept. The commands it
+//! names for a new clone are a proposal: see [`super::setup_commands`].
 
 use std::time::Duration;
 
@@ -22,6 +23,8 @@ pub enum Kind {
     Seconds,
     /// Texts: a list in a file of the repository, else with commas between them.
     List,
+    /// Commands of a shell: a list in a file of the repository, else one per line.
+    Commands,
 }
 
 /// Who may set a setting.
@@ -144,6 +147,24 @@ pub const TABLE: &[Setting] = &[
         help: "ignored paths that 'agents new' hard-links into the clone",
     },
     Setting {
+        key: "colony.clone.run",
+        variable: "COLONY_CLONE_RUN",
+        flag: None,
+        kind: Kind::Commands,
+        set_by: SetBy::Repository,
+        default: "",
+        help: "commands that make a new clone ready; those of the repository run once approved",
+    },
+    Setting {
+        key: "colony.clone.runTime",
+        variable: "COLONY_CLONE_RUN_TIME",
+        flag: None,
+        kind: Kind::Seconds,
+        set_by: SetBy::User,
+        default: "600",
+        help: "seconds each of these commands may take; empty means any time",
+    },
+    Setting {
         key: "colony.lineTime",
         variable: "COLONY_LINE_TIME",
         flag: None,
@@ -186,6 +207,8 @@ pub struct Settings {
     pub clone_copy: Vec<String>,
     /// Ignored paths that a new clone shares.
     pub clone_link: Vec<String>,
+    /// How long a command may take that makes a new clone ready; `None` for any time.
+    pub clone_run_time: Option<Duration>,
     /// What `.colony/colony.toml` says and cannot be used.
     pub repository_problems: Vec<Problem>,
 }
@@ -202,10 +225,13 @@ impl Settings {
         };
         let list = |key| Ok(parse_list(&layers.require(key)?.value));
         let agent = layers.require("colony.agent")?.value;
-        let timeout = layers.require("colony.timeout")?;
+        let seconds = |key| {
+            let found = layers.require(key)?;
+            parse_seconds(&found.value).map_err(|wanted| found.invalid(wanted))
+        };
         Ok(Settings {
             agent: Some(agent).filter(|agent| !agent.is_empty()),
-            timeout: parse_seconds(&timeout.value).map_err(|wanted| timeout.invalid(wanted))?,
+            timeout: seconds("colony.timeout")?,
             max_new_file_size_bytes: number("colony.maxNewFileSize")?,
             max_new_files: number("colony.maxNewFiles")?,
             keep_days: number("colony.keepDays")?,
@@ -214,6 +240,7 @@ impl Settings {
             keep_auto_per_branch: number("colony.keepAutoPerBranch")?,
             clone_copy: list("colony.clone.copy")?,
             clone_link: list("colony.clone.link")?,
+            clone_run_time: seconds("colony.clone.runTime")?,
             repository_problems: layers.repository_problems().to_vec(),
         })
     }
@@ -225,13 +252,15 @@ pub(super) fn wanted(kind: Kind) -> &'static str {
         Kind::Number => "a whole number, zero or more",
         Kind::Seconds => "seconds, from 0 to 86400",
         Kind::List => "a list of texts",
+        Kind::Commands => "commands without NUL",
     }
 }
 
 /// Tells whether a value is of a kind, or what is wanted.
 pub(super) fn check(kind: Kind, value: &str) -> Result<(), &'static str> {
     match kind {
-        Kind::Text | Kind::List => Ok(()),
+        Kind::Commands if value.contains('\0') => Err(wanted(kind)),
+        Kind::Text | Kind::List | Kind::Commands => Ok(()),
         Kind::Number => parse_number(value).map(drop),
         Kind::Seconds => parse_seconds(value).map(drop),
     }

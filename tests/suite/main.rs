@@ -50,6 +50,7 @@ mod restore;
 mod schema;
 mod settings;
 mod setup_attacks;
+mod setup_commands;
 mod signing;
 mod status_line;
 mod submodules;
