@@ -4,14 +4,11 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::git::attributes::names_filter;
 use crate::git::identity::Identity;
-use crate::git::lfs_objects::Objects;
-use crate::git::lfs_pointer::{MAX_BYTES, Pointer};
 use crate::git::new_repository::{ConfigEntry, NewRepository};
 use crate::git::refs::FoundRef;
 use crate::git::{ObjectWrites, Oid, RefName, Repo};
-use crate::model::{Code, Error, RepoPath, Result, World};
+use crate::model::{Code, Error, Result, World};
 use crate::store::lock::WorktreeLock;
 use crate::store::membership::Membership;
 use crate::store::settings::Flags;
@@ -19,6 +16,7 @@ use crate::store::shared_root::SharedRoot;
 use crate::store::{Session, atomic, key};
 
 use super::hub::Hub;
+use super::large_files::{self, Store};
 use super::publish::large_objects_of;
 
 /// How long to wait for the moment in which others look for what the dead have left.
@@ -59,6 +57,8 @@ pub struct Wanted<'a> {
     pub start: Start,
     /// Its large files.
     pub large_files: LargeFiles,
+    /// Says where a tree keeps them.
+    pub store: fn(&World, &Repo, Oid) -> Store,
     /// Its origin, which may hold credentials that are never written down.
     pub url: Option<String>,
     /// The prefix of the hub's refs that become its remote branches.
@@ -165,10 +165,13 @@ impl Wanted<'_> {
         staged.member.write(&staged.folder.join(".git"))?;
         let mut repo = Repo::open(&elsewhere, ObjectWrites::Durable)?;
         let tree = repo.tree_of(Some(self.start.commit))?;
-        staged.uses_lfs = uses_lfs(&repo, tree)? && has_lfs(&elsewhere, &repo)?;
+        let store = (self.store)(&elsewhere, &repo, tree);
+        staged.uses_lfs = large_files::are_wanted(&elsewhere, (&repo, tree), &store)?;
         if staged.uses_lfs {
-            self.link_large_files(&repo, tree)?;
-            append_config(&repo.git_dir().join("config"), &lfs_filters())?;
+            let hub = large_objects_of(self.hub.store.path());
+            large_files::link(&hub, (&repo, tree), &self.large_files)?;
+            let config = large_files::config(&store);
+            append_config(&repo.git_dir().join("config"), &config)?;
             repo = Repo::open(&elsewhere, ObjectWrites::Durable)?;
         }
         if self.check_out {
@@ -232,30 +235,6 @@ impl Wanted<'_> {
             }
         }
         Ok(config)
-    }
-
-    /// Links the large files of a tree from the hub, so that the filters of git-lfs find them.
-    fn link_large_files(&self, repo: &Repo, tree: Oid) -> Result<()> {
-        let paths: Vec<RepoPath> = match &self.large_files {
-            LargeFiles::None => return Ok(()),
-            LargeFiles::All => Vec::new(),
-            LargeFiles::Paths(paths) => paths.iter().map(|path| path.as_str().into()).collect(),
-        };
-        let hub = Objects::in_folder(large_objects_of(self.hub.store.path()));
-        let own = Objects::of(repo);
-        for file in repo.list_tree(tree)? {
-            let wanted =
-                paths.is_empty() || paths.iter().any(|path| file.path.is_at_or_below(path));
-            let entry = file.new.filter(|entry| wanted && entry.is_file());
-            let small = entry.filter(|entry| {
-                repo.object_size(entry.id)
-                    .is_some_and(|size| size < MAX_BYTES)
-            });
-            if let Some(pointer) = small.and_then(|entry| Pointer::of_blob(repo, entry.id)) {
-                hub.link_into(&pointer, own.folder())?;
-            }
-        }
-        Ok(())
     }
 }
 
@@ -360,48 +339,11 @@ fn refuse_taken(place: &Path, agent: Option<&str>) -> Result<()> {
     })
 }
 
-/// Tells whether there is a git-lfs: without it pointers stay pointers.
-fn has_lfs(world: &World, repo: &Repo) -> Result<bool> {
-    let output = repo.git(world).args(["lfs", "version"]).run()?;
-    Ok(output.success())
-}
-
-/// Returns what git-lfs itself configures, so that the first checkout brings large files in.
-fn lfs_filters() -> [ConfigEntry; 5] {
-    let filter = |name, value: &str| ConfigEntry::sub(("filter", "lfs"), name, value);
-    [
-        filter("clean", "git-lfs clean -- %f"),
-        filter("smudge", "git-lfs smudge -- %f"),
-        filter("process", "git-lfs filter-process"),
-        filter("required", "true"),
-        // An object that is nowhere to be had leaves its pointer, and is told of by 'lfs status'.
-        ConfigEntry::plain("lfs", "skipdownloaderrors", "true"),
-    ]
-}
-
 fn append_config(path: &Path, entries: &[ConfigEntry]) -> Result<()> {
     let cannot = |e| Error::io("cannot configure the new clone", e);
     let mut text = std::fs::read_to_string(path).map_err(cannot)?;
     text.extend(entries.iter().map(ConfigEntry::line));
     atomic::write_plainly(path, text.as_bytes())
-}
-
-/// Tells whether attributes of a tree give files to git-lfs.
-fn uses_lfs(repo: &Repo, tree: Oid) -> Result<bool> {
-    let is_attributes = |path: &RepoPath| {
-        path.as_bytes() == b".gitattributes" || path.as_bytes().ends_with(b"/.gitattributes")
-    };
-    for file in repo.list_tree(tree)? {
-        let entry = file
-            .new
-            .filter(|entry| entry.is_file() && is_attributes(&file.path));
-        let Some(entry) = entry else { continue };
-        let text = repo.read_blob(entry.id)?;
-        if names_filter(&String::from_utf8_lossy(&text), "lfs") {
-            return Ok(true);
-        }
-    }
-    Ok(false)
 }
 
 /// Returns the prefix of the refs that a clone of this hub takes for remote branches.

@@ -192,6 +192,7 @@ impl Plan {
             scope: None,
             start: self.start.clone(),
             large_files: request.large_files.clone(),
+            store: super::large_file_store::of_tree,
             url: Some(url.unwrap_or_else(here)),
             remote: remote_prefix(hub, Some(member))?,
             check_out: true,

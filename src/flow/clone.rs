@@ -92,6 +92,7 @@ pub fn clone(world: &World, session: Option<&Session>, request: &Request) -> Res
         scope: request.scope.as_deref(),
         start: start.clone(),
         large_files: request.large_files.clone(),
+        store: super::large_file_store::of_tree,
         url: Some(source.url.clone()),
         remote: remote_prefix(&source.hub, source.desk.as_ref())?,
         check_out: !request.no_checkout,

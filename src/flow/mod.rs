@@ -12,6 +12,7 @@ pub mod doctor;
 pub mod fleet;
 pub mod hook;
 pub mod init;
+mod large_file_store;
 pub mod merge_driver;
 pub mod operations;
 pub mod setup_commands;

@@ -216,6 +216,101 @@ fn large_files_are_shared_with_the_hub_and_pointers_stay_where_that_is_wanted() 
     assert!(sandbox.read("new.stl") == "y".repeat(6000));
 }
 
+/// A repository that is set up, with a manifest that says something else of large files.
+fn with_large_files(mode: &str, url: &str) -> Sandbox {
+    let sandbox = Sandbox::new();
+    sandbox.colony(&["init", "--no-lfs"]);
+    let text = sandbox.read(".colony/manifest.json");
+    let mut manifest: serde_json::Value = serde_json::from_str(&text).unwrap();
+    manifest["lfs"]["mode"] = mode.into();
+    manifest["lfs"]["separate_url"] = Some(url).filter(|url| !url.is_empty()).into();
+    sandbox.write(".colony/manifest.json", manifest.to_string());
+    sandbox.colony(&["commit", "-m", "mode", "--all"]);
+    sandbox
+}
+
+/// Commits a file that attributes give to git-lfs, in a clone; returns what git has of it.
+fn commit_large(clone: &View<'_>) -> String {
+    fs::write(clone.path(".gitattributes"), "*.bin filter=lfs -text\n").unwrap();
+    fs::write(clone.path("new.bin"), "y".repeat(3000)).unwrap();
+    clone.git(&["add", "."]);
+    clone.git(&["commit", "-qm", "large"]);
+    assert_eq!(clone.git(&["status", "--porcelain"]), "");
+    clone.git(&["cat-file", "blob", "HEAD:new.bin"])
+}
+
+#[test]
+fn a_manifest_that_keeps_large_files_at_the_remote_sets_git_lfs_up() {
+    let sandbox = with_large_files("same_remote", "");
+    for made in [["agents", "new", "ada"], ["clone", "--agent", "bob"]] {
+        let made = sandbox.json(&made);
+        assert_eq!(made["setup"][1], "git-lfs", "{made:#}");
+        let pointer = commit_large(&at(&sandbox, &made));
+        assert!(pointer.starts_with("version https://git-lfs"), "{pointer}");
+    }
+}
+
+#[test]
+fn a_manifest_that_disables_git_lfs_leaves_it_out_of_clones() {
+    let sandbox = with_large_files("disabled", "");
+    sandbox.write(".gitattributes", "*.bin filter=lfs -text\n");
+    sandbox.colony(&["commit", "-m", "attributes", "--all"]);
+    for made in [["agents", "new", "ada"], ["clone", "--agent", "bob"]] {
+        let made = sandbox.json(&made);
+        assert_eq!(made["setup"].as_array().unwrap().len(), 1, "{made:#}");
+        let clone = at(&sandbox, &made);
+        assert!(!clone.try_git(&["config", "--get-regexp", "^(filter|lfs)"]));
+        assert_eq!(commit_large(&clone), "y".repeat(3000));
+    }
+}
+
+#[test]
+fn a_manifest_that_names_a_store_of_its_own_sends_large_files_there() {
+    let url = "https://user:secret@lfs.example.com/store";
+    let sandbox = with_large_files("separate", url);
+    for made in [["agents", "new", "ada"], ["clone", "--agent", "bob"]] {
+        let clone = at(&sandbox, &sandbox.json(&made));
+        let known = clone.git(&["lfs", "env"]);
+        assert!(
+            known.contains("Endpoint=https://lfs.example.com/store ("),
+            "{known}"
+        );
+        assert!(commit_large(&clone).starts_with("version https://git-lfs"));
+        assert!(
+            !fs::read_to_string(clone.path(".git/config"))
+                .unwrap()
+                .contains("secret")
+        );
+    }
+}
+
+#[test]
+fn a_store_that_no_content_may_name_is_not_used() {
+    for url in [
+        "file:///tmp/store",
+        "ext::sh -c true",
+        "-x",
+        "http://lfs.example.com/s",
+    ] {
+        let sandbox = with_large_files("separate", url);
+        let made = sandbox.run(&["--json", "agents", "new", "ada"]);
+        assert!(
+            made.stderr.contains("warning: the store of large files"),
+            "{}",
+            made.stderr
+        );
+        let clone = at(&sandbox, &serde_json::from_str(&made.stdout).unwrap());
+        assert!(!clone.try_git(&["config", "lfs.url"]), "{url}");
+    }
+    let sandbox = with_large_files("separate", "");
+    let made = sandbox.run(&["agents", "new", "ada"]);
+    assert!(
+        made.code == 0 && made.stderr.contains("is not a manifest"),
+        "{}",
+        made.stderr
+    );
+}
+
 #[test]
 fn a_hub_is_compacted_and_nothing_is_dropped() {
     let sandbox = Sandbox::new();

@@ -1,0 +1,102 @@
+//! Large files in a new clone: whether git-lfs is set up, what it is told, and the objects that the hub has.
+
+use std::path::Path;
+
+use crate::git::attributes::names_filter;
+use crate::git::lfs_objects::Objects;
+use crate::git::lfs_pointer::{MAX_BYTES, Pointer};
+use crate::git::new_repository::ConfigEntry;
+use crate::git::{Oid, Repo};
+use crate::model::{RepoPath, Result, World};
+
+use super::new_clone::LargeFiles;
+
+/// Where a repository keeps its large files.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Store {
+    /// Nobody has said: where attributes give files to git-lfs, at the remote.
+    ByAttributes,
+    /// At the remote.
+    Remote,
+    /// At a URL of their own, without credentials.
+    Separate(String),
+    /// Nowhere: they are ordinary objects, and git-lfs is not set up.
+    Git,
+}
+
+/// Tells whether git-lfs is set up in a clone of `tree`: only where there is one, for without it pointers
+/// stay pointers.
+///
+/// # Errors
+/// `git-failed`, `object-missing`.
+pub(super) fn are_wanted(world: &World, of: (&Repo, Oid), store: &Store) -> Result<bool> {
+    let (repo, tree) = of;
+    let wanted = match store {
+        Store::Git => false,
+        Store::Remote | Store::Separate(_) => true,
+        Store::ByAttributes => attributes_name_lfs(repo, tree)?,
+    };
+    Ok(wanted && repo.git(world).args(["lfs", "version"]).run()?.success())
+}
+
+/// Returns what git-lfs itself configures, so that the first checkout brings large files in, and where
+/// they are.
+pub(super) fn config(store: &Store) -> Vec<ConfigEntry> {
+    let filter = |name, value: &str| ConfigEntry::sub(("filter", "lfs"), name, value);
+    let mut config = vec![
+        filter("clean", "git-lfs clean -- %f"),
+        filter("smudge", "git-lfs smudge -- %f"),
+        filter("process", "git-lfs filter-process"),
+        filter("required", "true"),
+        // An object that is nowhere to be had leaves its pointer, and is told of by 'lfs status'.
+        ConfigEntry::plain("lfs", "skipdownloaderrors", "true"),
+    ];
+    if let Store::Separate(url) = store {
+        config.push(ConfigEntry::plain("lfs", "url", url.as_str()));
+    }
+    config
+}
+
+/// Links the large files of a tree from those of the hub, so that the filters of git-lfs find them.
+///
+/// # Errors
+/// `object-missing`, `no-space`, `io`.
+pub(super) fn link(hub: &Path, (repo, tree): (&Repo, Oid), wanted: &LargeFiles) -> Result<()> {
+    let paths: Vec<RepoPath> = match wanted {
+        LargeFiles::None => return Ok(()),
+        LargeFiles::All => Vec::new(),
+        LargeFiles::Paths(paths) => paths.iter().map(|path| path.as_str().into()).collect(),
+    };
+    let hub = Objects::in_folder(hub.to_owned());
+    let own = Objects::of(repo);
+    for file in repo.list_tree(tree)? {
+        let wanted = paths.is_empty() || paths.iter().any(|path| file.path.is_at_or_below(path));
+        let entry = file.new.filter(|entry| wanted && entry.is_file());
+        let small = entry.filter(|entry| {
+            repo.object_size(entry.id)
+                .is_some_and(|size| size < MAX_BYTES)
+        });
+        if let Some(pointer) = small.and_then(|entry| Pointer::of_blob(repo, entry.id)) {
+            hub.link_into(&pointer, own.folder())?;
+        }
+    }
+    Ok(())
+}
+
+/// Tells whether attributes of a tree give files to git-lfs.
+fn attributes_name_lfs(repo: &Repo, tree: Oid) -> Result<bool> {
+    let is_attributes = |path: &RepoPath| {
+        path.as_bytes() == b".gitattributes" || path.as_bytes().ends_with(b"/.gitattributes")
+    };
+    for file in repo.list_tree(tree)? {
+        let entry = file
+            .new
+            .filter(|entry| entry.is_file() && is_attributes(&file.path));
+        let Some(entry) = entry else { continue };
+        let text = repo.read_blob(entry.id)?;
+        if names_filter(&String::from_utf8_lossy(&text), "lfs") {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
