@@ -74,7 +74,7 @@ fn a_killed_publication_leaves_the_hub_whole() {
 
 #[test]
 fn a_killed_publication_of_packed_objects_leaves_the_hub_whole() {
-    a_killed_publication_is_whole(Stored::Packed, Whom::Everybody, 3);
+    a_killed_publication_is_whole(Stored::Packed, Whom::Everybody, 2);
 }
 
 /// Removes the locks that a killed git left on refs, as its message advises.
