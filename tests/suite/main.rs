@@ -28,6 +28,7 @@ mod faces;
 mod file_systems;
 mod fleet;
 mod fleet_story;
+mod fleet_tokens;
 mod fork;
 mod hooks;
 mod house;

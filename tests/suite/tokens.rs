@@ -16,18 +16,18 @@ use git_colony::model::{Code, Error, World};
 use super::git_server::{First, GitServer, Manner, Wire, write_certificate};
 use super::support::Sandbox;
 
-const TOKEN: &str = "tok3n-T0KEN-tok3n";
+pub(super) const TOKEN: &str = "tok3n-T0KEN-tok3n";
 const USER: &str = "ada";
 
 /// A sandbox whose user stores credentials, traces everything, and has a token for some servers.
-struct Desk {
-    sandbox: Sandbox,
+pub(super) struct Desk {
+    pub(super) sandbox: Sandbox,
     /// The repositories of the servers.
-    served: PathBuf,
+    pub(super) served: PathBuf,
 }
 
 impl Desk {
-    fn new() -> Desk {
+    pub(super) fn new() -> Desk {
         let sandbox = Sandbox::new();
         let served = sandbox.outside().join("served");
         fs::create_dir_all(&served).unwrap();
@@ -43,17 +43,17 @@ impl Desk {
         self.sandbox.at(self.sandbox.outside()).git(args)
     }
 
-    fn server(&self, wire: Wire) -> GitServer {
+    pub(super) fn server(&self, wire: Wire) -> GitServer {
         self.server_for(wire, &format!("{USER}:{TOKEN}"))
     }
 
-    fn server_for(&self, wire: Wire, login: &str) -> GitServer {
+    pub(super) fn server_for(&self, wire: Wire, login: &str) -> GitServer {
         let login = login.to_owned();
         GitServer::start(&self.served, wire, Manner::Serve { login })
     }
 
     /// The user has the token for these servers, and for no other.
-    fn configure(&self, servers: &[&GitServer]) {
+    pub(super) fn configure(&self, servers: &[&GitServer]) {
         let mut text = "[credential]\n\thelper = store\n".to_owned();
         for server in servers {
             let host = server.host();
@@ -104,7 +104,7 @@ impl Desk {
     }
 
     /// Runs the real program under strace, which writes every command line into `execve`.
-    fn program(&self, token: &str, args: &[&str]) -> Output {
+    pub(super) fn program(&self, token: &str, args: &[&str]) -> Output {
         let program = assert_cmd::cargo::cargo_bin!("git-colony");
         Command::new("strace")
             .args(["-f", "-qq", "-e", "trace=execve", "-s", "4096", "-o"])
@@ -120,7 +120,7 @@ impl Desk {
     }
 
     /// Fails if a secret is in any file of the user, in any argument, or in what was said.
-    fn hunt(&self, servers: &[&GitServer], said: &[&[u8]]) {
+    pub(super) fn hunt(&self, servers: &[&GitServer], said: &[&[u8]]) {
         let secrets = [TOKEN.to_owned(), BASE64.encode(format!("{USER}:{TOKEN}"))];
         let finds = |bytes: &[u8]| {
             let has = |secret: &String| {
@@ -162,7 +162,7 @@ impl Desk {
     }
 }
 
-fn files_below(folder: &Path) -> Vec<PathBuf> {
+pub(super) fn files_below(folder: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
