@@ -96,6 +96,14 @@ struct New {
     /// Large files: 'all' (the default), 'none', or paths
     #[arg(long, value_name = "all|none|PATH", num_args = 1)]
     lfs: Vec<String>,
+    /// Check out the files at the top and this directory only, as 'git sparse-checkout'; may be repeated
+    #[arg(
+        long,
+        value_name = "PATH",
+        num_args = 1,
+        conflicts_with = "with_changes"
+    )]
+    sparse: Vec<String>,
     /// Say what would be made, and make nothing
     #[arg(short = 'n', long)]
     dry_run: bool,
@@ -117,6 +125,7 @@ pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
                 from: new.from,
                 large_files: large_files(new.lfs),
                 with_changes: new.with_changes,
+                sparse: new.sparse,
             };
             let report = match run {
                 Run::Dry => agents::preview(&session, &request)?,

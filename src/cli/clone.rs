@@ -33,6 +33,9 @@ pub(super) struct Args {
     /// Large files: 'all' (the default), 'none', or paths
     #[arg(long, value_name = "all|none|PATH", num_args = 1)]
     lfs: Vec<String>,
+    /// Check out the files at the top and this directory only, as 'git sparse-checkout'; may be repeated
+    #[arg(long, value_name = "PATH", num_args = 1)]
+    sparse: Vec<String>,
     /// Say what would be made, and make nothing
     #[arg(short = 'n', long)]
     dry_run: bool,
@@ -55,6 +58,7 @@ pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
         branch: args.branch,
         no_checkout: args.no_checkout,
         large_files: large_files(args.lfs),
+        sparse: args.sparse,
     };
     let report = if args.dry_run {
         clone::preview(&world, session.as_ref(), &request)?

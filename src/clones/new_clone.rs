@@ -65,6 +65,8 @@ pub struct Wanted<'a> {
     pub remote: String,
     /// Whether files are checked out.
     pub check_out: bool,
+    /// The directories of its cone; none for the whole tree.
+    pub sparse: &'a [String],
 }
 
 /// A clone under construction; dropped, it is removed.
@@ -172,6 +174,10 @@ impl Wanted<'_> {
             large_files::link(&hub, (&repo, tree), &self.large_files)?;
             let config = large_files::config(&store);
             append_config(&repo.git_dir().join("config"), &config)?;
+            repo = Repo::open(&elsewhere, ObjectWrites::Durable)?;
+        }
+        if !self.sparse.is_empty() {
+            repo.set_cone(&elsewhere, self.sparse)?;
             repo = Repo::open(&elsewhere, ObjectWrites::Durable)?;
         }
         if self.check_out {

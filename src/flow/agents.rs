@@ -34,6 +34,8 @@ pub struct Request {
     pub large_files: LargeFiles,
     /// Bring the uncommitted changes of the checkout along.
     pub with_changes: bool,
+    /// The directories it works in; none for the whole tree.
+    pub sparse: Vec<String>,
 }
 
 /// An agent with its clone.
@@ -57,6 +59,8 @@ pub struct NewAgent {
     /// The hub that the clone borrows its objects from.
     #[schemars(with = "String")]
     pub hub: PathBuf,
+    /// The directories that are checked out, beside the files at the top; none for the whole tree.
+    pub sparse: Vec<String>,
     /// What was set up in the clone, in words.
     pub setup: Vec<String>,
     /// The commands that make it ready, in their order.
@@ -69,8 +73,7 @@ pub struct NewAgent {
 ///
 /// # Errors
 /// `agent-exists`, `branch-exists`, `invalid-value`, `revision-not-found`, `unsupported`, `hub-missing`,
-/// `locked`, `filter-failed`, `no-space`; none of them leaves anything but the hub. `interrupted` while the
-/// commands run that make the clone ready leaves the clone.
+/// `locked`, `filter-failed`, `no-space`: nothing but the hub is left; `interrupted` in a command: the clone.
 pub fn create(session: &Session, request: &Request) -> Result<NewAgent> {
     let plan = Plan::make(session, request)?;
     let world = &session.world;
@@ -106,6 +109,7 @@ pub fn create(session: &Session, request: &Request) -> Result<NewAgent> {
         head_sha: begun.head_sha,
         base_branch: plan.start.branch,
         hub: member.hub,
+        sparse: request.sparse.clone(),
         setup,
         commands,
         dry_run: false,
@@ -121,10 +125,8 @@ pub fn preview(session: &Session, request: &Request) -> Result<NewAgent> {
     let root = SharedRoot::of(&session.world)?;
     let scope = plan.start.branch.clone();
     let hub = hub::place_of(session, &root)?;
-    let tree = session.repo.tree_of(Some(plan.commit))?;
-    let approvals = Approvals::of(&root, &hub);
-    let of_tree = (&session.repo, tree);
-    let commands = setup_commands::plan(&session.world, &session.repo, of_tree, &approvals)?;
+    let approved = Approvals::of(&root, &hub);
+    let commands = setup_commands::of_commit(session, Some(plan.commit), &approved)?;
     Ok(NewAgent {
         agent: request.name.clone(),
         path: root
@@ -136,6 +138,7 @@ pub fn preview(session: &Session, request: &Request) -> Result<NewAgent> {
         head_sha: plan.commit,
         base_branch: plan.start.branch,
         hub,
+        sparse: request.sparse.clone(),
         setup: Vec::new(),
         commands,
         dry_run: true,
@@ -169,10 +172,12 @@ impl Plan {
         let commit = named.as_ref().map(|named| named.commit);
         let branch = named.and_then(|named| named.branch);
         let start = start(session, &head, branch)?;
+        let commit = commit.unwrap_or(start.commit);
+        repo.cone_of(repo.tree_of(Some(commit))?, &request.sparse)?;
         Ok(Plan {
             label,
-            commit: commit.unwrap_or(start.commit),
             start,
+            commit,
         })
     }
 
@@ -196,6 +201,7 @@ impl Plan {
             url: Some(url.unwrap_or_else(here)),
             remote: remote_prefix(hub, Some(member))?,
             check_out: true,
+            sparse: &request.sparse,
         })
     }
 }

@@ -39,6 +39,8 @@ pub struct Request {
     pub no_checkout: bool,
     /// Its large files.
     pub large_files: LargeFiles,
+    /// The directories that are checked out; none for the whole tree.
+    pub sparse: Vec<String>,
 }
 
 /// A clone that was made.
@@ -64,6 +66,8 @@ pub struct CloneReport {
     /// The hub it borrows its objects from.
     #[schemars(with = "String")]
     pub hub: PathBuf,
+    /// The directories that are checked out, beside the files at the top; none for the whole tree.
+    pub sparse: Vec<String>,
     /// What was set up in it, in words.
     pub setup: Vec<String>,
     /// The commands that make it ready, in their order; none for one that is only read, nor in a dry run
@@ -96,8 +100,13 @@ pub fn clone(world: &World, session: Option<&Session>, request: &Request) -> Res
         url: Some(source.url.clone()),
         remote: remote_prefix(&source.hub, source.desk.as_ref())?,
         check_out: !request.no_checkout,
+        sparse: &request.sparse,
     };
     let staged = wanted.stage(world, time::rfc3339(&world.now()))?;
+    if !request.sparse.is_empty() {
+        let repo = staged.session(world)?.repo;
+        repo.cone_of(repo.tree_of(Some(start.commit))?, &request.sparse)?;
+    }
     let mut setup = Vec::new();
     if request.agent.is_some() {
         set_up(world, &staged, &mut setup)?;
@@ -127,6 +136,7 @@ pub fn clone(world: &World, session: Option<&Session>, request: &Request) -> Res
         branch: Some(start.branch),
         commit: Some(start.commit),
         hub: member.hub,
+        sparse: request.sparse.clone(),
         setup,
         commands,
         dry_run: false,
@@ -163,7 +173,7 @@ pub fn preview(world: &World, session: Option<&Session>, request: &Request) -> R
         Some(agent) => root.clones_of(agent),
         None => root.shared_clones(),
     };
-    let commands = would_run(world, here, (&root, &hub), request)?;
+    let commands = would_run(here, (&root, &hub), request)?;
     Ok(CloneReport {
         path: folder.join(crate::store::key::encode(&scope)),
         id: None,
@@ -174,6 +184,7 @@ pub fn preview(world: &World, session: Option<&Session>, request: &Request) -> R
         branch,
         commit: None,
         hub,
+        sparse: request.sparse.clone(),
         setup: Vec::new(),
         commands,
         dry_run: true,
@@ -182,7 +193,6 @@ pub fn preview(world: &World, session: Option<&Session>, request: &Request) -> R
 
 /// Returns the commands for a clone of the repository here.
 fn would_run(
-    world: &World,
     here: Option<&Session>,
     (root, hub): (&SharedRoot, &Path),
     request: &Request,
@@ -198,8 +208,7 @@ fn would_run(
         Some(branch) => repo.find_ref(&branch)?,
         None => repo.head()?.commit(),
     };
-    let tree = repo.tree_of(commit)?;
-    setup_commands::plan(world, repo, (repo, tree), &Approvals::of(root, hub))
+    setup_commands::of_commit(session, commit, &Approvals::of(root, hub))
 }
 
 /// Returns where an agent works that stands in no repository: its clone of the colony's, made on first

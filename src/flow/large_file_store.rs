@@ -4,7 +4,7 @@ use std::path::Path;
 
 use crate::clones::large_files::Store;
 use crate::git::url::{Provenance, RemoteUrl};
-use crate::git::{Oid, Repo};
+use crate::git::{Oid, Repo, TreeEntry};
 use crate::model::{RepoPath, World};
 use crate::setup::manifest::{self, LfsMode, Manifest};
 
@@ -17,7 +17,7 @@ const LIMIT_BYTES: u64 = 1024 * 1024;
 /// one from `.lfsconfig` just so.
 pub(super) fn of_tree(world: &World, repo: &Repo, tree: Oid) -> Store {
     let leaf = repo.leaf_in(tree, &RepoPath::from(manifest::PATH));
-    let Some(leaf) = leaf.ok().flatten().filter(|leaf| leaf.is_plain_file()) else {
+    let Some(leaf) = leaf.ok().flatten().filter(TreeEntry::is_plain_file) else {
         return Store::ByAttributes;
     };
     let small = repo

@@ -92,7 +92,7 @@ pub fn advice(commands: &[SetupCommand], clone: &str) -> Vec<String> {
 ///
 /// # Errors
 /// `invalid-value`.
-pub(super) fn plan(
+fn plan(
     world: &World,
     repo: &Repo,
     of_tree: (&Repo, Oid),
@@ -116,6 +116,24 @@ pub(super) fn plan(
         }
     });
     Ok(planned.collect())
+}
+
+/// Plans the commands for a clone of a commit that is here.
+///
+/// # Errors
+/// As [`plan`].
+pub(super) fn of_commit(
+    session: &Session,
+    commit: Option<Oid>,
+    approvals: &Approvals,
+) -> Result<Vec<SetupCommand>> {
+    let repo = &session.repo;
+    plan(
+        &session.world,
+        repo,
+        (repo, repo.tree_of(commit)?),
+        approvals,
+    )
 }
 
 /// Runs what makes a new clone ready and may run; `desk` is where the user stands.

@@ -2,6 +2,7 @@
 //!
 //! Only for folders that nobody else knows of yet: nothing here takes a lock.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
@@ -147,13 +148,23 @@ fn packed_refs(refs: &mut [FoundRef]) -> Vec<u8> {
 
 impl Repo {
     /// Fills the empty worktree of a repository that was just made with the files of `tree`, through the
-    /// filters, and writes the index.
+    /// filters, and writes the index. What a sparse checkout leaves out stays out.
     ///
     /// # Errors
     /// `filter-failed`, `path-collision`, `unsupported`, `no-space`, `interrupted`.
     pub fn check_out_first(&self, world: &World, tree: Oid) -> Result<()> {
         let cannot = || "cannot check the files out";
-        let mut file = self.plain_index_of_tree(tree)?;
+        let mut index = Index::new(self.plain_index_of_tree(tree)?);
+        let paths = index.file.path_backing();
+        let entries = index.file.entries().iter();
+        let all = entries.map(|entry| RepoPath::from(entry.path_in(paths).as_bytes()));
+        let mut all: BTreeSet<RepoPath> = all.collect();
+        if self.config_bool("core.sparseCheckout") == Some(true) {
+            let outside = self.outside_sparse_checkout(world, all.clone())?;
+            index.skip_worktree(&outside);
+            all.retain(|path| !outside.contains(path));
+        }
+        let mut file = index.file;
         let source = gix::worktree::stack::state::attributes::Source::IdMapping;
         let mut options = self
             .inner
@@ -176,10 +187,6 @@ impl Repo {
         world.interrupt.check()?;
         outcome?;
         if self.names_encodings(&file) {
-            let paths = file.path_backing();
-            let entries = file.entries().iter();
-            let all = entries.map(|entry| RepoPath::from(entry.path_in(paths).as_bytes()));
-            let all = all.collect();
             self.restage_reencoded(world, (tree, &file), &all, self.workdir())?;
         }
         let mut index = Index::new(file);

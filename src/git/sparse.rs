@@ -5,12 +5,51 @@ use std::collections::BTreeSet;
 use gix::bstr::BStr;
 use gix::index::entry::{Flags, Stage};
 
-use crate::model::{RepoPath, Result, World};
+use crate::model::{Code, Error, RepoPath, Result, World};
 
-use super::Repo;
 use super::index::Index;
+use super::{Oid, Repo};
 
 impl Repo {
+    /// Reads the directories of a cone as they are typed, from the top of the worktree.
+    ///
+    /// # Errors
+    /// `path-outside` for what is no plain path below the top, `path-not-found` for what is no directory
+    /// of `tree`.
+    pub fn cone_of(&self, tree: Oid, typed: &[String]) -> Result<()> {
+        for name in typed {
+            let path = cone_path(name)?;
+            if self
+                .tree_in(tree, &String::from_utf8_lossy(path.as_bytes()))?
+                .is_none()
+            {
+                return Err(Error::new(
+                    Code::PathNotFound,
+                    format!("'{name}' is no directory there, and a cone is made of directories; nothing has changed"),
+                )
+                .hint("git ls-tree -d -r --name-only HEAD   # lists them"));
+            }
+        }
+        Ok(())
+    }
+
+    /// Makes the checkout sparse: files at the top, and what is at and below the directories as typed. The
+    /// worktree is still empty. One process.
+    ///
+    /// # Errors
+    /// `path-outside`, `git-failed`.
+    pub fn set_cone(&self, world: &World, typed: &[String]) -> Result<()> {
+        let mut lines = Vec::new();
+        for name in typed {
+            lines.extend(quoted(cone_path(name)?.as_bytes()));
+            lines.push(b'\n');
+        }
+        let mut git = self.git(world);
+        git.args(["sparse-checkout", "set", "--cone", "--no-sparse-index"]);
+        git.arg("--stdin").input(lines);
+        git.run_checked("make the checkout sparse").map(drop)
+    }
+
     /// Keeps those of `paths` that sparse checkout leaves out of the worktree. One process, where the
     /// checkout is sparse at all.
     ///
@@ -40,6 +79,40 @@ impl Repo {
         }
         Ok(paths)
     }
+}
+
+/// Reads one directory of a cone.
+fn cone_path(typed: &str) -> Result<RepoPath> {
+    let path = RepoPath::from(typed.trim_end_matches('/'));
+    if path.as_bytes().contains(&b'\n') || path.as_bytes().trim_ascii() != path.as_bytes() {
+        return Err(Error::new(
+            Code::Unsupported,
+            format!("git keeps no line end and no outer blank of '{typed}' in a cone; nothing has changed"),
+        )
+        .hint("name the directory above it"));
+    }
+    if !path.is_safe() {
+        return Err(Error::new(
+            Code::PathOutside,
+            format!("'{typed}' is no directory below the top of a worktree; nothing has changed"),
+        )
+        .hint("git colony agents new NAME --sparse DIRECTORY   # from the top, as in 'docs/api'"));
+    }
+    Ok(path)
+}
+
+/// Quotes a path so that git takes every byte of it as it is.
+fn quoted(path: &[u8]) -> Vec<u8> {
+    let mut text = vec![b'"'];
+    for &byte in path {
+        match byte {
+            b'"' | b'\\' => text.extend([b'\\', byte]),
+            byte if byte.is_ascii_control() => text.extend(format!("\\{byte:03o}").bytes()),
+            byte => text.push(byte),
+        }
+    }
+    text.push(b'"');
+    text
 }
 
 impl Index {

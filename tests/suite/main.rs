@@ -53,6 +53,7 @@ mod settings;
 mod setup_attacks;
 mod setup_commands;
 mod signing;
+mod sparse_clones;
 mod status_line;
 mod submodules;
 mod surroundings;
