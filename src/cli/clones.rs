@@ -38,7 +38,7 @@ enum Action {
         #[arg(value_name = "CLONE")]
         id: String,
     },
-    /// Run the commands that make a clone ready, '[clone] run' in '.colony/colony.toml'
+    /// Run the commands that make a clone ready, 'clone.run' of '.colony/colony.toml'
     ///
     /// They come with the repository, so each runs only once its exact text was approved. Those of the
     /// user, 'colony.clone.run' in git's configuration, need no approval.
