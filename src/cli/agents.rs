@@ -7,6 +7,7 @@ use crate::design::scope::Violation;
 use crate::design::scope_check::{self, Changes, CheckReport};
 use crate::flow::agent_removal::{self, RemovedAgent};
 use crate::flow::agents::{self, AgentsReport, NewAgent, Request};
+use crate::flow::clone_leaving::LeftBehind;
 use crate::flow::setup_commands;
 use crate::model::text::shell_word;
 use crate::model::time::Moment;
@@ -272,6 +273,7 @@ impl Answer for RemovedAgent {
         }
         let lost = self.left_out.iter();
         lines.extend(lost.map(|left| format!("not kept: {}", left.path)));
+        lines.extend(self.left_behind.as_ref().map(left_behind));
         if let Some(kept) = &self.kept_as {
             lines.push(format!("its work is kept in the hub, below {kept}"));
             let hub = shell_word(&self.hub.to_string_lossy());
@@ -282,4 +284,13 @@ impl Answer for RemovedAgent {
         }
         lines
     }
+}
+
+/// Says where a folder is that could not be deleted yet, and why.
+pub(super) fn left_behind(left: &LeftBehind) -> String {
+    let path = shell_word(&left.path.to_string_lossy());
+    let reason = &left.reason;
+    format!(
+        "its folder is not deleted yet, {reason}: {path}   (git colony clones gc deletes it then)"
+    )
 }

@@ -6,6 +6,7 @@ use crate::model::time::Moment;
 use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;
 
+use super::agents::left_behind;
 use super::{Face, Stop};
 
 /// List the clones of this repository, or outside of one all, and tend them
@@ -195,6 +196,8 @@ impl Answer for GcReport {
                 path.display()
             )
         });
-        removed.chain(kept).collect()
+        let leaving = self.leaving.iter();
+        let leaving = leaving.map(|left| format!("  {}", left_behind(left)));
+        removed.chain(kept).chain(leaving).collect()
     }
 }

@@ -7,6 +7,7 @@ pub mod gather;
 pub mod hub;
 pub mod hub_place;
 pub mod large_files;
+pub mod leaving;
 pub mod maintenance;
 pub mod new_clone;
 pub mod publish;

@@ -1,4 +1,4 @@
-//! Taking a clone away: what it has published stays in the hub, under another name.
+//! What stays of a clone that is taken away: its refs in the hub, under another name; and the trash.
 
 use std::path::Path;
 
@@ -10,6 +10,7 @@ use crate::store::{atomic, ref_names};
 use super::found::{FoundClone, clones};
 use super::hub::Hub;
 use super::hub_place::set_aside;
+use super::leaving;
 
 /// Refuses to take the directory away that somebody stands in.
 ///
@@ -33,35 +34,11 @@ pub fn refuse_own_directory(world: &World, clone: &FoundClone) -> Result<()> {
     .hint("cd elsewhere, into another checkout of the repository, and run it again"))
 }
 
-/// Takes a clone away whose work is published: its refs are kept in the hub below the prefix that is
-/// returned, and its folder goes. The folder is renamed first: that is the commit point.
-///
-/// # Errors
-/// `hub-missing`, `ref-moved`, `locked`, `io`.
-pub fn retire(world: &World, root: &SharedRoot, clone: &FoundClone) -> Result<Option<String>> {
-    let hub = Hub::open(&clone.member.hub)?;
-    let kept = keep_refs(world, &hub, &clone.member.published_below())?;
-    world.reach("clone-kept")?;
-    let trash = root.path().join("trash");
-    atomic::make_directory(&trash)?;
-    let nonce = format!("{:016x}", (world.entropy)());
-    let away = trash.join(nonce);
-    atomic::rename(&clone.path, &away)?;
-    if let Some(above) = clone.path.parent() {
-        atomic::sync_directory(above)?;
-    }
-    world.reach("clone-gone")?;
-    forget(world, &hub, &clone.member.published_below())?;
-    empty(&trash)?;
-    remove_empty_folders(root, &clone.path);
-    Ok(kept)
-}
-
 /// Completes removals that were cut off: what a clone has published that is gone is kept under the other
 /// name, and the trash is emptied.
 ///
 /// # Errors
-/// As [`retire`].
+/// `hub-missing`, `ref-moved`, `locked`, `io`.
 pub fn complete(world: &World, root: &SharedRoot, hub: &Path) -> Result<()> {
     let hub = Hub::open(hub)?;
     let standing = clones(root, Some(hub.store.path()));
@@ -83,11 +60,12 @@ pub fn complete(world: &World, root: &SharedRoot, hub: &Path) -> Result<()> {
     for (agent, scope) in orphans {
         let below = format!("{}{agent}/{scope}/", ref_names::PUBLISHED_AGENTS);
         if !standing.contains(&below) {
-            keep_refs(world, &hub, &below)?;
+            let kept = kept_prefix(world, &below);
+            keep_refs(world, &hub, (&below, &kept))?;
             forget(world, &hub, &below)?;
         }
     }
-    empty(&root.path().join("trash"))
+    empty(&root.trash())
 }
 
 /// Removes a hub that nobody borrows from.
@@ -95,23 +73,31 @@ pub fn complete(world: &World, root: &SharedRoot, hub: &Path) -> Result<()> {
 /// # Errors
 /// `locked` where a clone was made of it meanwhile, `io`.
 pub fn remove_hub(world: &World, root: &SharedRoot, hub: &Path) -> Result<()> {
-    let trash = root.path().join("trash");
+    let trash = root.trash();
     atomic::make_directory(&trash)?;
     let away = trash.join(format!("{:016x}", (world.entropy)()));
-    set_aside(world, hub, || !clones(root, Some(hub)).is_empty(), &away)?;
+    // What a clone on its way out has left to keep comes here, too.
+    let is_wanted = || {
+        !clones(root, Some(hub)).is_empty() || leaving::hubs(root).iter().any(|used| used == hub)
+    };
+    set_aside(world, hub, is_wanted, &away)?;
     empty(&trash)
 }
 
-/// Gives the refs of a clone a second name that no clone owns.
-fn keep_refs(world: &World, hub: &Hub, below: &str) -> Result<Option<String>> {
-    let published = hub.store.refs_below(below)?;
-    if published.is_empty() {
-        return Ok(None);
-    }
+/// Returns the prefix under which the hub keeps what a clone has published, from now on.
+pub(super) fn kept_prefix(world: &World, below: &str) -> String {
     let whose = below.strip_prefix(ref_names::PUBLISHED_AGENTS);
     let whose = whose.unwrap_or("clone/");
     let time = time::compact(&world.now());
-    let kept = format!("{}{whose}{time}/", ref_names::KEPT_WORK);
+    format!("{}{whose}{time}/", ref_names::KEPT_WORK)
+}
+
+/// Gives the refs of a clone a second name that no clone owns; tells whether there are any.
+pub(super) fn keep_refs(world: &World, hub: &Hub, (below, kept): (&str, &str)) -> Result<bool> {
+    let published = hub.store.refs_below(below)?;
+    if published.is_empty() {
+        return Ok(false);
+    }
     let mut changes = Vec::new();
     for found in published {
         let rest = found.name.as_bytes().get(below.len()..).unwrap_or_default();
@@ -124,11 +110,11 @@ fn keep_refs(world: &World, hub: &Hub, below: &str) -> Result<Option<String>> {
         });
     }
     hub.store.move_refs(world, &changes)?;
-    Ok(Some(kept))
+    Ok(true)
 }
 
 /// Takes the refs of a clone that is gone out of sight.
-fn forget(world: &World, hub: &Hub, below: &str) -> Result<()> {
+pub(super) fn forget(world: &World, hub: &Hub, below: &str) -> Result<()> {
     let published = hub.store.refs_below(below)?.into_iter();
     let gone: Vec<_> = published
         .map(|found| RefChange {
@@ -140,17 +126,20 @@ fn forget(world: &World, hub: &Hub, below: &str) -> Result<()> {
     hub.store.move_refs(world, &gone)
 }
 
-/// Deletes what was renamed into the trash, also by those who died before they could.
+/// Deletes what was renamed into the trash, also by those who died before they could. Clones go their
+/// own way there.
 fn empty(trash: &Path) -> Result<()> {
     let entries = std::fs::read_dir(trash).into_iter().flatten().flatten();
-    for entry in entries {
-        atomic::remove_folder(&entry.path())?;
+    for entry in entries.map(|entry| entry.path()) {
+        if !leaving::is_one(&entry) {
+            atomic::remove_folder(&entry)?;
+        }
     }
     Ok(())
 }
 
 /// Removes the folders of an agent without a clone.
-fn remove_empty_folders(root: &SharedRoot, path: &Path) {
+pub(super) fn remove_empty_folders(root: &SharedRoot, path: &Path) {
     let above = path.ancestors().skip(1);
     for folder in above.take_while(|folder| *folder != root.path()) {
         // The folder of all agents stays, empty or not.

@@ -6,9 +6,10 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::clones::found::FoundClone;
+use crate::clones::leaving::Leaving;
 use crate::clones::{hub, publish, removal};
 use crate::design::checkpoint;
-use crate::design::left_out::{Allowances, LeftOut};
+use crate::design::left_out::LeftOut;
 use crate::git::ObjectWrites;
 use crate::model::{Code, Error, Result, World, text};
 use crate::store::Session;
@@ -17,6 +18,7 @@ use crate::store::settings::Flags;
 use crate::store::shared_root::SharedRoot;
 
 use super::agents::{find, session_at};
+use super::clone_leaving::{LeftBehind, last_state, resume, see_out};
 
 /// A clone that was taken away.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -37,6 +39,8 @@ pub struct RemovedAgent {
     pub unsaved: usize,
     /// What cannot be kept and goes with the clone.
     pub left_out: Vec<LeftOut>,
+    /// Where the folder is that could not be deleted yet; `None` where it is gone.
+    pub left_behind: Option<LeftBehind>,
     /// True when nothing was done because a dry run was asked for.
     pub dry_run: bool,
 }
@@ -54,6 +58,7 @@ pub fn remove(
     let hub = hub::place_of(session, &root)?;
     if !dry_run && hub.is_dir() {
         removal::complete(&session.world, &root, &hub)?;
+        resume(&session.world, &root);
     }
     let clone = find(session, name)?;
     let report = remove_clone(&session.world, &clone, (force, dry_run))?;
@@ -81,20 +86,14 @@ pub(super) fn remove_clone(
         checkpoint::create(&inside, &last_state())?;
     }
     publish::publish(&inside)?;
+    drop(inside);
     let root = SharedRoot::of(world)?;
-    report.kept_as = removal::retire(world, &root, clone)?;
+    let (leaving, has_kept) = Leaving::begin(world, &root, clone, force)?;
+    world.reach("clone-gone")?;
+    report.kept_as = has_kept.then(|| leaving.kept.clone());
+    report.left_behind = see_out(world, &root, leaving);
     report.dry_run = false;
     Ok(report)
-}
-
-/// Returns what is kept of a clone before it goes, beside its branch.
-fn last_state() -> checkpoint::Request {
-    checkpoint::Request {
-        label: Some("uncommitted when the clone was removed".to_owned()),
-        rationale: String::new(),
-        off_branch: true,
-        allowances: Allowances::default(),
-    }
 }
 
 fn look_at_removal(world: &World, clone: &FoundClone, force: bool) -> Result<RemovedAgent> {
@@ -110,6 +109,7 @@ fn look_at_removal(world: &World, clone: &FoundClone, force: bool) -> Result<Rem
         hub: clone.member.hub.clone(),
         unsaved,
         left_out: Vec::new(),
+        left_behind: None,
         dry_run: true,
     };
     if clone.member.role == Role::Agent {

@@ -80,6 +80,7 @@ pub fn create(session: &Session, request: &Request) -> Result<NewAgent> {
     let root = SharedRoot::of(world)?;
     let (member, hub) = hub::join(session)?;
     removal::complete(world, &root, hub.store.path())?;
+    super::clone_leaving::resume(world, &root);
     let changes = if request.with_changes {
         take_along::uncommitted(session)?
     } else {

@@ -7,8 +7,7 @@ use serde::Serialize;
 
 use crate::clones::found::{self, FoundClone};
 use crate::clones::hub::{self, Hub};
-use crate::clones::hub_place;
-use crate::clones::removal;
+use crate::clones::{hub_place, leaving, removal};
 use crate::git::{ObjectWrites, Oid, RefChange, RefName};
 use crate::model::{Code, Error, Result, World};
 use crate::store::Session;
@@ -17,6 +16,7 @@ use crate::store::settings::Flags;
 use crate::store::shared_root::SharedRoot;
 
 use super::agent_removal::{self, RemovedAgent};
+use super::clone_leaving::{self, LeftBehind};
 
 /// A clone as it is listed.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -108,10 +108,13 @@ pub fn remove(
     name: &str,
     (force, dry_run): (bool, bool),
 ) -> Result<RemovedAgent> {
+    let root = SharedRoot::of(world)?;
+    if !dry_run {
+        clone_leaving::resume(world, &root);
+    }
     let clone = find(world, session, name);
     if let (false, Err(_), Some(session)) = (dry_run, &clone, session) {
         // It may be gone already, and its work not yet where it is kept.
-        let root = SharedRoot::of(world)?;
         let hub = hub::place_of(session, &root)?;
         if hub.is_dir() {
             removal::complete(world, &root, &hub)?;
@@ -221,6 +224,8 @@ pub struct GcReport {
     /// Hubs without a clone that hold work of removed clones; they stay unless forced.
     #[schemars(with = "Vec<String>")]
     pub kept: Vec<PathBuf>,
+    /// Folders of clones that were taken away and that could not be deleted yet.
+    pub leaving: Vec<LeftBehind>,
     /// True when nothing was removed because a dry run was asked for.
     pub dry_run: bool,
 }
@@ -231,18 +236,19 @@ pub struct GcReport {
 /// `io`, `locked`, `repository-broken`.
 pub fn gc(world: &World, force: bool, dry_run: bool) -> Result<GcReport> {
     let root = SharedRoot::of(world)?;
-    if !dry_run {
-        hub_place::bring_back_all(world, &root)?;
-    }
-    let used: Vec<PathBuf> = found::clones(&root, None)
-        .into_iter()
-        .map(|clone| clone.member.hub)
-        .collect();
     let mut report = GcReport {
         removed: Vec::new(),
         kept: Vec::new(),
+        leaving: Vec::new(),
         dry_run,
     };
+    if !dry_run {
+        hub_place::bring_back_all(world, &root)?;
+        report.leaving = clone_leaving::resume(world, &root);
+    }
+    let standing = found::clones(&root, None).into_iter();
+    let standing = standing.map(|clone| clone.member.hub);
+    let used: Vec<PathBuf> = standing.chain(leaving::hubs(&root)).collect();
     for path in hub::all(&root) {
         if !dry_run {
             removal::complete(world, &root, &path)?;

@@ -44,6 +44,16 @@ impl SharedRoot {
         self.0.join("hubs")
     }
 
+    /// Returns the folder of what is deleted: nothing in it is wanted back.
+    pub fn trash(&self) -> PathBuf {
+        self.0.join("trash")
+    }
+
+    /// Returns the folder of clones that are taken away and that somebody may still write into.
+    pub fn leaving(&self) -> PathBuf {
+        self.0.join("leaving")
+    }
+
     /// Returns the folder of all agents.
     pub fn agents(&self) -> PathBuf {
         self.0.join("agents")

@@ -23,7 +23,7 @@ fn a_killed_agents_new_made_the_clone_or_did_not() {
             "{point:?} {said}"
         );
         desk.colony(&["agents", "new", "bob"]);
-        desk.check_swept();
+        desk.check_swept(&said);
         desk.check_whole(&before);
         let clone = PathBuf::from(desk.colony(&["agents", "path", "ada"]));
         Desk::git_in(&clone, &["fsck", "--strict", "--no-dangling"]);
@@ -73,7 +73,7 @@ fn a_killed_agents_remove_loses_nothing() {
             "{point:?} {said}"
         );
         assert!(!clone.exists());
-        desk.check_swept();
+        desk.check_swept(&format!("{point:?} {said}"));
         let hub = desk.hub().expect("it is there");
         let refs = Desk::git_in(&hub, &["for-each-ref", "--format=%(refname)"]);
         assert!(!refs.contains("refs/colony/agents/"), "{point:?} {refs}");
@@ -130,7 +130,7 @@ fn a_killed_clone_was_made_or_was_not(whom: Whom, stride: usize) {
             "{point:?} {said}"
         );
         desk.colony_in(&nowhere, &["clone", &url, "--read-only"]);
-        desk.check_swept();
+        desk.check_swept(&format!("{point:?}"));
         desk.check_whole(&before);
         for place in ["agents/ada/clones/main", "shared_clones/main"] {
             let clone = desk.shared.path().join(place);
@@ -181,7 +181,7 @@ fn a_killed_clones_remove_loses_nothing() {
             "{point:?} {said}"
         );
         assert!(!clone.exists());
-        desk.check_swept();
+        desk.check_swept(&format!("{point:?}"));
         let hub = desk.hub().expect("it is there");
         let refs = Desk::git_in(&hub, &["for-each-ref", "--format=%(refname) %(objectname)"]);
         assert!(!refs.contains("refs/colony/agents/"), "{point:?} {refs}");
@@ -204,12 +204,12 @@ fn a_killed_clones_gc_removes_a_hub_whole_or_leaves_it() {
         // Who comes next finds the hub, or makes it.
         let clone = PathBuf::from(desk.colony(&["agents", "new", "bob"]));
         desk.colony(&gc);
-        desk.check_swept();
+        desk.check_swept(&format!("{point:?}"));
         desk.check_whole(&before);
         Desk::git_in(&clone, &["fsck", "--strict", "--no-dangling"]);
         desk.colony(&["agents", "remove", "bob"]);
         desk.colony(&gc);
-        desk.check_swept();
+        desk.check_swept(&format!("{point:?}"));
         assert_eq!(desk.hub(), None, "{point:?}");
         struck
     });

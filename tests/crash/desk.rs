@@ -141,11 +141,11 @@ impl Desk {
     }
 
     /// What a killed command left is gone with the next.
-    pub(crate) fn check_swept(&self) {
-        for folder in ["staging", "trash"] {
+    pub(crate) fn check_swept(&self, said: &str) {
+        for folder in ["staging", "trash", "leaving"] {
             let left = fs::read_dir(self.shared.path().join(folder));
             let left: Vec<_> = left.into_iter().flatten().flatten().collect();
-            assert!(left.is_empty(), "{left:?}");
+            assert!(left.is_empty(), "{left:?} {said}");
         }
         let hubs = fs::read_dir(self.shared.path().join("hubs")).expect("a hub was made");
         let begun = hubs.flatten().filter(|hub| {

@@ -47,6 +47,7 @@ mod property;
 mod readme;
 mod recovery;
 mod referee;
+mod removal;
 mod restore;
 mod schema;
 mod settings;

@@ -1,0 +1,365 @@
+//! A clone on its way out: renamed aside first, so that no path of its agent leads there any more, and
+//! deleted when all of it is kept and nobody can write into it.
+//!
+//! The states, each reached by one rename: *standing*; *leaving*, where it is kept again until it holds
+//! still; *trash*, where it is whole in the hub and goes. Whoever comes next takes a clone further whose
+//! taker has died: a lock beside it says so. What is written into it even while it is deleted stays, and
+//! it goes back to *leaving*.
+
+use std::fs::{self, Metadata};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use serde::{Deserialize, Serialize};
+
+use crate::git::Repo;
+use crate::model::{Code, Error, Result, ResultExt as _, World};
+use crate::store::atomic;
+use crate::store::lock::WorktreeLock;
+use crate::store::membership::Membership;
+use crate::store::processes::{self, Process};
+use crate::store::shared_root::SharedRoot;
+
+use super::found::{FoundClone, clones};
+use super::hub::Hub;
+use super::new_clone::membership_at;
+use super::publish;
+use super::removal::{forget, keep_refs, kept_prefix, remove_empty_folders};
+
+/// What the name of a clone in the trash ends with.
+const CLONE: &str = "clone";
+
+/// How long to wait for a process that may be about to end.
+const PATIENCE: Duration = Duration::from_millis(500);
+
+/// How long to wait before looking at all processes again.
+const PAUSE: Duration = Duration::from_millis(25);
+
+/// What is written down in a clone before it leaves.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Note {
+    /// Where it stood.
+    place: PathBuf,
+    /// The prefix of what the hub keeps of it.
+    kept: String,
+    /// Whether what no checkpoint keeps may go.
+    lets_go: bool,
+}
+
+/// A clone that has left its place.
+#[derive(Debug)]
+pub struct Leaving {
+    /// Where it is now.
+    pub folder: PathBuf,
+    /// Its record.
+    pub member: Membership,
+    /// Where it was.
+    pub place: PathBuf,
+    /// The prefix of what the hub keeps of it.
+    pub kept: String,
+    /// Whether what no checkpoint keeps may go.
+    pub lets_go: bool,
+    lock_path: PathBuf,
+    _lock: WorktreeLock,
+}
+
+/// What came of deleting a clone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Deleted {
+    /// All of it is gone.
+    All,
+    /// Somebody wrote into it meanwhile: that is still there.
+    NotAll,
+}
+
+impl Leaving {
+    /// Gives the refs of a clone whose work is published a second name, and renames its folder: from
+    /// there on the clone is gone for everybody. Returns it, and whether the hub had anything of it.
+    ///
+    /// # Errors
+    /// `hub-missing`, `ref-moved`, `locked`, `io`; none of them has changed the clone.
+    pub fn begin(
+        world: &World,
+        root: &SharedRoot,
+        clone: &FoundClone,
+        lets_go: bool,
+    ) -> Result<(Leaving, bool)> {
+        let hub = Hub::open(&clone.member.hub)?;
+        let below = clone.member.published_below();
+        let kept = kept_prefix(world, &below);
+        let has_kept = keep_refs(world, &hub, (&below, &kept))?;
+        world.reach("clone-kept")?;
+        let note = Note {
+            place: clone.path.clone(),
+            kept: kept.clone(),
+            lets_go,
+        };
+        note.write(&clone.path)?;
+        let aside = root.leaving();
+        atomic::make_directory(&aside)?;
+        let folder = aside.join(format!("{:016x}", (world.entropy)()));
+        let (lock_path, lock) = lock(world, &folder)?;
+        atomic::rename(&clone.path, &folder)?;
+        for folder in [clone.path.parent(), Some(aside.as_path())] {
+            folder.map_or(Ok(()), atomic::sync_directory)?;
+        }
+        let leaving = Leaving {
+            folder,
+            member: clone.member.clone(),
+            place: note.place,
+            kept,
+            lets_go,
+            lock_path,
+            _lock: lock,
+        };
+        Ok((leaving, has_kept))
+    }
+
+    /// Takes up the clones that others have left on their way out; those that somebody takes care of
+    /// are not among them.
+    pub fn resume(world: &World, root: &SharedRoot) -> Vec<Leaving> {
+        let mut found = Vec::new();
+        for folder in folders(&root.trash()) {
+            // Its taker has died while it deleted: it has to hold still anew.
+            let name = folder.file_stem().filter(|_| is_one(&folder));
+            if let Some(back) = name.map(|name| root.leaving().join(name)) {
+                let held = lock(world, &back);
+                if held.is_ok() {
+                    // Another may have been faster.
+                    atomic::rename(&folder, &back).ok();
+                }
+            }
+        }
+        for folder in folders(&root.leaving()) {
+            let Ok((lock_path, lock)) = lock(world, &folder) else {
+                continue;
+            };
+            let Some((note, member)) = Note::read(&folder).zip(membership_at(&folder)) else {
+                continue;
+            };
+            found.push(Leaving {
+                folder,
+                member,
+                place: note.place,
+                kept: note.kept,
+                lets_go: note.lets_go,
+                lock_path,
+                _lock: lock,
+            });
+        }
+        sweep_locks(&root.leaving());
+        found
+    }
+
+    /// Takes the published names of the clone out of sight, and the folders that it has left empty.
+    ///
+    /// # Errors
+    /// `hub-missing`, `git-failed`.
+    pub fn let_go_of_names(&self, world: &World, root: &SharedRoot) -> Result<()> {
+        let hub = Hub::open(&self.member.hub)?;
+        let below = self.member.published_below();
+        let standing = clones(root, Some(hub.store.path()));
+        let mut standing = standing.iter();
+        // A new clone of that name publishes there by now, and sets right what it finds.
+        if !standing.any(|clone| clone.member.published_below() == below) {
+            match forget(world, &hub, &below) {
+                // Somebody else does the same.
+                Err(e) if matches!(e.code(), Code::RefMoved | Code::Locked) => {}
+                done => done?,
+            }
+        }
+        remove_empty_folders(root, &self.place);
+        Ok(())
+    }
+
+    /// Keeps what the repository has beside what is kept already.
+    ///
+    /// # Errors
+    /// As [`publish::publish`].
+    pub fn keep_refs_again(&self, world: &World, repo: &Repo) -> Result<usize> {
+        publish::keep_beside(world, repo, (&self.member, &self.kept))
+    }
+
+    /// Returns the file system's time, before which everything was written that is looked at next.
+    ///
+    /// # Errors
+    /// `no-space`, `io`.
+    pub fn stamp(&self) -> Result<SystemTime> {
+        let path = stamp_in(&self.folder);
+        atomic::write_plainly(&path, b"what is younger than this may be kept nowhere\n")?;
+        let written = fs::metadata(&path).and_then(|metadata| metadata.modified());
+        written.map_err(|e| Error::io("cannot tell the file system's time", e))
+    }
+
+    /// Tells whether a file of the worktree was written since.
+    ///
+    /// # Errors
+    /// `interrupted`.
+    pub fn was_written_since(&self, world: &World, since: SystemTime) -> Result<bool> {
+        let mut open = vec![self.folder.clone()];
+        while let Some(folder) = open.pop() {
+            world.interrupt.check()?;
+            for (path, metadata) in entries(&self.folder, &folder) {
+                if metadata.is_dir() {
+                    open.push(path);
+                } else if is_younger(&metadata, since) {
+                    return Ok(true);
+                }
+            }
+        }
+        Ok(false)
+    }
+
+    /// Finds a process that can still write into the clone, as far as the system tells; waits a moment
+    /// for one that is about to end.
+    ///
+    /// # Errors
+    /// `interrupted`.
+    pub fn held_by(&self, world: &World) -> Result<Option<Process>> {
+        let mut left = PATIENCE;
+        loop {
+            let user = processes::at_work_in(&self.folder);
+            if user.is_none() || left.is_zero() {
+                return Ok(user);
+            }
+            world.interrupt.check()?;
+            std::thread::sleep(PAUSE);
+            left = left.saturating_sub(PAUSE);
+        }
+    }
+
+    /// Deletes the clone, but for what was written since; then it stays where it was, with that in it.
+    ///
+    /// # Errors
+    /// `io`, `interrupted`.
+    pub fn delete(self, world: &World, root: &SharedRoot, since: SystemTime) -> Result<Deleted> {
+        let trash = root.trash();
+        atomic::make_directory(&trash)?;
+        let name = self.folder.file_name().unwrap_or_default();
+        let away = trash.join(name).with_extension(CLONE);
+        atomic::rename(&self.folder, &away)?;
+        world.reach("clone-in-trash")?;
+        let mut deleted = delete_worktree(world, &away, &away, since)?;
+        if deleted == Deleted::All {
+            // Half a repository is none that could be taken up again: it goes as one, as rubbish.
+            let rubbish = away.with_extension("git");
+            atomic::rename(&away.join(".git"), &rubbish)?;
+            if atomic::remove_empty_folder(&away)? {
+                atomic::remove_folder(&rubbish)?;
+                atomic::remove_file(&self.lock_path)?;
+                return Ok(Deleted::All);
+            }
+            atomic::rename(&rubbish, &away.join(".git"))?;
+            deleted = Deleted::NotAll;
+        }
+        atomic::rename(&away, &self.folder)?;
+        Ok(deleted)
+    }
+}
+
+/// Lists the hubs that clones on their way out still borrow from.
+pub fn hubs(root: &SharedRoot) -> Vec<PathBuf> {
+    let folders = [folders(&root.leaving()), folders(&root.trash())].concat();
+    let members = folders.iter().filter_map(|folder| membership_at(folder));
+    members.map(|member| member.hub).collect()
+}
+
+/// Tells whether a folder of the trash is a clone on its way out that is not deleted yet. One without a
+/// repository is, while anything is in it: that was written at the very end.
+pub(super) fn is_one(folder: &Path) -> bool {
+    let is_clone = folder.extension().is_some_and(|end| end == CLONE);
+    is_clone && !matches!(atomic::remove_empty_folder(folder), Ok(true))
+}
+
+impl Note {
+    fn write(&self, clone: &Path) -> Result<()> {
+        let json = serde_json::to_vec_pretty(self);
+        let json = json.or_code(Code::Io, || "cannot note that a clone leaves")?;
+        atomic::write_durably(&note_in(clone), &json)
+    }
+
+    fn read(folder: &Path) -> Option<Note> {
+        serde_json::from_slice(&fs::read(note_in(folder)).ok()?).ok()
+    }
+}
+
+fn note_in(clone: &Path) -> PathBuf {
+    clone.join(".git").join("colony").join("leaving.json")
+}
+
+fn stamp_in(clone: &Path) -> PathBuf {
+    clone.join(".git").join("colony").join("leaving.stamp")
+}
+
+/// Locks a clone on its way out, without waiting.
+fn lock(world: &World, folder: &Path) -> Result<(PathBuf, WorktreeLock)> {
+    let path = folder.with_extension("lock");
+    let lock = WorktreeLock::take_at(world, &path, (Duration::ZERO, ""))?;
+    Ok((path, lock))
+}
+
+/// Removes the locks of clones that are gone.
+fn sweep_locks(leaving: &Path) {
+    let entries = fs::read_dir(leaving).into_iter().flatten().flatten();
+    for lock in entries.map(|entry| entry.path()) {
+        let is_lock = lock.extension().is_some_and(|end| end == "lock");
+        if is_lock && !lock.with_extension("").exists() {
+            let file = fs::File::open(&lock);
+            if file.is_ok_and(|file| file.try_lock().is_ok()) {
+                atomic::remove_file(&lock).ok();
+            }
+        }
+    }
+}
+
+fn folders(path: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(path).into_iter().flatten().flatten();
+    let mut folders: Vec<_> = entries.map(|entry| entry.path()).collect();
+    folders.retain(|path| path.is_dir());
+    folders.sort();
+    folders
+}
+
+/// Lists what is in a folder of a worktree, but for git's own at the top.
+fn entries(top: &Path, folder: &Path) -> Vec<(PathBuf, Metadata)> {
+    let found = fs::read_dir(folder).into_iter().flatten().flatten();
+    let found = found.map(|entry| entry.path());
+    let found = found.filter(|path| *path != top.join(".git"));
+    let found = found.filter_map(|path| {
+        let metadata = fs::symlink_metadata(&path).ok()?;
+        Some((path, metadata))
+    });
+    found.collect()
+}
+
+/// Tells whether a file was written since. The time of its last change of any kind cannot be set by
+/// anybody, but says nothing of files with several names: any of those may come and go.
+fn is_younger(metadata: &Metadata, since: SystemTime) -> bool {
+    use std::os::unix::fs::MetadataExt as _;
+    let written = metadata.modified().is_ok_and(|at| at >= since);
+    let nanos = |at: Duration| i128::try_from(at.as_nanos()).unwrap_or(i128::MAX);
+    let since = since
+        .duration_since(SystemTime::UNIX_EPOCH)
+        .map_or(0, nanos);
+    let changed = i128::from(metadata.ctime()) * 1_000_000_000 + i128::from(metadata.ctime_nsec());
+    written || (metadata.nlink() == 1 && changed >= since)
+}
+
+fn delete_worktree(world: &World, top: &Path, folder: &Path, since: SystemTime) -> Result<Deleted> {
+    let mut deleted = Deleted::All;
+    for (path, metadata) in entries(top, folder) {
+        world.interrupt.check()?;
+        if metadata.is_dir() {
+            if delete_worktree(world, top, &path, since)? == Deleted::NotAll
+                || !atomic::remove_empty_folder(&path)?
+            {
+                deleted = Deleted::NotAll;
+            }
+        } else if metadata.modified().is_ok_and(|at| at >= since) {
+            deleted = Deleted::NotAll;
+        } else {
+            atomic::remove_file(&path)?;
+        }
+    }
+    Ok(deleted)
+}

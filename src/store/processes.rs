@@ -1,0 +1,79 @@
+//! What the system tells of processes: who runs, since when, whose child it is, what it works in.
+//!
+//! Linux tells in `/proc`. Elsewhere nothing is known, and whoever asks has to do without.
+
+use std::path::Path;
+
+/// A process that runs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Process {
+    /// Its number, which another process may have had before.
+    pub pid: u32,
+    /// The process that started it, or took it in.
+    pub parent: u32,
+    /// When it began, in ticks since the system started: with the number it names one process.
+    pub started: u64,
+    /// The name of its program, as the system shortens it.
+    pub command: String,
+}
+
+/// Finds a process; `None` where it has ended, or where the system does not tell.
+pub fn find(pid: u32) -> Option<Process> {
+    let stat = std::fs::read(format!("/proc/{pid}/stat")).ok()?;
+    parse(pid, &String::from_utf8_lossy(&stat))
+}
+
+/// Reads a line of `/proc/<pid>/stat`. The name stands in parentheses and may hold any byte.
+fn parse(pid: u32, stat: &str) -> Option<Process> {
+    let (before, after) = stat.rsplit_once(')')?;
+    let (_, command) = before.split_once('(')?;
+    let fields: Vec<&str> = after.split_ascii_whitespace().collect();
+    // A process that has ended and that nobody has asked about yet runs no more.
+    if matches!(fields.first(), Some(&("Z" | "X" | "x"))) {
+        return None;
+    }
+    Some(Process {
+        pid,
+        parent: fields.get(1)?.parse().ok()?,
+        started: fields.get(19)?.parse().ok()?,
+        command: command.to_owned(),
+    })
+}
+
+/// Finds a process that stands in a folder or holds a file below it open, and so can write there
+/// whatever the folder is called. Processes of other users may not be seen. Costs a look at every
+/// open file of the user.
+pub fn at_work_in(folder: &Path) -> Option<Process> {
+    let entries = std::fs::read_dir("/proc").ok()?.flatten();
+    let mut pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
+    pids.find_map(|pid| {
+        let own = Path::new("/proc").join(pid.to_string());
+        let leads_inside = |link: &Path| {
+            let target = std::fs::read_link(link);
+            target.is_ok_and(|target| target.starts_with(folder))
+        };
+        let open = || std::fs::read_dir(own.join("fd")).into_iter().flatten();
+        let inside = leads_inside(&own.join("cwd"))
+            || leads_inside(&own.join("root"))
+            || open().flatten().any(|file| leads_inside(&file.path()));
+        inside.then(|| find(pid)).flatten()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_may_look_like_the_rest_of_the_line() {
+        let fields = "S 7 3 3 0 -1 4194560 1 0 0 0 0 0 0 0 20 0 1 0 4711 0";
+        let read = parse(9, &format!("9 (a) R 1 (b) {fields}")).unwrap();
+        assert_eq!((read.parent, read.started), (7, 4711));
+        assert_eq!(read.command, "a) R 1 (b");
+        assert_eq!(
+            parse(9, &format!("9 (a) {}", fields.replace('S', "Z"))),
+            None
+        );
+        assert_eq!(parse(9, "9 (a"), None);
+    }
+}

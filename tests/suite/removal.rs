@@ -1,0 +1,263 @@
+//! A clone that is taken away while somebody works in it: what is written to the very end is kept.
+
+use std::fs;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use git_colony::model::World;
+use serde_json::Value;
+
+use super::support::Sandbox;
+
+fn agent(desk: &Sandbox, name: &str) -> PathBuf {
+    let made = desk.json(&["agents", "new", name]);
+    PathBuf::from(made["path"].as_str().unwrap_or_else(|| panic!("{made:#}")))
+}
+
+fn shared(desk: &Sandbox) -> PathBuf {
+    desk.outside().join("home/.local/share/git-colony")
+}
+
+fn folders(path: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(path).into_iter().flatten().flatten();
+    let folders = entries.map(|entry| entry.path());
+    folders.filter(|path| path.is_dir()).collect()
+}
+
+/// Every version of a file in what the hub keeps, by the names of its refs.
+fn kept_versions(desk: &Sandbox, hub: &str, path: &str) -> Vec<String> {
+    let refs = desk.git(&[
+        "-C",
+        hub,
+        "for-each-ref",
+        "--format=%(refname)",
+        "refs/colony/kept/",
+    ]);
+    let versions = refs.lines().filter_map(|name| {
+        let file = format!("{name}^{{commit}}:{path}");
+        let there = desk.try_git(&["-C", hub, "cat-file", "-e", &file]);
+        there.then(|| desk.git(&["-C", hub, "show", &file]))
+    });
+    versions.collect()
+}
+
+/// A world in which somebody writes at each of the first `times` moments that chance is asked for,
+/// into the clone or where it has gone.
+fn written_into(desk: &Sandbox, clone: &Path, times: usize) -> (World, Arc<AtomicUsize>) {
+    let world = desk.world();
+    let count = Arc::new(AtomicUsize::new(0));
+    let (chance, counted) = (Arc::clone(&world.entropy), Arc::clone(&count));
+    let (clone, leaving) = (clone.to_owned(), shared(desk).join("leaving"));
+    let entropy = move || {
+        let number = counted.load(Ordering::SeqCst);
+        let place = [vec![clone.clone()], folders(&leaving)].concat();
+        let place = place.into_iter().find(|place| place.join(".git").exists());
+        if let Some(place) = place.filter(|_| number < times) {
+            fs::write(
+                place.join(format!("late-{number}.txt")),
+                format!("{number}\n"),
+            )
+            .unwrap();
+            counted.fetch_add(1, Ordering::SeqCst);
+        }
+        chance()
+    };
+    let world = World {
+        entropy: Arc::new(entropy),
+        ..world
+    };
+    (world, count)
+}
+
+fn remove(desk: &Sandbox, world: World, name: &str) -> Value {
+    let run = desk.run_in(world, &["--json", "agents", "remove", name]);
+    serde_json::from_str(&run.stdout).unwrap()
+}
+
+#[test]
+fn what_is_written_between_the_keeping_and_the_removal_is_kept() {
+    let desk = Sandbox::new();
+    let clone = agent(&desk, "ada");
+    fs::write(clone.join("b.txt"), "before\n").unwrap();
+    let (world, count) = written_into(&desk, &clone, 4);
+    let removed = remove(&desk, world, "ada");
+    assert_eq!(removed["left_behind"], Value::Null, "{removed:#}");
+    assert!(!clone.exists());
+    assert_eq!(count.load(Ordering::SeqCst), 4);
+    let hub = removed["hub"].as_str().unwrap();
+    for number in 0..4 {
+        let versions = kept_versions(&desk, hub, &format!("late-{number}.txt"));
+        assert!(
+            versions.contains(&number.to_string()),
+            "{number} {versions:?}"
+        );
+    }
+    assert_eq!(folders(&shared(&desk).join("leaving")), [] as [PathBuf; 0]);
+    assert_eq!(folders(&shared(&desk).join("trash")), [] as [PathBuf; 0]);
+}
+
+#[test]
+fn a_clone_that_does_not_hold_still_stays_and_goes_later() {
+    let desk = Sandbox::new();
+    let clone = agent(&desk, "ada");
+    let (world, count) = written_into(&desk, &clone, usize::MAX);
+    let removed = remove(&desk, world, "ada");
+    let left = removed["left_behind"]["path"].as_str().unwrap();
+    assert!(!clone.exists() && Path::new(left).exists(), "{removed:#}");
+    let hub = removed["hub"].as_str().unwrap();
+    for number in 0..count.load(Ordering::SeqCst) {
+        let file = format!("late-{number}.txt");
+        let kept = kept_versions(&desk, hub, &file);
+        assert!(!kept.is_empty() || Path::new(left).join(file).exists());
+    }
+    let swept = desk.json(&["clones", "gc"]);
+    assert_eq!(swept["leaving"], Value::Array(Vec::new()), "{swept:#}");
+    assert!(!Path::new(left).exists());
+    for number in 0..count.load(Ordering::SeqCst) {
+        let versions = kept_versions(&desk, hub, &format!("late-{number}.txt"));
+        assert!(versions.contains(&number.to_string()), "{number}");
+    }
+}
+
+#[test]
+fn commits_tags_and_stashes_of_a_clone_are_kept() {
+    let desk = Sandbox::new();
+    let clone = agent(&desk, "ada");
+    let git = |args: &[&str]| {
+        let args = [&["-C", clone.to_str().unwrap()], args].concat();
+        desk.git(&args)
+    };
+    git(&["config", "user.name", "ada"]);
+    git(&["config", "user.email", "ada@example.com"]);
+    for content in ["one", "two"] {
+        fs::write(clone.join("a.txt"), content).unwrap();
+        git(&["stash", "-q"]);
+    }
+    git(&["tag", "-a", "-m", "mine", "mine"]);
+    let removed = desk.json(&["agents", "remove", "ada"]);
+    let hub = removed["hub"].as_str().unwrap();
+    let versions = kept_versions(&desk, hub, "a.txt");
+    for content in ["one", "two"] {
+        assert!(versions.contains(&content.to_owned()), "{versions:?}");
+    }
+    let refs = desk.git(&["-C", hub, "for-each-ref", "--format=%(refname)"]);
+    assert!(
+        refs.lines().any(|name| name.ends_with("/tags/mine")),
+        "{refs}"
+    );
+}
+
+/// A process that writes in a clone without end, and says after each line that it has written it.
+struct Writer {
+    process: Child,
+    said: PathBuf,
+}
+
+impl Writer {
+    fn start(clone: &Path, said: PathBuf) -> Writer {
+        fs::write(&said, "").unwrap();
+        // New files are few: what is tested is that none is lost, not how many there can be. The whole
+        // ends by itself where a test that fails does not end it.
+        let script = "exec 3>>open.txt\n\
+             while [ $((i=i+1)) -lt 2000000 ]; do echo $i >&3 && echo o $i >>\"$1\"; \
+             if [ $((i % 50)) = 0 ] && [ $i -lt 10000 ]; then \
+             echo $i >new-$i.txt && echo n $i >>\"$1\"; fi; done 2>>\"$1.errors\"";
+        let process = Command::new("sh")
+            .args(["-c", script, "sh"])
+            .arg(&said)
+            .current_dir(clone)
+            .stdin(Stdio::null())
+            .spawn()
+            .unwrap();
+        let writer = Writer { process, said };
+        while writer.written("n").is_empty() {
+            std::thread::yield_now();
+        }
+        writer
+    }
+
+    fn written(&self, kind: &str) -> Vec<u64> {
+        let said = fs::read_to_string(&self.said).unwrap();
+        let lines = said.lines().filter_map(|line| line.split_once(' '));
+        let lines = lines.filter(|(said, _)| *said == kind);
+        lines
+            .filter_map(|(_, number)| number.parse().ok())
+            .collect()
+    }
+}
+
+impl Drop for Writer {
+    fn drop(&mut self) {
+        self.process.kill().unwrap();
+        self.process.wait().unwrap();
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_process_that_writes_on_and_on_loses_nothing() {
+    let desk = Sandbox::new();
+    let clone = agent(&desk, "ada");
+    let writer = Writer::start(&clone, desk.outside().join("said"));
+    let removed = desk.json(&["agents", "remove", "ada"]);
+    let left = PathBuf::from(removed["left_behind"]["path"].as_str().unwrap());
+    assert!(!clone.exists());
+    let before = writer.written("o").len();
+    while writer.written("o").len() < before + 3 {
+        std::thread::yield_now();
+    }
+    // While it runs, what it writes stays.
+    let swept = desk.json(&["clones", "gc"]);
+    assert_eq!(
+        swept["leaving"][0]["path"],
+        left.to_str().unwrap(),
+        "{swept:#}"
+    );
+    let (appended, created) = {
+        let mut writer = writer;
+        writer.process.kill().unwrap();
+        writer.process.wait().unwrap();
+        (writer.written("o"), writer.written("n"))
+    };
+    let swept = desk.json(&["clones", "gc"]);
+    assert_eq!(swept["leaving"], Value::Array(Vec::new()), "{swept:#}");
+    assert!(!left.exists());
+    let hub = removed["hub"].as_str().unwrap();
+    let versions = kept_versions(&desk, hub, "open.txt");
+    let longest = versions.iter().map(|text| text.lines().count()).max();
+    assert!(longest.unwrap() >= appended.len(), "lines are lost");
+    for number in [
+        created[0],
+        created[created.len() / 2],
+        created[created.len() - 1],
+    ] {
+        let versions = kept_versions(&desk, hub, &format!("new-{number}.txt"));
+        assert!(versions.contains(&number.to_string()), "{number}");
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_clone_that_a_process_stands_in_is_deleted_when_that_has_ended() {
+    let desk = Sandbox::new();
+    let clone = agent(&desk, "ada");
+    let mut reader = Command::new("cat")
+        .current_dir(&clone)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut input = reader.stdin.take().unwrap();
+    input.write_all(b"there\n").unwrap();
+    let removed = desk.json(&["agents", "remove", "ada"]);
+    assert_eq!(removed["left_behind"]["pid"], reader.id(), "{removed:#}");
+    assert_eq!(desk.json(&["agents"])["count"], 0);
+    drop(input);
+    reader.wait().unwrap();
+    // The name is free meanwhile, and whoever comes next sweeps.
+    agent(&desk, "ada");
+    assert_eq!(folders(&shared(&desk).join("leaving")), [] as [PathBuf; 0]);
+}
