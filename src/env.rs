@@ -44,6 +44,7 @@ impl Env {
             user_configuration: UserConfiguration::Process,
             interrupt: Interrupt::default(),
             changes: Changes::default(),
+            process: Some(std::process::id()),
             program: program(),
             die_at: die_at(),
             stdout_is_terminal: std::io::stdout().is_terminal(),

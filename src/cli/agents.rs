@@ -11,6 +11,7 @@ use crate::flow::clone_leaving::LeftBehind;
 use crate::flow::setup_commands;
 use crate::model::text::shell_word;
 use crate::model::time::Moment;
+use crate::store::lease::HeldBy;
 use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;
 
@@ -32,11 +33,7 @@ enum Action {
     /// Make a clone for an agent, on a fork of its own; prints where it is
     New(New),
     /// Print where an agent works, and nothing else
-    Path {
-        /// The agent
-        #[arg(value_name = "NAME")]
-        name: String,
-    },
+    Path(Path),
     /// Take the clone of an agent away; the hub keeps its work
     Remove(Remove),
     /// Say whether the rule of an agent lets it change paths
@@ -68,11 +65,25 @@ struct Check {
 }
 
 #[derive(Debug, clap::Args)]
+struct Path {
+    /// The agent
+    #[arg(value_name = "NAME")]
+    name: String,
+    /// Make the clone that of whoever runs this, though somebody else works there
+    #[arg(long)]
+    takeover: bool,
+    /// Say from whom it would be taken over, and do nothing
+    #[arg(short = 'n', long, requires = "takeover")]
+    dry_run: bool,
+}
+
+#[derive(Debug, clap::Args)]
 struct Remove {
     /// The agent, or the id of its clone
     #[arg(value_name = "NAME")]
     name: String,
-    /// Let go of what a checkpoint leaves out: large new files, likely secrets
+    /// Take it from whoever works there, and let go of what a checkpoint leaves out: large new files,
+    /// likely secrets
     #[arg(short, long)]
     force: bool,
     /// Say what would be done, and do nothing
@@ -156,10 +167,14 @@ pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
             let report = scope_check::check(&session, &request)?;
             face.answer(&report)
         }
-        Some(Action::Path { name }) => {
+        Some(Action::Path(path)) => {
             let session = face.session(Run::Dry)?;
-            let report = agents::find(&session, &name)?;
-            face.answer(&agents::PathReport::from(report))
+            let report = if path.takeover {
+                agents::take_over(&session, &path.name, path.dry_run)?
+            } else {
+                agents::place(&session, &path.name)?
+            };
+            face.answer(&report)
         }
     }
 }
@@ -200,6 +215,16 @@ impl Answer for agents::PathReport {
         format!("agent '{}' works in '{}'", self.agent, self.path.display())
     }
 
+    fn narration(&self) -> Vec<String> {
+        let verb = if self.dry_run { "would take" } else { "took" };
+        let agent = &self.agent;
+        let taken = |from: &HeldBy| {
+            let (who, since) = (from.words(), &from.since);
+            format!("{verb} the clone of agent '{agent}' over from {who}, there since {since}")
+        };
+        self.taken_from.iter().map(taken).collect()
+    }
+
     fn line(&self) -> String {
         self.path.display().to_string()
     }
@@ -219,6 +244,10 @@ impl Answer for AgentsReport {
                 format!("  {}", agent.agent),
                 agent.branch.clone().unwrap_or_default(),
                 agent.path.display().to_string(),
+                agent
+                    .held_by
+                    .as_ref()
+                    .map_or_else(String::new, HeldBy::words),
             ]
         };
         text::table(&self.agents.iter().map(row).collect::<Vec<_>>())

@@ -4,6 +4,7 @@ use crate::design::clashes::Clash;
 use crate::design::forks::Outcome as Ending;
 use crate::flow::fleet::{self, FleetReport, Row, State};
 use crate::model::time::{self, Moment};
+use crate::store::lease::HeldBy;
 use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;
 
@@ -88,13 +89,19 @@ fn cells(row: &Row, now: &Moment) -> Vec<String> {
         State::Waiting => "waiting",
         State::Quiet => "",
     };
+    let held = row.held_by.as_ref().map(HeldBy::words);
     vec![
         format!("  {agent}"),
         row.fork.clone().unwrap_or_default(),
         work,
         unsaved,
         seen,
-        state.to_owned(),
+        [Some(state.to_owned()), held]
+            .into_iter()
+            .flatten()
+            .filter(|word| !word.is_empty())
+            .collect::<Vec<_>>()
+            .join(", "),
         ending(row),
     ]
 }

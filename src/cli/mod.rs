@@ -256,7 +256,11 @@ impl Face<'_> {
                     Err(none) if none.code() == Code::ColonyNotFound => return Err(error),
                     place => place?,
                 };
-                Session::open(world.standing_in(&place), &self.flags, writes)
+                let inside = World {
+                    process: world.process,
+                    ..world.standing_in(&place)
+                };
+                Session::open(inside, &self.flags, writes)
             }
             opened => opened,
         }

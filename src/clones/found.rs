@@ -18,6 +18,13 @@ pub struct FoundClone {
     pub member: Membership,
 }
 
+impl FoundClone {
+    /// Returns its git directory.
+    pub fn git_dir(&self) -> PathBuf {
+        self.path.join(".git")
+    }
+}
+
 /// Lists the clones below the shared root, those of agents first, by name; of one hub or of all.
 pub fn clones(root: &SharedRoot, hub: Option<&Path>) -> Vec<FoundClone> {
     let agents = folders(&root.agents());

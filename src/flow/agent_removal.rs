@@ -13,6 +13,7 @@ use crate::design::left_out::LeftOut;
 use crate::git::ObjectWrites;
 use crate::model::{Code, Error, Result, World, text};
 use crate::store::Session;
+use crate::store::lease;
 use crate::store::membership::Role;
 use crate::store::settings::Flags;
 use crate::store::shared_root::SharedRoot;
@@ -48,7 +49,8 @@ pub struct RemovedAgent {
 /// Takes the clone of an agent away; all of its work stays in the hub.
 ///
 /// # Errors
-/// `clone-not-found`, `name-ambiguous`, `clone-in-use`, `hub-missing`, `locked`, `no-space`.
+/// `clone-not-found`, `name-ambiguous`, `clone-in-use`, `agent-busy`, `hub-missing`, `locked`,
+/// `no-space`.
 pub fn remove(
     session: &Session,
     name: &str,
@@ -98,6 +100,9 @@ pub(super) fn remove_clone(
 
 fn look_at_removal(world: &World, clone: &FoundClone, force: bool) -> Result<RemovedAgent> {
     removal::refuse_own_directory(world, clone)?;
+    if let Some(agent) = clone.member.agent.as_deref().filter(|_| !force) {
+        lease::refuse_busy(world, &clone.git_dir(), agent)?;
+    }
     let inside = world.standing_in(&clone.path);
     let inside = Session::open(inside, &Flags::default(), ObjectWrites::InMemory)?;
     let unsaved = super::status::unsaved(&inside.repo.scan(&inside.world)?);

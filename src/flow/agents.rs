@@ -14,6 +14,7 @@ use crate::git::identity::Identity;
 use crate::git::{Head, Oid, RefName};
 use crate::model::{Code, Error, Result, World, text, time};
 use crate::store::Session;
+use crate::store::lease::{self, HeldBy};
 use crate::store::membership::{Membership, Role};
 use crate::store::setup_commands::Approvals;
 use crate::store::shared_root::SharedRoot;
@@ -309,6 +310,8 @@ pub struct Agent {
     pub branch: Option<String>,
     /// When its clone was made, RFC 3339 UTC.
     pub created_at: String,
+    /// Who works in it now; `None` where nobody does, or where that cannot be told.
+    pub held_by: Option<HeldBy>,
 }
 
 /// Where an agent works.
@@ -321,16 +324,42 @@ pub struct PathReport {
     pub path: PathBuf,
     /// The id of its clone.
     pub clone: String,
+    /// Who works in it now; `None` where nobody does, or where that cannot be told.
+    pub held_by: Option<HeldBy>,
+    /// From whom it was taken over.
+    pub taken_from: Option<HeldBy>,
+    /// True when nothing was taken over because a dry run was asked for.
+    pub dry_run: bool,
 }
 
-impl From<FoundClone> for PathReport {
-    fn from(clone: FoundClone) -> Self {
-        PathReport {
-            agent: clone.member.agent.unwrap_or_default(),
-            path: clone.path,
-            clone: clone.member.id,
-        }
-    }
+/// Finds where an agent works.
+///
+/// # Errors
+/// As [`find`].
+pub fn place(session: &Session, name: &str) -> Result<PathReport> {
+    let clone = find(session, name)?;
+    Ok(PathReport {
+        agent: clone.member.agent.clone().unwrap_or_default(),
+        held_by: lease::held_by(&session.world, &clone.git_dir()),
+        path: clone.path,
+        clone: clone.member.id,
+        taken_from: None,
+        dry_run: false,
+    })
+}
+
+/// Makes the clone of an agent that of whoever runs this.
+///
+/// # Errors
+/// As [`find`]; `locked`, `no-space`, `io`.
+pub fn take_over(session: &Session, name: &str, dry_run: bool) -> Result<PathReport> {
+    let clone = find(session, name)?;
+    let taken_from = lease::take_over(&session.world, &clone.git_dir(), dry_run)?;
+    Ok(PathReport {
+        taken_from,
+        dry_run,
+        ..place(session, name)?
+    })
 }
 
 /// The agents of a repository.
@@ -356,6 +385,7 @@ pub fn list(session: &Session) -> Result<AgentsReport> {
 }
 
 fn describe(session: &Session, clone: FoundClone) -> Option<Agent> {
+    let held_by = lease::held_by(&session.world, &clone.git_dir());
     let agent = clone.member.agent?;
     let head = crate::git::Repo::open(
         &session.world.standing_in(&clone.path),
@@ -363,6 +393,7 @@ fn describe(session: &Session, clone: FoundClone) -> Option<Agent> {
     );
     let head = head.and_then(|repo| repo.head()).ok();
     Some(Agent {
+        held_by,
         agent,
         path: clone.path,
         clone: clone.member.id,

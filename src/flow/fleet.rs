@@ -15,6 +15,7 @@ use crate::git::{ObjectWrites, Repo};
 use crate::model::{Result, World, time};
 use crate::setup::hooks::agents as hooks;
 use crate::store::Session;
+use crate::store::lease::{self, HeldBy};
 use crate::store::places::Places;
 
 use super::{agents, status};
@@ -72,6 +73,8 @@ pub struct Row {
     pub last_seen_at: Option<String>,
     /// What it does.
     pub state: State,
+    /// Who works in its clone now; `None` where nobody does, or where that cannot be told.
+    pub held_by: Option<HeldBy>,
     /// How its fork would merge.
     pub into: Option<Into>,
 }
@@ -187,6 +190,7 @@ impl Row {
             last_checkpoint_at: None,
             last_seen_at: fork.last_commit_at.clone(),
             state: State::Quiet,
+            held_by: None,
             into: None,
         }
     }
@@ -203,8 +207,10 @@ impl Row {
             last_checkpoint_at: None,
             last_seen_at: Some(clone.member.created_at.clone()),
             state: State::Quiet,
+            held_by: None,
             into: None,
         };
+        row.held_by = lease::held_by(world, &clone.git_dir());
         let inside = world.standing_in(&clone.path);
         let Ok(repo) = Repo::open(&inside, ObjectWrites::InMemory) else {
             return row;

@@ -11,6 +11,7 @@ use crate::model::{Code, Error, Result, World, text};
 use crate::setup::hooks::payload::Payload;
 use crate::setup::hooks::{Agent, HookName, agents, fired};
 use crate::store::Session;
+use crate::store::lease;
 use crate::store::ref_names;
 use crate::store::settings::Flags;
 
@@ -105,6 +106,7 @@ pub fn agent(world: &World, flags: &Flags, agent: Agent, payload: &Payload) -> R
     let session = open_for(world, flags, payload)?;
     let name = agents::fired_name(agent, payload.event.as_deref());
     fired::note(&session.repo, &session.world, name)?;
+    lease::renew(&session);
     if !payload.is_worth_keeping() {
         return Ok(());
     }
@@ -117,7 +119,11 @@ pub fn agent(world: &World, flags: &Flags, agent: Agent, payload: &Payload) -> R
 /// Opens the repository the agent says it works in; where that is none, the one we stand in.
 fn open_for(world: &World, flags: &Flags, payload: &Payload) -> Result<Session> {
     let open = |directory: &Path| {
-        let world = world.standing_in(directory);
+        // It is the agent itself that is at work there.
+        let world = World {
+            process: world.process,
+            ..world.standing_in(directory)
+        };
         Session::open(world, flags, ObjectWrites::Durable).ok()
     };
     let directories = payload.directories.iter().filter(|path| path.is_dir());

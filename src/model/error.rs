@@ -157,6 +157,8 @@ codes! {
     CloneNotFound = "clone-not-found",
     /// A clone cannot be taken away while somebody is in it, or while it holds what cannot be kept.
     CloneInUse = "clone-in-use",
+    /// Somebody else works in the clone of the agent.
+    AgentBusy = "agent-busy",
     /// The name of an agent or fork fits more than one.
     NameAmbiguous = "name-ambiguous",
     /// A clone is for reading only.

@@ -31,6 +31,8 @@ pub struct World {
     pub interrupt: Interrupt,
     /// What this run has changed.
     pub changes: Changes,
+    /// The process this runs in, for whose it is; `None` where no command of somebody's runs.
+    pub process: Option<u32>,
     /// The file of this program, for git to start it again.
     pub program: PathBuf,
     /// A named step at which the run dies, for tests of recovery.
@@ -71,12 +73,14 @@ impl World {
     }
 
     /// Returns the same surroundings as seen from a repository elsewhere: the variables that speak of
-    /// the one we stand in are left out, and what changes there is noted apart.
+    /// the one we stand in are left out, and what changes there is noted apart. What is done there is no
+    /// work of whoever runs this.
     #[must_use]
     pub fn standing_in(&self, directory: &Path) -> World {
         let mut world = self.clone();
         directory.clone_into(&mut world.cwd);
         world.changes = Changes::default();
+        world.process = None;
         for name in [
             "GIT_DIR",
             "GIT_WORK_TREE",

@@ -11,6 +11,10 @@ pub struct Process {
     pub pid: u32,
     /// The process that started it, or took it in.
     pub parent: u32,
+    /// The session it belongs to, by the number of the process that began it.
+    pub session: u32,
+    /// Whether somebody can type to it.
+    pub has_terminal: bool,
     /// When it began, in ticks since the system started: with the number it names one process.
     pub started: u64,
     /// The name of its program, as the system shortens it.
@@ -35,9 +39,19 @@ fn parse(pid: u32, stat: &str) -> Option<Process> {
     Some(Process {
         pid,
         parent: fields.get(1)?.parse().ok()?,
+        session: fields.get(3)?.parse().ok()?,
+        has_terminal: fields.get(4) != Some(&"0"),
         started: fields.get(19)?.parse().ok()?,
         command: command.to_owned(),
     })
+}
+
+/// Names the system in which the numbers of processes count now: each start of it and each container has
+/// numbers of its own.
+pub fn system() -> String {
+    let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
+    let numbers = std::fs::read_link("/proc/self/ns/pid").unwrap_or_default();
+    format!("{} {}", boot.trim(), numbers.display())
 }
 
 /// Finds a process that stands in a folder or holds a file below it open, and so can write there
@@ -66,9 +80,9 @@ mod tests {
 
     #[test]
     fn a_name_may_look_like_the_rest_of_the_line() {
-        let fields = "S 7 3 3 0 -1 4194560 1 0 0 0 0 0 0 0 20 0 1 0 4711 0";
+        let fields = "S 7 3 5 0 -1 4194560 1 0 0 0 0 0 0 0 20 0 1 0 4711 0";
         let read = parse(9, &format!("9 (a) R 1 (b) {fields}")).unwrap();
-        assert_eq!((read.parent, read.started), (7, 4711));
+        assert_eq!((read.parent, read.session, read.started), (7, 5, 4711));
         assert_eq!(read.command, "a) R 1 (b");
         assert_eq!(
             parse(9, &format!("9 (a) {}", fields.replace('S', "Z"))),

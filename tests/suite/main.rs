@@ -34,6 +34,7 @@ mod hooks;
 mod house;
 mod init;
 mod late_files;
+mod leases;
 mod manual;
 mod merge;
 mod merge_attacks;

@@ -242,6 +242,7 @@ impl Sandbox {
             user_configuration: UserConfiguration::Ignored,
             interrupt: Interrupt::default(),
             changes: Changes::default(),
+            process: None,
             program: assert_cmd::cargo::cargo_bin!("git-colony").to_owned(),
             die_at: None,
             stdout_is_terminal: false,

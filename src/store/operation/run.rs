@@ -12,7 +12,7 @@ use crate::model::id::OperationId;
 use crate::model::{Code, Error, RepoPath, Result, time};
 use crate::store::lock::{FileIdentity, IndexLock, WorktreeLock};
 use crate::store::places::Places;
-use crate::store::{Session, atomic, ref_locks, ref_names};
+use crate::store::{Session, atomic, lease, ref_locks, ref_names};
 
 use super::finish::Finish;
 use super::log::LogEntry;
@@ -114,7 +114,8 @@ impl<'a> Operation<'a> {
     /// git changed since the newest operation is recorded as one.
     ///
     /// # Errors
-    /// `locked`, `recovery-needed`, `operation-in-progress` inside a hook of our own, `io`.
+    /// `agent-busy` in the clone of an agent where somebody else works, `locked`, `recovery-needed`,
+    /// `operation-in-progress` inside a hook of our own, `io`.
     pub fn begin(session: &'a Session, intent: Intent) -> Result<Operation<'a>> {
         Operation::begin_after(session, intent, |places, tail| {
             let Some(settled) = &tail.settled else {
@@ -139,6 +140,7 @@ impl<'a> Operation<'a> {
     ) -> Result<Operation<'a>> {
         refuse_nested(session)?;
         session.refuse_reader()?;
+        lease::require(session)?;
         let timeout = session.lock_timeout();
         let lock = WorktreeLock::take(&session.world, &session.repo, timeout)?;
         let places = Places::require(&session.repo, &session.world)?;
