@@ -1,0 +1,1 @@
+//! Pages: the records of a scope, grouped under a budget of tokens.

@@ -1,0 +1,4 @@
+//! Records: what a tree holds, cut into pieces that fit a page.
+
+pub mod globs;
+pub mod selection;

@@ -1,0 +1,3 @@
+//! Text as a model sees it: tokens, prose, and what can be read as text.
+
+pub mod tokenizer;
