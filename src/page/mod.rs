@@ -1,1 +1,3 @@
 //! Pages: the records of a scope, grouped under a budget of tokens.
+
+pub mod packer;
