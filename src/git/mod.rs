@@ -33,6 +33,7 @@ pub mod message;
 pub mod network;
 pub mod new_repository;
 pub mod object;
+pub mod objects;
 mod other_worktrees;
 pub mod path_pattern;
 pub mod pick;
@@ -60,6 +61,7 @@ pub mod url;
 
 pub use bare::BareRepo;
 pub use object::{Oid, Signature, TreeEntry};
+pub use objects::Objects;
 pub use path_pattern::PathPattern;
 pub use refs::{RefChange, RefName};
 pub use repo::{Head, ObjectWrites, Repo};

@@ -1,3 +1,5 @@
 //! Pages: the records of a scope, grouped under a budget of tokens.
 
+pub mod mapping;
 pub mod packer;
+pub mod pages;

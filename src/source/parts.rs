@@ -22,6 +22,9 @@ const LONG_LINE: usize = 1024;
 /// Pieces of a long line are at least this long, in bytes.
 const LEAST_PIECE: usize = 256;
 
+/// With fewer tokens for a part, cutting makes no sense.
+pub const LEAST_BUDGET: usize = 32;
+
 /// How much text is measured at a time, in bytes: what is looked at is held in memory several times.
 const BLOCK: usize = 1024 * 1024;
 
