@@ -10,6 +10,7 @@ pub mod lock;
 pub mod membership;
 pub mod operation;
 pub mod places;
+pub mod plain_file;
 pub mod ref_locks;
 pub mod ref_names;
 pub mod session;

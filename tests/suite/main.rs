@@ -43,6 +43,7 @@ mod property;
 mod readme;
 mod recovery;
 mod referee;
+mod repo_map;
 mod restore;
 mod schema;
 mod settings;
