@@ -14,6 +14,7 @@ pub mod plain_file;
 pub mod ref_locks;
 pub mod ref_names;
 pub mod session;
+pub mod setting_kind;
 pub mod setting_layers;
 pub mod settings;
 pub mod shared_root;
