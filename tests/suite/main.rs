@@ -32,6 +32,7 @@ mod house;
 mod init;
 mod late_files;
 mod manual;
+mod map_commands;
 mod merge;
 mod merge_attacks;
 mod merge_drivers;
