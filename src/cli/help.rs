@@ -69,6 +69,7 @@ const TABLE: &[(&str, &str, Screen)] = &[
     ("Look and tend", "tour", All),
     ("Look and tend", "hooks", First),
     ("Look and tend", "lfs", All),
+    ("Look and tend", "map", All),
     ("Look and tend", "tools", All),
     ("Look and tend", "config", All),
     ("Look and tend", "doctor", First),

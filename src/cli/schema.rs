@@ -38,6 +38,8 @@ use crate::flow::tools::{FindReport, NewReport, ToolsReport};
 use crate::flow::topology::TopologyReport;
 use crate::lfs::hydrate::HydrateReport;
 use crate::lfs::status::LfsStatus;
+use crate::map::listing::TreeReport;
+use crate::map::show::{CheckReport as CheckReportOfMap, ShowReport as ShowReportOfMap};
 use crate::model::time::Moment;
 use crate::model::{Code, Error};
 use crate::setup::hooks::{InstallReport, StatusReport as StatusOfHooks};
@@ -105,6 +107,9 @@ const REPORTS: &[(&str, Make)] = &[
     ("init", answer::<InitReport>),
     ("lfs hydrate", answer::<HydrateReport>),
     ("lfs status", answer::<LfsStatus>),
+    ("map check", answer::<CheckReportOfMap>),
+    ("map show", answer::<ShowReportOfMap>),
+    ("map tree", answer::<TreeReport>),
     ("merge", answer::<MergeReport>),
     ("merge --abort", answer::<UndoReport>),
     ("ops", answer::<OperationsReport>),

@@ -45,6 +45,7 @@ pub mod reflog;
 pub mod refs;
 pub mod remote;
 pub mod repo;
+pub mod safe_path;
 pub mod scan;
 pub mod sign;
 pub mod snapshot;

@@ -112,6 +112,27 @@ impl Repo {
         Ok(directory.map(|entry| entry.object_id().into()))
     }
 
+    /// Lists what stands directly in a tree: names and entries, in git's order.
+    ///
+    /// # Errors
+    /// `object-missing`; `repository-broken` for an entry that makes no sense.
+    pub fn entries_of(&self, tree: Oid) -> Result<Vec<(RepoPath, TreeEntry)>> {
+        let cannot = || format!("cannot read tree {tree}");
+        if tree == self.empty_tree() {
+            return Ok(Vec::new());
+        }
+        let found = self.inner.find_tree(tree.0);
+        let found = found.or_code(Code::ObjectMissing, cannot)?;
+        let entries = found.iter().map(|entry| {
+            let entry = entry.or_code(Code::RepositoryBroken, cannot)?;
+            let name = RepoPath::new(entry.filename().to_vec());
+            let id = entry.object_id().into();
+            let kind = entry.mode().kind();
+            Ok((name, TreeEntry { kind, id }))
+        });
+        entries.collect()
+    }
+
     /// Tells whether a branch at `now` has commits that it had not at `then`.
     ///
     /// # Errors

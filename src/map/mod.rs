@@ -1,1 +1,9 @@
 //! The repo map: which sources a repository has, and which scope each becomes.
+
+pub mod listing;
+pub mod load;
+pub mod problem;
+mod reading;
+pub mod row;
+pub mod schema;
+pub mod show;

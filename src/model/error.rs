@@ -83,6 +83,8 @@ codes! {
     UnmergedPaths = "unmerged-paths",
     /// A branch of that name, or one that rules it out, exists.
     BranchExists = "branch-exists",
+    /// `.colony/repo_map.yaml` does not make sense.
+    MapInvalid = "map-invalid",
     /// A decision needs others that the branch does not have.
     MissingDependencies = "missing-dependencies",
     /// No fork has that name.

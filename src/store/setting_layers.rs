@@ -15,7 +15,8 @@ use crate::model::text::Position;
 use crate::model::{Code, Error, Result, World};
 
 use super::colony_toml::{self, ColonyToml, Problem};
-use super::settings::{Flags, SetBy, Setting, TABLE, check, wanted};
+use super::setting_kind::{Kind, check, wanted};
+use super::settings::{Flags, SetBy, Setting, TABLE};
 
 /// Where a value comes from, the weakest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
@@ -237,6 +238,10 @@ impl Source {
 }
 
 impl InForce {
+    pub(super) fn kind(&self) -> Kind {
+        self.setting.kind
+    }
+
     fn effective(self) -> Effective {
         let InForce {
             setting,
