@@ -109,6 +109,10 @@ codes! {
     IdentityUnknown = "identity-unknown",
     /// There are more new files than `colony.maxNewFiles` lets an automatic checkpoint take in.
     TooManyNewFiles = "too-many-new-files",
+    /// The wanted page does not exist, or its name fits more than one.
+    PageNotFound = "page-not-found",
+    /// The database of derived data cannot be used; it may be deleted at any time.
+    CacheUnusable = "cache-unusable",
     /// An object, or a file that was kept aside, is missing.
     ObjectMissing = "object-missing",
     /// A filter (for example git-lfs) failed, or a file could not be written beforehand.

@@ -4,6 +4,10 @@
 //! Pages are kept as the page module wrote them: this module knows where they belong, not what they
 //! say.
 
+use std::ffi::OsString;
+use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
+use std::path::{Path, PathBuf};
+
 use rusqlite::{Connection, OptionalExtension as _, params};
 
 use crate::git::Repo;
@@ -15,6 +19,7 @@ const SCHEMA: &str = "
     CREATE TABLE IF NOT EXISTS scopes (
         id INTEGER PRIMARY KEY, worktree TEXT NOT NULL, scope TEXT NOT NULL,
         recipe BLOB NOT NULL, revision TEXT NOT NULL, generation INTEGER NOT NULL,
+        follows_head INTEGER NOT NULL, place BLOB,
         pages INTEGER NOT NULL, records INTEGER NOT NULL, tokens INTEGER NOT NULL,
         UNIQUE (worktree, scope));
     CREATE TABLE IF NOT EXISTS directories (
@@ -43,6 +48,10 @@ pub struct ScopeRow {
     pub recipe: Vec<u8>,
     /// The commit that was mapped.
     pub revision: String,
+    /// Whether it is mapped from whatever is checked out.
+    pub follows_head: bool,
+    /// The repository its objects are in; `None` for this one.
+    pub place: Option<PathBuf>,
     /// What all its directories hold.
     pub totals: Totals,
 }
@@ -99,6 +108,10 @@ pub struct Mapped<'a> {
     pub recipe: &'a [u8],
     /// The commit.
     pub revision: &'a str,
+    /// See [`ScopeRow::follows_head`].
+    pub follows_head: bool,
+    /// See [`ScopeRow::place`].
+    pub place: Option<&'a Path>,
 }
 
 impl PageTable {
@@ -107,10 +120,14 @@ impl PageTable {
     /// # Errors
     /// When SQLite cannot use the file.
     pub fn open(repo: &Repo) -> Result<PageTable, Unusable> {
-        let path = repo.common_dir().join("colony/cache/1/derived.db");
         Ok(PageTable {
-            database: Database::open(&path, SCHEMA)?,
+            database: Database::open(&place(repo), SCHEMA)?,
         })
+    }
+
+    /// Tells whether a repository has a page table: to look for what is in none makes none.
+    pub fn exists(repo: &Repo) -> bool {
+        place(repo).exists()
     }
 
     /// A page table for this run only.
@@ -265,6 +282,10 @@ impl PageTable {
     }
 }
 
+fn place(repo: &Repo) -> PathBuf {
+    repo.common_dir().join("colony/cache/1/derived.db")
+}
+
 const SCOPE_COLUMNS: &str = "SELECT id, generation, scope, recipe, revision, totals FROM scopes";
 
 const DIRECTORY_COLUMNS: &str = "SELECT path, parent, tree, rules, pages, totals FROM directories";
@@ -277,6 +298,10 @@ fn scope_row(row: &rusqlite::Row<'_>) -> rusqlite::Result<ScopeRow> {
         scope: row.get(5)?,
         recipe: row.get(6)?,
         revision: row.get(7)?,
+        follows_head: row.get(8)?,
+        place: row
+            .get::<_, Option<Vec<u8>>>(9)?
+            .map(|bytes| PathBuf::from(OsString::from_vec(bytes))),
     })
 }
 
@@ -315,10 +340,12 @@ fn find(
 
 fn write_scope(connection: &Connection, mapped: &Mapped<'_>) -> Result<i64, Unusable> {
     let sql = "INSERT INTO scopes
-            (worktree, scope, recipe, revision, generation, pages, records, tokens)
-        VALUES (?1, ?2, ?3, ?4, 0, 0, 0, 0)
+            (worktree, scope, recipe, revision, follows_head, place,
+            generation, pages, records, tokens)
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6, 0, 0, 0, 0)
         ON CONFLICT (worktree, scope) DO UPDATE SET
-            recipe = ?3, revision = ?4, generation = generation + 1
+            recipe = ?3, revision = ?4, follows_head = ?5, place = ?6,
+            generation = generation + 1
         RETURNING id";
     let mut statement = connection.prepare_cached(sql)?;
     let Mapped {
@@ -326,8 +353,12 @@ fn write_scope(connection: &Connection, mapped: &Mapped<'_>) -> Result<i64, Unus
         scope,
         recipe,
         revision,
+        follows_head,
+        place,
     } = mapped;
-    Ok(statement.query_row(params![worktree, scope, recipe, revision], |row| row.get(0))?)
+    let place = place.map(|path| path.as_os_str().as_bytes());
+    let parameters = params![worktree, scope, recipe, revision, follows_head, place];
+    Ok(statement.query_row(parameters, |row| row.get(0))?)
 }
 
 fn remove_all(connection: &Connection, scope: i64) -> Result<(), Unusable> {

@@ -1,0 +1,138 @@
+//! The pages of a worktree, as they are asked for.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::git::BareRepo;
+use crate::model::{Code, Error, Result};
+use crate::page::listing::{self, Filter, PageEntry, ShownPage, unusable};
+use crate::store::Session;
+use crate::store::page_table::{PageTable, ScopeRow};
+use crate::store::places::Places;
+
+/// The pages of scopes.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct PagesReport {
+    /// The pages, in the order of scopes and paths.
+    pub pages: Vec<PageEntry>,
+    /// How many those are.
+    pub count: usize,
+    /// How many there are in all.
+    pub total: usize,
+    /// Whether the branch has moved since one of the scopes was mapped.
+    pub stale: bool,
+}
+
+/// How much there is of a scope.
+#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
+pub struct ScopeStats {
+    /// The scope; empty for the sum over all of them.
+    pub scope_id: String,
+    /// Pages.
+    pub pages: u64,
+    /// Records.
+    pub records: u64,
+    /// Tokens, the sum over the records.
+    pub tokens: u64,
+    /// Whether the branch has moved since it was mapped.
+    pub stale: bool,
+}
+
+/// How much there is.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct PageStatsReport {
+    /// Each scope.
+    pub scopes: Vec<ScopeStats>,
+    /// All of them together.
+    pub total: ScopeStats,
+}
+
+/// The page table of a worktree, opened to look at.
+struct Opened {
+    table: PageTable,
+    worktree: String,
+    scopes: Vec<ScopeRow>,
+}
+
+fn open(session: &Session) -> Result<Opened> {
+    let places = Places::find(&session.repo)?;
+    let worktree = places.map_or_else(String::new, |places| places.key.to_string());
+    let table = if PageTable::exists(&session.repo) {
+        PageTable::open(&session.repo)
+    } else {
+        PageTable::in_memory()
+    };
+    let table = table.map_err(unusable)?;
+    let scopes = table.scopes(&worktree).map_err(unusable)?;
+    Ok(Opened {
+        table,
+        worktree,
+        scopes,
+    })
+}
+
+/// Tells whether the branch has moved since a scope was mapped.
+fn is_stale(session: &Session, scope: &ScopeRow) -> bool {
+    let head = session.repo.head().ok().and_then(|head| head.commit());
+    scope.follows_head && head.is_some_and(|head| head.to_string() != scope.revision)
+}
+
+/// Lists pages.
+///
+/// # Errors
+/// `scope-not-found`, `cache-unusable`.
+pub fn list(session: &Session, filter: &Filter) -> Result<PagesReport> {
+    let mut opened = open(session)?;
+    if let Some(wanted) = &filter.scope {
+        opened.scopes.retain(|scope| scope.scope == *wanted);
+        if opened.scopes.is_empty() {
+            let message = format!("no scope of this worktree is '{wanted}'; nothing has changed");
+            return Err(Error::new(Code::ScopeNotFound, message).hint("git colony pages stats"));
+        }
+    }
+    let (pages, total) = listing::list(&opened.table, &opened.scopes, filter)?;
+    Ok(PagesReport {
+        count: pages.len(),
+        pages,
+        total,
+        stale: opened.scopes.iter().any(|scope| is_stale(session, scope)),
+    })
+}
+
+/// Reads a page.
+///
+/// # Errors
+/// `page-not-found`, `object-missing`, `cache-unusable`.
+pub fn show(session: &Session, id: &str) -> Result<ShownPage> {
+    let opened = open(session)?;
+    let (scope, page) = listing::find(&opened.table, &opened.worktree, id)?;
+    let objects = match &scope.place {
+        None => session.repo.objects(),
+        Some(path) => BareRepo::open(path)?.objects(),
+    };
+    listing::show(&objects, &scope, &page, is_stale(session, &scope))
+}
+
+/// Counts pages.
+///
+/// # Errors
+/// `cache-unusable`.
+pub fn stats(session: &Session) -> Result<PageStatsReport> {
+    let opened = open(session)?;
+    let one = |scope: &ScopeRow| ScopeStats {
+        scope_id: scope.scope.clone(),
+        pages: scope.totals.pages,
+        records: scope.totals.records,
+        tokens: scope.totals.tokens,
+        stale: is_stale(session, scope),
+    };
+    let scopes: Vec<ScopeStats> = opened.scopes.iter().map(one).collect();
+    let mut total = ScopeStats::default();
+    for scope in &scopes {
+        total.pages += scope.pages;
+        total.records += scope.records;
+        total.tokens += scope.tokens;
+        total.stale |= scope.stale;
+    }
+    Ok(PageStatsReport { scopes, total })
+}
