@@ -184,7 +184,7 @@ impl Face<'_> {
             Command::Doctor(args) => doctor::run(self, &args),
             Command::Deinit(args) => deinit::run(self, &args),
             Command::Lfs(args) => lfs::run(self, &args),
-            Command::Map(args) => map::run(self, &args),
+            Command::Map(args) => map::run(self, args),
             Command::Schema(args) => schema::run(self, &args),
             Command::Help(args) => help::run(self, &args),
             Command::Completions(args) => completions::run(self, &args),

@@ -30,6 +30,7 @@ use crate::flow::deinit::DeinitReport;
 use crate::flow::doctor::DoctorReport;
 use crate::flow::fleet::FleetReport;
 use crate::flow::init::InitReport;
+use crate::flow::map_preview::PreviewReport;
 use crate::flow::operations::{OperationReport, OperationsReport};
 use crate::flow::status::StatusReport;
 use crate::flow::status_line::LineReport;
@@ -108,6 +109,7 @@ const REPORTS: &[(&str, Make)] = &[
     ("lfs hydrate", answer::<HydrateReport>),
     ("lfs status", answer::<LfsStatus>),
     ("map check", answer::<CheckReportOfMap>),
+    ("map preview", answer::<PreviewReport>),
     ("map show", answer::<ShowReportOfMap>),
     ("map tree", answer::<TreeReport>),
     ("merge", answer::<MergeReport>),

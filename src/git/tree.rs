@@ -141,6 +141,20 @@ impl Repo {
         Ok(!self.commits_between(now, &[then], 1)?.is_empty())
     }
 
+    /// Returns the commit without parents that the first parents of `tip` lead to.
+    ///
+    /// # Errors
+    /// `object-missing`; `revision-not-found` when the walk cannot start.
+    pub fn first_commit(&self, tip: Oid) -> Result<Oid> {
+        let cannot = || "cannot walk the history";
+        let walk = self.inner.rev_walk([tip.0]).first_parent_only().all();
+        let mut last = tip;
+        for info in walk.or_code(Code::ObjectMissing, cannot)? {
+            last = Oid(info.or_code(Code::ObjectMissing, cannot)?.id);
+        }
+        Ok(last)
+    }
+
     /// Counts commits reachable from `tip` and not from `hidden`, up to `limit`, newest first.
     ///
     /// # Errors

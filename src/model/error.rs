@@ -85,6 +85,12 @@ codes! {
     BranchExists = "branch-exists",
     /// `.colony/repo_map.yaml` does not make sense.
     MapInvalid = "map-invalid",
+    /// The tree has no submodule at that path that could be used.
+    SubmoduleNotFound = "submodule-not-found",
+    /// Something has to be fetched first, and `--offline` or a dry run rules that out.
+    Offline = "offline",
+    /// No scope with that id is mapped.
+    ScopeNotFound = "scope-not-found",
     /// A decision needs others that the branch does not have.
     MissingDependencies = "missing-dependencies",
     /// No fork has that name.

@@ -33,6 +33,7 @@ mod init;
 mod late_files;
 mod manual;
 mod map_commands;
+mod map_rows;
 mod merge;
 mod merge_attacks;
 mod merge_drivers;

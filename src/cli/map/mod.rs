@@ -1,6 +1,7 @@
 //! `git colony map`: the group of commands about the repo map.
 
 mod check;
+mod preview;
 mod show;
 mod tree;
 
@@ -26,16 +27,21 @@ pub(super) struct Args {
 enum Command {
     Check(check::Args),
     Show(show::Args),
+    Preview(preview::Args),
     Tree(tree::Args),
 }
 
-pub(super) fn run(face: &mut Face<'_>, args: &Args) -> Result<Outcome, Stop> {
-    match &args.command {
-        Some(Command::Check(args)) => check::run(face, args),
-        Some(Command::Show(args)) => show::run(face, args),
-        Some(Command::Tree(args)) => tree::run(face, args),
+pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
+    match args.command {
+        Some(Command::Check(args)) => check::run(face, &args),
+        Some(Command::Show(args)) => show::run(face, &args),
+        Some(Command::Preview(args)) => preview::run(face, args),
+        Some(Command::Tree(args)) => tree::run(face, &args),
         None => {
-            let error = Error::new(Code::Usage, "'map' wants a command: check, show or tree");
+            let error = Error::new(
+                Code::Usage,
+                "'map' wants a command: check, show, preview or tree",
+            );
             Err(error.hint("git colony help map").into())
         }
     }
