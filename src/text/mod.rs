@@ -1,3 +1,7 @@
 //! Text as a model sees it: tokens, prose, and what can be read as text.
 
+pub mod chunk;
+pub mod json_tokens;
+pub mod sentence;
 pub mod tokenizer;
+mod units;
