@@ -2,6 +2,7 @@
 
 pub mod chunk;
 pub mod json_tokens;
+pub mod readers;
 pub mod sentence;
 pub mod tokenizer;
 mod units;
