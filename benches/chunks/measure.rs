@@ -5,8 +5,8 @@
 //! ```
 //!
 //! Each repository is measured twice: with every document as one section, as the references of other
-//! chunkers were, and with the sections of the reader. "fill" is the mean of tokens / target: over all chunks,
-//! and over those that others follow in their section (the last one of a section is as long as it is).
+//! chunkers were, and with the sections of the reader. "fill" is the mean of tokens / target: over all
+//! chunks, and over those that are not the last of a document (which is as long as it is).
 //! "sentence" is the share of chunks whose last character is one of `. ! ? : ) "`; "lost" counts bytes
 //! that are no white space and in no chunk, "twice" the share of bytes that are in two; "MB/s" is one
 //! thread, and "of count" that speed in relation to only counting the tokens of the documents.
@@ -46,9 +46,9 @@ fn count(text: &str) -> usize {
 }
 
 impl Figures {
-    fn add(&mut self, text: &str, size: ChunkSize) {
+    fn add(&mut self, text: &str, sections: &[usize], size: ChunkSize) {
         let start = Instant::now();
-        let chunks = chunk::chunk(text, size, &count);
+        let chunks = chunk::chunk_sections(text, sections, size, &count);
         self.time += start.elapsed();
         self.bytes += text.len();
         let mut covered = 0;
@@ -128,10 +128,9 @@ fn measure(git_dir: &str, size: ChunkSize) -> Option<()> {
     let tokens: usize = documents.iter().map(|d| count(&d.text)).sum();
     let counting = start.elapsed();
     for document in &documents {
-        whole.add(&document.text, size);
-        for section in &document.sections {
-            cut.add(document.text_of(section), size);
-        }
+        whole.add(&document.text, &[], size);
+        let sections: Vec<usize> = document.sections.iter().map(|s| s.start).collect();
+        cut.add(&document.text, &sections, size);
     }
     let name = git_dir.trim_end_matches("/repo").rsplit('/').next()?;
     let name = format!("{name}: {} documents, {tokens} tokens", documents.len());

@@ -103,7 +103,19 @@ pub struct Chunk {
 ///
 /// Every unit is counted once, and every chunk once more as a whole.
 pub fn chunk(text: &str, size: ChunkSize, count: &dyn Fn(&str) -> usize) -> Vec<Chunk> {
-    let units = units::of(text, size.piece(), count);
+    chunk_sections(text, &[], size, count)
+}
+
+/// Cuts a text in which sections begin at `sections`, in order. A chunk ends before a heading where
+/// that leaves it full but for a fifth, and the next one repeats nothing then; small sections share a
+/// chunk.
+pub fn chunk_sections(
+    text: &str,
+    sections: &[usize],
+    size: ChunkSize,
+    count: &dyn Fn(&str) -> usize,
+) -> Vec<Chunk> {
+    let units = units::of(text, sections, size.piece(), count);
     let mut sums = vec![0];
     sums.extend(units.iter().scan(0, |sum, unit| {
         *sum += unit.joined;
@@ -179,34 +191,44 @@ impl Filling<'_> {
         (first..self.units.len()).take_while(fits).last()
     }
 
-    /// Chooses the unit to end with: the best ending within the slack.
+    /// Chooses the unit to end with: the last heading in the last fifth, else the best ending within
+    /// the slack.
     fn best_end(&self, first: usize, fresh: usize, most: usize) -> usize {
         if most + 1 == self.units.len() {
             return most;
+        }
+        let late = |last: &usize| self.about(first, *last) * 5 >= self.size.target * 4;
+        let mut late = (fresh..=most).rev().take_while(late);
+        if let Some(last) = late.find(|last| self.ending(*last) == Ending::Section) {
+            return last;
         }
         let near = |last: &usize| {
             *last == most || self.about(first, *last) + self.size.slack() >= self.size.target
         };
         let ends = (fresh..=most).rev().take_while(near);
-        let better = |&last: &usize| {
-            let ending = self.unit(last).map_or(Ending::Inside, |unit| unit.ending);
-            (ending, std::cmp::Reverse(self.digest(last)), last)
-        };
+        let digest = |last: usize| std::cmp::Reverse(self.digest(last));
+        let better = |&last: &usize| (self.ending(last), digest(last), last);
         ends.max_by_key(better).unwrap_or(most)
     }
 
     /// Finds the unit that the next chunk begins with: whole units of at most the overlap, from the
-    /// beginning of a sentence if there is one among them.
+    /// beginning of a sentence if there is one among them, and nothing before a heading.
     fn repeated_from(&self, first: usize, last: usize) -> usize {
-        let fits = |from: &usize| self.about(*from, last) <= self.size.overlap + self.quotes;
-        let starts: Vec<usize> = (first + 1..=last).rev().take_while(fits).collect();
-        let after = |from: usize| {
-            let before = from.checked_sub(1).and_then(|before| self.unit(before));
-            before.map_or(Ending::Both, |unit| unit.ending)
+        let fits = |from: &usize| {
+            self.ending(*from) != Ending::Section
+                && self.about(*from, last) <= self.size.overlap + self.quotes
         };
-        let from = |least: Ending| starts.iter().rev().find(|&&from| after(from) >= least);
-        let found = from(Ending::Paragraph).or_else(|| from(Ending::Inside));
-        found.copied().unwrap_or(last + 1)
+        let starts: Vec<usize> = (first + 1..=last).rev().take_while(fits).collect();
+        let is_sentence = |from: usize| {
+            from.checked_sub(1)
+                .is_none_or(|before| self.ending(before) >= Ending::Paragraph)
+        };
+        let sentence = starts.iter().rev().find(|&&from| is_sentence(from));
+        sentence.or(starts.last()).copied().unwrap_or(last + 1)
+    }
+
+    fn ending(&self, index: usize) -> Ending {
+        self.unit(index).map_or(Ending::Inside, |unit| unit.ending)
     }
 
     fn unit(&self, index: usize) -> Option<&Unit> {

@@ -17,6 +17,8 @@ pub(super) enum Ending {
     Sentence,
     /// At the end of a sentence that ends a paragraph.
     Both,
+    /// Before a heading.
+    Section,
 }
 
 /// A piece of a text: no white space at its borders, and only white space between two of them.
@@ -31,16 +33,29 @@ pub(super) struct Unit {
     pub(super) joined: usize,
 }
 
-/// Cuts a text into units of at most `most` tokens each.
-pub(super) fn of(text: &str, most: usize, count: &dyn Fn(&str) -> usize) -> Vec<Unit> {
+/// Cuts a text into units of at most `most` tokens each. Sections begin at `sections`, in order.
+pub(super) fn of(
+    text: &str,
+    sections: &[usize],
+    most: usize,
+    count: &dyn Fn(&str) -> usize,
+) -> Vec<Unit> {
     let mut cutter = Cutter {
         text,
         most: most.max(1),
         count,
         units: Vec::new(),
     };
-    for (start, end) in paragraphs(text) {
-        cutter.paragraph(start, end);
+    let ends = sections.iter().copied().chain([text.len()]);
+    let mut at = 0;
+    for end in ends {
+        for (start, stop) in paragraphs(text.get(at..end).unwrap_or_default()) {
+            cutter.paragraph(at + start, at + stop);
+        }
+        if let Some(last) = cutter.units.last_mut() {
+            last.ending = Ending::Section;
+        }
+        at = end;
     }
     cutter.units
 }

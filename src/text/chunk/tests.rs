@@ -141,6 +141,32 @@ fn a_change_does_not_reach_the_chunks_far_behind_it() {
 }
 
 #[test]
+fn a_chunk_ends_before_a_heading_and_small_sections_share_one() {
+    let part = |number: usize| format!("# Part {number}\n{}\n\n", prose(1 + number % 3));
+    let text: String = (0..40).map(part).collect();
+    let sections: Vec<usize> = text.match_indices('#').map(|(at, _)| at).collect();
+    let size = ChunkSize::new(400, 60).unwrap();
+    let chunks = chunk_sections(&text, &sections, size, &o200k);
+    hold(&text, size, &chunks);
+    assert!(chunks.len() < 40);
+    for chunk in &chunks {
+        assert!(text[chunk.start..].starts_with("# Part "));
+        assert_eq!(chunk.overlap_bytes, 0);
+    }
+}
+
+#[test]
+fn what_is_repeated_is_of_the_same_section() {
+    let text = format!("# One\n{}# Two\nShort. {}", prose(60), prose(60));
+    let two = text.find("# Two").unwrap();
+    let size = ChunkSize::default();
+    for start in chunk_sections(&text, &[0, two], size, &o200k) {
+        let (from, to) = (start.start, start.start + start.overlap_bytes);
+        assert!(from >= two || to <= two);
+    }
+}
+
+#[test]
 fn a_size_that_cannot_be_kept_is_refused() {
     assert_eq!(ChunkSize::new(0, 0), Err(SizeFault::TargetTooSmall));
     assert_eq!(ChunkSize::new(15, 0), Err(SizeFault::TargetTooSmall));
@@ -173,6 +199,8 @@ proptest! {
         let size = ChunkSize::new(target, target * share / 100).unwrap();
         let chunks = chunk(&text, size, &o200k);
         hold(&text, size, &chunks);
-        prop_assert_eq!(chunks, chunk(&text, size, &o200k));
+        prop_assert_eq!(&chunks, &chunk(&text, size, &o200k));
+        let sections: Vec<usize> = text.match_indices('\n').map(|(at, _)| at + 1).collect();
+        hold(&text, size, &chunk_sections(&text, &sections, size, &o200k));
     }
 }
