@@ -7,6 +7,8 @@
 mod decode;
 mod markdown;
 mod outline;
+pub mod pdf;
+pub mod pdf_extractor;
 mod restructured;
 
 use std::fmt;
