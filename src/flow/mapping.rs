@@ -86,12 +86,12 @@ impl<'a> Mapper<'a> {
         })
     }
 
-    /// Maps a row.
+    /// Maps a row; `follows` is the revision it comes from, where that may move.
     ///
     /// # Errors
     /// `interrupted`; `object-missing`, `repository-broken` where its repository cannot be read;
     /// `cache-unusable`, `busy` where others map the same scope without end.
-    pub fn map(&mut self, row: &ResolvedRow) -> Result<MapResult> {
+    pub fn map(&mut self, row: &ResolvedRow, follows: Option<&str>) -> Result<MapResult> {
         let objects = self.objects(row)?;
         let job = Job {
             world: &self.session.world,
@@ -119,7 +119,7 @@ impl<'a> Mapper<'a> {
                 scope: &row.scope_id,
                 recipe: &recipe,
                 revision: &revision,
-                follows_head: row.follows_head,
+                follows,
                 place: match &row.place {
                     Place::This => None,
                     Place::Hub(path) => Some(path),

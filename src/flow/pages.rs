@@ -73,8 +73,9 @@ fn open(session: &Session) -> Result<Opened> {
 
 /// Tells whether the branch has moved since a scope was mapped.
 fn is_stale(session: &Session, scope: &ScopeRow) -> bool {
-    let head = session.repo.head().ok().and_then(|head| head.commit());
-    scope.follows_head && head.is_some_and(|head| head.to_string() != scope.revision)
+    let now = scope.follows.as_deref();
+    let now = now.and_then(|name| session.repo.resolve_commit(name).ok());
+    now.is_some_and(|now| now.to_string() != scope.revision)
 }
 
 /// Lists pages.

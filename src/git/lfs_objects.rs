@@ -12,6 +12,16 @@ pub struct Objects {
     folder: PathBuf,
 }
 
+/// What there is of an object.
+pub enum Content {
+    /// Its bytes.
+    Here(Vec<u8>),
+    /// It is not here, or has another size.
+    Missing,
+    /// What stands in its place is something else.
+    Damaged,
+}
+
 impl Objects {
     /// Returns the store of a repository: `lfs.storage`, else `lfs` in the common git directory.
     pub fn of(repo: &Repo) -> Objects {
@@ -33,6 +43,25 @@ impl Objects {
             .join(oid);
         let metadata = std::fs::symlink_metadata(&path).ok()?;
         (metadata.is_file() && metadata.len() == pointer.size_bytes).then_some(path)
+    }
+
+    /// Reads an object whole, and holds it against its id.
+    pub fn read(&self, pointer: &Pointer) -> Content {
+        if pointer.size_bytes == 0 {
+            return Content::Here(Vec::new());
+        }
+        let bytes = self.find(pointer).and_then(|path| std::fs::read(path).ok());
+        let Some(bytes) = bytes else {
+            return Content::Missing;
+        };
+        let mut hasher = gix::hash::hasher(gix::hash::Kind::Sha256);
+        hasher.update(&bytes);
+        let id = hasher.try_finalize().map(|id| id.to_string());
+        if id.is_ok_and(|id| id == pointer.oid.as_str()) {
+            Content::Here(bytes)
+        } else {
+            Content::Damaged
+        }
     }
 
     /// Returns the store in a folder of objects.

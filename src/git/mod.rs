@@ -5,6 +5,7 @@
 
 pub mod attributes;
 pub mod bare;
+pub mod bounded;
 mod cache_tree;
 mod certain_lines;
 pub mod certain_merge;

@@ -62,6 +62,17 @@ pub enum LeftOutReason {
     ObjectMissing,
 }
 
+impl LeftOutReason {
+    /// Says it in words that follow the path.
+    pub fn words(self) -> &'static str {
+        match self {
+            LeftOutReason::PathTooLong => "has a path too long for the pages of its source",
+            LeftOutReason::TooLarge => "has more than 256 MiB",
+            LeftOutReason::ObjectMissing => "is not in this repository",
+        }
+    }
+}
+
 /// What has come of it.
 #[derive(Debug, Default)]
 pub struct Outcome {

@@ -5,4 +5,5 @@ pub mod globs;
 pub mod lister;
 pub mod parts;
 pub mod record;
+pub mod literature;
 pub mod selection;

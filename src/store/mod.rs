@@ -21,6 +21,7 @@ pub mod setting_kind;
 pub mod setting_layers;
 pub mod settings;
 pub mod shared_root;
+pub mod user_cache;
 pub mod worktree_files;
 pub mod yaml;
 

@@ -19,7 +19,7 @@ const SCHEMA: &str = "
     CREATE TABLE IF NOT EXISTS scopes (
         id INTEGER PRIMARY KEY, worktree TEXT NOT NULL, scope TEXT NOT NULL,
         recipe BLOB NOT NULL, revision TEXT NOT NULL, generation INTEGER NOT NULL,
-        follows_head INTEGER NOT NULL, place BLOB,
+        follows TEXT, place BLOB,
         pages INTEGER NOT NULL, records INTEGER NOT NULL, tokens INTEGER NOT NULL,
         UNIQUE (worktree, scope));
     CREATE TABLE IF NOT EXISTS directories (
@@ -48,8 +48,8 @@ pub struct ScopeRow {
     pub recipe: Vec<u8>,
     /// The commit that was mapped.
     pub revision: String,
-    /// Whether it is mapped from whatever is checked out.
-    pub follows_head: bool,
+    /// The revision it was mapped from, where that may move: `HEAD` or a branch.
+    pub follows: Option<String>,
     /// The repository its objects are in; `None` for this one.
     pub place: Option<PathBuf>,
     /// What all its directories hold.
@@ -108,8 +108,8 @@ pub struct Mapped<'a> {
     pub recipe: &'a [u8],
     /// The commit.
     pub revision: &'a str,
-    /// See [`ScopeRow::follows_head`].
-    pub follows_head: bool,
+    /// See [`ScopeRow::follows`].
+    pub follows: Option<&'a str>,
     /// See [`ScopeRow::place`].
     pub place: Option<&'a Path>,
 }
@@ -298,7 +298,7 @@ fn scope_row(row: &rusqlite::Row<'_>) -> rusqlite::Result<ScopeRow> {
         scope: row.get(5)?,
         recipe: row.get(6)?,
         revision: row.get(7)?,
-        follows_head: row.get(8)?,
+        follows: row.get(8)?,
         place: row
             .get::<_, Option<Vec<u8>>>(9)?
             .map(|bytes| PathBuf::from(OsString::from_vec(bytes))),
@@ -340,11 +340,11 @@ fn find(
 
 fn write_scope(connection: &Connection, mapped: &Mapped<'_>) -> Result<i64, Unusable> {
     let sql = "INSERT INTO scopes
-            (worktree, scope, recipe, revision, follows_head, place,
+            (worktree, scope, recipe, revision, follows, place,
             generation, pages, records, tokens)
         VALUES (?1, ?2, ?3, ?4, ?5, ?6, 0, 0, 0, 0)
         ON CONFLICT (worktree, scope) DO UPDATE SET
-            recipe = ?3, revision = ?4, follows_head = ?5, place = ?6,
+            recipe = ?3, revision = ?4, follows = ?5, place = ?6,
             generation = generation + 1
         RETURNING id";
     let mut statement = connection.prepare_cached(sql)?;
@@ -353,11 +353,11 @@ fn write_scope(connection: &Connection, mapped: &Mapped<'_>) -> Result<i64, Unus
         scope,
         recipe,
         revision,
-        follows_head,
+        follows,
         place,
     } = mapped;
     let place = place.map(|path| path.as_os_str().as_bytes());
-    let parameters = params![worktree, scope, recipe, revision, follows_head, place];
+    let parameters = params![worktree, scope, recipe, revision, follows, place];
     Ok(statement.query_row(parameters, |row| row.get(0))?)
 }
 

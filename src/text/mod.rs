@@ -1,4 +1,9 @@
 //! Text as a model sees it: tokens, prose, and what can be read as text.
 
 pub mod count;
+pub mod chunk;
+pub mod json_tokens;
+pub mod readers;
+pub mod sentence;
 pub mod tokenizer;
+mod units;

@@ -30,6 +30,13 @@ pub enum Tokenizer {
 }
 
 impl Tokenizer {
+    /// Returns the one of this name; the usual one for a name that is none.
+    pub fn named(name: &str) -> Tokenizer {
+        let all = [Tokenizer::O200k, Tokenizer::Cl100k, Tokenizer::Bytes];
+        let found = all.into_iter().find(|one| one.name() == name);
+        found.unwrap_or_default()
+    }
+
     /// Returns its name, as the setting `map.tokenizer` has it.
     pub fn name(self) -> &'static str {
         match self {

@@ -31,6 +31,7 @@ mod hooks;
 mod house;
 mod init;
 mod late_files;
+mod literature;
 mod manual;
 mod map_commands;
 mod map_rows;
