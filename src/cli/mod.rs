@@ -35,6 +35,7 @@ mod map;
 mod merge;
 mod merge_driver;
 mod ops;
+mod pages;
 mod paths;
 mod prune;
 mod restore;
@@ -185,6 +186,7 @@ impl Face<'_> {
             Command::Deinit(args) => deinit::run(self, &args),
             Command::Lfs(args) => lfs::run(self, &args),
             Command::Map(args) => map::run(self, args),
+            Command::Pages(args) => pages::run(self, args),
             Command::Schema(args) => schema::run(self, &args),
             Command::Help(args) => help::run(self, &args),
             Command::Completions(args) => completions::run(self, &args),

@@ -30,8 +30,10 @@ use crate::flow::deinit::DeinitReport;
 use crate::flow::doctor::DoctorReport;
 use crate::flow::fleet::FleetReport;
 use crate::flow::init::InitReport;
+use crate::flow::map::MapReport;
 use crate::flow::map_preview::PreviewReport;
 use crate::flow::operations::{OperationReport, OperationsReport};
+use crate::flow::pages::{PageStatsReport, PagesReport};
 use crate::flow::status::StatusReport;
 use crate::flow::status_line::LineReport;
 use crate::flow::sync::SyncReport;
@@ -43,6 +45,7 @@ use crate::map::listing::TreeReport;
 use crate::map::show::{CheckReport as CheckReportOfMap, ShowReport as ShowReportOfMap};
 use crate::model::time::Moment;
 use crate::model::{Code, Error};
+use crate::page::listing::ShownPage;
 use crate::setup::hooks::{InstallReport, StatusReport as StatusOfHooks};
 use crate::ui::answer::{Answer, ErrorAnswer, Form, Outcome};
 use crate::ui::text;
@@ -108,6 +111,7 @@ const REPORTS: &[(&str, Make)] = &[
     ("init", answer::<InitReport>),
     ("lfs hydrate", answer::<HydrateReport>),
     ("lfs status", answer::<LfsStatus>),
+    ("map", answer::<MapReport>),
     ("map check", answer::<CheckReportOfMap>),
     ("map preview", answer::<PreviewReport>),
     ("map show", answer::<ShowReportOfMap>),
@@ -117,6 +121,9 @@ const REPORTS: &[(&str, Make)] = &[
     ("ops", answer::<OperationsReport>),
     ("ops prune", answer::<PruneReport>),
     ("ops show", answer::<OperationReport>),
+    ("pages", answer::<PagesReport>),
+    ("pages show", answer::<ShownPage>),
+    ("pages stats", answer::<PageStatsReport>),
     ("prune", answer::<PruneReport>),
     ("redo", answer::<UndoReport>),
     ("restore", answer::<RestoreReport>),

@@ -38,25 +38,31 @@ pub struct MapReport {
 /// # Errors
 /// As [`map_rows::resolve`]; `interrupted`, `cache-unusable`, `ref-moved`, `locked`, `no-space`, `io`.
 pub fn map(session: &Session, request: &Request) -> Result<MapReport> {
-    let rows = map_rows::resolve(session, request)?;
+    let mut rows = map_rows::resolve(session, request)?;
     let dry_run = !session.repo.keeps_objects();
     let places = places(session, dry_run)?;
-    let worktree = places.as_ref().map_or(String::new(), |places| places.key.to_string());
+    let worktree = places
+        .as_ref()
+        .map_or(String::new(), |places| places.key.to_string());
     let tokenizer = Tokenizer::named(&session.settings.map.tokenizer);
     let mut mapper = Mapper::open(session, &worktree, tokenizer)?;
     let (mut results, mut changes) = (Vec::new(), Vec::new());
     let now = time::rfc3339(&session.world.now());
-    for Outcome { row, scope_id, resolved } in &rows.outcomes {
-        let follows = |resolved: &ResolvedRow| follows(request, row, resolved);
-        let mapped = resolved.as_ref().map_err(Clone::clone).and_then(|resolved| {
-            let result = mapper.map(resolved, follows(resolved).as_deref())?;
-            let record = ScopeRecord::of(row, resolved, &now);
+    for outcome in std::mem::take(&mut rows.outcomes) {
+        let Outcome {
+            row,
+            scope_id,
+            resolved,
+        } = outcome;
+        let mapped = resolved.and_then(|resolved| {
+            let result = mapper.map(&resolved, follows(request, &row, &resolved).as_deref())?;
+            let record = ScopeRecord::of(&row, &resolved, &now);
             changes.push(Change::Put(Box::new(record)));
             Ok(result)
         });
         match mapped {
             Err(error) if error.code() == Code::Interrupted => return Err(error),
-            Err(error) => results.push(MapResult::failed(&row.name, scope_id, &error)),
+            Err(error) => results.push(MapResult::failed(&row.name, &scope_id, &error)),
             Ok(result) => results.push(result),
         }
     }

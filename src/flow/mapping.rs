@@ -76,7 +76,11 @@ impl<'a> Mapper<'a> {
     ///
     /// # Errors
     /// `cache-unusable`.
-    pub fn open(session: &'a Session, worktree: &'a str, tokenizer: Tokenizer) -> Result<Mapper<'a>> {
+    pub fn open(
+        session: &'a Session,
+        worktree: &'a str,
+        tokenizer: Tokenizer,
+    ) -> Result<Mapper<'a>> {
         Ok(Mapper {
             session,
             worktree,
@@ -108,7 +112,10 @@ impl<'a> Mapper<'a> {
         let recipe = job.recipe();
         let revision = row.commit.to_string();
         for _ in 0..TRIES {
-            let before = self.table.find(self.worktree, &row.scope_id).map_err(unusable)?;
+            let before = self
+                .table
+                .find(self.worktree, &row.scope_id)
+                .map_err(unusable)?;
             let known = before.as_ref().filter(|known| known.recipe == recipe);
             if let Some(known) = known.filter(|known| known.revision == revision) {
                 return Ok(MapResult::already(row, known.totals));
@@ -127,14 +134,25 @@ impl<'a> Mapper<'a> {
             };
             let written = self.table.write(before.as_ref(), &mapped, &outcome.changes);
             if written.map_err(unusable)? {
-                let now = self.table.find(self.worktree, &row.scope_id).map_err(unusable)?;
+                let now = self
+                    .table
+                    .find(self.worktree, &row.scope_id)
+                    .map_err(unusable)?;
                 let totals = now.map(|now| now.totals).unwrap_or_default();
-                return Ok(MapResult::mapped(row, totals, before.map(|row| row.totals), outcome));
+                return Ok(MapResult::mapped(
+                    row,
+                    totals,
+                    before.map(|row| row.totals),
+                    outcome,
+                ));
             }
         }
         Err(Error::new(
             Code::Locked,
-            format!("others map '{}' again and again; nothing has changed", row.scope_id),
+            format!(
+                "others map '{}' again and again; nothing has changed",
+                row.scope_id
+            ),
         )
         .hint("git colony map"))
     }

@@ -3,7 +3,7 @@
 pub mod file;
 pub mod globs;
 pub mod lister;
+pub mod literature;
 pub mod parts;
 pub mod record;
-pub mod literature;
 pub mod selection;

@@ -286,9 +286,10 @@ fn place(repo: &Repo) -> PathBuf {
     repo.common_dir().join("colony/cache/1/derived.db")
 }
 
-const SCOPE_COLUMNS: &str = "SELECT id, generation, scope, recipe, revision, totals FROM scopes";
+const SCOPE_COLUMNS: &str = "SELECT pages, records, tokens, id, generation, scope, recipe, revision, follows, place FROM scopes";
 
-const DIRECTORY_COLUMNS: &str = "SELECT path, parent, tree, rules, pages, totals FROM directories";
+const DIRECTORY_COLUMNS: &str =
+    "SELECT pages, records, tokens, path, parent, tree, rules, packed FROM directories";
 
 fn scope_row(row: &rusqlite::Row<'_>) -> rusqlite::Result<ScopeRow> {
     Ok(ScopeRow {

@@ -1,7 +1,7 @@
 //! Text as a model sees it: tokens, prose, and what can be read as text.
 
-pub mod count;
 pub mod chunk;
+pub mod count;
 pub mod json_tokens;
 pub mod readers;
 pub mod sentence;

@@ -11,6 +11,7 @@ use crate::ui::text;
 use super::super::{Face, Run, Stop};
 
 #[derive(Debug, clap::Args)]
+#[group(skip)]
 pub(in super::super) struct Args {
     /// Map REVISION (default: HEAD)
     #[arg(long, value_name = "REVISION")]
@@ -51,13 +52,21 @@ pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
 
 impl Answer for MapReport {
     fn message(&self) -> String {
-        let failed = self.results.iter().filter(|row| row.status == MapStatus::Error).count();
+        let failed = self
+            .results
+            .iter()
+            .filter(|row| row.status == MapStatus::Error)
+            .count();
         let sources = text::count(self.count, "source");
         let failed = match failed {
             0 => String::new(),
             some => format!(", {some} could not be mapped"),
         };
-        let would = if self.dry_run { "; nothing was written" } else { "" };
+        let would = if self.dry_run {
+            "; nothing was written"
+        } else {
+            ""
+        };
         format!("{sources} at {}{failed}{would}", self.commit.short())
     }
 
@@ -66,13 +75,19 @@ impl Answer for MapReport {
         let mut lines = text::table(&rows);
         for result in &self.results {
             let left_out = result.left_out.iter();
-            lines.extend(left_out.map(|file| format!("left out: {} {}", file.path, file.reason.words())));
+            lines.extend(
+                left_out.map(|file| format!("left out: {} {}", file.path, file.reason.words())),
+            );
         }
         lines
     }
 
     fn outcome(&self) -> Outcome {
-        if self.results.iter().any(|row| row.status == MapStatus::Error) {
+        if self
+            .results
+            .iter()
+            .any(|row| row.status == MapStatus::Error)
+        {
             Outcome::No
         } else {
             Outcome::Yes

@@ -11,6 +11,7 @@ use crate::ui::text;
 use super::super::{Face, Run, Stop, paths};
 
 #[derive(Debug, clap::Args)]
+#[group(skip)]
 pub(super) struct Args {
     /// Only pages of the scope ID
     #[arg(long, value_name = "ID")]
@@ -29,7 +30,9 @@ pub(super) struct Args {
 pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
     let session = face.session(Run::ForReal)?;
     let path = args.path.as_ref();
-    let path = path.map(|path| paths::repo_path(&session, path)).transpose()?;
+    let path = path
+        .map(|path| paths::repo_path(&session, path))
+        .transpose()?;
     let filter = Filter {
         scope: args.scope,
         path,

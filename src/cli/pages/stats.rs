@@ -20,7 +20,11 @@ pub(super) fn run(face: &mut Face<'_>, _args: &Args) -> Result<Outcome, Stop> {
 impl Answer for PageStatsReport {
     fn message(&self) -> String {
         let pages = usize::try_from(self.total.pages).unwrap_or(usize::MAX);
-        format!("{}, {} tokens", text::count(pages, "page"), self.total.tokens)
+        format!(
+            "{}, {} tokens",
+            text::count(pages, "page"),
+            self.total.tokens
+        )
     }
 
     fn body(&self, _now: &Moment) -> Vec<String> {
@@ -30,7 +34,11 @@ impl Answer for PageStatsReport {
                 format!("{} pages", scope.pages),
                 format!("{} records", scope.records),
                 format!("{} tokens", scope.tokens),
-                if scope.stale { "stale".to_owned() } else { String::new() },
+                if scope.stale {
+                    "stale".to_owned()
+                } else {
+                    String::new()
+                },
             ]
         };
         let rows: Vec<_> = self.scopes.iter().map(row).collect();
