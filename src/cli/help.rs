@@ -70,6 +70,7 @@ const TABLE: &[(&str, &str, Screen)] = &[
     ("Look and tend", "hooks", First),
     ("Look and tend", "lfs", All),
     ("Look and tend", "map", All),
+    ("Look and tend", "scopes", All),
     ("Look and tend", "tools", All),
     ("Look and tend", "config", All),
     ("Look and tend", "doctor", First),

@@ -40,6 +40,7 @@ mod prune;
 mod restore;
 mod roff;
 mod schema;
+mod scopes;
 mod status;
 mod sync;
 mod tag;
@@ -185,6 +186,7 @@ impl Face<'_> {
             Command::Deinit(args) => deinit::run(self, &args),
             Command::Lfs(args) => lfs::run(self, &args),
             Command::Map(args) => map::run(self, args),
+            Command::Scopes(args) => scopes::run(self, &args),
             Command::Schema(args) => schema::run(self, &args),
             Command::Help(args) => help::run(self, &args),
             Command::Completions(args) => completions::run(self, &args),

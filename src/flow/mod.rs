@@ -17,6 +17,7 @@ pub mod map_preview;
 pub mod map_rows;
 pub mod merge_driver;
 pub mod operations;
+pub mod scopes;
 pub mod status;
 pub mod status_line;
 pub mod sync;
