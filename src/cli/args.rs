@@ -8,7 +8,7 @@ use super::{
     agents, checkpoint, checkpoints, cherry_pick, clone, clones, colony, commit, complete,
     completions, config, credential, decide, decisions, deinit, diff, doctor, fleet, fork, forks,
     help, hook, hooks, init, lfs, map, merge, merge_driver, ops, pages, prune, restore, schema,
-    status, sync, tag, tools, topology, tour, undo, version,
+    scopes, status, sync, tag, tools, topology, tour, undo, version,
 };
 
 /// Keep any state of a repository and get it back
@@ -80,6 +80,7 @@ pub(super) enum Command {
     Lfs(lfs::Args),
     Map(map::Args),
     Pages(pages::Args),
+    Scopes(scopes::Args),
     Doctor(doctor::Args),
     Deinit(deinit::Args),
     Schema(schema::Args),

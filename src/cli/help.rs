@@ -71,6 +71,7 @@ const TABLE: &[(&str, &str, Screen)] = &[
     ("Look and tend", "lfs", All),
     ("Look and tend", "map", All),
     ("Look and tend", "pages", All),
+    ("Look and tend", "scopes", All),
     ("Look and tend", "tools", All),
     ("Look and tend", "config", All),
     ("Look and tend", "doctor", First),

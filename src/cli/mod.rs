@@ -41,6 +41,7 @@ mod prune;
 mod restore;
 mod roff;
 mod schema;
+mod scopes;
 mod status;
 mod sync;
 mod tag;
@@ -187,6 +188,7 @@ impl Face<'_> {
             Command::Lfs(args) => lfs::run(self, &args),
             Command::Map(args) => map::run(self, args),
             Command::Pages(args) => pages::run(self, args),
+            Command::Scopes(args) => scopes::run(self, &args),
             Command::Schema(args) => schema::run(self, &args),
             Command::Help(args) => help::run(self, &args),
             Command::Completions(args) => completions::run(self, &args),

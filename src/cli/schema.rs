@@ -34,6 +34,7 @@ use crate::flow::map::MapReport;
 use crate::flow::map_preview::PreviewReport;
 use crate::flow::operations::{OperationReport, OperationsReport};
 use crate::flow::pages::{PageStatsReport, PagesReport};
+use crate::flow::scopes::{MappedReport, ScopeReport, ScopesReport, UnmapReport};
 use crate::flow::status::StatusReport;
 use crate::flow::status_line::LineReport;
 use crate::flow::sync::SyncReport;
@@ -128,6 +129,10 @@ const REPORTS: &[(&str, Make)] = &[
     ("redo", answer::<UndoReport>),
     ("restore", answer::<RestoreReport>),
     ("schema", answer::<SchemaReport>),
+    ("scopes", answer::<ScopesReport>),
+    ("scopes mapped", answer::<MappedReport>),
+    ("scopes show", answer::<ScopeReport>),
+    ("scopes unmap", answer::<UnmapReport>),
     ("status", answer::<StatusReport>),
     ("status --line", answer::<LineReport>),
     ("sync", answer::<SyncReport>),

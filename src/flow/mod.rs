@@ -20,6 +20,7 @@ pub mod mapping;
 pub mod merge_driver;
 pub mod operations;
 pub mod pages;
+pub mod scopes;
 pub mod status;
 pub mod status_line;
 pub mod sync;

@@ -137,3 +137,19 @@ pub fn stats(session: &Session) -> Result<PageStatsReport> {
     }
     Ok(PageStatsReport { scopes, total })
 }
+
+/// Forgets the pages of a scope; tells whether there were any.
+///
+/// # Errors
+/// `cache-unusable`.
+pub fn forget(session: &Session, scope_id: &str) -> Result<bool> {
+    let Opened {
+        mut table,
+        worktree,
+        scopes,
+    } = open(session)?;
+    if scopes.iter().all(|scope| scope.scope != scope_id) {
+        return Ok(false);
+    }
+    table.forget(&worktree, scope_id).map_err(unusable)
+}

@@ -11,6 +11,12 @@ use super::problem::{Problem, nearest, one_of, quoted};
 /// More globs in one map file are refused: they would be slow, and nobody could read them.
 const MOST_GLOBS: usize = 2000;
 
+/// More characters of globs are refused, a star counted for as many as it costs to match.
+const MOST_WEIGHT: usize = 256 * 1024;
+
+/// What a star costs.
+const STAR_WEIGHT: usize = 32;
+
 /// What was found wrong so far.
 #[derive(Default)]
 pub(super) struct Reader {
@@ -19,6 +25,7 @@ pub(super) struct Reader {
     /// What is in the file for nothing.
     pub(super) warnings: Vec<Problem>,
     globs: usize,
+    weight: usize,
 }
 
 /// A text with its place.
@@ -219,8 +226,11 @@ impl Reader {
             return None;
         };
         self.globs += items.len();
-        if self.globs > MOST_GLOBS {
-            let message = format!("too complex: a map has at most {MOST_GLOBS} globs");
+        self.weight += items.iter().map(weight_of).sum::<usize>();
+        if self.globs > MOST_GLOBS || self.weight > MOST_WEIGHT {
+            let message = format!(
+                "too complex: a map has at most {MOST_GLOBS} globs, and fewer where they are long or have many stars"
+            );
             self.problem(value.position, message);
             return None;
         }
@@ -257,5 +267,12 @@ impl Reader {
                 None
             }
         }
+    }
+}
+
+fn weight_of(item: &Placed) -> usize {
+    match &item.node {
+        Node::Text(text) => text.len() + STAR_WEIGHT * text.matches('*').count(),
+        _ => 0,
     }
 }

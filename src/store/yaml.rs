@@ -13,7 +13,7 @@ use crate::model::text::Position;
 pub const MAX_BYTES: usize = 1024 * 1024;
 
 /// More values are refused in what [`read_plain`] reads, aliases counted for what they stand for.
-const MOST_NODES: usize = 50_000;
+const MOST_NODES: usize = 30_000;
 
 /// More aliases are refused there.
 const MOST_ALIASES: usize = 64;
@@ -118,7 +118,7 @@ pub fn read_plain(text: &str) -> Result<Placed, Fault> {
             flow_nesting_limit: 16,
         },
         alias_limits: serde_saphyr::alias_limits! {
-            max_total_replayed_events: MOST_NODES,
+            max_total_replayed_events: MOST_NODES / 4,
             max_replay_stack_depth: 8,
         },
         merge_keys: MergeKeyPolicy::Error,

@@ -558,3 +558,103 @@ fn records_that_others_wrote_are_read_with_more_fields_and_refused_by_name() {
         newer
     );
 }
+
+#[test]
+fn scopes_are_listed_shown_and_taken_back() {
+    let sandbox = Sandbox::new();
+    assert_eq!(sandbox.json(&["scopes"])["count"], 0);
+    let mapped = |id: &str| sandbox.json(&["scopes", "mapped", id])["mapped"].clone();
+    assert_eq!(mapped("b:lit"), false);
+    assert_eq!(sandbox.run(&["scopes", "mapped", "b:lit"]).code, 1);
+    sandbox.write("lit/a.md", "text\n");
+    let literature = "  - {name: lit, type: literature, start_dir: lit, flush_threshold: 1}\n";
+    commit_map(&sandbox, &(git_row("code", "") + literature));
+    assert!(record(&sandbox));
+    insta::assert_snapshot!(sandbox.colony(&["scopes"]), @r"
+    2 scopes
+    b:code  git_repo    main  shared
+    b:lit   literature  main  shared
+    ");
+    insta::assert_snapshot!(sandbox.colony(&["scopes", "show", "b:l"]), @r"
+    follows HEAD of main, no pages here: b:lit
+    source: lit (literature)
+    pages: at most 1 record and 4096 tokens
+    mapped: 5 minutes ago
+    ");
+    let shown = sandbox.json(&["scopes", "show", "b:lit"]);
+    assert_eq!(shown["config"]["flush_threshold"], 1);
+    let wanted = json!({"origin_url": null, "branch": "main", "commit": "HEAD"});
+    assert_eq!(shown["revision"], wanted);
+    assert_eq!(
+        (&shown["syscontext"]["shared"], &shown["stale"]),
+        (&json!(true), &Value::Null)
+    );
+    assert_eq!(
+        sandbox.error(&["scopes", "show", "nothing"]),
+        "scope-not-found"
+    );
+    assert_eq!(sandbox.error(&["scopes", "show", "b:"]), "name-ambiguous");
+    let before = sandbox.refs();
+    let dry = sandbox.json(&["scopes", "unmap", "-n", "b:lit"]);
+    assert_eq!(
+        (&dry["status"], &dry["dry_run"]),
+        (&json!("unmapped"), &json!(true))
+    );
+    assert_eq!(sandbox.refs(), before);
+    assert_eq!(
+        sandbox.colony(&["scopes", "unmap", "b:lit"]),
+        "unmapped: b:lit\n"
+    );
+    assert_eq!(
+        (mapped("b:lit"), mapped("b:code")),
+        (json!(false), json!(true))
+    );
+    let after = sandbox.refs();
+    let again = sandbox.json(&["scopes", "unmap", "b:lit"]);
+    assert_eq!(
+        (&again["status"], &again["ok"]),
+        (&json!("not_mapped"), &json!(true))
+    );
+    assert_eq!(sandbox.refs(), after, "nothing to write");
+    assert!(record(&sandbox));
+    assert_eq!(mapped("b:lit"), true);
+    sandbox.check_invariants_of_git();
+}
+
+#[test]
+fn sixteen_writers_of_scopes_lose_none() {
+    let sandbox = Sandbox::new();
+    let names: Vec<_> = (0..16).map(|number| format!("n{number}")).collect();
+    commit_map(
+        &sandbox,
+        &names
+            .iter()
+            .map(|name| git_row(name, ""))
+            .collect::<String>(),
+    );
+    std::thread::scope(|threads| {
+        for name in &names {
+            let sandbox = &sandbox;
+            threads.spawn(move || {
+                let session = session(sandbox);
+                let sources = vec![name.clone()];
+                let request = Request {
+                    sources,
+                    ..request()
+                };
+                let rows = map_rows::resolve(&session, &request).unwrap();
+                let outcome = &rows.outcomes[0];
+                let resolved = outcome.resolved.as_ref().unwrap();
+                let record = ScopeRecord::of(&outcome.row, resolved, "2026-01-02T03:04:05Z");
+                let change = [Change::Put(Box::new(record))];
+                let records = rows.records.unwrap();
+                while let Err(error) = scope_record::write(&session, &records, &change) {
+                    let moved = git_colony::model::Code::RefMoved;
+                    assert_eq!(error.code(), moved, "{error:?}");
+                }
+            });
+        }
+    });
+    assert_eq!(sandbox.json(&["scopes"])["count"], 16);
+    sandbox.check_invariants_of_git();
+}

@@ -111,12 +111,17 @@ fn files_that_were_made_to_hurt_end_in_an_error_with_its_place() {
         "{head}  - name: a\n    type: git_repo\n    include_globs: [{}]\n",
         "a*b,".repeat(10_000)
     );
+    let star = format!("'{}',", "*a".repeat(30));
+    let stars = format!(
+        "{head}  - {{name: a, type: git_repo, include_globs: [{}]}}\n",
+        star.repeat(1000)
+    );
     let words = format!("{head}  - [{}]\n", "x,".repeat(200_000));
-    let keys = (0..20_000).fold(String::new(), |mut text, number| {
+    let keys = (0..14_000).fold(String::new(), |mut text, number| {
         writeln!(text, "key{number}: 1").unwrap();
         text
     });
-    let cases: [(&str, String); 10] = [
+    let cases: [(&str, String); 11] = [
         ("laughs", laughs),
         ("deep flow", "[".repeat(100_000)),
         ("deep maps", "{a: ".repeat(100_000)),
@@ -125,6 +130,7 @@ fn files_that_were_made_to_hurt_end_in_an_error_with_its_place() {
         ("large", " ".repeat(100 << 20)),
         ("rows", format!("{head}{}", rows(1001))),
         ("globs", globs),
+        ("stars", stars),
         ("words", words),
         ("keys", keys),
     ];
