@@ -230,7 +230,7 @@ impl MapResult {
             pages_removed: 0,
             pages_kept: 0,
             left_out: Vec::new(),
-            message: error.message().to_owned(),
+            message: error.message().clone(),
             code: Some(error.code().as_str().to_owned()),
         }
     }

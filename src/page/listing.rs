@@ -10,6 +10,7 @@ use crate::git::{Objects, Oid};
 use crate::model::{Code, Error, RepoPath, Result};
 use crate::source::file;
 use crate::source::record::{Record, RecordKind};
+use crate::store::database::Unusable;
 use crate::store::page_table::{PageTable, ScopeRow};
 
 /// What a page holds, without the text.
@@ -154,7 +155,8 @@ pub fn find(table: &PageTable, worktree: &str, id: &str) -> Result<(ScopeRow, Pa
 }
 
 /// Says that the page table cannot be used.
-pub fn unusable(error: crate::store::database::Unusable) -> Error {
+#[expect(clippy::needless_pass_by_value, reason = "it is given to map_err")]
+pub fn unusable(error: Unusable) -> Error {
     Error::new(
         Code::CacheUnusable,
         format!("cannot use the page table: {error}; nothing has changed"),

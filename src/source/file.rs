@@ -137,9 +137,10 @@ mod tests {
         assert!(stretches.len() > 3);
         let mut joined = String::new();
         for &Stretch(start, end, tokens, _) in &stretches {
-            let text = decode_as(encoding, &bytes[start as usize..end as usize]);
+            let at = |place: u64| usize::try_from(place).unwrap();
+            let text = decode_as(encoding, &bytes[at(start)..at(end)]);
             let json = crate::text::count::json_string(&text);
-            assert_eq!(Tokenizer::O200k.count(&json), tokens as usize);
+            assert_eq!(Tokenizer::O200k.count(&json), usize::try_from(tokens).unwrap());
             joined += &text;
         }
         assert_eq!(joined, decode(&bytes).1);

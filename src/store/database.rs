@@ -1,4 +1,4 @@
-//! The home of SQLite: files of derived data, which anybody may delete at any time.
+//! The home of `SQLite`: files of derived data, which anybody may delete at any time.
 //!
 //! A database that cannot be read is made anew, one that cannot be made is done without: everything
 //! in it can be worked out again from the repository.
@@ -22,7 +22,7 @@ pub struct Database {
     file: (u64, u64),
 }
 
-/// Something SQLite said; whoever asked does without.
+/// Something `SQLite` said; whoever asked does without.
 #[derive(Debug)]
 pub struct Unusable(String);
 

@@ -118,7 +118,7 @@ impl PageTable {
     /// Opens the page table of a repository.
     ///
     /// # Errors
-    /// When SQLite cannot use the file.
+    /// When `SQLite` cannot use the file.
     pub fn open(repo: &Repo) -> Result<PageTable, Unusable> {
         Ok(PageTable {
             database: Database::open(&place(repo), SCHEMA)?,
