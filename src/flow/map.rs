@@ -45,7 +45,7 @@ pub fn map(session: &Session, request: &Request) -> Result<MapReport> {
         .as_ref()
         .map_or(String::new(), |places| places.key.to_string());
     let tokenizer = Tokenizer::named(&session.settings.map.tokenizer);
-    let mut mapper = Mapper::open(session, &worktree, tokenizer)?;
+    let mut mapper = Mapper::open(session, &worktree, tokenizer, request.network)?;
     let (mut results, mut changes) = (Vec::new(), Vec::new());
     let now = time::rfc3339(&session.world.now());
     for outcome in std::mem::take(&mut rows.outcomes) {

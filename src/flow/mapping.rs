@@ -1,21 +1,32 @@
 //! Mapping rows of the repo map into pages, and writing down what came of it.
 
+use std::path::Path;
+
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::git::{BareRepo, Objects};
+use super::elsewhere::Network;
+use crate::git::lfs_pointer::Pointer;
+use crate::git::{BareRepo, Objects, Oid, lfs_objects};
+use crate::lfs::hydrate;
 use crate::map::resolved::{Place, ResolvedRow};
+use crate::map::row::SourceKind;
 use crate::model::{Code, Error, Result};
 use crate::page::listing::unusable;
-use crate::page::mapping::{self, Job, LeftOut};
+use crate::page::mapping::{self, Job, LeftOut, Shelf};
 use crate::page::packer::Limits;
+use crate::source::literature::{Library, Literature};
 use crate::store::Session;
 use crate::store::cut_cache::CutCache;
-use crate::store::page_table::{Mapped, PageTable, Totals};
+use crate::store::page_table::{Mapped, PageTable, ScopeRow, Totals};
+use crate::text::chunk::ChunkSize;
 use crate::text::tokenizer::Tokenizer;
 
 /// How often a mapping is made again because somebody else mapped the scope meanwhile.
 const TRIES: usize = 5;
+
+/// What is kept free for the frame of a chunk, in tokens.
+const CHUNK_FRAME: u32 = 160;
 
 /// Files without a record are named up to so many.
 const MOST_NAMED: usize = 100;
@@ -67,6 +78,8 @@ pub struct Mapper<'a> {
     session: &'a Session,
     worktree: &'a str,
     tokenizer: Tokenizer,
+    /// Whether git-lfs may fetch what is not here.
+    fetches: bool,
     table: PageTable,
     cuts: CutCache,
 }
@@ -80,11 +93,13 @@ impl<'a> Mapper<'a> {
         session: &'a Session,
         worktree: &'a str,
         tokenizer: Tokenizer,
+        network: Network,
     ) -> Result<Mapper<'a>> {
         Ok(Mapper {
             session,
             worktree,
             tokenizer,
+            fetches: network == Network::Used,
             table: PageTable::open(&session.repo).map_err(unusable)?,
             cuts: CutCache::open(&session.world),
         })
@@ -96,10 +111,17 @@ impl<'a> Mapper<'a> {
     /// `interrupted`; `object-missing`, `repository-broken` where its repository cannot be read;
     /// `cache-unusable`, `busy` where others map the same scope without end.
     pub fn map(&mut self, row: &ResolvedRow, follows: Option<&str>) -> Result<MapResult> {
-        let objects = self.objects(row)?;
+        let place = Reading::of(self.session, row_place(row))?;
+        let reader = match row.kind {
+            SourceKind::GitRepo => None,
+            SourceKind::Literature => Some(self.reader(row)?),
+        };
+        let session = self.session;
+        let fetch = |blob: Oid, pointer: &Pointer| hydrate::fetch_object(session, blob, pointer);
+        let objects = &place.objects;
         let job = Job {
             world: &self.session.world,
-            objects: &objects,
+            objects,
             tree: objects.tree_of(row.commit)?,
             scope_id: &row.scope_id,
             selection: &row.selection,
@@ -108,8 +130,13 @@ impl<'a> Mapper<'a> {
                 tokens: row.limits.tokens as usize,
             },
             tokenizer: self.tokenizer,
+            literature: reader.as_ref().map(|reader| Shelf {
+                reader,
+                library: place.library(session),
+                fetch: self.may_fetch(row).then_some(&fetch),
+            }),
         };
-        let recipe = job.recipe();
+        let recipe = job.recipe()?;
         let revision = row.commit.to_string();
         for _ in 0..TRIES {
             let before = self
@@ -117,7 +144,8 @@ impl<'a> Mapper<'a> {
                 .find(self.worktree, &row.scope_id)
                 .map_err(unusable)?;
             let known = before.as_ref().filter(|known| known.recipe == recipe);
-            if let Some(known) = known.filter(|known| known.revision == revision) {
+            let settled = known.filter(|known| self.is_settled(known, row));
+            if let Some(known) = settled.filter(|known| known.revision == revision) {
                 return Ok(MapResult::already(row, known.totals));
             }
             let outcome = mapping::map(&job, &self.table, known, &mut self.cuts)?;
@@ -127,10 +155,7 @@ impl<'a> Mapper<'a> {
                 recipe: &recipe,
                 revision: &revision,
                 follows,
-                place: match &row.place {
-                    Place::This => None,
-                    Place::Hub(path) => Some(path),
-                },
+                place: row_place(row),
             };
             let written = self.table.write(before.as_ref(), &mapped, &outcome.changes);
             if written.map_err(unusable)? {
@@ -157,11 +182,67 @@ impl<'a> Mapper<'a> {
         .hint("git colony map"))
     }
 
-    fn objects(&self, row: &ResolvedRow) -> Result<Objects> {
-        Ok(match &row.place {
-            Place::This => self.session.repo.objects(),
-            Place::Hub(path) => BareRepo::open(path)?.objects(),
+    /// Tells whether all files could be read when a scope was mapped.
+    fn is_settled(&self, known: &ScopeRow, row: &ResolvedRow) -> bool {
+        let start = self.table.directory(known, &row.selection.start_dir);
+        start.is_ok_and(|start| start.is_none_or(|start| !start.tree.is_empty()))
+    }
+
+    /// What git-lfs keeps of other repositories is not fetched: it would go into this one's store.
+    fn may_fetch(&self, row: &ResolvedRow) -> bool {
+        self.fetches && row.place == Place::This && self.session.repo.keeps_objects()
+    }
+
+    fn reader(&self, row: &ResolvedRow) -> Result<Literature<'a>> {
+        let room = row.limits.tokens.saturating_sub(CHUNK_FRAME) as usize;
+        let target = (row.chunk.target as usize).min(room);
+        let overlap = (row.chunk.overlap as usize).min(target / 2);
+        let size = ChunkSize::new(target, overlap).map_err(|_| {
+            let message = format!(
+                "pages of {} tokens have no room for chunks of prose; nothing has changed",
+                row.limits.tokens
+            );
+            Error::new(Code::MapInvalid, message).hint("git colony map preview")
+        })?;
+        Ok(Literature::new(&self.session.world, size, self.tokenizer))
+    }
+}
+
+/// The repository of a row; `None` for this one.
+fn row_place(row: &ResolvedRow) -> Option<&Path> {
+    match &row.place {
+        Place::This => None,
+        Place::Hub(path) => Some(path),
+    }
+}
+
+/// A repository that is read.
+pub(super) struct Reading {
+    pub(super) objects: Objects,
+    large_files: lfs_objects::Objects,
+}
+
+impl Reading {
+    /// Opens the repository at a path; `None` is this one.
+    pub(super) fn of(session: &Session, place: Option<&Path>) -> Result<Reading> {
+        Ok(match place {
+            None => Reading {
+                objects: session.repo.objects(),
+                large_files: lfs_objects::Objects::of(&session.repo),
+            },
+            Some(path) => Reading {
+                objects: BareRepo::open(path)?.objects(),
+                large_files: lfs_objects::Objects::in_folder(path.join("lfs/objects")),
+            },
         })
+    }
+
+    pub(super) fn library(&self, session: &Session) -> Library<'_> {
+        Library {
+            objects: &self.objects,
+            large_files: self.large_files.clone(),
+            is_dry: !session.repo.keeps_objects(),
+        }
     }
 }
 

@@ -3,12 +3,15 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::git::BareRepo;
+use super::mapping::Reading;
 use crate::model::{Code, Error, Result};
 use crate::page::listing::{self, Filter, PageEntry, ShownPage, unusable};
+use crate::source::literature::Literature;
 use crate::store::Session;
 use crate::store::page_table::{PageTable, ScopeRow};
 use crate::store::places::Places;
+use crate::text::chunk::ChunkSize;
+use crate::text::tokenizer::Tokenizer;
 
 /// The pages of scopes.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -106,12 +109,12 @@ pub fn list(session: &Session, filter: &Filter) -> Result<PagesReport> {
 /// `page-not-found`, `object-missing`, `cache-unusable`.
 pub fn show(session: &Session, id: &str) -> Result<ShownPage> {
     let opened = open(session)?;
-    let (scope, page) = listing::find(&opened.table, &opened.worktree, id)?;
-    let objects = match &scope.place {
-        None => session.repo.objects(),
-        Some(path) => BareRepo::open(path)?.objects(),
-    };
-    listing::show(&objects, &scope, &page, is_stale(session, &scope))
+    let found = listing::find(&opened.table, &opened.worktree, id)?;
+    let place = Reading::of(session, found.0.place.as_deref())?;
+    // How large chunks are has no say in the text they are stretches of.
+    let reader = Literature::new(&session.world, ChunkSize::default(), Tokenizer::default());
+    let stale = is_stale(session, &found.0);
+    listing::show(&place.library(session), &reader, &found, stale)
 }
 
 /// Counts pages.

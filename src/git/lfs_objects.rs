@@ -8,6 +8,7 @@ use super::Repo;
 use super::lfs_pointer::Pointer;
 
 /// The local store of git-lfs.
+#[derive(Clone, Debug)]
 pub struct Objects {
     folder: PathBuf,
 }

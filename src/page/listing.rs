@@ -6,9 +6,10 @@ use serde_json::Value;
 
 use super::mapping::read_pages;
 use super::pages::{self, Page, PageId};
-use crate::git::{Objects, Oid};
+use crate::git::Oid;
 use crate::model::{Code, Error, RepoPath, Result};
 use crate::source::file;
+use crate::source::literature::{Library, Literature};
 use crate::source::record::{Record, RecordKind};
 use crate::store::database::Unusable;
 use crate::store::page_table::{PageTable, ScopeRow};
@@ -186,11 +187,17 @@ pub struct ShownPage {
 ///
 /// # Errors
 /// `object-missing`.
-pub fn show(objects: &Objects, scope: &ScopeRow, page: &Page, stale: bool) -> Result<ShownPage> {
+pub fn show(
+    library: &Library<'_>,
+    reader: &Literature<'_>,
+    found: &(ScopeRow, Page),
+    stale: bool,
+) -> Result<ShownPage> {
+    let (scope, page) = found;
     let mut records = Vec::new();
     let mut values: Vec<Value> = Vec::new();
     for record in &page.records {
-        let text = text(objects, record)?;
+        let text = text(library, reader, record)?;
         values.push(record.value(text.as_deref().unwrap_or_default()));
         records.push(RecordEntry {
             text,
@@ -208,18 +215,26 @@ pub fn show(objects: &Objects, scope: &ScopeRow, page: &Page, stale: bool) -> Re
     })
 }
 
-fn text(objects: &Objects, record: &Record) -> Result<Option<String>> {
-    let RecordKind::Text(encoding) = record.kind else {
-        return Ok(None);
-    };
-    let bytes = objects.blob(record.blob)?;
+fn text(library: &Library<'_>, reader: &Literature<'_>, record: &Record) -> Result<Option<String>> {
     let at = |place: u64| usize::try_from(place).unwrap_or(usize::MAX);
-    let stretch = bytes.get(at(record.start)..at(record.end));
-    let stretch = stretch.ok_or_else(|| {
+    let range = at(record.start)..at(record.end);
+    let stretch = match &record.kind {
+        RecordKind::Binary { .. } => return Ok(None),
+        RecordKind::Text(encoding) => {
+            let bytes = library.objects.blob(record.blob)?;
+            let stretch = bytes.get(range);
+            stretch.map(|stretch| file::decode_as(*encoding, stretch))
+        }
+        RecordKind::Chunk { .. } => {
+            let text = reader.text(library, &record.path, record.blob)?;
+            text.get(range).map(str::to_owned)
+        }
+    };
+    stretch.map(Some).ok_or_else(|| {
         Error::new(
             Code::RepositoryBroken,
-            format!("blob {} is shorter than the page table says", record.blob),
+            format!("'{}' is shorter than the page table says", record.path),
         )
-    })?;
-    Ok(Some(file::decode_as(encoding, stretch)))
+        .hint("git colony map   # once the cache below .git/colony is deleted")
+    })
 }

@@ -140,7 +140,10 @@ mod tests {
             let at = |place: u64| usize::try_from(place).unwrap();
             let text = decode_as(encoding, &bytes[at(start)..at(end)]);
             let json = crate::text::count::json_string(&text);
-            assert_eq!(Tokenizer::O200k.count(&json), usize::try_from(tokens).unwrap());
+            assert_eq!(
+                Tokenizer::O200k.count(&json),
+                usize::try_from(tokens).unwrap()
+            );
             joined += &text;
         }
         assert_eq!(joined, decode(&bytes).1);

@@ -12,8 +12,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::git::lfs_objects::{Content, Objects};
 use crate::git::lfs_pointer::Pointer;
-use crate::git::{Oid, Repo};
-use crate::model::{RepoPath, Result, World};
+use crate::git::{self, Oid};
+use crate::model::{Code, Error, RepoPath, Result, World};
 use crate::store::user_cache::UserCache;
 use crate::text::chunk::{self, Chunk, ChunkSize};
 use crate::text::json_tokens::json_tokens;
@@ -53,6 +53,16 @@ pub struct ChunkRecord {
     pub text: String,
 }
 
+/// Where documents are.
+pub struct Library<'a> {
+    /// Their blobs.
+    pub objects: &'a git::Objects,
+    /// The store of git-lfs.
+    pub large_files: Objects,
+    /// Whether nothing may be written, not even what is remembered.
+    pub is_dry: bool,
+}
+
 /// Reads literature. May be used by several threads at once, each with its own repository handle.
 pub struct Literature<'a> {
     world: &'a World,
@@ -74,6 +84,20 @@ impl<'a> Literature<'a> {
         }
     }
 
+    /// Returns all that decides on the chunks of a document, but for the document.
+    ///
+    /// # Errors
+    /// `interrupted`.
+    pub fn recipe(&self) -> Result<String> {
+        let extractor = self.extractor_id()?.unwrap_or_default();
+        let tokenizer = self.tokenizer.name();
+        Ok(format!(
+            "{:?} {tokenizer} {} {extractor}",
+            self.size,
+            chunk::VERSION
+        ))
+    }
+
     /// Returns name and version of the program that reads PDF: a part of every key under which
     /// chunks of PDF are kept. Looks for it once.
     ///
@@ -91,7 +115,7 @@ impl<'a> Literature<'a> {
     /// document has no chunks.
     pub fn read(
         &self,
-        repo: &Repo,
+        library: &Library<'_>,
         path: &RepoPath,
         blob: Oid,
         fetch: Option<Fetch<'_>>,
@@ -99,7 +123,7 @@ impl<'a> Literature<'a> {
         let Some(format) = Format::of(path) else {
             return Ok(None);
         };
-        let document = self.document(repo, format, blob, fetch)?;
+        let document = self.document(library, format, blob, fetch)?;
         Ok(Some(document.map(|document| self.chunks(&document))))
     }
 
@@ -109,12 +133,12 @@ impl<'a> Literature<'a> {
     /// As [`Literature::read`].
     pub fn document(
         &self,
-        repo: &Repo,
+        library: &Library<'_>,
         format: Format,
         blob: Oid,
         fetch: Option<Fetch<'_>>,
     ) -> Result<std::result::Result<Document, ReadFault>> {
-        let source = Source::of(repo, blob);
+        let source = Source::of(library, blob);
         if source
             .size_bytes
             .is_some_and(|size| size > format.most_bytes())
@@ -124,11 +148,29 @@ impl<'a> Literature<'a> {
             }));
         }
         if format == Format::Pdf {
-            let pages = self.pages(repo, &source, fetch)?;
+            let pages = self.pages(library, &source, fetch)?;
             return Ok(pages.and_then(|pages| pdf::document(&pages)));
         }
-        let bytes = source.bytes(repo, fetch)?;
+        let bytes = source.bytes(library, fetch)?;
         Ok(bytes.and_then(|bytes| readers::read_text(format, &bytes)))
+    }
+
+    /// Reads the text that chunks are stretches of.
+    ///
+    /// # Errors
+    /// `object-missing`, also where the document cannot be read any more; `interrupted`.
+    pub fn text(&self, library: &Library<'_>, path: &RepoPath, blob: Oid) -> Result<String> {
+        let document = match Format::of(path) {
+            Some(format) => self.document(library, format, blob, None)?.ok(),
+            None => None,
+        };
+        document.map(|document| document.text).ok_or_else(|| {
+            Error::new(
+                Code::ObjectMissing,
+                format!("'{path}' cannot be read here any more; nothing has changed"),
+            )
+            .hint("git lfs pull")
+        })
     }
 
     /// Cuts a document: within its pages, and preferably before its headings.
@@ -160,7 +202,12 @@ impl<'a> Literature<'a> {
     }
 
     /// Takes the text out of a PDF, or finds it where it was kept.
-    fn pages(&self, repo: &Repo, source: &Source, fetch: Option<Fetch<'_>>) -> Result<Pages> {
+    fn pages(
+        &self,
+        library: &Library<'_>,
+        source: &Source,
+        fetch: Option<Fetch<'_>>,
+    ) -> Result<Pages> {
         let Some(extractor) = self.extractor()? else {
             return Ok(Err(ReadFault::ExtractorMissing));
         };
@@ -169,13 +216,15 @@ impl<'a> Literature<'a> {
         if let Some(pages) = kept.and_then(|kept| serde_json::from_slice::<Pages>(&kept).ok()) {
             return Ok(pages);
         }
-        let bytes = match source.bytes(repo, fetch)? {
+        let bytes = match source.bytes(library, fetch)? {
             Ok(bytes) => bytes,
             Err(fault) => return Ok(Err(fault)),
         };
         let pages = extractor.pages(self.world, bytes)?;
         let lasts = pages.as_ref().err().is_none_or(ReadFault::is_lasting);
-        if let (true, Some(cache), Ok(json)) = (lasts, &self.cache, serde_json::to_vec(&pages)) {
+        // A dry run writes nothing, not even this.
+        let cache = self.cache.as_ref().filter(|_| lasts && !library.is_dry);
+        if let (Some(cache), Ok(json)) = (cache, serde_json::to_vec(&pages)) {
             cache.write(&key, &json);
         }
         Ok(pages)
@@ -199,11 +248,11 @@ struct Source {
 }
 
 impl Source {
-    fn of(repo: &Repo, blob: Oid) -> Source {
-        let pointer = Pointer::of_blob(repo, blob);
+    fn of(library: &Library<'_>, blob: Oid) -> Source {
+        let pointer = library.objects.lfs_pointer(blob);
         let size_bytes = match &pointer {
             Some(pointer) => Some(pointer.size_bytes),
-            None => repo.object_size(blob),
+            None => library.objects.size(blob),
         };
         Source {
             blob,
@@ -222,13 +271,13 @@ impl Source {
 
     fn bytes(
         &self,
-        repo: &Repo,
+        library: &Library<'_>,
         fetch: Option<Fetch<'_>>,
     ) -> Result<std::result::Result<Vec<u8>, ReadFault>> {
         let Some(pointer) = &self.pointer else {
-            return repo.read_blob(self.blob).map(Ok);
+            return library.objects.blob(self.blob).map(Ok);
         };
-        let objects = Objects::of(repo);
+        let objects = &library.large_files;
         let mut reason = None;
         if let Some(fetch) = fetch.filter(|_| !objects.has(pointer)) {
             reason = fetch(self.blob, pointer)?;

@@ -34,6 +34,17 @@ pub struct Record {
 pub enum RecordKind {
     /// As text.
     Text(Encoding),
+    /// As a chunk of the text of a document; `start` and `end` are bytes of that text.
+    Chunk {
+        /// The section it begins in.
+        section_path: String,
+        /// The heading of that section.
+        heading: Option<String>,
+        /// The page it begins on, from 1.
+        page: Option<u32>,
+        /// How many of its first bytes are also in the chunk before.
+        overlap_bytes: u64,
+    },
     /// Not at all: the record only says that the file is there.
     Binary {
         /// Whether it is executable.
@@ -70,7 +81,7 @@ impl Record {
     /// Returns what a model is given, for the text of its stretch.
     pub fn value(&self, text: &str) -> Value {
         match &self.kind {
-            RecordKind::Text(_) => {
+            RecordKind::Text(_) | RecordKind::Chunk { .. } => {
                 json!({"path": self.path.to_string(), "part": self.part, "text": text})
             }
             RecordKind::Binary { executable } => json!({

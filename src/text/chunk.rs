@@ -26,6 +26,9 @@ pub struct ChunkSize {
     overlap: usize,
 }
 
+/// Changes whenever the same text might be cut otherwise; part of what results are remembered by.
+pub const VERSION: u32 = 1;
+
 /// Why a size cannot be had.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SizeFault {

@@ -1,10 +1,12 @@
 //! Cutting the files of many directories into records, on all processors, and remembering how.
 
+mod shelved;
+
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use super::{Job, LeftOut, LeftOutReason};
+use super::{Job, LeftOutReason, Shelf};
 use crate::git::Objects;
 use crate::model::{RepoPath, Result, World};
 use crate::source::file::{self, Content, Stretch};
@@ -13,6 +15,7 @@ use crate::source::parts;
 use crate::source::record::{self, Record, RecordKind};
 use crate::store::cut_cache::{CutCache, CutKey};
 use crate::text::tokenizer::Tokenizer;
+use shelved::Shelved;
 
 /// Larger files are not read, in bytes.
 const MOST_BYTES: u64 = 256 << 20;
@@ -24,12 +27,13 @@ const MOST_THREADS: usize = 8;
 pub(super) struct Cutter<'a, 'c> {
     files: Files<'a>,
     objects: &'a Objects,
+    literature: Option<&'a Shelf<'a>>,
     cuts: &'c mut CutCache,
 }
 
 /// What decides on the records of a file.
 #[derive(Clone, Copy)]
-struct Files<'a> {
+pub(super) struct Files<'a> {
     world: &'a World,
     tokenizer: Tokenizer,
     page_tokens: usize,
@@ -37,9 +41,12 @@ struct Files<'a> {
 }
 
 /// What came of one file.
-enum Cut {
+pub(super) enum Cut {
+    /// Its records, in their order.
     Records(Vec<Record>),
+    /// It has none, and that is to be told.
     LeftOut(LeftOutReason),
+    /// It has none, as the selection wants it.
     Nothing,
 }
 
@@ -55,34 +62,25 @@ impl<'a, 'c> Cutter<'a, 'c> {
                 takes_binary: job.takes_binary(),
             },
             objects: job.objects,
+            literature: job.literature.as_ref(),
             cuts,
         }
     }
 
-    /// Makes the records of each directory, in the order of the paths.
-    pub(super) fn cut(
-        &mut self,
-        directories: &[Directory],
-        left_out: &mut Vec<LeftOut>,
-    ) -> Result<Vec<Vec<Record>>> {
+    /// Cuts the files of each directory, in their order.
+    pub(super) fn cut(&mut self, directories: &[Directory]) -> Result<Vec<Vec<Cut>>> {
         let files: Vec<&ListedFile> = directories.iter().flat_map(|one| &one.files).collect();
-        let mut cut = self.cut_files(&files)?.into_iter();
-        let mut records = Vec::with_capacity(directories.len());
-        for directory in directories {
-            let mut own = Vec::new();
-            for (file, cut) in directory.files.iter().zip(&mut cut) {
-                match cut {
-                    Cut::Records(records) => own.extend(records),
-                    Cut::Nothing => {}
-                    Cut::LeftOut(reason) => left_out.push(LeftOut {
-                        path: file.path.clone(),
-                        reason,
-                    }),
-                }
+        let cut = match self.literature {
+            Some(shelf) => Shelved {
+                shelf,
+                how: self.files,
             }
-            records.push(own);
-        }
-        Ok(records)
+            .cut_files(&files)?,
+            None => self.cut_files(&files)?,
+        };
+        let mut cut = cut.into_iter();
+        let own = |directory: &Directory| (&mut cut).take(directory.files.len()).collect();
+        Ok(directories.iter().map(own).collect())
     }
 
     fn cut_files(&mut self, files: &[&ListedFile]) -> Result<Vec<Cut>> {
