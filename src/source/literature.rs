@@ -31,7 +31,8 @@ type Pages = std::result::Result<Vec<String>, ReadFault>;
 /// A chunk of a document, with its place.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ChunkRecord {
-    /// What distinguishes it from the other chunks of its document, wherever they move: see [`part`].
+    /// What distinguishes it from the other chunks of its document, wherever they move: the page (`p7`)
+    /// or the heading, `#`, 12 hex digits of the digest of its text, and `.2` where that comes again.
     pub part: String,
     /// The section it begins in.
     pub section_path: String,
@@ -175,7 +176,12 @@ impl<'a> Literature<'a> {
         };
         let pages = extractor.pages(self.world, bytes)?;
         let lasts = pages.as_ref().err().is_none_or(ReadFault::is_lasting);
-        if let (true, Some(cache), Ok(json)) = (lasts, &self.cache, serde_json::to_vec(&pages)) {
+        // A dry run writes nothing, not even this.
+        let cache = self
+            .cache
+            .as_ref()
+            .filter(|_| lasts && repo.keeps_objects());
+        if let (Some(cache), Ok(json)) = (cache, serde_json::to_vec(&pages)) {
             cache.write(&key, &json);
         }
         Ok(pages)
