@@ -266,6 +266,53 @@ fn an_extractor_sees_the_document_and_nothing_of_ours() {
 }
 
 #[test]
+fn our_own_extractor_beside_the_program_comes_first() {
+    let sandbox = Sandbox::new();
+    let folder = fake(&sandbox, "1.0", "echo poppler");
+    let own = folder.join("git-colony-extract");
+    let own_lines = |lines: &str| {
+        let head = "#!/bin/sh\nif [ \"$1\" = --version ]; then echo pdf_oxide 0.3.78; exit; fi\n";
+        fs::write(&own, format!("{head}{lines}\n")).unwrap();
+        fs::set_permissions(&own, fs::Permissions::from_mode(0o755)).unwrap();
+    };
+    let mut world = with_path(&sandbox, Some(&folder));
+    world.program = folder.join("git-colony");
+    own_lines("printf 'one\\ftwo\\f'");
+    let extractor = Extractor::find(&world).unwrap().unwrap();
+    assert_eq!(extractor.id(), "pdf_oxide-0.3.78");
+    let two = vec!["one".to_owned(), "two".to_owned()];
+    assert_eq!(pages(&world, pdf(&["x"], "")), Ok(two));
+    own_lines("exit 3");
+    assert_eq!(pages(&world, pdf(&["x"], "")), Err(ReadFault::Encrypted));
+    own_lines("echo \"thread 'main' panicked at x.rs\" >&2; exit 101");
+    assert_eq!(pages(&world, pdf(&["x"], "")).unwrap_err().code(), "broken");
+    // One that does not start is none.
+    fs::write(&own, "").unwrap();
+    assert_eq!(
+        Extractor::find(&world).unwrap().unwrap().id(),
+        "pdftotext-1.0"
+    );
+}
+
+/// Needs the program itself: `cargo test --features pdf`.
+#[cfg(feature = "pdf")]
+#[test]
+fn our_own_extractor_names_what_poppler_names() {
+    let sandbox = Sandbox::new();
+    let mut world = sandbox.world();
+    world.program = assert_cmd::cargo::cargo_bin!("git-colony-extract").to_owned();
+    let whole = pdf(&["The first page.", "", "The third page."], "");
+    let found = pages(&world, whole.clone()).unwrap();
+    let trimmed: Vec<&str> = found.iter().map(|page| page.trim()).collect();
+    assert_eq!(trimmed, ["The first page.", "", "The third page."]);
+    assert_eq!(pages(&world, encrypted()), Err(ReadFault::Encrypted));
+    for bytes in [&whole[..40], b"hello", b"", b"%PDF-1.4\n"] {
+        let fault = pages(&world, bytes.to_vec()).unwrap_err();
+        assert_eq!(fault.code(), "broken", "{fault}");
+    }
+}
+
+#[test]
 fn text_is_taken_out_once_by_each_version() {
     let sandbox = committed(&[("a.pdf", &pdf(&["x"], ""))]);
     let count = sandbox.outside().join("count");
