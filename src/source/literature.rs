@@ -31,7 +31,8 @@ type Pages = std::result::Result<Vec<String>, ReadFault>;
 /// A chunk of a document, with its place.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ChunkRecord {
-    /// What distinguishes it from the other chunks of its document, wherever they move: see [`part`].
+    /// What distinguishes it from the other chunks of its document, wherever they move: the page (`p7`)
+    /// or the heading, `#`, 12 hex digits of the digest of its text, and `.2` where that comes again.
     pub part: String,
     /// The section it begins in.
     pub section_path: String,

@@ -5,6 +5,7 @@
 //! under another name counts as not there.
 
 use std::ffi::OsStr;
+use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 
 use crate::model::World;
@@ -69,9 +70,12 @@ impl UserCache {
         let path = self.path(key);
         let Some(folder) = path.parent() else { return };
         let bytes = [digest_of(key, body).as_slice(), body].concat();
-        let written = atomic::make_directory(folder);
-        drop(written.and_then(|()| atomic::write_quickly(&path, &bytes)));
-        self.sweep_daily();
+        // What is kept may be private.
+        let mut private = std::fs::DirBuilder::new();
+        private.recursive(true).mode(0o700);
+        if private.create(folder).is_ok() && atomic::write_quickly(&path, &bytes).is_ok() {
+            self.sweep_daily();
+        }
     }
 
     fn path(&self, key: &str) -> PathBuf {
@@ -137,4 +141,51 @@ fn digest_of(key: &str, body: &[u8]) -> [u8; 32] {
     hasher.update(&(key.len() as u64).to_le_bytes());
     hasher.update(key.as_bytes()).update(body);
     *hasher.finalize().as_bytes()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const DAY: i64 = SECONDS_PER_DAY;
+
+    fn cache(folder: &Path, day: i64) -> UserCache {
+        UserCache {
+            folder: folder.to_owned(),
+            now: day * DAY,
+        }
+    }
+
+    /// Writes an entry as if on that day.
+    fn put(folder: &Path, day: i64, key: &str) {
+        let cache = cache(folder, day);
+        cache.write(key, b"body");
+        let time = filetime::FileTime::from_unix_time(cache.now, 0);
+        filetime::set_file_mtime(cache.path(key), time).unwrap();
+    }
+
+    #[test]
+    fn an_entry_is_found_by_its_own_key_only() {
+        let folder = tempfile::tempdir().unwrap();
+        let cache = cache(folder.path(), 20_000);
+        cache.write("a", b"body");
+        assert_eq!(cache.read("a").as_deref(), Some(&b"body"[..]));
+        let other = cache.path("b");
+        atomic::make_directory(other.parent().unwrap()).unwrap();
+        std::fs::copy(cache.path("a"), &other).unwrap();
+        assert_eq!(cache.read("b"), None);
+        assert_eq!(cache.read("c"), None);
+    }
+
+    #[test]
+    fn what_nobody_reads_is_swept() {
+        let folder = tempfile::tempdir().unwrap();
+        put(folder.path(), 20_000, "old");
+        put(folder.path(), 20_000, "read");
+        assert!(cache(folder.path(), 20_080).read("read").is_some());
+        put(folder.path(), 20_095, "new");
+        let cache = cache(folder.path(), 20_095);
+        assert_eq!(cache.read("old"), None);
+        assert!(cache.read("read").is_some() && cache.read("new").is_some());
+    }
 }

@@ -7,11 +7,12 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use git_colony::git::lfs_objects::Objects;
 use git_colony::git::lfs_pointer::Pointer;
 use git_colony::git::{ObjectWrites, Oid};
 use git_colony::lfs::hydrate;
 use git_colony::model::{RepoPath, World};
-use git_colony::source::literature::{ChunkRecord, Fetch, Literature};
+use git_colony::source::literature::{ChunkRecord, Fetch, Library, Literature};
 use git_colony::store::Session;
 use git_colony::store::settings::Flags;
 use git_colony::text::chunk::ChunkSize;
@@ -115,7 +116,13 @@ fn read_with(world: &World, path: &str, fetch: Option<Fetch<'_>>) -> Outcome {
     let path = RepoPath::new(path);
     let blob = session.repo.leaf_in(tree, &path).unwrap().unwrap().id;
     let literature = Literature::new(world, ChunkSize::default(), Tokenizer::O200k);
-    let outcome = literature.read(&session.repo, &path, blob, fetch);
+    let objects = session.repo.objects();
+    let library = Library {
+        objects: &objects,
+        large_files: Objects::of(&session.repo),
+        is_dry: !session.repo.keeps_objects(),
+    };
+    let outcome = literature.read(&library, &path, blob, fetch);
     outcome.unwrap().unwrap()
 }
 
@@ -262,6 +269,53 @@ fn an_extractor_sees_the_document_and_nothing_of_ours() {
     );
     for name in ["GITHUB_TOKEN", "HOME", "GIT_"] {
         assert!(!seen.contains(name), "{seen}");
+    }
+}
+
+#[test]
+fn our_own_extractor_beside_the_program_comes_first() {
+    let sandbox = Sandbox::new();
+    let folder = fake(&sandbox, "1.0", "echo poppler");
+    let own = folder.join("git-colony-extract");
+    let own_lines = |lines: &str| {
+        let head = "#!/bin/sh\nif [ \"$1\" = --version ]; then echo pdf_oxide 0.3.78; exit; fi\n";
+        fs::write(&own, format!("{head}{lines}\n")).unwrap();
+        fs::set_permissions(&own, fs::Permissions::from_mode(0o755)).unwrap();
+    };
+    let mut world = with_path(&sandbox, Some(&folder));
+    world.program = folder.join("git-colony");
+    own_lines("printf 'one\\ftwo\\f'");
+    let extractor = Extractor::find(&world).unwrap().unwrap();
+    assert_eq!(extractor.id(), "pdf_oxide-0.3.78");
+    let two = vec!["one".to_owned(), "two".to_owned()];
+    assert_eq!(pages(&world, pdf(&["x"], "")), Ok(two));
+    own_lines("exit 3");
+    assert_eq!(pages(&world, pdf(&["x"], "")), Err(ReadFault::Encrypted));
+    own_lines("echo \"thread 'main' panicked at x.rs\" >&2; exit 101");
+    assert_eq!(pages(&world, pdf(&["x"], "")).unwrap_err().code(), "broken");
+    // One that does not start is none.
+    fs::write(&own, "").unwrap();
+    assert_eq!(
+        Extractor::find(&world).unwrap().unwrap().id(),
+        "pdftotext-1.0"
+    );
+}
+
+/// Needs the program itself: `cargo test --features pdf`.
+#[cfg(feature = "pdf")]
+#[test]
+fn our_own_extractor_names_what_poppler_names() {
+    let sandbox = Sandbox::new();
+    let mut world = sandbox.world();
+    world.program = assert_cmd::cargo::cargo_bin!("git-colony-extract").to_owned();
+    let whole = pdf(&["The first page.", "", "The third page."], "");
+    let found = pages(&world, whole.clone()).unwrap();
+    let trimmed: Vec<&str> = found.iter().map(|page| page.trim()).collect();
+    assert_eq!(trimmed, ["The first page.", "", "The third page."]);
+    assert_eq!(pages(&world, encrypted()), Err(ReadFault::Encrypted));
+    for bytes in [&whole[..40], b"hello", b"", b"%PDF-1.4\n"] {
+        let fault = pages(&world, bytes.to_vec()).unwrap_err();
+        assert_eq!(fault.code(), "broken", "{fault}");
     }
 }
 
@@ -494,4 +548,37 @@ fn an_object_with_other_bytes_than_its_own_is_not_believed() {
         let fault = read(&with_path(&sandbox, None), name).unwrap_err();
         assert_eq!(fault.code(), "broken", "{fault}");
     }
+}
+
+#[test]
+fn a_row_of_literature_becomes_pages_of_chunks() {
+    let sandbox = Sandbox::new();
+    let prose = "# Rivers\n\nA river runs to the sea. It bends.\n\n## Deltas\n\nA delta is wide.\n";
+    sandbox.write("lit/rivers.md", prose);
+    sandbox.write("lit/code.rs", "fn main() {}\n");
+    sandbox.write("lit/scan.pdf", "no pdf at all");
+    let map =
+        "schema_version: 1\nsources:\n  - name: lit\n    type: literature\n    start_dir: lit/\n";
+    sandbox.write(".colony/repo_map.yaml", map);
+    sandbox.git(&["add", "-A"]);
+    sandbox.git(&["commit", "-qm", "literature"]);
+    let mapped = sandbox.json(&["map"]);
+    let result = &mapped["results"][0];
+    assert_eq!(result["status"], "mapped", "{mapped:#}");
+    assert_eq!(result["left_out"][0]["path"], "lit/scan.pdf", "{mapped:#}");
+    let pages = sandbox.json(&["pages"]);
+    let id = pages["pages"][0]["page_id"].as_str().unwrap();
+    let shown = sandbox.json(&["pages", "show", id]);
+    let texts = shown["records"].as_array().unwrap().iter();
+    let text: String = texts
+        .map(|record| record["text"].as_str().unwrap())
+        .collect();
+    assert!(text.contains("A river runs to the sea.") && text.contains("A delta is wide."));
+    assert!(
+        shown["records"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .all(|record| record["path"] == "lit/rivers.md")
+    );
 }
