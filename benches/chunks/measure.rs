@@ -22,7 +22,7 @@ use std::time::{Duration, Instant};
 
 use git_colony::model::RepoPath;
 use git_colony::text::chunk::{self, ChunkSize};
-use git_colony::text::json_tokens::json_tokens;
+use git_colony::text::count::json_tokens;
 use git_colony::text::readers::{self, Document, Format};
 use git_colony::text::tokenizer::Tokenizer;
 

@@ -16,7 +16,7 @@ use crate::git::{self, Oid};
 use crate::model::{Code, Error, RepoPath, Result, World};
 use crate::store::user_cache::UserCache;
 use crate::text::chunk::{self, Chunk, ChunkSize};
-use crate::text::json_tokens::json_tokens;
+use crate::text::count::json_tokens;
 use crate::text::readers::pdf_extractor::Extractor;
 use crate::text::readers::{self, Document, Format, ReadFault, Section, pdf};
 use crate::text::tokenizer::Tokenizer;

@@ -16,6 +16,11 @@ pub fn json_string(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }
 
+/// Counts the tokens of the JSON string of a text, its quotes included.
+pub fn json_tokens(tokenizer: Tokenizer, text: &str) -> usize {
+    tokenizer.count(&json_string(text))
+}
+
 impl Tokenizer {
     /// Counts the tokens of a text as it stands.
     pub fn count(self, text: &str) -> usize {

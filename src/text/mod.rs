@@ -2,7 +2,6 @@
 
 pub mod chunk;
 pub mod count;
-pub mod json_tokens;
 pub mod readers;
 pub mod sentence;
 pub mod tokenizer;

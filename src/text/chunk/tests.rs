@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::text::json_tokens::json_tokens;
+use crate::text::count::json_tokens;
 use crate::text::sentence;
 use crate::text::tokenizer::Tokenizer;
 
