@@ -16,7 +16,11 @@ pub mod flow;
 pub mod clones;
 pub mod design;
 pub mod lfs;
+pub mod map;
+pub mod page;
 pub mod setup;
+pub mod source;
+pub mod text;
 
 pub mod store;
 

@@ -7,8 +7,8 @@ use clap::{Parser, Subcommand};
 use super::{
     agents, checkpoint, checkpoints, cherry_pick, clone, clones, colony, commit, complete,
     completions, config, credential, decide, decisions, deinit, diff, doctor, fleet, fork, forks,
-    help, hook, hooks, init, lfs, merge, merge_driver, ops, prune, restore, schema, status, sync,
-    tag, tools, topology, tour, undo, version,
+    help, hook, hooks, init, lfs, map, merge, merge_driver, ops, pages, prune, restore, schema,
+    scopes, status, sync, tag, tools, topology, tour, undo, version,
 };
 
 /// Keep any state of a repository and get it back
@@ -78,6 +78,9 @@ pub(super) enum Command {
     Version(version::Args),
     Init(init::Args),
     Lfs(lfs::Args),
+    Map(map::Args),
+    Pages(pages::Args),
+    Scopes(scopes::Args),
     Doctor(doctor::Args),
     Deinit(deinit::Args),
     Schema(schema::Args),

@@ -72,6 +72,7 @@ const VALUES: &[(&str, &str, Value)] = &[
     ("tools find", "QUERY", Value::Name(Names::Capabilities)),
     ("tools new", "PURPOSE", Value::Name(Names::Purposes)),
     ("config get", "KEY", Value::Setting),
+    ("", "SCOPE", Value::Name(Names::Scopes)),
     ("help", "COMMAND", Value::Command),
     ("schema", "REPORT", Value::Report),
     ("", "PATH", Value::File),

@@ -31,14 +31,17 @@ mod hooks;
 mod init;
 mod lfs;
 pub mod manual;
+mod map;
 mod merge;
 mod merge_driver;
 mod ops;
+mod pages;
 mod paths;
 mod prune;
 mod restore;
 mod roff;
 mod schema;
+mod scopes;
 mod status;
 mod sync;
 mod tag;
@@ -183,6 +186,9 @@ impl Face<'_> {
             Command::Doctor(args) => doctor::run(self, &args),
             Command::Deinit(args) => deinit::run(self, &args),
             Command::Lfs(args) => lfs::run(self, &args),
+            Command::Map(args) => map::run(self, args),
+            Command::Pages(args) => pages::run(self, args),
+            Command::Scopes(args) => scopes::run(self, &args),
             Command::Schema(args) => schema::run(self, &args),
             Command::Help(args) => help::run(self, &args),
             Command::Completions(args) => completions::run(self, &args),

@@ -30,7 +30,11 @@ use crate::flow::deinit::DeinitReport;
 use crate::flow::doctor::DoctorReport;
 use crate::flow::fleet::FleetReport;
 use crate::flow::init::InitReport;
+use crate::flow::map::MapReport;
+use crate::flow::map_preview::PreviewReport;
 use crate::flow::operations::{OperationReport, OperationsReport};
+use crate::flow::pages::{PageStatsReport, PagesReport};
+use crate::flow::scopes::{MappedReport, ScopeReport, ScopesReport, UnmapReport};
 use crate::flow::setup_commands::SetupReport;
 use crate::flow::status::StatusReport;
 use crate::flow::status_line::LineReport;
@@ -39,8 +43,11 @@ use crate::flow::tools::{FindReport, NewReport, ToolsReport};
 use crate::flow::topology::TopologyReport;
 use crate::lfs::hydrate::HydrateReport;
 use crate::lfs::status::LfsStatus;
+use crate::map::listing::TreeReport;
+use crate::map::show::{CheckReport as CheckReportOfMap, ShowReport as ShowReportOfMap};
 use crate::model::time::Moment;
 use crate::model::{Code, Error};
+use crate::page::listing::ShownPage;
 use crate::setup::hooks::{InstallReport, StatusReport as StatusOfHooks};
 use crate::ui::answer::{Answer, ErrorAnswer, Form, Outcome};
 use crate::ui::text;
@@ -107,15 +114,27 @@ const REPORTS: &[(&str, Make)] = &[
     ("init", answer::<InitReport>),
     ("lfs hydrate", answer::<HydrateReport>),
     ("lfs status", answer::<LfsStatus>),
+    ("map", answer::<MapReport>),
+    ("map check", answer::<CheckReportOfMap>),
+    ("map preview", answer::<PreviewReport>),
+    ("map show", answer::<ShowReportOfMap>),
+    ("map tree", answer::<TreeReport>),
     ("merge", answer::<MergeReport>),
     ("merge --abort", answer::<UndoReport>),
     ("ops", answer::<OperationsReport>),
     ("ops prune", answer::<PruneReport>),
     ("ops show", answer::<OperationReport>),
+    ("pages", answer::<PagesReport>),
+    ("pages show", answer::<ShownPage>),
+    ("pages stats", answer::<PageStatsReport>),
     ("prune", answer::<PruneReport>),
     ("redo", answer::<UndoReport>),
     ("restore", answer::<RestoreReport>),
     ("schema", answer::<SchemaReport>),
+    ("scopes", answer::<ScopesReport>),
+    ("scopes mapped", answer::<MappedReport>),
+    ("scopes show", answer::<ScopeReport>),
+    ("scopes unmap", answer::<UnmapReport>),
     ("status", answer::<StatusReport>),
     ("status --line", answer::<LineReport>),
     ("sync", answer::<SyncReport>),

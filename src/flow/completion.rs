@@ -38,6 +38,8 @@ pub enum Names {
     Capabilities,
     /// What they serve.
     Purposes,
+    /// Scopes that are mapped.
+    Scopes,
 }
 
 /// One word that may be typed.
@@ -77,6 +79,10 @@ pub fn names(repo: &Repo, kind: Names, typed: &str, now: &Moment) -> Vec<Offer> 
         Names::Remotes => remotes(repo),
         Names::Capabilities => of_tools(repo, |tool| (tool.capability, tool.name)),
         Names::Purposes => of_tools(repo, |tool| (tool.purpose, "purpose".to_owned())),
+        Names::Scopes => super::scopes::mapped_ids(repo)
+            .into_iter()
+            .map(|(id, kind)| Offer::new(id, kind))
+            .collect(),
     };
     let fits = |offer: &Offer| offer.value.starts_with(typed) && is_plain(&offer.value);
     found.into_iter().filter(fits).collect()

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::model::{Code, Result, ResultExt as _, World};
+use crate::model::{Code, Error, RepoPath, Result, ResultExt as _, World};
 
 use super::refs::FoundRef;
 use super::{Oid, RefChange, RefName, process, refs};
@@ -91,6 +91,33 @@ impl BareRepo {
     /// Tells whether an object is here.
     pub fn has(&self, id: Oid) -> bool {
         self.inner.has_object(id.0)
+    }
+
+    /// Resolves a revision to a commit.
+    ///
+    /// # Errors
+    /// `revision-not-found`.
+    pub fn resolve_commit(&self, revision: &str) -> Result<Oid> {
+        let spec = format!("{revision}^{{commit}}");
+        let found = self.inner.rev_parse_single(spec.as_str());
+        found.map(|id| id.detach().into()).map_err(|_| {
+            let message = format!("no commit is named '{revision}' there");
+            Error::new(Code::RevisionNotFound, message)
+        })
+    }
+
+    /// Tells whether a directory is in the tree of a commit.
+    ///
+    /// # Errors
+    /// `object-missing`.
+    pub fn has_directory(&self, commit: Oid, path: &RepoPath) -> Result<bool> {
+        let cannot = || format!("cannot read commit {commit}");
+        let found = self.inner.find_commit(commit.0);
+        let found = found.or_code(Code::ObjectMissing, cannot)?;
+        let tree = found.tree().or_code(Code::ObjectMissing, cannot)?;
+        let entry = tree.lookup_entry_by_path(path.as_path());
+        let entry = entry.or_code(Code::ObjectMissing, cannot)?;
+        Ok(entry.is_some_and(|entry| entry.mode().is_tree()))
     }
 
     /// Starts a git command that acts on this repository and no other.

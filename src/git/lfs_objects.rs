@@ -8,8 +8,19 @@ use super::Repo;
 use super::lfs_pointer::Pointer;
 
 /// The local store of git-lfs.
+#[derive(Clone, Debug)]
 pub struct Objects {
     folder: PathBuf,
+}
+
+/// What there is of an object.
+pub enum Content {
+    /// Its bytes.
+    Here(Vec<u8>),
+    /// It is not here, or has another size.
+    Missing,
+    /// What stands in its place is something else.
+    Damaged,
 }
 
 impl Objects {
@@ -33,6 +44,25 @@ impl Objects {
             .join(oid);
         let metadata = std::fs::symlink_metadata(&path).ok()?;
         (metadata.is_file() && metadata.len() == pointer.size_bytes).then_some(path)
+    }
+
+    /// Reads an object whole, and holds it against its id.
+    pub fn read(&self, pointer: &Pointer) -> Content {
+        if pointer.size_bytes == 0 {
+            return Content::Here(Vec::new());
+        }
+        let bytes = self.find(pointer).and_then(|path| std::fs::read(path).ok());
+        let Some(bytes) = bytes else {
+            return Content::Missing;
+        };
+        let mut hasher = gix::hash::hasher(gix::hash::Kind::Sha256);
+        hasher.update(&bytes);
+        let id = hasher.try_finalize().map(|id| id.to_string());
+        if id.is_ok_and(|id| id == pointer.oid.as_str()) {
+            Content::Here(bytes)
+        } else {
+            Content::Damaged
+        }
     }
 
     /// Returns the store in a folder of objects.

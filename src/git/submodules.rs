@@ -57,6 +57,38 @@ pub struct RefusedSubmodule {
     pub line: Option<usize>,
     /// What is wrong with it.
     pub reason: String,
+    /// Where it stands, where nothing but its URL is refused: the user may have said another.
+    #[serde(skip)]
+    pub pinned: Option<Pinned>,
+}
+
+/// A commit that stands in a tree.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Pinned {
+    /// Where it stands.
+    pub path: RepoPath,
+    /// Which it is.
+    pub commit: Oid,
+}
+
+/// Why a submodule is refused.
+struct Refusal {
+    reason: String,
+    pinned: Option<Pinned>,
+}
+
+impl From<String> for Refusal {
+    fn from(reason: String) -> Self {
+        let pinned = None;
+        Refusal { reason, pinned }
+    }
+}
+
+/// What a submodule says of itself.
+struct Said {
+    path: RepoPath,
+    branch: Option<String>,
+    url: Result<RemoteUrl, String>,
 }
 
 /// The values of one submodule, each as often as it is set.
@@ -100,10 +132,11 @@ impl Repo {
             let twin = twins.contains(name);
             match self.submodule(tree, (name, values), twin, base)? {
                 Ok(submodule) => submodules.found.push(submodule),
-                Err(reason) => submodules.refused.push(RefusedSubmodule {
+                Err(Refusal { reason, pinned }) => submodules.refused.push(RefusedSubmodule {
                     name: String::from_utf8_lossy(name).into_owned(),
                     line: lines.get(name).copied(),
                     reason,
+                    pinned,
                 }),
             }
         }
@@ -147,33 +180,58 @@ impl Repo {
         (name, values): (&[u8], &Values),
         has_twin: bool,
         base: Option<&RemoteUrl>,
-    ) -> Result<Result<Submodule, String>> {
-        let said = match read(name, values, has_twin, base) {
+    ) -> Result<Result<Submodule, Refusal>> {
+        let (name, said) = match read(name, values, has_twin, base) {
             Ok(said) => said,
-            Err(reason) => return Ok(Err(reason)),
+            Err(reason) => return Ok(Err(reason.into())),
         };
         let mut parent = tree;
         for directory in said.path.ancestors() {
             if self.has_link(parent, directory.name())? {
-                return Ok(Err(format!(
-                    "'{directory}' on the way to it is a symbolic link"
-                )));
+                let reason = format!("'{directory}' on the way to it is a symbolic link");
+                return Ok(Err(reason.into()));
             }
             match self.tree_in(tree, &directory.to_string())? {
                 Some(next) => parent = next,
-                None => return Ok(Err("no commit stands at its path".to_owned())),
+                None => return Ok(Err(no_commit().into())),
             }
         }
         if self.has_link(parent, said.path.name())? {
-            return Ok(Err("a symbolic link stands at its path".to_owned()));
+            let reason = "a symbolic link stands at its path".to_owned();
+            return Ok(Err(reason.into()));
         }
         let entry = self.leaf_in(tree, &said.path)?;
         let commit = entry
             .filter(super::TreeEntry::is_submodule)
             .map(|entry| entry.id);
-        Ok(commit
-            .map(|commit| Submodule { commit, ..said })
-            .ok_or_else(|| "no commit stands at its path".to_owned()))
+        let Some(commit) = commit else {
+            return Ok(Err(no_commit().into()));
+        };
+        let Said { path, branch, url } = said;
+        Ok(match url {
+            Ok(url) => Ok(Submodule {
+                name,
+                path,
+                url,
+                branch,
+                commit,
+            }),
+            Err(reason) => Err(Refusal {
+                reason,
+                pinned: Some(Pinned { path, commit }),
+            }),
+        })
+    }
+
+    /// Returns the URL that the user's configuration has for a submodule, as `git submodule init` notes it.
+    ///
+    /// # Errors
+    /// `url-refused`.
+    pub fn submodule_url(&self, name: &str) -> Result<Option<RemoteUrl>> {
+        let configured = self.config(&format!("submodule.{name}.url"));
+        let configured = configured.filter(|url| !url.is_empty());
+        let parse = |url: String| RemoteUrl::parse(&url, Provenance::User, self.workdir());
+        configured.map(parse).transpose()
     }
 
     /// Tells whether a tree holds a link that some file system takes for `name`.
@@ -193,13 +251,17 @@ impl Repo {
     }
 }
 
-/// Reads the values of a submodule; its commit is not known yet.
+fn no_commit() -> String {
+    "no commit stands at its path".to_owned()
+}
+
+/// Reads the values of a submodule: its name, and what it says. An URL that is refused is noted.
 fn read(
     name: &[u8],
     values: &Values,
     has_twin: bool,
     base: Option<&RemoteUrl>,
-) -> Result<Submodule, String> {
+) -> Result<(String, Said), String> {
     let name = text(name, "name")?;
     let is_up = |part: &str| part == ".." || part == "." || part.is_empty();
     if name.split(['/', '\\']).any(is_up) {
@@ -227,18 +289,15 @@ fn read(
     }
     let url = one("url")?.ok_or("it has no url")?;
     let url = if url.starts_with("./") || url.starts_with("../") {
-        let base = base.ok_or("its url is relative, and the repository has no remote")?;
-        base.resolve(&url)
+        let base = base.ok_or("its url is relative, and the repository has no remote");
+        let resolve = |base: &RemoteUrl| base.resolve(&url).map_err(|error| error.message());
+        base.map_err(str::to_owned).and_then(resolve)
     } else {
         RemoteUrl::parse(&url, Provenance::Repository, std::path::Path::new("/"))
+            .map_err(|error| error.message())
     };
-    Ok(Submodule {
-        name,
-        path: path.as_str().into(),
-        url: url.map_err(|error| error.message())?,
-        branch,
-        commit: Oid(gix::ObjectId::null(gix::hash::Kind::Sha1)),
-    })
+    let path = path.as_str().into();
+    Ok((name, Said { path, branch, url }))
 }
 
 fn text(bytes: &[u8], what: &str) -> Result<String, String> {

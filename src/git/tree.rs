@@ -112,12 +112,47 @@ impl Repo {
         Ok(directory.map(|entry| entry.object_id().into()))
     }
 
+    /// Lists what stands directly in a tree: names and entries, in git's order.
+    ///
+    /// # Errors
+    /// `object-missing`; `repository-broken` for an entry that makes no sense.
+    pub fn entries_of(&self, tree: Oid) -> Result<Vec<(RepoPath, TreeEntry)>> {
+        let cannot = || format!("cannot read tree {tree}");
+        if tree == self.empty_tree() {
+            return Ok(Vec::new());
+        }
+        let found = self.inner.find_tree(tree.0);
+        let found = found.or_code(Code::ObjectMissing, cannot)?;
+        let entries = found.iter().map(|entry| {
+            let entry = entry.or_code(Code::RepositoryBroken, cannot)?;
+            let name = RepoPath::new(entry.filename().to_vec());
+            let id = entry.object_id().into();
+            let kind = entry.mode().kind();
+            Ok((name, TreeEntry { kind, id }))
+        });
+        entries.collect()
+    }
+
     /// Tells whether a branch at `now` has commits that it had not at `then`.
     ///
     /// # Errors
     /// `object-missing`.
     pub fn has_more(&self, now: Oid, then: Oid) -> Result<bool> {
         Ok(!self.commits_between(now, &[then], 1)?.is_empty())
+    }
+
+    /// Returns the commit without parents that the first parents of `tip` lead to.
+    ///
+    /// # Errors
+    /// `object-missing`; `revision-not-found` when the walk cannot start.
+    pub fn first_commit(&self, tip: Oid) -> Result<Oid> {
+        let cannot = || "cannot walk the history";
+        let walk = self.inner.rev_walk([tip.0]).first_parent_only().all();
+        let mut last = tip;
+        for info in walk.or_code(Code::ObjectMissing, cannot)? {
+            last = Oid(info.or_code(Code::ObjectMissing, cannot)?.id);
+        }
+        Ok(last)
     }
 
     /// Counts commits reachable from `tip` and not from `hidden`, up to `limit`, newest first.

@@ -74,7 +74,7 @@ pub fn hydrate(session: &Session, paths: &[RepoPath], dry_run: bool) -> Result<H
     let objects = Objects::of(&session.repo);
     if !dry_run {
         for file in wanted.iter().filter(|file| !objects.has(&file.pointer)) {
-            if let Some(reason) = download(session, file)? {
+            if let Some(reason) = fetch_object(session, file.id, &file.pointer)? {
                 reasons.insert(file.path.clone(), reason);
             }
         }
@@ -129,8 +129,12 @@ fn pointers_below(session: &Session, paths: &[RepoPath]) -> Result<Vec<Wanted>> 
     Ok(read.collect())
 }
 
-/// Asks git-lfs to fetch one object into its store; returns why it did not come, as git-lfs says.
-fn download(session: &Session, file: &Wanted) -> Result<Option<String>> {
+/// Asks git-lfs to fetch one object into its store, given the blob of its pointer; returns why it did
+/// not come, as git-lfs says. Nothing else changes.
+///
+/// # Errors
+/// `git-failed` when git cannot be started, `interrupted`, and what a refused URL or missing credentials raise.
+pub fn fetch_object(session: &Session, blob: Oid, pointer: &Pointer) -> Result<Option<String>> {
     let git = session.repo.git(&session.world);
     // git-lfs finds its server by itself; a URL that is refused is none of its business here.
     let url = session.repo.remote_url("origin", Direction::Fetch);
@@ -139,10 +143,10 @@ fn download(session: &Session, file: &Wanted) -> Result<Option<String>> {
     smudge
         .env("GIT_LFS_SKIP_SMUDGE", "0")
         .args(["lfs", "smudge"])
-        .input(session.repo.read_blob(file.id)?)
+        .input(session.repo.read_blob(blob)?)
         .discard_output();
     let output = network.run()?;
-    if Objects::of(&session.repo).has(&file.pointer) {
+    if Objects::of(&session.repo).has(pointer) {
         return Ok(None);
     }
     let lines = || {

@@ -83,6 +83,14 @@ codes! {
     UnmergedPaths = "unmerged-paths",
     /// A branch of that name, or one that rules it out, exists.
     BranchExists = "branch-exists",
+    /// `.colony/repo_map.yaml` does not make sense.
+    MapInvalid = "map-invalid",
+    /// The tree has no submodule at that path that could be used.
+    SubmoduleNotFound = "submodule-not-found",
+    /// Something has to be fetched first, and `--offline` or a dry run rules that out.
+    Offline = "offline",
+    /// No scope with that id is mapped.
+    ScopeNotFound = "scope-not-found",
     /// A decision needs others that the branch does not have.
     MissingDependencies = "missing-dependencies",
     /// No fork has that name.
@@ -107,6 +115,10 @@ codes! {
     IdentityUnknown = "identity-unknown",
     /// There are more new files than `colony.maxNewFiles` lets an automatic checkpoint take in.
     TooManyNewFiles = "too-many-new-files",
+    /// The wanted page does not exist, or its name fits more than one.
+    PageNotFound = "page-not-found",
+    /// The database of derived data cannot be used; it may be deleted at any time.
+    CacheUnusable = "cache-unusable",
     /// An object, or a file that was kept aside, is missing.
     ObjectMissing = "object-missing",
     /// A filter (for example git-lfs) failed, or a file could not be written beforehand.

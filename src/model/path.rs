@@ -51,6 +51,27 @@ impl RepoPath {
         RepoPath([&self.0, &b"/"[..], &path.0].concat())
     }
 
+    /// Returns what is left of it below a directory; `None` when it is not there. The directory
+    /// itself leaves nothing, and the empty path holds everything.
+    pub fn below(&self, directory: &RepoPath) -> Option<&[u8]> {
+        if directory.0.is_empty() {
+            return Some(&self.0);
+        }
+        let rest = self.0.strip_prefix(directory.as_bytes())?;
+        match rest.split_first() {
+            None => Some(rest),
+            Some((b'/', rest)) => Some(rest),
+            Some(_) => None,
+        }
+    }
+
+    /// Returns its components; the empty path has none.
+    pub fn parts(&self) -> impl Iterator<Item = &[u8]> {
+        self.0
+            .split(|&byte| byte == b'/')
+            .filter(|part| !part.is_empty())
+    }
+
     /// Returns the last component.
     pub fn name(&self) -> &[u8] {
         self.0

@@ -227,10 +227,9 @@ fn scope_of(front: &str) -> Result<Vec<PathPattern>, Fault> {
             let message = "'scope' is empty; ['**'] allows everything, [] nothing";
             Err(fault(key.position, message))
         }
-        Node::Map(_) => Err(fault(scope.position, "'scope' is a map, not a list")),
-        Node::Other(kind) => Err(fault(
+        other => Err(fault(
             scope.position,
-            format!("'scope' is {kind}, not a list"),
+            format!("'scope' is {}, not a list", other.kind()),
         )),
     }
 }

@@ -6,10 +6,8 @@
 //! counts. No link is followed, and no more than [`LIMIT_BYTES`] are read. Which settings a
 //! repository may set, and what their values look like, says the table in [`super::settings`].
 
-use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{Mode, OFlags};
 use schemars::JsonSchema;
 use serde::Serialize;
 use toml::de::{DeTable, DeValue};
@@ -17,6 +15,8 @@ use toml::de::{DeTable, DeValue};
 use crate::git::{Oid, Repo, TreeEntry};
 use crate::model::text::Position;
 use crate::model::{RepoPath, World};
+
+use super::plain_file;
 
 /// A larger file is not read.
 pub const LIMIT_BYTES: u64 = 64 * 1024;
@@ -149,37 +149,15 @@ fn read(directory: &Path, problems: &mut Vec<Problem>) -> Option<ColonyToml> {
 
 /// Reads the file below `directory`; `None` when there is none.
 fn read_text(directory: &Path) -> Result<Option<String>, String> {
-    let folder = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::DIRECTORY;
-    // A pipe would let us wait for ever.
-    let plain = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::NONBLOCK;
-    let opened = rustix::fs::open(directory.join(FOLDER), folder, Mode::empty())
-        .and_then(|folder| rustix::fs::openat(folder, NAME, plain, Mode::empty()));
-    let file = match opened {
-        Ok(file) => std::fs::File::from(file),
-        Err(rustix::io::Errno::NOENT) => return Ok(None),
-        Err(rustix::io::Errno::NOTDIR) if !is_link(&directory.join(FOLDER)) => return Ok(None),
-        Err(rustix::io::Errno::LOOP | rustix::io::Errno::NOTDIR) => {
-            return Err("it is reached through a symbolic link, and ignored".to_owned());
-        }
-        Err(error) => return Err(format!("it cannot be read: {error}")),
-    };
-    if !file.metadata().is_ok_and(|metadata| metadata.is_file()) {
-        return Err("it is not a plain file, and ignored".to_owned());
-    }
-    let mut bytes = Vec::new();
-    let read = file.take(LIMIT_BYTES + 1).read_to_end(&mut bytes);
-    read.map_err(|error| format!("it cannot be read: {error}"))?;
-    if bytes.len() as u64 > LIMIT_BYTES {
-        return Err("it is larger than 64 KiB, and ignored".to_owned());
-    }
-    let text = String::from_utf8(bytes);
-    text.map(Some)
-        .map_err(|_| "it is not UTF-8, and ignored".to_owned())
-}
-
-fn is_link(path: &Path) -> bool {
-    path.symlink_metadata()
-        .is_ok_and(|metadata| metadata.is_symlink())
+    let read = plain_file::read(directory, [FOLDER, NAME], LIMIT_BYTES);
+    let bytes = read.map_err(|fault| match fault {
+        plain_file::Fault::Link => "it is reached through a symbolic link, and ignored".to_owned(),
+        plain_file::Fault::NoPlainFile => "it is not a plain file, and ignored".to_owned(),
+        plain_file::Fault::TooLarge => "it is larger than 64 KiB, and ignored".to_owned(),
+        plain_file::Fault::Unreadable(why) => format!("it cannot be read: {why}"),
+    })?;
+    let text = bytes.map(String::from_utf8).transpose();
+    text.map_err(|_| "it is not UTF-8, and ignored".to_owned())
 }
 
 fn entries(text: &str) -> Result<Vec<Entry>, (Option<Position>, String)> {
@@ -225,6 +203,7 @@ fn is_group(name: &str) -> bool {
 fn text_of(value: &DeValue<'_>) -> Option<String> {
     match value {
         DeValue::String(text) => Some(text.clone().into_owned()),
+        DeValue::Boolean(truth) => Some(truth.to_string()),
         DeValue::Integer(number) => i64::from_str_radix(number.as_str(), number.radix())
             .ok()
             .map(|number| number.to_string()),

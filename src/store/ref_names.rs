@@ -33,6 +33,16 @@ pub const REMOTES: &str = "refs/colony-local/remotes/";
 /// Where the records of forks live; they travel.
 pub const FORK_RECORDS: &str = "refs/colony/forks/";
 
+/// The mappings of the default branch; they travel.
+pub const SCOPES: &str = "refs/colony/scopes";
+/// Where the mappings of other branches live, by worktree; never pushed.
+pub const LOCAL_SCOPES: &str = "refs/colony-local/scopes/";
+
+/// Returns the ref with the mappings of branches other than the default one, made in one worktree.
+pub fn local_scopes(key: &WorktreeKey) -> RefName {
+    RefName::from(format!("{LOCAL_SCOPES}{key}").as_str())
+}
+
 /// Returns the branch of a fork, given its label.
 pub fn fork_branch(label: &str) -> RefName {
     RefName::from(format!("{FORKS}{label}").as_str())

@@ -15,7 +15,8 @@ use crate::model::text::Position;
 use crate::model::{Code, Error, Result, World};
 
 use super::colony_toml::{self, ColonyToml, Problem};
-use super::settings::{Flags, SetBy, Setting, TABLE, check, wanted};
+use super::setting_kind::{Kind, check, wanted};
+use super::settings::{Flags, SetBy, Setting, TABLE};
 
 /// Where a value comes from, the weakest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
@@ -258,6 +259,10 @@ impl InForce {
     /// Tells whether the repository says it, and not its user.
     pub(super) fn is_of_repository(&self) -> bool {
         matches!(self.source, Source::File(..))
+    }
+
+    pub(super) fn kind(&self) -> Kind {
+        self.setting.kind
     }
 
     fn effective(self) -> Effective {

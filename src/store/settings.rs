@@ -10,22 +10,12 @@ use std::time::Duration;
 use crate::model::Result;
 
 use super::colony_toml::Problem;
+use super::setting_kind::{
+    check, parse_list, parse_number, parse_range, parse_seconds, parse_truth, wanted,
+};
 use super::setting_layers::Layers;
 
-/// What the value of a setting looks like.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
-    /// Any text.
-    Text,
-    /// A whole number, zero or more; `k`, `m`, `g` multiply by powers of 1024.
-    Number,
-    /// Seconds; fractions allowed.
-    Seconds,
-    /// Texts: a list in a file of the repository, else with commas between them.
-    List,
-    /// Commands of a shell: a list in a file of the repository, else one per line.
-    Commands,
-}
+pub use super::setting_kind::Kind;
 
 /// Who may set a setting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -173,6 +163,69 @@ pub const TABLE: &[Setting] = &[
         default: "0.015",
         help: "seconds that 'status --line' may look for changes; 0 means not at all",
     },
+    Setting {
+        key: "colony.map.flushThreshold",
+        variable: "COLONY_MAP_FLUSH_THRESHOLD",
+        flag: None,
+        kind: Kind::Range(1, 100_000),
+        set_by: SetBy::Repository,
+        default: "20",
+        help: "most records of a page, where a row of the map says nothing",
+    },
+    Setting {
+        key: "colony.map.flushTokenBudget",
+        variable: "COLONY_MAP_FLUSH_TOKEN_BUDGET",
+        flag: None,
+        kind: Kind::Range(16, 10_000_000),
+        set_by: SetBy::Repository,
+        default: "4096",
+        help: "most tokens of a page, where a row of the map says nothing",
+    },
+    Setting {
+        key: "colony.map.chunkTargetTokens",
+        variable: "COLONY_MAP_CHUNK_TARGET_TOKENS",
+        flag: None,
+        kind: Kind::Range(16, 100_000),
+        set_by: SetBy::Repository,
+        default: "800",
+        help: "tokens that a piece of prose aims at, where a row of the map says nothing",
+    },
+    Setting {
+        key: "colony.map.chunkOverlapTokens",
+        variable: "COLONY_MAP_CHUNK_OVERLAP_TOKENS",
+        flag: None,
+        kind: Kind::Range(0, 99_999),
+        set_by: SetBy::Repository,
+        default: "100",
+        help: "tokens that two pieces of prose share, where a row of the map says nothing",
+    },
+    Setting {
+        key: "colony.map.pinned",
+        variable: "COLONY_MAP_PINNED",
+        flag: None,
+        kind: Kind::Truth,
+        set_by: SetBy::Repository,
+        default: "false",
+        help: "whether pages are never evicted, where a row of the map says nothing",
+    },
+    Setting {
+        key: "colony.map.tokenizer",
+        variable: "COLONY_MAP_TOKENIZER",
+        flag: None,
+        kind: Kind::OneOf(&["o200k", "cl100k", "bytes"]),
+        set_by: SetBy::Repository,
+        default: "o200k",
+        help: "how tokens are counted: o200k, cl100k, or bytes, a quarter of them",
+    },
+    Setting {
+        key: "colony.map.gitignore",
+        variable: "COLONY_MAP_GITIGNORE",
+        flag: None,
+        kind: Kind::Truth,
+        set_by: SetBy::Repository,
+        default: "false",
+        help: "whether '.gitignore' files of the tree leave tracked files out of pages",
+    },
 ];
 
 /// What the command line sets for every command.
@@ -209,8 +262,56 @@ pub struct Settings {
     pub clone_link: Vec<String>,
     /// How long a command may take that makes a new clone ready; `None` for any time.
     pub clone_run_time: Option<Duration>,
+    /// What rows of the repo map inherit.
+    pub map: MapSettings,
     /// What `.colony/colony.toml` says and cannot be used.
     pub repository_problems: Vec<Problem>,
+}
+
+/// What rows of the repo map inherit, and what holds for all of them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MapSettings {
+    /// Most records of a page.
+    pub flush_threshold: u32,
+    /// Most tokens of a page.
+    pub flush_token_budget: u32,
+    /// Tokens that a piece of prose aims at.
+    pub chunk_target_tokens: u32,
+    /// Tokens that two pieces of prose share.
+    pub chunk_overlap_tokens: u32,
+    /// Whether pages are never evicted.
+    pub pinned: bool,
+    /// The name of the way tokens are counted.
+    pub tokenizer: String,
+    /// Whether `.gitignore` files of the tree count.
+    pub gitignore: bool,
+}
+
+impl MapSettings {
+    fn of(layers: &Layers<'_>) -> Result<MapSettings> {
+        let number = |key| {
+            let found = layers.require(key)?;
+            let number = parse_range(found.kind(), &found.value);
+            number.map_err(|wanted| found.invalid(&wanted))
+        };
+        let truth = |key| {
+            let found = layers.require(key)?;
+            parse_truth(&found.value).ok_or_else(|| found.invalid(&wanted(Kind::Truth)))
+        };
+        let tokenizer = layers.require("colony.map.tokenizer")?;
+        if let Err(wanted) = check(tokenizer.kind(), &tokenizer.value) {
+            return Err(tokenizer.invalid(&wanted));
+        }
+        Ok(MapSettings {
+            flush_threshold: number("colony.map.flushThreshold")?,
+            flush_token_budget: number("colony.map.flushTokenBudget")?,
+            chunk_target_tokens: number("colony.map.chunkTargetTokens")?,
+            chunk_overlap_tokens: number("colony.map.chunkOverlapTokens")?,
+            pinned: truth("colony.map.pinned")?,
+            tokenizer: tokenizer.value,
+            gitignore: truth("colony.map.gitignore")?,
+        })
+    }
 }
 
 impl Settings {
@@ -221,13 +322,13 @@ impl Settings {
     pub fn of(layers: &Layers<'_>) -> Result<Settings> {
         let number = |key| {
             let found = layers.require(key)?;
-            parse_number(&found.value).map_err(|wanted| found.invalid(wanted))
+            parse_number(&found.value).ok_or_else(|| found.invalid(&wanted(Kind::Number)))
         };
         let list = |key| Ok(parse_list(&layers.require(key)?.value));
         let agent = layers.require("colony.agent")?.value;
         let seconds = |key| {
             let found = layers.require(key)?;
-            parse_seconds(&found.value).map_err(|wanted| found.invalid(wanted))
+            parse_seconds(&found.value).map_err(|wanted| found.invalid(&wanted))
         };
         Ok(Settings {
             agent: Some(agent).filter(|agent| !agent.is_empty()),
@@ -241,28 +342,9 @@ impl Settings {
             clone_copy: list("colony.clone.copy")?,
             clone_link: list("colony.clone.link")?,
             clone_run_time: seconds("colony.clone.runTime")?,
+            map: MapSettings::of(layers)?,
             repository_problems: layers.repository_problems().to_vec(),
         })
-    }
-}
-
-pub(super) fn wanted(kind: Kind) -> &'static str {
-    match kind {
-        Kind::Text => "a text",
-        Kind::Number => "a whole number, zero or more",
-        Kind::Seconds => "seconds, from 0 to 86400",
-        Kind::List => "a list of texts",
-        Kind::Commands => "commands without NUL",
-    }
-}
-
-/// Tells whether a value is of a kind, or what is wanted.
-pub(super) fn check(kind: Kind, value: &str) -> Result<(), &'static str> {
-    match kind {
-        Kind::Commands if value.contains('\0') => Err(wanted(kind)),
-        Kind::Text | Kind::List | Kind::Commands => Ok(()),
-        Kind::Number => parse_number(value).map(drop),
-        Kind::Seconds => parse_seconds(value).map(drop),
     }
 }
 
@@ -272,42 +354,4 @@ pub fn line_time(layers: &Layers<'_>) -> Duration {
     let found = layers.require("colony.lineTime").ok();
     let time = found.and_then(|found| parse_seconds(&found.value).ok());
     time.flatten().unwrap_or(Duration::ZERO)
-}
-
-/// Reads a list: lines, or words with commas between them.
-fn parse_list(value: &str) -> Vec<String> {
-    let separator = if value.contains('\n') { '\n' } else { ',' };
-    let parts = value.split(separator).map(str::trim);
-    parts
-        .filter(|part| !part.is_empty())
-        .map(str::to_owned)
-        .collect()
-}
-
-fn parse_number(value: &str) -> Result<u64, &'static str> {
-    let text = value.trim().to_ascii_lowercase();
-    let (digits, unit) = match text.strip_suffix(['k', 'm', 'g']) {
-        Some(digits) => (digits, text.chars().last()),
-        None => (text.as_str(), None),
-    };
-    let factor = match unit {
-        Some('k') => 1 << 10,
-        Some('m') => 1 << 20,
-        Some('g') => 1 << 30,
-        _ => 1_u64,
-    };
-    let number = digits.parse::<u64>().ok();
-    number
-        .and_then(|number| number.checked_mul(factor))
-        .ok_or(wanted(Kind::Number))
-}
-
-fn parse_seconds(value: &str) -> Result<Option<Duration>, &'static str> {
-    if value.is_empty() {
-        return Ok(None);
-    }
-    let seconds = value.parse::<f64>().ok();
-    let seconds = seconds.filter(|seconds| (0.0..=86_400.0).contains(seconds));
-    let seconds = seconds.ok_or(wanted(Kind::Seconds))?;
-    Ok(Some(Duration::from_secs_f64(seconds)))
 }

@@ -4,12 +4,19 @@ use std::fmt;
 
 use serde::de::{self, Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::Value;
+use serde_saphyr::options::{MergeKeyPolicy, NonFiniteFloatPolicy};
 use serde_saphyr::{Location, Spanned};
 
 use crate::model::text::Position;
 
 /// Larger files are not read.
-const MAX_BYTES: usize = 1024 * 1024;
+pub const MAX_BYTES: usize = 1024 * 1024;
+
+/// More values are refused in what [`read_plain`] reads, aliases counted for what they stand for.
+const MOST_NODES: usize = 30_000;
+
+/// More aliases are refused there.
+const MOST_ALIASES: usize = 64;
 
 /// Returns what one YAML document says; `None` for what is no single document of plain data: bad
 /// syntax, duplicate keys, several documents, numbers that are none, and whatever is beyond a limit
@@ -41,8 +48,27 @@ pub enum Node {
     List(Vec<Placed>),
     /// A map with its keys in the order of the text.
     Map(Vec<(Placed, Placed)>),
-    /// A number, a truth value; the name of the kind.
+    /// A whole number.
+    Integer(i128),
+    /// `true`, `false` and what YAML 1.1 took for them.
+    Truth(bool),
+    /// Anything else; the name of the kind.
     Other(&'static str),
+}
+
+impl Node {
+    /// Returns what kind of value it is, as a sentence names it.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Node::Nothing => "empty",
+            Node::Text(_) => "a text",
+            Node::List(_) => "a list",
+            Node::Map(_) => "a map",
+            Node::Integer(_) => "a number",
+            Node::Truth(_) => "a truth value",
+            Node::Other(kind) => kind,
+        }
+    }
 }
 
 /// What is wrong with a text, and where.
@@ -65,14 +91,63 @@ pub fn read_placed(text: &str) -> Result<Placed, Fault> {
             message: "it is larger than 1 MiB".to_owned(),
         });
     }
-    serde_saphyr::from_str(text).map_err(|error| {
-        let error = error.without_snippet();
-        let message = error.to_string();
-        Fault {
-            position: error.location().map(position),
-            message: first_words(&message),
+    serde_saphyr::from_str(text).map_err(|error| fault_of(&error))
+}
+
+/// Reads one YAML document of plain data with the place of each value, whoever wrote it.
+///
+/// Beyond what [`read_placed`] refuses: tags, merge keys, and more than a file that people edit has
+/// (depth, values, aliases).
+///
+/// # Errors
+/// The fault.
+pub fn read_plain(text: &str) -> Result<Placed, Fault> {
+    if text.len() > MAX_BYTES {
+        return Err(Fault {
+            position: None,
+            message: "it is larger than 1 MiB".to_owned(),
+        });
+    }
+    let options = serde_saphyr::options! {
+        budget: serde_saphyr::budget! {
+            max_depth: 16,
+            max_nodes: MOST_NODES,
+            max_events: 2 * MOST_NODES,
+            max_aliases: MOST_ALIASES,
+            max_anchors: MOST_ALIASES,
+            flow_nesting_limit: 16,
+        },
+        alias_limits: serde_saphyr::alias_limits! {
+            max_total_replayed_events: MOST_NODES / 4,
+            max_replay_stack_depth: 8,
+        },
+        merge_keys: MergeKeyPolicy::Error,
+        reject_unsupported_tags: true,
+        non_finite_float_policy: NonFiniteFloatPolicy::PassThrough,
+        with_snippet: false,
+    };
+    serde_saphyr::from_str_with_options(text, options).map_err(|error| fault_of(&error))
+}
+
+fn fault_of(error: &serde_saphyr::Error) -> Fault {
+    let error = error.without_snippet();
+    let message = match error {
+        serde_saphyr::Error::MultipleDocuments { .. } => {
+            "there is more than one document".to_owned()
         }
-    })
+        _ => first_words(&error.to_string()),
+    };
+    // How the reader counts is no matter of whoever wrote the file.
+    let complex = ["budget breached", "recursion limit", "alias replay"];
+    let is_complex = complex.iter().any(|words| message.starts_with(words));
+    Fault {
+        position: error.location().map(position),
+        message: if is_complex {
+            "it is too complex".to_owned()
+        } else {
+            message
+        },
+    }
 }
 
 /// Returns what the reader says, without the place it repeats and what to do in its code.
@@ -131,16 +206,16 @@ impl<'de> Visitor<'de> for NodeVisitor {
         Ok(Node::Text(text.to_owned()))
     }
 
-    fn visit_bool<E: de::Error>(self, _: bool) -> Result<Node, E> {
-        Ok(Node::Other("a truth value"))
+    fn visit_bool<E: de::Error>(self, truth: bool) -> Result<Node, E> {
+        Ok(Node::Truth(truth))
     }
 
-    fn visit_i64<E: de::Error>(self, _: i64) -> Result<Node, E> {
-        Ok(Node::Other("a number"))
+    fn visit_i64<E: de::Error>(self, number: i64) -> Result<Node, E> {
+        Ok(Node::Integer(number.into()))
     }
 
-    fn visit_u64<E: de::Error>(self, _: u64) -> Result<Node, E> {
-        Ok(Node::Other("a number"))
+    fn visit_u64<E: de::Error>(self, number: u64) -> Result<Node, E> {
+        Ok(Node::Integer(number.into()))
     }
 
     fn visit_f64<E: de::Error>(self, _: f64) -> Result<Node, E> {

@@ -1,0 +1,82 @@
+//! `git colony map check`
+
+use crate::map::problem::Problem;
+use crate::map::show::{self, CheckReport};
+use crate::model::time::Moment;
+use crate::ui::answer::{Answer, Outcome};
+use crate::ui::text;
+
+use super::super::{Face, Run, Stop};
+
+/// Tell everything that is wrong with the map, with line and column
+///
+/// Looks at the file on disk, as it is being edited; 'map' and the other commands read that of the
+/// commit. The exit code is 1 when anything is wrong. What a row says for nothing is a warning.
+#[derive(Debug, clap::Args)]
+pub(in super::super) struct Args {
+    /// Look at the map of REVISION
+    #[arg(long, value_name = "REVISION", conflicts_with = "worktree")]
+    rev: Option<String>,
+    /// Look at the file on disk (default)
+    #[arg(long)]
+    worktree: bool,
+}
+
+pub(super) fn run(face: &mut Face<'_>, args: &Args) -> Result<Outcome, Stop> {
+    let session = face.session(Run::ForReal)?;
+    let on_disk = args.worktree || args.rev.is_none();
+    let state = super::state(args.rev.as_ref(), on_disk);
+    let report = show::check(&session.repo, &state)?;
+    face.answer(&report)
+}
+
+impl Answer for CheckReport {
+    fn message(&self) -> String {
+        let path = self.path;
+        if !self.has_repo_map_file {
+            return format!("there is no '{path}': the whole tree is one source");
+        }
+        let warnings = match self.warnings.len() {
+            0 => String::new(),
+            some => format!(", {}", text::count(some, "warning")),
+        };
+        match (self.count, self.sources) {
+            (0, Some(sources)) => {
+                let sources = text::count(sources, "source");
+                format!("'{path}' is in order: {sources}{warnings}")
+            }
+            (count, _) => format!("'{path}' has {}{warnings}", text::count(count, "problem")),
+        }
+    }
+
+    fn body(&self, _now: &Moment) -> Vec<String> {
+        told(self.path, &self.problems, &self.warnings)
+    }
+
+    fn outcome(&self) -> Outcome {
+        if self.problems.is_empty() {
+            Outcome::Yes
+        } else {
+            Outcome::No
+        }
+    }
+}
+
+/// Returns problems as compilers tell them.
+pub(in super::super) fn told(
+    path: &str,
+    problems: &[Problem],
+    warnings: &[Problem],
+) -> Vec<String> {
+    let problems = problems.iter().map(|problem| ("", problem));
+    let warnings = warnings.iter().map(|problem| ("warning: ", problem));
+    let line = |(word, problem): (&str, &Problem)| {
+        let Problem {
+            line,
+            column,
+            message,
+        } = problem;
+        format!("{path}:{line}:{column}: {word}{message}")
+    };
+    problems.chain(warnings).map(line).collect()
+}

@@ -1,0 +1,55 @@
+//! `git colony map`: the group of commands about the repo map.
+
+mod check;
+mod make;
+mod preview;
+mod show;
+mod tree;
+
+use crate::map::show::State;
+use crate::ui::answer::Outcome;
+
+use super::{Face, Stop};
+
+pub(super) use check::told as told_problems;
+
+/// Map this repository into pages for a model, source by source
+///
+/// The map in '.colony' has a row for each source. It is read from the commit that is mapped; without it
+/// the whole tree is one source. A source becomes a scope, and that is cut into pages with at most so many
+/// records and tokens. What has not changed stays as it is; a row that fails stops no other.
+#[derive(Debug, clap::Args)]
+#[command(args_conflicts_with_subcommands = true)]
+pub(super) struct Args {
+    #[command(subcommand)]
+    command: Option<Command>,
+    #[command(flatten)]
+    make: make::Args,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum Command {
+    Check(check::Args),
+    Show(show::Args),
+    Preview(preview::Args),
+    Tree(tree::Args),
+}
+
+pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
+    match args.command {
+        Some(Command::Check(args)) => check::run(face, &args),
+        Some(Command::Show(args)) => show::run(face, &args),
+        Some(Command::Preview(args)) => preview::run(face, args),
+        Some(Command::Tree(args)) => tree::run(face, &args),
+        None => make::run(face, args.make),
+    }
+}
+
+/// Which state a command looks at: HEAD unless the arguments say otherwise.
+fn state(revision: Option<&String>, worktree: bool) -> State {
+    match revision {
+        _ if worktree => State::Worktree,
+        Some(revision) => State::Revision(revision.clone()),
+        None => State::Head,
+    }
+}

@@ -1,0 +1,92 @@
+//! `git colony map preview`
+
+use crate::flow::elsewhere::Network;
+use crate::flow::map_preview::{self, MapArguments, PreviewReport, PreviewRow};
+use crate::flow::map_rows::Request;
+use crate::model::time::Moment;
+use crate::ui::answer::{Answer, Outcome};
+use crate::ui::text;
+
+use super::super::{Face, Run, Stop};
+
+/// Show what each row is mapped with, what it inherits included
+///
+/// Nothing is fetched and nothing written: a row about a repository that was never mapped here has an
+/// error, and the exit code is 1 then.
+#[derive(Debug, clap::Args)]
+pub(in super::super) struct Args {
+    /// Look at the map of REVISION (default: HEAD)
+    #[arg(long, value_name = "REVISION", conflicts_with = "worktree")]
+    rev: Option<String>,
+    /// Look at the map on disk
+    #[arg(long)]
+    worktree: bool,
+    /// Only the row of this NAME; may be repeated
+    #[arg(long = "source", value_name = "NAME")]
+    sources: Vec<String>,
+    /// Begin scope ids with ID (default: the colony, else the origin, else the first commit)
+    #[arg(long, value_name = "ID")]
+    base_scope: Option<String>,
+    /// Let the static row of this NAME move on; may be repeated
+    #[arg(long, value_name = "NAME")]
+    thaw: Vec<String>,
+}
+
+pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
+    let session = face.session(Run::Dry)?;
+    let request = Request {
+        state: super::state(args.rev.as_ref(), args.worktree),
+        base_scope: args.base_scope,
+        network: Network::Offline,
+        sources: args.sources,
+        thaw: args.thaw,
+    };
+    let report = map_preview::preview(&session, &request)?;
+    face.answer(&report)
+}
+
+impl Answer for PreviewReport {
+    fn message(&self) -> String {
+        let failed = self.rows.iter().filter(|row| row.error.is_some()).count();
+        let rows = text::count(self.count, "source");
+        let failed = match failed {
+            0 => String::new(),
+            some => format!(", {some} cannot be mapped"),
+        };
+        format!("{rows} at {}{failed}", self.commit.short())
+    }
+
+    fn body(&self, _now: &Moment) -> Vec<String> {
+        self.rows.iter().flat_map(told).collect()
+    }
+
+    fn outcome(&self) -> Outcome {
+        if self.rows.iter().any(|row| row.error.is_some()) {
+            Outcome::No
+        } else {
+            Outcome::Yes
+        }
+    }
+}
+
+fn told(row: &PreviewRow) -> Vec<String> {
+    let mut lines = vec![format!("{}: {}", row.name, row.scope_id)];
+    lines.extend(row.error.iter().map(|error| format!("  error: {error}")));
+    lines.extend(row.mmap_kwargs.iter().flat_map(values));
+    lines
+}
+
+fn values(arguments: &MapArguments) -> Vec<String> {
+    let Ok(serde_json::Value::Object(fields)) = serde_json::to_value(arguments) else {
+        return Vec::new();
+    };
+    let shown = fields.iter().filter(|(key, value)| {
+        // The scope stands above; what is null means nothing for the type.
+        key.as_str() != "scope_id" && !value.is_null()
+    });
+    let line = |(key, value): (&String, &serde_json::Value)| match value {
+        serde_json::Value::String(text) => format!("  {key}: {text}"),
+        other => format!("  {key}: {other}"),
+    };
+    shown.map(line).collect()
+}

@@ -1,0 +1,102 @@
+//! `git colony map show`
+
+use crate::map::row::{RouteRow, SourceRow};
+use crate::map::show::{self, ShowReport};
+use crate::model::time::Moment;
+use crate::ui::answer::{Answer, Outcome};
+use crate::ui::text;
+
+use super::super::{Face, Run, Stop};
+use super::told_problems;
+
+/// Show what the map says, row by row
+///
+/// With --json every key of every row is there, null where the row does not have it, and the text of
+/// the file as 'raw'. Settings that rows inherit are not filled in: 'map preview' does that.
+#[derive(Debug, clap::Args)]
+pub(in super::super) struct Args {
+    /// Show the map of REVISION (default: HEAD)
+    #[arg(long, value_name = "REVISION", conflicts_with = "worktree")]
+    rev: Option<String>,
+    /// Show the file on disk
+    #[arg(long)]
+    worktree: bool,
+}
+
+pub(super) fn run(face: &mut Face<'_>, args: &Args) -> Result<Outcome, Stop> {
+    let session = face.session(Run::ForReal)?;
+    let state = super::state(args.rev.as_ref(), args.worktree);
+    let report = show::show(&session.repo, &state)?;
+    face.answer(&report)
+}
+
+impl Answer for ShowReport {
+    fn message(&self) -> String {
+        let place = match self.commit {
+            _ if !self.has_repo_map_file => {
+                return format!("there is no '{}': the whole tree is one source", self.path);
+            }
+            Some(commit) => format!("'{}' of {}", self.path, commit.short()),
+            None => format!("'{}'", self.path),
+        };
+        match &self.parsed {
+            None => {
+                let problems = text::count(self.problems.len(), "problem");
+                format!("{place} cannot be used: {problems}")
+            }
+            Some(map) => {
+                let sources = text::count(map.sources.len(), "source");
+                let routes = text::count(map.knowledge_routing.len(), "routing row");
+                format!("{place}: {sources}, {routes}")
+            }
+        }
+    }
+
+    fn body(&self, _now: &Moment) -> Vec<String> {
+        let mut lines = Vec::new();
+        if let Some(map) = &self.parsed {
+            let rows: Vec<_> = map.sources.iter().map(source).collect();
+            lines.extend(text::table(&rows));
+            let rows: Vec<_> = map.knowledge_routing.iter().map(route).collect();
+            lines.extend(text::table(&rows));
+        }
+        lines.extend(told_problems(self.path, &self.problems, &self.warnings));
+        lines
+    }
+
+    fn outcome(&self) -> Outcome {
+        if self.parsed.is_some() {
+            Outcome::Yes
+        } else {
+            Outcome::No
+        }
+    }
+}
+
+fn source(row: &SourceRow) -> Vec<String> {
+    let place = match (&row.origin_url, &row.submodule) {
+        (Some(url), _) => url.clone(),
+        (None, Some(path)) => format!("submodule {path}"),
+        (None, None) => "this repository".to_owned(),
+    };
+    let directory = row
+        .start_dir
+        .as_ref()
+        .filter(|dir| !dir.as_bytes().is_empty());
+    let directory = directory.map_or_else(|| "all".to_owned(), |dir| format!("{dir}/"));
+    vec![
+        row.name.clone(),
+        row.kind.name().to_owned(),
+        place,
+        directory,
+    ]
+}
+
+fn route(row: &RouteRow) -> Vec<String> {
+    let to = match row.ingest_to {
+        crate::map::row::Destination::KnowledgeBase => "to the knowledge base",
+        crate::map::row::Destination::Vcm => "mapped as a source",
+    };
+    let profile = row.profile.clone().unwrap_or_default();
+    vec![row.paths.join(" "), to.to_owned(), profile]
+}

@@ -1,0 +1,68 @@
+//! `git colony map tree`
+
+use crate::map::listing::{self, Bounds, Entry, EntryKind, TreeReport};
+use crate::model::time::Moment;
+use crate::ui::answer::{Answer, Outcome};
+use crate::ui::text;
+
+use super::super::{Face, Run, Stop};
+
+/// Show directories and files of a commit, directories first
+///
+/// Links and submodules are named, never followed. What is left out for its depth or its number is
+/// deep rather than late in the alphabet, and 'truncated' says so.
+#[derive(Debug, clap::Args)]
+pub(in super::super) struct Args {
+    /// Show the tree of REVISION (default: HEAD)
+    #[arg(long, value_name = "REVISION")]
+    rev: Option<String>,
+    /// Go N directories deep, 1 to 20
+    #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u8).range(1..=20))]
+    max_depth: u8,
+    /// Show at most N entries, 10 to 20000
+    #[arg(long, value_name = "N", default_value_t = 5000, value_parser = clap::value_parser!(u16).range(10..=20_000))]
+    max_nodes: u16,
+}
+
+pub(super) fn run(face: &mut Face<'_>, args: &Args) -> Result<Outcome, Stop> {
+    let session = face.session(Run::ForReal)?;
+    let (_, commit) = super::state(args.rev.as_ref(), false).place(&session.repo)?;
+    let bounds = Bounds {
+        max_depth: args.max_depth.into(),
+        max_nodes: args.max_nodes.into(),
+    };
+    let report = listing::list(&session.repo, commit, bounds)?;
+    face.answer(&report)
+}
+
+impl Answer for TreeReport {
+    fn message(&self) -> String {
+        let count = text::count(self.count, "entry");
+        if self.truncated {
+            format!("{count}; more are left out: --max-depth and --max-nodes show more")
+        } else {
+            count
+        }
+    }
+
+    fn body(&self, _now: &Moment) -> Vec<String> {
+        let mut lines = Vec::new();
+        put(&self.root.children, 0, &mut lines);
+        lines
+    }
+}
+
+fn put(entries: &[Entry], depth: usize, lines: &mut Vec<String>) {
+    for entry in entries {
+        let name = String::from_utf8_lossy(entry.path.name()).into_owned();
+        let what = match (entry.kind, entry.bytes) {
+            (EntryKind::Directory, _) => "/".to_owned(),
+            (EntryKind::Link, _) => "  link".to_owned(),
+            (EntryKind::Submodule, _) => format!("  submodule {}", entry.id.short()),
+            (EntryKind::File, Some(bytes)) => format!("  {}", text::size(bytes)),
+            (EntryKind::File, None) => "  not here".to_owned(),
+        };
+        lines.push(format!("{}{name}{what}", "  ".repeat(depth)));
+        put(&entry.children, depth + 1, lines);
+    }
+}

@@ -1,0 +1,35 @@
+//! `git colony pages`: what the scopes of this worktree were cut into.
+
+mod list;
+mod show;
+mod stats;
+
+use crate::ui::answer::Outcome;
+
+use super::{Face, Stop};
+
+/// List the pages of this worktree's scopes
+///
+/// 'git colony map' makes them. A page is a group of records of one directory, with a number of tokens that
+/// never exceeds the budget of its source. An id stays the same while what the page holds does.
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    #[command(subcommand)]
+    command: Option<Command>,
+    #[command(flatten)]
+    list: list::Args,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum Command {
+    Show(show::Args),
+    Stats(stats::Args),
+}
+
+pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
+    match args.command {
+        None => list::run(face, args.list),
+        Some(Command::Show(args)) => show::run(face, &args),
+        Some(Command::Stats(args)) => stats::run(face, &args),
+    }
+}

@@ -1,0 +1,91 @@
+//! `git colony pages`
+
+use std::path::PathBuf;
+
+use crate::flow::pages::{self, PagesReport};
+use crate::model::time::Moment;
+use crate::page::listing::{Filter, PageEntry};
+use crate::ui::answer::{Answer, Outcome};
+use crate::ui::text;
+
+use super::super::{Face, Run, Stop, paths};
+
+#[derive(Debug, clap::Args)]
+#[group(skip)]
+pub(super) struct Args {
+    /// Only pages of the scope ID
+    #[arg(long, value_name = "ID")]
+    scope: Option<String>,
+    /// Only pages with something at or below PATH
+    #[arg(long, value_name = "PATH")]
+    path: Option<PathBuf>,
+    /// At most N pages
+    #[arg(long, value_name = "N", default_value_t = 100)]
+    limit: usize,
+    /// Leave out the first N
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    offset: usize,
+}
+
+pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
+    let session = face.session(Run::ForReal)?;
+    let path = args.path.as_ref();
+    let path = path
+        .map(|path| paths::repo_path(&session, path))
+        .transpose()?;
+    let filter = Filter {
+        scope: args.scope,
+        path,
+        limit: args.limit,
+        offset: args.offset,
+    };
+    let report = pages::list(&session, &filter)?;
+    face.answer(&report)
+}
+
+impl Answer for PagesReport {
+    fn message(&self) -> String {
+        let count = text::count(self.count, "page");
+        let count = if self.count < self.total {
+            format!("{count} of {}; --limit and --offset show more", self.total)
+        } else {
+            count
+        };
+        if self.total == 0 {
+            "nothing is mapped; 'git colony map' does it".to_owned()
+        } else if self.stale {
+            format!("{count}; the branch has moved since: 'git colony map' maps it anew")
+        } else {
+            count
+        }
+    }
+
+    fn body(&self, _now: &Moment) -> Vec<String> {
+        let row = |page: &PageEntry| {
+            vec![
+                page.page_id.to_string().chars().take(8).collect(),
+                page.tokens.to_string(),
+                holds(page),
+            ]
+        };
+        let rows: Vec<_> = self.pages.iter().map(row).collect();
+        text::table(&rows)
+    }
+}
+
+/// What a page holds, in one line.
+fn holds(page: &PageEntry) -> String {
+    let name = |at: usize| {
+        let record = page.records.get(at)?;
+        Some(match &record.part {
+            Some(part) => format!("{} part {part}", record.path),
+            None => record.path.to_string(),
+        })
+    };
+    let first = name(0).unwrap_or_default();
+    match page.records.len() {
+        0 | 1 => first,
+        2 => format!("{first} and 1 more"),
+        many => format!("{first} and {} more", many - 1),
+    }
+}

@@ -1,0 +1,167 @@
+//! `git colony scopes`
+
+use crate::flow::scopes::{
+    self, MappedReport, Mapping, ScopeReport, ScopesReport, UnmapReport, UnmapStatus,
+};
+use crate::model::time::Moment;
+use crate::ui::answer::{Answer, Outcome};
+use crate::ui::text;
+
+use super::checkpoints::age;
+use super::{Face, Run, Stop};
+
+/// List the scopes that are mapped
+///
+/// A scope is what a row of the repo map became when it was mapped. Those of the default branch are
+/// shared with every clone by 'sync'; those of other branches stay in this worktree.
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    #[command(subcommand)]
+    action: Option<Action>,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum Action {
+    /// Show one scope: its row, its limits, what it follows
+    Show {
+        /// The scope, or the beginning of its id
+        #[arg(value_name = "SCOPE")]
+        id: String,
+    },
+    /// Tell whether a scope is mapped; the exit code is 1 when it is not
+    Mapped {
+        /// The scope
+        #[arg(value_name = "SCOPE")]
+        id: String,
+    },
+    /// Take a mapping back; the files stay
+    Unmap {
+        /// The scope
+        #[arg(value_name = "SCOPE")]
+        id: String,
+        /// Say what would be done, and change nothing
+        #[arg(short = 'n', long)]
+        dry_run: bool,
+    },
+}
+
+pub(super) fn run(face: &mut Face<'_>, args: &Args) -> Result<Outcome, Stop> {
+    match &args.action {
+        None => {
+            let session = face.session(Run::ForReal)?;
+            let report = scopes::list(&session)?;
+            face.answer(&report)
+        }
+        Some(Action::Show { id }) => {
+            let session = face.session(Run::ForReal)?;
+            let report = scopes::show(&session, id)?;
+            face.answer(&report)
+        }
+        Some(Action::Mapped { id }) => {
+            let session = face.session(Run::ForReal)?;
+            let report = scopes::mapped(&session, id)?;
+            face.answer(&report)
+        }
+        Some(Action::Unmap { id, dry_run }) => {
+            let session = face.session(Run::from(*dry_run))?;
+            let report = scopes::unmap(&session, id, *dry_run)?;
+            face.answer(&report)
+        }
+    }
+}
+
+impl Answer for ScopesReport {
+    fn message(&self) -> String {
+        text::count(self.count, "scope")
+    }
+
+    fn body(&self, _now: &Moment) -> Vec<String> {
+        let row = |mapping: &Mapping| {
+            let whose = if mapping.syscontext.shared {
+                "shared"
+            } else {
+                "this worktree"
+            };
+            vec![
+                mapping.scope_id.clone(),
+                mapping.source_type.to_owned(),
+                mapping.branch.clone().unwrap_or_default(),
+                whose.to_owned(),
+            ]
+        };
+        let mut lines = text::table(&self.mappings.iter().map(row).collect::<Vec<_>>());
+        let unreadable = self.unreadable.iter();
+        lines.extend(unreadable.map(|one| format!("not used: {}: {}", one.name, one.reason)));
+        lines
+    }
+}
+
+impl Answer for ScopeReport {
+    fn message(&self) -> String {
+        let branch = self.revision.branch.as_deref().unwrap_or("no branch");
+        let at = match self.frozen {
+            Some(commit) => format!("frozen at {}", commit.short()),
+            None => format!("follows {} of {branch}", self.revision.commit),
+        };
+        let pages = match self.page_count {
+            Some(pages) => text::count(usize::try_from(pages).unwrap_or(usize::MAX), "page"),
+            None => "no pages here".to_owned(),
+        };
+        let stale = if self.stale == Some(true) {
+            ", stale"
+        } else {
+            ""
+        };
+        format!("{at}, {pages}{stale}: {}", self.scope_id)
+    }
+
+    fn body(&self, now: &Moment) -> Vec<String> {
+        let config = &self.config;
+        let mut lines = vec![
+            format!("source: {} ({})", self.row.name, self.row.kind.name()),
+            format!(
+                "pages: at most {} and {}",
+                text::count(count_of(config.flush_threshold), "record"),
+                text::count(count_of(config.flush_token_budget), "token")
+            ),
+            format!("mapped: {}", age(&self.created_at, now)),
+        ];
+        lines.extend(
+            self.revision
+                .origin_url
+                .iter()
+                .map(|url| format!("from: {url}")),
+        );
+        lines
+    }
+}
+
+fn count_of(number: u32) -> usize {
+    usize::try_from(number).unwrap_or(usize::MAX)
+}
+
+impl Answer for MappedReport {
+    fn message(&self) -> String {
+        let word = if self.mapped { "mapped" } else { "not mapped" };
+        format!("{word}: {}", self.scope_id)
+    }
+
+    fn outcome(&self) -> Outcome {
+        if self.mapped {
+            Outcome::Yes
+        } else {
+            Outcome::No
+        }
+    }
+}
+
+impl Answer for UnmapReport {
+    fn message(&self) -> String {
+        let what = match (self.status, self.dry_run) {
+            (UnmapStatus::Unmapped, false) => "unmapped",
+            (UnmapStatus::Unmapped, true) => "would unmap",
+            (UnmapStatus::NotMapped, _) => "not mapped",
+        };
+        format!("{what}: {}", self.scope_id)
+    }
+}

@@ -1,0 +1,115 @@
+//! `map`: the rows of the repo map, resolved, become pages; one that fails stops no other.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::map_rows::{self, Request, Rows};
+use super::mapping::{MapResult, Mapper};
+use crate::git::Oid;
+use crate::map::resolved::{Outcome, Place, ResolvedRow};
+use crate::map::row::SourceRow;
+use crate::map::scope_record::{self, Change, ScopeRecord};
+use crate::map::show::State;
+use crate::model::{Code, Result, time};
+use crate::store::lock::WorktreeLock;
+use crate::store::places::Places;
+use crate::store::{Session, ref_names};
+use crate::text::tokenizer::Tokenizer;
+
+/// What came of the map.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct MapReport {
+    /// The commit that was mapped.
+    pub commit: Oid,
+    /// The branch it is on, if on one.
+    pub branch: Option<String>,
+    /// One for each row that was asked for, in the order of the map.
+    pub results: Vec<MapResult>,
+    /// How many those are.
+    pub count: usize,
+    /// Whether the record of the mapped scopes changed.
+    pub recorded: bool,
+    /// Whether nothing was written.
+    pub dry_run: bool,
+}
+
+/// Maps the rows.
+///
+/// # Errors
+/// As [`map_rows::resolve`]; `interrupted`, `cache-unusable`, `ref-moved`, `locked`, `no-space`, `io`.
+pub fn map(session: &Session, request: &Request) -> Result<MapReport> {
+    let mut rows = map_rows::resolve(session, request)?;
+    let dry_run = !session.repo.keeps_objects();
+    let places = places(session, dry_run)?;
+    let worktree = places
+        .as_ref()
+        .map_or(String::new(), |places| places.key.to_string());
+    let tokenizer = Tokenizer::named(&session.settings.map.tokenizer);
+    let mut mapper = Mapper::open(session, &worktree, tokenizer, request.network)?;
+    let (mut results, mut changes) = (Vec::new(), Vec::new());
+    let now = time::rfc3339(&session.world.now());
+    for outcome in std::mem::take(&mut rows.outcomes) {
+        let Outcome {
+            row,
+            scope_id,
+            resolved,
+        } = outcome;
+        let mapped = resolved.and_then(|resolved| {
+            let result = mapper.map(&resolved, follows(request, &row, &resolved).as_deref())?;
+            let record = ScopeRecord::of(&row, &resolved, &now);
+            changes.push(Change::Put(Box::new(record)));
+            Ok(result)
+        });
+        match mapped {
+            Err(error) if error.code() == Code::Interrupted => return Err(error),
+            Err(error) => results.push(MapResult::failed(&row.name, &scope_id, &error)),
+            Ok(result) => results.push(result),
+        }
+    }
+    Ok(MapReport {
+        commit: rows.commit,
+        branch: rows.branch.clone(),
+        count: results.len(),
+        results,
+        recorded: record(session, &rows, places.as_ref(), &changes)?,
+        dry_run,
+    })
+}
+
+/// The name of the worktree, given on first use. A dry run has none then.
+fn places(session: &Session, dry_run: bool) -> Result<Option<Places>> {
+    if let Some(places) = Places::find(&session.repo)? {
+        return Ok(Some(places));
+    }
+    if dry_run {
+        return Ok(None);
+    }
+    let _lock = WorktreeLock::take(&session.world, &session.repo, session.lock_timeout())?;
+    Places::require(&session.repo, &session.world).map(Some)
+}
+
+/// Writes down which scopes are mapped, where that has changed.
+fn record(
+    session: &Session,
+    rows: &Rows,
+    places: Option<&Places>,
+    changes: &[Change],
+) -> Result<bool> {
+    let own = places.map(|places| ref_names::local_scopes(&places.key));
+    match rows.records.clone().or(own) {
+        Some(name) if session.repo.keeps_objects() => scope_record::write(session, &name, changes),
+        _ => Ok(false),
+    }
+}
+
+/// The revision a row comes from, where that may move.
+fn follows(request: &Request, row: &SourceRow, resolved: &ResolvedRow) -> Option<String> {
+    let moves = resolved.place == Place::This && !resolved.frozen && row.submodule.is_none();
+    let at_tip = row.commit.as_deref().is_none_or(|commit| commit == "HEAD");
+    match (&request.state, &row.branch) {
+        _ if !moves || !at_tip => None,
+        (_, Some(branch)) => Some(format!("refs/heads/{branch}")),
+        (State::Head, None) => Some("HEAD".to_owned()),
+        (State::Revision(_) | State::Worktree, None) => None,
+    }
+}

@@ -1,0 +1,148 @@
+//! What `map` would map, row by row, with every argument in force. Nothing is fetched or written.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::git::Oid;
+use crate::map::resolved::{Outcome, ResolvedRow};
+use crate::map::row::SourceKind;
+use crate::model::{RepoPath, Result};
+use crate::source::selection::BinaryPolicy;
+use crate::store::Session;
+
+use super::map_rows::{self, Request};
+
+/// What each row stands for.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct PreviewReport {
+    /// What scope ids begin with.
+    pub base_scope_id: String,
+    /// The remote of the repository, without credentials.
+    pub origin_url: Option<String>,
+    /// The branch that is mapped.
+    pub branch: Option<String>,
+    /// The commit that is mapped.
+    pub commit: Oid,
+    /// Each row, in the order of the map.
+    pub rows: Vec<PreviewRow>,
+    /// How many rows there are.
+    pub count: usize,
+}
+
+/// One row.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct PreviewRow {
+    /// Its name.
+    pub name: String,
+    /// The scope that it becomes.
+    pub scope_id: String,
+    /// What it is mapped with.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mmap_kwargs: Option<MapArguments>,
+    /// Why it cannot be mapped.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+    /// The stable name of what went wrong.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub code: Option<&'static str>,
+}
+
+/// Every argument that a row is mapped with; `None` where it means nothing for the type.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct MapArguments {
+    /// The scope.
+    pub scope_id: String,
+    /// The type of the source.
+    pub source_type: SourceKind,
+    /// The repository, without credentials.
+    pub origin_url: Option<String>,
+    /// The branch.
+    pub branch: Option<String>,
+    /// The commit.
+    pub commit: Oid,
+    /// The directory; empty for the root.
+    pub start_dir: RepoPath,
+    /// What is taken; `None` takes everything.
+    pub include_globs: Option<Vec<String>>,
+    /// What is left out.
+    pub exclude_globs: Vec<String>,
+    /// What becomes of files that are no text.
+    pub binary_policy: BinaryPolicy,
+    /// Whether it stays at this commit.
+    #[serde(rename = "static")]
+    pub is_static: bool,
+    /// Tokens that a piece of prose aims at.
+    pub chunk_target_tokens: Option<u32>,
+    /// Tokens that two pieces of prose share.
+    pub chunk_overlap_tokens: Option<u32>,
+    /// Most records of a page.
+    pub flush_threshold: u32,
+    /// Most tokens of a page.
+    pub flush_token_budget: u32,
+    /// Whether its pages are never evicted.
+    pub pinned: bool,
+    /// How tokens are counted.
+    pub tokenizer: String,
+    /// Whether `.gitignore` files of the tree count.
+    pub gitignore: bool,
+}
+
+/// Tells what would be mapped.
+///
+/// # Errors
+/// As [`map_rows::resolve`].
+pub fn preview(session: &Session, request: &Request) -> Result<PreviewReport> {
+    let resolved = map_rows::resolve(session, request)?;
+    let tokenizer = &session.settings.map.tokenizer;
+    let rows: Vec<_> = resolved
+        .outcomes
+        .into_iter()
+        .map(|outcome| row(outcome, tokenizer))
+        .collect();
+    Ok(PreviewReport {
+        base_scope_id: resolved.base,
+        origin_url: resolved.origin_url,
+        branch: resolved.branch,
+        commit: resolved.commit,
+        count: rows.len(),
+        rows,
+    })
+}
+
+fn row(outcome: Outcome, tokenizer: &str) -> PreviewRow {
+    let (arguments, error) = match outcome.resolved {
+        Ok(row) => (Some(arguments(row, tokenizer)), None),
+        Err(error) => (None, Some(error)),
+    };
+    PreviewRow {
+        name: outcome.row.name,
+        scope_id: outcome.scope_id,
+        mmap_kwargs: arguments,
+        code: error.as_ref().map(|error| error.code().as_str()),
+        error: error.map(|error| error.message()),
+    }
+}
+
+fn arguments(row: ResolvedRow, tokenizer: &str) -> MapArguments {
+    let prose = row.kind == SourceKind::Literature;
+    let selection = row.selection;
+    MapArguments {
+        scope_id: row.scope_id,
+        source_type: row.kind,
+        origin_url: row.origin_url,
+        branch: row.branch,
+        commit: row.commit,
+        start_dir: selection.start_dir,
+        include_globs: selection.include.map(|globs| globs.texts().to_vec()),
+        exclude_globs: selection.exclude.texts().to_vec(),
+        binary_policy: selection.binary,
+        is_static: row.frozen,
+        chunk_target_tokens: prose.then_some(row.chunk.target),
+        chunk_overlap_tokens: prose.then_some(row.chunk.overlap),
+        flush_threshold: row.limits.records,
+        flush_token_budget: row.limits.tokens,
+        pinned: row.pinned,
+        tokenizer: tokenizer.to_owned(),
+        gitignore: selection.gitignore,
+    }
+}

@@ -1,0 +1,318 @@
+//! Mapping rows of the repo map into pages, and writing down what came of it.
+
+use std::path::Path;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::elsewhere::Network;
+use crate::git::lfs_pointer::Pointer;
+use crate::git::{BareRepo, Objects, Oid, lfs_objects};
+use crate::lfs::hydrate;
+use crate::map::resolved::{Place, ResolvedRow};
+use crate::map::row::SourceKind;
+use crate::model::{Code, Error, Result};
+use crate::page::listing::unusable;
+use crate::page::mapping::{self, Job, LeftOut, Shelf};
+use crate::page::packer::Limits;
+use crate::source::literature::{Library, Literature};
+use crate::store::Session;
+use crate::store::cut_cache::CutCache;
+use crate::store::page_table::{Mapped, PageTable, ScopeRow, Totals};
+use crate::text::chunk::ChunkSize;
+use crate::text::tokenizer::Tokenizer;
+
+/// How often a mapping is made again because somebody else mapped the scope meanwhile.
+const TRIES: usize = 5;
+
+/// What is kept free for the frame of a chunk, in tokens.
+const CHUNK_FRAME: u32 = 160;
+
+/// Files without a record are named up to so many.
+const MOST_NAMED: usize = 100;
+
+/// What came of a row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum MapStatus {
+    /// Its pages are other ones than before.
+    Mapped,
+    /// Nothing has changed.
+    AlreadyMapped,
+    /// It could not be mapped; what was mapped before is as it was.
+    Error,
+}
+
+/// What came of a row.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct MapResult {
+    /// The name of the row.
+    pub name: String,
+    /// The scope it is.
+    pub scope_id: String,
+    /// What came of it.
+    pub status: MapStatus,
+    /// Pages of the scope.
+    pub pages: u64,
+    /// Records of the scope.
+    pub records: u64,
+    /// Tokens of the scope, the sum over its records.
+    pub tokens: u64,
+    /// Pages that were not there before.
+    pub pages_added: u64,
+    /// Pages that are no longer there.
+    pub pages_removed: u64,
+    /// Pages that are as they were.
+    pub pages_kept: u64,
+    /// Files without a record, among those that were looked at: at most a hundred.
+    pub left_out: Vec<LeftOut>,
+    /// What is to be said of it; why, for an error.
+    pub message: String,
+    /// The code of the error.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub code: Option<String>,
+}
+
+/// What maps rows, one after the other.
+pub struct Mapper<'a> {
+    session: &'a Session,
+    worktree: &'a str,
+    tokenizer: Tokenizer,
+    /// Whether git-lfs may fetch what is not here.
+    fetches: bool,
+    table: PageTable,
+    cuts: CutCache,
+}
+
+impl<'a> Mapper<'a> {
+    /// Opens what is needed; a dry run leaves nothing behind.
+    ///
+    /// # Errors
+    /// `cache-unusable`.
+    pub fn open(
+        session: &'a Session,
+        worktree: &'a str,
+        tokenizer: Tokenizer,
+        network: Network,
+    ) -> Result<Mapper<'a>> {
+        Ok(Mapper {
+            session,
+            worktree,
+            tokenizer,
+            fetches: network == Network::Used,
+            table: PageTable::open(&session.repo).map_err(unusable)?,
+            cuts: CutCache::open(&session.world),
+        })
+    }
+
+    /// Maps a row; `follows` is the revision it comes from, where that may move.
+    ///
+    /// # Errors
+    /// `interrupted`; `object-missing`, `repository-broken` where its repository cannot be read;
+    /// `cache-unusable`, `busy` where others map the same scope without end.
+    pub fn map(&mut self, row: &ResolvedRow, follows: Option<&str>) -> Result<MapResult> {
+        let place = Reading::of(self.session, row_place(row))?;
+        let reader = match row.kind {
+            SourceKind::GitRepo => None,
+            SourceKind::Literature => Some(self.reader(row)?),
+        };
+        let session = self.session;
+        let fetch = |blob: Oid, pointer: &Pointer| hydrate::fetch_object(session, blob, pointer);
+        let objects = &place.objects;
+        let job = Job {
+            world: &self.session.world,
+            objects,
+            tree: objects.tree_of(row.commit)?,
+            scope_id: &row.scope_id,
+            selection: &row.selection,
+            limits: Limits {
+                records: row.limits.records as usize,
+                tokens: row.limits.tokens as usize,
+            },
+            tokenizer: self.tokenizer,
+            literature: reader.as_ref().map(|reader| Shelf {
+                reader,
+                library: place.library(session),
+                fetch: self.may_fetch(row).then_some(&fetch),
+            }),
+        };
+        let recipe = job.recipe()?;
+        let revision = row.commit.to_string();
+        for _ in 0..TRIES {
+            let before = self
+                .table
+                .find(self.worktree, &row.scope_id)
+                .map_err(unusable)?;
+            let known = before.as_ref().filter(|known| known.recipe == recipe);
+            let settled = known.filter(|known| self.is_settled(known, row));
+            if let Some(known) = settled.filter(|known| known.revision == revision) {
+                return Ok(MapResult::already(row, known.totals));
+            }
+            let outcome = mapping::map(&job, &self.table, known, &mut self.cuts)?;
+            let mapped = Mapped {
+                worktree: self.worktree,
+                scope: &row.scope_id,
+                recipe: &recipe,
+                revision: &revision,
+                follows,
+                place: row_place(row),
+            };
+            let written = self.table.write(before.as_ref(), &mapped, &outcome.changes);
+            if written.map_err(unusable)? {
+                let now = self
+                    .table
+                    .find(self.worktree, &row.scope_id)
+                    .map_err(unusable)?;
+                let totals = now.map(|now| now.totals).unwrap_or_default();
+                return Ok(MapResult::mapped(
+                    row,
+                    totals,
+                    before.map(|row| row.totals),
+                    outcome,
+                ));
+            }
+        }
+        Err(Error::new(
+            Code::Locked,
+            format!(
+                "others map '{}' again and again; nothing has changed",
+                row.scope_id
+            ),
+        )
+        .hint("git colony map"))
+    }
+
+    /// Tells whether all files could be read when a scope was mapped.
+    fn is_settled(&self, known: &ScopeRow, row: &ResolvedRow) -> bool {
+        let start = self.table.directory(known, &row.selection.start_dir);
+        start.is_ok_and(|start| start.is_none_or(|start| !start.tree.is_empty()))
+    }
+
+    /// What git-lfs keeps of other repositories is not fetched: it would go into this one's store.
+    fn may_fetch(&self, row: &ResolvedRow) -> bool {
+        self.fetches && row.place == Place::This && self.session.repo.keeps_objects()
+    }
+
+    fn reader(&self, row: &ResolvedRow) -> Result<Literature<'a>> {
+        let room = row.limits.tokens.saturating_sub(CHUNK_FRAME) as usize;
+        let target = (row.chunk.target as usize).min(room);
+        let overlap = (row.chunk.overlap as usize).min(target / 2);
+        let size = ChunkSize::new(target, overlap).map_err(|_| {
+            let message = format!(
+                "pages of {} tokens have no room for chunks of prose; nothing has changed",
+                row.limits.tokens
+            );
+            Error::new(Code::MapInvalid, message).hint("git colony map preview")
+        })?;
+        Ok(Literature::new(&self.session.world, size, self.tokenizer))
+    }
+}
+
+/// The repository of a row; `None` for this one.
+fn row_place(row: &ResolvedRow) -> Option<&Path> {
+    match &row.place {
+        Place::This => None,
+        Place::Hub(path) => Some(path),
+    }
+}
+
+/// A repository that is read.
+pub(super) struct Reading {
+    pub(super) objects: Objects,
+    large_files: lfs_objects::Objects,
+}
+
+impl Reading {
+    /// Opens the repository at a path; `None` is this one.
+    pub(super) fn of(session: &Session, place: Option<&Path>) -> Result<Reading> {
+        Ok(match place {
+            None => Reading {
+                objects: session.repo.objects(),
+                large_files: lfs_objects::Objects::of(&session.repo),
+            },
+            Some(path) => Reading {
+                objects: BareRepo::open(path)?.objects(),
+                large_files: lfs_objects::Objects::in_folder(path.join("lfs/objects")),
+            },
+        })
+    }
+
+    pub(super) fn library(&self, session: &Session) -> Library<'_> {
+        Library {
+            objects: &self.objects,
+            large_files: self.large_files.clone(),
+            is_dry: !session.repo.keeps_objects(),
+        }
+    }
+}
+
+impl MapResult {
+    fn of(row: &ResolvedRow, status: MapStatus, totals: Totals) -> MapResult {
+        MapResult {
+            name: row.name.clone(),
+            scope_id: row.scope_id.clone(),
+            status,
+            pages: totals.pages,
+            records: totals.records,
+            tokens: totals.tokens,
+            pages_added: 0,
+            pages_removed: 0,
+            pages_kept: totals.pages,
+            left_out: Vec::new(),
+            message: String::new(),
+            code: None,
+        }
+    }
+
+    fn already(row: &ResolvedRow, totals: Totals) -> MapResult {
+        MapResult {
+            message: "nothing has changed".to_owned(),
+            ..MapResult::of(row, MapStatus::AlreadyMapped, totals)
+        }
+    }
+
+    fn mapped(
+        row: &ResolvedRow,
+        totals: Totals,
+        before: Option<Totals>,
+        outcome: mapping::Outcome,
+    ) -> MapResult {
+        let added = outcome.added.len() as u64;
+        // Where the recipe is another one, all pages before are gone.
+        let afresh = before.filter(|_| outcome.changes.afresh);
+        let removed = afresh.map_or(outcome.removed.len() as u64, |before| before.pages);
+        let mut left_out = outcome.left_out;
+        let count = left_out.len();
+        left_out.truncate(MOST_NAMED);
+        MapResult {
+            pages_added: added,
+            pages_removed: removed,
+            pages_kept: totals.pages.saturating_sub(added),
+            left_out,
+            message: match count {
+                0 => String::new(),
+                1 => "1 file is left out".to_owned(),
+                many => format!("{many} files are left out"),
+            },
+            ..MapResult::of(row, MapStatus::Mapped, totals)
+        }
+    }
+
+    /// Says that a row could not be mapped.
+    pub fn failed(name: &str, scope_id: &str, error: &Error) -> MapResult {
+        MapResult {
+            name: name.to_owned(),
+            scope_id: scope_id.to_owned(),
+            status: MapStatus::Error,
+            pages: 0,
+            records: 0,
+            tokens: 0,
+            pages_added: 0,
+            pages_removed: 0,
+            pages_kept: 0,
+            left_out: Vec::new(),
+            message: error.message().clone(),
+            code: Some(error.code().as_str().to_owned()),
+        }
+    }
+}

@@ -1,0 +1,158 @@
+//! The pages of a worktree, as they are asked for.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::mapping::Reading;
+use crate::model::{Code, Error, Result};
+use crate::page::listing::{self, Filter, PageEntry, ShownPage, unusable};
+use crate::source::literature::Literature;
+use crate::store::Session;
+use crate::store::page_table::{PageTable, ScopeRow};
+use crate::store::places::Places;
+use crate::text::chunk::ChunkSize;
+use crate::text::tokenizer::Tokenizer;
+
+/// The pages of scopes.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct PagesReport {
+    /// The pages, in the order of scopes and paths.
+    pub pages: Vec<PageEntry>,
+    /// How many those are.
+    pub count: usize,
+    /// How many there are in all.
+    pub total: usize,
+    /// Whether the branch has moved since one of the scopes was mapped.
+    pub stale: bool,
+}
+
+/// How much there is of a scope.
+#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
+pub struct ScopeStats {
+    /// The scope; empty for the sum over all of them.
+    pub scope_id: String,
+    /// Pages.
+    pub pages: u64,
+    /// Records.
+    pub records: u64,
+    /// Tokens, the sum over the records.
+    pub tokens: u64,
+    /// Whether the branch has moved since it was mapped.
+    pub stale: bool,
+}
+
+/// How much there is.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct PageStatsReport {
+    /// Each scope.
+    pub scopes: Vec<ScopeStats>,
+    /// All of them together.
+    pub total: ScopeStats,
+}
+
+/// The page table of a worktree, opened to look at.
+struct Opened {
+    table: PageTable,
+    worktree: String,
+    scopes: Vec<ScopeRow>,
+}
+
+fn open(session: &Session) -> Result<Opened> {
+    let places = Places::find(&session.repo)?;
+    let worktree = places.map_or_else(String::new, |places| places.key.to_string());
+    let table = if PageTable::exists(&session.repo) {
+        PageTable::open(&session.repo)
+    } else {
+        PageTable::in_memory()
+    };
+    let table = table.map_err(unusable)?;
+    let scopes = table.scopes(&worktree).map_err(unusable)?;
+    Ok(Opened {
+        table,
+        worktree,
+        scopes,
+    })
+}
+
+/// Tells whether the branch has moved since a scope was mapped.
+fn is_stale(session: &Session, scope: &ScopeRow) -> bool {
+    let now = scope.follows.as_deref();
+    let now = now.and_then(|name| session.repo.resolve_commit(name).ok());
+    now.is_some_and(|now| now.to_string() != scope.revision)
+}
+
+/// Lists pages.
+///
+/// # Errors
+/// `scope-not-found`, `cache-unusable`.
+pub fn list(session: &Session, filter: &Filter) -> Result<PagesReport> {
+    let mut opened = open(session)?;
+    if let Some(wanted) = &filter.scope {
+        opened.scopes.retain(|scope| scope.scope == *wanted);
+        if opened.scopes.is_empty() {
+            let message = format!("no scope of this worktree is '{wanted}'; nothing has changed");
+            return Err(Error::new(Code::ScopeNotFound, message).hint("git colony pages stats"));
+        }
+    }
+    let (pages, total) = listing::list(&opened.table, &opened.scopes, filter)?;
+    Ok(PagesReport {
+        count: pages.len(),
+        pages,
+        total,
+        stale: opened.scopes.iter().any(|scope| is_stale(session, scope)),
+    })
+}
+
+/// Reads a page.
+///
+/// # Errors
+/// `page-not-found`, `object-missing`, `cache-unusable`.
+pub fn show(session: &Session, id: &str) -> Result<ShownPage> {
+    let opened = open(session)?;
+    let found = listing::find(&opened.table, &opened.worktree, id)?;
+    let place = Reading::of(session, found.0.place.as_deref())?;
+    // How large chunks are has no say in the text they are stretches of.
+    let reader = Literature::new(&session.world, ChunkSize::default(), Tokenizer::default());
+    let stale = is_stale(session, &found.0);
+    listing::show(&place.library(session), &reader, &found, stale)
+}
+
+/// Counts pages.
+///
+/// # Errors
+/// `cache-unusable`.
+pub fn stats(session: &Session) -> Result<PageStatsReport> {
+    let opened = open(session)?;
+    let one = |scope: &ScopeRow| ScopeStats {
+        scope_id: scope.scope.clone(),
+        pages: scope.totals.pages,
+        records: scope.totals.records,
+        tokens: scope.totals.tokens,
+        stale: is_stale(session, scope),
+    };
+    let scopes: Vec<ScopeStats> = opened.scopes.iter().map(one).collect();
+    let mut total = ScopeStats::default();
+    for scope in &scopes {
+        total.pages += scope.pages;
+        total.records += scope.records;
+        total.tokens += scope.tokens;
+        total.stale |= scope.stale;
+    }
+    Ok(PageStatsReport { scopes, total })
+}
+
+/// Forgets the pages of a scope; tells whether there were any.
+///
+/// # Errors
+/// `cache-unusable`.
+pub fn forget(session: &Session, scope_id: &str) -> Result<bool> {
+    let Opened {
+        mut table,
+        worktree,
+        scopes,
+    } = open(session)?;
+    if scopes.iter().all(|scope| scope.scope != scope_id) {
+        return Ok(false);
+    }
+    table.forget(&worktree, scope_id).map_err(unusable)
+}

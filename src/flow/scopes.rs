@@ -1,0 +1,282 @@
+//! Which scopes are mapped: the records of this repository, those that travel and those of this worktree.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::design::names;
+use crate::git::{Oid, RefName, Repo};
+use crate::map::scope_record::{
+    self, Change, ScopeConfig, ScopeRecord, Scopes, UnreadableRecord, WantedRevision,
+};
+use crate::model::{Code, Error, Result};
+use crate::store::places::Places;
+use crate::store::{Session, ref_names};
+
+use super::map_rows::manifest_of;
+use super::pages::{self, ScopeStats};
+
+/// Whose a mapping is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct SystemContext {
+    /// Who owns the colony, where the repository has a manifest.
+    pub tenant: Option<String>,
+    /// The colony, where the repository has a manifest.
+    pub colony: Option<String>,
+    /// Whether it is shared with every clone; else it is this worktree's own.
+    pub shared: bool,
+}
+
+/// One scope in the list.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct Mapping {
+    /// The scope.
+    pub scope_id: String,
+    /// Whose it is.
+    pub syscontext: SystemContext,
+    /// The type of its source.
+    pub source_type: &'static str,
+    /// The branch it follows.
+    pub branch: Option<String>,
+}
+
+/// The scopes that are mapped.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct ScopesReport {
+    /// Each, by id; one that is mapped on the default branch and on another one comes twice.
+    pub mappings: Vec<Mapping>,
+    /// How many.
+    pub count: usize,
+    /// Records that cannot be read.
+    pub unreadable: Vec<UnreadableRecord>,
+}
+
+/// One scope.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct ScopeReport {
+    /// The scope.
+    pub scope_id: String,
+    /// Whose it is.
+    pub syscontext: SystemContext,
+    /// The row that it was mapped by.
+    pub row: crate::map::row::SourceRow,
+    /// The limits that were in force.
+    pub config: ScopeConfig,
+    /// Which revision it follows, by name.
+    pub revision: WantedRevision,
+    /// The commit it stays at, where its row is static.
+    pub frozen: Option<Oid>,
+    /// When it was first mapped.
+    pub created_at: String,
+    /// When its mapping last changed.
+    pub updated_at: String,
+    /// Whether its pages are here.
+    pub materialized_locally: bool,
+    /// How many pages it has, where they are here.
+    pub page_count: Option<u64>,
+    /// How many records are in them.
+    pub tracked_records: Option<u64>,
+    /// Whether the revision has moved on since the pages were made; unknown without pages.
+    pub stale: Option<bool>,
+}
+
+/// Whether a scope is mapped.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct MappedReport {
+    /// The scope.
+    pub scope_id: String,
+    /// Whether it is.
+    pub mapped: bool,
+}
+
+/// What became of a mapping that was to go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum UnmapStatus {
+    /// It is gone, or would be.
+    Unmapped,
+    /// There was none.
+    NotMapped,
+}
+
+/// A mapping that was taken back.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct UnmapReport {
+    /// The scope.
+    pub scope_id: String,
+    /// What became of it.
+    pub status: UnmapStatus,
+    /// True when nothing was changed because a dry run was asked for.
+    pub dry_run: bool,
+}
+
+/// Looks up the pages of a scope; where there are none, or they cannot be read, nothing is known.
+fn page_facts(session: &Session, record: &ScopeRecord) -> Option<ScopeStats> {
+    let stats = pages::stats(session).ok()?.scopes;
+    stats
+        .into_iter()
+        .find(|stats| stats.scope_id == record.scope_id)
+}
+
+/// Lists the scopes that are mapped.
+///
+/// # Errors
+/// `repository-broken`, `object-missing`.
+pub fn list(session: &Session) -> Result<ScopesReport> {
+    let mut mappings = Vec::new();
+    let mut unreadable = Vec::new();
+    for (scopes, shared) in all(session)? {
+        let context = context(session, shared);
+        mappings.extend(scopes.records.into_values().map(|record| Mapping {
+            syscontext: context.clone(),
+            source_type: record.row.kind.name(),
+            branch: record.wanted.branch,
+            scope_id: record.scope_id,
+        }));
+        unreadable.extend(scopes.unreadable);
+    }
+    mappings.sort_by(|a, b| a.scope_id.cmp(&b.scope_id));
+    Ok(ScopesReport {
+        count: mappings.len(),
+        mappings,
+        unreadable,
+    })
+}
+
+/// Returns the scopes that are mapped and their types, for completion; what cannot be read is left out.
+pub(super) fn mapped_ids(repo: &Repo) -> BTreeMap<String, &'static str> {
+    let all = all_in(repo).unwrap_or_default().into_iter();
+    let records = all.flat_map(|(scopes, _)| scopes.records.into_values());
+    records
+        .map(|record| (record.scope_id, record.row.kind.name()))
+        .collect()
+}
+
+/// Tells of one scope, by its id or the beginning of one.
+///
+/// # Errors
+/// `scope-not-found`, `name-ambiguous`.
+pub fn show(session: &Session, id: &str) -> Result<ScopeReport> {
+    let (record, shared) = find(session, id)?;
+    let facts = page_facts(session, &record);
+    let facts = facts.as_ref();
+    Ok(ScopeReport {
+        syscontext: context(session, shared),
+        materialized_locally: facts.is_some(),
+        page_count: facts.map(|facts| facts.pages),
+        tracked_records: facts.map(|facts| facts.records),
+        stale: facts.map(|facts| facts.stale),
+        scope_id: record.scope_id,
+        row: record.row,
+        config: record.config,
+        revision: record.wanted,
+        frozen: record.frozen,
+        created_at: record.created_at,
+        updated_at: record.updated_at,
+    })
+}
+
+/// Tells whether a scope is mapped.
+///
+/// # Errors
+/// `repository-broken`, `object-missing`.
+pub fn mapped(session: &Session, id: &str) -> Result<MappedReport> {
+    let all = all(session)?;
+    let has = |(scopes, _): &(Scopes, bool)| scopes.records.contains_key(id);
+    Ok(MappedReport {
+        scope_id: id.to_owned(),
+        mapped: all.iter().any(has),
+    })
+}
+
+/// Takes a mapping back, for this worktree and for everybody.
+///
+/// # Errors
+/// `read-only-clone`, and those of [`scope_record::write`].
+pub fn unmap(session: &Session, id: &str, dry_run: bool) -> Result<UnmapReport> {
+    session.refuse_reader()?;
+    let change = [Change::Remove(id.to_owned())];
+    let mut gone = false;
+    for (scopes, _) in all(session)? {
+        gone |= if dry_run {
+            scope_record::would_change(&scopes, &change)
+        } else {
+            scope_record::write(session, &scopes.name, &change)?
+        };
+    }
+    if !dry_run {
+        gone |= pages::forget(session, id)?;
+    }
+    Ok(UnmapReport {
+        scope_id: id.to_owned(),
+        status: if gone {
+            UnmapStatus::Unmapped
+        } else {
+            UnmapStatus::NotMapped
+        },
+        dry_run,
+    })
+}
+
+/// Returns the records of this worktree, if it has any of its own, and those that travel; whether they do.
+fn all(session: &Session) -> Result<Vec<(Scopes, bool)>> {
+    all_in(&session.repo)
+}
+
+fn all_in(repo: &Repo) -> Result<Vec<(Scopes, bool)>> {
+    let own = Places::find(repo)?.map(|places| ref_names::local_scopes(&places.key));
+    let own = own.map(|name| (name, false));
+    let shared = (RefName::from(ref_names::SCOPES), true);
+    let names = own.into_iter().chain([shared]);
+    names
+        .map(|(name, shared)| Ok((Scopes::load(repo, &name)?, shared)))
+        .collect()
+}
+
+/// Finds the record that counts on the current branch.
+fn find(session: &Session, id: &str) -> Result<(ScopeRecord, bool)> {
+    let mut all = all(session)?;
+    let default = names::default_branch(&session.repo)?.map(|(name, _)| name);
+    if default.is_some_and(|name| {
+        session
+            .repo
+            .head()
+            .is_ok_and(|head| head.moving_ref() == name)
+    }) {
+        all.reverse();
+    }
+    let exact = all
+        .iter_mut()
+        .find_map(|(scopes, shared)| Some((scopes.records.remove(id)?, *shared)));
+    if let Some(found) = exact {
+        return Ok(found);
+    }
+    let ids = all.iter().flat_map(|(scopes, _)| scopes.records.keys());
+    let mut fitting: Vec<String> = ids.filter(|known| known.starts_with(id)).cloned().collect();
+    fitting.sort();
+    fitting.dedup();
+    match fitting.as_slice() {
+        [one] if !id.is_empty() => find(session, one),
+        [] => Err(
+            Error::new(Code::ScopeNotFound, format!("no scope '{id}' is mapped"))
+                .hint("git colony scopes"),
+        ),
+        many => {
+            let message = format!("'{id}' begins {} scopes: name one in full", many.len());
+            Err(Error::new(Code::NameAmbiguous, message).detail("scopes", many))
+        }
+    }
+}
+
+fn context(session: &Session, shared: bool) -> SystemContext {
+    let commit = session.repo.head().ok().and_then(|head| head.commit());
+    // A manifest that cannot be read is what 'doctor' tells of.
+    let manifest = commit.and_then(|commit| manifest_of(session, commit).ok().flatten());
+    let (tenant, colony) = manifest.map(|it| (it.tenant, it.colony)).unzip();
+    SystemContext {
+        tenant,
+        colony,
+        shared,
+    }
+}

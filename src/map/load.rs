@@ -1,0 +1,138 @@
+//! Where the map file comes from: the tree that is mapped, or the worktree where that is asked for.
+//!
+//! No link is followed on the way, in the tree or on disk: the map of a tree is what the tree holds.
+
+use crate::git::{Oid, Repo};
+use crate::model::{Code, Error, RepoPath, Result};
+use crate::store::plain_file::{self, Fault};
+use crate::store::yaml::MAX_BYTES;
+
+use super::problem::Problem;
+use super::schema::{Read, RepoMap, too_large};
+
+/// Where the map is, in a tree and below the root of a worktree.
+pub const PATH: &str = ".colony/repo_map.yaml";
+
+const FOLDER: &str = ".colony";
+const NAME: &str = "repo_map.yaml";
+
+/// Where a map is read from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// A tree.
+    Tree(Oid),
+    /// The file on disk.
+    Worktree,
+}
+
+/// A map that was looked for.
+#[derive(Clone, Debug)]
+pub struct Loaded {
+    /// The bytes of the file; `None` where there is none, or it cannot be read at all.
+    pub raw: Option<Vec<u8>>,
+    /// Whether something stands where the file belongs.
+    pub has_file: bool,
+    /// What it says; without a file the whole tree is one source.
+    pub read: Read,
+}
+
+/// Looks for the map and reads it.
+///
+/// # Errors
+/// `object-missing`.
+pub fn load(repo: &Repo, place: Place) -> Result<Loaded> {
+    let found = match place {
+        Place::Tree(tree) => find_in_tree(repo, tree)?,
+        Place::Worktree => find_on_disk(repo),
+    };
+    Ok(match found {
+        Ok(None) => Loaded {
+            raw: None,
+            has_file: false,
+            read: Read {
+                map: Some(RepoMap::whole_tree()),
+                problems: Vec::new(),
+                warnings: Vec::new(),
+            },
+        },
+        Ok(Some(bytes)) => Loaded {
+            read: RepoMap::read(&bytes),
+            raw: Some(bytes),
+            has_file: true,
+        },
+        Err(problem) => Loaded {
+            raw: None,
+            has_file: true,
+            read: Read {
+                map: None,
+                problems: vec![problem],
+                warnings: Vec::new(),
+            },
+        },
+    })
+}
+
+/// Reads the map; one that cannot be used is an error.
+///
+/// # Errors
+/// `map-invalid` with the problems in `detail`; `object-missing`.
+pub fn require(repo: &Repo, place: Place) -> Result<RepoMap> {
+    let read = load(repo, place)?.read;
+    let Read { map, problems, .. } = read;
+    map.ok_or_else(|| {
+        let first = problems.first().map(Problem::sentence).unwrap_or_default();
+        let more = match problems.len() {
+            0 | 1 => String::new(),
+            many => format!(" (and {} more)", many - 1),
+        };
+        let (rev, hint) = match place {
+            Place::Worktree => (String::new(), "git colony map check".to_owned()),
+            Place::Tree(tree) => (
+                format!(" of tree {}", tree.short()),
+                "git colony map check --rev HEAD".to_owned(),
+            ),
+        };
+        let message = format!("cannot use '{PATH}'{rev}: {first}{more}; nothing has changed");
+        Error::new(Code::MapInvalid, message)
+            .detail("path", PATH)
+            .detail("problems", problems)
+            .hint(hint)
+    })
+}
+
+/// The outer error is the repository's, the inner one the file's.
+type Found = Result<Option<Vec<u8>>, Problem>;
+
+fn find_in_tree(repo: &Repo, tree: Oid) -> Result<Found> {
+    if repo.leaf_in(tree, &RepoPath::from(FOLDER))?.is_some() {
+        let message = format!("'{FOLDER}' is a link, a file or a submodule, wanted a directory");
+        return Ok(Err(Problem::of_file(message)));
+    }
+    let Some(leaf) = repo.leaf_in(tree, &RepoPath::from(PATH))? else {
+        let is_directory = repo.tree_in(tree, PATH)?.is_some();
+        return Ok(if is_directory {
+            Err(Problem::of_file("it is a directory, wanted a file"))
+        } else {
+            Ok(None)
+        });
+    };
+    if !leaf.is_file() {
+        let message = "it is a link or a submodule, wanted a plain file";
+        return Ok(Err(Problem::of_file(message)));
+    }
+    let size = repo.object_size(leaf.id);
+    if size.is_some_and(|size| size > MAX_BYTES as u64) {
+        return Ok(Err(too_large()));
+    }
+    repo.read_blob(leaf.id).map(|bytes| Ok(Some(bytes)))
+}
+
+fn find_on_disk(repo: &Repo) -> Found {
+    let read = plain_file::read(repo.workdir(), [FOLDER, NAME], MAX_BYTES as u64);
+    read.map_err(|fault| match fault {
+        Fault::Link => Problem::of_file("it is reached through a link, wanted a plain file"),
+        Fault::NoPlainFile => Problem::of_file("it is no plain file"),
+        Fault::TooLarge => too_large(),
+        Fault::Unreadable(why) => Problem::of_file(format!("it cannot be read: {why}")),
+    })
+}

@@ -1,0 +1,126 @@
+//! What is wrong with a repo map: the place and one sentence.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::model::text::Position;
+
+/// More problems of one file are counted, not told.
+const MOST_TOLD: usize = 200;
+
+/// Longer words of a file are cut where a message repeats them.
+const LONGEST_WORD: usize = 80;
+
+/// Something that is wrong, and where.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Problem {
+    /// The line, from 1.
+    pub line: usize,
+    /// The column in characters, from 1.
+    pub column: usize,
+    /// What is wrong, in one line.
+    pub message: String,
+}
+
+impl Problem {
+    /// Makes the problem that stands at a place.
+    pub fn at(position: Position, message: impl Into<String>) -> Problem {
+        Problem {
+            line: position.line,
+            column: position.column,
+            message: message.into(),
+        }
+    }
+
+    /// Makes a problem of the whole file.
+    pub fn of_file(message: impl Into<String>) -> Problem {
+        Problem::at(Position { line: 1, column: 1 }, message)
+    }
+
+    /// Returns place and trouble in one line.
+    pub fn sentence(&self) -> String {
+        format!("{}:{}: {}", self.line, self.column, self.message)
+    }
+}
+
+/// Puts problems in the order of the file; of very many the first.
+pub(super) fn in_order(mut problems: Vec<Problem>) -> Vec<Problem> {
+    problems.sort_by_key(|problem| (problem.line, problem.column));
+    let more = problems.len().saturating_sub(MOST_TOLD);
+    problems.truncate(MOST_TOLD);
+    if let Some(last) = problems.last().filter(|_| more > 0) {
+        problems.push(Problem {
+            message: format!("there are {more} more problems"),
+            ..last.clone()
+        });
+    }
+    problems
+}
+
+/// Returns a word of the file in quotes, cut where it is long.
+pub(super) fn quoted(word: &str) -> String {
+    let short: String = word.chars().take(LONGEST_WORD).collect();
+    let dots = if short.len() < word.len() { "..." } else { "" };
+    format!("'{short}{dots}'")
+}
+
+/// Returns words as `a, b or c`.
+pub(super) fn one_of(words: &[&str]) -> String {
+    match words {
+        [] => String::new(),
+        [one] => (*one).to_owned(),
+        [first @ .., last] => format!("{} or {last}", first.join(", ")),
+    }
+}
+
+/// Finds what was probably meant: the known word with the fewest letters to change, if they are few.
+pub(super) fn nearest<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
+    if word.len() > LONGEST_WORD {
+        return None;
+    }
+    let near = known.iter().map(|known| (distance(word, known), *known));
+    let near = near.filter(|(distance, known)| *distance <= (known.len() / 3).max(1));
+    near.min().map(|(_, known)| known)
+}
+
+/// Counts the letters to insert, remove or replace, whatever the case.
+fn distance(a: &str, b: &str) -> usize {
+    let a: Vec<char> = a.to_lowercase().chars().collect();
+    let b: Vec<char> = b.to_lowercase().chars().collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (number, left) in a.iter().enumerate() {
+        let mut before = number;
+        let mut last = number + 1;
+        let mut next = vec![last];
+        for (right, above) in b.iter().zip(row.iter().skip(1)) {
+            let replaced = before + usize::from(left != right);
+            last = replaced.min(above + 1).min(last + 1);
+            before = *above;
+            next.push(last);
+        }
+        row = next;
+    }
+    row.last().copied().unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_slip_is_told_from_another_word() {
+        let known = ["start_dir", "static", "commit", "branch"];
+        for (typed, meant) in [
+            ("start_dri", Some("start_dir")),
+            ("startdir", Some("start_dir")),
+            ("Commit", Some("commit")),
+            ("comit", Some("commit")),
+            ("brnch", Some("branch")),
+            ("color", None),
+            ("", None),
+        ] {
+            assert_eq!(nearest(typed, &known), meant, "{typed}");
+        }
+        assert_eq!(distance("kitten", "sitting"), 3);
+    }
+}

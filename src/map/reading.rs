@@ -1,0 +1,278 @@
+//! Reading typed values out of a map of YAML, collecting every problem on the way.
+
+use std::ops::RangeInclusive;
+
+use crate::model::text::Position;
+use crate::source::globs::Globs;
+use crate::store::yaml::{Node, Placed};
+
+use super::problem::{Problem, nearest, one_of, quoted};
+
+/// More globs in one map file are refused: they would be slow, and nobody could read them.
+const MOST_GLOBS: usize = 2000;
+
+/// More characters of globs are refused, a star counted for as many as it costs to match.
+const MOST_WEIGHT: usize = 256 * 1024;
+
+/// What a star costs.
+const STAR_WEIGHT: usize = 32;
+
+/// What was found wrong so far.
+#[derive(Default)]
+pub(super) struct Reader {
+    /// What makes the file one that cannot be used.
+    pub(super) problems: Vec<Problem>,
+    /// What is in the file for nothing.
+    pub(super) warnings: Vec<Problem>,
+    globs: usize,
+    weight: usize,
+}
+
+/// A text with its place.
+#[derive(Clone, Copy)]
+pub(super) struct Word<'a> {
+    pub(super) text: &'a str,
+    pub(super) at: Position,
+}
+
+/// The entries of one map, whose keys are known.
+pub(super) struct Fields<'a> {
+    /// Where the map begins.
+    pub(super) at: Position,
+    /// What the map is, as a sentence names it.
+    what: &'static str,
+    entries: Vec<(&'a str, Position, &'a Placed)>,
+}
+
+impl<'a> Fields<'a> {
+    /// Returns the value of a key; one without a value counts as none.
+    fn find(&self, key: &str) -> Option<&'a Placed> {
+        let entry = self.entries.iter().find(|(known, ..)| *known == key);
+        let value = entry.map(|(.., value)| *value);
+        value.filter(|value| value.node != Node::Nothing)
+    }
+
+    /// Returns where a key stands.
+    pub(super) fn place_of(&self, key: &str) -> Option<Position> {
+        let entry = self.entries.iter().find(|(known, ..)| *known == key);
+        entry.map(|(_, at, _)| *at)
+    }
+}
+
+impl Reader {
+    pub(super) fn problem(&mut self, at: Position, message: impl Into<String>) {
+        self.problems.push(Problem::at(at, message));
+    }
+
+    pub(super) fn warn(&mut self, at: Position, message: impl Into<String>) {
+        self.warnings.push(Problem::at(at, message));
+    }
+
+    /// Opens a map and names every key that it should not have.
+    pub(super) fn fields<'a>(
+        &mut self,
+        value: &'a Placed,
+        what: &'static str,
+        known: &[&'static str],
+    ) -> Option<Fields<'a>> {
+        let Node::Map(map) = &value.node else {
+            let kind = value.node.kind();
+            self.problem(value.position, format!("{what} is {kind}, wanted a map"));
+            return None;
+        };
+        let mut entries = Vec::new();
+        for (key, value) in map {
+            match &key.node {
+                Node::Text(text) if known.contains(&text.as_str()) => {
+                    entries.push((text.as_str(), key.position, value));
+                }
+                Node::Text(text) => {
+                    let hint = nearest(text, known).map_or_else(
+                        || format!("its keys are {}", known.join(", ")),
+                        |near| format!("the nearest is '{near}'"),
+                    );
+                    let key_text = quoted(text);
+                    self.problem(
+                        key.position,
+                        format!("{key_text} is no key of {what}: {hint}"),
+                    );
+                }
+                other => {
+                    let message = format!("a key of {what} is {}, wanted a text", other.kind());
+                    self.problem(key.position, message);
+                }
+            }
+        }
+        Some(Fields {
+            at: value.position,
+            what,
+            entries,
+        })
+    }
+
+    /// Returns a value that has to be there, with or without content.
+    pub(super) fn required<'a>(&mut self, fields: &Fields<'a>, key: &str) -> Option<&'a Placed> {
+        let entry = fields.entries.iter().find(|(known, ..)| *known == key);
+        let Some((_, at, value)) = entry else {
+            let message = format!("{} has no '{key}'", fields.what);
+            self.problem(fields.at, message);
+            return None;
+        };
+        if value.node == Node::Nothing {
+            self.problem(*at, format!("'{key}' is empty"));
+            return None;
+        }
+        Some(value)
+    }
+
+    pub(super) fn text<'a>(&mut self, fields: &Fields<'a>, key: &str) -> Option<Word<'a>> {
+        let value = fields.find(key)?;
+        self.as_text(value, key)
+    }
+
+    pub(super) fn as_text<'a>(&mut self, value: &'a Placed, key: &str) -> Option<Word<'a>> {
+        let at = value.position;
+        match &value.node {
+            Node::Text(text) => return Some(Word { text, at }),
+            Node::List(_) | Node::Map(_) | Node::Nothing => {
+                let kind = value.node.kind();
+                self.problem(at, format!("'{key}' is {kind}, wanted a text"));
+            }
+            other => {
+                let kind = other.kind();
+                let message = format!("'{key}' is {kind}, wanted a text: put it in quotes");
+                self.problem(at, message);
+            }
+        }
+        None
+    }
+
+    /// Reads a text that is one of a few.
+    pub(super) fn choice<'a, T: Copy>(
+        &mut self,
+        value: &'a Placed,
+        key: &str,
+        choices: &[(&'static str, T)],
+    ) -> Option<T> {
+        let word: Word<'a> = self.as_text(value, key)?;
+        let found = choices.iter().find(|(name, _)| *name == word.text);
+        if found.is_none() {
+            let names: Vec<&'static str> = choices.iter().map(|(name, _)| *name).collect();
+            let near = nearest(word.text, &names);
+            let near = near.map_or_else(String::new, |near| format!("; the nearest is '{near}'"));
+            let (text, names) = (quoted(word.text), one_of(&names));
+            self.problem(word.at, format!("'{key}' is {text}, wanted {names}{near}"));
+        }
+        found.map(|(_, value)| *value)
+    }
+
+    pub(super) fn optional_choice<T: Copy>(
+        &mut self,
+        fields: &Fields<'_>,
+        key: &str,
+        choices: &[(&'static str, T)],
+    ) -> Option<T> {
+        let value = fields.find(key)?;
+        self.choice(value, key, choices)
+    }
+
+    /// Reads a whole number within bounds.
+    pub(super) fn number(
+        &mut self,
+        fields: &Fields<'_>,
+        key: &str,
+        bounds: RangeInclusive<u32>,
+    ) -> Option<u32> {
+        let value = fields.find(key)?;
+        let found = match value.node {
+            Node::Integer(number) => {
+                let within = u32::try_from(number).ok();
+                let within = within.filter(|number| bounds.contains(number));
+                if within.is_some() {
+                    return within;
+                }
+                number.to_string()
+            }
+            ref other => other.kind().to_owned(),
+        };
+        let (least, most) = (bounds.start(), bounds.end());
+        let message = format!("'{key}' is {found}, wanted a whole number from {least} to {most}");
+        self.problem(value.position, message);
+        None
+    }
+
+    pub(super) fn truth(&mut self, fields: &Fields<'_>, key: &str) -> Option<bool> {
+        let value = fields.find(key)?;
+        if let Node::Truth(truth) = value.node {
+            return Some(truth);
+        }
+        let kind = value.node.kind();
+        let message = format!("'{key}' is {kind}, wanted true or false, without quotes");
+        self.problem(value.position, message);
+        None
+    }
+
+    /// Reads a list of globs, each of which has to be usable.
+    pub(super) fn globs(&mut self, fields: &Fields<'_>, key: &str) -> Option<Vec<String>> {
+        let value = fields.find(key)?;
+        self.as_globs(value, key)
+    }
+
+    pub(super) fn as_globs(&mut self, value: &Placed, key: &str) -> Option<Vec<String>> {
+        let Node::List(items) = &value.node else {
+            let kind = value.node.kind();
+            let message = format!("'{key}' is {kind}, wanted a list of globs, as in [\"src/**\"]");
+            self.problem(value.position, message);
+            return None;
+        };
+        self.globs += items.len();
+        self.weight += items.iter().map(weight_of).sum::<usize>();
+        if self.globs > MOST_GLOBS || self.weight > MOST_WEIGHT {
+            let message = format!(
+                "too complex: a map has at most {MOST_GLOBS} globs, and fewer where they are long or have many stars"
+            );
+            self.problem(value.position, message);
+            return None;
+        }
+        let before = self.problems.len();
+        let name = format!("a glob of '{key}'");
+        let mut texts = Vec::new();
+        for item in items {
+            let word = match &item.node {
+                Node::Text(text) => text.clone(),
+                other => {
+                    let kind = other.kind();
+                    let message = format!("{name} is {kind}, wanted a text in quotes");
+                    self.problem(item.position, message);
+                    continue;
+                }
+            };
+            // One by one, so that every fault of the list is told.
+            if let Err(fault) = Globs::parse(std::slice::from_ref(&word)) {
+                let message = format!("glob {} of '{key}' {}", quoted(&word), fault.message);
+                self.problem(item.position, message);
+            }
+            texts.push(word);
+        }
+        if self.problems.len() > before {
+            return None;
+        }
+        match Globs::parse(&texts) {
+            Ok(_) => Some(texts),
+            Err(fault) => {
+                let at = items
+                    .get(fault.index)
+                    .map_or(value.position, |item| item.position);
+                self.problem(at, format!("'{key}': the list {}", fault.message));
+                None
+            }
+        }
+    }
+}
+
+fn weight_of(item: &Placed) -> usize {
+    match &item.node {
+        Node::Text(text) => text.len() + STAR_WEIGHT * text.matches('*').count(),
+        _ => 0,
+    }
+}

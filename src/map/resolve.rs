@@ -1,0 +1,372 @@
+//! From a row of the map to what is mapped: which repository, which commit, which files, which limits.
+//!
+//! A key that a row does not have is inherited; one that it has counts, also where it says what is
+//! usual. A branch or commit that is not known is an error and never another one. Each row has its own
+//! outcome: one that fails stops no other.
+
+use std::cell::OnceCell;
+use std::path::PathBuf;
+
+use crate::git::submodules::Submodules;
+use crate::git::url::RemoteUrl;
+use crate::git::{Oid, RefName, Repo};
+use crate::model::{Code, Error, RepoPath, Result, World};
+use crate::source::globs::Globs;
+use crate::source::selection::{BinaryPolicy, Selection};
+use crate::store::settings::MapSettings;
+
+use super::resolved::{Chunk, Limits, Outcome, Place, ResolvedRow};
+use super::row::{DEFAULT_NAME, SourceKind, SourceRow};
+use super::schema::RepoMap;
+
+/// What is wanted of a repository elsewhere.
+#[derive(Clone, Copy, Debug)]
+pub enum At<'a> {
+    /// The tip of a branch; `None` is the usual one.
+    Branch(Option<&'a str>),
+    /// A commit or a tag.
+    Revision(&'a str),
+    /// A commit, known by its id.
+    Commit(Oid),
+}
+
+/// A repository elsewhere, as it was found.
+#[derive(Clone, Debug)]
+pub struct FoundElsewhere {
+    /// Where its objects are on this machine.
+    pub path: PathBuf,
+    /// The branch, where one was asked for.
+    pub branch: Option<String>,
+    /// The commit.
+    pub commit: Oid,
+}
+
+/// Whoever knows repositories other than the one that is mapped.
+pub trait Elsewhere {
+    /// Finds a commit of a repository; `own` is where a submodule of this one may have its objects.
+    ///
+    /// # Errors
+    /// `offline`, `revision-not-found`, and what the network says.
+    fn find(
+        &self,
+        url: &RemoteUrl,
+        at: At<'_>,
+        own: Option<&std::path::Path>,
+    ) -> Result<FoundElsewhere>;
+
+    /// Tells whether a directory is in a commit of a repository that was found.
+    ///
+    /// # Errors
+    /// `object-missing`, `repository-broken`.
+    fn has_directory(&self, found: &FoundElsewhere, path: &RepoPath) -> Result<bool>;
+}
+
+/// Which state is mapped, for whom.
+pub struct Caller<'a> {
+    /// The surroundings.
+    pub world: &'a World,
+    /// The repository.
+    pub repo: &'a Repo,
+    /// What rows inherit.
+    pub settings: &'a MapSettings,
+    /// The commit that is mapped.
+    pub commit: Oid,
+    /// The branch it is on, if on one.
+    pub branch: Option<String>,
+    /// The remote of the repository.
+    pub origin: Option<RemoteUrl>,
+    /// What scope ids begin with.
+    pub base: String,
+    /// Which commit a scope was frozen at.
+    pub frozen: &'a dyn Fn(&str) -> Option<Oid>,
+    /// The other repositories.
+    pub elsewhere: &'a dyn Elsewhere,
+}
+
+/// Returns the id of the scope that a row becomes.
+pub fn scope_id(map: &RepoMap, base: &str, name: &str) -> String {
+    match map.sources.as_slice() {
+        [only] if only.name == DEFAULT_NAME => base.to_owned(),
+        _ => format!("{base}:{name}"),
+    }
+}
+
+/// Refuses names that no row has.
+///
+/// # Errors
+/// `usage`.
+pub fn check_names(map: &RepoMap, names: &[String]) -> Result<()> {
+    let known = |name: &&String| map.sources.iter().any(|row| row.name == **name);
+    let Some(unknown) = names.iter().find(|name| !known(name)) else {
+        return Ok(());
+    };
+    let all: Vec<_> = map.sources.iter().map(|row| row.name.as_str()).collect();
+    let message = format!(
+        "no source of the map is named '{unknown}'; there are: {}",
+        all.join(", ")
+    );
+    Err(Error::new(Code::Usage, message).hint("git colony map show"))
+}
+
+/// Resolves the rows of a map, in its order; of all or of the named ones only.
+///
+/// # Errors
+/// `usage` for a name that no row has.
+pub fn resolve(caller: &Caller<'_>, map: &RepoMap, names: &[String]) -> Result<Vec<Outcome>> {
+    check_names(map, names)?;
+    let submodules = OnceCell::new();
+    let wanted = |row: &&SourceRow| names.is_empty() || names.contains(&row.name);
+    let rows = map.sources.iter().filter(wanted);
+    Ok(rows
+        .map(|row| {
+            let scope_id = scope_id(map, &caller.base, &row.name);
+            let one = One {
+                caller,
+                row,
+                scope_id: &scope_id,
+                submodules: &submodules,
+            };
+            let resolved = one.resolve();
+            Outcome {
+                row: row.clone(),
+                scope_id,
+                resolved,
+            }
+        })
+        .collect())
+}
+
+/// One row on its way.
+struct One<'a> {
+    caller: &'a Caller<'a>,
+    row: &'a SourceRow,
+    scope_id: &'a str,
+    /// Read once, and only where a row asks for one.
+    submodules: &'a OnceCell<Submodules>,
+}
+
+/// Which commit of which repository.
+struct Located {
+    origin_url: Option<String>,
+    branch: Option<String>,
+    commit: Oid,
+    place: Place,
+}
+
+impl One<'_> {
+    fn resolve(&self) -> Result<ResolvedRow> {
+        let (row, settings) = (self.row, self.caller.settings);
+        if let Some(fault) = &row.fault {
+            return Err(Error::new(Code::MapInvalid, fault.message.clone())
+                .detail("line", fault.line)
+                .detail("column", fault.column));
+        }
+        let selection = self.selection()?;
+        let chunk = Chunk {
+            target: row
+                .chunk_target_tokens
+                .unwrap_or(settings.chunk_target_tokens),
+            overlap: row
+                .chunk_overlap_tokens
+                .unwrap_or(settings.chunk_overlap_tokens),
+        };
+        if row.kind == SourceKind::Literature && chunk.overlap >= chunk.target {
+            let message = format!(
+                "chunk_overlap_tokens is {}, wanted less than chunk_target_tokens, {}",
+                chunk.overlap, chunk.target
+            );
+            return Err(Error::new(Code::MapInvalid, message)
+                .hint("git colony config list   # what the row inherits"));
+        }
+        let frozen = row.is_static.unwrap_or(false);
+        let located = self.locate((self.caller.frozen)(self.scope_id).filter(|_| frozen))?;
+        Ok(ResolvedRow {
+            name: row.name.clone(),
+            scope_id: self.scope_id.to_owned(),
+            kind: row.kind,
+            origin_url: located.origin_url,
+            branch: located.branch,
+            commit: located.commit,
+            place: located.place,
+            selection,
+            limits: Limits {
+                records: row.flush_threshold.unwrap_or(settings.flush_threshold),
+                tokens: row
+                    .flush_token_budget
+                    .unwrap_or(settings.flush_token_budget),
+            },
+            chunk,
+            pinned: row.pinned.unwrap_or(settings.pinned),
+            frozen,
+        })
+    }
+
+    fn selection(&self) -> Result<Selection> {
+        let globs = |texts: &[String]| {
+            Globs::parse(texts).map_err(|fault| {
+                let message = format!("glob {} {}", fault.index + 1, fault.message);
+                Error::new(Code::MapInvalid, message)
+            })
+        };
+        let row = self.row;
+        let include = row.include_globs.as_deref().map(globs).transpose()?;
+        Ok(Selection {
+            start_dir: row.start_dir.clone().unwrap_or_default(),
+            include,
+            exclude: globs(row.exclude_globs.as_deref().unwrap_or_default())?,
+            binary: match row.kind {
+                SourceKind::GitRepo => row.binary_policy.unwrap_or_default(),
+                SourceKind::Literature => BinaryPolicy::Include,
+            },
+            gitignore: self.caller.settings.gitignore,
+        })
+    }
+
+    fn locate(&self, frozen: Option<Oid>) -> Result<Located> {
+        if let Some(path) = &self.row.submodule {
+            return self.submodule(path, frozen);
+        }
+        if let Some(url) = &self.row.origin_url {
+            return self.other(url, frozen);
+        }
+        let located = self.here(frozen)?;
+        let tree = self.caller.repo.tree_of(Some(located.commit))?;
+        if let Some(path) = self.start_dir()
+            && self.caller.repo.tree_in(tree, &path.to_string())?.is_none()
+        {
+            return Err(no_directory(path, located.commit));
+        }
+        Ok(located)
+    }
+
+    fn start_dir(&self) -> Option<&RepoPath> {
+        let path = self.row.start_dir.as_ref();
+        path.filter(|path| !path.as_bytes().is_empty())
+    }
+
+    /// The repository of the map itself.
+    fn here(&self, frozen: Option<Oid>) -> Result<Located> {
+        let (row, caller) = (self.row, self.caller);
+        let branch = row.branch.clone().or_else(|| caller.branch.clone());
+        let tip = || match &branch {
+            Some(branch) => branch_tip(caller.repo, branch),
+            None => Ok(caller.commit),
+        };
+        let commit = match (frozen, row.commit.as_deref(), &row.branch) {
+            (Some(commit), ..) => caller.repo.read_commit(commit).map(|_| commit)?,
+            (None, Some("HEAD"), _) | (None, None, Some(_)) => tip()?,
+            (None, Some(commit), None) => caller.repo.resolve_commit(commit)?,
+            (None, Some(commit), Some(_)) => {
+                // A branch that is named has to be there.
+                tip()?;
+                caller.repo.resolve_commit(commit)?
+            }
+            (None, None, None) => caller.commit,
+        };
+        Ok(Located {
+            origin_url: caller.origin.as_ref().map(RemoteUrl::without_credentials),
+            branch,
+            commit,
+            place: Place::This,
+        })
+    }
+
+    fn other(&self, url: &str, frozen: Option<Oid>) -> Result<Located> {
+        let provenance = crate::git::url::Provenance::Repository;
+        let url = RemoteUrl::parse(url, provenance, self.caller.repo.workdir())?;
+        let branch = self.row.branch.as_deref();
+        let at = match (frozen, self.row.commit.as_deref()) {
+            (Some(commit), _) => At::Commit(commit),
+            (None, None | Some("HEAD")) => At::Branch(branch),
+            (None, Some(commit)) => {
+                if branch.is_some() {
+                    self.caller.elsewhere.find(&url, At::Branch(branch), None)?;
+                }
+                At::Revision(commit)
+            }
+        };
+        let found = self.caller.elsewhere.find(&url, at, None)?;
+        self.elsewhere(&url, found, branch.map(str::to_owned))
+    }
+
+    fn submodule(&self, path: &RepoPath, frozen: Option<Oid>) -> Result<Located> {
+        let (repo, caller) = (self.caller.repo, self.caller);
+        let submodules = if let Some(known) = self.submodules.get() {
+            known
+        } else {
+            let tree = repo.tree_of(Some(caller.commit))?;
+            let read = repo.submodules(caller.world, tree, caller.origin.as_ref())?;
+            self.submodules.get_or_init(|| read)
+        };
+        let is_it = |found: &RepoPath| found == path;
+        let found = submodules.found.iter().find(|found| is_it(&found.path));
+        let local = || {
+            let refused = submodules.refused.iter();
+            let mut pinned =
+                refused.filter(|one| one.pinned.as_ref().is_some_and(|it| is_it(&it.path)));
+            pinned.next()
+        };
+        let (name, url, commit, branch) = if let Some(found) = found {
+            let branch = found.branch.clone().filter(|branch| branch != ".");
+            (&found.name, found.url.clone(), found.commit, branch)
+        } else if let Some((refused, pinned)) =
+            local().and_then(|refused| Some((refused, refused.pinned.as_ref()?)))
+        {
+            // What the content of a repository may not name, the user may have: as git does.
+            let url = repo.submodule_url(&refused.name)?;
+            let url = url.ok_or_else(|| no_submodule(path, &refused.reason))?;
+            (&refused.name, url, pinned.commit, None)
+        } else {
+            let why = "'.gitmodules' of the commit has none at this path, or refuses it";
+            return Err(no_submodule(path, why));
+        };
+        let at = At::Commit(frozen.unwrap_or(commit));
+        let own = repo.common_dir().join("modules").join(name);
+        let found = caller.elsewhere.find(&url, at, Some(&own))?;
+        self.elsewhere(&url, found, self.row.branch.clone().or(branch))
+    }
+
+    fn elsewhere(
+        &self,
+        url: &RemoteUrl,
+        found: FoundElsewhere,
+        branch: Option<String>,
+    ) -> Result<Located> {
+        if let Some(path) = self.start_dir()
+            && !self.caller.elsewhere.has_directory(&found, path)?
+        {
+            return Err(no_directory(path, found.commit));
+        }
+        Ok(Located {
+            origin_url: Some(url.without_credentials()),
+            branch: branch.or(found.branch),
+            commit: found.commit,
+            place: Place::Hub(found.path),
+        })
+    }
+}
+
+/// Returns the tip of a branch of the repository, or of its remote.
+fn branch_tip(repo: &Repo, branch: &str) -> Result<Oid> {
+    for prefix in ["refs/heads/", "refs/remotes/origin/"] {
+        let name = RefName::from(format!("{prefix}{branch}").as_str());
+        if name.is_valid()
+            && let Some(id) = repo.find_ref(&name)?
+            && let Some(commit) = repo.peel_to_commit(id)
+        {
+            return Ok(commit);
+        }
+    }
+    let message = format!("no branch is named '{branch}', here or at the remote");
+    Err(Error::new(Code::RevisionNotFound, message).hint("git branch --all"))
+}
+
+fn no_directory(path: &RepoPath, commit: Oid) -> Error {
+    let message = format!("commit {} has no directory '{path}'", commit.short());
+    Error::new(Code::PathNotFound, message).hint("git colony map tree")
+}
+
+fn no_submodule(path: &RepoPath, why: &str) -> Error {
+    let message = format!("no submodule can be used at '{path}': {why}");
+    Error::new(Code::SubmoduleNotFound, message).hint("git submodule status")
+}

@@ -1,0 +1,371 @@
+//! The rows of a repo map: sources, and where files of the knowledge base come from.
+
+use std::path::Path;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::git::url::{Provenance, RemoteUrl};
+use crate::git::{RefName, safe_path};
+use crate::model::RepoPath;
+use crate::source::selection::BinaryPolicy;
+use crate::store::yaml::Placed;
+
+use super::problem::{Problem, quoted};
+use super::reading::{Fields, Reader, Word};
+
+/// The name of the one source of a repository without a map.
+pub const DEFAULT_NAME: &str = "default";
+
+/// A longer name is refused: it becomes part of the id of a scope.
+const LONGEST_NAME: usize = 100;
+
+/// What a source is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum SourceKind {
+    /// Files, each a record.
+    GitRepo,
+    /// Documents, cut into pieces of prose.
+    Literature,
+}
+
+impl SourceKind {
+    const CHOICES: [(&'static str, SourceKind); 2] = [
+        ("git_repo", SourceKind::GitRepo),
+        ("literature", SourceKind::Literature),
+    ];
+
+    /// Returns its name, as a map has it.
+    pub fn name(self) -> &'static str {
+        match self {
+            SourceKind::GitRepo => "git_repo",
+            SourceKind::Literature => "literature",
+        }
+    }
+}
+
+/// A row below `sources`. A key that the row does not have is `None`: it is inherited.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct SourceRow {
+    /// Its name, unique in the map.
+    pub name: String,
+    /// What it is.
+    #[serde(rename = "type")]
+    pub kind: SourceKind,
+    /// Another repository, without credentials.
+    #[serde(default)]
+    pub origin_url: Option<String>,
+    /// A submodule, by its path.
+    #[serde(default)]
+    pub submodule: Option<RepoPath>,
+    /// The branch.
+    #[serde(default)]
+    pub branch: Option<String>,
+    /// The commit; `HEAD` is the tip of the branch.
+    #[serde(default)]
+    pub commit: Option<String>,
+    /// The directory that the source is about; the root is empty.
+    #[serde(default)]
+    pub start_dir: Option<RepoPath>,
+    /// What is taken; an empty list takes nothing.
+    #[serde(default)]
+    pub include_globs: Option<Vec<String>>,
+    /// What is left out.
+    #[serde(default)]
+    pub exclude_globs: Option<Vec<String>>,
+    /// What becomes of files that are no text.
+    #[serde(default)]
+    pub binary_policy: Option<BinaryPolicy>,
+    /// Whether it stays at the commit it was first mapped at.
+    #[serde(default, rename = "static")]
+    pub is_static: Option<bool>,
+    /// Tokens that a piece of prose aims at.
+    #[serde(default)]
+    pub chunk_target_tokens: Option<u32>,
+    /// Tokens that two pieces of prose share.
+    #[serde(default)]
+    pub chunk_overlap_tokens: Option<u32>,
+    /// Most records of a page.
+    #[serde(default)]
+    pub flush_threshold: Option<u32>,
+    /// Most tokens of a page.
+    #[serde(default)]
+    pub flush_token_budget: Option<u32>,
+    /// Whether its pages are never evicted.
+    #[serde(default)]
+    pub pinned: Option<bool>,
+    /// Why this row cannot be mapped; the others can.
+    #[serde(default, skip_serializing_if = "Option::is_none", skip_deserializing)]
+    pub fault: Option<Problem>,
+}
+
+/// Where files go that a routing row names.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Destination {
+    /// To the knowledge base.
+    #[default]
+    KnowledgeBase,
+    /// To a scope, by a row below `sources`: the knowledge base leaves them out.
+    Vcm,
+}
+
+/// A row below `knowledge_routing`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct RouteRow {
+    /// Globs, relative to the root.
+    pub paths: Vec<String>,
+    /// Where the files go.
+    pub ingest_to: Destination,
+    /// What kind of document they are.
+    pub profile: Option<String>,
+}
+
+const SOURCE_KEYS: &[&str] = &[
+    "name",
+    "type",
+    "origin_url",
+    "submodule",
+    "branch",
+    "commit",
+    "start_dir",
+    "include_globs",
+    "exclude_globs",
+    "binary_policy",
+    "static",
+    "chunk_target_tokens",
+    "chunk_overlap_tokens",
+    "flush_threshold",
+    "flush_token_budget",
+    "pinned",
+];
+
+const ROUTE_KEYS: &[&str] = &["paths", "ingest_to", "profile"];
+
+impl SourceRow {
+    /// Returns a row that says nothing but its name and type.
+    pub fn new(name: &str, kind: SourceKind) -> SourceRow {
+        SourceRow {
+            name: name.to_owned(),
+            kind,
+            origin_url: None,
+            submodule: None,
+            branch: None,
+            commit: None,
+            start_dir: None,
+            include_globs: None,
+            exclude_globs: None,
+            binary_policy: None,
+            is_static: None,
+            chunk_target_tokens: None,
+            chunk_overlap_tokens: None,
+            flush_threshold: None,
+            flush_token_budget: None,
+            pinned: None,
+            fault: None,
+        }
+    }
+
+    /// Reads a row, `None` where it has problems, and its name.
+    pub(super) fn read<'a>(
+        reader: &mut Reader,
+        value: &'a Placed,
+    ) -> (Option<SourceRow>, Option<Word<'a>>) {
+        let before = reader.problems.len();
+        let Some(fields) = reader.fields(value, "a source", SOURCE_KEYS) else {
+            return (None, None);
+        };
+        let name = reader.required(&fields, "name");
+        let name = name.and_then(|name| reader.as_text(name, "name"));
+        if let Some(name) = name {
+            check_name(reader, name);
+        }
+        let kind = reader.required(&fields, "type");
+        let kind = kind.and_then(|kind| reader.choice(kind, "type", &SourceKind::CHOICES));
+        let start = SourceRow::new(
+            name.map_or("", |name| name.text),
+            kind.unwrap_or(SourceKind::GitRepo),
+        );
+        let row = SourceRow {
+            include_globs: reader.globs(&fields, "include_globs"),
+            exclude_globs: reader.globs(&fields, "exclude_globs"),
+            is_static: reader.truth(&fields, "static"),
+            pinned: reader.truth(&fields, "pinned"),
+            ..start
+        };
+        let row = row.with_place(reader, &fields).with_knobs(reader, &fields);
+        row.warn(reader, &fields);
+        let sound = reader.problems.len() == before;
+        (sound.then_some(row), name)
+    }
+
+    /// Reads which repository, commit and directory it is.
+    fn with_place(self, reader: &mut Reader, fields: &Fields<'_>) -> SourceRow {
+        let submodule = reader.text(fields, "submodule");
+        let start_dir = reader.text(fields, "start_dir");
+        let branch = reader.text(fields, "branch");
+        let commit = reader.text(fields, "commit");
+        for (key, word, prefix) in [
+            ("branch", branch, "refs/heads/"),
+            ("commit", commit, "refs/tags/"),
+        ] {
+            let Some(word) = word else { continue };
+            let name = RefName::from(format!("{prefix}{}", word.text).as_str());
+            if !name.is_valid() || word.text.starts_with('-') {
+                let text = quoted(word.text);
+                let message = format!("'{key}' is {text}, which git takes for no {key}");
+                reader.problem(word.at, message);
+            }
+        }
+        let url = reader.text(fields, "origin_url");
+        let both = url.and_then(|_| fields.place_of("submodule").filter(|_| submodule.is_some()));
+        let parsed = url.map(|word| {
+            let url = RemoteUrl::parse(word.text, Provenance::Repository, Path::new("/"));
+            url.map_err(|error| Problem::at(word.at, said(&error.message())))
+        });
+        let (origin_url, refused) = match parsed {
+            None => (None, None),
+            Some(Ok(url)) => (Some(url.without_credentials()), None),
+            // What cannot be read may hold a password: it is not repeated beyond the message.
+            Some(Err(problem)) => (Some(String::new()), Some(problem)),
+        };
+        let both = both.map(|at| {
+            let message = "'submodule' and 'origin_url' are mutually exclusive: this row has both";
+            Problem::at(at, message)
+        });
+        SourceRow {
+            origin_url,
+            submodule: submodule.and_then(|word| directory(reader, "submodule", word)),
+            start_dir: start_dir.and_then(|word| directory(reader, "start_dir", word)),
+            branch: branch.map(|word| word.text.to_owned()),
+            commit: commit.map(|word| word.text.to_owned()),
+            fault: both.or(refused),
+            ..self
+        }
+    }
+
+    fn with_knobs(self, reader: &mut Reader, fields: &Fields<'_>) -> SourceRow {
+        let binary = [
+            ("skip", BinaryPolicy::Skip),
+            ("include", BinaryPolicy::Include),
+        ];
+        let row = SourceRow {
+            binary_policy: reader.optional_choice(fields, "binary_policy", &binary),
+            chunk_target_tokens: reader.number(fields, "chunk_target_tokens", 16..=100_000),
+            chunk_overlap_tokens: reader.number(fields, "chunk_overlap_tokens", 0..=99_999),
+            flush_threshold: reader.number(fields, "flush_threshold", 1..=100_000),
+            flush_token_budget: reader.number(fields, "flush_token_budget", 16..=10_000_000),
+            ..self
+        };
+        if let (Some(target), Some(overlap)) = (row.chunk_target_tokens, row.chunk_overlap_tokens)
+            && overlap >= target
+            && let Some(at) = fields.place_of("chunk_overlap_tokens")
+        {
+            let message = format!(
+                "'chunk_overlap_tokens' is {overlap}, wanted less than 'chunk_target_tokens', {target}"
+            );
+            reader.problem(at, message);
+        }
+        row
+    }
+
+    /// Says what of the row has no effect.
+    fn warn(&self, reader: &mut Reader, fields: &Fields<'_>) {
+        let idle: &[&str] = match self.kind {
+            SourceKind::GitRepo => &["chunk_target_tokens", "chunk_overlap_tokens"],
+            SourceKind::Literature => &["binary_policy"],
+        };
+        for key in idle {
+            if let Some(at) = fields.place_of(key) {
+                let kind = self.kind.name();
+                reader.warn(
+                    at,
+                    format!("'{key}' has no effect on a source of type {kind}"),
+                );
+            }
+        }
+        if let (Some(at), true) = (fields.place_of("commit"), self.submodule.is_some()) {
+            let message = "'commit' has no effect: a submodule is at the commit the tree pins";
+            reader.warn(at, message);
+        }
+        if let (Some(at), Some([])) = (
+            fields.place_of("include_globs"),
+            self.include_globs.as_deref(),
+        ) {
+            let message = "'include_globs' is an empty list, which takes nothing: without the key everything is taken";
+            reader.warn(at, message);
+        }
+    }
+}
+
+impl RouteRow {
+    pub(super) fn read(reader: &mut Reader, value: &Placed) -> Option<RouteRow> {
+        let before = reader.problems.len();
+        let fields = reader.fields(value, "a row of 'knowledge_routing'", ROUTE_KEYS)?;
+        let paths = reader.required(&fields, "paths");
+        let paths = paths.and_then(|paths| reader.as_globs(paths, "paths"));
+        if let (Some([]), Some(at)) = (paths.as_deref(), fields.place_of("paths")) {
+            reader.warn(at, "'paths' is an empty list, which matches nothing");
+        }
+        let choices = [
+            ("knowledge_base", Destination::KnowledgeBase),
+            ("vcm", Destination::Vcm),
+        ];
+        let ingest_to = reader.optional_choice(&fields, "ingest_to", &choices);
+        let profile = reader.text(&fields, "profile");
+        if let Some(word) = profile
+            && (word.text.trim().is_empty() || word.text.contains(char::is_control))
+        {
+            reader.problem(word.at, "'profile' is no printable word");
+        }
+        let row = RouteRow {
+            paths: paths.unwrap_or_default(),
+            ingest_to: ingest_to.unwrap_or_default(),
+            profile: profile.map(|word| word.text.to_owned()),
+        };
+        (reader.problems.len() == before).then_some(row)
+    }
+}
+
+fn check_name(reader: &mut Reader, name: Word<'_>) {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'-');
+    let text = quoted(name.text);
+    if name.text.is_empty() {
+        reader.problem(name.at, "'name' is empty");
+    } else if name.text.len() > LONGEST_NAME {
+        let message = format!("name {text} is longer than {LONGEST_NAME} bytes");
+        reader.problem(name.at, message);
+    } else if matches!(name.text, "." | "..")
+        || name.text.starts_with('-')
+        || !name.text.bytes().all(plain)
+    {
+        let message = format!(
+            "name {text} cannot be part of the id of a scope: wanted letters, digits, '.', '_' and '-', no '-' first"
+        );
+        reader.problem(name.at, message);
+    }
+}
+
+/// Reads a directory of a tree; `.` is the root.
+fn directory(reader: &mut Reader, key: &str, word: Word<'_>) -> Option<RepoPath> {
+    let path = word.text.strip_suffix('/').unwrap_or(word.text);
+    if key == "start_dir" && path == "." {
+        return Some(RepoPath::default());
+    }
+    // A slash alone is the root of the machine, not an empty path.
+    let path = if path.is_empty() { word.text } else { path };
+    match safe_path::refusal(path) {
+        None => Some(RepoPath::from(path)),
+        Some(why) => {
+            let text = quoted(word.text);
+            reader.problem(word.at, format!("'{key}' is {text}, which {why}"));
+            None
+        }
+    }
+}
+
+/// Returns a message without what commands add.
+fn said(message: &str) -> String {
+    message.trim_end_matches("; nothing has changed").to_owned()
+}

@@ -1,0 +1,187 @@
+//! `.colony/repo_map.yaml`: read whole, with every problem and its place.
+//!
+//! The file is a stranger's words: what it says is bounded before it is understood (bytes, depth,
+//! values, globs), and no path of it leads out of the tree it stands in. A row that contradicts itself
+//! has a fault of its own; everything else that is wrong makes the file one that is not used at all.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::model::text::Position;
+use crate::store::yaml::{self, Node, Placed};
+
+use super::problem::{Problem, in_order, quoted};
+use super::reading::Reader;
+use super::row::{DEFAULT_NAME, RouteRow, SourceKind, SourceRow};
+
+/// The format that is read.
+const FORMAT: i128 = 1;
+
+/// More sources are refused.
+const MOST_SOURCES: usize = 1000;
+
+const TOP_KEYS: &[&str] = &["schema_version", "sources", "knowledge_routing"];
+
+/// What a repository consists of.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct RepoMap {
+    /// The sources, in the order of the file.
+    pub sources: Vec<SourceRow>,
+    /// What the knowledge base takes in.
+    pub knowledge_routing: Vec<RouteRow>,
+}
+
+/// What reading a map gave.
+#[derive(Clone, Debug)]
+pub struct Read {
+    /// The map, where nothing is wrong with the file; rows may have faults of their own.
+    pub map: Option<RepoMap>,
+    /// Everything that is wrong, the faults of rows included, in the order of the file.
+    pub problems: Vec<Problem>,
+    /// What the file says for nothing.
+    pub warnings: Vec<Problem>,
+}
+
+impl Read {
+    fn failed(problem: Problem) -> Read {
+        Read {
+            map: None,
+            problems: vec![problem],
+            warnings: Vec::new(),
+        }
+    }
+}
+
+impl RepoMap {
+    /// Returns the map of a repository that has none: the whole tree is one source.
+    pub fn whole_tree() -> RepoMap {
+        RepoMap {
+            sources: vec![SourceRow::new(DEFAULT_NAME, SourceKind::GitRepo)],
+            knowledge_routing: Vec::new(),
+        }
+    }
+
+    /// Reads the bytes of a map file.
+    pub fn read(bytes: &[u8]) -> Read {
+        if bytes.len() > yaml::MAX_BYTES {
+            return Read::failed(too_large());
+        }
+        let text = match std::str::from_utf8(bytes) {
+            Ok(text) => text,
+            Err(error) => {
+                let at = Position::of(bytes, error.valid_up_to());
+                return Read::failed(Problem::at(at, "it is not UTF-8"));
+            }
+        };
+        match yaml::read_plain(text) {
+            Ok(top) => read_top(&top),
+            Err(fault) => {
+                let start = Position { line: 1, column: 1 };
+                let at = fault.position.unwrap_or(start);
+                let message = format!("it cannot be read as plain YAML: {}", fault.message);
+                Read::failed(Problem::at(at, message))
+            }
+        }
+    }
+}
+
+/// Returns the problem of a file that is not even read.
+pub(super) fn too_large() -> Problem {
+    Problem::of_file("it is larger than 1 MiB")
+}
+
+fn read_top(top: &Placed) -> Read {
+    let mut reader = Reader::default();
+    let map = read_map(&mut reader, top);
+    let faults = map.iter().flat_map(|map| &map.sources);
+    let faults: Vec<_> = faults.filter_map(|row| row.fault.clone()).collect();
+    let map = map.filter(|_| reader.problems.is_empty());
+    reader.problems.extend(faults);
+    Read {
+        map,
+        problems: in_order(reader.problems),
+        warnings: in_order(reader.warnings),
+    }
+}
+
+fn read_map(reader: &mut Reader, top: &Placed) -> Option<RepoMap> {
+    if top.node == Node::Nothing {
+        let message = "it is empty, wanted 'schema_version: 1' and 'sources'";
+        reader.problem(Position { line: 1, column: 1 }, message);
+        return None;
+    }
+    let fields = reader.fields(top, "the map", TOP_KEYS)?;
+    if let Some(version) = reader.required(&fields, "schema_version")
+        && version.node != Node::Integer(FORMAT)
+    {
+        let found = match &version.node {
+            Node::Integer(number) => number.to_string(),
+            Node::Text(text) => format!("the text {}", quoted(text)),
+            other => other.kind().to_owned(),
+        };
+        let message = format!("'schema_version' is {found}, wanted {FORMAT}");
+        reader.problem(version.position, message);
+    }
+    let sources = reader.required(&fields, "sources");
+    let sources = sources.map(|list| sources_of(reader, list));
+    let has_routing = fields.place_of("knowledge_routing").is_some();
+    let routing = has_routing.then(|| reader.required(&fields, "knowledge_routing"));
+    let routing = routing.flatten().map(|list| routing_of(reader, list));
+    Some(RepoMap {
+        sources: sources?,
+        knowledge_routing: routing.unwrap_or_default(),
+    })
+}
+
+fn sources_of(reader: &mut Reader, list: &Placed) -> Vec<SourceRow> {
+    let Some(items) = items(reader, list, "sources") else {
+        return Vec::new();
+    };
+    let mut rows: Vec<SourceRow> = Vec::new();
+    let mut names = std::collections::BTreeMap::new();
+    for item in items {
+        let (row, name) = SourceRow::read(reader, item);
+        rows.extend(row);
+        let Some(name) = name else { continue };
+        if let Some(line) = names.get(name.text) {
+            let message = format!(
+                "name {} is that of the source in line {line}",
+                quoted(name.text)
+            );
+            reader.problem(name.at, message);
+        } else {
+            names.insert(name.text, name.at.line);
+        }
+    }
+    if items.is_empty() {
+        reader.warn(
+            list.position,
+            "'sources' is an empty list: nothing is mapped",
+        );
+    }
+    rows
+}
+
+fn routing_of(reader: &mut Reader, list: &Placed) -> Vec<RouteRow> {
+    let items = items(reader, list, "knowledge_routing").unwrap_or_default();
+    let rows = items.iter();
+    rows.filter_map(|item| RouteRow::read(reader, item))
+        .collect()
+}
+
+fn items<'a>(reader: &mut Reader, list: &'a Placed, key: &str) -> Option<&'a [Placed]> {
+    let Node::List(items) = &list.node else {
+        let kind = list.node.kind();
+        reader.problem(
+            list.position,
+            format!("'{key}' is {kind}, wanted a list of rows"),
+        );
+        return None;
+    };
+    if items.len() > MOST_SOURCES {
+        let message = format!("too complex: '{key}' has more than {MOST_SOURCES} rows");
+        reader.problem(list.position, message);
+        return None;
+    }
+    Some(items)
+}

@@ -1,0 +1,347 @@
+//! Which scopes are mapped, written down: one record for each, all of them in the tree of one ref.
+//!
+//! `refs/colony/scopes` has the mappings of the default branch and travels; those of other branches are
+//! at a ref of the worktree that never does. The tree holds `<encoded scope id>/scope.json`. A commit is
+//! made only where a record changes, on top of the one before, so that the ref only moves on; commits
+//! that a scope is frozen at are parents too, and stay whatever happens to their branch. What others
+//! wrote is bounded and checked: a record that cannot be read is named, and stands in nobody's way.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::git::object::NewCommit;
+use crate::git::refs::Reason;
+use crate::git::{Oid, RefChange, RefName, Repo, TreeEntry};
+use crate::model::{Code, RepoPath, Result, ResultExt as _, time};
+use crate::store::{Session, key};
+
+use super::resolved::ResolvedRow;
+use super::row::SourceRow;
+
+/// The format this version writes and the newest it reads.
+const FORMAT: u32 = 1;
+
+/// The file of a record.
+const FILE: &str = "scope.json";
+
+/// A longer file is no record.
+const MOST_BYTES: u64 = 256 * 1024;
+
+/// More records are not read.
+const MOST_RECORDS: usize = 10_000;
+
+/// A longer id is none of ours.
+const LONGEST_ID: usize = 1024;
+
+/// How often a write is tried again after somebody else's.
+const TRIES: usize = 5;
+
+/// One scope that is mapped.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ScopeRecord {
+    /// The format of the record.
+    pub format: u32,
+    /// The scope.
+    pub scope_id: String,
+    /// The row it was mapped by.
+    pub row: SourceRow,
+    /// The limits that were in force.
+    pub config: ScopeConfig,
+    /// Which revision it follows.
+    pub wanted: WantedRevision,
+    /// The commit it stays at, where its row is static.
+    #[serde(default)]
+    pub frozen: Option<Oid>,
+    /// When it was first mapped, RFC 3339 UTC.
+    pub created_at: String,
+    /// When the record last changed, RFC 3339 UTC.
+    pub updated_at: String,
+}
+
+/// What a row came to with all that it inherits.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct ScopeConfig {
+    /// Most records of a page.
+    pub flush_threshold: u32,
+    /// Most tokens of a page.
+    pub flush_token_budget: u32,
+    /// Tokens that a piece of prose aims at.
+    pub chunk_target_tokens: u32,
+    /// Tokens that two pieces of prose share.
+    pub chunk_overlap_tokens: u32,
+    /// Whether its pages are never evicted.
+    pub pinned: bool,
+}
+
+/// A revision by its name: a record does not change with every commit.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct WantedRevision {
+    /// The repository, without credentials; `None` for the one with the map where it has no remote.
+    pub origin_url: Option<String>,
+    /// The branch.
+    pub branch: Option<String>,
+    /// The commit as the row has it; `HEAD` is the tip of the branch.
+    pub commit: String,
+}
+
+impl ScopeRecord {
+    /// Makes the record of a row that was mapped now.
+    pub fn of(row: &SourceRow, resolved: &ResolvedRow, now: &str) -> ScopeRecord {
+        let commit = row.commit.clone();
+        ScopeRecord {
+            format: FORMAT,
+            scope_id: resolved.scope_id.clone(),
+            row: row.clone(),
+            config: ScopeConfig {
+                flush_threshold: resolved.limits.records,
+                flush_token_budget: resolved.limits.tokens,
+                chunk_target_tokens: resolved.chunk.target,
+                chunk_overlap_tokens: resolved.chunk.overlap,
+                pinned: resolved.pinned,
+            },
+            wanted: WantedRevision {
+                origin_url: resolved.origin_url.clone(),
+                branch: resolved.branch.clone(),
+                commit: commit.unwrap_or_else(|| "HEAD".to_owned()),
+            },
+            frozen: resolved.frozen.then_some(resolved.commit),
+            created_at: now.to_owned(),
+            updated_at: now.to_owned(),
+        }
+    }
+
+    /// Tells whether two records say the same of a scope, whenever they were written.
+    fn says_what(&self, other: &ScopeRecord) -> bool {
+        let ScopeRecord {
+            created_at,
+            updated_at,
+            ..
+        } = other.clone();
+        let same_times = ScopeRecord {
+            created_at,
+            updated_at,
+            ..self.clone()
+        };
+        same_times == *other
+    }
+}
+
+/// A record that cannot be read.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+pub struct UnreadableRecord {
+    /// The scope, or what stands in its place.
+    pub name: String,
+    /// What is wrong with it.
+    pub reason: String,
+}
+
+/// The records at one ref.
+#[derive(Clone, Debug)]
+pub struct Scopes {
+    /// The ref.
+    pub name: RefName,
+    tip: Option<Oid>,
+    tree: Oid,
+    /// The records, by scope id.
+    pub records: BTreeMap<String, ScopeRecord>,
+    /// What is there beside them.
+    pub unreadable: Vec<UnreadableRecord>,
+}
+
+/// One record to write or to take away.
+#[derive(Clone, Debug)]
+pub enum Change {
+    /// Write it; where it says what is there already, nothing changes.
+    Put(Box<ScopeRecord>),
+    /// Take away that of a scope.
+    Remove(String),
+}
+
+impl Scopes {
+    /// Reads the records at a ref; without one there are none.
+    ///
+    /// # Errors
+    /// `repository-broken`, `object-missing`.
+    pub fn load(repo: &Repo, name: &RefName) -> Result<Scopes> {
+        let tip = repo.find_ref(name)?;
+        let mut scopes = Scopes {
+            name: name.clone(),
+            tip,
+            tree: repo.tree_of(tip)?,
+            records: BTreeMap::new(),
+            unreadable: Vec::new(),
+        };
+        for (component, entry) in repo.entries_of(scopes.tree)? {
+            if scopes.records.len() + scopes.unreadable.len() == MOST_RECORDS {
+                scopes.unreadable.push(UnreadableRecord {
+                    name: component.to_string(),
+                    reason: format!("there are more than {MOST_RECORDS} records"),
+                });
+                break;
+            }
+            match read(repo, &component, &entry)? {
+                Ok(record) => drop(scopes.records.insert(record.scope_id.clone(), record)),
+                Err(reason) => scopes.unreadable.push(UnreadableRecord {
+                    name: component.to_string(),
+                    reason,
+                }),
+            }
+        }
+        Ok(scopes)
+    }
+
+    /// Returns the commit that the records are at.
+    pub fn commit(&self) -> Option<Oid> {
+        self.tip
+    }
+}
+
+/// Makes changes at a ref, if they change anything: whether they did.
+///
+/// Where somebody else moves the ref meanwhile, the changes are made again on what that one wrote.
+///
+/// # Errors
+/// `ref-moved` where that goes on and on; `locked`, `no-space`, `io`, `git-failed`.
+pub fn write(session: &Session, name: &RefName, changes: &[Change]) -> Result<bool> {
+    let mut tries = 0;
+    loop {
+        let scopes = Scopes::load(&session.repo, name)?;
+        match write_once(session, &scopes, changes) {
+            Err(error) if error.code() == Code::RefMoved && tries < TRIES => tries += 1,
+            written => return written,
+        }
+    }
+}
+
+/// Tells whether changes would change anything, and changes nothing.
+pub fn would_change(scopes: &Scopes, changes: &[Change]) -> bool {
+    changes.iter().any(|change| match change {
+        Change::Put(record) => {
+            let known = scopes.records.get(&record.scope_id);
+            !known.is_some_and(|known| record.says_what(known))
+        }
+        Change::Remove(id) => scopes.records.contains_key(id),
+    })
+}
+
+fn write_once(session: &Session, scopes: &Scopes, changes: &[Change]) -> Result<bool> {
+    let (repo, world) = (&session.repo, &session.world);
+    if !would_change(scopes, changes) {
+        return Ok(false);
+    }
+    let now = time::rfc3339(&world.now());
+    let mut edits = Vec::new();
+    let mut parents: Vec<Oid> = scopes.tip.into_iter().collect();
+    for change in changes {
+        let (id, entry) = match change {
+            Change::Remove(id) => (id, None),
+            Change::Put(record) => {
+                let known = scopes.records.get(&record.scope_id);
+                if known.is_some_and(|known| record.says_what(known)) {
+                    continue;
+                }
+                let created = known.map_or(&record.created_at, |known| &known.created_at);
+                let record = ScopeRecord {
+                    created_at: created.clone(),
+                    updated_at: now.clone(),
+                    ..(**record).clone()
+                };
+                // Commits of other repositories are not here, and kept by their hubs.
+                let frozen = record.frozen.filter(|id| repo.read_commit(*id).is_ok());
+                parents.extend(frozen.filter(|id| !parents.contains(id)));
+                (
+                    &change_id(change).clone(),
+                    Some(TreeEntry::file(blob_of(repo, &record)?)),
+                )
+            }
+        };
+        edits.push((path_of(id), entry));
+    }
+    let edits = edits.iter().map(|(path, entry)| (path, *entry));
+    let who = session.record_signature();
+    let commit = repo.write_commit(NewCommit {
+        tree: repo.edit_tree(scopes.tree, edits)?,
+        parents,
+        signature: &who,
+        message: message_of(changes),
+    })?;
+    let change = RefChange {
+        name: scopes.name.clone(),
+        old: scopes.tip,
+        new: Some(commit),
+    };
+    let why = Reason {
+        text: "git-colony: scopes",
+        who: &who,
+        operation: "scopes",
+    };
+    repo.move_refs(world, &[change], &why)?;
+    session.note_change();
+    Ok(true)
+}
+
+fn change_id(change: &Change) -> &String {
+    match change {
+        Change::Put(record) => &record.scope_id,
+        Change::Remove(id) => id,
+    }
+}
+
+fn message_of(changes: &[Change]) -> String {
+    match changes {
+        [Change::Put(record)] => format!("map {}", key::encode(&record.scope_id)),
+        [Change::Remove(id)] => format!("unmap {}", key::encode(id)),
+        many => format!("map {} scopes", many.len()),
+    }
+}
+
+fn path_of(id: &str) -> RepoPath {
+    RepoPath::from(format!("{}/{FILE}", key::encode(id)).as_str())
+}
+
+fn blob_of(repo: &Repo, record: &ScopeRecord) -> Result<Oid> {
+    let json = serde_json::to_vec_pretty(record);
+    let mut json = json.or_code(Code::Io, || "cannot write the record of a scope")?;
+    json.push(b'\n');
+    repo.write_blob(&json)
+}
+
+/// Reads one record; the inner error is the record's.
+fn read(
+    repo: &Repo,
+    component: &RepoPath,
+    entry: &TreeEntry,
+) -> Result<Result<ScopeRecord, String>> {
+    let text = std::str::from_utf8(component.as_bytes()).ok();
+    let id = text.and_then(key::decode);
+    let id = id.filter(|id| !id.is_empty() && id.len() <= LONGEST_ID);
+    let Some(id) = id.filter(|id| !id.contains(char::is_control)) else {
+        return Ok(Err("its name stands for no scope".to_owned()));
+    };
+    if !entry.is_directory() {
+        return Ok(Err("it is no directory".to_owned()));
+    }
+    let Some(file) = repo.leaf_in(entry.id, &RepoPath::from(FILE))? else {
+        return Ok(Err(format!("it has no '{FILE}'")));
+    };
+    let size = repo.object_size(file.id);
+    if !file.is_plain_file() || size.is_none_or(|size| size > MOST_BYTES) {
+        return Ok(Err(format!("'{FILE}' is no plain file of at most 256 KiB")));
+    }
+    Ok(parse(&repo.read_blob(file.id)?, &id))
+}
+
+fn parse(bytes: &[u8], id: &str) -> Result<ScopeRecord, String> {
+    let no_record = |error: serde_json::Error| format!("'{FILE}' is no record: {error}");
+    let value: serde_json::Value = serde_json::from_slice(bytes).map_err(no_record)?;
+    let format = value.get("format").and_then(serde_json::Value::as_u64);
+    if format > Some(u64::from(FORMAT)) {
+        return Err("it was written by a newer git-colony".to_owned());
+    }
+    let record: ScopeRecord = serde_json::from_value(value).map_err(no_record)?;
+    if record.scope_id != id {
+        return Err("it speaks of another scope".to_owned());
+    }
+    Ok(record)
+}

@@ -1,0 +1,115 @@
+//! Looking at a map: what is wrong with it, and what it says.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::git::{Oid, Repo};
+use crate::model::Result;
+
+use super::load::{self, Loaded, PATH, Place};
+use super::problem::Problem;
+use super::schema::RepoMap;
+
+/// Which state of the repository is looked at.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum State {
+    /// HEAD.
+    Head,
+    /// A revision.
+    Revision(String),
+    /// The files on disk.
+    Worktree,
+}
+
+impl State {
+    /// Returns where its map is, and the commit; a branch without a commit has an empty tree.
+    ///
+    /// # Errors
+    /// `revision-not-found`, `object-missing`.
+    pub fn place(&self, repo: &Repo) -> Result<(Place, Option<Oid>)> {
+        let commit = match self {
+            State::Worktree => return Ok((Place::Worktree, None)),
+            State::Head => repo.head()?.commit(),
+            State::Revision(revision) => Some(repo.resolve_commit(revision)?),
+        };
+        Ok((Place::Tree(repo.tree_of(commit)?), commit))
+    }
+}
+
+/// What is wrong with a map.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct CheckReport {
+    /// The file.
+    pub path: &'static str,
+    /// The commit it was read from; `None` for the file on disk.
+    pub commit: Option<Oid>,
+    /// Whether there is one; without it the whole tree is one source.
+    pub has_repo_map_file: bool,
+    /// What is wrong, in the order of the file.
+    pub problems: Vec<Problem>,
+    /// How many problems there are.
+    pub count: usize,
+    /// What it says for nothing, in the order of the file.
+    pub warnings: Vec<Problem>,
+    /// How many sources it has, where it can be used.
+    pub sources: Option<usize>,
+}
+
+/// Checks a map.
+///
+/// # Errors
+/// As [`State::place`].
+pub fn check(repo: &Repo, state: &State) -> Result<CheckReport> {
+    let (place, commit) = state.place(repo)?;
+    let Loaded { has_file, read, .. } = load::load(repo, place)?;
+    Ok(CheckReport {
+        path: PATH,
+        commit,
+        has_repo_map_file: has_file,
+        count: read.problems.len(),
+        problems: read.problems,
+        warnings: read.warnings,
+        sources: read.map.map(|map| map.sources.len()),
+    })
+}
+
+/// What a map says.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct ShowReport {
+    /// The file.
+    pub path: &'static str,
+    /// The commit it was read from; `None` for the file on disk.
+    pub commit: Option<Oid>,
+    /// Whether there is one; without it the whole tree is one source.
+    pub has_repo_map_file: bool,
+    /// What it says: every key of every row; `None` where it cannot be used.
+    pub parsed: Option<RepoMap>,
+    /// The text of the file.
+    pub raw: Option<String>,
+    /// What is wrong, in the order of the file.
+    pub problems: Vec<Problem>,
+    /// What it says for nothing, in the order of the file.
+    pub warnings: Vec<Problem>,
+}
+
+/// Shows a map.
+///
+/// # Errors
+/// As [`State::place`].
+pub fn show(repo: &Repo, state: &State) -> Result<ShowReport> {
+    let (place, commit) = state.place(repo)?;
+    let Loaded {
+        raw,
+        has_file,
+        read,
+    } = load::load(repo, place)?;
+    Ok(ShowReport {
+        path: PATH,
+        commit,
+        has_repo_map_file: has_file,
+        parsed: read.map,
+        raw: raw.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()),
+        problems: read.problems,
+        warnings: read.warnings,
+    })
+}

@@ -1,0 +1,240 @@
+//! Looking at pages: which there are, what one holds, how many there are.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::Value;
+
+use super::mapping::read_pages;
+use super::pages::{self, Page, PageId};
+use crate::git::Oid;
+use crate::model::{Code, Error, RepoPath, Result};
+use crate::source::file;
+use crate::source::literature::{Library, Literature};
+use crate::source::record::{Record, RecordKind};
+use crate::store::database::Unusable;
+use crate::store::page_table::{PageTable, ScopeRow};
+
+/// What a page holds, without the text.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct RecordEntry {
+    /// The file, from the root of the repository.
+    pub path: RepoPath,
+    /// Which part of the file; null for a whole file.
+    pub part: Option<String>,
+    /// The blob.
+    pub blob: Oid,
+    /// Where the stretch begins, in bytes of the blob.
+    pub start: u64,
+    /// Where it ends.
+    pub end: u64,
+    /// Its tokens, with the frame.
+    pub tokens: u32,
+    /// Its text; only where it was asked for, and null for what is no text.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub text: Option<String>,
+}
+
+/// A page of a list.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct PageEntry {
+    /// Its id.
+    #[schemars(with = "String")]
+    pub page_id: PageId,
+    /// The scope it belongs to.
+    pub scope_id: String,
+    /// Its tokens, the sum over its records.
+    pub tokens: u32,
+    /// What it holds.
+    pub records: Vec<RecordEntry>,
+}
+
+/// Which pages are wanted.
+#[derive(Clone, Debug, Default)]
+pub struct Filter {
+    /// Of this scope only.
+    pub scope: Option<String>,
+    /// With something at or below this path only.
+    pub path: Option<RepoPath>,
+    /// At most so many.
+    pub limit: usize,
+    /// After so many that are left out.
+    pub offset: usize,
+}
+
+impl From<&Record> for RecordEntry {
+    fn from(record: &Record) -> Self {
+        RecordEntry {
+            path: record.path.clone(),
+            part: record.part.clone(),
+            blob: record.blob,
+            start: record.start,
+            end: record.end,
+            tokens: record.tokens,
+            text: None,
+        }
+    }
+}
+
+impl PageEntry {
+    fn of(scope: &ScopeRow, page: &Page) -> PageEntry {
+        PageEntry {
+            page_id: page.id,
+            scope_id: scope.scope.clone(),
+            tokens: page.tokens,
+            records: page.records.iter().map(RecordEntry::from).collect(),
+        }
+    }
+}
+
+/// Lists the pages of scopes in the order of the paths, with how many there are in all.
+///
+/// # Errors
+/// `cache-unusable`.
+pub fn list(
+    table: &PageTable,
+    scopes: &[ScopeRow],
+    filter: &Filter,
+) -> Result<(Vec<PageEntry>, usize)> {
+    let (mut found, mut total) = (Vec::new(), 0);
+    for scope in scopes {
+        let directories = table.each_directory(scope, |row| {
+            for page in read_pages(&row) {
+                if !filter.takes(&page) {
+                    continue;
+                }
+                total += 1;
+                if total > filter.offset && found.len() < filter.limit {
+                    found.push(PageEntry::of(scope, &page));
+                }
+            }
+            true
+        });
+        directories.map_err(unusable)?;
+    }
+    Ok((found, total))
+}
+
+impl Filter {
+    fn takes(&self, page: &Page) -> bool {
+        let within = |path: &RepoPath| {
+            page.records
+                .iter()
+                .any(|record| record.path.is_at_or_below(path))
+        };
+        self.path.as_ref().is_none_or(within)
+    }
+}
+
+/// Finds a page by its id or the beginning of it: the scope and the page.
+///
+/// # Errors
+/// `page-not-found`, also for a beginning that several share; `cache-unusable`.
+pub fn find(table: &PageTable, worktree: &str, id: &str) -> Result<(ScopeRow, Page)> {
+    let none = |why: &str| {
+        Error::new(
+            Code::PageNotFound,
+            format!("no page of this worktree is '{id}'{why}; nothing has changed"),
+        )
+        .hint("git colony pages")
+    };
+    let Some((from, to)) = pages::range(id) else {
+        return Err(none(": an id is of hex digits"));
+    };
+    let found = table.find_pages(worktree, from, to).map_err(unusable)?;
+    let mut ids: Vec<_> = found.iter().map(|(_, id, _)| *id).collect();
+    ids.dedup();
+    if ids.len() > 1 {
+        return Err(none(&format!(" alone: {} begin so", ids.len())));
+    }
+    let Some((scope, id, path)) = found.into_iter().next() else {
+        return Err(none(""));
+    };
+    let row = table.directory(&scope, &path).map_err(unusable)?;
+    let pages = row.map(|row| read_pages(&row)).unwrap_or_default();
+    let page = pages.into_iter().find(|page| page.id.0 == id);
+    page.map(|page| (scope, page)).ok_or_else(|| none(""))
+}
+
+/// Says that the page table cannot be used.
+#[expect(clippy::needless_pass_by_value, reason = "it is given to map_err")]
+pub fn unusable(error: Unusable) -> Error {
+    Error::new(
+        Code::CacheUnusable,
+        format!("cannot use the page table: {error}; nothing has changed"),
+    )
+    .hint("git colony doctor")
+}
+
+/// A page with its text.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct ShownPage {
+    /// Its id.
+    #[schemars(with = "String")]
+    pub page_id: PageId,
+    /// The scope it belongs to.
+    pub scope_id: String,
+    /// Its tokens, the sum over its records.
+    pub tokens: u32,
+    /// Whether the branch has moved since the scope was mapped.
+    pub stale: bool,
+    /// What it holds, with the text.
+    pub records: Vec<RecordEntry>,
+    /// All of it as one text: a JSON object for each record, one on a line. Its tokens are those counted.
+    pub text: String,
+}
+
+/// Reads the text of a page.
+///
+/// # Errors
+/// `object-missing`.
+pub fn show(
+    library: &Library<'_>,
+    reader: &Literature<'_>,
+    found: &(ScopeRow, Page),
+    stale: bool,
+) -> Result<ShownPage> {
+    let (scope, page) = found;
+    let mut records = Vec::new();
+    let mut values: Vec<Value> = Vec::new();
+    for record in &page.records {
+        let text = text(library, reader, record)?;
+        values.push(record.value(text.as_deref().unwrap_or_default()));
+        records.push(RecordEntry {
+            text,
+            ..RecordEntry::from(record)
+        });
+    }
+    let lines: Vec<String> = values.iter().map(Value::to_string).collect();
+    Ok(ShownPage {
+        page_id: page.id,
+        scope_id: scope.scope.clone(),
+        tokens: page.tokens,
+        stale,
+        records,
+        text: lines.join("\n"),
+    })
+}
+
+fn text(library: &Library<'_>, reader: &Literature<'_>, record: &Record) -> Result<Option<String>> {
+    let at = |place: u64| usize::try_from(place).unwrap_or(usize::MAX);
+    let range = at(record.start)..at(record.end);
+    let stretch = match &record.kind {
+        RecordKind::Binary { .. } => return Ok(None),
+        RecordKind::Text(encoding) => {
+            let bytes = library.objects.blob(record.blob)?;
+            let stretch = bytes.get(range);
+            stretch.map(|stretch| file::decode_as(*encoding, stretch))
+        }
+        RecordKind::Chunk { .. } => {
+            let text = reader.text(library, &record.path, record.blob)?;
+            text.get(range).map(str::to_owned)
+        }
+    };
+    stretch.map(Some).ok_or_else(|| {
+        Error::new(
+            Code::RepositoryBroken,
+            format!("'{}' is shorter than the page table says", record.path),
+        )
+        .hint("git colony map   # once the cache below .git/colony is deleted")
+    })
+}

@@ -1,0 +1,381 @@
+//! Mapping a tree: which pages its directories become. From scratch and after an edit it is the same
+//! code: a directory whose tree and rules are known is left as it is.
+
+mod cutting;
+
+use std::collections::BTreeSet;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::packer::{self, Limits};
+use super::pages::{self, Page, PageId};
+use crate::git::{Objects, Oid};
+use crate::model::{RepoPath, Result, World};
+use crate::source::lister::{self, Directory, Found, ListedFile, Visitor, Want};
+use crate::source::literature::{Fetch, Library, Literature};
+use crate::source::record::Record;
+use crate::source::selection::{BinaryPolicy, Selection};
+use crate::source::{globs::Globs, parts};
+use crate::store::cut_cache::CutCache;
+use crate::store::page_table::{Changes, DirectoryRow, PageTable, ScopeRow, Totals};
+use crate::text::tokenizer::Tokenizer;
+use cutting::{Cut, Cutter};
+
+/// So many files are cut before their directories are packed.
+const BATCH: usize = 1024;
+
+/// What is to be mapped, and how.
+pub struct Job<'a> {
+    /// The surroundings.
+    pub world: &'a World,
+    /// Where the tree is.
+    pub objects: &'a Objects,
+    /// The tree of the commit.
+    pub tree: Oid,
+    /// The scope it becomes.
+    pub scope_id: &'a str,
+    /// What is taken of it.
+    pub selection: &'a Selection,
+    /// What a page may hold.
+    pub limits: Limits,
+    /// Whose tokens are counted.
+    pub tokenizer: Tokenizer,
+    /// How documents are read, where these are what is mapped.
+    pub literature: Option<Shelf<'a>>,
+}
+
+/// How documents are read.
+pub struct Shelf<'a> {
+    /// Who reads them, and cuts them in chunks.
+    pub reader: &'a Literature<'a>,
+    /// Where they are.
+    pub library: Library<'a>,
+    /// Fetches what git-lfs has not here.
+    pub fetch: Option<Fetch<'a>>,
+}
+
+/// A file that has no record.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct LeftOut {
+    /// Which file.
+    pub path: RepoPath,
+    /// Why.
+    pub reason: LeftOutReason,
+}
+
+/// Why a file has no record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum LeftOutReason {
+    /// Its path alone needs more tokens than a page may hold.
+    PathTooLong,
+    /// It has more bytes than are read.
+    TooLarge,
+    /// Its blob is not in the repository.
+    ObjectMissing,
+    /// It is kept by git-lfs, and its content is not here.
+    LfsMissing,
+    /// A password is needed to read it.
+    Encrypted,
+    /// It is not what its name says, or damaged.
+    Broken,
+    /// It has pages, but no text: pictures of pages.
+    Scanned,
+    /// Reading it took too long.
+    TimedOut,
+    /// It is no text.
+    Binary,
+    /// Nothing here reads its format.
+    ExtractorMissing,
+}
+
+impl LeftOutReason {
+    /// Tells whether it may be otherwise the next time, though the file is the same.
+    fn may_pass(self) -> bool {
+        matches!(
+            self,
+            LeftOutReason::ObjectMissing
+                | LeftOutReason::LfsMissing
+                | LeftOutReason::TimedOut
+                | LeftOutReason::ExtractorMissing
+        )
+    }
+
+    /// Says it in words that follow the path.
+    pub fn words(self) -> &'static str {
+        match self {
+            LeftOutReason::PathTooLong => "has a path too long for the pages of its source",
+            LeftOutReason::TooLarge => "has more than 256 MiB",
+            LeftOutReason::ObjectMissing => "is not in this repository",
+            LeftOutReason::LfsMissing => "is kept by git-lfs, and its content is not here",
+            LeftOutReason::Encrypted => "needs a password",
+            LeftOutReason::Broken => "is damaged, or not what its name says",
+            LeftOutReason::Scanned => "has pictures of pages and no text",
+            LeftOutReason::TimedOut => "takes too long to read",
+            LeftOutReason::Binary => "is no text",
+            LeftOutReason::ExtractorMissing => "cannot be read here: install pdftotext",
+        }
+    }
+}
+
+/// What has come of it.
+#[derive(Debug, Default)]
+pub struct Outcome {
+    /// What is to be written into the page table.
+    pub changes: Changes,
+    /// Pages that were not there before.
+    pub added: Vec<PageId>,
+    /// Pages that are no longer there.
+    pub removed: Vec<PageId>,
+    /// Files without a record, among those that were looked at.
+    pub left_out: Vec<LeftOut>,
+}
+
+impl Job<'_> {
+    /// Returns a digest of all that decides on the pages, but for the tree.
+    ///
+    /// # Errors
+    /// `interrupted`.
+    pub fn recipe(&self) -> Result<Vec<u8>> {
+        let Selection {
+            start_dir,
+            include,
+            exclude,
+            binary,
+            gitignore,
+        } = self.selection;
+        let texts = |globs: &Globs| globs.texts().to_vec();
+        let versions = (lister::VERSION, parts::VERSION, packer::VERSION);
+        let globs = (include.as_ref().map(texts), texts(exclude));
+        let limits = (self.limits.records, self.limits.tokens);
+        let rest = (start_dir, binary, gitignore, self.tokenizer, self.scope_id);
+        let shelf = self.literature.as_ref();
+        let reader = shelf.map(|shelf| shelf.reader.recipe()).transpose()?;
+        let all = serde_json::json!([versions, globs, limits, rest, reader]);
+        Ok(blake3::hash(all.to_string().as_bytes()).as_bytes().to_vec())
+    }
+}
+
+/// Maps a tree. `known` is what the page table has of the scope, if it was made by the same recipe.
+///
+/// # Errors
+/// `object-missing` for a tree, `interrupted`.
+pub fn map(
+    job: &Job<'_>,
+    table: &PageTable,
+    known: Option<&ScopeRow>,
+    cuts: &mut CutCache,
+) -> Result<Outcome> {
+    let mut mapper = Mapper {
+        job,
+        table,
+        known,
+        cutter: Cutter::new(job, cuts),
+        waiting: Vec::new(),
+        files: 0,
+        outcome: Outcome {
+            changes: Changes {
+                afresh: known.is_none(),
+                ..Changes::default()
+            },
+            ..Outcome::default()
+        },
+        entered: false,
+        unsettled: BTreeSet::new(),
+    };
+    lister::list(job.world, job.objects, job.tree, job.selection, &mut mapper)?;
+    mapper.pack_waiting()?;
+    mapper.finish();
+    Ok(mapper.outcome)
+}
+
+struct Mapper<'a, 'c> {
+    job: &'a Job<'a>,
+    table: &'a PageTable,
+    known: Option<&'a ScopeRow>,
+    cutter: Cutter<'a, 'c>,
+    /// Directories whose files are not cut yet.
+    waiting: Vec<Directory>,
+    /// How many files that are.
+    files: usize,
+    outcome: Outcome,
+    entered: bool,
+    /// Directories that are looked at again whatever their tree is.
+    unsettled: BTreeSet<RepoPath>,
+}
+
+impl Visitor for Mapper<'_, '_> {
+    fn enter(&mut self, found: &Found) -> Result<Want> {
+        self.entered = true;
+        let Some(row) = self.row(&found.path) else {
+            return Ok(Want::Files);
+        };
+        let same = row.tree == found.tree.to_string() && row.rules == found.rules;
+        Ok(if same { Want::Nothing } else { Want::Files })
+    }
+
+    fn directory(&mut self, directory: Directory) -> Result<()> {
+        if let Some(known) = self.known {
+            let now: BTreeSet<&RepoPath> = directory.children.iter().collect();
+            let before = self.table.below(known, &directory.found.path);
+            for path in before.unwrap_or_default() {
+                if !now.contains(&path) {
+                    self.take_away(known, path);
+                }
+            }
+        }
+        self.files += directory.files.len();
+        self.waiting.push(directory);
+        if self.files >= BATCH {
+            self.pack_waiting()?;
+        }
+        Ok(())
+    }
+}
+
+impl Mapper<'_, '_> {
+    fn row(&self, path: &RepoPath) -> Option<DirectoryRow> {
+        self.table.directory(self.known?, path).ok().flatten()
+    }
+
+    fn pack_waiting(&mut self) -> Result<()> {
+        let waiting = std::mem::take(&mut self.waiting);
+        self.files = 0;
+        for (directory, cut) in waiting.iter().zip(self.cutter.cut(&waiting)?) {
+            let before = self.row(&directory.found.path);
+            let records = self.records(directory, cut, before.as_ref());
+            let pages = pages::pack(self.job.scope_id, records, self.job.limits);
+            self.note_changes(before.as_ref(), &pages);
+            let parent = self.parent(&directory.found.path);
+            let row = write_down(&directory.found, parent, &pages);
+            self.outcome.changes.packed.push(row);
+        }
+        Ok(())
+    }
+
+    /// Puts the records of a directory together. Of a file that cannot be read for now, what was
+    /// mapped of the same content before stays; such a directory is looked at again the next time.
+    fn records(
+        &mut self,
+        directory: &Directory,
+        cut: Vec<Cut>,
+        before: Option<&DirectoryRow>,
+    ) -> Vec<Record> {
+        let mut records = Vec::new();
+        for (file, cut) in directory.files.iter().zip(cut) {
+            let reason = match cut {
+                Cut::Records(own) => {
+                    records.extend(own);
+                    continue;
+                }
+                Cut::Nothing => continue,
+                Cut::LeftOut(reason) => reason,
+            };
+            if reason.may_pass() {
+                self.note_unsettled(&directory.found.path);
+                let known = before.map(|row| records_of(row, file)).unwrap_or_default();
+                if !known.is_empty() {
+                    records.extend(known);
+                    continue;
+                }
+            }
+            self.outcome.left_out.push(LeftOut {
+                path: file.path.clone(),
+                reason,
+            });
+        }
+        records
+    }
+
+    /// Notes that a directory has to be looked at again, and so those above it.
+    fn note_unsettled(&mut self, path: &RepoPath) {
+        let mut at = Some(path.clone());
+        while let Some(path) = at {
+            at = self.parent(&path);
+            self.unsettled.insert(path);
+        }
+    }
+
+    fn parent(&self, path: &RepoPath) -> Option<RepoPath> {
+        if *path == self.job.selection.start_dir {
+            return None;
+        }
+        Some(path.parent().unwrap_or_else(|| RepoPath::new("")))
+    }
+
+    fn note_changes(&mut self, before: Option<&DirectoryRow>, pages: &[Page]) {
+        let before: BTreeSet<PageId> = before.map(ids).unwrap_or_default();
+        let now: BTreeSet<PageId> = pages.iter().map(|page| page.id).collect();
+        self.outcome.added.extend(now.difference(&before));
+        self.outcome.removed.extend(before.difference(&now));
+    }
+
+    /// Notes that a directory is gone, with all below it.
+    fn take_away(&mut self, known: &ScopeRow, path: RepoPath) {
+        let mut left = vec![path.clone()];
+        while let Some(path) = left.pop() {
+            if let Some(row) = self.row(&path) {
+                self.outcome.removed.extend(ids(&row));
+            }
+            left.extend(self.table.below(known, &path).unwrap_or_default());
+        }
+        self.outcome.changes.gone.push(path);
+    }
+
+    /// Where the directory to start in is not there (any more), there is nothing.
+    fn finish(&mut self) {
+        for row in &mut self.outcome.changes.packed {
+            if self.unsettled.contains(&row.path) {
+                row.tree.clear();
+            }
+        }
+        if let Some(known) = self.known.filter(|_| !self.entered) {
+            let start = self.job.selection.start_dir.clone();
+            self.take_away(known, start);
+            self.outcome.changes.afresh = true;
+        }
+    }
+}
+
+/// Reads the pages of a directory.
+pub fn read_pages(row: &DirectoryRow) -> Vec<Page> {
+    serde_json::from_slice(&row.packed).unwrap_or_default()
+}
+
+/// What a directory had of the same content of a file.
+fn records_of(row: &DirectoryRow, file: &ListedFile) -> Vec<Record> {
+    let records = read_pages(row).into_iter().flat_map(|page| page.records);
+    let mut own: Vec<Record> = records
+        .filter(|record| record.path == file.path && record.blob == file.entry.id)
+        .collect();
+    own.sort_by_key(|record| record.start);
+    own
+}
+
+fn ids(row: &DirectoryRow) -> BTreeSet<PageId> {
+    read_pages(row).into_iter().map(|page| page.id).collect()
+}
+
+fn write_down(found: &Found, parent: Option<RepoPath>, pages: &[Page]) -> DirectoryRow {
+    let sum = |count: fn(&Page) -> u64| pages.iter().map(count).sum();
+    DirectoryRow {
+        tree: found.tree.to_string(),
+        rules: found.rules.to_vec(),
+        parent,
+        path: found.path.clone(),
+        page_ids: pages.iter().map(|page| page.id.0).collect(),
+        packed: serde_json::to_vec(pages).unwrap_or_default(),
+        totals: Totals {
+            pages: pages.len() as u64,
+            records: sum(|page| page.records.len() as u64),
+            tokens: sum(|page| u64::from(page.tokens)),
+        },
+    }
+}
+
+impl Job<'_> {
+    fn takes_binary(&self) -> bool {
+        self.selection.binary == BinaryPolicy::Include
+    }
+}

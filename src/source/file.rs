@@ -1,0 +1,159 @@
+//! A file as records: cut into parts, or told apart as none that can be read.
+
+use serde::{Deserialize, Serialize};
+
+use crate::git::lfs_pointer::Pointer;
+use crate::text::tokenizer::Tokenizer;
+
+use super::parts;
+
+/// A NUL among so many bytes makes a file binary, as it does for git.
+const LOOKED_AT: usize = 8 * 1024;
+
+/// How the bytes of a file are read as text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Encoding {
+    /// As they are.
+    #[serde(rename = "u")]
+    Utf8,
+    /// Each byte is a character: nothing is lost.
+    #[serde(rename = "l")]
+    Latin1,
+}
+
+/// What a file is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Content {
+    /// Text, in stretches that hold every byte once.
+    #[serde(rename = "t")]
+    Text(Encoding, Vec<Stretch>),
+    /// No text: a NUL near the beginning, or a pointer of git-lfs. The size in bytes.
+    #[serde(rename = "b")]
+    Binary(u64),
+}
+
+/// A stretch of a file.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Stretch(
+    /// Where it begins, in bytes of the file.
+    pub u64,
+    /// Where it ends.
+    pub u64,
+    /// The tokens of its text as a JSON string.
+    pub u32,
+    /// A digest of its text; 0 for a whole file.
+    pub u64,
+);
+
+/// Cuts a file so that no stretch has more than `budget` tokens.
+pub fn read(tokenizer: Tokenizer, bytes: &[u8], budget: usize) -> Content {
+    let looked_at = bytes.get(..LOOKED_AT).unwrap_or(bytes);
+    if looked_at.contains(&0) || Pointer::parse(bytes).is_some() {
+        return Content::Binary(bytes.len() as u64);
+    }
+    let (encoding, text) = decode(bytes);
+    let parts = parts::cut(tokenizer, &text, budget);
+    let whole = parts.len() == 1;
+    let mut at = 0;
+    let stretches = parts.into_iter().map(|part| {
+        let text = text.get(part.range).unwrap_or_default();
+        let length = match encoding {
+            Encoding::Utf8 => text.len(),
+            Encoding::Latin1 => text.chars().count(),
+        };
+        let start = at;
+        at += length as u64;
+        let digest = if whole { 0 } else { digest(text) };
+        Stretch(
+            start,
+            at,
+            u32::try_from(part.tokens).unwrap_or(u32::MAX),
+            digest,
+        )
+    });
+    Content::Text(encoding, stretches.collect())
+}
+
+/// Reads bytes as text: as UTF-8, else each byte as a character.
+pub fn decode(bytes: &[u8]) -> (Encoding, std::borrow::Cow<'_, str>) {
+    match std::str::from_utf8(bytes) {
+        Ok(text) => (Encoding::Utf8, text.into()),
+        Err(_) => (Encoding::Latin1, latin1(bytes).into()),
+    }
+}
+
+/// Reads a stretch as it was read when the file was cut.
+pub fn decode_as(encoding: Encoding, bytes: &[u8]) -> String {
+    match encoding {
+        Encoding::Utf8 => String::from_utf8_lossy(bytes).into_owned(),
+        Encoding::Latin1 => latin1(bytes),
+    }
+}
+
+fn latin1(bytes: &[u8]) -> String {
+    bytes.iter().copied().map(char::from).collect()
+}
+
+fn digest(text: &str) -> u64 {
+    let mut digest = [0; 8];
+    let mut hasher = blake3::Hasher::new();
+    hasher
+        .update(text.as_bytes())
+        .finalize_xof()
+        .fill(&mut digest);
+    u64::from_be_bytes(digest)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_git_calls_binary_is_no_text() {
+        assert_eq!(read(Tokenizer::Bytes, b"a\0b", 99), Content::Binary(3));
+        let late = [vec![b'a'; LOOKED_AT], vec![0]].concat();
+        assert!(matches!(
+            read(Tokenizer::Bytes, &late, 9999),
+            Content::Text(..)
+        ));
+        let pointer = format!(
+            "version https://git-lfs.github.com/spec/v1\noid sha256:{}\nsize 12\n",
+            "a".repeat(64)
+        );
+        assert!(matches!(
+            read(Tokenizer::Bytes, pointer.as_bytes(), 99),
+            Content::Binary(_)
+        ));
+    }
+
+    #[test]
+    fn stretches_are_bytes_of_the_file_in_any_encoding() {
+        let line = b"na\xefve caf\xe9 line\n";
+        let bytes = line.repeat(50);
+        let Content::Text(encoding, stretches) = read(Tokenizer::O200k, &bytes, 100) else {
+            panic!("it is text");
+        };
+        assert_eq!(encoding, Encoding::Latin1);
+        assert!(stretches.len() > 3);
+        let mut joined = String::new();
+        for &Stretch(start, end, tokens, _) in &stretches {
+            let at = |place: u64| usize::try_from(place).unwrap();
+            let text = decode_as(encoding, &bytes[at(start)..at(end)]);
+            let json = crate::text::count::json_string(&text);
+            assert_eq!(
+                Tokenizer::O200k.count(&json),
+                usize::try_from(tokens).unwrap()
+            );
+            joined += &text;
+        }
+        assert_eq!(joined, decode(&bytes).1);
+    }
+
+    #[test]
+    fn an_empty_file_is_one_empty_stretch() {
+        let Content::Text(_, stretches) = read(Tokenizer::O200k, b"", 99) else {
+            panic!("it is text");
+        };
+        assert_eq!(stretches, [Stretch(0, 0, 1, 0)]);
+    }
+}

@@ -1,0 +1,217 @@
+//! The one lister of files: the directories of a commit, with the files that a selection takes.
+//!
+//! Nothing on the disk is looked at. `.colonyignore` files of the tree count by git's rules for
+//! ignore files, from the root down, and so do `.gitignore` files where the selection says so.
+
+use crate::git::objects::{IgnoreLists, NamedEntry};
+use crate::git::{Objects, Oid, TreeEntry};
+use crate::model::{Code, Error, RepoPath, Result, World};
+
+use super::selection::Selection;
+
+/// Changes whenever the same tree might be listed otherwise.
+pub const VERSION: u32 = 1;
+
+/// A larger ignore file is not read.
+const MOST_IGNORE_BYTES: u64 = 1024 * 1024;
+
+/// More directories inside each other are refused: git itself cannot check them out.
+const DEEPEST: usize = 2000;
+
+/// A directory, before its files are looked at.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Found {
+    /// Where it is, from the root of the repository.
+    pub path: RepoPath,
+    /// Its tree.
+    pub tree: Oid,
+    /// A digest of the ignore files above it: with the tree, all that decides on what is below.
+    pub rules: [u8; 16],
+}
+
+/// A directory with the files that are taken.
+#[derive(Clone, Debug)]
+pub struct Directory {
+    /// Which it is.
+    pub found: Found,
+    /// Its own files, in git's order.
+    pub files: Vec<ListedFile>,
+    /// The directories in it that were found, whatever becomes of them.
+    pub children: Vec<RepoPath>,
+}
+
+/// A file of a commit.
+#[derive(Clone, Debug)]
+pub struct ListedFile {
+    /// Where it is, from the root of the repository.
+    pub path: RepoPath,
+    /// Its blob, and whether it is executable.
+    pub entry: TreeEntry,
+}
+
+/// What the caller wants of a directory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Want {
+    /// Its files, and to be asked for those below.
+    Files,
+    /// Nothing of it, nor of what is below: it is known.
+    Nothing,
+}
+
+/// Who is told what is found.
+pub trait Visitor {
+    /// Is asked for each directory, from above.
+    ///
+    /// # Errors
+    /// Whatever stops the listing.
+    fn enter(&mut self, found: &Found) -> Result<Want>;
+
+    /// Is given each directory whose files were wanted.
+    ///
+    /// # Errors
+    /// Whatever stops the listing.
+    fn directory(&mut self, directory: Directory) -> Result<()>;
+}
+
+/// Lists what a selection takes of a tree. A `start_dir` that is not there has no files.
+///
+/// Symbolic links and submodules are never followed and never listed.
+///
+/// # Errors
+/// `object-missing`, `interrupted`, those of the visitor; `invalid-value` for directories inside each
+/// other without end.
+pub fn list(
+    world: &World,
+    objects: &Objects,
+    tree: Oid,
+    selection: &Selection,
+    visitor: &mut dyn Visitor,
+) -> Result<()> {
+    let mut lister = Lister {
+        world,
+        objects,
+        selection,
+        visitor,
+    };
+    let Some((found, rules)) = lister.start(tree)? else {
+        return Ok(());
+    };
+    lister.walk(found, &rules, 0)
+}
+
+struct Lister<'a> {
+    world: &'a World,
+    objects: &'a Objects,
+    selection: &'a Selection,
+    visitor: &'a mut dyn Visitor,
+}
+
+/// Ignore files and their digest.
+#[derive(Clone, Default)]
+struct Rules {
+    lists: IgnoreLists,
+    digest: [u8; 16],
+}
+
+impl Lister<'_> {
+    /// Finds the directory to start in, with the ignore files above it.
+    fn start(&self, tree: Oid) -> Result<Option<(Found, Rules)>> {
+        let mut rules = Rules::default();
+        let mut at = tree;
+        let mut path = RepoPath::new("");
+        for part in self.selection.start_dir.parts() {
+            self.read_rules(&mut rules, &path, &self.objects.list(at)?)?;
+            let below = path.join(&RepoPath::new(part));
+            let entry = self.objects.at(at, &RepoPath::new(part))?;
+            let directory =
+                entry.filter(|entry| entry.is_directory() && !rules.lists.ignores(&below, true));
+            let Some(directory) = directory else {
+                return Ok(None);
+            };
+            at = directory.id;
+            path = below;
+        }
+        let found = Found {
+            path,
+            tree: at,
+            rules: rules.digest,
+        };
+        Ok(Some((found, rules)))
+    }
+
+    fn walk(&mut self, found: Found, above: &Rules, depth: usize) -> Result<()> {
+        self.world.interrupt.check()?;
+        if depth > DEEPEST {
+            return Err(Error::new(
+                Code::InvalidValue,
+                format!("more than {DEEPEST} directories inside each other; nothing has changed"),
+            ));
+        }
+        if self.visitor.enter(&found)? == Want::Nothing {
+            return Ok(());
+        }
+        let entries = self.objects.list(found.tree)?;
+        let mut rules = above.clone();
+        self.read_rules(&mut rules, &found.path, &entries)?;
+        let mut files = Vec::new();
+        let mut below = Vec::new();
+        for NamedEntry { name, entry } in entries {
+            let path = found.path.join(&RepoPath::new(name));
+            if rules.lists.ignores(&path, entry.is_directory()) {
+                continue;
+            }
+            if entry.is_directory() {
+                below.push(Found {
+                    path,
+                    tree: entry.id,
+                    rules: rules.digest,
+                });
+            } else if entry.is_file() && self.takes(&path) {
+                files.push(ListedFile { path, entry });
+            }
+        }
+        let children = below.iter().map(|found| found.path.clone()).collect();
+        self.visitor.directory(Directory {
+            found,
+            files,
+            children,
+        })?;
+        for found in below {
+            self.walk(found, &rules, depth + 1)?;
+        }
+        Ok(())
+    }
+
+    fn takes(&self, path: &RepoPath) -> bool {
+        let below = path.below(&self.selection.start_dir);
+        below.is_some_and(|below| self.selection.takes(&RepoPath::new(below)))
+    }
+
+    /// Adds the ignore files of a directory.
+    fn read_rules(&self, rules: &mut Rules, path: &RepoPath, entries: &[NamedEntry]) -> Result<()> {
+        // In this order: a `.colonyignore` has the last word.
+        let names: &[&[u8]] = if self.selection.gitignore {
+            &[b".gitignore", b".colonyignore"]
+        } else {
+            &[b".colonyignore"]
+        };
+        for &name in names {
+            let found = entries.iter().find(|entry| entry.name == name);
+            let Some(file) = found.filter(|found| found.entry.is_file()) else {
+                continue;
+            };
+            if self.objects.size(file.entry.id) > Some(MOST_IGNORE_BYTES) {
+                continue;
+            }
+            rules.lists.push(path, &self.objects.blob(file.entry.id)?);
+            let mut hasher = blake3::Hasher::new();
+            hasher.update(&rules.digest);
+            hasher.update(path.as_bytes());
+            hasher.update(b"\0");
+            hasher.update(name);
+            hasher.update(file.entry.id.to_string().as_bytes());
+            hasher.finalize_xof().fill(&mut rules.digest);
+        }
+        Ok(())
+    }
+}

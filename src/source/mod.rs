@@ -1,0 +1,9 @@
+//! Records: what a tree holds, cut into pieces that fit a page.
+
+pub mod file;
+pub mod globs;
+pub mod lister;
+pub mod literature;
+pub mod parts;
+pub mod record;
+pub mod selection;

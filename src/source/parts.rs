@@ -1,0 +1,344 @@
+//! Cutting a text that is too long for a page into parts.
+//!
+//! Cuts are chosen by content: among the lines where a part may end (it is nearly full there), the
+//! one that looks most like the beginning of something, and of those the one with the least hash.
+//! So the same stretch of text is cut in the same places whatever stands before it, and an edit
+//! changes the parts around it only.
+
+use std::ops::Range;
+
+use crate::text::count::{Measured, json_string};
+use crate::text::tokenizer::Tokenizer;
+
+/// Changes whenever the same text might be cut otherwise; part of what results are remembered by.
+pub const VERSION: u32 = 1;
+
+/// A part ends when it is at least this full, in hundredths of what it may hold.
+const FULL_FROM: usize = 84;
+
+/// A line of more bytes is cut like a text of several.
+const LONG_LINE: usize = 1024;
+
+/// Pieces of a long line are at least this long, in bytes.
+const LEAST_PIECE: usize = 256;
+
+/// With fewer tokens for a part, cutting makes no sense.
+pub const LEAST_BUDGET: usize = 32;
+
+/// How much text is measured at a time, in bytes: what is looked at is held in memory several times.
+const BLOCK: usize = 1024 * 1024;
+
+/// What the count of a stretch may be above the estimate: both ends are split otherwise.
+const SLACK: usize = 8;
+
+/// A stretch of a text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Part {
+    /// Its bytes.
+    pub range: Range<usize>,
+    /// The tokens of the JSON string of its text, exactly.
+    pub tokens: usize,
+}
+
+/// Cuts a text into parts of at most `budget` tokens each, as JSON strings. All bytes of the text are
+/// in one part, in order; an empty text is one empty part.
+///
+/// Where not even one character has room it is a part of its own, above the budget.
+pub fn cut(tokenizer: Tokenizer, text: &str, budget: usize) -> Vec<Part> {
+    // No tokenizer of ours makes fewer tokens than a text has bytes divided by its longest token.
+    let mut parts = Vec::new();
+    let mut start = 0;
+    while start < text.len() || parts.is_empty() {
+        let stop = block_end(text, start, budget);
+        let block = Block::new(tokenizer, &text[start..stop], start);
+        let taken = block.cut(budget, stop == text.len(), &mut parts);
+        if start + taken >= text.len() {
+            break;
+        }
+        start += taken;
+    }
+    parts
+}
+
+/// Where the block that begins at `start` ends: at the end of a line, if there is one near.
+fn block_end(text: &str, start: usize, budget: usize) -> usize {
+    let least = start.saturating_add(BLOCK.max(budget.saturating_mul(32)));
+    let Some(rest) = text
+        .get(floor(text, least)..)
+        .filter(|rest| !rest.is_empty())
+    else {
+        return text.len();
+    };
+    let from = text.len() - rest.len();
+    let near = floor(rest, LONG_LINE);
+    rest[..near].find('\n').map_or(from, |at| from + at + 1)
+}
+
+/// The last boundary between characters at or before a place.
+fn floor(text: &str, at: usize) -> usize {
+    let at = at.min(text.len());
+    (0..=at)
+        .rev()
+        .find(|&at| text.is_char_boundary(at))
+        .unwrap_or(0)
+}
+
+/// A stretch of the text that was measured.
+struct Block<'a> {
+    text: &'a str,
+    /// Where it begins in the text.
+    offset: usize,
+    measured: Measured,
+    /// Where lines, and pieces of long lines, begin, with the place in the JSON string; and the end.
+    units: Vec<(usize, usize)>,
+}
+
+impl<'a> Block<'a> {
+    fn new(tokenizer: Tokenizer, text: &'a str, offset: usize) -> Block<'a> {
+        let mut units = Vec::new();
+        let (mut at, mut json_at) = (0, 1);
+        for line in text.split_inclusive('\n') {
+            for piece in pieces(line) {
+                units.push((at, json_at));
+                at += piece.len();
+                json_at += json_string(piece).len() - 2;
+            }
+        }
+        units.push((at, json_at));
+        Block {
+            text,
+            offset,
+            measured: Measured::new(tokenizer, text),
+            units,
+        }
+    }
+
+    /// Cuts parts off the front; the rest of a block that is not the last stays when it might be part of a
+    /// longer one. Returns how many bytes were taken.
+    fn cut(&self, budget: usize, is_last: bool, parts: &mut Vec<Part>) -> usize {
+        let end = self.units.len() - 1;
+        let mut from = 0;
+        loop {
+            let rest = self.tokens(from, end);
+            if rest <= budget && (is_last || from == 0) {
+                parts.push(self.part(from, end, rest));
+                return self.text.len();
+            }
+            if rest <= budget.saturating_add(SLACK) && !is_last {
+                return self.at(from);
+            }
+            let to = self.next_cut(from, budget);
+            let tokens = self.tokens(from, to);
+            if tokens > budget {
+                // One unit alone: a long piece without a place to cut.
+                self.cut_by_characters(from, to, budget, parts);
+            } else {
+                parts.push(self.part(from, to, tokens));
+            }
+            from = to;
+            if from == end {
+                return self.text.len();
+            }
+        }
+    }
+
+    /// Chooses where the part that begins at unit `from` ends: at least one unit further.
+    fn next_cut(&self, from: usize, budget: usize) -> usize {
+        let chosen = self.choose(from, budget.saturating_sub(SLACK));
+        if self.tokens(from, chosen) <= budget {
+            return chosen;
+        }
+        // The estimate is out where a word is longer than a unit. The count may fall with a longer
+        // stretch, too: what is found fits, though it need not be the longest that does.
+        let units: Vec<usize> = (from + 1..chosen).collect();
+        let fitting = units.partition_point(|&to| self.tokens(from, to) <= budget);
+        from + fitting.max(1)
+    }
+
+    fn choose(&self, from: usize, room: usize) -> usize {
+        let base = self.estimate(from);
+        let reach = |limit: usize| {
+            let units = self.units.get(from + 1..).unwrap_or_default();
+            let within = |&(_, at): &(usize, usize)| self.measured.before(at) - base <= limit;
+            from + units.partition_point(within)
+        };
+        let last = reach(room);
+        let first = (reach(room * FULL_FROM / 100) + 1).min(last);
+        (first..=last)
+            .rev()
+            .min_by_key(|&unit| self.score(unit))
+            .unwrap_or(last)
+            .max(from + 1)
+    }
+
+    /// How little a unit looks like the beginning of something, then a hash of what it says.
+    fn score(&self, unit: usize) -> (u8, [u8; 8]) {
+        let line = self.unit(unit);
+        let before = unit.checked_sub(1).map_or("", |unit| self.unit(unit));
+        let opens = line.starts_with(|c: char| c.is_alphanumeric() || "#/@<[_$".contains(c));
+        let class = match (opens, before.trim().is_empty()) {
+            (true, true) => 0,
+            (true, false) if before.starts_with(['}', ')', ']']) => 0,
+            (false, true) => 1,
+            (true, false) => 2,
+            (false, false) => 3,
+        };
+        let mut hasher = blake3::Hasher::new();
+        hasher.update(line.as_bytes());
+        hasher.update(self.unit(unit + 1).as_bytes());
+        let mut hash = [0; 8];
+        hasher.finalize_xof().fill(&mut hash);
+        (class, hash)
+    }
+
+    /// Cuts a unit that has no room into stretches of as many characters as fit.
+    fn cut_by_characters(&self, from: usize, to: usize, budget: usize, parts: &mut Vec<Part>) {
+        let tokenizer = self.measured.tokenizer();
+        let count = |text: &str| tokenizer.count(&json_string(text));
+        let (mut start, end) = (self.at(from), self.at(to));
+        while start < end {
+            let rest = &self.text[start..end];
+            let boundaries: Vec<usize> = rest.char_indices().skip(1).map(|(at, _)| at).collect();
+            let fitting = boundaries.partition_point(|&at| count(&rest[..at]) <= budget);
+            let length = match boundaries.get(fitting) {
+                None if count(rest) <= budget => rest.len(),
+                _ => *boundaries
+                    .get(fitting.saturating_sub(1))
+                    .unwrap_or(&rest.len()),
+            };
+            parts.push(Part {
+                range: self.offset + start..self.offset + start + length,
+                tokens: count(&rest[..length]),
+            });
+            start += length;
+        }
+    }
+
+    fn part(&self, from: usize, to: usize, tokens: usize) -> Part {
+        Part {
+            range: self.offset + self.at(from)..self.offset + self.at(to),
+            tokens,
+        }
+    }
+
+    fn at(&self, unit: usize) -> usize {
+        self.units.get(unit).map_or(self.text.len(), |unit| unit.0)
+    }
+
+    fn json_at(&self, unit: usize) -> usize {
+        self.units.get(unit).map_or(1, |unit| unit.1)
+    }
+
+    fn unit(&self, unit: usize) -> &str {
+        &self.text[self.at(unit)..self.at(unit + 1)]
+    }
+
+    fn estimate(&self, unit: usize) -> usize {
+        self.measured.before(self.json_at(unit))
+    }
+
+    fn tokens(&self, from: usize, to: usize) -> usize {
+        self.measured.tokens(self.json_at(from), self.json_at(to))
+    }
+}
+
+/// A line as it is, or a long one in pieces that its content decides.
+fn pieces(line: &str) -> impl Iterator<Item = &str> {
+    let mut rest = line;
+    std::iter::from_fn(move || {
+        if rest.is_empty() {
+            return None;
+        }
+        let (piece, left) = rest.split_at(piece_length(rest));
+        rest = left;
+        Some(piece)
+    })
+}
+
+fn piece_length(rest: &str) -> usize {
+    if rest.len() <= LONG_LINE {
+        return rest.len();
+    }
+    // The last eight bytes before a place make its hash; the least of the range wins.
+    let candidates = LEAST_PIECE..=LONG_LINE;
+    candidates
+        .filter(|&at| rest.is_char_boundary(at))
+        .min_by_key(|&at| {
+            let window = rest.as_bytes().get(at - 8..at).unwrap_or_default();
+            let bytes: [u8; 8] = window.try_into().unwrap_or_default();
+            u64::from_le_bytes(bytes).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+        })
+        .unwrap_or(LONG_LINE)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn text() -> impl Strategy<Value = String> {
+        let line = prop_oneof![
+            6 => "[ ]{0,8}[a-z]{1,9}( [a-z0-9(){};=.]{1,9}){0,9}\n",
+            2 => Just("\n".to_owned()),
+            1 => "[a-zé]{1,3000}\n",
+            1 => "(日本語|\"|\\\\|\t){1,40}\n",
+        ];
+        proptest::collection::vec(line, 0..80).prop_map(|lines| lines.concat())
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(100))]
+
+        #[test]
+        fn parts_hold_every_byte_once_and_fit(text in text(), budget in 30_usize..400) {
+            let parts = cut(Tokenizer::O200k, &text, budget);
+            let mut at = 0;
+            for part in &parts {
+                prop_assert_eq!(part.range.start, at);
+                at = part.range.end;
+                let tokens = Tokenizer::O200k.count(&json_string(&text[part.range.clone()]));
+                prop_assert_eq!(part.tokens, tokens);
+                prop_assert!(tokens <= budget);
+            }
+            prop_assert_eq!(at, text.len());
+            prop_assert!(!parts.is_empty());
+        }
+    }
+
+    #[test]
+    fn a_text_of_several_blocks_is_cut_like_any_other() {
+        let line = |n: usize| format!("line {} of the text, {}\n", n, n * 7919 % 1009);
+        let text: String = (0..90_000).map(line).collect();
+        assert!(text.len() > 2 * BLOCK);
+        let parts = cut(Tokenizer::Bytes, &text, 4000);
+        let joined: String = parts.iter().map(|part| &text[part.range.clone()]).collect();
+        assert_eq!(joined, text);
+        let (last, others) = parts.split_last().unwrap();
+        assert!(last.tokens <= 4000);
+        assert!(
+            others
+                .iter()
+                .all(|part| part.tokens <= 4000 && part.tokens >= 2990)
+        );
+    }
+
+    #[test]
+    fn an_edit_changes_the_parts_around_it_only() {
+        let line = |n: usize| format!("fn name_{}() {{ {} }}\n\n", n, n * 7919 % 1009);
+        let lines: Vec<String> = (0..3000).map(line).collect();
+        let before = lines.concat();
+        let after = [&lines[..1500], &["a new line\n".to_owned()], &lines[1500..]]
+            .concat()
+            .concat();
+        let texts = |text: &str| -> Vec<String> {
+            let parts = cut(Tokenizer::O200k, text, 1000);
+            parts
+                .into_iter()
+                .map(|part| text[part.range].to_owned())
+                .collect()
+        };
+        let (before, after) = (texts(&before), texts(&after));
+        let new = after.iter().filter(|part| !before.contains(part)).count();
+        assert!(before.len() > 30 && new <= 3, "{new} of {}", before.len());
+    }
+}

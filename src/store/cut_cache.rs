@@ -1,0 +1,94 @@
+//! How texts were cut, remembered by what was cut and how: in the user's cache directory, shared by
+//! all repositories.
+
+use std::path::PathBuf;
+
+use rusqlite::OptionalExtension as _;
+
+use crate::model::World;
+
+use super::database::{Database, Unusable};
+
+const SCHEMA: &str = "CREATE TABLE IF NOT EXISTS cuts (
+    key BLOB PRIMARY KEY, day INTEGER NOT NULL, value BLOB NOT NULL) WITHOUT ROWID";
+
+/// Beyond this size, in bytes, the oldest half goes.
+const MOST_BYTES: i64 = 512 << 20;
+
+/// The memory of cuts; where it cannot be used it remembers nothing.
+pub struct CutCache {
+    database: Option<Database>,
+    day: i64,
+}
+
+/// What a cut is remembered by.
+pub type CutKey = [u8; 16];
+
+impl CutCache {
+    /// Opens it in `XDG_CACHE_HOME`, else in `~/.cache`.
+    pub fn open(world: &World) -> CutCache {
+        let database = path(world).and_then(|path| Database::open(&path, SCHEMA).ok());
+        CutCache {
+            database,
+            day: world.now().timestamp() / 86_400,
+        }
+    }
+
+    /// Returns what is remembered.
+    pub fn find(&self, key: CutKey) -> Option<Vec<u8>> {
+        let connection = self.database.as_ref()?.reader();
+        let mut statement = connection
+            .prepare_cached("SELECT value FROM cuts WHERE key = ?1")
+            .ok()?;
+        let found = statement.query_row([key.as_slice()], |row| row.get(0));
+        found.optional().ok().flatten()
+    }
+
+    /// Remembers; what cannot be remembered is forgotten.
+    pub fn remember(&mut self, cuts: &[(CutKey, Vec<u8>)]) {
+        let day = self.day;
+        let Some(database) = self.database.as_mut().filter(|_| !cuts.is_empty()) else {
+            return;
+        };
+        let written = database.transaction(|connection| {
+            let sql = "INSERT OR REPLACE INTO cuts (key, day, value) VALUES (?1, ?2, ?3)";
+            let mut statement = connection.prepare_cached(sql)?;
+            for (key, value) in cuts {
+                statement.execute((key.as_slice(), day, value))?;
+            }
+            Ok(())
+        });
+        if written.is_ok() {
+            drop(self.shrink());
+        }
+    }
+
+    /// Forgets the oldest half of a memory that has become too large.
+    fn shrink(&mut self) -> Result<(), Unusable> {
+        let Some(database) = self.database.as_mut() else {
+            return Ok(());
+        };
+        let size = "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size";
+        let bytes: i64 = database.reader().query_row(size, [], |row| row.get(0))?;
+        if bytes <= MOST_BYTES {
+            return Ok(());
+        }
+        database.transaction(|connection| {
+            connection.execute(
+                "DELETE FROM cuts WHERE day <= (SELECT day FROM cuts ORDER BY day
+                    LIMIT 1 OFFSET (SELECT count(*) / 2 FROM cuts))",
+                [],
+            )?;
+            Ok(())
+        })?;
+        database.reader().execute_batch("VACUUM")?;
+        Ok(())
+    }
+}
+
+fn path(world: &World) -> Option<PathBuf> {
+    let cache = world.variable("XDG_CACHE_HOME").map(PathBuf::from);
+    let cache = cache.filter(|cache| cache.is_absolute());
+    let home = || Some(PathBuf::from(world.variable("HOME")?).join(".cache"));
+    Some(cache.or_else(home)?.join("git-colony/cuts-1.db"))
+}

@@ -1,0 +1,249 @@
+//! Counting tokens of text as it stands in JSON: of a whole text, or of any stretch of a long one.
+
+use bpe_openai::Tokenizer as Vocabulary;
+
+use super::tokenizer::Tokenizer;
+
+/// Pieces that must follow a place before it is sure that the end of the text has no say in how
+/// the text was split there: the patterns of the vocabularies look at most one piece ahead.
+const PIECES_AHEAD: usize = 3;
+
+/// Bytes looked at first to find a place where two ways of splitting meet.
+const FIRST_LOOK: usize = 256;
+
+/// Returns a text as a JSON string, with its quotes.
+pub fn json_string(text: &str) -> String {
+    serde_json::Value::from(text).to_string()
+}
+
+/// Counts the tokens of the JSON string of a text, its quotes included.
+pub fn json_tokens(tokenizer: Tokenizer, text: &str) -> usize {
+    tokenizer.count(&json_string(text))
+}
+
+impl Tokenizer {
+    /// Counts the tokens of a text as it stands.
+    pub fn count(self, text: &str) -> usize {
+        match self.vocabulary() {
+            Some(vocabulary) => vocabulary.count(text),
+            None => text.len().div_ceil(4),
+        }
+    }
+
+    fn vocabulary(self) -> Option<&'static Vocabulary> {
+        match self {
+            Tokenizer::O200k => Some(bpe_openai::o200k_base()),
+            Tokenizer::Cl100k => Some(bpe_openai::cl100k_base()),
+            Tokenizer::Bytes => None,
+        }
+    }
+}
+
+/// A text as a JSON string, split once, so that the tokens of any stretch of it can be told.
+pub struct Measured {
+    tokenizer: Tokenizer,
+    json: String,
+    /// Where each piece ends, in bytes of `json`.
+    ends: Vec<u32>,
+    /// The tokens of all pieces up to each.
+    sums: Vec<u32>,
+}
+
+impl Measured {
+    /// Splits a text, of at most 1 GiB.
+    pub fn new(tokenizer: Tokenizer, text: &str) -> Measured {
+        let json = json_string(text);
+        let (mut ends, mut sums) = (Vec::new(), Vec::new());
+        if let Some(vocabulary) = tokenizer.vocabulary() {
+            let (mut end, mut sum) = (0, 0);
+            for piece in vocabulary.split(&json) {
+                end += piece.len();
+                sum += vocabulary.bpe.count(piece.as_bytes());
+                ends.push(number(end));
+                sums.push(number(sum));
+            }
+        }
+        Measured {
+            tokenizer,
+            json,
+            ends,
+            sums,
+        }
+    }
+
+    /// Returns whose tokens are counted.
+    pub fn tokenizer(&self) -> Tokenizer {
+        self.tokenizer
+    }
+
+    /// Returns the tokens of the whole JSON string.
+    pub fn total(&self) -> usize {
+        match self.sums.last() {
+            Some(&sum) => sum as usize,
+            None => self.tokenizer.count(&self.json),
+        }
+    }
+
+    /// Returns about how many tokens stand before a place, in bytes of the JSON string.
+    pub fn before(&self, at: usize) -> usize {
+        if self.tokenizer.vocabulary().is_none() {
+            return at / 4;
+        }
+        let pieces = self.ends.partition_point(|&end| end as usize <= at);
+        self.sum(pieces)
+    }
+
+    /// Counts the tokens of the JSON string whose inner bytes are `start..end` of this one: exactly
+    /// what counting that string alone gives. Both must be inside the quotes, and part no character
+    /// and no escape.
+    pub fn tokens(&self, start: usize, end: usize) -> usize {
+        let Some(vocabulary) = self.tokenizer.vocabulary() else {
+            return (end.saturating_sub(start) + 2).div_ceil(4);
+        };
+        let whole = || {
+            let text = format!("\"{}\"", self.slice(start, end));
+            vocabulary.count(text.as_str())
+        };
+        let Some((head, met)) = self.head(vocabulary, start, end) else {
+            return whole();
+        };
+        // The pieces between have the same ends in both ways of splitting; behind the last that is
+        // sure of it, the end with its quote is split anew.
+        let last = self.ends.partition_point(|&at| (at as usize) < end);
+        let Some(sure) = last
+            .checked_sub(PIECES_AHEAD + 1)
+            .filter(|&sure| sure >= met)
+        else {
+            return whole();
+        };
+        let Some(&from) = self.ends.get(sure) else {
+            return whole();
+        };
+        let tail = format!("{}\"", self.slice(from as usize, end));
+        head + self.sum(sure + 1) - self.sum(met + 1) + vocabulary.count(tail.as_str())
+    }
+
+    /// Splits the beginning of a stretch until a piece ends where one of the whole text ends.
+    /// Returns the tokens up to there, and which piece that is.
+    fn head(&self, vocabulary: &Vocabulary, start: usize, end: usize) -> Option<(usize, usize)> {
+        let mut look = FIRST_LOOK;
+        loop {
+            let stop = floor_boundary(&self.json, (start + look).min(end));
+            let text = format!("\"{}", self.slice(start, stop));
+            let pieces: Vec<&str> = vocabulary.split(&text).collect();
+            let sure = pieces.len().saturating_sub(PIECES_AHEAD);
+            // The quote is not in the text at `start`.
+            let (mut at, mut tokens) = (start.checked_sub(1)?, 0);
+            for piece in pieces.iter().take(sure) {
+                at += piece.len();
+                tokens += vocabulary.bpe.count(piece.as_bytes());
+                if let Ok(met) = self.ends.binary_search(&number(at)) {
+                    return Some((tokens, met));
+                }
+            }
+            if stop == end || look > 64 * FIRST_LOOK {
+                return None;
+            }
+            look *= 4;
+        }
+    }
+
+    /// The tokens of the first `pieces` pieces.
+    fn sum(&self, pieces: usize) -> usize {
+        let last = pieces.checked_sub(1);
+        last.and_then(|last| self.sums.get(last))
+            .map_or(0, |&sum| sum as usize)
+    }
+
+    fn slice(&self, start: usize, end: usize) -> &str {
+        self.json.get(start..end).unwrap_or_default()
+    }
+}
+
+/// The last boundary between characters at or before a place.
+fn floor_boundary(text: &str, at: usize) -> usize {
+    (0..=at)
+        .rev()
+        .find(|&at| text.is_char_boundary(at))
+        .unwrap_or(0)
+}
+
+fn number(value: usize) -> u32 {
+    u32::try_from(value).unwrap_or(u32::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn counts_are_those_of_the_vocabulary() {
+        assert_eq!(Tokenizer::O200k.count("hello world"), 2);
+        assert_eq!(Tokenizer::Cl100k.count("hello world"), 2);
+        assert_eq!(Tokenizer::Bytes.count("hello world"), 3);
+        assert_eq!(Tokenizer::O200k.count(""), 0);
+    }
+
+    /// Where characters and escapes begin in the JSON string of `text`, inside the quotes.
+    fn boundaries(text: &str) -> Vec<usize> {
+        let mut at = 1;
+        let mut found = vec![at];
+        for character in text.chars() {
+            at += json_string(character.encode_utf8(&mut [0; 4])).len() - 2;
+            found.push(at);
+        }
+        found
+    }
+
+    fn check(text: &str, start: usize, end: usize, tokenizer: Tokenizer) {
+        let places = boundaries(text);
+        let measured = Measured::new(tokenizer, text);
+        let stretch: String = text.chars().skip(start).take(end - start).collect();
+        assert_eq!(
+            measured.tokens(places[start], places[end]),
+            tokenizer.count(&json_string(&stretch)),
+            "{stretch:?} in {text:?}"
+        );
+    }
+
+    fn text() -> impl Strategy<Value = String> {
+        let piece = prop_oneof![
+            4 => "[a-zA-Z]{1,12}",
+            2 => "[ ]{1,6}",
+            2 => Just("\n".to_owned()),
+            1 => Just("\n\n    ".to_owned()),
+            1 => "[0-9]{1,7}",
+            2 => "[-+*/=<>(){};:,.'\"\\\\#]{1,5}",
+            1 => Just("'ve".to_owned()),
+            1 => Just("\u{2028}\u{a0}\t ".to_owned()),
+            1 => "[ぁ-んäöüßéД-я\u{300}-\u{310}]{1,6}",
+            1 => "[\u{1}-\u{1f}]{1,2}",
+        ];
+        proptest::collection::vec(piece, 0..160).prop_map(|pieces| pieces.concat())
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(400))]
+
+        #[test]
+        fn a_stretch_counts_as_if_it_stood_alone(text in text(), a: usize, b: usize) {
+            let length = text.chars().count() + 1;
+            let (a, b) = (a % length, b % length);
+            for tokenizer in [Tokenizer::O200k, Tokenizer::Cl100k] {
+                check(&text, a.min(b), a.max(b), tokenizer);
+            }
+        }
+    }
+
+    #[test]
+    fn long_runs_count_as_if_they_stood_alone() {
+        for run in ["a", " ", "\n", "\"", "ab ", "\u{a0}"] {
+            let text = run.repeat(3000);
+            let length = text.chars().count();
+            for (start, end) in [(0, length), (1, length), (0, length - 1), (700, 2000)] {
+                check(&text, start, end, Tokenizer::O200k);
+            }
+        }
+    }
+}

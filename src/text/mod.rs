@@ -1,0 +1,8 @@
+//! Text as a model sees it: tokens, prose, and what can be read as text.
+
+pub mod chunk;
+pub mod count;
+pub mod readers;
+pub mod sentence;
+pub mod tokenizer;
+mod units;

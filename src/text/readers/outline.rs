@@ -1,0 +1,114 @@
+//! Headings into sections.
+
+use super::Section;
+
+/// A heading of a text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Heading {
+    /// Where its first line begins.
+    pub(super) start: usize,
+    /// Its level: the smaller, the higher.
+    pub(super) level: usize,
+    /// What it says.
+    pub(super) title: String,
+}
+
+/// A line of a text.
+#[derive(Clone, Copy)]
+pub(super) struct Line<'a> {
+    /// Where it begins.
+    pub(super) start: usize,
+    /// What it says, without white space at its end.
+    pub(super) text: &'a str,
+}
+
+/// Lists the lines of a text.
+pub(super) fn lines(text: &str) -> Vec<Line<'_>> {
+    let mut start = 0;
+    let lines = text.split_inclusive('\n').map(|line| {
+        let found = Line {
+            start,
+            text: line.trim_end(),
+        };
+        start += line.len();
+        found
+    });
+    lines.collect()
+}
+
+/// Makes the whole text one section, unless there is no word in it.
+pub(super) fn whole(text: &str) -> Vec<Section> {
+    let section = Section {
+        path: "1".to_owned(),
+        heading: None,
+        page: None,
+        start: 0,
+        end: text.len(),
+    };
+    let has_words = !text.trim().is_empty();
+    has_words.then_some(section).into_iter().collect()
+}
+
+/// Cuts a text before each heading.
+pub(super) fn sections(text: &str, headings: Vec<Heading>) -> Vec<Section> {
+    let mut found = Vec::new();
+    let first = headings.first().map_or(text.len(), |heading| heading.start);
+    let mut add = |path: String, heading: Option<String>, start: usize, end: usize| {
+        let has_words = text
+            .get(start..end)
+            .is_some_and(|part| !part.trim().is_empty());
+        if has_words {
+            found.push(Section {
+                path,
+                heading: heading.filter(|title| !title.is_empty()),
+                page: None,
+                start,
+                end,
+            });
+        }
+    };
+    add("0".to_owned(), None, 0, first);
+    let mut counters = Counters::default();
+    let ends: Vec<usize> = headings.iter().skip(1).map(|h| h.start).collect();
+    for (index, heading) in headings.into_iter().enumerate() {
+        let path = counters.next(heading.level);
+        let end = ends.get(index).copied().unwrap_or(text.len());
+        add(path, Some(heading.title), heading.start, end);
+    }
+    found
+}
+
+/// The headings above the one that is read: (level, how many so far at this depth).
+#[derive(Default)]
+struct Counters(Vec<(usize, usize)>);
+
+impl Counters {
+    /// Counts a heading and returns its path. Levels that are skipped make no depth of their own, and
+    /// no path comes twice.
+    fn next(&mut self, level: usize) -> String {
+        let mut count = 0;
+        while let Some((_, last)) = self.0.pop_if(|(above, _)| *above >= level) {
+            count = last;
+        }
+        self.0.push((level, count + 1));
+        let path: Vec<String> = self.0.iter().map(|(_, count)| count.to_string()).collect();
+        path.join("/")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn paths(levels: &[usize]) -> Vec<String> {
+        let mut counters = Counters::default();
+        levels.iter().map(|&level| counters.next(level)).collect()
+    }
+
+    #[test]
+    fn paths_count_within_the_heading_above() {
+        assert_eq!(paths(&[1, 2, 2, 1, 2]), ["1", "1/1", "1/2", "2", "2/1"]);
+        assert_eq!(paths(&[1, 3, 3, 2, 3]), ["1", "1/1", "1/2", "1/3", "1/3/1"]);
+        assert_eq!(paths(&[2, 1, 2]), ["1", "2", "2/1"]);
+    }
+}

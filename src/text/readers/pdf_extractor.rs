@@ -1,0 +1,200 @@
+//! The program that takes text out of PDF: ours where it was built, else `pdftotext` of poppler.
+//!
+//! It is a child with limits, whatever it is: a PDF can make any reader of it run in circles.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use crate::git::bounded::{self, End, Finished, Limits};
+use crate::model::{Result, World};
+
+use super::{MOST_PDF_BYTES, MOST_TEXT_BYTES, ReadFault};
+
+/// Our own program, built with the feature `pdf`; it stands beside `git-colony`.
+const OWN: &str = "git-colony-extract";
+
+/// What one document may take.
+const LIMITS: Limits = Limits {
+    time: Duration::from_mins(1),
+    memory_bytes: 2 << 30,
+    output_bytes: MOST_TEXT_BYTES,
+};
+
+/// Both programs exit with it when a password is missing or taking text out is not allowed.
+const EXIT_NOT_ALLOWED: i32 = 3;
+
+/// A program that takes text out of PDF.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Extractor {
+    program: PathBuf,
+    kind: Kind,
+    version: String,
+    limits_seconds: u64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Own,
+    Poppler,
+}
+
+impl Extractor {
+    /// Finds the program; starts it once to hear its version.
+    ///
+    /// # Errors
+    /// `interrupted`.
+    pub fn find(world: &World) -> Result<Option<Extractor>> {
+        let beside = world.program.parent().map(|folder| folder.join(OWN));
+        let own = beside.filter(|path| path.is_absolute() && path.is_file());
+        let poppler = on_path(world, "pdftotext");
+        for (program, kind) in [(own, Kind::Own), (poppler, Kind::Poppler)] {
+            let Some(program) = program else { continue };
+            let Some(version) = version(world, &program, kind)? else {
+                continue;
+            };
+            return Ok(Some(Extractor {
+                program,
+                kind,
+                version,
+                limits_seconds: LIMITS.time.as_secs(),
+            }));
+        }
+        Ok(None)
+    }
+
+    /// Returns the same with another limit of time.
+    #[must_use]
+    pub fn within_seconds(self, seconds: u64) -> Extractor {
+        Extractor {
+            limits_seconds: seconds,
+            ..self
+        }
+    }
+
+    /// Returns its name and version, like `pdftotext-22.12.0`: a part of every key under which
+    /// something that depends on the text is kept.
+    pub fn id(&self) -> String {
+        let name = match self.kind {
+            Kind::Own => "pdf_oxide",
+            Kind::Poppler => "pdftotext",
+        };
+        format!("{name}-{}", self.version)
+    }
+
+    /// Takes the text out of a document, page by page; a page may be empty.
+    ///
+    /// # Errors
+    /// `interrupted`; inside, why there is no text.
+    pub fn pages(
+        &self,
+        world: &World,
+        bytes: Vec<u8>,
+    ) -> Result<std::result::Result<Vec<String>, ReadFault>> {
+        if bytes.len() as u64 > MOST_PDF_BYTES {
+            return Ok(Err(ReadFault::TooLarge {
+                most_bytes: MOST_PDF_BYTES,
+            }));
+        }
+        // The header may stand behind some bytes of a mail or a printer.
+        let head = bytes.get(..1024).unwrap_or(&bytes);
+        if !head.windows(5).any(|window| window == b"%PDF-") {
+            return Ok(Err(broken("it does not begin as a PDF does")));
+        }
+        let args: &[&str] = match self.kind {
+            Kind::Own => &[],
+            Kind::Poppler => &["-enc", "UTF-8", "-eol", "unix", "-", "-"],
+        };
+        let limits = Limits {
+            time: Duration::from_secs(self.limits_seconds),
+            ..LIMITS
+        };
+        let finished = bounded::run(world, &self.program, args, bytes, limits)?;
+        Ok(
+            finished.map_or(Err(ReadFault::ExtractorMissing), |finished| {
+                self.judge(&finished)
+            }),
+        )
+    }
+
+    fn judge(&self, finished: &Finished) -> std::result::Result<Vec<String>, ReadFault> {
+        let said = finished.stderr.lines().next().unwrap_or_default();
+        match finished.end {
+            End::Exited(0) => {}
+            End::Exited(EXIT_NOT_ALLOWED) => return Err(ReadFault::Encrypted),
+            End::Exited(_) if finished.stderr.contains("Incorrect password") => {
+                return Err(ReadFault::Encrypted);
+            }
+            End::Exited(code) if said.is_empty() => {
+                return Err(broken(&format!("{} exited with {code}", self.id())));
+            }
+            End::Exited(_) => return Err(broken(said)),
+            End::Signaled => return Err(broken(&format!("{} crashed", self.id()))),
+            End::TimedOut => {
+                return Err(ReadFault::TimedOut {
+                    seconds: self.limits_seconds,
+                });
+            }
+            End::TooMuchOutput => {
+                return Err(ReadFault::TooLarge {
+                    most_bytes: LIMITS.output_bytes,
+                });
+            }
+        }
+        let text = String::from_utf8_lossy(&finished.stdout);
+        // Each page ends with a form feed. A NUL would make the text none.
+        let text = text.strip_suffix('\u{c}').unwrap_or(&text);
+        let page = |page: &str| page.replace('\0', "\u{fffd}");
+        Ok(text.split('\u{c}').map(page).collect())
+    }
+}
+
+fn broken(reason: &str) -> ReadFault {
+    // Whatever a reader of hostile files says, a line of it is enough.
+    let reason = reason.chars().filter(|c| !c.is_control()).take(200);
+    ReadFault::Broken {
+        reason: reason.collect(),
+    }
+}
+
+/// Finds a program in the absolute folders of `PATH`.
+fn on_path(world: &World, name: &str) -> Option<PathBuf> {
+    let path = world.variable("PATH")?.as_encoded_bytes();
+    let folders = path.split(|&byte| byte == b':');
+    let absolute = folders
+        .filter_map(|folder| std::str::from_utf8(folder).ok())
+        .map(Path::new)
+        .filter(|folder| folder.is_absolute());
+    absolute
+        .map(|folder| folder.join(name))
+        .find(|program| program.is_file())
+}
+
+/// Asks a program for its version; `None` when it does not say one.
+fn version(world: &World, program: &Path, kind: Kind) -> Result<Option<String>> {
+    let limits = Limits {
+        time: Duration::from_secs(10),
+        output_bytes: 4096,
+        ..LIMITS
+    };
+    let option = match kind {
+        Kind::Own => "--version",
+        Kind::Poppler => "-v",
+    };
+    let Some(finished) = bounded::run(world, program, &[option], Vec::new(), limits)? else {
+        return Ok(None);
+    };
+    let stdout = String::from_utf8_lossy(&finished.stdout);
+    let said = match kind {
+        Kind::Own => stdout.as_ref(),
+        // poppler says it on standard error.
+        Kind::Poppler => finished.stderr.as_str(),
+    };
+    let word = said.lines().next().unwrap_or_default().rsplit(' ').next();
+    let sound = |word: &&str| {
+        let allowed = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'+' | b'-');
+        (1..=40).contains(&word.len())
+            && word.starts_with(|c: char| c.is_ascii_digit())
+            && word.bytes().all(allowed)
+    };
+    Ok(word.filter(sound).map(str::to_owned))
+}

@@ -1,0 +1,146 @@
+//! Where sentences end. Rules, not a model: the same everywhere, and wrong in ways one can read.
+//!
+//! A sentence ends after `.`, `!`, `?` or `:`, quotes and brackets that close after it, and white
+//! space; after a full stop of Chinese or Japanese also without white space. It does not end after
+//! initials, abbreviations and the number of a list item, nor before a lower-case letter.
+
+/// Words (in lower case, without their last full stop) after which a sentence goes on.
+const ABBREVIATIONS: &[&str] = &[
+    "al", "approx", "bzw", "ca", "cf", "dept", "dr", "eds", "esp", "mr", "mrs", "ms", "prof",
+    "resp", "st", "univ", "viz", "vs",
+];
+
+/// Words after which it goes on with a number only.
+const NUMBERED: &[&str] = &[
+    "ch", "col", "eq", "eqs", "fig", "figs", "max", "min", "no", "nos", "nr", "op", "p", "para",
+    "pp", "ref", "refs", "rev", "sec", "sect", "tab", "vol", "vols",
+];
+
+/// Returns the places right after each sentence; the end of the text is not among them.
+pub(super) fn ends(text: &str) -> Vec<usize> {
+    let mut found = Vec::new();
+    let mut rest = text.char_indices().peekable();
+    while let Some((at, first)) = rest.next() {
+        if !is_terminator(first) {
+            continue;
+        }
+        let mut last = first;
+        while let Some((_, c)) = rest.next_if(|(_, c)| is_terminator(*c)) {
+            last = c;
+        }
+        while rest.next_if(|(_, c)| is_closer(*c)).is_some() {}
+        let Some(&(end, _)) = rest.peek() else { break };
+        let (before, after) = (text.get(..at), text.get(end..));
+        let (Some(before), Some(after)) = (before, after) else {
+            continue;
+        };
+        if is_full_width(last) || ends_here(before, last, after) {
+            found.push(end);
+        }
+    }
+    found
+}
+
+/// Tells whether a text ends as a sentence does.
+pub fn is_closed(text: &str) -> bool {
+    let text = text.trim_end().trim_end_matches(is_closer);
+    text.ends_with(is_terminator)
+}
+
+fn is_terminator(c: char) -> bool {
+    matches!(c, '.' | '!' | '?' | ':') || is_full_width(c)
+}
+
+fn is_full_width(c: char) -> bool {
+    matches!(
+        c,
+        '\u{3002}' | '\u{ff0e}' | '\u{ff61}' | '\u{ff01}' | '\u{ff1f}'
+    )
+}
+
+/// What may stand between the end of a sentence and the white space after it; `*`, `_` and the
+/// backtick close emphasis and code in markdown.
+fn is_closer(c: char) -> bool {
+    matches!(
+        c,
+        '"' | '\'' | ')' | ']' | '}' | '*' | '_' | '`' | '\u{2019}' | '\u{201d}' | '\u{bb}'
+    ) || matches!(c, '\u{300d}' | '\u{300f}' | '\u{ff09}' | '\u{3011}')
+}
+
+fn ends_here(before: &str, terminator: char, after: &str) -> bool {
+    if !after.starts_with(char::is_whitespace) {
+        return false;
+    }
+    if terminator == ':' {
+        return true;
+    }
+    let goes_on = after.trim_start().starts_with(char::is_lowercase);
+    !goes_on && (terminator != '.' || !is_shortened(before, after))
+}
+
+/// Tells whether the last word, whose full stop has been taken off, is no end of a sentence.
+fn is_shortened(before: &str, after: &str) -> bool {
+    let line = before.rsplit('\n').next().unwrap_or(before);
+    let word = line
+        .rsplit(|c: char| c.is_whitespace() || matches!(c, '(' | '[' | '"' | '\u{201c}'))
+        .next()
+        .unwrap_or(line);
+    let starts_line = line.trim_start().len() == word.len();
+    if starts_line && !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_digit()) {
+        return true;
+    }
+    // `J`, and what is made of initials: `e.g`, `U.S`.
+    let initials = |part: &str| part.chars().count() == 1 && part.starts_with(char::is_alphabetic);
+    if word.split('.').all(initials) {
+        return true;
+    }
+    let lower = word.to_lowercase();
+    let known = |list: &[&str]| list.binary_search(&lower.as_str()).is_ok();
+    let number = after.trim_start().starts_with(char::is_numeric);
+    known(ABBREVIATIONS) || (number && known(NUMBERED))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sentences(text: &str) -> Vec<&str> {
+        let mut start = 0;
+        let mut all = Vec::new();
+        for end in ends(text).into_iter().chain([text.len()]) {
+            all.push(text[start..end].trim());
+            start = end;
+        }
+        all
+    }
+
+    #[test]
+    fn a_sentence_ends_where_a_reader_would_say_so() {
+        for (text, count) in [
+            ("One. Two! Three? Four", 4),
+            ("He said \"no.\" She left.", 2),
+            ("Before (that was all.) After.", 2),
+            ("**Bold.** Plain.", 2),
+            ("Wait... What?! Yes.", 3),
+            ("The following: All of it.", 2),
+            ("\u{4e00}\u{3002}\u{4e8c}\u{3002}", 2),
+            (
+                "See Fig. 3 and e.g. Table 2, by J. R. Doe et al. Or not.",
+                1,
+            ),
+            ("Made in the U.S. Sold here.", 1),
+            ("1. First item. Second sentence.", 2),
+            ("Version 1.5 is old, 12:30 is early.", 1),
+            ("It stopped in 2019. Then it went on.", 2),
+            ("\"Why?\" he asked.", 1),
+            ("wrapped\nlines. Next\nline.", 2),
+        ] {
+            assert_eq!(sentences(text).len(), count, "{:?}", sentences(text));
+        }
+    }
+
+    #[test]
+    fn the_lists_of_abbreviations_are_sorted() {
+        assert!(ABBREVIATIONS.is_sorted() && NUMBERED.is_sorted());
+    }
+}
