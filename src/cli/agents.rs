@@ -15,7 +15,7 @@ use crate::store::lease::HeldBy;
 use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;
 
-use super::{Face, Run, Stop};
+use super::{Face, Run, Stop, guide};
 
 /// Give each agent a clone and a fork of its own, and see them
 ///
@@ -42,6 +42,11 @@ enum Action {
     /// with --range as A has it: no change loosens the rule it is held against. The exit code is 1
     /// where a path is not allowed.
     Check(Check),
+    /// Tell an agent how to work here, in markdown
+    ///
+    /// For its instructions: its clone, how to keep, get back and merge, what never to do, with the names
+    /// of this repository where there is one.
+    Guide,
 }
 
 #[derive(Debug, clap::Args)]
@@ -165,6 +170,11 @@ pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
                 allow_unscoped: check.allow_unscoped,
             };
             let report = scope_check::check(&session, &request)?;
+            face.answer(&report)
+        }
+        Some(Action::Guide) => {
+            let (_, session) = face.session_if_any()?;
+            let report = guide::write(session.as_ref())?;
             face.answer(&report)
         }
         Some(Action::Path(path)) => {

@@ -3,6 +3,7 @@
 use crate::design::clashes::Clash;
 use crate::design::forks::Outcome as Ending;
 use crate::flow::fleet::{self, FleetReport, Row, State};
+use crate::model::RepoPath;
 use crate::model::time::{self, Moment};
 use crate::store::lease::HeldBy;
 use crate::ui::answer::{Answer, Outcome};
@@ -60,6 +61,7 @@ impl Answer for FleetReport {
         let rows: Vec<_> = self.agents.iter().map(|row| cells(row, now)).collect();
         lines.extend(text::table(&rows));
         lines.extend(self.clashes.iter().map(clash));
+        lines.extend(self.agents.iter().filter_map(outside));
         if let Some(hint) = &self.hint {
             lines.push(format!("next: {hint}"));
         }
@@ -115,31 +117,33 @@ fn ending(row: &Row) -> String {
         Ending::UpToDate => String::new(),
         Ending::FastForward | Ending::Merged => format!("merges cleanly into {branch}"),
         Ending::Conflicted => {
-            let first = into.paths.first().map(ToString::to_string);
-            let more = match into.paths.len().saturating_sub(1) {
-                0 => String::new(),
-                more => format!(" and {more} more"),
-            };
-            format!(
-                "conflicts with {branch}: {}{more}",
-                first.unwrap_or_default()
-            )
+            let paths = first_of(&into.paths);
+            format!("conflicts with {branch}: {paths}")
         }
         Ending::Unrelated => format!("has no history in common with {branch}"),
     }
 }
 
 fn clash(clash: &Clash) -> String {
-    let first = clash.paths.first().map(ToString::to_string);
-    let more = match clash.paths.len().saturating_sub(1) {
+    let binary = if clash.binary { " (no text)" } else { "" };
+    let paths = first_of(&clash.paths);
+    format!("clash: {} and {}: {paths}{binary}", clash.a, clash.b)
+}
+
+/// Says what the rule of an agent does not let in, where there is such.
+fn outside(row: &Row) -> Option<String> {
+    let who = row.agent.as_deref().or(row.fork.as_deref())?;
+    let paths = Some(first_of(&row.outside_scope)).filter(|paths| !paths.is_empty())?;
+    Some(format!(
+        "outside the scope of {who}, not to be merged: {paths}"
+    ))
+}
+
+fn first_of(paths: &[RepoPath]) -> String {
+    let first = paths.first().map(ToString::to_string);
+    let more = match paths.len().saturating_sub(1) {
         0 => String::new(),
         more => format!(" and {more} more"),
     };
-    let binary = if clash.binary { " (no text)" } else { "" };
-    format!(
-        "clash: {} and {}: {}{more}{binary}",
-        clash.a,
-        clash.b,
-        first.unwrap_or_default()
-    )
+    format!("{}{more}", first.unwrap_or_default())
 }

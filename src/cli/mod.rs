@@ -25,6 +25,7 @@ mod doctor;
 mod fleet;
 mod fork;
 mod forks;
+mod guide;
 mod help;
 mod hook;
 mod hooks;

@@ -52,7 +52,9 @@ use crate::setup::hooks::{InstallReport, StatusReport as StatusOfHooks};
 use crate::ui::answer::{Answer, ErrorAnswer, Form, Outcome};
 use crate::ui::text;
 
-use super::{Face, Stop, checkpoints, colony, completions, config, forks, help, tour, version};
+use super::{
+    Face, Stop, checkpoints, colony, completions, config, forks, guide, help, tour, version,
+};
 
 /// The JSON Schema of an answer
 ///
@@ -72,6 +74,7 @@ type Make = fn() -> Schema;
 const REPORTS: &[(&str, Make)] = &[
     ("agents", answer::<AgentsReport>),
     ("agents check", answer::<CheckReport>),
+    ("agents guide", answer::<guide::GuideReport>),
     ("agents new", answer::<NewAgent>),
     ("agents path", answer::<PathReport>),
     ("agents remove", answer::<RemovedAgent>),

@@ -37,6 +37,7 @@ pub mod scaffold;
 pub mod scope;
 pub mod scope_check;
 pub mod scope_gate;
+pub mod scope_outlook;
 pub mod secrets;
 pub mod settle;
 mod switch;

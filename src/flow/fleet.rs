@@ -10,9 +10,10 @@ use crate::clones::found::FoundClone;
 use crate::design::checkpoints;
 use crate::design::clashes::{self, Clash, Matrix};
 use crate::design::forks::{self, Fork, Into, Outcome};
+use crate::design::scope_outlook;
 use crate::git::scan::Scan;
 use crate::git::{ObjectWrites, Repo};
-use crate::model::{Result, World, time};
+use crate::model::{RepoPath, Result, World, time};
 use crate::setup::hooks::agents as hooks;
 use crate::store::Session;
 use crate::store::lease::{self, HeldBy};
@@ -77,6 +78,8 @@ pub struct Row {
     pub held_by: Option<HeldBy>,
     /// How its fork would merge.
     pub into: Option<Into>,
+    /// The paths for which the rule of its agent would have that merge refused.
+    pub outside_scope: Vec<RepoPath>,
 }
 
 /// Looks at everybody, changes nothing.
@@ -192,6 +195,7 @@ impl Row {
             state: State::Quiet,
             held_by: None,
             into: None,
+            outside_scope: Vec::new(),
         }
     }
 
@@ -209,6 +213,7 @@ impl Row {
             state: State::Quiet,
             held_by: None,
             into: None,
+            outside_scope: Vec::new(),
         };
         row.held_by = lease::held_by(world, &clone.git_dir());
         let inside = world.standing_in(&clone.path);
@@ -246,6 +251,7 @@ fn state(world: &World, heard: &hooks::Heard) -> State {
 fn describe(repo: &Repo, row: &mut Row, fork: &Fork) -> Result<()> {
     row.commits = fork.ahead;
     row.into.clone_from(&fork.into);
+    row.outside_scope = scope_outlook::outside(repo, fork)?;
     row.last_seen_at = [row.last_seen_at.clone(), fork.last_commit_at.clone()]
         .into_iter()
         .flatten()
@@ -260,13 +266,16 @@ fn describe(repo: &Repo, row: &mut Row, fork: &Fork) -> Result<()> {
     Ok(())
 }
 
-/// Returns the next command: what merges cleanly and meets conflicts last, in order.
+/// Returns the next command: what merges cleanly, is allowed to, and meets conflicts last, in order.
 fn hint(rows: &[Row], order: &[String]) -> Option<String> {
     let ready: BTreeMap<&str, &Row> = rows
         .iter()
         .filter(|row| {
             let outcome = row.into.as_ref().map(|into| into.outcome);
-            row.commits > 0 && matches!(outcome, Some(Outcome::FastForward | Outcome::Merged))
+            let is_allowed = row.outside_scope.is_empty();
+            is_allowed
+                && row.commits > 0
+                && matches!(outcome, Some(Outcome::FastForward | Outcome::Merged))
         })
         .filter_map(|row| Some((row.fork.as_deref()?, row)))
         .collect();

@@ -804,3 +804,50 @@ fn a_former_pre_commit_hook_runs_first_and_keeps_its_say() {
     desk.colony(&["hooks", "uninstall"]);
     assert_eq!(desk.read(".git/hooks/pre-commit"), hook);
 }
+
+#[test]
+fn the_fleet_says_what_a_merge_would_be_refused_for() {
+    let desk = scoped("[src/**]");
+    let (ada, bob) = (agent(&desk, "ada"), agent(&desk, "bob"));
+    // Plain git and checkpoints are held against no rule where nobody looks.
+    write(&ada, "src/a.rs", "of ada\n");
+    write(&ada, "lib/x.rs", "of ada\n");
+    write(&ada, "docs/a.md", "of ada\n");
+    ada.colony(&["checkpoint", "-m", "all of it"]);
+    write(&bob, "lib/y.rs", "of bob\n");
+    bob.colony(&["checkpoint", "-m", "free"]);
+    let fleet = desk.json(&["fleet"]);
+    let paths = |fleet: &Value, at: usize| fleet["agents"][at]["outside_scope"].clone();
+    assert_eq!(
+        paths(&fleet, 0),
+        serde_json::json!(["docs/a.md", "lib/x.rs"])
+    );
+    assert_eq!(paths(&fleet, 1), serde_json::json!([]));
+    assert_eq!(fleet["hint"], "git colony merge 'bob'");
+    let shown = desk.colony(&["fleet"]);
+    let line = "outside the scope of ada, not to be merged: docs/a.md and 1 more";
+    assert!(shown.lines().any(|one| one == line), "{shown}");
+    assert_eq!(
+        refused(&desk.json(&["merge", "ada"])),
+        ["docs/a.md: outside-scope", "lib/x.rs: outside-scope"]
+    );
+    // What the branch has just so by now does not come in any more.
+    desk.write("docs/a.md", "of ada\n");
+    desk.colony(&["commit", "-m", "the same", "--all"]);
+    assert_eq!(
+        paths(&desk.json(&["fleet"]), 0),
+        serde_json::json!(["lib/x.rs"])
+    );
+    // A rule that cannot be read allows nothing, and what is allowed is merged.
+    desk.write(".colony/agents/ada.md", "no rule\n");
+    desk.colony(&["commit", "-m", "broken", "--all"]);
+    assert_eq!(
+        paths(&desk.json(&["fleet"]), 0),
+        serde_json::json!(["lib/x.rs", "src/a.rs"])
+    );
+    assert_eq!(desk.error(&["merge", "ada"]), "scope-invalid");
+    desk.write(".colony/agents/ada.md", "---\nscope: ['*']\n---\n");
+    desk.colony(&["commit", "-m", "mended", "--all"]);
+    assert_eq!(paths(&desk.json(&["fleet"]), 0), serde_json::json!([]));
+    assert_eq!(desk.json(&["merge", "ada"])["ok"], true);
+}

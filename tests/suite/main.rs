@@ -7,6 +7,7 @@
 )]
 
 mod git_server;
+mod guide;
 mod support;
 
 mod agent_paths;
