@@ -15,6 +15,7 @@ use crate::map::scope_record::Scopes;
 use crate::map::show::State;
 use crate::model::{Code, Error, RepoPath, Result};
 use crate::setup::manifest::{self, Manifest};
+use crate::store::cache::Cache;
 use crate::store::places::Places;
 use crate::store::{Session, ref_names};
 
@@ -143,8 +144,17 @@ fn base_of(
         (Some(url), _) => Ok(url.normalized()),
         // The end of what a shallow clone has is not where the history begins.
         (None, Some(url)) if session.repo.is_shallow() => Ok(url.normalized()),
-        _ => Ok(session.repo.first_commit(commit)?.to_string()),
+        _ => Ok(first_commit(session, commit)?.to_string()),
     }
+}
+
+/// Finds where the history of a commit begins, and remembers it: the history only grows.
+fn first_commit(session: &Session, commit: Oid) -> Result<Oid> {
+    let cache = Cache::of(&session.repo, "first-commit-1.json");
+    let known: Option<(Oid, Oid)> = cache.read();
+    let first = session.repo.first_commit(commit, known)?;
+    cache.write(&Some((commit, first)));
+    Ok(first)
 }
 
 fn checked(base: &str, place: &str) -> Result<String> {

@@ -141,16 +141,20 @@ impl Repo {
         Ok(!self.commits_between(now, &[then], 1)?.is_empty())
     }
 
-    /// Returns the commit without parents that the first parents of `tip` lead to.
+    /// Returns the commit without parents that the first parents of `tip` lead to. Where they pass
+    /// `known`, a commit of which it was found before, the walk ends there.
     ///
     /// # Errors
     /// `object-missing`; `revision-not-found` when the walk cannot start.
-    pub fn first_commit(&self, tip: Oid) -> Result<Oid> {
+    pub fn first_commit(&self, tip: Oid, known: Option<(Oid, Oid)>) -> Result<Oid> {
         let cannot = || "cannot walk the history";
         let walk = self.inner.rev_walk([tip.0]).first_parent_only().all();
         let mut last = tip;
         for info in walk.or_code(Code::ObjectMissing, cannot)? {
             last = Oid(info.or_code(Code::ObjectMissing, cannot)?.id);
+            if let Some((_, first)) = known.filter(|(passed, _)| *passed == last) {
+                return Ok(first);
+            }
         }
         Ok(last)
     }
