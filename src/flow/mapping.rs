@@ -18,7 +18,7 @@ use crate::page::packer::Limits;
 use crate::source::literature::{Library, Literature};
 use crate::store::Session;
 use crate::store::cut_cache::CutCache;
-use crate::store::page_table::{Keep, Mapped, PageTable, ScopeRow, Totals};
+use crate::store::page_table::{Mapped, PageTable, ScopeRow, Totals};
 use crate::text::chunk::ChunkSize;
 use crate::text::tokenizer::Tokenizer;
 
@@ -80,8 +80,6 @@ pub struct Mapper<'a> {
     tokenizer: Tokenizer,
     /// Whether git-lfs may fetch what is not here.
     fetches: bool,
-    /// Whether what comes of it stays.
-    keep: Keep,
     table: PageTable,
     cuts: CutCache,
 }
@@ -97,24 +95,13 @@ impl<'a> Mapper<'a> {
         tokenizer: Tokenizer,
         network: Network,
     ) -> Result<Mapper<'a>> {
-        let is_dry = !session.repo.keeps_objects();
-        let table = if is_dry && !PageTable::exists(&session.repo) {
-            PageTable::in_memory()
-        } else {
-            PageTable::open(&session.repo)
-        };
         Ok(Mapper {
             session,
             worktree,
             tokenizer,
             fetches: network == Network::Used,
-            keep: if is_dry { Keep::Nothing } else { Keep::All },
-            table: table.map_err(unusable)?,
-            cuts: if is_dry {
-                CutCache::none()
-            } else {
-                CutCache::open(&session.world)
-            },
+            table: PageTable::open(&session.repo).map_err(unusable)?,
+            cuts: CutCache::open(&session.world),
         })
     }
 
@@ -149,26 +136,19 @@ impl<'a> Mapper<'a> {
                 fetch: self.may_fetch(row).then_some(&fetch),
             }),
         };
-        self.map_job(&job, row, follows)
-    }
-
-    fn map_job(
-        &mut self,
-        job: &Job<'_>,
-        row: &ResolvedRow,
-        follows: Option<&str>,
-    ) -> Result<MapResult> {
         let recipe = job.recipe()?;
         let revision = row.commit.to_string();
         for _ in 0..TRIES {
-            let before = self.table.find(self.worktree, &row.scope_id);
-            let before = before.map_err(unusable)?;
+            let before = self
+                .table
+                .find(self.worktree, &row.scope_id)
+                .map_err(unusable)?;
             let known = before.as_ref().filter(|known| known.recipe == recipe);
             let settled = known.filter(|known| self.is_settled(known, row));
             if let Some(known) = settled.filter(|known| known.revision == revision) {
                 return Ok(MapResult::already(row, known.totals));
             }
-            let outcome = mapping::map(job, &self.table, known, &mut self.cuts)?;
+            let outcome = mapping::map(&job, &self.table, known, &mut self.cuts)?;
             let mapped = Mapped {
                 worktree: self.worktree,
                 scope: &row.scope_id,
@@ -177,12 +157,19 @@ impl<'a> Mapper<'a> {
                 follows,
                 place: row_place(row),
             };
-            let written = self
-                .table
-                .write(before.as_ref(), &mapped, &outcome.changes, self.keep);
-            if let Some(totals) = written.map_err(unusable)? {
-                let before = before.map(|row| row.totals);
-                return Ok(MapResult::mapped(row, totals, before, outcome));
+            let written = self.table.write(before.as_ref(), &mapped, &outcome.changes);
+            if written.map_err(unusable)? {
+                let now = self
+                    .table
+                    .find(self.worktree, &row.scope_id)
+                    .map_err(unusable)?;
+                let totals = now.map(|now| now.totals).unwrap_or_default();
+                return Ok(MapResult::mapped(
+                    row,
+                    totals,
+                    before.map(|row| row.totals),
+                    outcome,
+                ));
             }
         }
         Err(Error::new(

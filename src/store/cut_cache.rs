@@ -34,14 +34,6 @@ impl CutCache {
         }
     }
 
-    /// A memory without anything in it, and that nothing goes into.
-    pub fn none() -> CutCache {
-        CutCache {
-            database: None,
-            day: 0,
-        }
-    }
-
     /// Returns what is remembered.
     pub fn find(&self, key: CutKey) -> Option<Vec<u8>> {
         let connection = self.database.as_ref()?.reader();

@@ -100,20 +100,6 @@ impl Database {
         &self.connection
     }
 
-    /// Runs one transaction and takes it back.
-    ///
-    /// # Errors
-    /// What `work` returns.
-    pub(super) fn rehearse<T>(
-        &mut self,
-        work: impl FnOnce(&Connection) -> Result<T, Unusable>,
-    ) -> Result<T, Unusable> {
-        let transaction = self.connection.transaction()?;
-        let result = work(&transaction)?;
-        transaction.rollback()?;
-        Ok(result)
-    }
-
     /// Runs one transaction: all of it counts or nothing.
     ///
     /// # Errors

@@ -97,15 +97,6 @@ pub struct Changes {
     pub packed: Vec<DirectoryRow>,
 }
 
-/// Whether what is written stays.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Keep {
-    /// It does.
-    All,
-    /// It is taken back at once: a dry run.
-    Nothing,
-}
-
 /// What a scope is after a mapping.
 #[derive(Clone, Debug)]
 pub struct Mapped<'a> {
@@ -245,8 +236,7 @@ impl PageTable {
         Ok(found)
     }
 
-    /// Writes down a mapping; returns what the scope holds then, or `None` where it is no longer
-    /// `before` and nothing is written.
+    /// Writes down a mapping, unless the scope is no longer `before`; tells whether it was.
     ///
     /// # Errors
     /// When the table cannot be written.
@@ -255,13 +245,25 @@ impl PageTable {
         before: Option<&ScopeRow>,
         mapped: &Mapped<'_>,
         changes: &Changes,
-        keep: Keep,
-    ) -> Result<Option<Totals>, Unusable> {
-        let work = |connection: &Connection| write(connection, before, mapped, changes);
-        match keep {
-            Keep::All => self.database.transaction(work),
-            Keep::Nothing => self.database.rehearse(work),
-        }
+    ) -> Result<bool, Unusable> {
+        self.database.transaction(|connection| {
+            let now = find(connection, mapped.worktree, mapped.scope)?;
+            if now.as_ref() != before {
+                return Ok(false);
+            }
+            let id = write_scope(connection, mapped)?;
+            if changes.afresh {
+                remove_all(connection, id)?;
+            }
+            for path in &changes.gone {
+                remove_below(connection, id, path)?;
+            }
+            for row in &changes.packed {
+                remove_one(connection, id, &row.path)?;
+                insert(connection, id, row)?;
+            }
+            Ok(true)
+        })
     }
 
     /// Forgets a scope; tells whether it was there.
@@ -335,31 +337,6 @@ fn find(
     let mut statement = connection.prepare_cached(&sql)?;
     let row = statement.query_row([worktree, scope], scope_row);
     Ok(row.optional()?)
-}
-
-fn write(
-    connection: &Connection,
-    before: Option<&ScopeRow>,
-    mapped: &Mapped<'_>,
-    changes: &Changes,
-) -> Result<Option<Totals>, Unusable> {
-    let now = find(connection, mapped.worktree, mapped.scope)?;
-    if now.as_ref() != before {
-        return Ok(None);
-    }
-    let id = write_scope(connection, mapped)?;
-    if changes.afresh {
-        remove_all(connection, id)?;
-    }
-    for path in &changes.gone {
-        remove_below(connection, id, path)?;
-    }
-    for row in &changes.packed {
-        remove_one(connection, id, &row.path)?;
-        insert(connection, id, row)?;
-    }
-    let now = find(connection, mapped.worktree, mapped.scope)?;
-    Ok(now.map(|row| row.totals))
 }
 
 fn write_scope(connection: &Connection, mapped: &Mapped<'_>) -> Result<i64, Unusable> {
