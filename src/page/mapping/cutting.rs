@@ -130,7 +130,11 @@ impl<'a, 'c> Cutter<'a, 'c> {
             let threads: Vec<_> = objects.into_iter().map(start).collect();
             let own = worker(self.objects);
             let join = |result: Result<()>, thread: std::thread::ScopedJoinHandle<'_, _>| {
-                result.and(thread.join().unwrap_or(Ok(())))
+                result.and(
+                    thread
+                        .join()
+                        .unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
+                )
             };
             threads.into_iter().fold(own, join)
         })?;
@@ -186,7 +190,11 @@ impl Files<'_> {
     fn records(&self, file: &ListedFile, content: &Content) -> Cut {
         match content {
             Content::Binary(size) if self.takes_binary => {
-                Cut::Records(vec![self.binary(file, *size)])
+                let record = self.binary(file, *size);
+                if record.tokens as usize > self.page_tokens {
+                    return Cut::LeftOut(LeftOutReason::PathTooLong);
+                }
+                Cut::Records(vec![record])
             }
             Content::Binary(_) => Cut::Nothing,
             Content::Text(encoding, stretches) => {
@@ -229,11 +237,12 @@ impl Files<'_> {
     }
 }
 
-/// Names a part by its text; of several with the same text the later ones get a number.
+/// Names a part by its text; of several with the same name the later ones get a number.
 fn name_part(digest: u64, seen: &mut BTreeMap<u64, usize>) -> String {
-    let count = seen.entry(digest).or_insert(0);
+    let shown = digest >> 32;
+    let count = seen.entry(shown).or_insert(0);
     *count += 1;
-    let name = format!("{:08x}", digest >> 32);
+    let name = format!("{shown:08x}");
     match count {
         1 => name,
         more => format!("{name}.{more}"),
