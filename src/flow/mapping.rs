@@ -101,7 +101,11 @@ impl<'a> Mapper<'a> {
             tokenizer,
             fetches: network == Network::Used,
             table: PageTable::open(&session.repo).map_err(unusable)?,
-            cuts: CutCache::open(&session.world),
+            cuts: if session.repo.keeps_objects() {
+                CutCache::open(&session.world)
+            } else {
+                CutCache::rehearse(&session.world)
+            },
         })
     }
 
@@ -138,38 +142,23 @@ impl<'a> Mapper<'a> {
         };
         let recipe = job.recipe()?;
         let revision = row.commit.to_string();
-        for _ in 0..TRIES {
-            let before = self
-                .table
-                .find(self.worktree, &row.scope_id)
-                .map_err(unusable)?;
-            let known = before.as_ref().filter(|known| known.recipe == recipe);
-            let settled = known.filter(|known| self.is_settled(known, row));
-            if let Some(known) = settled.filter(|known| known.revision == revision) {
-                return Ok(MapResult::already(row, known.totals));
-            }
-            let outcome = mapping::map(&job, &self.table, known, &mut self.cuts)?;
-            let mapped = Mapped {
-                worktree: self.worktree,
-                scope: &row.scope_id,
-                recipe: &recipe,
-                revision: &revision,
-                follows,
-                place: row_place(row),
-            };
-            let written = self.table.write(before.as_ref(), &mapped, &outcome.changes);
-            if written.map_err(unusable)? {
-                let now = self
-                    .table
-                    .find(self.worktree, &row.scope_id)
-                    .map_err(unusable)?;
-                let totals = now.map(|now| now.totals).unwrap_or_default();
-                return Ok(MapResult::mapped(
-                    row,
-                    totals,
-                    before.map(|row| row.totals),
-                    outcome,
-                ));
+        let mapped = Mapped {
+            worktree: self.worktree,
+            scope: &row.scope_id,
+            recipe: &recipe,
+            revision: &revision,
+            follows,
+            place: row_place(row),
+        };
+        for tries in 1..=TRIES {
+            match self.map_once(row, &job, &mapped) {
+                Ok(Some(result)) => return Ok(result),
+                Ok(None) => {}
+                // Somebody took the table away or damaged it, and it is only derived data.
+                Err(error) if error.code() == Code::CacheUnusable && tries < TRIES => {
+                    self.open_again(tries);
+                }
+                Err(error) => return Err(error),
             }
         }
         Err(Error::new(
@@ -180,6 +169,42 @@ impl<'a> Mapper<'a> {
             ),
         )
         .hint("git colony map"))
+    }
+
+    /// Maps a row, unless somebody else has mapped it meanwhile.
+    fn map_once(
+        &mut self,
+        row: &ResolvedRow,
+        job: &Job<'_>,
+        mapped: &Mapped<'_>,
+    ) -> Result<Option<MapResult>> {
+        let before = self.table.find(mapped.worktree, mapped.scope);
+        let before = before.map_err(unusable)?;
+        let known = before
+            .as_ref()
+            .filter(|known| known.recipe == mapped.recipe);
+        let settled = known.filter(|known| self.is_settled(known, row));
+        if let Some(known) = settled.filter(|known| known.revision == mapped.revision) {
+            return Ok(Some(MapResult::already(row, known.totals)));
+        }
+        let outcome = mapping::map(job, &self.table, known, &mut self.cuts)?;
+        let written = self.table.write(before.as_ref(), mapped, &outcome.changes);
+        let before = before.map(|before| before.totals);
+        let totals = written.map_err(unusable)?;
+        Ok(totals.map(|totals| MapResult::mapped(row, totals, before, outcome)))
+    }
+
+    /// Opens the table again after a failure; when that was not enough, makes it anew.
+    fn open_again(&mut self, tries: usize) {
+        let repo = &self.session.repo;
+        let opened = match tries {
+            1 => PageTable::open(repo),
+            _ => PageTable::open_anew(repo),
+        };
+        // Where that fails too, the next try says so.
+        if let Ok(table) = opened {
+            self.table = table;
+        }
     }
 
     /// Tells whether all files could be read when a scope was mapped.

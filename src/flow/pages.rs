@@ -57,6 +57,17 @@ struct Opened {
     scopes: Vec<ScopeRow>,
 }
 
+/// Takes a page table that is damaged out of the way: the next mapping makes it anew.
+fn mend<T>(session: &Session, result: Result<T>) -> Result<T> {
+    if let Err(error) = &result
+        && error.code() == Code::CacheUnusable
+    {
+        // Where that cannot be done either, the error says enough.
+        drop(PageTable::open_anew(&session.repo));
+    }
+    result
+}
+
 fn open(session: &Session) -> Result<Opened> {
     let places = Places::find(&session.repo)?;
     let worktree = places.map_or_else(String::new, |places| places.key.to_string());
@@ -86,7 +97,7 @@ fn is_stale(session: &Session, scope: &ScopeRow) -> bool {
 /// # Errors
 /// `scope-not-found`, `cache-unusable`.
 pub fn list(session: &Session, filter: &Filter) -> Result<PagesReport> {
-    let mut opened = open(session)?;
+    let mut opened = mend(session, open(session))?;
     if let Some(wanted) = &filter.scope {
         opened.scopes.retain(|scope| scope.scope == *wanted);
         if opened.scopes.is_empty() {
@@ -94,7 +105,8 @@ pub fn list(session: &Session, filter: &Filter) -> Result<PagesReport> {
             return Err(Error::new(Code::ScopeNotFound, message).hint("git colony pages stats"));
         }
     }
-    let (pages, total) = listing::list(&opened.table, &opened.scopes, filter)?;
+    let listed = listing::list(&opened.table, &opened.scopes, filter);
+    let (pages, total) = mend(session, listed)?;
     Ok(PagesReport {
         count: pages.len(),
         pages,
@@ -108,8 +120,9 @@ pub fn list(session: &Session, filter: &Filter) -> Result<PagesReport> {
 /// # Errors
 /// `page-not-found`, `object-missing`, `cache-unusable`.
 pub fn show(session: &Session, id: &str) -> Result<ShownPage> {
-    let opened = open(session)?;
-    let found = listing::find(&opened.table, &opened.worktree, id)?;
+    let opened = mend(session, open(session))?;
+    let found = listing::find(&opened.table, &opened.worktree, id);
+    let found = mend(session, found)?;
     let place = Reading::of(session, found.0.place.as_deref())?;
     // How large chunks are has no say in the text they are stretches of.
     let reader = Literature::new(&session.world, ChunkSize::default(), Tokenizer::default());
@@ -122,7 +135,7 @@ pub fn show(session: &Session, id: &str) -> Result<ShownPage> {
 /// # Errors
 /// `cache-unusable`.
 pub fn stats(session: &Session) -> Result<PageStatsReport> {
-    let opened = open(session)?;
+    let opened = mend(session, open(session))?;
     let one = |scope: &ScopeRow| ScopeStats {
         scope_id: scope.scope.clone(),
         pages: scope.totals.pages,

@@ -97,8 +97,13 @@ pub fn list(
 ) -> Result<(Vec<PageEntry>, usize)> {
     let (mut found, mut total) = (Vec::new(), 0);
     for scope in scopes {
+        let mut damage = None;
         let directories = table.each_directory(scope, |row| {
-            for page in read_pages(&row) {
+            let pages = read_pages(&row).unwrap_or_else(|error| {
+                damage = Some(error);
+                Vec::new()
+            });
+            for page in pages {
                 if !filter.takes(&page) {
                     continue;
                 }
@@ -107,9 +112,10 @@ pub fn list(
                     found.push(PageEntry::of(scope, &page));
                 }
             }
-            true
+            damage.is_none()
         });
         directories.map_err(unusable)?;
+        damage.map_or(Ok(()), Err)?;
     }
     Ok((found, total))
 }
@@ -150,7 +156,7 @@ pub fn find(table: &PageTable, worktree: &str, id: &str) -> Result<(ScopeRow, Pa
         return Err(none(""));
     };
     let row = table.directory(&scope, &path).map_err(unusable)?;
-    let pages = row.map(|row| read_pages(&row)).unwrap_or_default();
+    let pages = row.map_or(Ok(Vec::new()), |row| read_pages(&row))?;
     let page = pages.into_iter().find(|page| page.id.0 == id);
     page.map(|page| (scope, page)).ok_or_else(|| none(""))
 }
@@ -158,11 +164,17 @@ pub fn find(table: &PageTable, worktree: &str, id: &str) -> Result<(ScopeRow, Pa
 /// Says that the page table cannot be used.
 #[expect(clippy::needless_pass_by_value, reason = "it is given to map_err")]
 pub fn unusable(error: Unusable) -> Error {
+    if error.is_busy() {
+        let message = "another process holds the page table; nothing has changed";
+        return Error::new(Code::Locked, message).hint("git colony map");
+    }
     Error::new(
         Code::CacheUnusable,
         format!("cannot use the page table: {error}; nothing has changed"),
     )
-    .hint("git colony doctor")
+    .hint(
+        "git colony map   # once nothing is in the way in .git/colony/cache, which may be deleted",
+    )
 }
 
 /// A page with its text.

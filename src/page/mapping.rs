@@ -8,6 +8,7 @@ use std::collections::BTreeSet;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::listing::unusable;
 use super::packer::{self, Limits};
 use super::pages::{self, Page, PageId};
 use crate::git::{Objects, Oid};
@@ -18,6 +19,7 @@ use crate::source::record::Record;
 use crate::source::selection::{BinaryPolicy, Selection};
 use crate::source::{globs::Globs, parts};
 use crate::store::cut_cache::CutCache;
+use crate::store::database::Unusable;
 use crate::store::page_table::{Changes, DirectoryRow, PageTable, ScopeRow, Totals};
 use crate::text::tokenizer::Tokenizer;
 use cutting::{Cut, Cutter};
@@ -160,7 +162,7 @@ impl Job<'_> {
 /// Maps a tree. `known` is what the page table has of the scope, if it was made by the same recipe.
 ///
 /// # Errors
-/// `object-missing` for a tree, `interrupted`.
+/// `object-missing` for a tree, `interrupted`; `cache-unusable` where the table cannot be read.
 pub fn map(
     job: &Job<'_>,
     table: &PageTable,
@@ -186,7 +188,7 @@ pub fn map(
     };
     lister::list(job.world, job.objects, job.tree, job.selection, &mut mapper)?;
     mapper.pack_waiting()?;
-    mapper.finish();
+    mapper.finish()?;
     Ok(mapper.outcome)
 }
 
@@ -208,7 +210,7 @@ struct Mapper<'a, 'c> {
 impl Visitor for Mapper<'_, '_> {
     fn enter(&mut self, found: &Found) -> Result<Want> {
         self.entered = true;
-        let Some(row) = self.row(&found.path) else {
+        let Some(row) = self.row(&found.path)? else {
             return Ok(Want::Files);
         };
         let same = row.tree == found.tree.to_string() && row.rules == found.rules;
@@ -219,9 +221,9 @@ impl Visitor for Mapper<'_, '_> {
         if let Some(known) = self.known {
             let now: BTreeSet<&RepoPath> = directory.children.iter().collect();
             let before = self.table.below(known, &directory.found.path);
-            for path in before.unwrap_or_default() {
+            for path in before.map_err(unusable)? {
                 if !now.contains(&path) {
-                    self.take_away(known, path);
+                    self.take_away(known, path)?;
                 }
             }
         }
@@ -235,18 +237,22 @@ impl Visitor for Mapper<'_, '_> {
 }
 
 impl Mapper<'_, '_> {
-    fn row(&self, path: &RepoPath) -> Option<DirectoryRow> {
-        self.table.directory(self.known?, path).ok().flatten()
+    fn row(&self, path: &RepoPath) -> Result<Option<DirectoryRow>> {
+        match self.known {
+            Some(known) => self.table.directory(known, path).map_err(unusable),
+            None => Ok(None),
+        }
     }
 
     fn pack_waiting(&mut self) -> Result<()> {
         let waiting = std::mem::take(&mut self.waiting);
         self.files = 0;
         for (directory, cut) in waiting.iter().zip(self.cutter.cut(&waiting)?) {
-            let before = self.row(&directory.found.path);
-            let records = self.records(directory, cut, before.as_ref());
+            let before = self.row(&directory.found.path)?;
+            let before = before.map_or(Ok(Vec::new()), |row| read_pages(&row))?;
+            let records = self.records(directory, cut, &before);
             let pages = pages::pack(self.job.scope_id, records, self.job.limits);
-            self.note_changes(before.as_ref(), &pages);
+            self.note_changes(&before, &pages);
             let parent = self.parent(&directory.found.path);
             let row = write_down(&directory.found, parent, &pages);
             self.outcome.changes.packed.push(row);
@@ -256,12 +262,7 @@ impl Mapper<'_, '_> {
 
     /// Puts the records of a directory together. Of a file that cannot be read for now, what was
     /// mapped of the same content before stays; such a directory is looked at again the next time.
-    fn records(
-        &mut self,
-        directory: &Directory,
-        cut: Vec<Cut>,
-        before: Option<&DirectoryRow>,
-    ) -> Vec<Record> {
+    fn records(&mut self, directory: &Directory, cut: Vec<Cut>, before: &[Page]) -> Vec<Record> {
         let mut records = Vec::new();
         for (file, cut) in directory.files.iter().zip(cut) {
             let reason = match cut {
@@ -274,7 +275,7 @@ impl Mapper<'_, '_> {
             };
             if reason.may_pass() {
                 self.note_unsettled(&directory.found.path);
-                let known = before.map(|row| records_of(row, file)).unwrap_or_default();
+                let known = records_of(before, file);
                 if !known.is_empty() {
                     records.extend(known);
                     continue;
@@ -304,27 +305,27 @@ impl Mapper<'_, '_> {
         Some(path.parent().unwrap_or_else(|| RepoPath::new("")))
     }
 
-    fn note_changes(&mut self, before: Option<&DirectoryRow>, pages: &[Page]) {
-        let before: BTreeSet<PageId> = before.map(ids).unwrap_or_default();
-        let now: BTreeSet<PageId> = pages.iter().map(|page| page.id).collect();
+    fn note_changes(&mut self, before: &[Page], now: &[Page]) {
+        let (before, now) = (ids(before), ids(now));
         self.outcome.added.extend(now.difference(&before));
         self.outcome.removed.extend(before.difference(&now));
     }
 
     /// Notes that a directory is gone, with all below it.
-    fn take_away(&mut self, known: &ScopeRow, path: RepoPath) {
+    fn take_away(&mut self, known: &ScopeRow, path: RepoPath) -> Result<()> {
         let mut left = vec![path.clone()];
         while let Some(path) = left.pop() {
-            if let Some(row) = self.row(&path) {
-                self.outcome.removed.extend(ids(&row));
+            if let Some(row) = self.row(&path)? {
+                self.outcome.removed.extend(ids(&read_pages(&row)?));
             }
-            left.extend(self.table.below(known, &path).unwrap_or_default());
+            left.extend(self.table.below(known, &path).map_err(unusable)?);
         }
         self.outcome.changes.gone.push(path);
+        Ok(())
     }
 
     /// Where the directory to start in is not there (any more), there is nothing.
-    fn finish(&mut self) {
+    fn finish(&mut self) -> Result<()> {
         for row in &mut self.outcome.changes.packed {
             if self.unsettled.contains(&row.path) {
                 row.tree.clear();
@@ -332,29 +333,36 @@ impl Mapper<'_, '_> {
         }
         if let Some(known) = self.known.filter(|_| !self.entered) {
             let start = self.job.selection.start_dir.clone();
-            self.take_away(known, start);
+            self.take_away(known, start)?;
             self.outcome.changes.afresh = true;
         }
+        Ok(())
     }
 }
 
 /// Reads the pages of a directory.
-pub fn read_pages(row: &DirectoryRow) -> Vec<Page> {
-    serde_json::from_slice(&row.packed).unwrap_or_default()
+///
+/// # Errors
+/// `cache-unusable` where they are not as they were written.
+pub fn read_pages(row: &DirectoryRow) -> Result<Vec<Page>> {
+    let pages = serde_json::from_slice::<Vec<Page>>(&row.packed).ok();
+    let sound = pages.filter(|pages| pages.len() as u64 == row.totals.pages);
+    sound.ok_or_else(|| unusable(Unusable::because("it is damaged")))
 }
 
 /// What a directory had of the same content of a file.
-fn records_of(row: &DirectoryRow, file: &ListedFile) -> Vec<Record> {
-    let records = read_pages(row).into_iter().flat_map(|page| page.records);
+fn records_of(pages: &[Page], file: &ListedFile) -> Vec<Record> {
+    let records = pages.iter().flat_map(|page| &page.records);
     let mut own: Vec<Record> = records
         .filter(|record| record.path == file.path && record.blob == file.entry.id)
+        .cloned()
         .collect();
     own.sort_by_key(|record| record.start);
     own
 }
 
-fn ids(row: &DirectoryRow) -> BTreeSet<PageId> {
-    read_pages(row).into_iter().map(|page| page.id).collect()
+fn ids(pages: &[Page]) -> BTreeSet<PageId> {
+    pages.iter().map(|page| page.id).collect()
 }
 
 fn write_down(found: &Found, parent: Option<RepoPath>, pages: &[Page]) -> DirectoryRow {

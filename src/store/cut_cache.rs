@@ -34,14 +34,22 @@ impl CutCache {
         }
     }
 
-    /// Returns what is remembered.
+    /// Opens it for a dry run: what is remembered counts, nothing is added.
+    pub fn rehearse(world: &World) -> CutCache {
+        let database = path(world).and_then(|path| Database::rehearse(&path, SCHEMA).ok());
+        CutCache { database, day: 0 }
+    }
+
+    /// Returns what is remembered; what is not as it was written counts as forgotten.
     pub fn find(&self, key: CutKey) -> Option<Vec<u8>> {
         let connection = self.database.as_ref()?.reader();
         let mut statement = connection
             .prepare_cached("SELECT value FROM cuts WHERE key = ?1")
             .ok()?;
-        let found = statement.query_row([key.as_slice()], |row| row.get(0));
-        found.optional().ok().flatten()
+        let found = statement.query_row([key.as_slice()], |row| row.get::<_, Vec<u8>>(0));
+        let found = found.optional().ok().flatten()?;
+        let (digest, value) = found.split_first_chunk::<8>()?;
+        (*digest == digest_of(key, value)).then(|| value.to_vec())
     }
 
     /// Remembers; what cannot be remembered is forgotten.
@@ -54,6 +62,7 @@ impl CutCache {
             let sql = "INSERT OR REPLACE INTO cuts (key, day, value) VALUES (?1, ?2, ?3)";
             let mut statement = connection.prepare_cached(sql)?;
             for (key, value) in cuts {
+                let value = [digest_of(*key, value).as_slice(), value].concat();
                 statement.execute((key.as_slice(), day, value))?;
             }
             Ok(())
@@ -84,6 +93,15 @@ impl CutCache {
         database.reader().execute_batch("VACUUM")?;
         Ok(())
     }
+}
+
+/// What tells a value from one that has been damaged.
+fn digest_of(key: CutKey, value: &[u8]) -> [u8; 8] {
+    let mut digest = [0; 8];
+    let mut hasher = blake3::Hasher::new();
+    hasher.update(&key).update(value);
+    hasher.finalize_xof().fill(&mut digest);
+    digest
 }
 
 fn path(world: &World) -> Option<PathBuf> {

@@ -14,27 +14,63 @@ use super::atomic;
 /// How long another process may hold the database.
 const PATIENCE: Duration = Duration::from_secs(5);
 
+/// How often a file is opened that somebody deletes meanwhile.
+const TRIES: usize = 4;
+
 /// A database of derived data.
 pub struct Database {
     connection: Connection,
     path: PathBuf,
     /// Device and inode of the file that is open.
     file: (u64, u64),
+    lasting: Lasting,
+}
+
+/// Whether what transactions write stays.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Lasting {
+    Kept,
+    RolledBack,
 }
 
 /// Something `SQLite` said; whoever asked does without.
 #[derive(Debug)]
-pub struct Unusable(String);
+pub struct Unusable {
+    why: String,
+    is_busy: bool,
+}
+
+impl Unusable {
+    /// Says what is wrong.
+    pub fn because(why: impl Into<String>) -> Unusable {
+        Unusable {
+            why: why.into(),
+            is_busy: false,
+        }
+    }
+
+    /// Tells whether nothing is wrong but that another process has held it for long.
+    pub fn is_busy(&self) -> bool {
+        self.is_busy
+    }
+}
 
 impl From<rusqlite::Error> for Unusable {
     fn from(error: rusqlite::Error) -> Self {
-        Unusable(error.to_string())
+        let code = error.sqlite_error_code();
+        Unusable {
+            why: error.to_string(),
+            is_busy: matches!(
+                code,
+                Some(rusqlite::ErrorCode::DatabaseBusy | rusqlite::ErrorCode::DatabaseLocked)
+            ),
+        }
     }
 }
 
 impl std::fmt::Display for Unusable {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(&self.0)
+        f.write_str(&self.why)
     }
 }
 
@@ -45,20 +81,55 @@ impl Database {
     /// # Errors
     /// When it cannot be used: no rights, no space, a file system without locks.
     pub fn open(path: &Path, schema: &str) -> Result<Database, Unusable> {
+        for _ in 1..TRIES {
+            match Database::open_once(path, schema) {
+                // Somebody has deleted it while it was opened.
+                Err(_) if std::fs::symlink_metadata(path).is_err() => {}
+                opened => return opened,
+            }
+        }
+        Database::open_once(path, schema)
+    }
+
+    fn open_once(path: &Path, schema: &str) -> Result<Database, Unusable> {
         if let Some(folder) = path.parent() {
-            atomic::make_directory(folder).map_err(|error| Unusable(error.to_string()))?;
+            let made = atomic::make_directory(folder);
+            made.map_err(|error| Unusable::because(format!("{}: {error}", folder.display())))?;
         }
         match Database::try_open(path, schema) {
             Ok(database) => Ok(database),
-            Err(error) if is_damage(&error) => {
-                for suffix in ["", "-wal", "-shm"] {
-                    let mut name = path.as_os_str().to_owned();
-                    name.push(suffix);
-                    drop(std::fs::remove_file(name));
-                }
-                Ok(Database::try_open(path, schema)?)
-            }
+            Err(error) if is_damage(&error) => Database::open_anew(path, schema),
             Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Takes the file away, whatever is in it, and makes it anew.
+    ///
+    /// # Errors
+    /// As [`Database::open`].
+    pub fn open_anew(path: &Path, schema: &str) -> Result<Database, Unusable> {
+        for suffix in ["", "-wal", "-shm"] {
+            let mut name = path.as_os_str().to_owned();
+            name.push(suffix);
+            drop(std::fs::remove_file(name));
+        }
+        Ok(Database::try_open(path, schema)?)
+    }
+
+    /// Opens the file for transactions that are rolled back; where there is none that can be used, an
+    /// empty one in memory.
+    ///
+    /// # Errors
+    /// When there is no memory.
+    pub fn rehearse(path: &Path, schema: &str) -> Result<Database, Unusable> {
+        let is_there = std::fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_file());
+        let opened = is_there.then(|| Database::try_open(path, schema).ok());
+        match opened.flatten() {
+            Some(database) => Ok(Database {
+                lasting: Lasting::RolledBack,
+                ..database
+            }),
+            None => Database::in_memory(schema),
         }
     }
 
@@ -73,6 +144,7 @@ impl Database {
             connection,
             path: PathBuf::new(),
             file: (0, 0),
+            lasting: Lasting::Kept,
         })
     }
 
@@ -92,6 +164,7 @@ impl Database {
             connection,
             path: path.to_owned(),
             file,
+            lasting: Lasting::Kept,
         })
     }
 
@@ -113,10 +186,13 @@ impl Database {
             .connection
             .transaction_with_behavior(TransactionBehavior::Immediate)?;
         if self.file != (0, 0) && identity(&self.path) != Some(self.file) {
-            return Err(Unusable("the file was taken away".to_owned()));
+            return Err(Unusable::because("the file was taken away"));
         }
         let result = work(&transaction)?;
-        transaction.commit()?;
+        match self.lasting {
+            Lasting::Kept => transaction.commit()?,
+            Lasting::RolledBack => transaction.rollback()?,
+        }
         Ok(result)
     }
 }

@@ -115,13 +115,31 @@ pub struct Mapped<'a> {
 }
 
 impl PageTable {
-    /// Opens the page table of a repository.
+    /// Opens the page table of a repository; in a dry run nothing that is written stays.
     ///
     /// # Errors
     /// When `SQLite` cannot use the file.
     pub fn open(repo: &Repo) -> Result<PageTable, Unusable> {
+        let database = if repo.keeps_objects() {
+            Database::open(&place(repo), SCHEMA)
+        } else {
+            Database::rehearse(&place(repo), SCHEMA)
+        };
         Ok(PageTable {
-            database: Database::open(&place(repo), SCHEMA)?,
+            database: database?,
+        })
+    }
+
+    /// Takes the page table of a repository away and makes it anew; in a dry run it is left alone.
+    ///
+    /// # Errors
+    /// When `SQLite` cannot use the file.
+    pub fn open_anew(repo: &Repo) -> Result<PageTable, Unusable> {
+        if !repo.keeps_objects() {
+            return PageTable::in_memory();
+        }
+        Ok(PageTable {
+            database: Database::open_anew(&place(repo), SCHEMA)?,
         })
     }
 
@@ -236,7 +254,7 @@ impl PageTable {
         Ok(found)
     }
 
-    /// Writes down a mapping, unless the scope is no longer `before`; tells whether it was.
+    /// Writes down a mapping, unless the scope is no longer `before`; returns what it then holds.
     ///
     /// # Errors
     /// When the table cannot be written.
@@ -245,11 +263,11 @@ impl PageTable {
         before: Option<&ScopeRow>,
         mapped: &Mapped<'_>,
         changes: &Changes,
-    ) -> Result<bool, Unusable> {
+    ) -> Result<Option<Totals>, Unusable> {
         self.database.transaction(|connection| {
             let now = find(connection, mapped.worktree, mapped.scope)?;
             if now.as_ref() != before {
-                return Ok(false);
+                return Ok(None);
             }
             let id = write_scope(connection, mapped)?;
             if changes.afresh {
@@ -262,7 +280,8 @@ impl PageTable {
                 remove_one(connection, id, &row.path)?;
                 insert(connection, id, row)?;
             }
-            Ok(true)
+            let now = find(connection, mapped.worktree, mapped.scope)?;
+            Ok(now.map(|now| now.totals))
         })
     }
 
