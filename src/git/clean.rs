@@ -17,6 +17,7 @@ impl Repo {
         let mut name = std::ffi::OsString::from("--path=");
         name.push(path.as_path());
         let mut git = self.git(world);
+        self.direct_large_files(&mut git);
         git.args(["hash-object", "-w", "--stdin"]).arg(&name);
         git.input(bytes.to_vec());
         let output = git.run()?;

@@ -11,6 +11,7 @@ use gix::objs::tree::EntryKind;
 use crate::model::{Code, Error, RepoPath, Result, ResultExt as _, World};
 
 use super::beneath;
+use super::clean_filters::CleanFilters;
 use super::process::Git;
 use super::scan::Scan;
 use super::snapshot::WorktreeFile;
@@ -43,7 +44,7 @@ pub(super) struct FileWriter<'a> {
     repo: &'a Repo,
     world: &'a World,
     scan: &'a Scan,
-    pipeline: gix::filter::Pipeline<'a>,
+    filters: CleanFilters,
     attributes: gix::AttributeStack<'a>,
     keeps_executable_bit: bool,
     has_symlinks: bool,
@@ -57,15 +58,14 @@ impl<'a> FileWriter<'a> {
             let attributes = repo.inner.attributes_only(&scan.index, source);
             attributes.or_code(Code::RepositoryBroken, || "cannot read the attributes")
         };
-        let pipeline = gix::filter::Pipeline::new(&repo.inner, attributes()?.detach());
-        let pipeline = pipeline.or_code(Code::RepositoryBroken, || "cannot set up the filters")?;
+        let filters = CleanFilters::new(repo, attributes()?.detach())?;
         let attributes = attributes()?;
         Ok(FileWriter {
             attributes,
             repo,
             world,
             scan,
-            pipeline,
+            filters,
             keeps_executable_bit: repo.config_bool("core.fileMode").unwrap_or(true),
             has_symlinks: repo.config_bool("core.symlinks").unwrap_or(true),
         })
@@ -140,7 +140,8 @@ impl<'a> FileWriter<'a> {
         let metadata = Box::new(file.metadata().map_err(cannot)?);
         let index: &gix::index::State = &self.scan.index;
         let odb = &self.repo.inner;
-        let Ok(cleaned) = self.pipeline.convert_to_git(file, path.as_path(), index) else {
+        let cleaned = self.filters.clean(self.repo, file, path.as_path(), index);
+        let Ok(cleaned) = cleaned else {
             return Ok(Stored::NotFiltered);
         };
         let written = match cleaned {
@@ -154,12 +155,19 @@ impl<'a> FileWriter<'a> {
     }
 
     /// Reads the commit of a nested repository.
-    fn submodule(&mut self, path: &RepoPath) -> Result<Option<(Oid, EntryKind, Metadata)>> {
+    fn submodule(&self, path: &RepoPath) -> Result<Option<(Oid, EntryKind, Metadata)>> {
+        let cannot = || format!("cannot store '{path}'");
         let name = BStr::new(path.as_bytes());
-        let found = self
-            .pipeline
-            .worktree_file_to_object(name, &self.scan.index);
-        let found = found.or_code(Code::Io, || format!("cannot store '{path}'"))?;
+        let attributes = gix::worktree::stack::state::attributes::Source::IdMapping;
+        let attributes = self
+            .repo
+            .inner
+            .attributes_only(&self.scan.index, attributes);
+        let attributes = attributes.or_code(Code::RepositoryBroken, cannot)?.detach();
+        let pipeline = gix::filter::Pipeline::new(&self.repo.inner, attributes);
+        let mut pipeline = pipeline.or_code(Code::RepositoryBroken, cannot)?;
+        let found = pipeline.worktree_file_to_object(name, &self.scan.index);
+        let found = found.or_code(Code::Io, cannot)?;
         // Nothing but a folder was meant.
         let found = found.filter(|(_, kind, _)| *kind == EntryKind::Commit);
         Ok(found.map(|(id, kind, metadata)| (id.into(), kind, metadata)))
@@ -208,11 +216,8 @@ impl<'a> FileWriter<'a> {
     fn clean(&mut self, path: &RepoPath, bytes: &[u8]) -> Option<Oid> {
         use gix::filter::plumbing::pipeline::convert::ToGitOutcome;
         let index: &gix::index::State = &self.scan.index;
-        match self
-            .pipeline
-            .convert_to_git(bytes, path.as_path(), index)
-            .ok()?
-        {
+        let cleaned = self.filters.clean(self.repo, bytes, path.as_path(), index);
+        match cleaned.ok()? {
             ToGitOutcome::Unchanged(_) => self.repo.hash_blob(bytes).ok(),
             ToGitOutcome::Buffer(buffer) => self.repo.hash_blob(buffer).ok(),
             ToGitOutcome::Process(mut output) => {
@@ -296,6 +301,7 @@ impl<'a> FileWriter<'a> {
     /// Lets git clean and hash a file, in a stream.
     fn hash_with_git(&self, path: &RepoPath, options: &[&str]) -> Result<Oid> {
         let mut git = self.repo.git(self.world);
+        self.repo.direct_large_files(&mut git);
         git.arg("hash-object")
             .args(options)
             .arg("--")

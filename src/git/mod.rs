@@ -11,6 +11,7 @@ mod cache_tree;
 mod certain_lines;
 pub mod certain_merge;
 mod clean;
+mod clean_filters;
 mod command_config;
 pub mod compare;
 pub mod config;

@@ -19,6 +19,8 @@ pub struct Repo {
     writes: ObjectWrites,
     /// The index as last read, with the stat data of its file.
     pub(super) read_index: RefCell<Option<ReadIndex>>,
+    /// Where git-lfs stores what is cleaned, if not in its own store.
+    pub(super) large_files_in: RefCell<Option<PathBuf>>,
 }
 
 type ReadIndex = (gix::index::entry::Stat, Arc<gix::index::File>);
@@ -138,6 +140,7 @@ impl Repo {
             workdir: canonical(workdir)?,
             writes,
             read_index: RefCell::new(None),
+            large_files_in: RefCell::new(None),
             inner,
         })
     }

@@ -9,6 +9,7 @@ pub mod cut_cache;
 pub mod database;
 pub mod key;
 pub mod lease;
+pub mod large_files;
 pub mod lock;
 pub mod membership;
 pub mod operation;

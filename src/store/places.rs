@@ -151,6 +151,11 @@ impl Places {
         self.colony.join(format!("{id}.sign"))
     }
 
+    /// Returns the folder that large files of an operation are stored in until its refs have moved.
+    pub fn large_files(&self, id: OperationId) -> PathBuf {
+        self.colony.join(format!("{id}.lfs"))
+    }
+
     /// Returns the folder of what an operation moved aside.
     pub fn kept_by(&self, id: OperationId) -> PathBuf {
         self.kept.join(id.digits())

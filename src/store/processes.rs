@@ -2,7 +2,7 @@
 //!
 //! Linux tells in `/proc`. Elsewhere nothing is known, and whoever asks has to do without.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// A process that runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -72,6 +72,29 @@ pub fn at_work_in(folder: &Path) -> Option<Process> {
             || open().flatten().any(|file| leads_inside(&file.path()));
         inside.then(|| find(pid)).flatten()
     })
+}
+
+/// Lists the folders in which a program runs that was given an argument; those of other users may not
+/// be seen. Costs a look at the command line of every process.
+pub fn folders_of(program: &str, argument: &str) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir("/proc").into_iter().flatten().flatten();
+    let is_wanted = |line: &[u8]| {
+        let mut words = line.split(|byte| *byte == 0);
+        let first = words.next().unwrap_or_default();
+        let name = first.rsplit(|byte| *byte == b'/').next();
+        name == Some(program.as_bytes()) && words.any(|word| word == argument.as_bytes())
+    };
+    let running = entries.filter(|entry| {
+        let is_number = entry
+            .file_name()
+            .as_encoded_bytes()
+            .iter()
+            .all(u8::is_ascii_digit);
+        let line = || std::fs::read(entry.path().join("cmdline")).unwrap_or_default();
+        is_number && is_wanted(&line())
+    });
+    let folders = running.filter_map(|entry| std::fs::read_link(entry.path().join("cwd")).ok());
+    folders.collect()
 }
 
 #[cfg(test)]

@@ -194,8 +194,12 @@ fn commit_large_files(desk: &Sandbox, number: usize, clone: &Path) {
         // What a command has written and no ref reaches yet, git may take away with
         // --prune=now; then the command is refused, and nothing has changed.
         let args = ["commit", "-m", &path, "--all"];
-        let kept = (0..100).any(|_| try_colony(desk, clone, &args)["ok"] == true);
-        assert!(kept, "{path}");
+        let mut answer = Value::Null;
+        let kept = (0..100).any(|_| {
+            answer = try_colony(desk, clone, &args);
+            answer["ok"] == true
+        });
+        assert!(kept, "{path} {answer:#}");
     }
 }
 

@@ -35,6 +35,7 @@ mod fork;
 mod hooks;
 mod house;
 mod init;
+mod large_files;
 mod late_files;
 mod leases;
 mod literature;

@@ -10,7 +10,7 @@ use crate::git::refs::PreparedRefs;
 use crate::model::{Code, Error, Result};
 use crate::store::lock::{FileIdentity, IndexLock};
 use crate::store::places::Places;
-use crate::store::{Session, atomic, ref_locks};
+use crate::store::{Session, atomic, large_files, ref_locks};
 
 use super::late::{self, LateFile};
 use super::record::{IndexTarget, Record};
@@ -80,6 +80,8 @@ impl Finish<'_> {
         }
         self.switch_head()?;
         world.reach("refs-moved")?;
+        self.keep_large_files()?;
+        world.reach("large-files-kept")?;
         let moved = self.move_files()?;
         self.write_state_files()?;
         world.reach("files-moved")?;
@@ -111,6 +113,7 @@ impl Finish<'_> {
         let left = ref_moves::refs_at(self.session, self.record, |change| change.old)?;
         ref_moves::move_refs(self.session, self.record, &left)?;
         self.switch_head()?;
+        self.keep_large_files()?;
         let moved = self.move_files()?;
         self.write_state_files()?;
         let lock_path = IndexLock::path_in(&self.session.repo);
@@ -154,6 +157,11 @@ impl Finish<'_> {
         )?;
         super::recover::drop_operation_ref(self.session, self.places, self.record.op)?;
         super::recover::discard(self.session, self.places, self.record.op)
+    }
+
+    /// Hands large files over to git-lfs: a ref holds them now.
+    fn keep_large_files(&self) -> Result<()> {
+        large_files::put_back(self.session, &self.places.large_files(self.record.op))
     }
 
     fn write_state_files(&self) -> Result<()> {

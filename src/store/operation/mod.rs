@@ -10,7 +10,7 @@
 //! 5. *prepared*: git holds the locks of the refs that will move.
 //! 6. **committed: the operation's ref exists and is durable. This is the commit point.** Before it
 //!    a dead operation is canceled by deleting our own leftovers; after it, it is completed.
-//! 7. *refs-moved*, *files-moved*, *index-replaced*, *released*: idempotent steps; each can be
+//! 7. *refs-moved*, *large-files-kept*, *files-moved*, *index-replaced*, *released*: idempotent steps; each can be
 //!    repeated from any point by whoever takes the lock next.
 //!
 //! Files are never overwritten or deleted: what has to give way is renamed into the kept folder of
@@ -45,6 +45,7 @@ pub const STEPS: &[&str] = &[
     "prepared",
     "committed",
     "refs-moved",
+    "large-files-kept",
     "files-moved",
     "index-replaced",
     "released",

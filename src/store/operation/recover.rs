@@ -6,7 +6,7 @@ use crate::model::id::OperationId;
 use crate::model::{Code, Error, Result};
 use crate::store::lock::{FileIdentity, IndexLock};
 use crate::store::places::Places;
-use crate::store::{Session, atomic, ref_locks, ref_names};
+use crate::store::{Session, atomic, large_files, ref_locks, ref_names};
 
 use super::finish::Finish;
 use super::record::Record;
@@ -134,6 +134,7 @@ fn may_go_forward(session: &Session, record: &Record, pending: &Pending) -> Resu
 /// `io`.
 pub fn discard(session: &Session, places: &Places, id: OperationId) -> Result<()> {
     atomic::remove_file(&places.kept_index(id))?;
+    large_files::discard(session, &places.large_files(id))?;
     // Goes only if it is empty: files that could not go back stay.
     std::fs::remove_dir(places.kept_by(id)).ok();
     release(session, places, id)
@@ -150,6 +151,7 @@ pub fn release(session: &Session, places: &Places, id: OperationId) -> Result<()
         remove_index_lock(session, recorded)?;
     }
     atomic::remove_folder(&places.stage(id))?;
+    large_files::release(session, &places.large_files(id))?;
     sweep(session, places)
 }
 
@@ -226,6 +228,8 @@ fn sweep(session: &Session, places: &Places) -> Result<()> {
             .filter(|(id, _)| OperationId::parse(id).is_some());
         match of_operation {
             Some((_, "stage" | "sign")) => atomic::remove_folder(&path)?,
+            // Whether its operation happened cannot be told any more.
+            Some((_, "lfs")) => large_files::settle(session, &path)?,
             Some((_, "index")) => {
                 if let Some(ours) = FileIdentity::of(&path) {
                     remove_index_lock(session, ours)?;

@@ -1,5 +1,6 @@
 //! Runs one operation up to its commit point and on to its end.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::time::SystemTime;
 
@@ -12,7 +13,7 @@ use crate::model::id::OperationId;
 use crate::model::{Code, Error, RepoPath, Result, time};
 use crate::store::lock::{FileIdentity, IndexLock, WorktreeLock};
 use crate::store::places::Places;
-use crate::store::{Session, atomic, lease, ref_locks, ref_names};
+use crate::store::{Session, atomic, large_files, lease, ref_locks, ref_names};
 
 use super::finish::Finish;
 use super::log::LogEntry;
@@ -169,6 +170,7 @@ impl<'a> Operation<'a> {
             _lock: lock,
         };
         operation.write_pending()?;
+        large_files::begin(session, &operation.places.large_files(id));
         Ok(operation)
     }
 
@@ -220,6 +222,7 @@ impl<'a> Operation<'a> {
         if self.index_lock.is_some() {
             self.keep_index()?;
         }
+        self.guard_large_files(&record)?;
         world.reach("written")?;
         if !record.files.is_empty() {
             atomic::make_directory(&self.places.kept_by(self.id))?;
@@ -265,6 +268,18 @@ impl<'a> Operation<'a> {
         let late = finish.living(prepared, lock, new_index)?;
         session.note_change();
         Ok(Done { record, late })
+    }
+
+    /// Makes sure of the large files of the new commit, that its files are read from here included.
+    fn guard_large_files(&self, record: &Record) -> Result<()> {
+        let repo = &self.session.repo;
+        let before = repo.tree_of(record.before.head.commit)?;
+        let after = repo.tree_of(record.after.head.commit)?;
+        let placed: BTreeSet<_> = record.files.place.iter().map(|place| &place.path).collect();
+        let folder = self.places.large_files(self.id);
+        large_files::guard(self.session, &folder, (before, after), &|path| {
+            placed.contains(path)
+        })
     }
 
     fn record(&self, plan: Plan, signature: &Signature) -> Result<(Record, Option<Index>)> {
@@ -337,6 +352,7 @@ impl<'a> Operation<'a> {
 
 impl Drop for Operation<'_> {
     fn drop(&mut self) {
+        large_files::end(self.session);
         if self.finished || self.session.world.is_dead() {
             return;
         }
