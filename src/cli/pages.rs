@@ -1,5 +1,6 @@
 //! `git colony pages`: what the scopes of this worktree were cut into.
 
+mod graph;
 mod list;
 mod show;
 mod stats;
@@ -7,6 +8,8 @@ mod stats;
 use crate::ui::answer::Outcome;
 
 use super::{Face, Stop};
+
+pub(super) use list::holds;
 
 /// List the pages of this worktree's scopes
 ///
@@ -22,6 +25,7 @@ pub(super) struct Args {
 
 #[derive(Debug, clap::Subcommand)]
 enum Command {
+    Graph(graph::Args),
     Show(show::Args),
     Stats(stats::Args),
 }
@@ -29,6 +33,7 @@ enum Command {
 pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
     match args.command {
         None => list::run(face, args.list),
+        Some(Command::Graph(args)) => graph::run(face, &args),
         Some(Command::Show(args)) => show::run(face, &args),
         Some(Command::Stats(args)) => stats::run(face, &args),
     }

@@ -31,8 +31,10 @@ use crate::flow::doctor::DoctorReport;
 use crate::flow::fleet::FleetReport;
 use crate::flow::init::InitReport;
 use crate::flow::map::MapReport;
+use crate::flow::map_diff::MapDiffReport;
 use crate::flow::map_preview::PreviewReport;
 use crate::flow::operations::{OperationReport, OperationsReport};
+use crate::flow::page_graph::PageGraphReport;
 use crate::flow::pages::{PageStatsReport, PagesReport};
 use crate::flow::scopes::{MappedReport, ScopeReport, ScopesReport, UnmapReport};
 use crate::flow::setup_commands::SetupReport;
@@ -119,6 +121,7 @@ const REPORTS: &[(&str, Make)] = &[
     ("lfs status", answer::<LfsStatus>),
     ("map", answer::<MapReport>),
     ("map check", answer::<CheckReportOfMap>),
+    ("map diff", answer::<MapDiffReport>),
     ("map preview", answer::<PreviewReport>),
     ("map show", answer::<ShowReportOfMap>),
     ("map tree", answer::<TreeReport>),
@@ -128,6 +131,7 @@ const REPORTS: &[(&str, Make)] = &[
     ("ops prune", answer::<PruneReport>),
     ("ops show", answer::<OperationReport>),
     ("pages", answer::<PagesReport>),
+    ("pages graph", answer::<PageGraphReport>),
     ("pages show", answer::<ShownPage>),
     ("pages stats", answer::<PageStatsReport>),
     ("prune", answer::<PruneReport>),

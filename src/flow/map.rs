@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::map_rows::{self, Request, Rows};
-use super::mapping::{MapResult, Mapper};
+use super::mapping::{How, MapResult, Mapper};
 use crate::git::Oid;
 use crate::map::resolved::{Outcome, Place, ResolvedRow};
 use crate::map::row::SourceRow;
@@ -45,7 +45,12 @@ pub fn map(session: &Session, request: &Request) -> Result<MapReport> {
         .as_ref()
         .map_or(String::new(), |places| places.key.to_string());
     let tokenizer = Tokenizer::named(&session.settings.map.tokenizer);
-    let mut mapper = Mapper::open(session, &worktree, tokenizer, request.network)?;
+    let how = How {
+        session,
+        tokenizer,
+        network: request.network,
+    };
+    let mut mapper = Mapper::open(how, &worktree)?;
     let (mut results, mut changes) = (Vec::new(), Vec::new());
     let now = time::rfc3339(&session.world.now());
     for outcome in std::mem::take(&mut rows.outcomes) {

@@ -73,15 +73,59 @@ pub struct MapResult {
     pub code: Option<String>,
 }
 
+/// How rows are mapped.
+#[derive(Clone, Copy)]
+pub struct How<'a> {
+    /// The repository with the map.
+    pub session: &'a Session,
+    /// Whose tokens are counted.
+    pub tokenizer: Tokenizer,
+    /// Whether git-lfs may fetch what is not here.
+    pub network: Network,
+}
+
 /// What maps rows, one after the other.
 pub struct Mapper<'a> {
-    session: &'a Session,
+    how: How<'a>,
     worktree: &'a str,
-    tokenizer: Tokenizer,
-    /// Whether git-lfs may fetch what is not here.
-    fetches: bool,
     table: PageTable,
     cuts: CutCache,
+}
+
+/// Does something with the job that a row is.
+///
+/// # Errors
+/// `object-missing`, `repository-broken` where its repository cannot be read; `map-invalid`, and what
+/// `work` returns.
+pub fn with_job<T>(
+    how: How<'_>,
+    row: &ResolvedRow,
+    work: impl FnOnce(&Job<'_>) -> Result<T>,
+) -> Result<T> {
+    let session = how.session;
+    let place = Reading::of(session, row_place(row))?;
+    let reader = match row.kind {
+        SourceKind::GitRepo => None,
+        SourceKind::Literature => Some(how.reader(row)?),
+    };
+    let fetch = |blob: Oid, pointer: &Pointer| hydrate::fetch_object(session, blob, pointer);
+    work(&Job {
+        world: &session.world,
+        objects: &place.objects,
+        tree: place.objects.tree_of(row.commit)?,
+        scope_id: &row.scope_id,
+        selection: &row.selection,
+        limits: Limits {
+            records: row.limits.records as usize,
+            tokens: row.limits.tokens as usize,
+        },
+        tokenizer: how.tokenizer,
+        literature: reader.as_ref().map(|reader| Shelf {
+            reader,
+            library: place.library(session),
+            fetch: how.may_fetch(row).then_some(&fetch),
+        }),
+    })
 }
 
 impl<'a> Mapper<'a> {
@@ -89,22 +133,15 @@ impl<'a> Mapper<'a> {
     ///
     /// # Errors
     /// `cache-unusable`.
-    pub fn open(
-        session: &'a Session,
-        worktree: &'a str,
-        tokenizer: Tokenizer,
-        network: Network,
-    ) -> Result<Mapper<'a>> {
+    pub fn open(how: How<'a>, worktree: &'a str) -> Result<Mapper<'a>> {
         Ok(Mapper {
-            session,
+            how,
             worktree,
-            tokenizer,
-            fetches: network == Network::Used,
-            table: PageTable::open(&session.repo).map_err(unusable)?,
-            cuts: if session.repo.keeps_objects() {
-                CutCache::open(&session.world)
+            table: PageTable::open(&how.session.repo).map_err(unusable)?,
+            cuts: if how.session.repo.keeps_objects() {
+                CutCache::open(&how.session.world)
             } else {
-                CutCache::rehearse(&session.world)
+                CutCache::rehearse(&how.session.world)
             },
         })
     }
@@ -115,31 +152,15 @@ impl<'a> Mapper<'a> {
     /// `interrupted`; `object-missing`, `repository-broken` where its repository cannot be read;
     /// `cache-unusable`, `busy` where others map the same scope without end.
     pub fn map(&mut self, row: &ResolvedRow, follows: Option<&str>) -> Result<MapResult> {
-        let place = Reading::of(self.session, row_place(row))?;
-        let reader = match row.kind {
-            SourceKind::GitRepo => None,
-            SourceKind::Literature => Some(self.reader(row)?),
-        };
-        let session = self.session;
-        let fetch = |blob: Oid, pointer: &Pointer| hydrate::fetch_object(session, blob, pointer);
-        let objects = &place.objects;
-        let job = Job {
-            world: &self.session.world,
-            objects,
-            tree: objects.tree_of(row.commit)?,
-            scope_id: &row.scope_id,
-            selection: &row.selection,
-            limits: Limits {
-                records: row.limits.records as usize,
-                tokens: row.limits.tokens as usize,
-            },
-            tokenizer: self.tokenizer,
-            literature: reader.as_ref().map(|reader| Shelf {
-                reader,
-                library: place.library(session),
-                fetch: self.may_fetch(row).then_some(&fetch),
-            }),
-        };
+        with_job(self.how, row, |job| self.map_job(job, row, follows))
+    }
+
+    fn map_job(
+        &mut self,
+        job: &Job<'_>,
+        row: &ResolvedRow,
+        follows: Option<&str>,
+    ) -> Result<MapResult> {
         let recipe = job.recipe()?;
         let revision = row.commit.to_string();
         let mapped = Mapped {
@@ -151,7 +172,7 @@ impl<'a> Mapper<'a> {
             place: row_place(row),
         };
         for tries in 1..=TRIES {
-            match self.map_once(row, &job, &mapped) {
+            match self.map_once(row, job, &mapped) {
                 Ok(Some(result)) => return Ok(result),
                 Ok(None) => {}
                 // Somebody took the table away or damaged it, and it is only derived data.
@@ -196,7 +217,7 @@ impl<'a> Mapper<'a> {
 
     /// Opens the table again after a failure; when that was not enough, makes it anew.
     fn open_again(&mut self, tries: usize) {
-        let repo = &self.session.repo;
+        let repo = &self.how.session.repo;
         let opened = match tries {
             1 => PageTable::open(repo),
             _ => PageTable::open_anew(repo),
@@ -212,10 +233,14 @@ impl<'a> Mapper<'a> {
         let start = self.table.directory(known, &row.selection.start_dir);
         start.is_ok_and(|start| start.is_none_or(|start| !start.tree.is_empty()))
     }
+}
 
+impl<'a> How<'a> {
     /// What git-lfs keeps of other repositories is not fetched: it would go into this one's store.
     fn may_fetch(&self, row: &ResolvedRow) -> bool {
-        self.fetches && row.place == Place::This && self.session.repo.keeps_objects()
+        self.network == Network::Used
+            && row.place == Place::This
+            && self.session.repo.keeps_objects()
     }
 
     fn reader(&self, row: &ResolvedRow) -> Result<Literature<'a>> {

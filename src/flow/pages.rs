@@ -51,10 +51,12 @@ pub struct PageStatsReport {
 }
 
 /// The page table of a worktree, opened to look at.
-struct Opened {
-    table: PageTable,
+pub(super) struct Opened {
+    /// The table.
+    pub(super) table: PageTable,
     worktree: String,
-    scopes: Vec<ScopeRow>,
+    /// Its scopes, by name.
+    pub(super) scopes: Vec<ScopeRow>,
 }
 
 /// Takes a page table that is damaged out of the way: the next mapping makes it anew.
@@ -68,7 +70,8 @@ fn mend<T>(session: &Session, result: Result<T>) -> Result<T> {
     result
 }
 
-fn open(session: &Session) -> Result<Opened> {
+/// Opens the page table, for one scope or all of them.
+pub(super) fn open(session: &Session, wanted: Option<&str>) -> Result<Opened> {
     let places = Places::find(&session.repo)?;
     let worktree = places.map_or_else(String::new, |places| places.key.to_string());
     let table = if PageTable::exists(&session.repo) {
@@ -77,7 +80,14 @@ fn open(session: &Session) -> Result<Opened> {
         PageTable::in_memory()
     };
     let table = table.map_err(unusable)?;
-    let scopes = table.scopes(&worktree).map_err(unusable)?;
+    let mut scopes = table.scopes(&worktree).map_err(unusable)?;
+    if let Some(wanted) = wanted {
+        scopes.retain(|scope| scope.scope == wanted);
+        if scopes.is_empty() {
+            let message = format!("no scope of this worktree is '{wanted}'; nothing has changed");
+            return Err(Error::new(Code::ScopeNotFound, message).hint("git colony pages stats"));
+        }
+    }
     Ok(Opened {
         table,
         worktree,
@@ -86,7 +96,7 @@ fn open(session: &Session) -> Result<Opened> {
 }
 
 /// Tells whether the branch has moved since a scope was mapped.
-fn is_stale(session: &Session, scope: &ScopeRow) -> bool {
+pub(super) fn is_stale(session: &Session, scope: &ScopeRow) -> bool {
     let now = scope.follows.as_deref();
     let now = now.and_then(|name| session.repo.resolve_commit(name).ok());
     now.is_some_and(|now| now.to_string() != scope.revision)
@@ -97,14 +107,7 @@ fn is_stale(session: &Session, scope: &ScopeRow) -> bool {
 /// # Errors
 /// `scope-not-found`, `cache-unusable`.
 pub fn list(session: &Session, filter: &Filter) -> Result<PagesReport> {
-    let mut opened = mend(session, open(session))?;
-    if let Some(wanted) = &filter.scope {
-        opened.scopes.retain(|scope| scope.scope == *wanted);
-        if opened.scopes.is_empty() {
-            let message = format!("no scope of this worktree is '{wanted}'; nothing has changed");
-            return Err(Error::new(Code::ScopeNotFound, message).hint("git colony pages stats"));
-        }
-    }
+    let opened = mend(session, open(session, filter.scope.as_deref()))?;
     let listed = listing::list(&opened.table, &opened.scopes, filter);
     let (pages, total) = mend(session, listed)?;
     Ok(PagesReport {
@@ -120,7 +123,7 @@ pub fn list(session: &Session, filter: &Filter) -> Result<PagesReport> {
 /// # Errors
 /// `page-not-found`, `object-missing`, `cache-unusable`.
 pub fn show(session: &Session, id: &str) -> Result<ShownPage> {
-    let opened = mend(session, open(session))?;
+    let opened = mend(session, open(session, None))?;
     let found = listing::find(&opened.table, &opened.worktree, id);
     let found = mend(session, found)?;
     let place = Reading::of(session, found.0.place.as_deref())?;
@@ -135,7 +138,7 @@ pub fn show(session: &Session, id: &str) -> Result<ShownPage> {
 /// # Errors
 /// `cache-unusable`.
 pub fn stats(session: &Session) -> Result<PageStatsReport> {
-    let opened = mend(session, open(session))?;
+    let opened = mend(session, open(session, None))?;
     let one = |scope: &ScopeRow| ScopeStats {
         scope_id: scope.scope.clone(),
         pages: scope.totals.pages,
@@ -163,7 +166,7 @@ pub fn forget(session: &Session, scope_id: &str) -> Result<bool> {
         mut table,
         worktree,
         scopes,
-    } = open(session)?;
+    } = open(session, None)?;
     if scopes.iter().all(|scope| scope.scope != scope_id) {
         return Ok(false);
     }

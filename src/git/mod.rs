@@ -58,6 +58,7 @@ pub mod stage;
 mod staged;
 pub mod submodules;
 pub mod tag;
+pub mod touched;
 mod tracked;
 pub mod transfer;
 mod tree;

@@ -41,6 +41,10 @@ impl BareRepo {
 }
 
 impl Objects {
+    pub(super) fn gix(&self) -> &gix::Repository {
+        &self.inner
+    }
+
     /// Returns the tree of a commit.
     ///
     /// # Errors

@@ -38,6 +38,10 @@ pub struct Entry {
     pub id: Oid,
     /// The size of a file.
     pub bytes: Option<u64>,
+    /// The tokens of a file, or of all files below a directory, shown or not; not there
+    /// for what is in no page, nor where they were not asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tokens: Option<u64>,
     /// What is below it, directories first, each by name. Empty also where it is too deep to be shown.
     pub children: Vec<Entry>,
 }
@@ -76,6 +80,7 @@ pub fn list(repo: &Repo, commit: Option<Oid>, bounds: Bounds) -> Result<TreeRepo
         is_dir: true,
         id: tree,
         bytes: None,
+        tokens: None,
         children: Vec::new(),
     };
     // The children of each directory, by its path: put together when all is known.
@@ -117,6 +122,28 @@ pub fn list(repo: &Repo, commit: Option<Oid>, bounds: Bounds) -> Result<TreeRepo
     })
 }
 
+/// Puts the tokens of files into a look at their tree, and their sums to the directories.
+pub fn put_tokens(report: &mut TreeReport, files: &BTreeMap<RepoPath, u64>) {
+    let mut all: BTreeMap<RepoPath, u64> = files.clone();
+    for (path, tokens) in files {
+        for directory in path.ancestors() {
+            *all.entry(directory).or_default() += tokens;
+        }
+    }
+    for entry in &mut report.root.children {
+        put(entry, &all);
+    }
+    report.root.tokens = Some(files.values().sum());
+}
+
+fn put(entry: &mut Entry, all: &BTreeMap<RepoPath, u64>) {
+    let nothing = entry.is_dir.then_some(0);
+    entry.tokens = all.get(&entry.path).copied().or(nothing);
+    for child in &mut entry.children {
+        put(child, all);
+    }
+}
+
 fn assemble(mut entry: Entry, below: &mut BTreeMap<RepoPath, Vec<Entry>>) -> Entry {
     let children = below.remove(&entry.path).unwrap_or_default().into_iter();
     entry.children = children.map(|child| assemble(child, below)).collect();
@@ -135,6 +162,7 @@ fn sorted(repo: &Repo, path: &RepoPath, tree: Oid) -> Result<Vec<Entry>> {
                 .is_file()
                 .then(|| repo.object_size(entry.id))
                 .flatten(),
+            tokens: None,
             children: Vec::new(),
         })
         .collect();

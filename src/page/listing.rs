@@ -76,10 +76,11 @@ impl From<&Record> for RecordEntry {
 }
 
 impl PageEntry {
-    fn of(scope: &ScopeRow, page: &Page) -> PageEntry {
+    /// Says what a page of a scope holds.
+    pub fn of(scope_id: &str, page: &Page) -> PageEntry {
         PageEntry {
             page_id: page.id,
-            scope_id: scope.scope.clone(),
+            scope_id: scope_id.to_owned(),
             tokens: page.tokens,
             records: page.records.iter().map(RecordEntry::from).collect(),
         }
@@ -109,7 +110,7 @@ pub fn list(
                 }
                 total += 1;
                 if total > filter.offset && found.len() < filter.limit {
-                    found.push(PageEntry::of(scope, &page));
+                    found.push(PageEntry::of(&scope.scope, &page));
                 }
             }
             damage.is_none()

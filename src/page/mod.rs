@@ -1,6 +1,9 @@
 //! Pages: the records of a scope, grouped under a budget of tokens.
 
+pub mod counting;
+pub mod graph;
 pub mod listing;
 pub mod mapping;
 pub mod packer;
 pub mod pages;
+pub mod relations;

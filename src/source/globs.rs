@@ -28,8 +28,8 @@ pub struct GlobFault {
     pub message: String,
 }
 
-/// A list that was read.
-#[derive(Clone, Debug)]
+/// A list that was read; none speaks of nothing.
+#[derive(Clone, Debug, Default)]
 pub struct Globs {
     texts: Vec<String>,
     set: GlobSet,

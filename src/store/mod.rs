@@ -20,6 +20,7 @@ pub mod process_tree;
 pub mod processes;
 pub mod ref_locks;
 pub mod ref_names;
+pub mod relation_cache;
 pub mod session;
 pub mod setting_kind;
 pub mod setting_layers;

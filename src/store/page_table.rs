@@ -205,6 +205,17 @@ impl PageTable {
         Ok(rows.collect::<Result<_, _>>()?)
     }
 
+    /// Returns the directory that a scope starts in; `None` where nothing is there.
+    ///
+    /// # Errors
+    /// When the table cannot be read.
+    pub fn start(&self, scope: &ScopeRow) -> Result<Option<RepoPath>, Unusable> {
+        let sql = "SELECT path FROM directories WHERE scope = ?1 AND parent IS NULL";
+        let mut statement = self.database.reader().prepare_cached(sql)?;
+        let row = statement.query_row([scope.id], |row| row.get::<_, Vec<u8>>(0));
+        Ok(row.optional()?.map(RepoPath::new))
+    }
+
     /// Gives each directory of a scope, by path, until `each` says `false`.
     ///
     /// # Errors
@@ -301,7 +312,7 @@ impl PageTable {
     }
 }
 
-fn place(repo: &Repo) -> PathBuf {
+pub(super) fn place(repo: &Repo) -> PathBuf {
     repo.common_dir().join("colony/cache/1/derived.db")
 }
 

@@ -1,6 +1,7 @@
 //! `git colony map`: the group of commands about the repo map.
 
 mod check;
+mod diff;
 mod make;
 mod preview;
 mod show;
@@ -33,6 +34,7 @@ enum Command {
     Show(show::Args),
     Preview(preview::Args),
     Tree(tree::Args),
+    Diff(diff::Args),
 }
 
 pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
@@ -41,6 +43,7 @@ pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
         Some(Command::Show(args)) => show::run(face, &args),
         Some(Command::Preview(args)) => preview::run(face, args),
         Some(Command::Tree(args)) => tree::run(face, &args),
+        Some(Command::Diff(args)) => diff::run(face, &args),
         None => make::run(face, args.make),
     }
 }

@@ -1,5 +1,6 @@
 //! `git colony map tree`
 
+use crate::flow::map_tree;
 use crate::map::listing::{self, Bounds, Entry, EntryKind, TreeReport};
 use crate::model::time::Moment;
 use crate::ui::answer::{Answer, Outcome};
@@ -22,6 +23,9 @@ pub(in super::super) struct Args {
     /// Show at most N entries, 10 to 20000
     #[arg(long, value_name = "N", default_value_t = 5000, value_parser = clap::value_parser!(u16).range(10..=20_000))]
     max_nodes: u16,
+    /// Count the tokens of each file, and of all files below each directory
+    #[arg(long)]
+    tokens: bool,
 }
 
 pub(super) fn run(face: &mut Face<'_>, args: &Args) -> Result<Outcome, Stop> {
@@ -31,13 +35,21 @@ pub(super) fn run(face: &mut Face<'_>, args: &Args) -> Result<Outcome, Stop> {
         max_depth: args.max_depth.into(),
         max_nodes: args.max_nodes.into(),
     };
-    let report = listing::list(&session.repo, commit, bounds)?;
+    let report = if args.tokens {
+        map_tree::tree(&session, commit, bounds)?
+    } else {
+        listing::list(&session.repo, commit, bounds)?
+    };
     face.answer(&report)
 }
 
 impl Answer for TreeReport {
     fn message(&self) -> String {
         let count = text::count(self.count, "entry");
+        let count = match self.root.tokens {
+            Some(tokens) => format!("{count}, {tokens} tokens"),
+            None => count,
+        };
         if self.truncated {
             format!("{count}; more are left out: --max-depth and --max-nodes show more")
         } else {
@@ -62,7 +74,9 @@ fn put(entries: &[Entry], depth: usize, lines: &mut Vec<String>) {
             (EntryKind::File, Some(bytes)) => format!("  {}", text::size(bytes)),
             (EntryKind::File, None) => "  not here".to_owned(),
         };
-        lines.push(format!("{}{name}{what}", "  ".repeat(depth)));
+        let tokens = entry.tokens.map(|tokens| format!("  {tokens} tokens"));
+        let tokens = tokens.unwrap_or_default();
+        lines.push(format!("{}{name}{what}{tokens}", "  ".repeat(depth)));
         put(&entry.children, depth + 1, lines);
     }
 }

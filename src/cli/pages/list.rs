@@ -74,7 +74,7 @@ impl Answer for PagesReport {
 }
 
 /// What a page holds, in one line.
-fn holds(page: &PageEntry) -> String {
+pub(in super::super) fn holds(page: &PageEntry) -> String {
     let name = |at: usize| {
         let record = page.records.get(at)?;
         Some(match &record.part {

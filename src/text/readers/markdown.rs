@@ -6,46 +6,60 @@
 use super::outline::{Heading, Line, lines};
 
 /// What lines are read as.
+#[derive(Default)]
 enum State {
+    #[default]
     Text,
-    Fence { mark: char, length: usize },
+    Fence {
+        mark: char,
+        length: usize,
+    },
     Comment,
+}
+
+/// Tells prose from what stands in a fenced block or in a comment, line after line.
+#[derive(Default)]
+pub(super) struct Blocks {
+    state: State,
+}
+
+impl Blocks {
+    /// Takes the next line; the lines that open and close a block belong to it.
+    pub(super) fn is_prose(&mut self, line: &str) -> bool {
+        let next = match self.state {
+            State::Fence { mark, length } => closes(line, mark, length).then_some(State::Text),
+            State::Comment => line.contains("-->").then_some(State::Text),
+            State::Text => match opens(line) {
+                None => return true,
+                inside => inside,
+            },
+        };
+        if let Some(next) = next {
+            self.state = next;
+        }
+        false
+    }
 }
 
 /// Finds the headings.
 pub(super) fn headings(text: &str) -> Vec<Heading> {
     let lines = lines(text);
     let mut found = Vec::new();
-    let mut state = State::Text;
+    let mut blocks = Blocks::default();
     // Where the paragraph began that a line of `=` or `-` would make a heading.
     let mut paragraph: Option<usize> = None;
     for (index, line) in lines.iter().enumerate().skip(front_matter(&lines)) {
-        match state {
-            State::Fence { mark, length } => {
-                if closes(line.text, mark, length) {
-                    state = State::Text;
-                }
-            }
-            State::Comment => {
-                if line.text.contains("-->") {
-                    state = State::Text;
-                }
-            }
-            State::Text => {
-                if let Some(level) = paragraph.and_then(|_| underline(line.text)) {
-                    let range = paragraph.unwrap_or(index)..index;
-                    found.extend(setext(&lines, range, level));
-                    paragraph = None;
-                } else if let Some(heading) = atx(line) {
-                    found.push(heading);
-                    paragraph = None;
-                } else if let Some(inside) = opens(line.text) {
-                    state = inside;
-                    paragraph = None;
-                } else {
-                    paragraph = continued(paragraph, index, line.text);
-                }
-            }
+        if !blocks.is_prose(line.text) {
+            paragraph = None;
+        } else if let Some(level) = paragraph.and_then(|_| underline(line.text)) {
+            let range = paragraph.unwrap_or(index)..index;
+            found.extend(setext(&lines, range, level));
+            paragraph = None;
+        } else if let Some(heading) = atx(line) {
+            found.push(heading);
+            paragraph = None;
+        } else {
+            paragraph = continued(paragraph, index, line.text);
         }
     }
     found

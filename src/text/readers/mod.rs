@@ -5,6 +5,7 @@
 //! document.
 
 mod decode;
+pub mod links;
 mod markdown;
 mod outline;
 pub mod pdf;

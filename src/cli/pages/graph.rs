@@ -1,0 +1,89 @@
+//! `git colony pages graph`
+
+use std::collections::BTreeMap;
+
+use crate::flow::page_graph::{self, PageGraphReport};
+use crate::model::time::Moment;
+use crate::page::graph::{GraphEdge, GraphNode};
+use crate::page::pages::PageId;
+use crate::ui::answer::{Answer, Outcome};
+use crate::ui::text;
+
+use super::super::{Face, Run, Stop};
+
+/// Show which pages have to do with each other
+///
+/// Pages of a scope are joined by parts of a file that follow each other (weight 1), markdown links (0.8),
+/// files of a directory that follow each other (0.5), and files that commits touched together (at most
+/// 0.3; of the last 1000 commits and 365 days before the mapped one, those that touched at most 20 files).
+/// Several of these add up to at most 1.
+#[derive(Debug, clap::Args)]
+pub(in super::super) struct Args {
+    /// Only pages of the scope ID
+    #[arg(long, value_name = "ID")]
+    scope: Option<String>,
+    /// At most N pages, those with the most edges
+    #[arg(long, value_name = "N", default_value_t = 5000)]
+    max_nodes: usize,
+}
+
+pub(super) fn run(face: &mut Face<'_>, args: &Args) -> Result<Outcome, Stop> {
+    let session = face.session(Run::ForReal)?;
+    let report = page_graph::graph(&session, args.scope.as_deref(), args.max_nodes)?;
+    face.answer(&report)
+}
+
+impl Answer for PageGraphReport {
+    fn message(&self) -> String {
+        if self.node_count == 0 {
+            return "nothing is mapped; 'git colony map' does it".to_owned();
+        }
+        let pages = text::count(self.node_count, "page");
+        let edges = text::count(self.edge_count, "edge");
+        let shown = if self.truncated {
+            let shown = text::count(self.nodes.len(), "page");
+            format!("; {shown} shown: --max-nodes shows more")
+        } else {
+            String::new()
+        };
+        let stale = if self.stale {
+            "; the branch has moved since: 'git colony map' maps it anew"
+        } else {
+            ""
+        };
+        format!("{pages}, {edges}{shown}{stale}")
+    }
+
+    fn body(&self, _now: &Moment) -> Vec<String> {
+        let nodes: BTreeMap<PageId, &GraphNode> =
+            self.nodes.iter().map(|node| (node.page_id, node)).collect();
+        let name = |id: PageId| {
+            let short: String = id.to_string().chars().take(8).collect();
+            let files = nodes.get(&id).map_or(&[][..], |node| &node.files);
+            match files {
+                [] => short,
+                [only] => format!("{short} {only}"),
+                [first, more @ ..] => format!("{short} {first} and {} more", more.len()),
+            }
+        };
+        let row = |edge: &GraphEdge| {
+            vec![
+                format!("{:.2}", edge.weight),
+                name(edge.source),
+                "->".to_owned(),
+                name(edge.target),
+                types(edge),
+            ]
+        };
+        let rows: Vec<_> = self.edges.iter().map(row).collect();
+        text::table(&rows)
+    }
+}
+
+/// Why two pages are joined, as JSON has it.
+fn types(edge: &GraphEdge) -> String {
+    let values = serde_json::to_value(&edge.relationship_types).unwrap_or_default();
+    let words = values.as_array().into_iter().flatten();
+    let words: Vec<&str> = words.filter_map(serde_json::Value::as_str).collect();
+    words.join(", ")
+}

@@ -1,0 +1,163 @@
+//! What recent commits touched: which files change together.
+
+use std::ops::ControlFlow;
+
+use gix::bstr::BStr;
+use gix::diff::tree::{Recorder, Visit, recorder, visit};
+use gix::revision::walk::Sorting;
+use gix::traverse::commit::simple::CommitTimeOrder;
+
+use crate::model::{Code, RepoPath, Result, ResultExt as _};
+
+use super::{Objects, Oid};
+
+/// Merges are walked through and not counted; a history of little else ends after so many times the
+/// number of commits that is wanted.
+const WALKED: usize = 4;
+
+/// A commit of the history.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RecentCommit {
+    /// Its id.
+    pub id: Oid,
+    /// By how many seconds it is older than the tip; 0 for one that claims to be younger.
+    pub age_seconds: u64,
+}
+
+impl Objects {
+    /// Lists the newest commits that can be reached, without merges: at most `most`, none older than the
+    /// tip by more than `seconds`.
+    ///
+    /// # Errors
+    /// `object-missing`.
+    pub fn recent_commits(&self, tip: Oid, most: usize, seconds: u64) -> Result<Vec<RecentCommit>> {
+        let cannot = || format!("cannot walk the history of commit {tip}");
+        let mut repo = self.gix().clone();
+        repo.object_cache_size_if_unset(8 << 20);
+        let commit = repo.find_commit(tip.0);
+        let commit = commit.or_code(Code::ObjectMissing, cannot)?;
+        let newest = commit.time().or_code(Code::RepositoryBroken, cannot)?;
+        let order = CommitTimeOrder::NewestFirst;
+        let bound = i64::try_from(seconds).unwrap_or(i64::MAX);
+        let cutoff = newest.seconds.saturating_sub(bound);
+        let sorting = Sorting::ByCommitTimeCutoff {
+            seconds: cutoff,
+            order,
+        };
+        let walk = repo.rev_walk([tip.0]).sorting(sorting).all();
+        let walk = walk.or_code(Code::ObjectMissing, cannot)?;
+        let mut found = Vec::new();
+        for info in walk.take(most.saturating_mul(WALKED)) {
+            let info = info.or_code(Code::ObjectMissing, cannot)?;
+            if info.parent_ids.len() > 1 {
+                continue;
+            }
+            let age = newest.seconds.saturating_sub(info.commit_time());
+            found.push(RecentCommit {
+                id: info.id.into(),
+                age_seconds: u64::try_from(age).unwrap_or(0),
+            });
+            if found.len() == most {
+                break;
+            }
+        }
+        Ok(found)
+    }
+
+    /// Lists the paths that a commit touched, without renames; none where that cannot be told (a merge,
+    /// the end of a shallow history) or where there are more than `most`.
+    ///
+    /// Costs reading the trees that differ, and no blob.
+    ///
+    /// # Errors
+    /// `object-missing`.
+    pub fn touched(&self, commit: Oid, most: usize) -> Result<Vec<RepoPath>> {
+        let cannot = || format!("cannot tell what commit {commit} touched");
+        let repo = self.gix();
+        let found = repo.find_commit(commit.0);
+        let found = found.or_code(Code::ObjectMissing, cannot)?;
+        let parents: Vec<_> = found.parent_ids().map(gix::Id::detach).collect();
+        let before = match parents.as_slice() {
+            [] => Vec::new(),
+            [parent] if repo.has_object(parent) => {
+                let parent = repo.find_commit(*parent);
+                let parent = parent.or_code(Code::ObjectMissing, cannot)?;
+                let tree = parent.tree().or_code(Code::ObjectMissing, cannot)?;
+                tree.detach().data
+            }
+            _ => return Ok(Vec::new()),
+        };
+        let after = found.tree().or_code(Code::ObjectMissing, cannot)?;
+        let mut touched = Touched {
+            recorder: Recorder::default(),
+            left: most,
+            too_many: false,
+        };
+        let compared = gix::diff::tree(
+            gix::objs::TreeRefIter::from_bytes(&before, repo.object_hash()),
+            gix::objs::TreeRefIter::from_bytes(&after.data, repo.object_hash()),
+            gix::diff::tree::State::default(),
+            &repo.objects,
+            &mut touched,
+        );
+        if touched.too_many {
+            return Ok(Vec::new());
+        }
+        compared.or_code(Code::ObjectMissing, cannot)?;
+        Ok(touched.paths())
+    }
+}
+
+/// Notes the files that differ, and stops the comparison when they are too many.
+struct Touched {
+    recorder: Recorder,
+    left: usize,
+    too_many: bool,
+}
+
+impl Touched {
+    fn paths(self) -> Vec<RepoPath> {
+        let records = self.recorder.records.into_iter();
+        let mut paths: Vec<RepoPath> = records
+            .map(|change| match change {
+                recorder::Change::Addition { path, .. }
+                | recorder::Change::Deletion { path, .. }
+                | recorder::Change::Modification { path, .. } => RepoPath::new(path),
+            })
+            .collect();
+        paths.sort();
+        // A file that became a link is told in two halves.
+        paths.dedup();
+        paths
+    }
+}
+
+impl Visit for Touched {
+    fn pop_front_tracked_path_and_set_current(&mut self) {
+        self.recorder.pop_front_tracked_path_and_set_current();
+    }
+
+    fn push_back_tracked_path_component(&mut self, component: &BStr) {
+        self.recorder.push_back_tracked_path_component(component);
+    }
+
+    fn push_path_component(&mut self, component: &BStr) {
+        self.recorder.push_path_component(component);
+    }
+
+    fn pop_path_component(&mut self) {
+        self.recorder.pop_path_component();
+    }
+
+    fn visit(&mut self, change: visit::Change) -> visit::Action {
+        if change.entry_mode().is_tree() {
+            return ControlFlow::Continue(());
+        }
+        if self.left == 0 {
+            self.too_many = true;
+            return ControlFlow::Break(());
+        }
+        self.left -= 1;
+        self.recorder.visit(change)
+    }
+}

@@ -1,0 +1,48 @@
+//! Counting the tokens of a tree, file by file, as they would stand in pages.
+
+use std::collections::BTreeMap;
+
+use super::listing::unusable;
+use super::mapping::{self, Job, read_pages};
+use crate::model::{RepoPath, Result};
+use crate::store::cut_cache::CutCache;
+use crate::store::page_table::{DirectoryRow, PageTable, ScopeRow};
+
+/// The tokens of each file that has a record.
+pub type FileTokens = BTreeMap<RepoPath, u64>;
+
+/// Counts what a job would map, in memory: what was cut before is remembered.
+///
+/// # Errors
+/// `object-missing` for a tree, `interrupted`, `cache-unusable`.
+pub fn count(job: &Job<'_>, cuts: &mut CutCache) -> Result<FileTokens> {
+    let table = PageTable::in_memory().map_err(unusable)?;
+    let outcome = mapping::map(job, &table, None, cuts)?;
+    let mut tokens = FileTokens::new();
+    for row in &outcome.changes.packed {
+        add(row, &mut tokens);
+    }
+    Ok(tokens)
+}
+
+/// Reads what was counted when a scope was mapped.
+///
+/// # Errors
+/// `cache-unusable`.
+pub fn of_scope(table: &PageTable, scope: &ScopeRow) -> Result<FileTokens> {
+    let mut tokens = FileTokens::new();
+    let read = table.each_directory(scope, |row| {
+        add(&row, &mut tokens);
+        true
+    });
+    read.map_err(unusable)?;
+    Ok(tokens)
+}
+
+fn add(row: &DirectoryRow, tokens: &mut FileTokens) {
+    // What is damaged is counted anew, as what is not mapped is.
+    let pages = read_pages(row).unwrap_or_default();
+    for record in pages.into_iter().flat_map(|page| page.records) {
+        *tokens.entry(record.path).or_default() += u64::from(record.tokens);
+    }
+}

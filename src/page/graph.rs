@@ -1,0 +1,302 @@
+//! The graph of pages: which ones have to do with each other, and why.
+//!
+//! An edge joins two different pages of a scope. What makes it, and with which weight and confidence:
+//!
+//! | kind | between | weight | confidence |
+//! |---|---|---|---|
+//! | `same_file` | parts of a file that follow each other | 1 | 1 |
+//! | `link` | a markdown link and the file it leads to | 0.8 | 1 |
+//! | `same_directory` | files of a directory that follow each other | 0.5 | 0.5 |
+//! | `co_change` | files that commits touched together | 0.3 x the share of those commits | n / (n + 2) for n of them |
+//!
+//! A file that stands in several pages is joined where it matters: a link from the page that it stands
+//! in, everything else to and from the first page of a file (a file of the directory that comes before:
+//! the last). The weight of an edge is the sum of what makes it, bounded by 1: 1 - (1 - a)(1 - b).., and
+//! its confidence the greatest. An edge leads from the page with the link to the other; where there is
+//! no direction, from the page that comes first. So between two pages there are at most two.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::mapping::read_pages;
+use super::pages::{Page, PageId};
+use super::relations::{self, Source};
+use crate::git::Oid;
+use crate::model::{RepoPath, Result};
+use crate::store::database::Unusable;
+use crate::store::page_table::{PageTable, ScopeRow};
+use crate::store::relation_cache::RelationCache;
+
+/// What a shared history counts at most.
+const TOGETHER: f64 = 0.3;
+
+/// Why two pages are joined.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum RelationshipType {
+    /// They hold parts of a file that follow each other.
+    SameFile,
+    /// A markdown link in the one leads to a file of the other.
+    Link,
+    /// They hold files of a directory that follow each other.
+    SameDirectory,
+    /// Commits touched files of both together.
+    CoChange,
+}
+
+/// A page.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct GraphNode {
+    /// Its id.
+    #[schemars(with = "String")]
+    pub page_id: PageId,
+    /// The scope it belongs to.
+    pub scope_id: String,
+    /// Its tokens.
+    pub tokens: u32,
+    /// The files that it holds something of, in order.
+    pub files: Vec<RepoPath>,
+}
+
+/// Two pages that have to do with each other.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct GraphEdge {
+    /// The page with the link; where there is no direction, the one that comes first.
+    #[schemars(with = "String")]
+    pub source: PageId,
+    /// The other.
+    #[schemars(with = "String")]
+    pub target: PageId,
+    /// How much they have to do with each other, from 0 to 1.
+    pub weight: f64,
+    /// How sure that is, from 0 to 1.
+    pub confidence: f64,
+    /// Why.
+    pub relationship_types: Vec<RelationshipType>,
+}
+
+/// Pages and what they have to do with each other.
+#[derive(Clone, Debug, Default)]
+pub struct Graph {
+    /// The pages, in the order of scopes and paths.
+    pub nodes: Vec<GraphNode>,
+    /// What joins them, in the order of the pages.
+    pub edges: Vec<GraphEdge>,
+}
+
+/// The pages of one scope on the way to a graph.
+#[derive(Default)]
+struct Scope {
+    nodes: Vec<GraphNode>,
+    /// Where each file is: its blob, and its parts in order.
+    files: BTreeMap<RepoPath, (Oid, Vec<Part>)>,
+    edges: BTreeMap<(usize, usize), Joined>,
+}
+
+/// A stretch of a file, and the page that it is in.
+#[derive(Clone, Copy)]
+struct Part {
+    start: u64,
+    page: usize,
+}
+
+/// What joins two pages.
+struct Joined {
+    /// What is missing to 1.
+    missing: f64,
+    confidence: f64,
+    types: BTreeSet<RelationshipType>,
+}
+
+impl Graph {
+    /// Adds the pages of a scope with what joins them.
+    ///
+    /// # Errors
+    /// `object-missing` for the commit that was mapped, `interrupted`, `cache-unusable`.
+    pub fn add(
+        &mut self,
+        source: &Source<'_>,
+        table: &PageTable,
+        row: &ScopeRow,
+        cache: &mut RelationCache,
+    ) -> Result<()> {
+        let mut scope = Scope::read(table, row).map_err(super::listing::unusable)?;
+        scope.join_parts();
+        scope.join_neighbors();
+        let files = scope.files.iter();
+        let files: BTreeMap<_, _> = files
+            .map(|(path, (blob, _))| (path.clone(), *blob))
+            .collect();
+        for link in relations::links(source, &files, cache)? {
+            let from = scope.page_at(&link.from, link.at);
+            let to = scope.first_page(&link.to);
+            scope.join(from.zip(to), RelationshipType::Link, (0.8, 1.0));
+        }
+        if let Some(commit) = Oid::parse(&row.revision) {
+            for pair in relations::together(source, commit, &files, cache)? {
+                let pages = scope
+                    .first_page(&pair.first)
+                    .zip(scope.first_page(&pair.second));
+                let commits = f64::from(pair.commits);
+                let strength = (TOGETHER * pair.share, commits / (commits + 2.0));
+                scope.join(in_order(pages), RelationshipType::CoChange, strength);
+            }
+        }
+        scope.hand_over(self);
+        Ok(())
+    }
+
+    /// Leaves at most so many pages: those with the most edges, of equals those that come first; tells
+    /// whether any had to go.
+    pub fn prune(&mut self, most: usize) -> bool {
+        if self.nodes.len() <= most {
+            return false;
+        }
+        let mut degrees: BTreeMap<PageId, usize> = BTreeMap::new();
+        for edge in &self.edges {
+            *degrees.entry(edge.source).or_default() += 1;
+            *degrees.entry(edge.target).or_default() += 1;
+        }
+        let degree = |node: &GraphNode| degrees.get(&node.page_id).copied().unwrap_or_default();
+        let mut ranked: Vec<&GraphNode> = self.nodes.iter().collect();
+        // A stable sort: equals stay in the order of the pages.
+        ranked.sort_by_key(|node| std::cmp::Reverse(degree(node)));
+        let kept: BTreeSet<PageId> = ranked.iter().take(most).map(|node| node.page_id).collect();
+        self.nodes.retain(|node| kept.contains(&node.page_id));
+        self.edges
+            .retain(|edge| kept.contains(&edge.source) && kept.contains(&edge.target));
+        true
+    }
+}
+
+impl Scope {
+    fn read(table: &PageTable, row: &ScopeRow) -> Result<Scope, Unusable> {
+        let mut scope = Scope::default();
+        let mut is_sound = true;
+        table.each_directory(row, |directory| {
+            let pages = read_pages(&directory);
+            is_sound = pages.is_ok();
+            for page in pages.unwrap_or_default() {
+                scope.add(&row.scope, page);
+            }
+            is_sound
+        })?;
+        if !is_sound {
+            return Err(Unusable::because("it is damaged"));
+        }
+        for (_, parts) in scope.files.values_mut() {
+            parts.sort_by_key(|part| part.start);
+        }
+        Ok(scope)
+    }
+
+    fn add(&mut self, scope_id: &str, page: Page) {
+        let at = self.nodes.len();
+        let mut files: Vec<RepoPath> = Vec::new();
+        for record in page.records {
+            let empty = || (record.blob, Vec::new());
+            let (_, parts) = self.files.entry(record.path.clone()).or_insert_with(empty);
+            parts.push(Part {
+                start: record.start,
+                page: at,
+            });
+            if files.last() != Some(&record.path) {
+                files.push(record.path);
+            }
+        }
+        self.nodes.push(GraphNode {
+            page_id: page.id,
+            scope_id: scope_id.to_owned(),
+            tokens: page.tokens,
+            files,
+        });
+    }
+
+    fn join_parts(&mut self) {
+        let all: Vec<Vec<Part>> = self
+            .files
+            .values()
+            .map(|(_, parts)| parts.clone())
+            .collect();
+        let pairs = all.iter().flat_map(|parts| parts.windows(2));
+        for pair in pairs {
+            let pages = pair.first().zip(pair.last());
+            let pages = pages.map(|(one, next)| (one.page, next.page));
+            self.join(in_order(pages), RelationshipType::SameFile, (1.0, 1.0));
+        }
+    }
+
+    fn join_neighbors(&mut self) {
+        let mut last: BTreeMap<Option<RepoPath>, usize> = BTreeMap::new();
+        let mut pairs = Vec::new();
+        for (path, (_, parts)) in &self.files {
+            let (Some(first), Some(end)) = (parts.first(), parts.last()) else {
+                continue;
+            };
+            let before = last.insert(path.parent(), end.page);
+            pairs.push(before.map(|before| (before, first.page)));
+        }
+        for pages in pairs {
+            self.join(in_order(pages), RelationshipType::SameDirectory, (0.5, 0.5));
+        }
+    }
+
+    fn join(
+        &mut self,
+        pages: Option<(usize, usize)>,
+        kind: RelationshipType,
+        (weight, confidence): (f64, f64),
+    ) {
+        let Some(pages) = pages.filter(|(from, to)| from != to) else {
+            return;
+        };
+        let joined = self.edges.entry(pages).or_insert_with(|| Joined {
+            missing: 1.0,
+            confidence: 0.0,
+            types: BTreeSet::new(),
+        });
+        joined.missing *= 1.0 - weight;
+        joined.confidence = joined.confidence.max(confidence);
+        joined.types.insert(kind);
+    }
+
+    fn first_page(&self, path: &RepoPath) -> Option<usize> {
+        let (_, parts) = self.files.get(path)?;
+        parts.first().map(|part| part.page)
+    }
+
+    /// The page that has a place of a file.
+    fn page_at(&self, path: &RepoPath, at: u64) -> Option<usize> {
+        let (_, parts) = self.files.get(path)?;
+        let before = parts.partition_point(|part| part.start <= at);
+        parts.get(before.checked_sub(1)?).map(|part| part.page)
+    }
+
+    fn hand_over(self, graph: &mut Graph) {
+        let id = |at: usize| self.nodes.get(at).map(|node| node.page_id);
+        for ((from, to), joined) in self.edges {
+            let Some((source, target)) = id(from).zip(id(to)) else {
+                continue;
+            };
+            graph.edges.push(GraphEdge {
+                source,
+                target,
+                weight: rounded(1.0 - joined.missing),
+                confidence: rounded(joined.confidence),
+                relationship_types: joined.types.into_iter().collect(),
+            });
+        }
+        graph.nodes.extend(self.nodes);
+    }
+}
+
+fn in_order(pages: Option<(usize, usize)>) -> Option<(usize, usize)> {
+    pages.map(|(one, other)| (one.min(other), one.max(other)))
+}
+
+/// Four digits: what is behind them is an accident of the arithmetic.
+fn rounded(value: f64) -> f64 {
+    (value * 10_000.0).round() / 10_000.0
+}

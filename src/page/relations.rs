@@ -1,0 +1,254 @@
+//! What files have to do with each other: markdown links and being changed together.
+//!
+//! Both are found out from what never changes, the text of a blob and the paths that a commit touched,
+//! and remembered by that: after a commit only what is new is looked at.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::git::{Objects, Oid};
+use crate::model::{RepoPath, Result, World};
+use crate::store::relation_cache::RelationCache;
+use crate::text::readers::Format;
+use crate::text::readers::links::{self, Link};
+
+/// A larger file has no links.
+const MOST_BYTES: u64 = 1 << 20;
+
+/// So many commits before the mapped one are looked at.
+const COMMITS: usize = 1000;
+
+/// Days before the mapped commit that are looked at.
+const DAYS: u64 = 365;
+
+/// A commit that touches more files says nothing of any two of them.
+const MOST_FILES: usize = 20;
+
+/// A commit counts half as much as one that is so many days younger.
+const HALF_LIFE_DAYS: u64 = 91;
+
+/// Files that were changed together in fewer commits are not related.
+const LEAST_TOGETHER: u32 = 2;
+
+/// Two files that a smaller share of their commits touched together are not related.
+const LEAST_SHARE: f64 = 0.2;
+
+/// Where things are found out.
+pub struct Source<'a> {
+    /// The surroundings.
+    pub world: &'a World,
+    /// The objects of the scope.
+    pub objects: &'a Objects,
+}
+
+/// A link from one file to another.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FileLink {
+    /// The file that it stands in.
+    pub from: RepoPath,
+    /// Where in the file, in bytes.
+    pub at: u64,
+    /// The file that it leads to.
+    pub to: RepoPath,
+}
+
+/// Two files that were changed together.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Together {
+    /// The one whose path comes first.
+    pub first: RepoPath,
+    /// The other.
+    pub second: RepoPath,
+    /// The share of the commits that touched one of them in which both were touched, younger ones
+    /// counting more.
+    pub share: f64,
+    /// In how many commits that was.
+    pub commits: u32,
+}
+
+/// Finds the links between files; `files` has all there are, with their blobs.
+///
+/// # Errors
+/// `interrupted`.
+pub fn links(
+    source: &Source<'_>,
+    files: &BTreeMap<RepoPath, Oid>,
+    cache: &mut RelationCache,
+) -> Result<Vec<FileLink>> {
+    let (mut found, mut learned) = (Vec::new(), Vec::new());
+    for (path, blob) in files {
+        if Format::of(path) != Some(Format::Markdown) {
+            continue;
+        }
+        source.world.interrupt.check()?;
+        let key = format!("links 1 {blob}");
+        let known = cache.find(&key);
+        let known = known.and_then(|value| serde_json::from_slice(&value).ok());
+        let written: Vec<(usize, String)> = known.unwrap_or_else(|| {
+            let written = written_links(source.objects, *blob);
+            learned.push((key, serde_json::to_vec(&written).unwrap_or_default()));
+            written
+        });
+        for (at, target) in written {
+            let to = resolve(path, &target).filter(|to| to != path && files.contains_key(to));
+            found.extend(to.map(|to| FileLink {
+                from: path.clone(),
+                at: at as u64,
+                to,
+            }));
+        }
+    }
+    cache.remember(&learned);
+    Ok(found)
+}
+
+/// Reads the links of a blob; one that is not here, is too large or no UTF-8 has none.
+fn written_links(objects: &Objects, blob: Oid) -> Vec<(usize, String)> {
+    let small = objects.size(blob).is_some_and(|size| size <= MOST_BYTES);
+    let bytes = small.then(|| objects.blob(blob).ok()).flatten();
+    let text = bytes.and_then(|bytes| String::from_utf8(bytes).ok());
+    let links = text.map(|text| links::links(&text)).unwrap_or_default();
+    let plain = |Link { at, target }: Link| (at, target);
+    links.into_iter().map(plain).collect()
+}
+
+/// Says which path of the repository a link means: relative to its file, or to the root with a slash in
+/// front; `None` where it leads elsewhere or outside.
+fn resolve(from: &RepoPath, target: &str) -> Option<RepoPath> {
+    let path = target.split(['#', '?']).next().unwrap_or_default();
+    let scheme = path.split_once(':').map_or("", |(scheme, _)| scheme);
+    let is_scheme = |text: &str| {
+        text.chars()
+            .all(|c| c.is_ascii_alphanumeric() || "+-.".contains(c))
+    };
+    if path.is_empty() || path.starts_with("//") || (!scheme.is_empty() && is_scheme(scheme)) {
+        return None;
+    }
+    let path = decoded(path);
+    let mut parts: Vec<&[u8]> = Vec::new();
+    let directory = from.parent().unwrap_or_default();
+    if !path.starts_with(b"/") {
+        parts.extend(directory.parts());
+    }
+    for part in path.split(|&byte| byte == b'/') {
+        match part {
+            b"" | b"." => {}
+            b".." => drop(parts.pop()?),
+            other => parts.push(other),
+        }
+    }
+    Some(RepoPath::new(parts.join(&b'/'))).filter(RepoPath::is_safe)
+}
+
+/// Takes `%20` and its like for the bytes that they stand for.
+fn decoded(text: &str) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let Some((&byte, after)) = rest.split_first() {
+        let digits = after.get(..2).and_then(|two| std::str::from_utf8(two).ok());
+        let digits =
+            digits.filter(|two| byte == b'%' && two.bytes().all(|b| b.is_ascii_hexdigit()));
+        let value = digits.and_then(|two| u8::from_str_radix(two, 16).ok());
+        bytes.push(value.unwrap_or(byte));
+        rest = match value {
+            Some(_) => after.get(2..).unwrap_or_default(),
+            None => after,
+        };
+    }
+    bytes
+}
+
+/// Finds the files that were changed together before a commit. "Now" is the time of that commit: the
+/// same commit has the same answer on every machine and every day.
+///
+/// # Errors
+/// `object-missing`, `interrupted`.
+pub fn together(
+    source: &Source<'_>,
+    commit: Oid,
+    files: &BTreeMap<RepoPath, Oid>,
+    cache: &mut RelationCache,
+) -> Result<Vec<Together>> {
+    let day = 24 * 60 * 60;
+    let recent = source.objects.recent_commits(commit, COMMITS, DAYS * day)?;
+    let mut learned = Vec::new();
+    let mut single: BTreeMap<RepoPath, u32> = BTreeMap::new();
+    let mut pairs: BTreeMap<(RepoPath, RepoPath), (u32, u32)> = BTreeMap::new();
+    for commit in recent {
+        source.world.interrupt.check()?;
+        let key = format!("touched 1 {}", commit.id);
+        let known = cache.find(&key);
+        let known = known.and_then(|value| serde_json::from_slice(&value).ok());
+        let touched: Vec<RepoPath> = if let Some(touched) = known {
+            touched
+        } else {
+            let touched = source.objects.touched(commit.id, MOST_FILES)?;
+            learned.push((key, serde_json::to_vec(&touched).unwrap_or_default()));
+            touched
+        };
+        // Whole numbers: their sum is the same in any order.
+        let halvings = commit.age_seconds / (HALF_LIFE_DAYS * day);
+        let weight = 16_u32 >> halvings.min(4);
+        let touched: BTreeSet<&RepoPath> = touched
+            .iter()
+            .filter(|path| files.contains_key(path))
+            .collect();
+        for (at, &first) in touched.iter().enumerate() {
+            *single.entry(first.clone()).or_default() += weight;
+            for &second in touched.iter().skip(at + 1) {
+                let pair = pairs.entry((first.clone(), second.clone())).or_default();
+                pair.0 += weight;
+                pair.1 += 1;
+            }
+        }
+    }
+    cache.remember(&learned);
+    let weight_of = |path: &RepoPath| single.get(path).copied().unwrap_or_default();
+    let related = pairs
+        .into_iter()
+        .filter_map(|((first, second), (both, commits))| {
+            let either = weight_of(&first) + weight_of(&second) - both;
+            let share = f64::from(both) / f64::from(either.max(1));
+            (share >= LEAST_SHARE && commits >= LEAST_TOGETHER).then_some(Together {
+                first,
+                second,
+                share,
+                commits,
+            })
+        });
+    Ok(related.collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_link_means_a_path_of_the_repository_or_nothing() {
+        let from = RepoPath::from("docs/guide/a.md");
+        let resolved = |target: &str| resolve(&from, target).map(|path| path.to_string());
+        for (target, wanted) in [
+            ("b.md", "docs/guide/b.md"),
+            ("./b.md#part", "docs/guide/b.md"),
+            ("../x%20y.md?raw=1", "docs/x y.md"),
+            ("/README.md", "README.md"),
+            ("../../src//lib.rs", "src/lib.rs"),
+            ("%zz%4", "docs/guide/%zz%4"),
+        ] {
+            assert_eq!(resolved(target).as_deref(), Some(wanted), "{target}");
+        }
+        for target in [
+            "#part",
+            "",
+            "https://example.com/a.md",
+            "mailto:a@example.com",
+            "//example.com/a.md",
+            "../../../etc/passwd",
+            "%2e%2e/../../../x",
+            "../../.git/config",
+            "a%00b",
+            "/",
+        ] {
+            assert_eq!(resolved(target), None, "{target}");
+        }
+    }
+}

@@ -1,0 +1,63 @@
+//! What is costly to find out about files of a repository, remembered by what it depends on and
+//! nothing else: a blob, a commit. Derived data, beside the page table; nothing in it ever becomes wrong.
+
+use rusqlite::OptionalExtension as _;
+
+use crate::git::Repo;
+
+use super::database::Database;
+use super::page_table;
+
+const SCHEMA: &str = "CREATE TABLE IF NOT EXISTS relations (
+    key TEXT PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID";
+
+/// Where there are more entries, all of them go.
+const MOST: i64 = 500_000;
+
+/// The memory; where it cannot be used it remembers nothing.
+pub struct RelationCache {
+    database: Option<Database>,
+    is_written: bool,
+}
+
+impl RelationCache {
+    /// Opens it, or makes it.
+    pub fn open(repo: &Repo) -> RelationCache {
+        RelationCache {
+            database: Database::open(&page_table::place(repo), SCHEMA).ok(),
+            is_written: repo.keeps_objects(),
+        }
+    }
+
+    /// Returns what is remembered.
+    pub fn find(&self, key: &str) -> Option<Vec<u8>> {
+        let connection = self.database.as_ref()?.reader();
+        let sql = "SELECT value FROM relations WHERE key = ?1";
+        let mut statement = connection.prepare_cached(sql).ok()?;
+        let found = statement.query_row([key], |row| row.get(0));
+        found.optional().ok().flatten()
+    }
+
+    /// Remembers; what cannot be remembered is forgotten.
+    pub fn remember(&mut self, entries: &[(String, Vec<u8>)]) {
+        let wanted = self.is_written && !entries.is_empty();
+        let Some(database) = self.database.as_mut().filter(|_| wanted) else {
+            return;
+        };
+        let written = database.transaction(|connection| {
+            let count = "SELECT count(*) FROM relations";
+            let count: i64 = connection.query_row(count, [], |row| row.get(0))?;
+            if count > MOST {
+                connection.execute("DELETE FROM relations", [])?;
+            }
+            let sql = "INSERT OR REPLACE INTO relations (key, value) VALUES (?1, ?2)";
+            let mut statement = connection.prepare_cached(sql)?;
+            for (key, value) in entries {
+                statement.execute((key, value))?;
+            }
+            Ok(())
+        });
+        // It is found out again.
+        drop(written);
+    }
+}
