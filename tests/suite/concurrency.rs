@@ -1,6 +1,7 @@
 //! Many processes, one repository.
 
 use std::collections::BTreeSet;
+use std::fs;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 
@@ -167,5 +168,40 @@ fn agents_that_fork_commit_and_merge_at_once_lose_nothing() {
     for agent in &agents {
         assert_eq!(agent.git(&["status", "--porcelain"]), "");
     }
+    sandbox.check_invariants();
+}
+
+/// A `git gc` that has looked before anything pointed to what a command wrote, and deletes it once the
+/// operation's ref does.
+const LATE_GC: &str = "echo \"$$ here\" >.git/gc.pid\n\
+    find .git/objects -type f -newer \"$1\" >.git/doomed\n\
+    touch .git/looked\n\
+    until ls .git/refs/colony-local/ops/*/0000000001; do :; done\n\
+    xargs rm -f <.git/doomed\n\
+    rm .git/gc.pid\n";
+
+#[test]
+fn a_gc_that_has_looked_before_and_deletes_late_is_waited_for() {
+    let sandbox = Sandbox::new();
+    let script = sandbox.outside().join("late-gc");
+    fs::write(&script, LATE_GC).unwrap();
+    let root = sandbox.root.display();
+    let script = script.display();
+    sandbox.write(
+        ".git/hooks/reference-transaction",
+        format!(
+            "#!/bin/sh\ncd '{root}' || exit 1\n[ \"$1\" = prepared ] && [ ! -e .git/looked ] || exit 0\n\
+             sh '{script}' '{script}' >/dev/null 2>&1 &\n\
+             until [ -e .git/looked ]; do :; done\n"
+        ),
+    );
+    sandbox.set_mode(".git/hooks/reference-transaction", 0o755);
+    sandbox.write("new.txt", "new\n");
+    let before = sandbox.visible_state();
+    let args = ["commit", "-m", "new", "--all"];
+    assert_eq!(sandbox.error(&args), "object-missing");
+    assert_eq!(sandbox.visible_state(), before);
+    fs::remove_file(sandbox.path(".git/hooks/reference-transaction")).unwrap();
+    sandbox.colony(&args);
     sandbox.check_invariants();
 }

@@ -18,7 +18,7 @@ use crate::store::{Session, atomic, large_files, lease, ref_locks, ref_names};
 use super::finish::Finish;
 use super::log::LogEntry;
 use super::record::{FORMAT, FileMoves, HeadRecord, IndexTarget, Kind, Record, Side};
-use super::{LateFile, StateFile, Tail, external, recover};
+use super::{LateFile, StateFile, Tail, external, recover, whole};
 
 /// What a command says about an operation before it runs.
 pub struct Intent {
@@ -252,7 +252,7 @@ impl<'a> Operation<'a> {
         world.interrupt.check()?;
         let name = ref_names::operation(&self.places.key, self.id);
         session.repo.create_private_ref(&name, commit)?;
-        if let Err(error) = require_objects(session, &record) {
+        if let Err(error) = whole::require(session, commit, &record) {
             recover::drop_operation_ref(session, &self.places, self.id)?;
             return Err(error);
         }
@@ -362,37 +362,6 @@ impl Drop for Operation<'_> {
             (self.session.world.narrate)(&format!("cannot clean up: {}", error.message()));
         }
     }
-}
-
-/// Checks that what the operation has written is still there. Until its ref existed nothing pointed
-/// to it, and a `git gc --prune=now` beside us may have taken it.
-fn require_objects(session: &Session, record: &Record) -> Result<()> {
-    let repo = &session.repo;
-    let before = repo.tree_of(record.before.head.commit)?;
-    let mut trees = vec![repo.state_tree(record.index_before)?];
-    for commit in [record.snapshot, record.after.head.commit]
-        .into_iter()
-        .flatten()
-    {
-        trees.push(repo.tree_of(Some(commit))?);
-    }
-    trees.dedup();
-    for tree in trees {
-        for change in repo.diff_trees(before, tree)? {
-            let new = change.new.filter(|entry| !entry.is_submodule());
-            if new.is_some_and(|entry| repo.object_size(entry.id).is_none()) {
-                return Err(Error::new(
-                    Code::ObjectMissing,
-                    format!(
-                        "git removed '{}' while it was being kept; nothing has changed",
-                        change.path
-                    ),
-                )
-                .hint("run the command again once git gc has ended"));
-            }
-        }
-    }
-    Ok(())
 }
 
 /// Refuses to change anything inside an operation of our own.
