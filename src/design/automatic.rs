@@ -10,7 +10,7 @@ use crate::model::{Code, Error, Result, time};
 use crate::store::lock::WorktreeLock;
 use crate::store::operation::{Kind, log, recover};
 use crate::store::places::Places;
-use crate::store::{Session, ref_names};
+use crate::store::{Session, atomic, kept_large_files, large_files, ref_names};
 
 use super::checkpoint::{CheckpointReport, Request};
 use super::draft::Draft;
@@ -52,28 +52,45 @@ pub fn create_for(
     };
     let places = Places::require(&session.repo, &session.world)?;
     recover::recover(session, &places)?;
+    large_files::begin(session, &places.new_large_files());
+    let report = keep(session, &places, &request, agent_session);
+    large_files::end(session);
+    atomic::remove_folder(&places.new_large_files())?;
+    drop(lock);
+    report
+}
+
+/// Makes the checkpoint. The caller holds the lock.
+fn keep(
+    session: &Session,
+    places: &Places,
+    request: &Request,
+    agent_session: Option<SessionId>,
+) -> Result<CheckpointReport> {
     let unignored = unignored::current(session)?;
     let kept = Kept::look(session, &request.allowances, Unstorable::Refuse, &unignored)?;
-    if !needs_keeping(session, &kept, Some(&places))? {
-        return Ok(nothing_to_do(session, &request, "unchanged"));
+    if !needs_keeping(session, &kept, Some(places))? {
+        return Ok(nothing_to_do(session, request, "unchanged"));
     }
-    let mut draft = Draft::new(session, &request, &kept, session.record_signature());
+    let mut draft = Draft::new(session, request, &kept, session.record_signature());
     draft.message.mode = Mode::Auto;
     draft.message.session = agent_session;
-    draft.sort_after_the_last(session, &places)?;
-    let next = log::next_id(&session.repo, &places)?;
+    draft.sort_after_the_last(session, places)?;
+    let next = log::next_id(&session.repo, places)?;
     draft.message.operation = Some((places.key.clone(), next));
     let (commit, _) = draft.commit(session, &kept)?;
     let tag = draft.tag(session, commit)?;
     let name = format!("{}{}", ref_names::automatic_of(&places.key), draft.short_id);
+    let trees = (kept.scan.head_tree, kept.snapshot.worktree_tree);
+    large_files::guard(session, &places.new_large_files(), trees, &|_| false)?;
+    kept_large_files::keep(session, places, &draft.short_id)?;
     if let Some(id) = tag.new {
         session
             .repo
             .create_private_ref(&RefName::from(name.as_str()), id)?;
     }
-    retention::thin_automatic_if_many(session, &places)?;
+    retention::thin_automatic_if_many(session, places)?;
     session.note_change();
-    drop(lock);
     let mut report = draft.report(session, &kept)?;
     report.sha = Some(commit);
     Ok(report)

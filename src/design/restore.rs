@@ -10,10 +10,10 @@ use crate::git::snapshot::Unstorable;
 use crate::git::{Head, Oid, RefChange, Repo};
 use crate::model::id::OperationId;
 use crate::model::{Code, Error, RepoPath, Result};
-use crate::store::Session;
 use crate::store::operation::record::IndexTarget;
 use crate::store::operation::run::{Intent, NewIndex, Plan, Touches};
 use crate::store::operation::{FileMoves, Kind, LateFile, Operation, StateFile};
+use crate::store::{Session, kept_large_files};
 
 use super::fork::Start;
 use super::histories;
@@ -123,12 +123,7 @@ pub fn restore(session: &Session, request: &Request) -> Result<RestoreReport> {
         return Ok(work.report);
     }
     let stage = operation.stage();
-    session.repo.stage_files(
-        &session.world,
-        work.target.tree,
-        &work.staged_paths(),
-        &stage,
-    )?;
+    kept_large_files::stage(session, work.target.tree, &work.staged_paths(), &stage)?;
     let (old, new) = (work.kept.scan.head.commit(), work.branch_after());
     let Work {
         target,

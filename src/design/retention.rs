@@ -12,7 +12,7 @@ use crate::model::{Result, time::Moment};
 use crate::store::lock::WorktreeLock;
 use crate::store::operation::{Log, prune, recover};
 use crate::store::places::Places;
-use crate::store::{Session, atomic, ref_names};
+use crate::store::{Session, atomic, kept_large_files, ref_names};
 
 use super::tag_message::TagMessage;
 
@@ -83,6 +83,7 @@ pub fn prune(
             atomic::remove_folder(&places.kept_by(id))?;
         }
         recover::delete_refs(session, &places, &automatic, "prune")?;
+        kept_large_files::forget_unheld(session)?;
     }
     Ok(PruneReport {
         freed,
@@ -118,7 +119,8 @@ pub fn thin_automatic_if_many(session: &Session, places: &Places) -> Result<()> 
         return Ok(());
     }
     let expired = expired_automatic(session, &prefix, &session.world.now())?;
-    recover::delete_refs(session, places, &expired, "thin")
+    recover::delete_refs(session, places, &expired, "thin")?;
+    kept_large_files::forget_unheld(session)
 }
 
 /// Finds automatic checkpoints that are too old, or too many for their branch.

@@ -8,10 +8,10 @@ use crate::git::merge_tree::Stages;
 use crate::git::scan::IndexLook;
 use crate::git::{Oid, RefChange, TreeEntry};
 use crate::model::{Code, Error, RepoPath, Result, text};
-use crate::store::Session;
 use crate::store::operation::record::IndexTarget;
 use crate::store::operation::run::{NewIndex, Plan};
 use crate::store::operation::{Done, FileMoves, Operation};
+use crate::store::{Session, kept_large_files};
 
 use super::kept::Kept;
 use super::tree_moves::{outside_sparse, plan_moves, refuse_nested};
@@ -115,11 +115,8 @@ pub(super) fn carry_out(
         inverts: None,
     };
     if let Some((switch, kept)) = switch {
-        let (world, stage) = (&session.world, operation.stage());
-        let staged = switch.staged();
-        session
-            .repo
-            .stage_files(world, switch.tree, &staged, &stage)?;
+        let (staged, stage) = (switch.staged(), operation.stage());
+        kept_large_files::stage(session, switch.tree, &staged, &stage)?;
         plan.snapshot = Some(snapshot_commit(session, kept, &plan.summary)?);
         plan.index = switch.index;
         plan.files = switch.moves;

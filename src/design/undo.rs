@@ -11,13 +11,13 @@ use crate::git::snapshot::Unstorable;
 use crate::git::{Oid, RefChange, RefName};
 use crate::model::id::OperationId;
 use crate::model::{Code, Error, Result};
-use crate::store::Session;
 use crate::store::operation::external::record as record_external;
 use crate::store::operation::log::LogEntry;
 use crate::store::operation::record::{HeadRecord, IndexTarget};
 use crate::store::operation::run::{Intent, NewIndex, Plan, Touches};
 use crate::store::operation::{Kind, LateFile, Log, Operation, Record, StateFile};
 use crate::store::places::Places;
+use crate::store::{Session, kept_large_files};
 
 use super::external;
 use super::kept::Kept;
@@ -128,9 +128,7 @@ pub fn run(session: &Session, direction: Direction, force: bool) -> Result<UndoR
     }
     if let Some(tree) = step.back.tree {
         let stage = operation.stage();
-        session
-            .repo
-            .stage_files(&session.world, tree, &step.back.restaged, &stage)?;
+        kept_large_files::stage(session, tree, &step.back.restaged, &stage)?;
     }
     let (old, new) = (step.kept.scan.head.commit(), step.head.commit);
     let mut report = step.report;

@@ -81,14 +81,26 @@ impl Objects {
     /// # Errors
     /// `no-space`, `io`.
     pub fn link_all_into(&self, other: &Path) -> Result<()> {
+        self.link_from_into(self, other)
+    }
+
+    /// Does the same, but takes the file that `first` has of an object, where it has one.
+    ///
+    /// # Errors
+    /// As [`Objects::link_all_into`].
+    pub fn link_from_into(&self, first: &Objects, other: &Path) -> Result<()> {
         // Beside objects there may be what somebody who died left of one.
         let is_object = |file: &PathBuf| {
             let name = file.file_name().unwrap_or_default().as_encoded_bytes();
             name.len() == 64 && name.iter().all(u8::is_ascii_hexdigit)
         };
         for file in files_below(&self.folder, 3).into_iter().filter(is_object) {
-            if let Ok(rest) = file.strip_prefix(&self.folder) {
-                link(&file, &other.join(rest))?;
+            let Ok(rest) = file.strip_prefix(&self.folder) else {
+                continue;
+            };
+            let (better, place) = (first.folder.join(rest), other.join(rest));
+            if !better.is_file() || link(&better, &place).is_err() {
+                link(&file, &place)?;
             }
         }
         Ok(())

@@ -100,6 +100,23 @@ impl Repo {
         )
     }
 
+    /// Lists the pointers among `wanted` whose object is not in the store of git-lfs.
+    ///
+    /// # Errors
+    /// `object-missing` when the tree cannot be read.
+    pub fn missing_large_files(
+        &self,
+        tree: Oid,
+        wanted: &BTreeSet<RepoPath>,
+    ) -> Result<Vec<Pointer>> {
+        let (index, objects) = (self.plain_index_of_tree(tree)?, Objects::of(self));
+        let pointers = wanted.iter().filter_map(|path| {
+            let entry = index.entry_by_path(gix::bstr::BStr::new(path.as_bytes()))?;
+            Pointer::of_blob(self, entry.id.into())
+        });
+        Ok(pointers.filter(|pointer| !objects.has(pointer)).collect())
+    }
+
     /// Writes files with a `working-tree-encoding` again, as git encodes them: gix follows the
     /// tables of the web, where UTF-16 is never written.
     pub(super) fn restage_reencoded(

@@ -15,12 +15,12 @@ use crate::git::lfs_pointer::Pointer;
 use crate::git::network::{Direction, Network};
 use crate::model::id::OperationId;
 use crate::model::{Code, Error, RepoPath, Result};
-use crate::store::Session;
 use crate::store::operation::moves::{self, Emptied, Want};
 use crate::store::operation::record::{IndexTarget, Source};
 use crate::store::operation::run::{Intent, NewIndex, Plan, Touches};
 use crate::store::operation::{Kind, Operation};
 use crate::store::worktree_files::WorktreeFiles;
+use crate::store::{Session, kept_large_files};
 
 use super::install;
 use super::status::{MissingObject, is_pointer_in_worktree};
@@ -182,7 +182,7 @@ fn bring_in(session: &Session, files: &[Wanted]) -> Result<OperationId> {
     let scan = repo.scan(&session.world)?;
     let index_tree = repo.write_index_tree(&scan)?;
     let paths: BTreeSet<RepoPath> = files.iter().map(|file| file.path.clone()).collect();
-    repo.stage_files(&session.world, index_tree, &paths, &operation.stage())?;
+    kept_large_files::stage(session, index_tree, &paths, &operation.stage())?;
     refuse_staged_pointers(&operation, &paths)?;
     let wants: BTreeMap<RepoPath, Want> = files
         .iter()

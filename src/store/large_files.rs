@@ -115,6 +115,11 @@ fn stands_whole(session: &Session, path: &RepoPath, pointer: &Pointer) -> bool {
         .is_ok_and(|metadata| metadata.is_file() && metadata.len() == pointer.size_bytes)
 }
 
+/// Returns the objects of a folder, of both kinds.
+pub(super) fn all_in(folder: &Path) -> [Objects; 2] {
+    [cleaned(folder), staged(folder)]
+}
+
 /// Brings into the store what it lacks of a folder's objects.
 ///
 /// # Errors

@@ -7,6 +7,7 @@ pub mod colony_toml;
 pub mod config_file;
 pub mod cut_cache;
 pub mod database;
+pub mod kept_large_files;
 pub mod key;
 pub mod large_files;
 pub mod lease;

@@ -156,6 +156,16 @@ impl Places {
         self.colony.join(format!("{id}.lfs"))
     }
 
+    /// Returns the folder that large files of an automatic checkpoint are stored in while it is made.
+    pub fn new_large_files(&self) -> PathBuf {
+        self.colony.join("automatic.lfs")
+    }
+
+    /// Returns the folder of the large files of an automatic checkpoint.
+    pub fn automatic_large_files(&self, checkpoint: &str) -> PathBuf {
+        self.kept.join("large").join(checkpoint)
+    }
+
     /// Returns the folder of what an operation moved aside.
     pub fn kept_by(&self, id: OperationId) -> PathBuf {
         self.kept.join(id.digits())

@@ -192,3 +192,55 @@ fn large_files_survive_a_death_and_a_prune_at_every_step() {
         sandbox.check_invariants();
     }
 }
+
+/// Lists the files below `colony-kept`.
+fn kept(sandbox: &Sandbox) -> Vec<PathBuf> {
+    objects_in(&sandbox.path(".git/colony-kept"))
+}
+
+#[test]
+fn an_automatic_checkpoint_gives_large_files_back_that_a_prune_took() {
+    let sandbox = half_staged();
+    let made = sandbox.automatic_checkpoint();
+    let id = made["checkpoint_id"].as_str().unwrap();
+    sandbox.git(&["lfs", "prune"]);
+    prune_all(&sandbox);
+    sandbox.write("new.bin", "other\n");
+    sandbox.write("staged.bin", "other\n");
+    // What undo brings back comes from the kept files; a look at a checkpoint from its own.
+    sandbox.colony(&["restore", id, "--mode", "files", "new.bin", "staged.bin"]);
+    assert_eq!(sandbox.read("new.bin"), CONTENT);
+    assert_eq!(sandbox.read("staged.bin"), "staged before\n");
+    sandbox.check_invariants();
+}
+
+#[test]
+fn large_files_of_automatic_checkpoints_go_with_them() {
+    let sandbox = half_staged();
+    sandbox.automatic_checkpoint();
+    assert_eq!(kept(&sandbox).len(), 2);
+    // Twice named, not twice there.
+    let store = objects_in(&sandbox.path(".git/lfs/objects"));
+    for object in store {
+        let links = std::os::unix::fs::MetadataExt::nlink(&fs::metadata(&object).unwrap());
+        assert!(links >= 2, "{}", object.display());
+    }
+    let later = sandbox.world_at(40 * 24 * 60 * 60);
+    assert_eq!(sandbox.run_in(later, &["prune"]).code, 0);
+    assert_eq!(kept(&sandbox), Vec::<PathBuf>::new());
+}
+
+#[test]
+fn a_large_file_of_an_agent_that_a_prune_took_here_comes_from_the_hub() {
+    let desk = with_lfs();
+    let made = desk.json(&["agents", "new", "ada"]);
+    let ada = desk.at(PathBuf::from(made["path"].as_str().unwrap()));
+    fs::write(ada.path("new.bin"), CONTENT).unwrap();
+    let answer = ada.json(&["commit", "-m", "large", "--all"]);
+    assert_eq!(answer["ok"], true, "{answer:#}");
+    desk.colony(&["fleet"]);
+    prune_all(&desk);
+    desk.colony(&["merge", "ada"]);
+    assert_eq!(desk.read("new.bin"), CONTENT);
+    desk.git(&["lfs", "fsck"]);
+}

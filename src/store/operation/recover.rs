@@ -236,6 +236,7 @@ fn sweep(session: &Session, places: &Places) -> Result<()> {
                 }
                 atomic::remove_file(&path)?;
             }
+            _ if name == "automatic.lfs" => atomic::remove_folder(&path)?,
             _ if path.extension().is_some_and(|end| end == "locks") => ref_locks::clear(&path)?,
             // The note about a merge or pick that git has ended.
             _ if name == "resolve" && session.repo.in_progress().is_none() => {
