@@ -151,7 +151,7 @@ pub(crate) fn check_ignore<'a>(
 
 fn cases() -> u32 {
     if std::env::var_os("COLONY_TEST_LONG").is_some() {
-        200
+        40
     } else {
         6
     }

@@ -254,7 +254,7 @@ fn configure(path: &Path, sandbox: &Sandbox) {
 
 fn cases() -> u32 {
     if std::env::var_os("COLONY_TEST_LONG").is_some() {
-        400
+        150
     } else {
         20
     }
