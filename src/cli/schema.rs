@@ -33,6 +33,7 @@ use crate::flow::init::InitReport;
 use crate::flow::map::MapReport;
 use crate::flow::map_diff::MapDiffReport;
 use crate::flow::map_preview::PreviewReport;
+use crate::flow::map_repo::MapRepoReport;
 use crate::flow::operations::{OperationReport, OperationsReport};
 use crate::flow::page_graph::PageGraphReport;
 use crate::flow::pages::{PageStatsReport, PagesReport};
@@ -123,6 +124,7 @@ const REPORTS: &[(&str, Make)] = &[
     ("map check", answer::<CheckReportOfMap>),
     ("map diff", answer::<MapDiffReport>),
     ("map preview", answer::<PreviewReport>),
+    ("map repo", answer::<MapRepoReport>),
     ("map show", answer::<ShowReportOfMap>),
     ("map tree", answer::<TreeReport>),
     ("merge", answer::<MergeReport>),

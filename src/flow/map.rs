@@ -82,7 +82,7 @@ pub fn map(session: &Session, request: &Request) -> Result<MapReport> {
 }
 
 /// The name of the worktree, given on first use. A dry run has none then.
-fn places(session: &Session, dry_run: bool) -> Result<Option<Places>> {
+pub(super) fn places(session: &Session, dry_run: bool) -> Result<Option<Places>> {
     if let Some(places) = Places::find(&session.repo)? {
         return Ok(Some(places));
     }

@@ -157,7 +157,8 @@ fn first_commit(session: &Session, commit: Oid) -> Result<Oid> {
     Ok(first)
 }
 
-fn checked(base: &str, place: &str) -> Result<String> {
+/// Refuses what cannot be the name of a scope, or the beginning of one.
+pub(super) fn checked(base: &str, place: &str) -> Result<String> {
     if base.trim().is_empty() || base.len() > LONGEST_BASE || base.contains(char::is_control) {
         let message = format!(
             "the scope of '{place}' is no printable line of at most {LONGEST_BASE} bytes; nothing has changed"

@@ -18,6 +18,7 @@ mod large_file_store;
 pub mod map;
 pub mod map_diff;
 pub mod map_preview;
+pub mod map_repo;
 pub mod map_rows;
 pub mod map_tree;
 pub mod mapping;

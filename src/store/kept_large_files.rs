@@ -25,7 +25,10 @@ pub fn keep(session: &Session, places: &Places, name: &str) -> Result<()> {
         return Ok(());
     }
     large_files::put_back(session, &folder)?;
-    let (store, kept) = (Objects::of(&session.repo), places.automatic_large_files(name));
+    let (store, kept) = (
+        Objects::of(&session.repo),
+        places.automatic_large_files(name),
+    );
     for made in large_files::all_in(&folder) {
         // One file twice named, where the store had it already.
         made.link_from_into(&store, &kept)?;

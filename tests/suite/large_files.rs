@@ -208,7 +208,15 @@ fn an_automatic_checkpoint_gives_large_files_back_that_a_prune_took() {
     sandbox.write("new.bin", "other\n");
     sandbox.write("staged.bin", "other\n");
     // What undo brings back comes from the kept files; a look at a checkpoint from its own.
-    sandbox.colony(&["restore", id, "--mode", "files", "new.bin", "staged.bin"]);
+    sandbox.colony(&[
+        "restore",
+        id,
+        "--mode",
+        "files",
+        "--",
+        "new.bin",
+        "staged.bin",
+    ]);
     assert_eq!(sandbox.read("new.bin"), CONTENT);
     assert_eq!(sandbox.read("staged.bin"), "staged before\n");
     sandbox.check_invariants();

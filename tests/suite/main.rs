@@ -42,6 +42,7 @@ mod literature;
 mod manual;
 mod map_commands;
 mod map_diff;
+mod map_repo;
 mod map_rows;
 mod map_tokens;
 mod merge;

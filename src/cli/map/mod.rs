@@ -4,6 +4,7 @@ mod check;
 mod diff;
 mod make;
 mod preview;
+mod repo;
 mod show;
 mod tree;
 
@@ -35,6 +36,7 @@ enum Command {
     Preview(preview::Args),
     Tree(tree::Args),
     Diff(diff::Args),
+    Repo(repo::Args),
 }
 
 pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
@@ -44,6 +46,7 @@ pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
         Some(Command::Preview(args)) => preview::run(face, args),
         Some(Command::Tree(args)) => tree::run(face, &args),
         Some(Command::Diff(args)) => diff::run(face, &args),
+        Some(Command::Repo(args)) => repo::run(face, args),
         None => make::run(face, args.make),
     }
 }

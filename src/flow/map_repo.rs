@@ -1,0 +1,279 @@
+//! `map repo`: a repository that is in no row of the map becomes a scope of its own.
+//!
+//! It is read where it is, or in its hub, and never changed. The mapping is this worktree's own: its
+//! record never travels.
+
+use std::path::PathBuf;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::elsewhere::{Hubs, Network};
+use super::map;
+use super::map_rows::checked;
+use super::map_tree::whole;
+use super::mapping::{How, MapResult, MapStatus, Mapper};
+use crate::clones::hub;
+use crate::git::url::Provenance;
+use crate::git::{Head, ObjectWrites, Oid, RefName, RemoteUrl, Repo};
+use crate::map::resolve::{At, Elsewhere as _};
+use crate::map::resolved::{Limits, Place, ResolvedRow};
+use crate::map::row::{SourceKind, SourceRow};
+use crate::map::scope_record::{self, Change, ScopeRecord, Scopes};
+use crate::model::{Code, Error, Result, time};
+use crate::page::mapping::LeftOut;
+use crate::store::settings::Flags;
+use crate::store::{Session, ref_names};
+use crate::text::tokenizer::Tokenizer;
+
+/// Where the repository is.
+#[derive(Clone, Debug)]
+pub enum Origin {
+    /// At a remote; it is read in its hub.
+    Url(String),
+    /// In a directory of this machine.
+    Path(PathBuf),
+}
+
+/// What is to be mapped, and how.
+#[derive(Clone, Debug)]
+pub struct Request {
+    /// Where it is.
+    pub origin: Origin,
+    /// The branch; else the usual one of a remote, or what is checked out.
+    pub branch: Option<String>,
+    /// The commit; else the tip.
+    pub commit: Option<String>,
+    /// The scope that it becomes; else what it is called, its address or its first commit.
+    pub scope_id: Option<String>,
+    /// Most records of a page; else what the settings say.
+    pub flush_threshold: Option<u32>,
+    /// Most tokens of a page; else what the settings say.
+    pub flush_token_budget: Option<u32>,
+    /// Whether its pages are never evicted; else what the settings say.
+    pub pinned: bool,
+}
+
+/// What came of it.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct MapRepoReport {
+    /// What came of it.
+    pub status: MapStatus,
+    /// The scope that it is.
+    pub scope_id: String,
+    /// Its remote, without credentials; else where it is.
+    pub origin_url: String,
+    /// The branch, where one is known.
+    pub branch: Option<String>,
+    /// The commit that was mapped.
+    pub commit: Oid,
+    /// Pages of the scope.
+    pub pages: u64,
+    /// Records of the scope.
+    pub records: u64,
+    /// Tokens of the scope, the sum over its records.
+    pub tokens: u64,
+    /// Pages that were not there before.
+    pub pages_added: u64,
+    /// Pages that are no longer there.
+    pub pages_removed: u64,
+    /// Pages that are as they were.
+    pub pages_kept: u64,
+    /// Files without a record, among those that were looked at: at most a hundred.
+    pub left_out: Vec<LeftOut>,
+    /// Whether nothing was written.
+    pub dry_run: bool,
+}
+
+/// A repository that was found.
+struct Found {
+    origin_url: String,
+    /// What its scope is called where nothing else is said.
+    name: String,
+    branch: Option<String>,
+    commit: Oid,
+    place: PathBuf,
+}
+
+/// Maps a repository.
+///
+/// # Errors
+/// `url-refused`, `not-a-repository`, `bare-repository`, `revision-not-found`, `offline`;
+/// `invalid-value` for a scope that the map of this repository has; those of [`map::map`].
+pub fn map(session: &Session, request: &Request) -> Result<MapRepoReport> {
+    let found = match &request.origin {
+        Origin::Url(url) => at_remote(session, request, url)?,
+        Origin::Path(path) => in_directory(session, request, path)?,
+    };
+    let scope_id = request.scope_id.as_deref().unwrap_or(&found.name);
+    let scope_id = checked(scope_id, "--scope-id")?;
+    refuse_ours(session, &scope_id)?;
+    let row = resolved(session, request, &found, &scope_id);
+    let dry_run = !session.repo.keeps_objects();
+    let places = map::places(session, dry_run)?;
+    let worktree = places
+        .as_ref()
+        .map_or(String::new(), |places| places.key.to_string());
+    let how = How {
+        session,
+        tokenizer: Tokenizer::named(&session.settings.map.tokenizer),
+        network: Network::Offline,
+    };
+    let result = Mapper::open(how, &worktree)?.map(&row, None)?;
+    if let Some(places) = places.filter(|_| !dry_run) {
+        let now = time::rfc3339(&session.world.now());
+        let record = ScopeRecord::of(&written(request, &row), &row, &now);
+        let name = ref_names::local_scopes(&places.key);
+        scope_record::write(session, &name, &[Change::Put(Box::new(record))])?;
+    }
+    Ok(report(found, result, dry_run))
+}
+
+fn report(found: Found, result: MapResult, dry_run: bool) -> MapRepoReport {
+    MapRepoReport {
+        status: result.status,
+        scope_id: result.scope_id,
+        origin_url: found.origin_url,
+        branch: found.branch,
+        commit: found.commit,
+        pages: result.pages,
+        records: result.records,
+        tokens: result.tokens,
+        pages_added: result.pages_added,
+        pages_removed: result.pages_removed,
+        pages_kept: result.pages_kept,
+        left_out: result.left_out,
+        dry_run,
+    }
+}
+
+fn at_remote(session: &Session, request: &Request, url: &str) -> Result<Found> {
+    let url = RemoteUrl::parse(url, Provenance::User, &session.world.cwd)?;
+    let network = if session.repo.keeps_objects() {
+        Network::Used
+    } else {
+        Network::Offline
+    };
+    let hubs = Hubs::new(session, network);
+    let branch = request.branch.as_deref();
+    let found = match request.commit.as_deref() {
+        None | Some("HEAD") => hubs.find(&url, At::Branch(branch), None)?,
+        Some(commit) => {
+            // A branch that is named has to be there.
+            if branch.is_some() {
+                hubs.find(&url, At::Branch(branch), None)?;
+            }
+            hubs.find(&url, At::Revision(commit), None)?
+        }
+    };
+    Ok(Found {
+        origin_url: url.without_credentials(),
+        name: url.normalized(),
+        branch: found.branch.or_else(|| request.branch.clone()),
+        commit: found.commit,
+        place: found.path,
+    })
+}
+
+fn in_directory(session: &Session, request: &Request, path: &std::path::Path) -> Result<Found> {
+    let directory = session.world.absolute(path);
+    let inside = session.world.standing_in(&directory);
+    let flags = Flags::default();
+    let there = Session::open(inside, &flags, ObjectWrites::InMemory)?;
+    let repo = &there.repo;
+    let (branch, tip) = match &request.branch {
+        Some(branch) => (Some(branch.clone()), branch_tip(repo, branch)?),
+        None => match repo.head()? {
+            Head::Branch { name, commit } => (Some(name.short()), Some(commit)),
+            Head::Detached { commit } => (None, Some(commit)),
+            Head::Unborn { name } => (Some(name.short()), None),
+        },
+    };
+    let commit = match request.commit.as_deref() {
+        None | Some("HEAD") => tip,
+        Some(commit) => Some(repo.resolve_commit(commit)?),
+    };
+    let commit = commit.ok_or_else(|| {
+        let branch = branch.clone().unwrap_or_default();
+        let message = format!(
+            "'{}' has no commit of branch '{branch}'",
+            directory.display()
+        );
+        Error::new(Code::RevisionNotFound, message).hint("git branch --all")
+    })?;
+    let origin = hub::origin_of(&there)?;
+    let name = match &origin {
+        Some(url) => url.normalized(),
+        None => repo.first_commit(commit, None)?.to_string(),
+    };
+    let shown = || directory.display().to_string();
+    Ok(Found {
+        origin_url: origin.map_or_else(shown, |url| url.without_credentials()),
+        name,
+        branch,
+        commit,
+        place: repo.common_dir().to_owned(),
+    })
+}
+
+fn branch_tip(repo: &Repo, branch: &str) -> Result<Option<Oid>> {
+    let name = RefName::from(format!("refs/heads/{branch}").as_str());
+    let id = if name.is_valid() {
+        repo.find_ref(&name)?
+    } else {
+        None
+    };
+    Ok(id.and_then(|id| repo.peel_to_commit(id)))
+}
+
+/// A scope of the map of this repository is mapped by its row.
+fn refuse_ours(session: &Session, scope_id: &str) -> Result<()> {
+    let shared = Scopes::load(&session.repo, &RefName::from(ref_names::SCOPES))?;
+    if !shared.records.contains_key(scope_id) {
+        return Ok(());
+    }
+    let message =
+        format!("'{scope_id}' is a scope of the map of this repository; nothing has changed");
+    Err(Error::new(Code::InvalidValue, message)
+        .hint("git colony map   # maps it; --scope-id names another"))
+}
+
+fn resolved(session: &Session, request: &Request, found: &Found, scope_id: &str) -> ResolvedRow {
+    let usual = whole(session, found.commit);
+    ResolvedRow {
+        name: scope_id.to_owned(),
+        scope_id: scope_id.to_owned(),
+        origin_url: Some(found.origin_url.clone()),
+        branch: found.branch.clone(),
+        place: Place::Hub(found.place.clone()),
+        limits: Limits {
+            records: request.flush_threshold.unwrap_or(usual.limits.records),
+            tokens: request.flush_token_budget.unwrap_or(usual.limits.tokens),
+        },
+        pinned: request.pinned || usual.pinned,
+        ..usual
+    }
+}
+
+/// The row as the map would have it.
+fn written(request: &Request, row: &ResolvedRow) -> SourceRow {
+    SourceRow {
+        name: row.name.clone(),
+        kind: SourceKind::GitRepo,
+        origin_url: row.origin_url.clone(),
+        submodule: None,
+        branch: request.branch.clone(),
+        commit: request.commit.clone(),
+        start_dir: None,
+        include_globs: None,
+        exclude_globs: None,
+        binary_policy: None,
+        is_static: None,
+        chunk_target_tokens: None,
+        chunk_overlap_tokens: None,
+        flush_threshold: request.flush_threshold,
+        flush_token_budget: request.flush_token_budget,
+        pinned: request.pinned.then_some(true),
+        fault: None,
+    }
+}
