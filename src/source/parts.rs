@@ -7,7 +7,7 @@
 
 use std::ops::Range;
 
-use crate::text::count::{Measured, json_string};
+use crate::text::count::{Measured, json_length, json_string};
 use crate::text::tokenizer::Tokenizer;
 
 /// Changes whenever the same text might be cut otherwise; part of what results are remembered by.
@@ -50,7 +50,14 @@ pub fn cut(tokenizer: Tokenizer, text: &str, budget: usize) -> Vec<Part> {
     let mut start = 0;
     while start < text.len() || parts.is_empty() {
         let stop = block_end(text, start, budget);
-        let block = Block::new(tokenizer, &text[start..stop], start);
+        let measured = Measured::new(tokenizer, &text[start..stop]);
+        if stop - start == text.len() && measured.total() <= budget {
+            return vec![Part {
+                range: 0..text.len(),
+                tokens: measured.total(),
+            }];
+        }
+        let block = Block::new(measured, &text[start..stop], start);
         let taken = block.cut(budget, stop == text.len(), &mut parts);
         if start + taken >= text.len() {
             break;
@@ -94,21 +101,21 @@ struct Block<'a> {
 }
 
 impl<'a> Block<'a> {
-    fn new(tokenizer: Tokenizer, text: &'a str, offset: usize) -> Block<'a> {
+    fn new(measured: Measured, text: &'a str, offset: usize) -> Block<'a> {
         let mut units = Vec::new();
         let (mut at, mut json_at) = (0, 1);
         for line in text.split_inclusive('\n') {
             for piece in pieces(line) {
                 units.push((at, json_at));
                 at += piece.len();
-                json_at += json_string(piece).len() - 2;
+                json_at += json_length(piece);
             }
         }
         units.push((at, json_at));
         Block {
             text,
             offset,
-            measured: Measured::new(tokenizer, text),
+            measured,
             units,
         }
     }
@@ -119,16 +126,18 @@ impl<'a> Block<'a> {
         let end = self.units.len() - 1;
         let mut from = 0;
         loop {
-            let rest = self.tokens(from, end);
-            if rest <= budget && (is_last || from == 0) {
-                parts.push(self.part(from, end, rest));
-                return self.text.len();
+            // Only where the end is near the count matters.
+            if self.estimate(end) - self.estimate(from) <= budget.saturating_mul(2) {
+                let rest = self.tokens(from, end);
+                if rest <= budget && (is_last || from == 0) {
+                    parts.push(self.part(from, end, rest));
+                    return self.text.len();
+                }
+                if rest <= budget.saturating_add(SLACK) && !is_last {
+                    return self.at(from);
+                }
             }
-            if rest <= budget.saturating_add(SLACK) && !is_last {
-                return self.at(from);
-            }
-            let to = self.next_cut(from, budget);
-            let tokens = self.tokens(from, to);
+            let (to, tokens) = self.next_cut(from, budget);
             if tokens > budget {
                 // One unit alone: a long piece without a place to cut.
                 self.cut_by_characters(from, to, budget, parts);
@@ -142,17 +151,20 @@ impl<'a> Block<'a> {
         }
     }
 
-    /// Chooses where the part that begins at unit `from` ends: at least one unit further.
-    fn next_cut(&self, from: usize, budget: usize) -> usize {
+    /// Chooses where the part that begins at unit `from` ends, at least one unit further, and counts its
+    /// tokens.
+    fn next_cut(&self, from: usize, budget: usize) -> (usize, usize) {
         let chosen = self.choose(from, budget.saturating_sub(SLACK));
-        if self.tokens(from, chosen) <= budget {
-            return chosen;
+        let tokens = self.tokens(from, chosen);
+        if tokens <= budget {
+            return (chosen, tokens);
         }
         // The estimate is out where a word is longer than a unit. The count may fall with a longer
         // stretch, too: what is found fits, though it need not be the longest that does.
         let units: Vec<usize> = (from + 1..chosen).collect();
         let fitting = units.partition_point(|&to| self.tokens(from, to) <= budget);
-        from + fitting.max(1)
+        let to = from + fitting.max(1);
+        (to, self.tokens(from, to))
     }
 
     fn choose(&self, from: usize, room: usize) -> usize {

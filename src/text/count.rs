@@ -1,5 +1,7 @@
 //! Counting tokens of text as it stands in JSON: of a whole text, or of any stretch of a long one.
 
+mod memo;
+
 use bpe_openai::Tokenizer as Vocabulary;
 
 use super::tokenizer::Tokenizer;
@@ -9,11 +11,22 @@ use super::tokenizer::Tokenizer;
 const PIECES_AHEAD: usize = 3;
 
 /// Bytes looked at first to find a place where two ways of splitting meet.
-const FIRST_LOOK: usize = 256;
+const FIRST_LOOK: usize = 64;
 
 /// Returns a text as a JSON string, with its quotes.
 pub fn json_string(text: &str) -> String {
-    serde_json::Value::from(text).to_string()
+    // Writing text into memory cannot fail.
+    serde_json::to_string(text).unwrap_or_default()
+}
+
+/// Counts the bytes of a text as a JSON string, without its quotes.
+pub fn json_length(text: &str) -> usize {
+    let of = |byte: u8| match byte {
+        b'"' | b'\\' | b'\n' | b'\r' | b'\t' | 0x08 | 0x0c => 2,
+        0..0x20 => 6,
+        _ => 1,
+    };
+    text.bytes().map(of).sum()
 }
 
 /// Counts the tokens of the JSON string of a text, its quotes included.
@@ -25,7 +38,12 @@ impl Tokenizer {
     /// Counts the tokens of a text as it stands.
     pub fn count(self, text: &str) -> usize {
         match self.vocabulary() {
-            Some(vocabulary) => vocabulary.count(text),
+            Some(vocabulary) => {
+                let pieces = vocabulary.split(text);
+                memo::with(self, |memo| {
+                    pieces.map(|piece| memo.count(vocabulary, piece)).sum()
+                })
+            }
             None => text.len().div_ceil(4),
         }
     }
@@ -56,12 +74,14 @@ impl Measured {
         let (mut ends, mut sums) = (Vec::new(), Vec::new());
         if let Some(vocabulary) = tokenizer.vocabulary() {
             let (mut end, mut sum) = (0, 0);
-            for piece in vocabulary.split(&json) {
-                end += piece.len();
-                sum += vocabulary.bpe.count(piece.as_bytes());
-                ends.push(number(end));
-                sums.push(number(sum));
-            }
+            memo::with(tokenizer, |memo| {
+                for piece in vocabulary.split(&json) {
+                    end += piece.len();
+                    sum += memo.count(vocabulary, piece);
+                    ends.push(number(end));
+                    sums.push(number(sum));
+                }
+            });
         }
         Measured {
             tokenizer,
@@ -102,7 +122,7 @@ impl Measured {
         };
         let whole = || {
             let text = format!("\"{}\"", self.slice(start, end));
-            vocabulary.count(text.as_str())
+            self.tokenizer.count(&text)
         };
         let Some((head, met)) = self.head(vocabulary, start, end) else {
             return whole();
@@ -120,7 +140,7 @@ impl Measured {
             return whole();
         };
         let tail = format!("{}\"", self.slice(from as usize, end));
-        head + self.sum(sure + 1) - self.sum(met + 1) + vocabulary.count(tail.as_str())
+        head + self.sum(sure + 1) - self.sum(met + 1) + self.tokenizer.count(&tail)
     }
 
     /// Splits the beginning of a stretch until a piece ends where one of the whole text ends.
@@ -136,12 +156,12 @@ impl Measured {
             let (mut at, mut tokens) = (start.checked_sub(1)?, 0);
             for piece in pieces.iter().take(sure) {
                 at += piece.len();
-                tokens += vocabulary.bpe.count(piece.as_bytes());
+                tokens += memo::with(self.tokenizer, |memo| memo.count(vocabulary, piece));
                 if let Ok(met) = self.ends.binary_search(&number(at)) {
                     return Some((tokens, met));
                 }
             }
-            if stop == end || look > 64 * FIRST_LOOK {
+            if stop == end || look > 256 * FIRST_LOOK {
                 return None;
             }
             look *= 4;
@@ -194,6 +214,26 @@ mod tests {
             found.push(at);
         }
         found
+    }
+
+    #[test]
+    fn the_length_of_a_string_is_that_of_what_is_written() {
+        for character in '\0'..='\u{3000}' {
+            let text = character.to_string();
+            assert_eq!(json_length(&text), json_string(&text).len() - 2, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_remembered_is_what_the_vocabulary_counts() {
+        let words: Vec<String> = (0..40_000_u64)
+            .map(|n| format!(" w{:x}", n * n * 7919 % 60_013))
+            .collect();
+        for tokenizer in [Tokenizer::O200k, Tokenizer::Cl100k] {
+            let text = words.concat();
+            let alone = tokenizer.vocabulary().map(|one| one.count(text.as_str()));
+            assert_eq!(Some(tokenizer.count(&text)), alone);
+        }
     }
 
     fn check(text: &str, start: usize, end: usize, tokenizer: Tokenizer) {
