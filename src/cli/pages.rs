@@ -5,6 +5,7 @@ mod list;
 mod show;
 mod stats;
 
+use crate::map::scope_record;
 use crate::ui::answer::Outcome;
 
 use super::{Face, Stop};
@@ -28,6 +29,18 @@ enum Command {
     Graph(graph::Args),
     Show(show::Args),
     Stats(stats::Args),
+}
+
+/// Says what has moved on since scopes were mapped, and how to map them anew.
+fn moved_on(scopes: &[String]) -> &'static str {
+    let is_private = |scope: &String| scope_record::committed(scope).is_some();
+    match (scopes.iter().any(is_private), scopes.iter().all(is_private)) {
+        (false, _) => "the branch has moved since: 'git colony map' maps it anew",
+        (true, true) => "the worktree has changed since: 'git colony map --worktree' maps it anew",
+        (true, false) => {
+            "branch and worktree have changed since: 'git colony map' and 'git colony map --worktree' map them anew"
+        }
+    }
 }
 
 pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {

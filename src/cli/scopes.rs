@@ -101,6 +101,7 @@ impl Answer for ScopeReport {
         let branch = self.revision.branch.as_deref().unwrap_or("no branch");
         let at = match self.frozen {
             Some(commit) => format!("frozen at {}", commit.short()),
+            None if self.worktree => format!("follows the worktree on {branch}"),
             None => format!("follows {} of {branch}", self.revision.commit),
         };
         let pages = match self.page_count {

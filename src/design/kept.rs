@@ -31,6 +31,17 @@ impl Kept {
         unignored: &[RepoPath],
     ) -> Result<Kept> {
         let scan = session.repo.scan(&session.world)?;
+        Kept::of(session, scan, allowances, unstorable, unignored)
+    }
+
+    /// Does the same with what a scan has found.
+    pub(super) fn of(
+        session: &Session,
+        scan: Scan,
+        allowances: &Allowances,
+        unstorable: Unstorable,
+        unignored: &[RepoPath],
+    ) -> Result<Kept> {
         let limit = session.settings.max_new_file_size_bytes;
         let split = left_out::split(&session.repo, &scan, limit, allowances, unignored);
         let new_files = split.taken.len();

@@ -43,6 +43,7 @@ pub mod settle;
 mod switch;
 pub mod tag_message;
 mod tree_moves;
+pub mod uncommitted;
 pub mod undo;
 mod undo_files;
 mod undo_refs;

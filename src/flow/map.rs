@@ -5,6 +5,7 @@ use serde::Serialize;
 
 use super::map_rows::{self, Request, Rows};
 use super::mapping::{How, MapResult, Mapper};
+use crate::design::left_out::LeftOut;
 use crate::git::Oid;
 use crate::map::resolved::{Outcome, Place, ResolvedRow};
 use crate::map::row::SourceRow;
@@ -29,6 +30,10 @@ pub struct MapReport {
     pub count: usize,
     /// Whether the record of the mapped scopes changed.
     pub recorded: bool,
+    /// Whether the files of the worktree were mapped, which may be others than the commit has.
+    pub worktree: bool,
+    /// New files of the worktree that are in no scope, as they are in no checkpoint.
+    pub left_out: Vec<LeftOut>,
     /// Whether nothing was written.
     pub dry_run: bool,
 }
@@ -77,6 +82,8 @@ pub fn map(session: &Session, request: &Request) -> Result<MapReport> {
         count: results.len(),
         results,
         recorded: record(session, &rows, places.as_ref(), &changes)?,
+        worktree: false,
+        left_out: Vec::new(),
         dry_run,
     })
 }

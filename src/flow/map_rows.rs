@@ -10,6 +10,7 @@ use crate::git::{Head, Oid, RefName, RemoteUrl};
 use crate::map::load::{self, Place};
 use crate::map::resolve::{self, Caller};
 use crate::map::resolved::Outcome;
+use crate::map::row::SourceRow;
 use crate::map::schema::RepoMap;
 use crate::map::scope_record::Scopes;
 use crate::map::show::State;
@@ -66,10 +67,29 @@ pub struct Rows {
 /// `map-invalid`, `manifest-invalid`, `revision-not-found`, `invalid-value`; `usage` for a name that no
 /// row has.
 pub fn resolve(session: &Session, request: &Request) -> Result<Rows> {
+    resolve_at(session, request, None)
+}
+
+/// Does the same, with a commit of the worktree's files in place of the current branch where a row
+/// [`takes_worktree`]. Nothing is fetched then.
+///
+/// # Errors
+/// As [`resolve`].
+pub fn resolve_at(session: &Session, request: &Request, uncommitted: Option<Oid>) -> Result<Rows> {
     let repo = &session.repo;
     let (place, _) = request.state.place(repo)?;
     let (commit, branch) = target(session, &request.state)?;
-    let map = load::require(repo, place)?;
+    let mut map = load::require(repo, place)?;
+    let network = match uncommitted {
+        Some(_) => Network::Offline,
+        None => request.network,
+    };
+    for row in &mut map.sources {
+        if uncommitted.is_some() && takes_worktree(row, branch.as_deref()) {
+            row.branch = None;
+            row.commit = None;
+        }
+    }
     resolve::check_names(&map, &request.thaw)?;
     let origin = hub::origin_of(session)?;
     let base = base_of(session, request, commit, origin.as_ref())?;
@@ -78,12 +98,12 @@ pub fn resolve(session: &Session, request: &Request) -> Result<Rows> {
     for name in &request.thaw {
         frozen.remove(&resolve::scope_id(&map, &base, name));
     }
-    let hubs = Hubs::new(session, request.network);
+    let hubs = Hubs::new(session, network);
     let caller = Caller {
         world: &session.world,
         repo,
         settings: &session.settings.map,
-        commit,
+        commit: uncommitted.unwrap_or(commit),
         branch: branch.clone(),
         origin: origin.clone(),
         base: base.clone(),
@@ -99,6 +119,15 @@ pub fn resolve(session: &Session, request: &Request) -> Result<Rows> {
         records,
         map,
     })
+}
+
+/// Tells whether what is not committed yet changes what a row stands for: it comes from the current
+/// branch and moves with it.
+pub fn takes_worktree(row: &SourceRow, branch: Option<&str>) -> bool {
+    let is_here = row.origin_url.is_none() && row.submodule.is_none();
+    let is_tip = row.commit.as_deref().is_none_or(|commit| commit == "HEAD");
+    let is_current = row.branch.is_none() || row.branch.as_deref() == branch;
+    is_here && is_tip && is_current && row.is_static != Some(true)
 }
 
 /// Returns the commit that is mapped and its branch.

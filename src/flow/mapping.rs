@@ -1,9 +1,8 @@
 //! Mapping rows of the repo map into pages, and writing down what came of it.
 
-use std::path::Path;
+mod result;
 
-use schemars::JsonSchema;
-use serde::Serialize;
+use std::path::Path;
 
 use super::elsewhere::Network;
 use crate::git::lfs_pointer::Pointer;
@@ -13,65 +12,21 @@ use crate::map::resolved::{Place, ResolvedRow};
 use crate::map::row::SourceKind;
 use crate::model::{Code, Error, Result};
 use crate::page::listing::unusable;
-use crate::page::mapping::{self, Job, LeftOut, Shelf};
+use crate::page::mapping::{self, Job, Shelf};
 use crate::page::packer::Limits;
 use crate::source::literature::{Library, Literature};
 use crate::store::Session;
 use crate::store::cut_cache::CutCache;
-use crate::store::page_table::{Mapped, PageTable, ScopeRow, Totals};
+use crate::store::page_table::{Changes, Mapped, PageTable, ScopeRow};
 use crate::text::chunk::ChunkSize;
 use crate::text::tokenizer::Tokenizer;
+pub use result::{MapResult, MapStatus};
 
 /// How often a mapping is made again because somebody else mapped the scope meanwhile.
 const TRIES: usize = 5;
 
 /// What is kept free for the frame of a chunk, in tokens.
 const CHUNK_FRAME: u32 = 160;
-
-/// Files without a record are named up to so many.
-const MOST_NAMED: usize = 100;
-
-/// What came of a row.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum MapStatus {
-    /// Its pages are other ones than before.
-    Mapped,
-    /// Nothing has changed.
-    AlreadyMapped,
-    /// It could not be mapped; what was mapped before is as it was.
-    Error,
-}
-
-/// What came of a row.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
-pub struct MapResult {
-    /// The name of the row.
-    pub name: String,
-    /// The scope it is.
-    pub scope_id: String,
-    /// What came of it.
-    pub status: MapStatus,
-    /// Pages of the scope.
-    pub pages: u64,
-    /// Records of the scope.
-    pub records: u64,
-    /// Tokens of the scope, the sum over its records.
-    pub tokens: u64,
-    /// Pages that were not there before.
-    pub pages_added: u64,
-    /// Pages that are no longer there.
-    pub pages_removed: u64,
-    /// Pages that are as they were.
-    pub pages_kept: u64,
-    /// Files without a record, among those that were looked at: at most a hundred.
-    pub left_out: Vec<LeftOut>,
-    /// What is to be said of it; why, for an error.
-    pub message: String,
-    /// The code of the error.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub code: Option<String>,
-}
 
 /// How rows are mapped.
 #[derive(Clone, Copy)]
@@ -152,27 +107,45 @@ impl<'a> Mapper<'a> {
     /// `interrupted`; `object-missing`, `repository-broken` where its repository cannot be read;
     /// `cache-unusable`, `busy` where others map the same scope without end.
     pub fn map(&mut self, row: &ResolvedRow, follows: Option<&str>) -> Result<MapResult> {
-        with_job(self.how, row, |job| self.map_job(job, row, follows))
+        self.map_as(row, &row.scope_id, follows)
+    }
+
+    /// Maps a row under another name: its pages have the ids that they have in the scope of the row.
+    ///
+    /// # Errors
+    /// As [`Mapper::map`].
+    pub fn map_as(
+        &mut self,
+        row: &ResolvedRow,
+        scope: &str,
+        follows: Option<&str>,
+    ) -> Result<MapResult> {
+        let (worktree, revision) = (self.worktree, row.commit.to_string());
+        let result = with_job(self.how, row, |job| {
+            let mapped = Mapped {
+                worktree,
+                scope,
+                recipe: &job.recipe()?,
+                revision: &revision,
+                follows,
+                place: row_place(row),
+            };
+            self.map_job(job, row, &mapped)
+        })?;
+        Ok(MapResult {
+            scope_id: scope.to_owned(),
+            ..result
+        })
     }
 
     fn map_job(
         &mut self,
         job: &Job<'_>,
         row: &ResolvedRow,
-        follows: Option<&str>,
+        mapped: &Mapped<'_>,
     ) -> Result<MapResult> {
-        let recipe = job.recipe()?;
-        let revision = row.commit.to_string();
-        let mapped = Mapped {
-            worktree: self.worktree,
-            scope: &row.scope_id,
-            recipe: &recipe,
-            revision: &revision,
-            follows,
-            place: row_place(row),
-        };
         for tries in 1..=TRIES {
-            match self.map_once(row, job, &mapped) {
+            match self.map_once(row, job, mapped) {
                 Ok(Some(result)) => return Ok(result),
                 Ok(None) => {}
                 // Somebody took the table away or damaged it, and it is only derived data.
@@ -186,7 +159,7 @@ impl<'a> Mapper<'a> {
             Code::Locked,
             format!(
                 "others map '{}' again and again; nothing has changed",
-                row.scope_id
+                mapped.scope
             ),
         )
         .hint("git colony map"))
@@ -206,7 +179,16 @@ impl<'a> Mapper<'a> {
             .filter(|known| known.recipe == mapped.recipe);
         let settled = known.filter(|known| self.is_settled(known, row));
         if let Some(known) = settled.filter(|known| known.revision == mapped.revision) {
-            return Ok(Some(MapResult::already(row, known.totals)));
+            let totals = known.totals;
+            if mapped.follows.is_some() && mapped.follows != known.follows.as_deref() {
+                let noted = self
+                    .table
+                    .write(before.as_ref(), mapped, &Changes::default());
+                if noted.map_err(unusable)?.is_none() {
+                    return Ok(None);
+                }
+            }
+            return Ok(Some(MapResult::already(row, totals)));
         }
         let outcome = mapping::map(job, &self.table, known, &mut self.cuts)?;
         let written = self.table.write(before.as_ref(), mapped, &outcome.changes);
@@ -292,77 +274,6 @@ impl Reading {
             objects: &self.objects,
             large_files: self.large_files.clone(),
             is_dry: !session.repo.keeps_objects(),
-        }
-    }
-}
-
-impl MapResult {
-    fn of(row: &ResolvedRow, status: MapStatus, totals: Totals) -> MapResult {
-        MapResult {
-            name: row.name.clone(),
-            scope_id: row.scope_id.clone(),
-            status,
-            pages: totals.pages,
-            records: totals.records,
-            tokens: totals.tokens,
-            pages_added: 0,
-            pages_removed: 0,
-            pages_kept: totals.pages,
-            left_out: Vec::new(),
-            message: String::new(),
-            code: None,
-        }
-    }
-
-    fn already(row: &ResolvedRow, totals: Totals) -> MapResult {
-        MapResult {
-            message: "nothing has changed".to_owned(),
-            ..MapResult::of(row, MapStatus::AlreadyMapped, totals)
-        }
-    }
-
-    fn mapped(
-        row: &ResolvedRow,
-        totals: Totals,
-        before: Option<Totals>,
-        outcome: mapping::Outcome,
-    ) -> MapResult {
-        let added = outcome.added.len() as u64;
-        // Where the recipe is another one, all pages before are gone.
-        let afresh = before.filter(|_| outcome.changes.afresh);
-        let removed = afresh.map_or(outcome.removed.len() as u64, |before| before.pages);
-        let mut left_out = outcome.left_out;
-        let count = left_out.len();
-        left_out.truncate(MOST_NAMED);
-        MapResult {
-            pages_added: added,
-            pages_removed: removed,
-            pages_kept: totals.pages.saturating_sub(added),
-            left_out,
-            message: match count {
-                0 => String::new(),
-                1 => "1 file is left out".to_owned(),
-                many => format!("{many} files are left out"),
-            },
-            ..MapResult::of(row, MapStatus::Mapped, totals)
-        }
-    }
-
-    /// Says that a row could not be mapped.
-    pub fn failed(name: &str, scope_id: &str, error: &Error) -> MapResult {
-        MapResult {
-            name: name.to_owned(),
-            scope_id: scope_id.to_owned(),
-            status: MapStatus::Error,
-            pages: 0,
-            records: 0,
-            tokens: 0,
-            pages_added: 0,
-            pages_removed: 0,
-            pages_kept: 0,
-            left_out: Vec::new(),
-            message: error.message().clone(),
-            code: Some(error.code().as_str().to_owned()),
         }
     }
 }

@@ -21,6 +21,7 @@ pub mod map_preview;
 pub mod map_repo;
 pub mod map_rows;
 pub mod map_tree;
+pub mod map_worktree;
 pub mod mapping;
 pub mod merge_driver;
 pub mod operations;

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::mapping::Reading;
-use super::pages::{self, is_stale};
+use super::pages::{self, Freshness, is_stale};
 use crate::model::{RepoPath, Result};
 use crate::page::graph::{Graph, GraphEdge, GraphNode};
 use crate::page::relations::Source;
@@ -25,8 +25,10 @@ pub struct PageGraphReport {
     pub edge_count: usize,
     /// Whether pages with few edges were left out, and their edges with them.
     pub truncated: bool,
-    /// Whether the branch has moved since one of the scopes was mapped.
+    /// Whether the branch, or the worktree, has moved on since one of the scopes was mapped.
     pub stale: bool,
+    /// Those scopes.
+    pub stale_scopes: Vec<String>,
 }
 
 /// Makes the graph of a scope, or of all of them, with at most so many pages.
@@ -49,6 +51,7 @@ pub fn graph(session: &Session, scope: Option<&str>, most: usize) -> Result<Page
             clear_notes(session, &opened.table, &opened.scopes)?;
         }
     }
+    let stale_scopes = Freshness::of(session).stale(&opened.scopes);
     let (node_count, edge_count) = (graph.nodes.len(), graph.edges.len());
     Ok(PageGraphReport {
         truncated: graph.prune(most),
@@ -56,7 +59,8 @@ pub fn graph(session: &Session, scope: Option<&str>, most: usize) -> Result<Page
         edges: graph.edges,
         node_count,
         edge_count,
-        stale: opened.scopes.iter().any(|row| is_stale(session, row)),
+        stale: !stale_scopes.is_empty(),
+        stale_scopes,
     })
 }
 

@@ -1,9 +1,14 @@
 //! The pages of a worktree, as they are asked for.
 
+use std::cell::OnceCell;
+
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::map_worktree;
 use super::mapping::Reading;
+use crate::design::uncommitted::Now;
+use crate::git::Oid;
 use crate::model::{Code, Error, Result};
 use crate::page::listing::{self, Filter, PageEntry, ShownPage, unusable};
 use crate::source::literature::Literature;
@@ -22,8 +27,10 @@ pub struct PagesReport {
     pub count: usize,
     /// How many there are in all.
     pub total: usize,
-    /// Whether the branch has moved since one of the scopes was mapped.
+    /// Whether the branch, or the worktree, has moved on since one of the scopes was mapped.
     pub stale: bool,
+    /// Those scopes.
+    pub stale_scopes: Vec<String>,
 }
 
 /// How much there is of a scope.
@@ -37,7 +44,7 @@ pub struct ScopeStats {
     pub records: u64,
     /// Tokens, the sum over the records.
     pub tokens: u64,
-    /// Whether the branch has moved since it was mapped.
+    /// Whether the branch, or the worktree, has moved on since it was mapped.
     pub stale: bool,
 }
 
@@ -95,11 +102,47 @@ pub(super) fn open(session: &Session, wanted: Option<&str>) -> Result<Opened> {
     })
 }
 
-/// Tells whether the branch has moved since a scope was mapped.
+/// Tells whether the branch, or the worktree, has moved on since a scope was mapped.
 pub(super) fn is_stale(session: &Session, scope: &ScopeRow) -> bool {
-    let now = scope.follows.as_deref();
-    let now = now.and_then(|name| session.repo.resolve_commit(name).ok());
-    now.is_some_and(|now| now.to_string() != scope.revision)
+    Freshness::of(session).is_stale(scope)
+}
+
+/// What scopes are held against; the worktree is looked at once, and only where one follows it.
+pub(super) struct Freshness<'a> {
+    session: &'a Session,
+    worktree: OnceCell<Option<Now>>,
+}
+
+impl<'a> Freshness<'a> {
+    pub(super) fn of(session: &'a Session) -> Freshness<'a> {
+        Freshness {
+            session,
+            worktree: OnceCell::new(),
+        }
+    }
+
+    /// Tells whether the branch, or the worktree, has moved on since a scope was mapped.
+    pub(super) fn is_stale(&self, scope: &ScopeRow) -> bool {
+        let Some(follows) = scope.follows.as_deref() else {
+            return false;
+        };
+        if let Some(look) = follows.strip_prefix(map_worktree::FOLLOWS) {
+            let now = self.worktree.get_or_init(|| Now::of(self.session).ok());
+            let commit = Oid::parse(&scope.revision);
+            // Where it cannot be looked at, nobody knows what it holds.
+            return now
+                .as_ref()
+                .is_none_or(|now| now.differs(self.session, commit, look));
+        }
+        let now = self.session.repo.resolve_commit(follows).ok();
+        now.is_some_and(|now| now.to_string() != scope.revision)
+    }
+
+    /// Returns the names of those that have moved on.
+    pub(super) fn stale(&self, scopes: &[ScopeRow]) -> Vec<String> {
+        let stale = scopes.iter().filter(|scope| self.is_stale(scope));
+        stale.map(|scope| scope.scope.clone()).collect()
+    }
 }
 
 /// Lists pages.
@@ -110,11 +153,13 @@ pub fn list(session: &Session, filter: &Filter) -> Result<PagesReport> {
     let opened = mend(session, open(session, filter.scope.as_deref()))?;
     let listed = listing::list(&opened.table, &opened.scopes, filter);
     let (pages, total) = mend(session, listed)?;
+    let stale_scopes = Freshness::of(session).stale(&opened.scopes);
     Ok(PagesReport {
         count: pages.len(),
         pages,
         total,
-        stale: opened.scopes.iter().any(|scope| is_stale(session, scope)),
+        stale: !stale_scopes.is_empty(),
+        stale_scopes,
     })
 }
 
@@ -139,12 +184,13 @@ pub fn show(session: &Session, id: &str) -> Result<ShownPage> {
 /// `cache-unusable`.
 pub fn stats(session: &Session) -> Result<PageStatsReport> {
     let opened = mend(session, open(session, None))?;
+    let freshness = Freshness::of(session);
     let one = |scope: &ScopeRow| ScopeStats {
         scope_id: scope.scope.clone(),
         pages: scope.totals.pages,
         records: scope.totals.records,
         tokens: scope.totals.tokens,
-        stale: is_stale(session, scope),
+        stale: freshness.is_stale(scope),
     };
     let scopes: Vec<ScopeStats> = opened.scopes.iter().map(one).collect();
     let mut total = ScopeStats::default();

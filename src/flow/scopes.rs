@@ -15,6 +15,7 @@ use crate::store::places::Places;
 use crate::store::{Session, ref_names};
 
 use super::map_rows::manifest_of;
+use super::map_worktree;
 use super::pages::{self, ScopeStats};
 
 /// Whose a mapping is.
@@ -39,6 +40,8 @@ pub struct Mapping {
     pub source_type: &'static str,
     /// The branch it follows.
     pub branch: Option<String>,
+    /// Whether it is made of the files of the worktree, committed or not.
+    pub worktree: bool,
 }
 
 /// The scopes that are mapped.
@@ -67,6 +70,8 @@ pub struct ScopeReport {
     pub revision: WantedRevision,
     /// The commit it stays at, where its row is static.
     pub frozen: Option<Oid>,
+    /// Whether it is made of the files of the worktree, committed or not.
+    pub worktree: bool,
     /// When it was first mapped.
     pub created_at: String,
     /// When its mapping last changed.
@@ -132,6 +137,7 @@ pub fn list(session: &Session) -> Result<ScopesReport> {
             syscontext: context.clone(),
             source_type: record.row.kind.name(),
             branch: record.wanted.branch,
+            worktree: record.worktree,
             scope_id: record.scope_id,
         }));
         unreadable.extend(scopes.unreadable);
@@ -172,6 +178,7 @@ pub fn show(session: &Session, id: &str) -> Result<ScopeReport> {
         config: record.config,
         revision: record.wanted,
         frozen: record.frozen,
+        worktree: record.worktree,
         created_at: record.created_at,
         updated_at: record.updated_at,
     })
@@ -207,6 +214,9 @@ pub fn unmap(session: &Session, id: &str, dry_run: bool) -> Result<UnmapReport> 
     }
     if !dry_run {
         gone |= pages::forget(session, id)?;
+        if let Some(places) = Places::find(&session.repo)? {
+            map_worktree::keep_alive(session, &places, id, None)?;
+        }
     }
     Ok(UnmapReport {
         scope_id: id.to_owned(),
@@ -256,6 +266,12 @@ fn find(session: &Session, id: &str) -> Result<(ScopeRecord, bool)> {
     let mut fitting: Vec<String> = ids.filter(|known| known.starts_with(id)).cloned().collect();
     fitting.sort();
     fitting.dedup();
+    // A scope and its uncommitted work are one name: that of the scope.
+    let all_fitting = fitting.clone();
+    fitting.retain(|id| {
+        let of = scope_record::committed(id);
+        of.is_none_or(|of| all_fitting.iter().all(|other| other != of))
+    });
     match fitting.as_slice() {
         [one] if !id.is_empty() => find(session, one),
         [] => Err(

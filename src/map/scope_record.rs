@@ -37,6 +37,19 @@ const LONGEST_ID: usize = 1024;
 /// How often a write is tried again after somebody else's.
 const TRIES: usize = 5;
 
+/// What follows the id of a scope where it is made of the worktree; no name of a row holds it.
+const OF_WORKTREE: &str = "@worktree";
+
+/// Returns the id of the private scope that the uncommitted work of a scope is mapped into.
+pub fn of_worktree(scope_id: &str) -> String {
+    format!("{scope_id}{OF_WORKTREE}")
+}
+
+/// Returns the scope whose uncommitted work a private one is.
+pub fn committed(scope_id: &str) -> Option<&str> {
+    scope_id.strip_suffix(OF_WORKTREE)
+}
+
 /// One scope that is mapped.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ScopeRecord {
@@ -53,6 +66,9 @@ pub struct ScopeRecord {
     /// The commit it stays at, where its row is static.
     #[serde(default)]
     pub frozen: Option<Oid>,
+    /// Whether it is made of the files of the worktree: such a record never travels.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub worktree: bool,
     /// When it was first mapped, RFC 3339 UTC.
     pub created_at: String,
     /// When the record last changed, RFC 3339 UTC.
@@ -106,6 +122,7 @@ impl ScopeRecord {
                 commit: commit.unwrap_or_else(|| "HEAD".to_owned()),
             },
             frozen: resolved.frozen.then_some(resolved.commit),
+            worktree: false,
             created_at: now.to_owned(),
             updated_at: now.to_owned(),
         }

@@ -276,8 +276,14 @@ impl Scope {
 
     fn hand_over(self, graph: &mut Graph) {
         let id = |at: usize| self.nodes.get(at).map(|node| node.page_id);
+        // The uncommitted work of a scope has most pages in common with it.
+        let known: BTreeSet<PageId> = graph.nodes.iter().map(|node| node.page_id).collect();
+        let joined_before = graph.edges.iter().map(|edge| (edge.source, edge.target));
+        let joined_before: BTreeSet<_> = joined_before.collect();
         for ((from, to), joined) in self.edges {
-            let Some((source, target)) = id(from).zip(id(to)) else {
+            let pages = id(from).zip(id(to));
+            let Some((source, target)) = pages.filter(|pages| !joined_before.contains(pages))
+            else {
                 continue;
             };
             graph.edges.push(GraphEdge {
@@ -288,7 +294,8 @@ impl Scope {
                 relationship_types: joined.types.into_iter().collect(),
             });
         }
-        graph.nodes.extend(self.nodes);
+        let new = |node: &GraphNode| !known.contains(&node.page_id);
+        graph.nodes.extend(self.nodes.into_iter().filter(new));
     }
 }
 

@@ -149,6 +149,7 @@ pub fn find(table: &PageTable, worktree: &str, id: &str) -> Result<(ScopeRow, Pa
     };
     let found = table.find_pages(worktree, from, to).map_err(unusable)?;
     let mut ids: Vec<_> = found.iter().map(|(_, id, _)| *id).collect();
+    ids.sort_unstable();
     ids.dedup();
     if ids.len() > 1 {
         return Err(none(&format!(" alone: {} begin so", ids.len())));
@@ -188,7 +189,7 @@ pub struct ShownPage {
     pub scope_id: String,
     /// Its tokens, the sum over its records.
     pub tokens: u32,
-    /// Whether the branch has moved since the scope was mapped.
+    /// Whether the branch, or the worktree, has moved on since the scope was mapped.
     pub stale: bool,
     /// What it holds, with the text.
     pub records: Vec<RecordEntry>,

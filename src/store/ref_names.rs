@@ -43,6 +43,17 @@ pub fn local_scopes(key: &WorktreeKey) -> RefName {
     RefName::from(format!("{LOCAL_SCOPES}{key}").as_str())
 }
 
+/// Where the uncommitted work is that a worktree's private scopes were made of; never pushed.
+pub const UNCOMMITTED: &str = "refs/colony-local/worktree/";
+
+/// Returns the ref of the uncommitted work that one scope of a worktree was made of.
+pub fn uncommitted(key: &WorktreeKey, scope_id: &str) -> RefName {
+    // A scope id may be longer than the component of a path.
+    let digest = blake3::hash(scope_id.as_bytes()).to_hex();
+    let digest: String = digest.as_str().chars().take(16).collect();
+    RefName::from(format!("{UNCOMMITTED}{key}/{digest}").as_str())
+}
+
 /// Returns the branch of a fork, given its label.
 pub fn fork_branch(label: &str) -> RefName {
     RefName::from(format!("{FORKS}{label}").as_str())

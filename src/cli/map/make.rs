@@ -1,8 +1,10 @@
 //! `git colony map`
 
+use crate::design::left_out::{LeftOut, Reason};
 use crate::flow::elsewhere::Network;
 use crate::flow::map::{self, MapReport};
 use crate::flow::map_rows::Request;
+use crate::flow::map_worktree;
 use crate::flow::mapping::{MapResult, MapStatus};
 use crate::model::time::Moment;
 use crate::ui::answer::{Answer, Outcome};
@@ -16,6 +18,12 @@ pub(in super::super) struct Args {
     /// Map REVISION (default: HEAD)
     #[arg(long, value_name = "REVISION")]
     rev: Option<String>,
+    /// Map the files of the worktree, committed or not, into scopes that are never shared
+    ///
+    /// They hold what a checkpoint would: tracked files as they are, and new ones that git does not
+    /// ignore. Rows that do not come from the current branch are skipped.
+    #[arg(long, conflicts_with_all = ["rev", "thaw"])]
+    worktree: bool,
     /// Only the row of this NAME; may be repeated
     #[arg(long = "source", value_name = "NAME")]
     sources: Vec<String>,
@@ -36,7 +44,7 @@ pub(in super::super) struct Args {
 pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
     let session = face.session(if args.dry_run { Run::Dry } else { Run::ForReal })?;
     let request = Request {
-        state: super::state(args.rev.as_ref(), false),
+        state: super::state(args.rev.as_ref(), args.worktree),
         base_scope: args.base_scope,
         network: if args.offline {
             Network::Offline
@@ -46,7 +54,11 @@ pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
         sources: args.sources,
         thaw: args.thaw,
     };
-    let report = map::map(&session, &request)?;
+    let report = if args.worktree {
+        map_worktree::map(&session, &request)?
+    } else {
+        map::map(&session, &request)?
+    };
     face.answer(&report)
 }
 
@@ -67,12 +79,18 @@ impl Answer for MapReport {
         } else {
             ""
         };
-        format!("{sources} at {}{failed}{would}", self.commit.short())
+        let state = if self.worktree {
+            format!("in the worktree on {}", self.commit.short())
+        } else {
+            format!("at {}", self.commit.short())
+        };
+        format!("{sources} {state}{failed}{would}")
     }
 
     fn body(&self, _now: &Moment) -> Vec<String> {
         let rows: Vec<_> = self.results.iter().map(told).collect();
         let mut lines = text::table(&rows);
+        lines.extend(self.left_out.iter().map(left_out_line));
         for result in &self.results {
             let left_out = result.left_out.iter();
             lines.extend(
@@ -95,14 +113,25 @@ impl Answer for MapReport {
     }
 }
 
+fn left_out_line(left_out: &LeftOut) -> String {
+    let path = &left_out.path;
+    match left_out.reason {
+        Reason::NestedRepository => format!("left out: {path} is a repository of its own"),
+        Reason::Unignored => format!("left out: {path} was ignored until a restore"),
+        Reason::Large => format!("left out: {path} is large, and new"),
+        Reason::Secret => format!("left out: {path} looks like a secret"),
+    }
+}
+
 fn told(result: &MapResult) -> Vec<String> {
     let what = match result.status {
         MapStatus::Error => format!("error: {}", result.message),
         MapStatus::AlreadyMapped => "nothing has changed".to_owned(),
+        MapStatus::Skipped => format!("skipped: {}", result.message),
         MapStatus::Mapped => format!("{} new, {} gone", result.pages_added, result.pages_removed),
     };
     let size = match result.status {
-        MapStatus::Error => String::new(),
+        MapStatus::Error | MapStatus::Skipped => String::new(),
         _ => format!("{} pages, {} tokens", result.pages, result.tokens),
     };
     vec![result.name.clone(), size, what]

@@ -47,9 +47,9 @@ impl Answer for PageGraphReport {
             String::new()
         };
         let stale = if self.stale {
-            "; the branch has moved since: 'git colony map' maps it anew"
+            format!("; {}", super::moved_on(&self.stale_scopes))
         } else {
-            ""
+            String::new()
         };
         format!("{pages}, {edges}{shown}{stale}")
     }

@@ -54,7 +54,7 @@ impl Answer for PagesReport {
         if self.total == 0 {
             "nothing is mapped; 'git colony map' does it".to_owned()
         } else if self.stale {
-            format!("{count}; the branch has moved since: 'git colony map' maps it anew")
+            format!("{count}; {}", super::moved_on(&self.stale_scopes))
         } else {
             count
         }

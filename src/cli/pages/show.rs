@@ -27,7 +27,7 @@ pub(super) fn run(face: &mut Face<'_>, args: &Args) -> Result<Outcome, Stop> {
 impl Answer for ShownPage {
     fn message(&self) -> String {
         if self.stale {
-            "the branch has moved since: 'git colony map' maps it anew".to_owned()
+            super::moved_on(std::slice::from_ref(&self.scope_id)).to_owned()
         } else {
             String::new()
         }

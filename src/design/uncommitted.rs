@@ -1,0 +1,133 @@
+//! The worktree as a commit that no branch has: what is not committed yet, for those who read commits.
+//!
+//! The commit holds what an automatic checkpoint would, and says nothing of who made it or when: the same
+//! files on the same HEAD are the same commit. It is written and nothing points to it; whoever uses it
+//! keeps it alive.
+
+use std::collections::BTreeSet;
+use std::os::unix::fs::MetadataExt as _;
+
+use crate::git::object::NewCommit;
+use crate::git::scan::Scan;
+use crate::git::snapshot::Unstorable;
+use crate::git::{Oid, Signature};
+use crate::model::{Code, Error, RepoPath, Result};
+use crate::store::Session;
+
+use super::kept::Kept;
+use super::left_out::{Allowances, LeftOut};
+use super::unignored;
+
+/// The worktree as it was found.
+#[derive(Clone, Debug)]
+pub struct Uncommitted {
+    /// The commit; HEAD where the files are as it has them.
+    pub commit: Oid,
+    /// What a checkpoint leaves out, too.
+    pub left_out: Vec<LeftOut>,
+    /// What the files looked like from outside; see [`Now`].
+    pub look: String,
+}
+
+/// Looks at the worktree and writes what it holds; in a dry run into memory.
+///
+/// # Errors
+/// `revision-not-found` on a branch without a commit; `filter-failed`, `no-space`, `io`, `interrupted`.
+pub fn look(session: &Session) -> Result<Uncommitted> {
+    let unignored = unignored::current(session)?;
+    let allowances = Allowances::default();
+    let scan = session.repo.scan(&session.world)?;
+    // Before the files are read: what is written meanwhile is told later.
+    let look = from_outside(session, &scan);
+    let kept = Kept::of(session, scan, &allowances, Unstorable::Refuse, &unignored)?;
+    let Some(head) = kept.scan.head.commit() else {
+        let branch = kept.scan.head.label();
+        let message = format!("branch '{branch}' has no commit yet: nothing can be mapped");
+        return Err(Error::new(Code::RevisionNotFound, message).hint("git colony checkpoint"));
+    };
+    let commit = if kept.differs_from_head() {
+        write(session, head, kept.snapshot.worktree_tree)?
+    } else {
+        head
+    };
+    Ok(Uncommitted {
+        commit,
+        look,
+        left_out: kept.left_out,
+    })
+}
+
+/// The worktree as it looks from outside: no file is read for it.
+#[derive(Clone, Debug)]
+pub struct Now {
+    look: String,
+    /// What it holds, where that is what HEAD has.
+    head_tree: Option<Oid>,
+}
+
+impl Now {
+    /// Looks at the worktree. Costs a scan, and writes nothing.
+    ///
+    /// # Errors
+    /// As [`crate::git::Repo::scan`].
+    pub fn of(session: &Session) -> Result<Now> {
+        let scan = session.repo.scan(&session.world)?;
+        Ok(Now {
+            look: from_outside(session, &scan),
+            head_tree: changed_paths(&scan).is_empty().then_some(scan.head_tree),
+        })
+    }
+
+    /// Tells whether it holds something else than `commit`, which was made when it looked like `look`. A
+    /// file that was touched counts as changed, whatever it holds.
+    pub fn differs(&self, session: &Session, commit: Option<Oid>, look: &str) -> bool {
+        if self.look == look {
+            return false;
+        }
+        // What was uncommitted may have been committed since.
+        let tree = commit.and_then(|commit| session.repo.tree_of(Some(commit)).ok());
+        tree.is_none() || tree != self.head_tree
+    }
+}
+
+fn write(session: &Session, head: Oid, tree: Oid) -> Result<Oid> {
+    let seconds = session.repo.read_commit(head)?.committer.seconds;
+    session.repo.write_commit(NewCommit {
+        tree,
+        parents: vec![head],
+        signature: &Signature {
+            name: "git-colony".to_owned(),
+            email: "git-colony@localhost".to_owned(),
+            seconds,
+            offset_seconds: 0,
+        },
+        message: "uncommitted work".to_owned(),
+    })
+}
+
+/// Everything that may be another file than HEAD has.
+fn changed_paths(scan: &Scan) -> BTreeSet<&RepoPath> {
+    let staged = scan.staged.iter().map(|change| &change.path);
+    let rest = scan.unstaged.iter().chain(&scan.conflicts);
+    let untracked = scan.untracked.iter().map(|untracked| &untracked.path);
+    staged.chain(rest).chain(untracked).collect()
+}
+
+/// Digests HEAD's tree, and which files are changed with their stat data.
+fn from_outside(session: &Session, scan: &Scan) -> String {
+    let mut hasher = blake3::Hasher::new();
+    hasher.update(scan.head_tree.to_string().as_bytes());
+    for path in changed_paths(scan) {
+        hasher.update(&(path.as_bytes().len() as u64).to_le_bytes());
+        hasher.update(path.as_bytes());
+        let found = std::fs::symlink_metadata(path.under(session.repo.workdir())).ok();
+        let numbers = found.map(|found| {
+            let (mtime, ctime) = (found.mtime(), found.ctime());
+            let nanos = (found.mtime_nsec(), found.ctime_nsec());
+            (found.mode(), found.size(), (mtime, ctime), nanos)
+        });
+        hasher.update(format!("{numbers:?}").as_bytes());
+    }
+    let hex = hasher.finalize().to_hex();
+    hex.as_str().chars().take(32).collect()
+}

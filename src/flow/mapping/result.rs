@@ -1,0 +1,147 @@
+//! What came of a row that was to be mapped.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::map::resolved::ResolvedRow;
+use crate::model::Error;
+use crate::page::mapping::{self, LeftOut};
+use crate::store::page_table::Totals;
+
+/// Files without a record are named up to so many.
+const MOST_NAMED: usize = 100;
+
+/// What is said where the pages are as they were.
+const NOTHING: &str = "nothing has changed";
+
+/// What came of a row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum MapStatus {
+    /// Its pages are other ones than before.
+    Mapped,
+    /// Nothing has changed.
+    AlreadyMapped,
+    /// It could not be mapped; what was mapped before is as it was.
+    Error,
+    /// Nothing of it is in the worktree that was to be mapped.
+    Skipped,
+}
+
+/// What came of a row.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct MapResult {
+    /// The name of the row.
+    pub name: String,
+    /// The scope it is.
+    pub scope_id: String,
+    /// What came of it.
+    pub status: MapStatus,
+    /// Pages of the scope.
+    pub pages: u64,
+    /// Records of the scope.
+    pub records: u64,
+    /// Tokens of the scope, the sum over its records.
+    pub tokens: u64,
+    /// Pages that were not there before.
+    pub pages_added: u64,
+    /// Pages that are no longer there.
+    pub pages_removed: u64,
+    /// Pages that are as they were.
+    pub pages_kept: u64,
+    /// Files without a record, among those that were looked at: at most a hundred.
+    pub left_out: Vec<LeftOut>,
+    /// What is to be said of it; why, for an error.
+    pub message: String,
+    /// The code of the error.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub code: Option<String>,
+}
+
+impl MapResult {
+    fn of(row: &ResolvedRow, status: MapStatus, totals: Totals) -> MapResult {
+        MapResult {
+            name: row.name.clone(),
+            scope_id: row.scope_id.clone(),
+            status,
+            pages: totals.pages,
+            records: totals.records,
+            tokens: totals.tokens,
+            pages_added: 0,
+            pages_removed: 0,
+            pages_kept: totals.pages,
+            left_out: Vec::new(),
+            message: String::new(),
+            code: None,
+        }
+    }
+
+    pub(super) fn already(row: &ResolvedRow, totals: Totals) -> MapResult {
+        MapResult {
+            message: NOTHING.to_owned(),
+            ..MapResult::of(row, MapStatus::AlreadyMapped, totals)
+        }
+    }
+
+    pub(super) fn mapped(
+        row: &ResolvedRow,
+        totals: Totals,
+        before: Option<Totals>,
+        outcome: mapping::Outcome,
+    ) -> MapResult {
+        let added = outcome.added.len() as u64;
+        // Where the recipe is another one, all pages before are gone.
+        let afresh = before.filter(|_| outcome.changes.afresh);
+        let removed = afresh.map_or(outcome.removed.len() as u64, |before| before.pages);
+        let mut left_out = outcome.left_out;
+        let count = left_out.len();
+        left_out.truncate(MOST_NAMED);
+        let is_same = before.is_some() && added + removed == 0;
+        let status = if is_same {
+            MapStatus::AlreadyMapped
+        } else {
+            MapStatus::Mapped
+        };
+        MapResult {
+            pages_added: added,
+            pages_removed: removed,
+            pages_kept: totals.pages.saturating_sub(added),
+            left_out,
+            message: match count {
+                0 if is_same => NOTHING.to_owned(),
+                0 => String::new(),
+                1 => "1 file is left out".to_owned(),
+                many => format!("{many} files are left out"),
+            },
+            ..MapResult::of(row, status, totals)
+        }
+    }
+
+    /// Says that a row could not be mapped.
+    pub fn failed(name: &str, scope_id: &str, error: &Error) -> MapResult {
+        MapResult {
+            status: MapStatus::Error,
+            message: error.message().clone(),
+            code: Some(error.code().as_str().to_owned()),
+            ..MapResult::skipped(name, scope_id, "")
+        }
+    }
+
+    /// Says that a row was not looked at.
+    pub fn skipped(name: &str, scope_id: &str, why: &str) -> MapResult {
+        MapResult {
+            name: name.to_owned(),
+            scope_id: scope_id.to_owned(),
+            status: MapStatus::Skipped,
+            pages: 0,
+            records: 0,
+            tokens: 0,
+            pages_added: 0,
+            pages_removed: 0,
+            pages_kept: 0,
+            left_out: Vec::new(),
+            message: why.to_owned(),
+            code: None,
+        }
+    }
+}
