@@ -74,7 +74,7 @@ pub fn resolve(session: &Session, request: &Request) -> Result<Rows> {
 /// [`takes_worktree`]. Nothing is fetched then.
 ///
 /// # Errors
-/// As [`resolve`].
+/// As [`resolve()`].
 pub fn resolve_at(session: &Session, request: &Request, uncommitted: Option<Oid>) -> Result<Rows> {
     let repo = &session.repo;
     let (place, _) = request.state.place(repo)?;
