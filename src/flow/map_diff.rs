@@ -4,13 +4,15 @@
 //! the cache of the user learns.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::elsewhere::Network;
 use super::map_rows::{self, Request};
-use super::mapping::{self, How};
+use super::mapping::{self, How, row_place};
+use super::page_labels;
 use crate::git::Oid;
 use crate::map::resolved::ResolvedRow;
 use crate::map::show::State;
@@ -58,8 +60,15 @@ pub struct FailedRow {
 /// The pages of a revision, by scope.
 struct Side {
     commit: Oid,
-    scopes: BTreeMap<String, Vec<Page>>,
+    scopes: BTreeMap<String, Mapped>,
     failed: Vec<FailedRow>,
+}
+
+/// What one row came to.
+struct Mapped {
+    place: Option<PathBuf>,
+    commit: Oid,
+    pages: Vec<Page>,
 }
 
 /// Compares two revisions of the map and of what it maps.
@@ -75,8 +84,8 @@ pub fn diff(session: &Session, a: &str, b: &str) -> Result<MapDiffReport> {
         a.scopes.remove(&row.scope_id);
         b.scopes.remove(&row.scope_id);
     }
-    let (only_a, only_b) = (a.beyond(&b), b.beyond(&a));
-    let all = b.scopes.values().map(Vec::len).sum::<usize>();
+    let (only_a, only_b) = (a.beyond(session, &b)?, b.beyond(session, &a)?);
+    let all: usize = b.scopes.values().map(|mapped| mapped.pages.len()).sum();
     Ok(MapDiffReport {
         commit_a: a.commit,
         commit_b: b.commit,
@@ -123,7 +132,7 @@ fn side(session: &Session, revision: &str, cuts: &mut CutCache) -> Result<Side> 
     Ok(side)
 }
 
-fn pages(how: How<'_>, row: &ResolvedRow, cuts: &mut CutCache) -> Result<Vec<Page>> {
+fn pages(how: How<'_>, row: &ResolvedRow, cuts: &mut CutCache) -> Result<Mapped> {
     let table = PageTable::in_memory().map_err(unusable)?;
     let outcome = mapping::with_job(how, row, |job| {
         crate::page::mapping::map(job, &table, None, cuts)
@@ -134,22 +143,31 @@ fn pages(how: How<'_>, row: &ResolvedRow, cuts: &mut CutCache) -> Result<Vec<Pag
     for row in &rows {
         pages.extend(read_pages(row)?);
     }
-    Ok(pages)
+    Ok(Mapped {
+        place: row_place(row).map(Path::to_owned),
+        commit: row.commit,
+        pages,
+    })
 }
 
 impl Side {
     /// The pages that another side has not.
-    fn beyond(&self, other: &Side) -> Vec<PageEntry> {
-        let known: BTreeSet<PageId> = other
-            .scopes
-            .values()
-            .flatten()
-            .map(|page| page.id)
-            .collect();
-        let all = self.scopes.iter();
-        let all = all.flat_map(|(scope, pages)| pages.iter().map(move |page| (scope, page)));
-        let new = all.filter(|(_, page)| !known.contains(&page.id));
-        new.map(|(scope, page)| PageEntry::of(scope, page))
-            .collect()
+    fn beyond(&self, session: &Session, other: &Side) -> Result<Vec<PageEntry>> {
+        let theirs = other.scopes.values().flat_map(|mapped| &mapped.pages);
+        let known: BTreeSet<PageId> = theirs.map(|page| page.id).collect();
+        let mut beyond = Vec::new();
+        for (scope, mapped) in &self.scopes {
+            let new = mapped.pages.iter().filter(|page| !known.contains(&page.id));
+            let mut new: Vec<_> = new.map(|page| PageEntry::of(scope, page)).collect();
+            let records = new.iter_mut().flat_map(|page| &mut page.records);
+            page_labels::label(
+                session,
+                mapped.place.as_deref(),
+                Some(mapped.commit),
+                records,
+            )?;
+            beyond.append(&mut new);
+        }
+        Ok(beyond)
     }
 }

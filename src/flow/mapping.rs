@@ -241,7 +241,7 @@ impl<'a> How<'a> {
 }
 
 /// The repository of a row; `None` for this one.
-fn row_place(row: &ResolvedRow) -> Option<&Path> {
+pub(super) fn row_place(row: &ResolvedRow) -> Option<&Path> {
     match &row.place {
         Place::This => None,
         Place::Hub(path) => Some(path),

@@ -26,6 +26,7 @@ pub mod mapping;
 pub mod merge_driver;
 pub mod operations;
 pub mod page_graph;
+mod page_labels;
 pub mod pages;
 pub mod scopes;
 pub mod setup_commands;

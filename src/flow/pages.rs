@@ -7,6 +7,7 @@ use serde::Serialize;
 
 use super::map_worktree;
 use super::mapping::Reading;
+use super::page_labels;
 use crate::design::uncommitted::Now;
 use crate::git::Oid;
 use crate::model::{Code, Error, Result};
@@ -152,7 +153,15 @@ impl<'a> Freshness<'a> {
 pub fn list(session: &Session, filter: &Filter) -> Result<PagesReport> {
     let opened = mend(session, open(session, filter.scope.as_deref()))?;
     let listed = listing::list(&opened.table, &opened.scopes, filter);
-    let (pages, total) = mend(session, listed)?;
+    let (mut pages, total) = mend(session, listed)?;
+    for scope in &opened.scopes {
+        let own = |page: &&mut PageEntry| page.scope_id == scope.scope;
+        let mut own = pages.iter_mut().filter(own).peekable();
+        if own.peek().is_some() {
+            let records = own.flat_map(|page| &mut page.records);
+            page_labels::label_of_scope(session, scope, records)?;
+        }
+    }
     let stale_scopes = Freshness::of(session).stale(&opened.scopes);
     Ok(PagesReport {
         count: pages.len(),
@@ -175,7 +184,9 @@ pub fn show(session: &Session, id: &str) -> Result<ShownPage> {
     // How large chunks are has no say in the text they are stretches of.
     let reader = Literature::new(&session.world, ChunkSize::default(), Tokenizer::default());
     let stale = is_stale(session, &found.0);
-    listing::show(&place.library(session), &reader, &found, stale)
+    let mut shown = listing::show(&place.library(session), &reader, &found, stale)?;
+    page_labels::label_of_scope(session, &found.0, shown.records.iter_mut())?;
+    Ok(shown)
 }
 
 /// Counts pages.

@@ -62,6 +62,7 @@ pub mod touched;
 mod tracked;
 pub mod transfer;
 mod tree;
+pub mod tree_attributes;
 mod untracked;
 pub mod url;
 

@@ -29,6 +29,10 @@ pub struct RecordEntry {
     pub end: u64,
     /// Its tokens, with the frame.
     pub tokens: u32,
+    /// Whether the attributes of the mapped tree call the file `linguist-generated`; not there where
+    /// nobody looked, or the tree is no longer here.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub generated: Option<bool>,
     /// Its text; only where it was asked for, and null for what is no text.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
@@ -70,6 +74,7 @@ impl From<&Record> for RecordEntry {
             start: record.start,
             end: record.end,
             tokens: record.tokens,
+            generated: None,
             text: None,
         }
     }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use crate::flow::pages::{self, PagesReport};
 use crate::model::time::Moment;
-use crate::page::listing::{Filter, PageEntry};
+use crate::page::listing::{Filter, PageEntry, RecordEntry};
 use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;
 
@@ -66,10 +66,21 @@ impl Answer for PagesReport {
                 page.page_id.to_string().chars().take(8).collect(),
                 page.tokens.to_string(),
                 holds(page),
+                generated(page).to_owned(),
             ]
         };
         let rows: Vec<_> = self.pages.iter().map(row).collect();
         text::table(&rows)
+    }
+}
+
+/// Says where nobody has written what a page holds.
+fn generated(page: &PageEntry) -> &'static str {
+    let is_generated = |record: &RecordEntry| record.generated == Some(true);
+    if page.records.iter().all(is_generated) {
+        "generated"
+    } else {
+        ""
     }
 }
 
