@@ -2,11 +2,14 @@
 
 use std::io::{IsTerminal as _, Read, Write};
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
 
 use crate::model::World;
+use crate::model::progress::Progress;
 use crate::model::time::Moment;
 use crate::model::world::{Changes, Interrupt, UserConfiguration};
+use crate::ui::progress_line::ProgressLine;
 
 /// The surroundings and the streams of one run.
 pub struct Env {
@@ -28,19 +31,14 @@ impl Env {
     )]
     pub fn from_process() -> Env {
         let cwd = std::env::current_dir().unwrap_or_else(|_| PathBuf::from("/"));
+        let (narrate, progress) = narration();
         let world = World {
             cwd,
             variables: std::env::vars_os().collect(),
             clock: Arc::new(now),
             entropy: Arc::new(random),
-            narrate: Arc::new(|line| {
-                // Nobody reads it when standard error is closed.
-                drop(writeln!(
-                    std::io::stderr(),
-                    "{}",
-                    crate::ui::escape::line(line)
-                ));
-            }),
+            narrate,
+            progress,
             user_configuration: UserConfiguration::Process,
             interrupt: Interrupt::default(),
             changes: Changes::default(),
@@ -56,6 +54,37 @@ impl Env {
             stderr: Box::new(std::io::stderr()),
         }
     }
+}
+
+type Narrate = Arc<dyn Fn(&str) + Send + Sync>;
+
+/// Says things on standard error, and how far long work is where that is a terminal: on a line that goes
+/// when something else is said. Nobody reads it when standard error is closed.
+fn narration() -> (Narrate, Progress) {
+    let line = Arc::new(Mutex::new(ProgressLine::default()));
+    let of = |line: &Mutex<ProgressLine>, act: &dyn Fn(&mut ProgressLine) -> String| {
+        // A poisoned line is still a line.
+        act(&mut line.lock().unwrap_or_else(PoisonError::into_inner))
+    };
+    let shown = Arc::clone(&line);
+    let narrate = move |text: &str| {
+        let clear = of(&shown, &|line| line.clear().to_owned());
+        let text = crate::ui::escape::line(text);
+        drop(writeln!(std::io::stderr(), "{clear}{text}"));
+    };
+    let progress = Progress::new(move |step| {
+        let text = of(&line, &|line| line.step(step, Instant::now()));
+        if !text.is_empty() {
+            drop(write!(std::io::stderr(), "{text}"));
+        }
+    });
+    let is_seen = std::io::stderr().is_terminal();
+    let progress = if is_seen {
+        progress
+    } else {
+        Progress::default()
+    };
+    (Arc::new(narrate), progress)
 }
 
 /// Standard input, unless a person would have to type it.

@@ -63,6 +63,7 @@ use crate::env::Env;
 use crate::flow::colony as taking_part;
 use crate::git::ObjectWrites;
 use crate::model::error::Verdict;
+use crate::model::progress::Progress;
 use crate::model::{Code, Error, Result, World};
 use crate::store::Session;
 use crate::store::settings::Flags;
@@ -85,6 +86,9 @@ pub(crate) fn run(args: &[OsString], env: &mut Env) -> Exit {
         (false, true) => Form::Quiet,
         (false, false) => Form::Text,
     };
+    if cli.quiet {
+        env.world.progress = Progress::default();
+    }
     let mut face = Face {
         form,
         flags: flags(&cli),

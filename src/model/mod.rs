@@ -3,6 +3,7 @@
 pub mod error;
 pub mod id;
 pub mod path;
+pub mod progress;
 pub mod text;
 pub mod time;
 pub mod world;

@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 use std::sync::{Arc, Mutex};
 
 use super::error::{Code, Error, Result, Verdict};
+use super::progress::Progress;
 use super::time::Moment;
 
 /// The surroundings of one run of the program.
@@ -25,6 +26,8 @@ pub struct World {
     pub entropy: Arc<dyn Fn() -> u64 + Send + Sync>,
     /// Says something to the person who waits (never the answer).
     pub narrate: Arc<dyn Fn(&str) + Send + Sync>,
+    /// Tells the person who waits how far long work is.
+    pub progress: Progress,
     /// Whether libraries may read user and system configuration from the process environment.
     pub user_configuration: UserConfiguration,
     /// Set by signals; long work looks at it.

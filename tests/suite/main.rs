@@ -40,6 +40,7 @@ mod late_files;
 mod leases;
 mod literature;
 mod manual;
+mod map_cancel;
 mod map_commands;
 mod map_diff;
 mod map_repo;

@@ -14,6 +14,7 @@ use std::sync::{Arc, Mutex};
 use chrono::{DateTime, Duration};
 use git_colony::env::Env;
 use git_colony::model::World;
+use git_colony::model::progress::Progress;
 use git_colony::model::world::{Changes, Interrupt, UserConfiguration};
 use serde_json::Value;
 
@@ -239,6 +240,7 @@ impl Sandbox {
                 (number << 32) | number
             }),
             narrate: Arc::new(|_| {}),
+            progress: Progress::default(),
             user_configuration: UserConfiguration::Ignored,
             interrupt: Interrupt::default(),
             changes: Changes::default(),

@@ -8,6 +8,7 @@ use std::sync::{Mutex, PoisonError};
 
 use super::{Job, LeftOutReason, Shelf};
 use crate::git::Objects;
+use crate::model::progress::FileMeter;
 use crate::model::{RepoPath, Result, World};
 use crate::source::file::{self, Content, Stretch};
 use crate::source::lister::{Directory, ListedFile};
@@ -29,6 +30,7 @@ pub(super) struct Cutter<'a, 'c> {
     objects: &'a Objects,
     literature: Option<&'a Shelf<'a>>,
     cuts: &'c mut CutCache,
+    meter: FileMeter,
 }
 
 /// What decides on the records of a file.
@@ -64,6 +66,7 @@ impl<'a, 'c> Cutter<'a, 'c> {
             objects: job.objects,
             literature: job.literature.as_ref(),
             cuts,
+            meter: FileMeter::begin(&job.world.progress, format!("map {}", job.scope_id)),
         }
     }
 
@@ -74,6 +77,7 @@ impl<'a, 'c> Cutter<'a, 'c> {
             Some(shelf) => Shelved {
                 shelf,
                 how: self.files,
+                meter: &self.meter,
             }
             .cut_files(&files)?,
             None => self.cut_files(&files)?,
@@ -93,7 +97,9 @@ impl<'a, 'c> Cutter<'a, 'c> {
         let done = self.in_parallel(files, |objects, at, file| {
             let known = remembered.get(at).and_then(Option::as_ref);
             let budget = budgets.get(at).copied().flatten();
-            how.cut_file(objects, file, budget, known)
+            let cut = how.cut_file(objects, file, budget, known);
+            self.meter.count();
+            cut
         })?;
         let (cut, learned): (Vec<Cut>, Vec<Learned>) = done.into_iter().unzip();
         let learned: Vec<_> = learned.into_iter().flatten().collect();

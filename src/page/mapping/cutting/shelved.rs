@@ -2,6 +2,7 @@
 
 use super::super::{LeftOutReason, Shelf};
 use super::{Cut, Files};
+use crate::model::progress::FileMeter;
 use crate::model::{Code, Result};
 use crate::source::lister::ListedFile;
 use crate::source::literature::ChunkRecord;
@@ -12,11 +13,17 @@ use crate::text::readers::ReadFault;
 pub(super) struct Shelved<'a> {
     pub(super) shelf: &'a Shelf<'a>,
     pub(super) how: Files<'a>,
+    pub(super) meter: &'a FileMeter,
 }
 
 impl Shelved<'_> {
     pub(super) fn cut_files(&self, files: &[&ListedFile]) -> Result<Vec<Cut>> {
-        files.iter().map(|file| self.cut_file(file)).collect()
+        let cut = |file: &&ListedFile| {
+            let cut = self.cut_file(file);
+            self.meter.count();
+            cut
+        };
+        files.iter().map(cut).collect()
     }
 
     fn cut_file(&self, file: &ListedFile) -> Result<Cut> {

@@ -1,0 +1,68 @@
+//! How far long work is, for the person who waits: no answer, and no part of one.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+type Tell = dyn Fn(&Step<'_>) + Send + Sync;
+
+/// Who is told. The one that is made from nothing tells nobody.
+#[derive(Clone, Default)]
+pub struct Progress(Option<Arc<Tell>>);
+
+/// What is told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step<'a> {
+    /// So many files are done of what is named. Told after each, from any thread.
+    Files {
+        /// What is being done.
+        what: &'a str,
+        /// How many are done.
+        done: usize,
+    },
+    /// The work has ended, one way or another.
+    Ended,
+}
+
+impl Progress {
+    /// Has each step told to `tell`, which decides what of it is shown.
+    pub fn new(tell: impl Fn(&Step<'_>) + Send + Sync + 'static) -> Progress {
+        Progress(Some(Arc::new(tell)))
+    }
+
+    fn tell(&self, step: &Step<'_>) {
+        if let Some(tell) = &self.0 {
+            tell(step);
+        }
+    }
+}
+
+/// Counts the files of one piece of work; that it has ended is told when this goes.
+pub struct FileMeter {
+    progress: Progress,
+    what: String,
+    done: AtomicUsize,
+}
+
+impl FileMeter {
+    /// Begins to count.
+    pub fn begin(progress: &Progress, what: String) -> FileMeter {
+        FileMeter {
+            progress: progress.clone(),
+            what,
+            done: AtomicUsize::new(0),
+        }
+    }
+
+    /// Counts one file.
+    pub fn count(&self) {
+        let done = self.done.fetch_add(1, Ordering::Relaxed) + 1;
+        let what = &self.what;
+        self.progress.tell(&Step::Files { what, done });
+    }
+}
+
+impl Drop for FileMeter {
+    fn drop(&mut self) {
+        self.progress.tell(&Step::Ended);
+    }
+}

@@ -1,0 +1,83 @@
+//! One line on the terminal that says how far long work is, and that is gone when something else is said.
+
+use std::fmt::Write as _;
+use std::time::{Duration, Instant};
+
+use crate::model::progress::Step;
+
+use super::escape;
+
+/// Work that ends within this time says nothing.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// The line is written anew at most this often.
+const PAUSE: Duration = Duration::from_millis(100);
+
+/// Goes back to the beginning of the line and empties it.
+const CLEAR: &str = "\r\x1b[K";
+
+/// The line, as it stands.
+#[derive(Debug, Default)]
+pub struct ProgressLine {
+    began: Option<Instant>,
+    shown: Option<Instant>,
+}
+
+impl ProgressLine {
+    /// Returns what is to be written for a step at a time; mostly nothing.
+    pub fn step(&mut self, step: &Step<'_>, now: Instant) -> String {
+        match step {
+            Step::Ended => {
+                self.began = None;
+                self.clear().to_owned()
+            }
+            Step::Files { what, done } => {
+                let began = *self.began.get_or_insert(now);
+                let since = |then: Instant| now.saturating_duration_since(then);
+                let is_due = self.shown.is_none_or(|shown| since(shown) >= PAUSE);
+                if since(began) < PATIENCE || !is_due {
+                    return String::new();
+                }
+                self.shown = Some(now);
+                let mut line = CLEAR.to_owned();
+                // Writing to a string cannot fail.
+                write!(line, "{}: {done} files", escape::line(what)).ok();
+                line
+            }
+        }
+    }
+
+    /// Returns what takes the line away, where it stands.
+    pub fn clear(&mut self) -> &'static str {
+        self.shown.take().map_or("", |_| CLEAR)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_line_comes_late_seldom_and_goes_at_the_end() {
+        let mut line = ProgressLine::default();
+        let start = Instant::now();
+        let mut at = |millis: u64, done: Option<usize>| {
+            let what = "map\x1b x";
+            let step = done.map_or(Step::Ended, |done| Step::Files { what, done });
+            line.step(&step, start + Duration::from_millis(millis))
+        };
+        assert_eq!(at(0, Some(1)), "");
+        assert_eq!(at(999, Some(2)), "");
+        let shown = at(1000, Some(3));
+        assert_eq!(
+            shown,
+            format!("{CLEAR}{}: 3 files", escape::line("map\x1b x"))
+        );
+        assert!(!shown.trim_start_matches(CLEAR).contains('\x1b'));
+        assert_eq!(at(1099, Some(4)), "");
+        assert!(at(1100, Some(5)).ends_with(": 5 files"));
+        assert_eq!(at(1101, None), CLEAR);
+        assert_eq!(at(1102, None), "");
+        assert_eq!(at(5000, Some(1)), "", "other work begins anew");
+    }
+}
