@@ -4,7 +4,8 @@
 //! at a ref of the worktree that never does. The tree holds `<encoded scope id>/scope.json`. A commit is
 //! made only where a record changes, on top of the one before, so that the ref only moves on; commits
 //! that a scope is frozen at are parents too, and stay whatever happens to their branch. What others
-//! wrote is bounded and checked: a record that cannot be read is named, and stands in nobody's way.
+//! wrote is bounded and checked: a record that cannot be read is named, and stands in nobody's way. Where
+//! two repositories have changed a record, the one that gave way is kept as `superseded/<blob>.json`.
 
 use std::collections::BTreeMap;
 
@@ -23,7 +24,10 @@ use super::row::SourceRow;
 const FORMAT: u32 = 1;
 
 /// The file of a record.
-const FILE: &str = "scope.json";
+pub const FILE: &str = "scope.json";
+
+/// Where records of a scope are that gave way to another.
+pub const SUPERSEDED: &str = "superseded";
 
 /// A longer file is no record.
 const MOST_BYTES: u64 = 256 * 1024;
@@ -128,8 +132,19 @@ impl ScopeRecord {
         }
     }
 
+    /// Reads the record that a blob holds; `None` for anything else.
+    ///
+    /// # Errors
+    /// `object-missing`.
+    pub fn read(repo: &Repo, blob: Oid) -> Result<Option<ScopeRecord>> {
+        if repo.object_size(blob).is_none_or(|size| size > MOST_BYTES) {
+            return Ok(None);
+        }
+        Ok(serde_json::from_slice(&repo.read_blob(blob)?).ok())
+    }
+
     /// Tells whether two records say the same of a scope, whenever they were written.
-    fn says_what(&self, other: &ScopeRecord) -> bool {
+    pub fn says_what(&self, other: &ScopeRecord) -> bool {
         let ScopeRecord {
             created_at,
             updated_at,
@@ -252,7 +267,10 @@ fn write_once(session: &Session, scopes: &Scopes, changes: &[Change]) -> Result<
     let mut parents: Vec<Oid> = scopes.tip.into_iter().collect();
     for change in changes {
         let (id, entry) = match change {
-            Change::Remove(id) => (id, None),
+            Change::Remove(id) => {
+                edits.extend(superseded(repo, scopes.tree, id)?);
+                (id, None)
+            }
             Change::Put(record) => {
                 let known = scopes.records.get(&record.scope_id);
                 if known.is_some_and(|known| record.says_what(known)) {
@@ -296,6 +314,17 @@ fn write_once(session: &Session, scopes: &Scopes, changes: &[Change]) -> Result<
     repo.move_refs(world, &[change], &why)?;
     session.note_change();
     Ok(true)
+}
+
+/// Takes away what gave way to the record of a scope.
+fn superseded(repo: &Repo, tree: Oid, id: &str) -> Result<Vec<(RepoPath, Option<TreeEntry>)>> {
+    let place = format!("{}/{SUPERSEDED}", key::encode(id));
+    let Some(found) = repo.tree_in(tree, &place)? else {
+        return Ok(Vec::new());
+    };
+    let place = RepoPath::from(place.as_str());
+    let files = repo.list_tree(found)?.into_iter();
+    Ok(files.map(|file| (place.join(&file.path), None)).collect())
 }
 
 fn change_id(change: &Change) -> &String {

@@ -77,6 +77,7 @@ mod status_line;
 mod submodules;
 mod surroundings;
 mod sync;
+mod sync_scopes;
 mod taken_along;
 mod tokens;
 mod tool_scaffolds;

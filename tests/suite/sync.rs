@@ -12,13 +12,13 @@ use serde_json::Value;
 use super::support::{Sandbox, View};
 
 /// A sandbox whose `origin` is a bare repository beside it, and another clone of that.
-struct Two {
-    a: Sandbox,
+pub(crate) struct Two {
+    pub(crate) a: Sandbox,
     remote: String,
 }
 
 impl Two {
-    fn new() -> Two {
+    pub(crate) fn new() -> Two {
         let a = Sandbox::new();
         let remote = a.outside().join("remote.git").to_str().unwrap().to_owned();
         let root = a.root.to_str().unwrap();
@@ -42,7 +42,7 @@ impl Two {
         self.a.at(self.a.outside().join(name))
     }
 
-    fn b(&self) -> View<'_> {
+    pub(crate) fn b(&self) -> View<'_> {
         self.at("b")
     }
 
@@ -52,7 +52,7 @@ impl Two {
         self.at("c")
     }
 
-    fn at_remote(&self, args: &[&str]) -> String {
+    pub(crate) fn at_remote(&self, args: &[&str]) -> String {
         self.a.git(&[&["--git-dir", &self.remote], args].concat())
     }
 
@@ -73,13 +73,17 @@ impl Two {
 }
 
 /// What became of a ref; empty where nothing is told of it.
-fn result(report: &Value, name: &str) -> String {
+pub(crate) fn result(report: &Value, name: &str) -> String {
+    let result = &row(report, name)["result"];
+    result.as_str().unwrap_or_default().to_owned()
+}
+
+/// What is told of a ref; null where nothing is.
+pub(crate) fn row(report: &Value, name: &str) -> Value {
     let rows = report["refs"].as_array();
     let rows = rows.unwrap_or_else(|| panic!("{report:#}"));
     let row = rows.iter().find(|row| row["name"] == name);
-    row.map_or(String::new(), |row| {
-        row["result"].as_str().unwrap().to_owned()
-    })
+    row.cloned().unwrap_or_default()
 }
 
 fn results(report: &Value, names: &[&str]) -> Vec<String> {

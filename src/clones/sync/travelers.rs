@@ -18,6 +18,8 @@ pub enum Kind {
     ForkRecord,
     /// A named checkpoint: it never changes.
     Checkpoint,
+    /// The mappings of the default branch: each scope is merged by itself.
+    Scopes,
     /// A record with many keys, or one of many, that has no rule of its own yet: it only moves on.
     Shared,
 }
@@ -34,7 +36,7 @@ const TRAVELERS: &[Traveler] = &[
     row("refs/heads/fork", Kind::ForkBranch, "heads"),
     row("refs/tags/checkpoint", Kind::Checkpoint, "checkpoints"),
     row("refs/colony/forks", Kind::ForkRecord, "forks"),
-    row("refs/colony/scopes", Kind::Shared, "scopes"),
+    row("refs/colony/scopes", Kind::Scopes, "scopes"),
     row("refs/colony/knowledge", Kind::Shared, "knowledge"),
     row("refs/colony/blackboard", Kind::Shared, "blackboard"),
     row("refs/colony/migrations", Kind::Shared, "migrations"),
@@ -53,7 +55,7 @@ pub fn prefixes() -> impl Iterator<Item = String> {
 
 /// Returns the refs that travel under a name of their own, without anything below.
 pub fn single_names() -> impl Iterator<Item = RefName> {
-    let single = |traveler: &&Traveler| traveler.kind == Kind::Shared;
+    let single = |traveler: &&Traveler| matches!(traveler.kind, Kind::Scopes | Kind::Shared);
     let rows = TRAVELERS.iter().filter(single);
     rows.map(|traveler| RefName::from(traveler.name))
 }
@@ -101,8 +103,9 @@ fn find(name: &RefName) -> Option<(&'static Traveler, String)> {
         Some((traveler, rest))
     })?;
     let rest = match rest.strip_prefix('/') {
+        Some(_) if traveler.kind == Kind::Scopes => return None,
         Some(rest) => rest,
-        None if rest.is_empty() && traveler.kind == Kind::Shared => "",
+        None if rest.is_empty() && matches!(traveler.kind, Kind::Scopes | Kind::Shared) => "",
         None => return None,
     };
     let plain = !rest.starts_with('-') && !rest.contains(char::is_control);
@@ -123,7 +126,7 @@ mod tests {
         assert_eq!(kind("refs/heads/fork/a/b"), Some(Kind::ForkBranch));
         assert_eq!(kind("refs/colony/forks/a"), Some(Kind::ForkRecord));
         assert_eq!(kind("refs/tags/checkpoint/x"), Some(Kind::Checkpoint));
-        assert_eq!(kind("refs/colony/scopes"), Some(Kind::Shared));
+        assert_eq!(kind("refs/colony/scopes"), Some(Kind::Scopes));
         assert_eq!(kind("refs/colony/blackboard/s"), Some(Kind::Shared));
         for home in [
             "refs/heads/main",
@@ -136,6 +139,7 @@ mod tests {
             "refs/colony/forks",
             "refs/colony/forksx/a",
             "refs/colony/scopes2",
+            "refs/colony/scopes/x",
             "refs/colony-local/ops/1/2",
             "refs/colony-local/forks/x",
             "refs/colony/forks/-x",

@@ -13,6 +13,7 @@ use crate::model::{RepoPath, Result, time};
 use crate::store::{Session, ref_names};
 
 use super::looking::{Look, standing};
+use super::scopes;
 use super::{Direction, SyncResult, SyncedRef, Way};
 
 /// What is done about one ref.
@@ -43,9 +44,15 @@ pub(super) fn steps(session: &Session, look: &Look, way: Way) -> Result<Vec<Step
         }
         let sides = look.sides(&name);
         let verdict = match travelers::kind_of(&name) {
+            Some(Kind::Scopes) if !look.invalid.contains_key(&name) => {
+                steps.extend(scopes_step(repo, &name, &sides, way)?);
+                continue;
+            }
             _ if look.invalid.contains_key(&name) => Verdict::Nothing,
             Some(Kind::Checkpoint) => verdict::decide_checkpoint(&sides),
-            Some(Kind::Shared) => verdict::decide_shared(&sides, standing(repo, &sides)),
+            Some(Kind::Scopes | Kind::Shared) => {
+                verdict::decide_shared(&sides, standing(repo, &sides))
+            }
             Some(Kind::ForkBranch | Kind::ForkRecord) | None => {
                 labels.extend(travelers::label_of(&name));
                 continue;
@@ -98,7 +105,7 @@ fn fork_steps(
     let mut steps = Vec::new();
     match (of_record, record.ours.zip(record.theirs)) {
         (Verdict::Join(side), Some((ours, theirs))) => {
-            steps.extend(join(repo, label, side, (ours, theirs), way)?);
+            steps.push(join(repo, label, side, (ours, theirs), way)?);
         }
         (verdict, _) => steps.extend(step(&record_name, &record, verdict, way)),
     }
@@ -132,6 +139,23 @@ fn unknown(id: Oid, who: Option<&str>) -> Record {
     }
 }
 
+/// Decides on the mappings of the default branch.
+fn scopes_step(repo: &Repo, name: &RefName, sides: &Sides<Oid>, way: Way) -> Result<Option<Step>> {
+    let verdict = verdict::decide_shared(sides, standing(repo, sides));
+    let Some((ours, theirs)) = sides.ours.zip(sides.theirs) else {
+        return Ok(step(name, sides, verdict, way));
+    };
+    if verdict != Verdict::Conflict {
+        return Ok(step(name, sides, verdict, way));
+    }
+    // In a dry run theirs may not be here.
+    let joined = match repo.object_size(theirs) {
+        Some(_) => scopes::join(repo, ours, theirs)?,
+        None => ours,
+    };
+    Ok(Some(joined_step(name, (ours, theirs), joined, way)))
+}
+
 /// Makes one record of two that both sides have changed.
 fn join(
     repo: &Repo,
@@ -139,13 +163,8 @@ fn join(
     counts: Side,
     (ours, theirs): (Oid, Oid),
     way: Way,
-) -> Result<Option<Step>> {
+) -> Result<Step> {
     let name = ref_names::fork_record(label);
-    let sides = Sides {
-        base: None,
-        ours: Some(ours),
-        theirs: Some(theirs),
-    };
     let (counts, other) = match counts {
         Side::Ours => (ours, theirs),
         Side::Theirs => (theirs, ours),
@@ -155,12 +174,22 @@ fn join(
         Some(_) => fork_record::join(repo, label, counts, other)?,
         None => counts,
     };
+    Ok(joined_step(&name, (ours, theirs), joined, way))
+}
+
+/// Brings what was made of both to both sides, as far as refs may go that way.
+fn joined_step(name: &RefName, (ours, theirs): (Oid, Oid), joined: Oid, way: Way) -> Step {
+    let sides = Sides {
+        base: None,
+        ours: Some(ours),
+        theirs: Some(theirs),
+    };
     let change = |old| RefChange {
         name: name.clone(),
         old: Some(old),
         new: Some(joined),
     };
-    let mut step = Step::still(&name, &sides, SyncResult::Merged);
+    let mut step = Step::still(name, &sides, SyncResult::Merged);
     step.row.new = Some(joined);
     step.row.direction = match way {
         Way::Both => Direction::Both,
@@ -174,7 +203,7 @@ fn join(
         Way::Fetch => Some(theirs),
         Way::Push => None,
     };
-    Ok(Some(step))
+    step
 }
 
 /// Turns a verdict into what is done, as far as refs may go that way.

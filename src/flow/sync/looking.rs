@@ -164,6 +164,6 @@ fn flaw(repo: &Repo, name: &RefName, id: Oid) -> Option<String> {
             let read = ForkRecord::read(repo, id, &label);
             read.err().map(|error| error.message())
         }
-        Kind::ForkBranch | Kind::Shared => None,
+        Kind::ForkBranch | Kind::Scopes | Kind::Shared => None,
     }
 }

@@ -8,6 +8,7 @@
 mod acting;
 mod deciding;
 mod looking;
+mod scopes;
 
 use std::collections::BTreeMap;
 use std::time::Duration;

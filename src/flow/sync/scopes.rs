@@ -1,0 +1,137 @@
+//! Making one of two records of scopes that both sides have changed: scope by scope.
+//!
+//! A scope that one side alone has changed, or taken away, since the two had a common past is as that side has
+//! it; of two changes the later counts, and the other is kept beside it, unless both say the same. Whoever
+//! makes it makes the very same commit.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::clones::sync::rules::{Merge, Rule, Side, Sides, Version, merge};
+use crate::git::object::NewCommit;
+use crate::git::{Oid, Repo, Signature, TreeEntry};
+use crate::map::scope_record::{FILE, SUPERSEDED, ScopeRecord};
+use crate::model::{RepoPath, Result, time};
+
+/// Makes one commit of two that hold the records of scopes.
+///
+/// # Errors
+/// `object-missing`, `repository-broken`, `no-space`, `io`.
+pub(super) fn join(repo: &Repo, ours: Oid, theirs: Oid) -> Result<Oid> {
+    let base = repo.merge_bases(ours, theirs)?.into_iter().min();
+    let before = entries(repo, base)?;
+    let (here, there) = (entries(repo, Some(ours))?, entries(repo, Some(theirs))?);
+    let names: BTreeSet<&RepoPath> = here.keys().chain(there.keys()).collect();
+    let mut joined = Vec::new();
+    for name in names {
+        let sides = Sides {
+            base: before.get(name).copied(),
+            ours: here.get(name).copied(),
+            theirs: there.get(name).copied(),
+        };
+        joined.extend(join_one(repo, &sides)?.map(|entry| (name, Some(entry))));
+    }
+    let mut parents = vec![ours, theirs];
+    parents.sort();
+    let committed = |commit| Ok(repo.read_commit(commit)?.committer.seconds);
+    repo.write_commit(NewCommit {
+        tree: repo.edit_tree(repo.empty_tree(), joined)?,
+        parents,
+        signature: &Signature {
+            name: "git-colony".to_owned(),
+            email: "git-colony@localhost".to_owned(),
+            seconds: committed(ours)?.max(committed(theirs)?),
+            offset_seconds: 0,
+        },
+        message: "merge scopes".to_owned(),
+    })
+}
+
+fn entries(repo: &Repo, commit: Option<Oid>) -> Result<BTreeMap<RepoPath, TreeEntry>> {
+    let entries = repo.entries_of(repo.tree_of(commit)?)?;
+    Ok(entries.into_iter().collect())
+}
+
+/// Decides on one scope; `None` where it is taken away.
+fn join_one(repo: &Repo, sides: &Sides<TreeEntry>) -> Result<Option<TreeEntry>> {
+    let version = |entry: Option<TreeEntry>| entry.map(|it| version(repo, &it)).transpose();
+    let versions = Sides {
+        base: version(sides.base)?,
+        ours: version(sides.ours)?,
+        theirs: version(sides.theirs)?,
+    };
+    let (side, lost) = match merge(Rule::Latest, &versions) {
+        Merge::Same | Merge::Conflict => (Side::Ours, None),
+        Merge::Take(side) => (side, None),
+        Merge::Prefer(Side::Ours) => (Side::Ours, versions.theirs),
+        Merge::Prefer(Side::Theirs) => (Side::Theirs, versions.ours),
+    };
+    let (counts, kept) = match side {
+        Side::Ours => (sides.ours, versions.ours),
+        Side::Theirs => (sides.theirs, versions.theirs),
+    };
+    let Some(counts) = counts.filter(TreeEntry::is_directory) else {
+        return Ok(counts);
+    };
+    let mut beside = BTreeSet::new();
+    for entry in [sides.ours, sides.theirs].into_iter().flatten() {
+        beside.extend(superseded(repo, &entry)?);
+    }
+    if let Some((lost, kept)) = lost.zip(kept)
+        && !say_the_same(repo, lost.blob, kept.blob)?
+    {
+        beside.insert(lost.blob);
+    }
+    let edits = beside.into_iter().map(|blob| {
+        let path = format!("{SUPERSEDED}/{blob}.json");
+        (RepoPath::from(path.as_str()), TreeEntry::file(blob))
+    });
+    let edits: Vec<_> = edits.collect();
+    let edits = edits.iter().map(|(path, entry)| (path, Some(*entry)));
+    let tree = repo.edit_tree(counts.id, edits)?;
+    Ok(Some(TreeEntry::directory(tree)))
+}
+
+/// What is compared of a scope: its record, or whatever stands in its place.
+fn version(repo: &Repo, entry: &TreeEntry) -> Result<Version> {
+    let file = if entry.is_directory() {
+        repo.leaf_in(entry.id, &RepoPath::from(FILE))?
+    } else {
+        None
+    };
+    let blob = file
+        .filter(TreeEntry::is_plain_file)
+        .map_or(entry.id, |file| file.id);
+    let record = match file {
+        Some(_) => ScopeRecord::read(repo, blob)?,
+        None => None,
+    };
+    Ok(Version {
+        updated_at: record.and_then(|record| time::parse_rfc3339(&record.updated_at)),
+        blob,
+        id: blob,
+    })
+}
+
+fn superseded(repo: &Repo, entry: &TreeEntry) -> Result<Vec<Oid>> {
+    let place = if entry.is_directory() {
+        repo.tree_in(entry.id, SUPERSEDED)?
+    } else {
+        None
+    };
+    let files = place.map_or(Ok(Vec::new()), |place| repo.list_tree(place))?;
+    let files = files.into_iter().filter_map(|file| file.new);
+    Ok(files
+        .filter(TreeEntry::is_plain_file)
+        .map(|file| file.id)
+        .collect())
+}
+
+fn say_the_same(repo: &Repo, one: Oid, other: Oid) -> Result<bool> {
+    let (one, other) = (
+        ScopeRecord::read(repo, one)?,
+        ScopeRecord::read(repo, other)?,
+    );
+    Ok(one
+        .zip(other)
+        .is_some_and(|(one, other)| one.says_what(&other)))
+}

@@ -1,0 +1,134 @@
+//! `sync` of the record of mapped scopes: two roots that map at once come to the same, scope by scope.
+
+use serde_json::{Value, json};
+
+use super::support::Sandbox;
+use super::sync::{Two, result, row};
+
+const SCOPES: &str = "refs/colony/scopes";
+
+/// A sandbox and a second clone of one remote whose map has the rows `a` and `b`.
+fn two() -> Two {
+    let two = Two::new();
+    let a = &two.a;
+    let map = "schema_version: 1\nsources:\n\
+        - {name: a, type: git_repo}\n- {name: b, type: git_repo, start_dir: dir}\n";
+    a.write(".colony/repo_map.yaml", map);
+    a.git(&["add", "-A"]);
+    a.git(&["commit", "-qm", "map"]);
+    a.git(&["push", "-q", "origin", "main"]);
+    two.b().git(&["pull", "-q"]);
+    two
+}
+
+fn mapped(answer: &Value) {
+    assert_eq!(
+        (&answer["ok"], &answer["recorded"]),
+        (&json!(true), &json!(true)),
+        "{answer:#}"
+    );
+}
+
+/// How many records a page of the scope of a row may have.
+fn threshold(sandbox: &Sandbox, name: &str) -> Value {
+    let base = sandbox.git(&["rev-list", "--max-parents=0", "main"]);
+    let shown = sandbox.json(&["scopes", "show", &format!("{base}:{name}")]);
+    shown["config"]["flush_threshold"].clone()
+}
+
+/// Every file of the records.
+fn files(sandbox: &Sandbox) -> Vec<String> {
+    let listed = sandbox.git(&["ls-tree", "-r", "--name-only", SCOPES]);
+    listed.lines().map(str::to_owned).collect()
+}
+
+#[test]
+fn two_roots_that_map_at_once_come_to_the_same() {
+    let two = two();
+    let (a, b) = (&two.a, two.b());
+    // Row 'a' is mapped by both, otherwise; row 'b' by one of them only.
+    a.git(&["config", "colony.map.flushThreshold", "7"]);
+    b.git(&["config", "colony.map.flushThreshold", "9"]);
+    mapped(&a.json(&["map"]));
+    mapped(&b.json(&["map", "--source", "a"]));
+    let tip = |rev: &str| {
+        (
+            a.git_any(&["rev-parse", rev]),
+            b.git_any(&["rev-parse", rev]),
+        )
+    };
+    let (ours, theirs) = tip(SCOPES);
+    assert_eq!(result(&b.json(&["sync"]), SCOPES), "created");
+    let would = a.json(&["sync", "-n"]);
+    assert_eq!(result(&would, SCOPES), "merged");
+    assert_eq!(tip(SCOPES).0, ours, "a dry run changes nothing");
+    assert_eq!(result(&a.json(&["sync"]), SCOPES), "merged");
+    assert_eq!(threshold(a, "a"), 9, "it was mapped later");
+    assert_eq!(threshold(a, "b"), 7, "nobody else has mapped it");
+    let base = a.git(&["rev-list", "--max-parents=0", "main"]);
+    let lost = a.git(&[
+        "rev-parse",
+        &format!("{}:{base}%3Aa/scope.json", ours.trim()),
+    ]);
+    assert_eq!(
+        files(a),
+        [
+            format!("{base}%3Aa/scope.json"),
+            format!("{base}%3Aa/superseded/{lost}.json"),
+            format!("{base}%3Ab/scope.json"),
+        ]
+    );
+    assert_eq!(result(&b.json(&["sync"]), SCOPES), "fetched");
+    let joined = tip(SCOPES);
+    assert_eq!(joined.0, joined.1);
+    assert_eq!(result(&a.json(&["sync"]), SCOPES), "up_to_date");
+    assert_eq!(result(&b.json(&["sync"]), SCOPES), "up_to_date");
+    // The other way round it is the very same commit.
+    b.git(&["update-ref", SCOPES, theirs.trim()]);
+    two.at_remote(&["update-ref", SCOPES, ours.trim()]);
+    assert_eq!(result(&b.json(&["sync"]), SCOPES), "merged");
+    assert_eq!(tip(SCOPES), joined);
+    // What gave way goes with its scope.
+    let unmapped = a.json(&["scopes", "unmap", &format!("{base}:a")]);
+    assert_eq!(unmapped["status"], "unmapped");
+    assert_eq!(files(a), [format!("{base}%3Ab/scope.json")]);
+    a.check_invariants_of_git();
+}
+
+#[test]
+fn who_mapped_the_same_first_keeps_nothing_beside_it() {
+    let two = two();
+    let (a, b) = (&two.a, two.b());
+    mapped(&a.json(&["map"]));
+    mapped(&b.json(&["map"]));
+    drop(a.json(&["sync"]));
+    assert_eq!(result(&b.json(&["sync"]), SCOPES), "merged");
+    let listed = b.git(&["ls-tree", "-r", "--name-only", SCOPES]);
+    assert!(!listed.contains("superseded"), "{listed}");
+}
+
+#[test]
+fn a_scope_that_one_side_took_away_goes_and_what_the_other_changed_stays() {
+    let two = two();
+    let (a, b) = (&two.a, two.b());
+    let base = a.git(&["rev-list", "--max-parents=0", "main"]);
+    mapped(&a.json(&["map"]));
+    drop(a.json(&["sync"]));
+    assert_eq!(result(&b.json(&["sync"]), SCOPES), "fetched");
+    drop(a.json(&["scopes", "unmap", &format!("{base}:a")]));
+    b.git(&["config", "colony.map.flushThreshold", "9"]);
+    mapped(&b.json(&["map", "--source", "b"]));
+    drop(a.json(&["sync"]));
+    assert_eq!(result(&b.json(&["sync"]), SCOPES), "merged");
+    assert_eq!(result(&a.json(&["sync"]), SCOPES), "fetched");
+    assert_eq!(files(a), [format!("{base}%3Ab/scope.json")]);
+    assert_eq!(threshold(a, "b"), 9);
+    // Taken away on one side and changed on the other, it stays as changed.
+    drop(a.json(&["scopes", "unmap", &format!("{base}:b")]));
+    b.git(&["config", "colony.map.flushThreshold", "11"]);
+    mapped(&b.json(&["map", "--source", "b"]));
+    drop(b.json(&["sync"]));
+    let merged = a.json(&["sync"]);
+    assert_eq!(row(&merged, SCOPES)["direction"], "both");
+    assert_eq!(threshold(a, "b"), 11);
+}
