@@ -4,7 +4,7 @@
 //! only `PATH` and `LANG`. What it has not done within its limits it never will.
 
 use std::io::{Read, Write as _};
-use std::os::unix::process::CommandExt as _;
+use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc;
@@ -13,6 +13,9 @@ use std::time::Duration;
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 
 use crate::model::{Error, Result, World};
+
+/// What ends a program that has done nothing wrong.
+const FROM_OTHERS: [Signal; 4] = [Signal::HUP, Signal::INT, Signal::KILL, Signal::TERM];
 
 /// More of what a program says on standard error is not kept.
 const MOST_ERROR_BYTES: u64 = 64 << 10;
@@ -36,8 +39,10 @@ pub struct Limits {
 pub enum End {
     /// By itself, with this code.
     Exited(i32),
-    /// By a signal: it crashed, was killed, or had no memory left.
-    Signaled,
+    /// By a signal of its own: it crashed, or had no memory left.
+    Crashed,
+    /// By a signal that others send: somebody ended it.
+    Killed,
     /// It was ended at the limit of time.
     TimedOut,
     /// It was ended because it wrote too much.
@@ -149,7 +154,12 @@ fn attend(child: &mut Child, input: Vec<u8>, limits: Limits) -> Result<Finished>
     } else if stdout.len() as u64 > limits.output_bytes {
         End::TooMuchOutput
     } else {
-        status.code().map_or(End::Signaled, End::Exited)
+        let killed = |signal| FROM_OTHERS.iter().any(|other| other.as_raw() == signal);
+        match (status.code(), status.signal()) {
+            (Some(code), _) => End::Exited(code),
+            (None, Some(signal)) if killed(signal) => End::Killed,
+            (None, _) => End::Crashed,
+        }
     };
     Ok(Finished {
         end,

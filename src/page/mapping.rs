@@ -82,6 +82,8 @@ pub enum LeftOutReason {
     Encrypted,
     /// It is not what its name says, or damaged.
     Broken,
+    /// Somebody ended the program that reads it.
+    ReaderEnded,
     /// It has pages, but no text: pictures of pages.
     Scanned,
     /// Reading it took too long.
@@ -99,6 +101,7 @@ impl LeftOutReason {
             self,
             LeftOutReason::ObjectMissing
                 | LeftOutReason::LfsMissing
+                | LeftOutReason::ReaderEnded
                 | LeftOutReason::TimedOut
                 | LeftOutReason::ExtractorMissing
         )
@@ -113,6 +116,7 @@ impl LeftOutReason {
             LeftOutReason::LfsMissing => "is kept by git-lfs, and its content is not here",
             LeftOutReason::Encrypted => "needs a password",
             LeftOutReason::Broken => "is damaged, or not what its name says",
+            LeftOutReason::ReaderEnded => "could not be read: its reader was ended",
             LeftOutReason::Scanned => "has pictures of pages and no text",
             LeftOutReason::TimedOut => "takes too long to read",
             LeftOutReason::Binary => "is no text",

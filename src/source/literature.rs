@@ -2,7 +2,7 @@
 //!
 //! The bytes of a document are those of its blob, or of the object of git-lfs that the blob points to,
 //! wherever the worktree has it or not. Text that a program took out of a PDF is kept once for all
-//! clones of the user, by the id of its content and the program's version. Each file is an outcome of
+//! clones of the user, by the id of its content and the program's version, and so is why there is none. Each file is an outcome of
 //! its own: one that cannot be read stops no other.
 
 use std::collections::BTreeMap;
@@ -20,6 +20,8 @@ use crate::text::count::json_tokens;
 use crate::text::readers::pdf_extractor::Extractor;
 use crate::text::readers::{self, Document, Format, ReadFault, Section, pdf};
 use crate::text::tokenizer::Tokenizer;
+
+const SECONDS_PER_DAY: i64 = 86_400;
 
 /// Fetches an object of git-lfs, given the blob of its pointer; says why it did not come. What it
 /// fetched is in the store of git-lfs afterwards.
@@ -213,7 +215,11 @@ impl<'a> Literature<'a> {
             return Ok(Err(ReadFault::ExtractorMissing));
         };
         let key = format!("{} {}", source.content_id(), extractor.id());
-        let kept = self.cache.as_ref().and_then(|cache| cache.read(&key));
+        // What takes too long is not tried again before the next day.
+        let today = self.world.now().timestamp().div_euclid(SECONDS_PER_DAY);
+        let slow = format!("{key} slow {today}");
+        let kept = |key: &str| self.cache.as_ref().and_then(|cache| cache.read(key));
+        let kept = kept(&key).or_else(|| kept(&slow));
         if let Some(pages) = kept.and_then(|kept| serde_json::from_slice::<Pages>(&kept).ok()) {
             return Ok(pages);
         }
@@ -222,10 +228,14 @@ impl<'a> Literature<'a> {
             Err(fault) => return Ok(Err(fault)),
         };
         let pages = extractor.pages(self.world, bytes)?;
-        let lasts = pages.as_ref().err().is_none_or(ReadFault::is_lasting);
+        let key = match &pages {
+            Err(ReadFault::TimedOut { .. }) => Some(slow),
+            Err(fault) if !fault.is_lasting() => None,
+            _ => Some(key),
+        };
         // A dry run writes nothing, not even this.
-        let cache = self.cache.as_ref().filter(|_| lasts && !library.is_dry);
-        if let (Some(cache), Ok(json)) = (cache, serde_json::to_vec(&pages)) {
+        let cache = self.cache.as_ref().filter(|_| !library.is_dry);
+        if let (Some(key), Some(cache), Ok(json)) = (key, cache, serde_json::to_vec(&pages)) {
             cache.write(&key, &json);
         }
         Ok(pages)
@@ -289,11 +299,9 @@ impl Source {
                 oid: pointer.oid.to_string(),
                 reason,
             }),
-            Content::Damaged => Err(ReadFault::Broken {
-                reason: format!(
-                    "the bytes of git-lfs object {} are not its own",
-                    pointer.oid
-                ),
+            Content::Damaged => Err(ReadFault::LfsMissing {
+                oid: pointer.oid.to_string(),
+                reason: Some("the bytes that are here are not its own".to_owned()),
             }),
         })
     }

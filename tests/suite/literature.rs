@@ -15,6 +15,7 @@ use git_colony::model::{RepoPath, World};
 use git_colony::source::literature::{ChunkRecord, Fetch, Library, Literature};
 use git_colony::store::Session;
 use git_colony::store::settings::Flags;
+use git_colony::store::user_cache::UserCache;
 use git_colony::text::chunk::ChunkSize;
 use git_colony::text::readers::ReadFault;
 use git_colony::text::readers::pdf_extractor::Extractor;
@@ -249,7 +250,10 @@ fn an_extractor_that_crashes_is_a_broken_document() {
         let reason = said.to_owned();
         assert_eq!(
             pages(&world, pdf(&["x"], "")),
-            Err(ReadFault::Broken { reason })
+            Err(ReadFault::Broken {
+                reason,
+                passing: false
+            })
         );
     }
 }
@@ -371,6 +375,65 @@ fn a_failure_of_the_moment_is_not_kept() {
         Some(&fake(&sandbox, "1.0", "cat > /dev/null; echo text")),
     );
     assert_eq!(read(&world, "a.pdf").unwrap()[0].text, "text");
+}
+
+#[test]
+fn what_cannot_be_read_is_tried_once_by_each_version() {
+    for (answer, code) in [
+        ("echo 'no xref' >&2; exit 1", "broken"),
+        ("kill -SEGV $$", "broken"),
+        ("exit 3", "encrypted"),
+    ] {
+        let sandbox = committed(&[("a.pdf", &pdf(&["x"], ""))]);
+        let map = "schema_version: 1\nsources:\n  - {name: lit, type: literature}\n";
+        sandbox.write(".colony/repo_map.yaml", map);
+        let count = sandbox.outside().join("count");
+        let lines = format!("cat > /dev/null; echo x >> '{}'; {answer}", count.display());
+        let runs = || {
+            fs::read_to_string(&count)
+                .unwrap_or_default()
+                .lines()
+                .count()
+        };
+        for (number, version) in [(0, "1.0"), (1, "1.0"), (2, "1.1")] {
+            // The directory is looked at again: something else in it has changed.
+            sandbox.write("other.txt", format!("{number}\n"));
+            sandbox.git(&["add", "-A"]);
+            sandbox.git(&["commit", "-qm", "more"]);
+            let world = with_path(&sandbox, Some(&fake(&sandbox, version, &lines)));
+            let run = sandbox.run_in(world, &["--json", "map"]);
+            let answer: serde_json::Value = serde_json::from_str(&run.stdout).unwrap();
+            let left_out = &answer["results"][0]["left_out"][0];
+            assert_eq!(
+                (&left_out["path"], &left_out["reason"]),
+                (&"a.pdf".into(), &code.into())
+            );
+            let wanted = if version == "1.0" { 1 } else { 2 };
+            assert_eq!(runs(), wanted, "{code} {number}");
+        }
+    }
+}
+
+#[test]
+fn what_takes_too_long_is_tried_again_the_next_day() {
+    let sandbox = committed(&[("a.pdf", &pdf(&["x"], ""))]);
+    let world = with_path(
+        &sandbox,
+        Some(&fake(&sandbox, "1.0", "cat > /dev/null; echo text")),
+    );
+    let day = world.now().timestamp() / 86_400;
+    let blob = sandbox.git(&["rev-parse", "HEAD:a.pdf"]);
+    let slow: Result<Vec<String>, ReadFault> = Err(ReadFault::TimedOut { seconds: 60 });
+    let cache = UserCache::open(&world, "text").unwrap();
+    let key = format!("blob-{blob} pdftotext-1.0 slow {day}");
+    cache.write(&key, &serde_json::to_vec(&slow).unwrap());
+    assert_eq!(read(&world, "a.pdf").unwrap_err().code(), "timed_out");
+    let tomorrow = sandbox.world_at(86_400);
+    let later = World {
+        clock: tomorrow.clock,
+        ..world
+    };
+    assert_eq!(read(&later, "a.pdf").unwrap()[0].text, "text");
 }
 
 fn kept_texts(sandbox: &Sandbox) -> Vec<PathBuf> {
@@ -546,7 +609,8 @@ fn an_object_with_other_bytes_than_its_own_is_not_believed() {
     }
     for name in ["large/a.pdf", "large/b.md"] {
         let fault = read(&with_path(&sandbox, None), name).unwrap_err();
-        assert_eq!(fault.code(), "broken", "{fault}");
+        assert_eq!(fault.code(), "lfs_missing", "{fault}");
+        assert!(fault.to_string().contains("not its own"), "{fault}");
     }
 }
 

@@ -115,6 +115,9 @@ pub enum ReadFault {
     Broken {
         /// What the reader said.
         reason: String,
+        /// Whether another try may come to something else: somebody ended the reader.
+        #[serde(default)]
+        passing: bool,
     },
     /// It has pages, but no text: pictures of pages.
     Scanned,
@@ -163,8 +166,8 @@ impl ReadFault {
             | ReadFault::Scanned
             | ReadFault::Binary
             | ReadFault::TooLarge { .. } => true,
-            ReadFault::Broken { .. }
-            | ReadFault::TimedOut { .. }
+            ReadFault::Broken { passing, .. } => !passing,
+            ReadFault::TimedOut { .. }
             | ReadFault::LfsMissing { .. }
             | ReadFault::ExtractorMissing => false,
         }
@@ -175,7 +178,7 @@ impl fmt::Display for ReadFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             ReadFault::Encrypted => f.write_str("it is encrypted"),
-            ReadFault::Broken { reason } => write!(f, "it is broken: {reason}"),
+            ReadFault::Broken { reason, .. } => write!(f, "it is broken: {reason}"),
             ReadFault::Scanned => f.write_str("its pages have no text"),
             ReadFault::TooLarge { most_bytes } => {
                 write!(f, "it is too large: at most {most_bytes} bytes are read")

@@ -128,7 +128,13 @@ impl Extractor {
                 return Err(broken(&format!("{} exited with {code}", self.id())));
             }
             End::Exited(_) => return Err(broken(said)),
-            End::Signaled => return Err(broken(&format!("{} crashed", self.id()))),
+            End::Crashed => return Err(broken(&format!("{} crashed", self.id()))),
+            End::Killed => {
+                return Err(ReadFault::Broken {
+                    reason: format!("{} was ended", self.id()),
+                    passing: true,
+                });
+            }
             End::TimedOut => {
                 return Err(ReadFault::TimedOut {
                     seconds: self.limits_seconds,
@@ -153,6 +159,7 @@ fn broken(reason: &str) -> ReadFault {
     let reason = reason.chars().filter(|c| !c.is_control()).take(200);
     ReadFault::Broken {
         reason: reason.collect(),
+        passing: false,
     }
 }
 

@@ -79,6 +79,7 @@ impl Shelved<'_> {
 fn reason(fault: &ReadFault) -> LeftOutReason {
     match fault {
         ReadFault::Encrypted => LeftOutReason::Encrypted,
+        ReadFault::Broken { passing: true, .. } => LeftOutReason::ReaderEnded,
         ReadFault::Broken { .. } => LeftOutReason::Broken,
         ReadFault::Scanned => LeftOutReason::Scanned,
         ReadFault::TooLarge { .. } => LeftOutReason::TooLarge,
