@@ -3,6 +3,7 @@
 use crate::design::clashes::Clash;
 use crate::design::forks::Outcome as Ending;
 use crate::flow::fleet::{self, FleetReport, Row, State};
+use crate::lfs::locks;
 use crate::model::RepoPath;
 use crate::model::time::{self, Moment};
 use crate::store::lease::HeldBy;
@@ -10,19 +11,26 @@ use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;
 
 use super::checkpoints::age;
-use super::{Face, Run, Stop};
+use super::{Face, Run, Stop, locked};
 
 /// Who works on what, who clashes with whom, what to merge next
 ///
 /// A line per agent and per fork: its commits and uncommitted changes, its newest checkpoint, when it
 /// was last seen and what its hooks told, how it would merge into the branch it goes to. This is what
 /// 'git colony' alone shows.
-#[derive(Debug, clap::Args)]
-pub(super) struct Args {}
+#[derive(Debug, Default, clap::Args)]
+pub(super) struct Args {
+    /// Ask the server of git-lfs which files are locked, instead of going by what it said last
+    #[arg(long)]
+    refresh: bool,
+}
 
-pub(super) fn run(face: &mut Face<'_>) -> Result<Outcome, Stop> {
+pub(super) fn run(face: &mut Face<'_>, args: &Args) -> Result<Outcome, Stop> {
     // What is found out about clashes is kept for the next time.
     let session = face.session_among_others(Run::ForReal)?;
+    if args.refresh {
+        locks::refresh(&session);
+    }
     let report = fleet::fleet(&session)?;
     face.answer(&report)
 }
@@ -62,6 +70,8 @@ impl Answer for FleetReport {
         lines.extend(text::table(&rows));
         lines.extend(self.clashes.iter().map(clash));
         lines.extend(self.agents.iter().filter_map(outside));
+        let known_at = self.locked.locks_known_at.as_deref();
+        lines.extend(locked::lines(&self.locked.locked, known_at, now));
         if let Some(hint) = &self.hint {
             lines.push(format!("next: {hint}"));
         }

@@ -6,7 +6,10 @@ use serde::Serialize;
 use crate::design::clashes::{self, Clash, Matrix};
 use crate::design::fork_delete::{self, DeleteReport};
 use crate::design::forks::{self, Fork, Outcome as Ending};
+use crate::design::locked::{self, Locked};
+use crate::lfs::locks;
 use crate::model::time::Moment;
+use crate::store::large_file_locks::KnownLocks;
 use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;
 
@@ -20,6 +23,9 @@ pub(super) struct Args {
     /// Say which of them clash with each other, and in which order to merge them
     #[arg(long)]
     conflicts: bool,
+    /// Ask the server of git-lfs first which files are locked
+    #[arg(long, requires = "conflicts")]
+    refresh: bool,
     #[command(subcommand)]
     action: Option<Action>,
 }
@@ -52,12 +58,20 @@ pub(super) fn run(face: &mut Face<'_>, args: &Args) -> Result<Outcome, Stop> {
         return face.answer(&report);
     }
     let session = face.session_among_others(Run::ForReal)?;
+    if args.refresh {
+        locks::refresh(&session);
+    }
     let forks = forks::list(&session)?;
     let clashes = args.conflicts.then(|| clashes::matrix(&session, &forks));
+    let locked = args.conflicts.then(|| {
+        let known = KnownLocks::load(&session);
+        locked::of_forks(&session.repo, known, &forks, Vec::new())
+    });
     face.answer(&ForksReport {
         count: forks.len(),
         forks,
         clashes: clashes.transpose()?,
+        locked: locked.transpose()?,
     })
 }
 
@@ -71,6 +85,9 @@ pub(super) struct ForksReport {
     /// How they clash, where that was asked for.
     #[serde(flatten)]
     clashes: Option<Matrix>,
+    /// What others have locked of what they change, where that was asked for.
+    #[serde(flatten)]
+    locked: Option<Locked>,
 }
 
 impl Answer for ForksReport {
@@ -94,6 +111,10 @@ impl Answer for ForksReport {
         };
         let mut lines = text::table(&self.forks.iter().map(row).collect::<Vec<_>>());
         lines.extend(self.clashes.iter().flat_map(told));
+        if let Some(found) = &self.locked {
+            let known_at = found.locks_known_at.as_deref();
+            lines.extend(super::locked::lines(&found.locked, known_at, now));
+        }
         lines
     }
 }

@@ -212,6 +212,11 @@ impl Answer for MergeReport {
         }
         let decisions = self.decisions.iter();
         lines.extend(decisions.map(|decision| format!("decision: {}", decision.decision_id)));
+        let warned = self.locked.iter().map(|one| {
+            let who = one.locked_by.as_deref().unwrap_or("somebody");
+            format!("locked by {who}: {} (lock {})", one.path, one.id)
+        });
+        lines.extend(warned);
         let aside = if self.dry_run {
             "would move aside"
         } else {

@@ -31,6 +31,7 @@ mod hook;
 mod hooks;
 mod init;
 mod lfs;
+mod locked;
 pub mod manual;
 mod map;
 mod merge;
@@ -98,7 +99,7 @@ pub(crate) fn run(args: &[OsString], env: &mut Env) -> Exit {
     let default = if cli.version {
         Command::Version(version::Args {})
     } else {
-        Command::Fleet(fleet::Args {})
+        Command::Fleet(fleet::Args::default())
     };
     let done = face.dispatch(cli.command.unwrap_or(default));
     taking_part::publish_changes(&face.env.world);
@@ -179,7 +180,7 @@ impl Face<'_> {
             Command::Clone(args) => clone::run(self, args),
             Command::Clones(args) => clones::run(self, args),
             Command::Colony(args) => colony::run(self, args),
-            Command::Fleet(_) => fleet::run(self),
+            Command::Fleet(args) => fleet::run(self, &args),
             Command::Status(args) => status::run(self, &args),
             Command::Tour(_) => tour::run(self),
             Command::Config(args) => config::run(self, &args),

@@ -24,6 +24,7 @@ mod goal;
 mod histories;
 mod kept;
 pub mod left_out;
+pub mod locked;
 pub mod merge;
 pub mod names;
 pub mod outlook;

@@ -162,6 +162,7 @@ fn report(kept: &Kept, merge: &UnderWay, commit: Option<Oid>) -> MergeReport {
         conflicts: Vec::new(),
         settled: Vec::new(),
         decisions: Vec::new(),
+        locked: Vec::new(),
         resolving: false,
         is_here: true,
         ignored_kept: Vec::new(),

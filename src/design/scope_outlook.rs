@@ -46,7 +46,7 @@ pub fn outside(repo: &Repo, fork: &Fork) -> Result<Vec<RepoPath>> {
 }
 
 /// Lists what the fork has changed and the branch does not have just so already.
-fn coming_in(
+pub(super) fn coming_in(
     repo: &Repo,
     tip: Oid,
     (target, before): (Oid, Oid),

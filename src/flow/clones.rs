@@ -9,6 +9,7 @@ use crate::clones::found::{self, FoundClone};
 use crate::clones::hub::{self, Hub};
 use crate::clones::{hub_place, leaving, removal};
 use crate::git::{ObjectWrites, Oid, RefChange, RefName};
+use crate::lfs::locks;
 use crate::model::{Code, Error, Result, World};
 use crate::store::Session;
 use crate::store::membership::{Membership, Role};
@@ -176,6 +177,7 @@ pub fn refresh(world: &World, session: Option<&Session>, name: &str) -> Result<R
     if clone.member.role == Role::Reader {
         follow(&inside, &clone.member)?;
     }
+    locks::ask_beside(&inside, "origin");
     let prefix = "refs/remotes/";
     let short = |change: &RefChange| change.name.to_string().replacen(prefix, "", 1);
     Ok(RefreshReport {

@@ -1,6 +1,6 @@
 //! The desk at a glance: who works on what, who clashes with whom, what to merge next.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use schemars::JsonSchema;
@@ -10,12 +10,14 @@ use crate::clones::found::FoundClone;
 use crate::design::checkpoints;
 use crate::design::clashes::{self, Clash, Matrix};
 use crate::design::forks::{self, Fork, Into, Outcome};
+use crate::design::locked::{self, Locked};
 use crate::design::scope_outlook;
 use crate::git::scan::Scan;
 use crate::git::{ObjectWrites, Repo};
 use crate::model::{RepoPath, Result, World, time};
 use crate::setup::hooks::agents as hooks;
 use crate::store::Session;
+use crate::store::large_file_locks::KnownLocks;
 use crate::store::lease::{self, HeldBy};
 use crate::store::places::Places;
 
@@ -39,6 +41,9 @@ pub struct FleetReport {
     pub clashes: Vec<Clash>,
     /// The forks in the order in which merging them meets conflicts late.
     pub merge_order: Vec<String>,
+    /// What others have locked of it.
+    #[serde(flatten)]
+    pub locked: Locked,
     /// What to do next.
     pub hint: Option<String>,
 }
@@ -80,6 +85,9 @@ pub struct Row {
     pub into: Option<Into>,
     /// The paths for which the rule of its agent would have that merge refused.
     pub outside_scope: Vec<RepoPath>,
+    /// What is uncommitted in its clone and locked by others.
+    #[serde(skip)]
+    unsaved_locked: BTreeSet<RepoPath>,
 }
 
 /// Looks at everybody, changes nothing.
@@ -92,6 +100,7 @@ pub fn fleet(session: &Session) -> Result<FleetReport> {
         scan,
         forks,
         matrix,
+        locks,
         mut rows,
     } = Desk::look(session)?;
     for row in &mut rows {
@@ -118,12 +127,19 @@ pub fn fleet(session: &Session) -> Result<FleetReport> {
         }
     }
     let newest = checkpoints::newest_moment(repo, None);
+    let here = (scan.head.label(), locks.among(unsaved_paths(&scan)));
+    let unsaved = rows.iter_mut().filter_map(|row| {
+        let name = row.fork.clone().or_else(|| row.agent.clone())?;
+        Some((name, std::mem::take(&mut row.unsaved_locked)))
+    });
+    let unsaved = unsaved.chain([here]).collect();
     Ok(FleetReport {
         branch: scan.head.label(),
         changed: status::unsaved(&scan),
         last_checkpoint: newest.as_ref().map(time::rfc3339),
         hint: hint(&rows, &matrix.merge_order),
         agents: rows,
+        locked: locked::of_forks(repo, locks, &forks, unsaved)?,
         clashes: matrix.matrix,
         merge_order: matrix.merge_order,
     })
@@ -134,6 +150,8 @@ struct Desk {
     scan: Scan,
     forks: Vec<Fork>,
     matrix: Matrix,
+    /// As they were known last.
+    locks: KnownLocks,
     /// Of the clones, by agent.
     rows: Vec<Row>,
 }
@@ -145,6 +163,7 @@ impl Desk {
         let world = &session.world;
         let mut clones = agents::clones_here(session)?;
         clones.retain(|clone| clone.member.agent.is_some());
+        let locks = KnownLocks::load(session);
         let next = AtomicUsize::new(0);
         let look = || {
             let more = || {
@@ -152,7 +171,7 @@ impl Desk {
                 clones.get(at).map(|clone| (at, clone))
             };
             let rows = std::iter::from_fn(more);
-            let rows = rows.map(|(at, clone)| (at, Row::of_clone(world, clone)));
+            let rows = rows.map(|(at, clone)| (at, Row::of_clone(world, clone, &locks)));
             rows.collect::<Vec<_>>()
         };
         let here = || -> Result<_> {
@@ -176,6 +195,7 @@ impl Desk {
                 scan,
                 forks,
                 matrix,
+                locks: locks.clone(),
                 rows: rows.into_iter().map(|(_, row)| row).collect(),
             })
         })
@@ -196,12 +216,13 @@ impl Row {
             held_by: None,
             into: None,
             outside_scope: Vec::new(),
+            unsaved_locked: BTreeSet::new(),
         }
     }
 
     /// Looks at the clone itself. What cannot be read there is left out: another's clone must not stop
     /// this.
-    fn of_clone(world: &World, clone: &FoundClone) -> Row {
+    fn of_clone(world: &World, clone: &FoundClone, locks: &KnownLocks) -> Row {
         let mut row = Row {
             agent: clone.member.agent.clone(),
             fork: None,
@@ -214,6 +235,7 @@ impl Row {
             held_by: None,
             into: None,
             outside_scope: Vec::new(),
+            unsaved_locked: BTreeSet::new(),
         };
         row.held_by = lease::held_by(world, &clone.git_dir());
         let inside = world.standing_in(&clone.path);
@@ -222,7 +244,10 @@ impl Row {
         };
         let head = repo.head().ok();
         row.fork = head.map(|head| head.label());
-        row.unsaved = repo.scan(&inside).ok().map(|scan| status::unsaved(&scan));
+        if let Ok(scan) = repo.scan(&inside) {
+            row.unsaved = Some(status::unsaved(&scan));
+            row.unsaved_locked = locks.among(unsaved_paths(&scan));
+        }
         let places = Places::find(&repo).ok().flatten();
         let newest = checkpoints::newest_moment(&repo, places.as_ref().map(|places| &places.key));
         row.last_checkpoint_at = newest.as_ref().map(time::rfc3339);
@@ -235,6 +260,14 @@ impl Row {
         }
         row
     }
+}
+
+/// Lists what is uncommitted.
+fn unsaved_paths(scan: &Scan) -> impl Iterator<Item = RepoPath> {
+    let staged = scan.staged.iter().map(|change| &change.path);
+    let untracked = scan.untracked.iter().map(|found| &found.path);
+    let tracked = staged.chain(&scan.unstaged).chain(&scan.conflicts);
+    tracked.chain(untracked).cloned()
 }
 
 fn state(world: &World, heard: &hooks::Heard) -> State {

@@ -4,6 +4,8 @@ use std::ffi::{OsStr, OsString};
 use std::io::{Read as _, Write as _};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
+use std::sync::mpsc;
+use std::time::Duration;
 
 use crate::model::world::Interrupt;
 use crate::model::{Code, Error, Result, World};
@@ -49,6 +51,7 @@ pub struct Git {
     input: Option<Vec<u8>>,
     keeps_output: bool,
     most_output_bytes: u64,
+    most_time: Option<Duration>,
     config: CommandConfig,
 }
 
@@ -85,6 +88,7 @@ impl Git {
             input: None,
             keeps_output: true,
             most_output_bytes: u64::MAX,
+            most_time: None,
             config: CommandConfig::inherited(world),
         }
     }
@@ -138,6 +142,12 @@ impl Git {
         self
     }
 
+    /// Ends it, and on Linux all it has started, after so long.
+    pub fn limit_time(&mut self, time: Duration) -> &mut Self {
+        self.most_time = Some(time);
+        self
+    }
+
     /// Runs it to its end and collects both streams.
     ///
     /// # Errors
@@ -161,18 +171,26 @@ impl Git {
             (child.stdin.take(), child.stdout.take(), child.stderr.take());
         let (mut out, mut err) = (Vec::new(), Vec::new());
         let most = self.most_output_bytes;
+        let (ended, end) = mpsc::channel::<()>();
+        let (limit, id) = (self.most_time, child.id());
         std::thread::scope(|scope| {
+            if let Some(limit) = limit {
+                scope.spawn(move || end_late(id, limit, &end));
+            }
             scope.spawn(|| {
                 if let (Some(pipe), Some(bytes)) = (stdin.take(), &input) {
                     // A child that stops reading says why on stderr and in its exit code.
                     drop({ pipe }.write_all(bytes));
                 }
             });
-            scope.spawn(|| stderr.as_mut().map(|pipe| pipe.read_to_end(&mut err)));
+            let heard = scope.spawn(|| stderr.as_mut().map(|pipe| pipe.read_to_end(&mut err)));
             // The pipe closes here: a git that has more to say is ended by that.
-            stdout
-                .take()
-                .map(|pipe| pipe.take(most).read_to_end(&mut out))
+            let read = stdout.take();
+            let read = read.map(|pipe| pipe.take(most).read_to_end(&mut out));
+            // Who says nothing more on either has ended, or is about to.
+            drop(heard.join());
+            drop(ended);
+            read
         })
         .transpose()
         .map_err(|e| Error::io("cannot read the output of git", e))?;
@@ -223,6 +241,20 @@ impl Git {
         })?;
         self.interrupt.adopt(child.id());
         Ok(child)
+    }
+}
+
+/// Ends a child and all it has started when the time is up before it has ended.
+fn end_late(child: u32, limit: Duration, end: &mpsc::Receiver<()>) {
+    use rustix::process::{Pid, Signal, kill_process};
+    if end.recv_timeout(limit) != Err(mpsc::RecvTimeoutError::Timeout) {
+        return;
+    }
+    // Nobody has waited for the child yet, so its number is still its own.
+    for id in descendants(child).into_iter().chain([child]) {
+        let id = i32::try_from(id).ok().and_then(Pid::from_raw);
+        // One that is gone already is what we want.
+        id.map(|id| kill_process(id, Signal::KILL).ok());
     }
 }
 

@@ -4,4 +4,5 @@
 
 pub mod hydrate;
 pub mod install;
+pub mod locks;
 pub mod status;

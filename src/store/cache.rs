@@ -1,6 +1,6 @@
 //! Derived data in a file of ours: anybody may delete it at any time, and nobody waits for it.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -24,6 +24,14 @@ impl Cache {
     pub fn of(repo: &Repo, name: &str) -> Cache {
         Cache {
             path: repo.common_dir().join("colony/cache").join(name),
+            is_written: repo.keeps_objects(),
+        }
+    }
+
+    /// Names a file that all clones of a hub share.
+    pub fn of_hub(repo: &Repo, hub: &Path, name: &str) -> Cache {
+        Cache {
+            path: hub.join("colony/cache").join(name),
             is_written: repo.keeps_objects(),
         }
     }

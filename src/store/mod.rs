@@ -9,6 +9,7 @@ pub mod cut_cache;
 pub mod database;
 pub mod kept_large_files;
 pub mod key;
+pub mod large_file_locks;
 pub mod large_files;
 pub mod lease;
 pub mod lock;

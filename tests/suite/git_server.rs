@@ -15,6 +15,8 @@ use base64::engine::general_purpose::STANDARD as BASE64;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::{ServerConfig, ServerConnection, StreamOwned};
 
+use super::lfs_server::LargeFileStore;
+
 /// What a server does with a request.
 #[derive(Clone)]
 pub(crate) enum Manner {
@@ -60,6 +62,7 @@ struct Shared {
     manner: Manner,
     /// The folder with the bare repositories, and `lfs/<oid>` beside them.
     folder: PathBuf,
+    large: LargeFileStore,
     base: OnceLock<String>,
     seen: Mutex<Vec<Seen>>,
     arguments: Mutex<Vec<u8>>,
@@ -110,9 +113,16 @@ impl GitServer {
     pub(crate) fn start(folder: &Path, wire: Wire, manner: Manner) -> GitServer {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
+        let login = match &manner {
+            Manner::Serve { login } => login.as_str(),
+            Manner::Redirect { .. } | Manner::Fail(_) => "",
+        };
+        let user = login.split(':').next().unwrap_or_default();
+        let large = LargeFileStore::new(folder.to_owned(), user);
         let shared = Arc::new(Shared {
             manner,
             folder: folder.to_owned(),
+            large,
             base: OnceLock::new(),
             seen: Mutex::default(),
             arguments: Mutex::default(),
@@ -152,6 +162,11 @@ impl GitServer {
         format!("{scheme}://{}/{path}", self.host())
     }
 
+    /// Its store of git-lfs.
+    pub(crate) fn large(&self) -> &LargeFileStore {
+        &self.shared.large
+    }
+
     pub(crate) fn seen(&self) -> Vec<Seen> {
         self.shared.seen.lock().unwrap().clone()
     }
@@ -178,12 +193,12 @@ impl Drop for GitServer {
 }
 
 /// A request, read to its end.
-struct Request {
-    method: String,
-    path: String,
+pub(crate) struct Request {
+    pub(crate) method: String,
+    pub(crate) path: String,
     query: String,
     headers: Vec<(String, String)>,
-    body: Vec<u8>,
+    pub(crate) body: Vec<u8>,
 }
 
 impl Request {
@@ -247,38 +262,10 @@ impl Shared {
                 if said != Some(&wanted) {
                     return (ask.to_owned(), Vec::new());
                 }
-                if request.path.ends_with("/info/lfs/objects/batch") {
-                    self.lfs_batch(request)
-                } else if let Some(oid) = request.path.strip_prefix("/lfs/") {
-                    (
-                        "200 OK".to_owned(),
-                        fs::read(self.folder.join("lfs").join(oid)).unwrap(),
-                    )
-                } else {
-                    self.http_backend(request)
-                }
+                let large = self.large.respond(request, self.base.get().unwrap());
+                large.unwrap_or_else(|| self.http_backend(request))
             }
         }
-    }
-
-    /// Says where the objects are that git-lfs wants to download.
-    fn lfs_batch(&self, request: &Request) -> (String, Vec<u8>) {
-        let wanted: serde_json::Value = serde_json::from_slice(&request.body).unwrap();
-        let objects = wanted["objects"].as_array().unwrap().iter().map(|object| {
-            let href = format!(
-                "{}lfs/{}",
-                self.base.get().unwrap(),
-                object["oid"].as_str().unwrap()
-            );
-            serde_json::json!({
-                "oid": object["oid"], "size": object["size"],
-                "actions": {"download": {"href": href}},
-            })
-        });
-        let objects: Vec<_> = objects.collect();
-        let answer = serde_json::json!({"transfer": "basic", "objects": objects});
-        let head = "200 OK\r\nContent-Type: application/vnd.git-lfs+json";
-        (head.to_owned(), answer.to_string().into_bytes())
     }
 
     fn http_backend(&self, request: &Request) -> (String, Vec<u8>) {

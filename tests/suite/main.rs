@@ -38,6 +38,8 @@ mod init;
 mod large_files;
 mod late_files;
 mod leases;
+mod lfs_locks;
+mod lfs_server;
 mod literature;
 mod manual;
 mod map_cancel;

@@ -30,17 +30,30 @@ pub(super) fn require(
     if agents.is_empty() {
         return Ok(());
     }
+    let before = session.repo.tree_of(Some(sides.goal.tip))?;
+    let changes = coming_in(session, sides, computed)?;
+    scope_gate::require(session, &agents, before, &changes)
+}
+
+/// Lists what a merge changes on the branch; where it has conflicts, what the other side has changed.
+///
+/// # Errors
+/// `object-missing`.
+pub(super) fn coming_in(
+    session: &Session,
+    sides: &Sides,
+    computed: &Computed,
+) -> Result<Vec<TreeChange>> {
     let repo = &session.repo;
-    let before = repo.tree_of(Some(sides.goal.tip))?;
     let (from, to) = match computed.report.bases.first() {
         // What is opened is not settled yet: all counts that the other side has changed.
         Some(base) if !computed.report.conflicts.is_empty() => {
             let theirs = repo.tree_of(Some(sides.source.commit))?;
             (repo.tree_of(Some(*base))?, theirs)
         }
-        _ => (before, computed.tree),
+        _ => (repo.tree_of(Some(sides.goal.tip))?, computed.tree),
     };
-    scope_gate::require(session, &agents, before, &repo.diff_trees(from, to)?)
+    repo.diff_trees(from, to)
 }
 
 /// Refuses changes of the branch that the rules do not allow.

@@ -143,6 +143,7 @@ fn report_of(sides: &Sides, outcome: Outcome, bases: Vec<Oid>) -> MergeReport {
         conflicts: Vec::new(),
         settled: Vec::new(),
         decisions: Vec::new(),
+        locked: Vec::new(),
         resolving: false,
         is_here: sides.goal.is_here,
         ignored_kept: Vec::new(),

@@ -15,6 +15,7 @@ use crate::git::snapshot::Unstorable;
 use crate::model::id::OperationId;
 use crate::model::{RepoPath, Result};
 use crate::store::Session;
+use crate::store::large_file_locks::{KnownLocks, LockedPath};
 use crate::store::operation::{Kind, LateFile};
 
 use super::conflicts::Conflict;
@@ -23,6 +24,7 @@ use super::forks::Outcome;
 use super::goal::retried;
 use super::kept::Kept;
 use super::left_out::Allowances;
+use super::locked;
 use super::resolve;
 use super::scope_gate::OthersRules;
 use super::settle::Choice;
@@ -71,6 +73,8 @@ pub struct MergeReport {
     pub settled: Vec<RepoPath>,
     /// Decisions of the commits that came in.
     pub decisions: Vec<DecisionRef>,
+    /// What it changes of what others have locked on the server of git-lfs, as far as is known.
+    pub locked: Vec<LockedPath>,
     /// Whether the conflicts were opened in git's own state.
     pub resolving: bool,
     /// Whether conflicts can be opened here: the branch is the one that is checked out.
@@ -101,11 +105,12 @@ pub fn merge(session: &Session, request: &Request) -> Result<MergeReport> {
 
 fn attempt(session: &Session, request: &Request) -> Result<MergeReport> {
     let sides = Sides::find(session, request)?;
-    let computed = Computed::of(session, request, &sides)?;
+    let mut computed = Computed::of(session, request, &sides)?;
     if computed.is_nothing_to_do(request) {
         return Ok(computed.report);
     }
     allowed::require(session, request, &sides, &computed)?;
+    computed.look_at_locks(session, &sides)?;
     let mut operation = sides.goal.begin(session, Kind::Merge)?;
     let work = Work::plan(session, &sides, computed, &operation.unignored)?;
     let computed = work.computed;
@@ -151,6 +156,8 @@ pub fn preview(session: &Session, request: &Request) -> Result<MergeReport> {
         session.identity()?;
         allowed::require_changes(session, request, &sides, &changes)?;
         computed.report.files_changed = changes.len();
+        let known = KnownLocks::load(session);
+        computed.report.locked = locked::of_changes(&known, &computed.report.source, &changes);
         return Ok(computed.report);
     }
     computed.finish(session, request, &sides)?;
@@ -158,6 +165,7 @@ pub fn preview(session: &Session, request: &Request) -> Result<MergeReport> {
         return Ok(computed.report);
     }
     allowed::require(session, request, &sides, &computed)?;
+    computed.look_at_locks(session, &sides)?;
     if !sides.goal.is_here {
         // Only a ref would move: the files here are not asked.
         session.identity()?;
@@ -174,6 +182,18 @@ fn is_free(session: &Session, sides: &Sides, changes: &[TreeChange]) -> bool {
     let is_clean = |tree| session.repo.are_surely_clean(tree, changes);
     let tree = session.repo.tree_of(Some(sides.goal.tip));
     !sides.goal.is_here || tree.and_then(is_clean).unwrap_or(false)
+}
+
+impl Computed {
+    /// Says what of the changes others have locked.
+    fn look_at_locks(&mut self, session: &Session, sides: &Sides) -> Result<()> {
+        let known = KnownLocks::load(session);
+        if !known.locks.is_empty() {
+            let changes = allowed::coming_in(session, sides, self)?;
+            self.report.locked = locked::of_changes(&known, &self.report.source, &changes);
+        }
+        Ok(())
+    }
 }
 
 /// Everything known before the commit point.

@@ -19,6 +19,7 @@ use serde::Serialize;
 use crate::clones::sync::travelers;
 use crate::git::remote::Remote;
 use crate::git::{Oid, RefName};
+use crate::lfs::locks;
 use crate::model::{Code, Result, World};
 use crate::store::Session;
 use crate::store::lock::WorktreeLock;
@@ -177,6 +178,7 @@ pub fn sync(session: &Session, request: &Request) -> Result<SyncReport> {
     if !refs.is_empty() {
         session.note_change();
     }
+    locks::ask_beside(session, name);
     Ok(SyncReport {
         remote: name.to_owned(),
         refs: refs.into_values().collect(),

@@ -1,0 +1,40 @@
+//! How locks that others hold are said.
+
+use crate::model::time::{self, Moment};
+use crate::store::large_file_locks::LockedPath;
+use crate::ui::text;
+
+/// More locks are only counted.
+const MOST_LINES: usize = 10;
+
+/// Says who has locked what, and how old that is.
+pub(super) fn lines(locked: &[LockedPath], known_at: Option<&str>, now: &Moment) -> Vec<String> {
+    let mut lines: Vec<String> = locked.iter().take(MOST_LINES).map(line).collect();
+    if let Some(more) = locked
+        .len()
+        .checked_sub(MOST_LINES)
+        .filter(|more| *more > 0)
+    {
+        lines.push(format!(
+            "locked as well: {}",
+            text::count(more, "more path")
+        ));
+    }
+    if !lines.is_empty() {
+        let known = known_at.and_then(time::parse_rfc3339);
+        let age = known.map_or_else(|| "once".to_owned(), |known| time::ago(&known, now));
+        lines.push(format!(
+            "locks as the server told them {age}; ask again: git colony fleet --refresh"
+        ));
+    }
+    lines
+}
+
+fn line(one: &LockedPath) -> String {
+    let who = one.locked_by.as_deref().unwrap_or("somebody");
+    let branches = text::list(&one.changed_in);
+    format!(
+        "locked by {who}: {} (lock {}), changed in {branches}",
+        one.path, one.id
+    )
+}
