@@ -15,6 +15,7 @@ use crate::store::lease::HeldBy;
 use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;
 
+use super::cone::ConeArgs;
 use super::{Face, Run, Stop, guide};
 
 /// Give each agent a clone and a fork of its own, and see them
@@ -108,19 +109,13 @@ struct New {
     #[arg(long, value_name = "REVISION")]
     from: Option<String>,
     /// Bring what is uncommitted here along, as changes that are uncommitted there
-    #[arg(long, conflicts_with = "from")]
+    #[arg(long, conflicts_with_all = ["from", "sparse"])]
     with_changes: bool,
     /// Large files: 'all' (the default), 'none', or paths
     #[arg(long, value_name = "all|none|PATH", num_args = 1)]
     lfs: Vec<String>,
-    /// Check out the files at the top and this directory only, as 'git sparse-checkout'; may be repeated
-    #[arg(
-        long,
-        value_name = "PATH",
-        num_args = 1,
-        conflicts_with = "with_changes"
-    )]
-    sparse: Vec<String>,
+    #[command(flatten)]
+    cone: ConeArgs,
     /// Say what would be made, and make nothing
     #[arg(short = 'n', long)]
     dry_run: bool,
@@ -142,7 +137,7 @@ pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
                 from: new.from,
                 large_files: large_files(new.lfs),
                 with_changes: new.with_changes,
-                sparse: new.sparse,
+                sparse: new.cone.cone(),
             };
             let report = match run {
                 Run::Dry => agents::preview(&session, &request)?,

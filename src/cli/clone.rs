@@ -6,6 +6,7 @@ use crate::model::{Code, Error};
 use crate::ui::answer::{Answer, Outcome};
 
 use super::agents::large_files;
+use super::cone::ConeArgs;
 use super::{Face, Stop};
 
 /// Clone a repository for an agent (--agent NAME), or for reading (--read-only)
@@ -33,9 +34,8 @@ pub(super) struct Args {
     /// Large files: 'all' (the default), 'none', or paths
     #[arg(long, value_name = "all|none|PATH", num_args = 1)]
     lfs: Vec<String>,
-    /// Check out the files at the top and this directory only, as 'git sparse-checkout'; may be repeated
-    #[arg(long, value_name = "PATH", num_args = 1)]
-    sparse: Vec<String>,
+    #[command(flatten)]
+    cone: ConeArgs,
     /// Say what would be made, and make nothing
     #[arg(short = 'n', long)]
     dry_run: bool,
@@ -58,7 +58,7 @@ pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
         branch: args.branch,
         no_checkout: args.no_checkout,
         large_files: large_files(args.lfs),
-        sparse: args.sparse,
+        sparse: args.cone.cone(),
     };
     let report = if args.dry_run {
         clone::preview(&world, session.as_ref(), &request)?

@@ -15,6 +15,7 @@ mod colony;
 mod commit;
 mod complete;
 mod completions;
+mod cone;
 mod config;
 mod credential;
 mod decide;

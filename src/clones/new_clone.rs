@@ -43,6 +43,15 @@ pub enum LargeFiles {
     Paths(Vec<String>),
 }
 
+/// The directories of a cone; none for the whole tree.
+#[derive(Clone)]
+pub enum Sparse {
+    /// These.
+    Known(Vec<String>),
+    /// What this says of the tree, once the clone can be asked for its configuration.
+    Said(fn(&World, &Repo, Oid) -> Result<Vec<String>>),
+}
+
 /// A clone that is wanted.
 pub struct Wanted<'a> {
     /// The root of everything shared.
@@ -65,8 +74,8 @@ pub struct Wanted<'a> {
     pub remote: String,
     /// Whether files are checked out.
     pub check_out: bool,
-    /// The directories of its cone; none for the whole tree.
-    pub sparse: &'a [String],
+    /// The directories of its cone.
+    pub sparse: Sparse,
 }
 
 /// A clone under construction; dropped, it is removed.
@@ -81,6 +90,8 @@ pub struct Staged {
     pub member: Membership,
     /// Whether git-lfs keeps files of the tree.
     pub uses_lfs: bool,
+    /// The directories it holds beside the files at the top; none for the whole tree.
+    pub sparse: Vec<String>,
 }
 
 impl Wanted<'_> {
@@ -145,6 +156,7 @@ impl Wanted<'_> {
             keep: world.die_at.is_some(),
             member: Membership::of_clone(desk, agent, scope, branch),
             uses_lfs: false,
+            sparse: Vec::new(),
         };
         self.fill(world, &mut staged)?;
         world.reach("clone-staged")?;
@@ -176,8 +188,12 @@ impl Wanted<'_> {
             append_config(&repo.git_dir().join("config"), &config)?;
             repo = Repo::open(&elsewhere, ObjectWrites::Durable)?;
         }
-        if !self.sparse.is_empty() {
-            repo.set_cone(&elsewhere, self.sparse)?;
+        staged.sparse = match &self.sparse {
+            Sparse::Known(directories) => directories.clone(),
+            Sparse::Said(say) => say(&elsewhere, &repo, tree)?,
+        };
+        if !staged.sparse.is_empty() {
+            repo.set_cone(&elsewhere, &staged.sparse)?;
             repo = Repo::open(&elsewhere, ObjectWrites::Durable)?;
         }
         if self.check_out {

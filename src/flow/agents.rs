@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use crate::clones::found::{self, FoundClone};
 use crate::clones::hub::{self, Hub};
-use crate::clones::new_clone::{LargeFiles, Staged, Start, Wanted, remote_prefix};
+use crate::clones::new_clone::{LargeFiles, Sparse, Staged, Start, Wanted, remote_prefix};
 use crate::clones::{publish, removal};
 use crate::design::{fork, names};
 use crate::git::identity::Identity;
@@ -19,6 +19,7 @@ use crate::store::membership::{Membership, Role};
 use crate::store::setup_commands::Approvals;
 use crate::store::shared_root::SharedRoot;
 
+use super::cone::Cone;
 use super::setup_commands::{self, SetupCommand};
 use super::take_along;
 
@@ -35,8 +36,8 @@ pub struct Request {
     pub large_files: LargeFiles,
     /// Bring the uncommitted changes of the checkout along.
     pub with_changes: bool,
-    /// The directories it works in; none for the whole tree.
-    pub sparse: Vec<String>,
+    /// The directories it works in.
+    pub sparse: Cone,
 }
 
 /// An agent with its clone.
@@ -92,6 +93,7 @@ pub fn create(session: &Session, request: &Request) -> Result<NewAgent> {
     let staged = wanted.stage(world, time::rfc3339(&world.now()))?;
     let mut setup = Vec::new();
     let begun = set_up(session, &plan, &staged, &mut setup)?;
+    let sparse = staged.sparse.clone();
     if let Some(state) = changes {
         take_along::put(world, &staged, state)?;
         setup.push("uncommitted changes".to_owned());
@@ -111,7 +113,7 @@ pub fn create(session: &Session, request: &Request) -> Result<NewAgent> {
         head_sha: begun.head_sha,
         base_branch: plan.start.branch,
         hub: member.hub,
-        sparse: request.sparse.clone(),
+        sparse,
         setup,
         commands,
         dry_run: false,
@@ -140,7 +142,7 @@ pub fn preview(session: &Session, request: &Request) -> Result<NewAgent> {
         head_sha: plan.commit,
         base_branch: plan.start.branch,
         hub,
-        sparse: request.sparse.clone(),
+        sparse: plan.sparse,
         setup: Vec::new(),
         commands,
         dry_run: true,
@@ -152,6 +154,7 @@ struct Plan {
     label: String,
     start: Start,
     commit: Oid,
+    sparse: Vec<String>,
 }
 
 impl Plan {
@@ -175,11 +178,18 @@ impl Plan {
         let branch = named.and_then(|named| named.branch);
         let start = start(session, &head, branch)?;
         let commit = commit.unwrap_or(start.commit);
-        repo.cone_of(repo.tree_of(Some(commit))?, &request.sparse)?;
+        // What is uncommitted may be anywhere.
+        let cone = match (&request.sparse, request.with_changes) {
+            (Cone::Configured, true) => &Cone::Whole,
+            (cone, _) => cone,
+        };
+        let tree = repo.tree_of(Some(commit))?;
+        let sparse = cone.directories((&session.world, repo), (repo, tree))?;
         Ok(Plan {
             label,
             start,
             commit,
+            sparse,
         })
     }
 
@@ -203,7 +213,7 @@ impl Plan {
             url: Some(url.unwrap_or_else(here)),
             remote: remote_prefix(hub, Some(member))?,
             check_out: true,
-            sparse: &request.sparse,
+            sparse: Sparse::Known(self.sparse.clone()),
         })
     }
 }

@@ -8,7 +8,7 @@ use serde::Serialize;
 use crate::clones::colonies::{self, Colony};
 use crate::clones::found;
 use crate::clones::hub::{self, Hub};
-use crate::clones::new_clone::{LargeFiles, Staged, Start, Wanted, remote_prefix};
+use crate::clones::new_clone::{LargeFiles, Sparse, Staged, Start, Wanted, remote_prefix};
 use crate::clones::publish;
 use crate::git::identity::Identity;
 use crate::git::url::{Provenance, RemoteUrl};
@@ -22,6 +22,7 @@ use crate::store::settings::Flags;
 use crate::store::setup_commands::Approvals;
 use crate::store::shared_root::SharedRoot;
 
+use super::cone::{self, Cone};
 use super::setup_commands::{self, SetupCommand};
 
 /// What is asked for.
@@ -39,8 +40,8 @@ pub struct Request {
     pub no_checkout: bool,
     /// Its large files.
     pub large_files: LargeFiles,
-    /// The directories that are checked out; none for the whole tree.
-    pub sparse: Vec<String>,
+    /// The directories that are checked out.
+    pub sparse: Cone,
 }
 
 /// A clone that was made.
@@ -100,12 +101,13 @@ pub fn clone(world: &World, session: Option<&Session>, request: &Request) -> Res
         url: Some(source.url.clone()),
         remote: remote_prefix(&source.hub, source.desk.as_ref())?,
         check_out: !request.no_checkout,
-        sparse: &request.sparse,
+        sparse: source.sparse(session, request, start.commit)?,
     };
     let staged = wanted.stage(world, time::rfc3339(&world.now()))?;
-    if !request.sparse.is_empty() {
+    let sparse = staged.sparse.clone();
+    if let Cone::Of(typed) = &request.sparse {
         let repo = staged.session(world)?.repo;
-        repo.cone_of(repo.tree_of(Some(start.commit))?, &request.sparse)?;
+        repo.cone_of(repo.tree_of(Some(start.commit))?, typed)?;
     }
     let mut setup = Vec::new();
     if request.agent.is_some() {
@@ -136,7 +138,7 @@ pub fn clone(world: &World, session: Option<&Session>, request: &Request) -> Res
         branch: Some(start.branch),
         commit: Some(start.commit),
         hub: member.hub,
-        sparse: request.sparse.clone(),
+        sparse,
         setup,
         commands,
         dry_run: false,
@@ -174,6 +176,7 @@ pub fn preview(world: &World, session: Option<&Session>, request: &Request) -> R
         None => root.shared_clones(),
     };
     let commands = would_run(here, (&root, &hub), request)?;
+    let sparse = would_hold(here, request)?;
     Ok(CloneReport {
         path: folder.join(crate::store::key::encode(&scope)),
         id: None,
@@ -184,7 +187,7 @@ pub fn preview(world: &World, session: Option<&Session>, request: &Request) -> R
         branch,
         commit: None,
         hub,
-        sparse: request.sparse.clone(),
+        sparse,
         setup: Vec::new(),
         commands,
         dry_run: true,
@@ -201,14 +204,34 @@ fn would_run(
     let Some(session) = here.filter(|_| wanted) else {
         return Ok(Vec::new());
     };
+    let commit = start_here(session, request)?;
+    setup_commands::of_commit(session, commit, &Approvals::of(root, hub))
+}
+
+/// Returns the directories that a clone of the repository here would hold; of another one, those that were
+/// typed.
+fn would_hold(here: Option<&Session>, request: &Request) -> Result<Vec<String>> {
+    let Some(session) = here else {
+        return Ok(match &request.sparse {
+            Cone::Of(typed) => typed.clone(),
+            Cone::Configured | Cone::Whole => Vec::new(),
+        });
+    };
+    let repo = &session.repo;
+    let tree = repo.tree_of(start_here(session, request)?)?;
+    let here = (&session.world, repo);
+    request.sparse.directories(here, (repo, tree))
+}
+
+/// Returns the commit that a clone of the repository here would begin at.
+fn start_here(session: &Session, request: &Request) -> Result<Option<Oid>> {
     let repo = &session.repo;
     let branch = request.branch.as_ref();
     let branch = branch.map(|branch| RefName::from(format!("refs/heads/{branch}").as_str()));
-    let commit = match branch {
-        Some(branch) => repo.find_ref(&branch)?,
-        None => repo.head()?.commit(),
-    };
-    setup_commands::of_commit(session, commit, &Approvals::of(root, hub))
+    match branch {
+        Some(branch) => repo.find_ref(&branch),
+        None => Ok(repo.head()?.commit()),
+    }
 }
 
 /// Returns where an agent works that stands in no repository: its clone of the colony's, made on first
@@ -308,6 +331,26 @@ impl Source {
             desk: None,
             colony,
         })
+    }
+
+    /// Returns the directories of the clone. Those of a setting are read in the clone where this is no
+    /// clone of the repository here: the configuration of another one does not count.
+    fn sparse(&self, session: Option<&Session>, request: &Request, commit: Oid) -> Result<Sparse> {
+        let here = session.filter(|_| self.desk.is_some());
+        match (&request.sparse, here) {
+            (Cone::Whole, _) => Ok(Sparse::Known(Vec::new())),
+            (Cone::Of(typed), _) => Ok(Sparse::Known(typed.clone())),
+            (Cone::Configured, None) => Ok(Sparse::Said(cone::of_clone)),
+            (Cone::Configured, Some(session)) => {
+                // What the hub alone has is read in the clone, too.
+                let Ok(tree) = session.repo.tree_of(Some(commit)) else {
+                    return Ok(Sparse::Said(cone::of_clone));
+                };
+                let here = (&session.world, &session.repo);
+                let found = Cone::Configured.directories(here, (&session.repo, tree))?;
+                Ok(Sparse::Known(found))
+            }
+        }
     }
 
     fn start(&self, session: Option<&Session>, request: &Request) -> Result<Start> {

@@ -8,6 +8,7 @@ pub mod clones;
 pub mod colonies;
 pub mod colony;
 pub mod completion;
+pub mod cone;
 pub mod deinit;
 pub mod doctor;
 pub mod elsewhere;

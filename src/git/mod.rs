@@ -53,7 +53,7 @@ pub mod safe_path;
 pub mod scan;
 pub mod sign;
 pub mod snapshot;
-mod sparse;
+pub mod sparse;
 pub mod stage;
 mod staged;
 pub mod submodules;

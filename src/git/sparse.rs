@@ -81,6 +81,11 @@ impl Repo {
     }
 }
 
+/// Tells whether a name can be a directory of a cone: a plain path below the top that git keeps as it is.
+pub fn is_cone_directory(name: &str) -> bool {
+    cone_path(name).is_ok()
+}
+
 /// Reads one directory of a cone.
 fn cone_path(typed: &str) -> Result<RepoPath> {
     let path = RepoPath::from(typed.trim_end_matches('/'));

@@ -3,6 +3,7 @@
 pub mod agent_rule;
 pub mod atomic;
 pub mod cache;
+pub mod clone_cone;
 pub mod colony_toml;
 pub mod config_file;
 pub mod cut_cache;

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use crate::git::sparse::is_cone_directory;
+
 /// What the value of a setting looks like.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
@@ -13,6 +15,8 @@ pub enum Kind {
     Seconds,
     /// Texts: a list in a file of the repository, else with commas between them.
     List,
+    /// As [`Kind::List`], each a plain directory below the top of a worktree.
+    Directories,
     /// Commands of a shell: a list in a file of the repository, else one per line.
     Commands,
     /// A whole number from the first to the second.
@@ -29,6 +33,7 @@ pub(super) fn wanted(kind: Kind) -> String {
         Kind::Number => "a whole number, zero or more",
         Kind::Seconds => "seconds, from 0 to 86400",
         Kind::List => "a list of texts",
+        Kind::Directories => "a list of directories below the top, as in 'docs/api'",
         Kind::Commands => "commands without NUL",
         Kind::Truth => "true or false",
         Kind::Range(least, most) => return format!("a whole number from {least} to {most}"),
@@ -41,6 +46,7 @@ pub(super) fn wanted(kind: Kind) -> String {
 pub(super) fn check(kind: Kind, value: &str) -> Result<(), String> {
     let fits = match kind {
         Kind::Text | Kind::List => true,
+        Kind::Directories => parse_list(value).iter().all(|name| is_cone_directory(name)),
         Kind::Commands => !value.contains('\0'),
         Kind::Number => parse_number(value).is_some(),
         Kind::Seconds => parse_seconds(value).is_ok(),

@@ -137,6 +137,15 @@ pub const TABLE: &[Setting] = &[
         help: "ignored paths that 'agents new' hard-links into the clone",
     },
     Setting {
+        key: "colony.clone.sparse",
+        variable: "COLONY_CLONE_SPARSE",
+        flag: Some("--sparse"),
+        kind: Kind::Directories,
+        set_by: SetBy::Repository,
+        default: "",
+        help: "directories that a new clone holds beside the files at the top; empty means all",
+    },
+    Setting {
         key: "colony.clone.run",
         variable: "COLONY_CLONE_RUN",
         flag: None,

@@ -124,3 +124,111 @@ fn odd_names_are_passed_as_they_are_and_what_leads_elsewhere_is_refused() {
     }
     assert_eq!(desk.json(&["agents"])["count"], 2);
 }
+
+/// Has the repository say what new clones hold.
+fn say(desk: &Sandbox, value: &str) {
+    let text = format!("[clone]\nsparse = {value}\n");
+    desk.write(".colony/colony.toml", text);
+    desk.colony(&["checkpoint", "-m", "what clones hold"]);
+}
+
+/// Makes a clone; returns the directories at its top.
+fn held(desk: &Sandbox, args: &[&str]) -> Vec<String> {
+    let clone = clone_of(desk, &desk.json(args));
+    assert_eq!(clone.git(&["status", "--porcelain"]), "", "{args:?}");
+    let top = clone.worktree().into_keys();
+    let is_top = |name: &String| !name.contains('/') && !name.contains('.');
+    top.filter(is_top).collect()
+}
+
+const ALL: [&str; 5] = ["-x", "dir", "docs", "o\\\"d[\\\\d]\\t*", "src"];
+
+#[test]
+fn where_nobody_says_the_setting_does() {
+    let desk = desk();
+    say(&desk, "[\"src\", \"docs/api/\"]");
+    let git = by_git(&desk, &["docs/api", "src"]);
+    let wanted = serde_json::json!(["src", "docs/api/"]);
+    for start in [&["agents", "new", "ada"][..], &["clone", "--agent", "bob"]] {
+        let would = desk.json(&[start, &["-n"]].concat());
+        assert_eq!(would["sparse"], wanted, "{would:#}");
+        let made = desk.json(start);
+        assert_eq!(made["sparse"], wanted, "{made:#}");
+        assert_eq!(clone_of(&desk, &made).worktree(), git.worktree());
+    }
+    // What is typed wins, and so does the whole tree.
+    assert_eq!(
+        held(&desk, &["agents", "new", "eve", "--sparse=-x"]),
+        ["-x"]
+    );
+    assert_eq!(held(&desk, &["agents", "new", "dan", "--no-sparse"]), ALL);
+    let whole = ["clone", "--agent", "fay", "--no-sparse"];
+    assert_eq!(held(&desk, &whole), ALL);
+    // A clone of a URL goes by its own commit, whatever is configured where it is asked for.
+    desk.git(&["config", "colony.clone.sparse", "dir"]);
+    let url = desk.outside().join("by-git");
+    let reading = ["clone", url.to_str().unwrap(), "--read-only"];
+    assert_eq!(held(&desk, &reading), ["docs", "src"]);
+    // The file counts as the commit has it.
+    desk.write(".colony/colony.toml", "[clone]\nsparse = [\"-x\"]\n");
+    assert_eq!(held(&desk, &["agents", "new", "gus"]), ["docs", "src"]);
+    let made = desk.json(&["agents", "new", "hal", "--with-changes"]);
+    assert_eq!(
+        made["sparse"],
+        serde_json::json!([]),
+        "what is uncommitted may be anywhere"
+    );
+    // The user's own configuration, where the repository says nothing.
+    let before = ["--from", "HEAD~1"];
+    assert_eq!(
+        held(&desk, &[&["agents", "new", "ivy"], &before[..]].concat()),
+        ["dir"]
+    );
+    desk.git(&["config", "colony.clone.sparse", "src, -x"]);
+    assert_eq!(
+        held(&desk, &[&["agents", "new", "joe"], &before[..]].concat()),
+        ["-x", "src"]
+    );
+}
+
+#[test]
+fn a_setting_that_leads_elsewhere_is_none_and_one_that_is_not_there_is_told() {
+    let desk = desk();
+    for (number, wrong) in [
+        "[\"../desk\"]",
+        "[\"/etc\"]",
+        "[\"src\", \".git\"]",
+        "\"src/../../x\"",
+        "[\"sr\\nc\"]",
+        "1.5",
+        "{ src = true }",
+        "[[\"src\"]]",
+    ]
+    .iter()
+    .enumerate()
+    {
+        say(&desk, wrong);
+        let name = format!("agent-{number}");
+        let run = desk.run(&["agents", "new", &name, "-n"]);
+        assert!(
+            run.stderr.contains("'clone.sparse'"),
+            "{wrong} {}",
+            run.stderr
+        );
+        assert_eq!(held(&desk, &["agents", "new", &name]), ALL, "{wrong}");
+    }
+    say(&desk, "[\"src\", \"gone\\u001b[31m\", \"a.txt\"]");
+    let run = desk.run(&["agents", "new", "ada"]);
+    let told = "'colony.clone.sparse' names 2 directories that the commit has not: 'gone\\x1b[31m', 'a.txt'";
+    assert!(run.stderr.contains(told), "{}", run.stderr);
+    assert_eq!(held(&desk, &["agents", "new", "bob"]), ["src"]);
+    say(&desk, "[\"gone\"]");
+    assert_eq!(held(&desk, &["clone", "--agent", "cat"]), ALL);
+    // What the user has set and is wrong is for the user to mend.
+    desk.write(".colony/colony.toml", "");
+    desk.colony(&["checkpoint", "-m", "nothing"]);
+    desk.git(&["config", "colony.clone.sparse", "src,../desk"]);
+    assert_eq!(desk.error(&["agents", "new", "eve"]), "invalid-value");
+    assert_eq!(desk.error(&["clone", "--agent", "eve"]), "invalid-value");
+    assert_eq!(held(&desk, &["agents", "new", "eve", "--no-sparse"]), ALL);
+}
