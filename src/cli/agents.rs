@@ -5,12 +5,13 @@ use std::path::PathBuf;
 use crate::clones::new_clone::LargeFiles;
 use crate::design::scope::Violation;
 use crate::design::scope_check::{self, Changes, CheckReport};
+use crate::flow::agent_places::{self, Agent, AgentsReport, PathReport};
 use crate::flow::agent_removal::{self, RemovedAgent};
-use crate::flow::agents::{self, AgentsReport, NewAgent, Request};
+use crate::flow::agents::{self, NewAgent, Request};
 use crate::flow::clone_leaving::LeftBehind;
 use crate::flow::setup_commands;
 use crate::model::text::shell_word;
-use crate::model::time::Moment;
+use crate::model::time::{self, Moment};
 use crate::store::lease::HeldBy;
 use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;
@@ -125,7 +126,7 @@ pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
     match args.action {
         None => {
             let session = face.session(Run::Dry)?;
-            let report = agents::list(&session)?;
+            let report = agent_places::list(&session)?;
             face.answer(&report)
         }
         Some(Action::New(new)) => {
@@ -175,9 +176,9 @@ pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
         Some(Action::Path(path)) => {
             let session = face.session(Run::Dry)?;
             let report = if path.takeover {
-                agents::take_over(&session, &path.name, path.dry_run)?
+                agent_places::take_over(&session, &path.name, path.dry_run)?
             } else {
-                agents::place(&session, &path.name)?
+                agent_places::place(&session, &path.name)?
             };
             face.answer(&report)
         }
@@ -215,7 +216,7 @@ impl Answer for NewAgent {
     }
 }
 
-impl Answer for agents::PathReport {
+impl Answer for PathReport {
     fn message(&self) -> String {
         format!("agent '{}' works in '{}'", self.agent, self.path.display())
     }
@@ -243,8 +244,15 @@ impl Answer for AgentsReport {
         }
     }
 
-    fn body(&self, _now: &Moment) -> Vec<String> {
-        let row = |agent: &agents::Agent| {
+    fn body(&self, now: &Moment) -> Vec<String> {
+        let row = |agent: &Agent| {
+            let taken = agent.takeovers.last().map(|takeover| {
+                let from = takeover.from.words();
+                match time::parse_rfc3339(&takeover.at) {
+                    Some(at) => format!("taken from {from} {}", time::ago(&at, now)),
+                    None => format!("taken from {from}"),
+                }
+            });
             vec![
                 format!("  {}", agent.agent),
                 agent.branch.clone().unwrap_or_default(),
@@ -253,6 +261,7 @@ impl Answer for AgentsReport {
                     .held_by
                     .as_ref()
                     .map_or_else(String::new, HeldBy::words),
+                taken.unwrap_or_default(),
             ]
         };
         text::table(&self.agents.iter().map(row).collect::<Vec<_>>())

@@ -18,7 +18,8 @@ use crate::store::membership::Role;
 use crate::store::settings::Flags;
 use crate::store::shared_root::SharedRoot;
 
-use super::agents::{find, session_at};
+use super::agent_places::find;
+use super::agents::session_at;
 use super::clone_leaving::{LeftBehind, last_state, resume, see_out};
 
 /// A clone that was taken away.

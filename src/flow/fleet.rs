@@ -21,7 +21,7 @@ use crate::store::large_file_locks::KnownLocks;
 use crate::store::lease::{self, HeldBy};
 use crate::store::places::Places;
 
-use super::{agents, status};
+use super::{agent_places, status};
 
 /// How long an agent counts as at work after one of its hooks has fired.
 const AT_WORK_SECONDS: i64 = 300;
@@ -161,7 +161,7 @@ impl Desk {
     /// files are what takes time.
     fn look(session: &Session) -> Result<Desk> {
         let world = &session.world;
-        let mut clones = agents::clones_here(session)?;
+        let mut clones = agent_places::clones_here(session)?;
         clones.retain(|clone| clone.member.agent.is_some());
         let locks = KnownLocks::load(session);
         let next = AtomicUsize::new(0);

@@ -1,5 +1,6 @@
 //! Use cases that join domains or only look: status, the log of operations, the tour.
 
+pub mod agent_places;
 pub mod agent_removal;
 pub mod agents;
 pub mod clone;

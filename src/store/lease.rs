@@ -58,12 +58,14 @@ struct Holder {
 }
 
 /// A lease that was taken from somebody who was still there.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-struct Takeover {
-    at: String,
-    from: HeldBy,
-    /// `None` where the system does not tell.
-    by: Option<HeldBy>,
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Takeover {
+    /// When, RFC 3339 UTC.
+    pub at: String,
+    /// Who had it.
+    pub from: HeldBy,
+    /// Who took it; `None` where the system does not tell.
+    pub by: Option<HeldBy>,
 }
 
 /// The record, in `<common dir>/colony/lease.json`.
@@ -123,10 +125,7 @@ pub fn take_over(world: &World, git_dir: &Path, dry_run: bool) -> Result<Option<
     let at = time::rfc3339(&now);
     let holder = me.map(|me| Holder::new(me, &at));
     if let Some(from) = from.clone() {
-        let by = holder.as_ref().map(|holder| holder.who.clone());
-        lease.takeovers.push(Takeover { at, from, by });
-        let more = lease.takeovers.len().saturating_sub(MOST_TAKEOVERS);
-        lease.takeovers.drain(..more);
+        lease.remember(at, from, holder.as_ref());
     }
     if from.is_some() || !matches!(&lease.holder, Some(old) if old.is_same(holder.as_ref())) {
         lease.holder = holder;
@@ -138,6 +137,11 @@ pub fn take_over(world: &World, git_dir: &Path, dry_run: bool) -> Result<Option<
 /// Tells who works in the clone below `git_dir`: somebody who still runs.
 pub fn held_by(world: &World, git_dir: &Path) -> Option<HeldBy> {
     Lease::read(&path_in(git_dir)).other(None, &world.now())
+}
+
+/// Lists the takeovers of the clone below `git_dir`, as far as they are remembered, the latest at the end.
+pub fn takeovers(git_dir: &Path) -> Vec<Takeover> {
+    Lease::read(&path_in(git_dir)).takeovers
 }
 
 /// Refuses what would take a clone away from somebody else who is at work in it.
@@ -186,7 +190,9 @@ fn take(session: &Session, yielding: Yielding) -> Result<()> {
                 holder.words(),
                 text::count(usize::try_from(IDLE_SECONDS / 60).unwrap_or(0), "minute"),
             ));
-            lease.holder = Some(Holder::new(me, &at));
+            let new = Holder::new(me, &at);
+            lease.remember(at, holder, Some(&new));
+            lease.holder = Some(new);
         }
         Standing::Free => lease.holder = Some(Holder::new(me, &at)),
         Standing::Own { .. } => {
@@ -311,6 +317,14 @@ impl Lease {
             return Standing::Idle(holder.who.clone());
         }
         Standing::Busy(holder.who.clone())
+    }
+
+    /// Writes a takeover down, and forgets the oldest.
+    fn remember(&mut self, at: String, from: HeldBy, by: Option<&Holder>) {
+        let by = by.map(|holder| holder.who.clone());
+        self.takeovers.push(Takeover { at, from, by });
+        let more = self.takeovers.len().saturating_sub(MOST_TAKEOVERS);
+        self.takeovers.drain(..more);
     }
 
     /// Returns the holder, if it is somebody else who still runs.

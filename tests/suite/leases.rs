@@ -158,6 +158,10 @@ fn a_takeover_is_written_down_and_turns_the_lease_round() {
     let takeovers = lease_of(&clone)["takeovers"].clone();
     assert_eq!(takeovers[0]["from"]["command"], "first", "{takeovers:#}");
     assert_eq!(takeovers[0]["by"]["command"], "second");
+    let row = desk.json(&["agents"])["agents"][0].clone();
+    assert_eq!(row["takeovers"], takeovers, "{row:#}");
+    let said = desk.colony(&["agents"]);
+    assert!(said.contains("taken from 'first' (process "), "{said}");
     // Who has it already takes it from nobody.
     let said = second.colony(&desk.root, "agents path ada --takeover");
     assert_eq!(said["taken_from"], Value::Null);
@@ -223,6 +227,8 @@ fn a_holder_that_was_not_heard_of_gives_way_and_that_is_said() {
     assert_eq!(second.work(&clone, "four\n")["ok"], true);
     let said = second.narration();
     assert!(said.contains("took the clone of agent 'ada' over from 'first' (process "));
+    let takeovers = lease_of(&clone)["takeovers"].clone();
+    assert_eq!(takeovers[0]["by"]["command"], "second", "{takeovers:#}");
     assert_eq!(first.work(&clone, "five\n")["code"], "agent-busy");
 }
 

@@ -1,0 +1,155 @@
+//! Where agents work, and who works there: listed, found, taken over.
+
+use std::path::PathBuf;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::clones::found::{self, FoundClone};
+use crate::clones::hub;
+use crate::model::{Code, Error, Result, text};
+use crate::store::Session;
+use crate::store::lease::{self, HeldBy, Takeover};
+use crate::store::membership::Role;
+use crate::store::shared_root::SharedRoot;
+
+/// An agent as it is listed.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct Agent {
+    /// Its name.
+    pub agent: String,
+    /// Where it works.
+    #[schemars(with = "String")]
+    pub path: PathBuf,
+    /// The id of its clone.
+    pub clone: String,
+    /// The scope of its clone.
+    pub scope: String,
+    /// The branch it is on; `None` where HEAD is on none or cannot be read.
+    pub branch: Option<String>,
+    /// When its clone was made, RFC 3339 UTC.
+    pub created_at: String,
+    /// Who works in it now; `None` where nobody does, or where that cannot be told.
+    pub held_by: Option<HeldBy>,
+    /// When it was taken from somebody who was still there, the latest at the end.
+    pub takeovers: Vec<Takeover>,
+}
+
+/// Where an agent works.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct PathReport {
+    /// The agent.
+    pub agent: String,
+    /// Where it works.
+    #[schemars(with = "String")]
+    pub path: PathBuf,
+    /// The id of its clone.
+    pub clone: String,
+    /// Who works in it now; `None` where nobody does, or where that cannot be told.
+    pub held_by: Option<HeldBy>,
+    /// From whom it was taken over.
+    pub taken_from: Option<HeldBy>,
+    /// True when nothing was taken over because a dry run was asked for.
+    pub dry_run: bool,
+}
+
+/// Finds where an agent works.
+///
+/// # Errors
+/// As [`find`].
+pub fn place(session: &Session, name: &str) -> Result<PathReport> {
+    let clone = find(session, name)?;
+    Ok(PathReport {
+        agent: clone.member.agent.clone().unwrap_or_default(),
+        held_by: lease::held_by(&session.world, &clone.git_dir()),
+        path: clone.path,
+        clone: clone.member.id,
+        taken_from: None,
+        dry_run: false,
+    })
+}
+
+/// Makes the clone of an agent that of whoever runs this.
+///
+/// # Errors
+/// As [`find`]; `locked`, `no-space`, `io`.
+pub fn take_over(session: &Session, name: &str, dry_run: bool) -> Result<PathReport> {
+    let clone = find(session, name)?;
+    let taken_from = lease::take_over(&session.world, &clone.git_dir(), dry_run)?;
+    Ok(PathReport {
+        taken_from,
+        dry_run,
+        ..place(session, name)?
+    })
+}
+
+/// The agents of a repository.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct AgentsReport {
+    /// By name.
+    pub agents: Vec<Agent>,
+    /// How many.
+    pub count: usize,
+}
+
+/// Lists the agents that have a clone of this repository.
+///
+/// # Errors
+/// `url-refused`, `invalid-value`.
+pub fn list(session: &Session) -> Result<AgentsReport> {
+    let found = clones_here(session)?.into_iter();
+    let agents: Vec<_> = found.filter_map(|clone| describe(session, clone)).collect();
+    Ok(AgentsReport {
+        count: agents.len(),
+        agents,
+    })
+}
+
+fn describe(session: &Session, clone: FoundClone) -> Option<Agent> {
+    let held_by = lease::held_by(&session.world, &clone.git_dir());
+    let takeovers = lease::takeovers(&clone.git_dir());
+    let agent = clone.member.agent?;
+    let head = crate::git::Repo::open(
+        &session.world.standing_in(&clone.path),
+        crate::git::ObjectWrites::InMemory,
+    );
+    let head = head.and_then(|repo| repo.head()).ok();
+    Some(Agent {
+        held_by,
+        takeovers,
+        agent,
+        path: clone.path,
+        clone: clone.member.id,
+        scope: clone.member.scope.unwrap_or_default(),
+        branch: head.map(|head| head.label()),
+        created_at: clone.member.created_at,
+    })
+}
+
+/// Returns the clones of this repository's hub.
+///
+/// # Errors
+/// As [`list`].
+pub fn clones_here(session: &Session) -> Result<Vec<FoundClone>> {
+    let root = SharedRoot::of(&session.world)?;
+    let hub = hub::place_of(session, &root)?;
+    Ok(found::clones(&root, Some(&hub)))
+}
+
+/// Finds the clone of an agent.
+///
+/// # Errors
+/// `clone-not-found`, `name-ambiguous`.
+pub fn find(session: &Session, name: &str) -> Result<FoundClone> {
+    let root = SharedRoot::of(&session.world)?;
+    let hub = hub::place_of(session, &root)?;
+    let found = found::find(&root, Some(&hub), name)?;
+    if found.member.role != Role::Agent {
+        return Err(Error::new(
+            Code::CloneNotFound,
+            format!("'{}' is no clone of an agent", text::shell_word(name)),
+        )
+        .hint("git colony agents"));
+    }
+    Ok(found)
+}
