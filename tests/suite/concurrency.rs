@@ -171,6 +171,132 @@ fn agents_that_fork_commit_and_merge_at_once_lose_nothing() {
     sandbox.check_invariants();
 }
 
+/// Two worktrees of one repository with branches to switch between and branches to merge.
+struct Pair {
+    sandbox: Sandbox,
+    rounds: usize,
+}
+
+impl Pair {
+    fn new(rounds: usize) -> Pair {
+        let sandbox = Sandbox::new();
+        for side in ["left", "right"] {
+            sandbox.git(&["switch", "-q", "-c", side, "main"]);
+            for path in ["a.txt", "dir/b.txt"] {
+                sandbox.write(path, format!("{side}\n"));
+            }
+            sandbox.write(&format!("{side}.txt"), "only here\n");
+            sandbox.git(&["add", "-A"]);
+            sandbox.git(&["commit", "-qm", side]);
+        }
+        for number in 0..rounds {
+            let name = format!("feature-{number}");
+            sandbox.git(&["switch", "-q", "-c", &name, "main"]);
+            sandbox.write(&format!("{name}.txt"), &name);
+            sandbox.git(&["add", "-A"]);
+            sandbox.git(&["commit", "-qm", &name]);
+        }
+        sandbox.git(&["switch", "-q", "main"]);
+        Pair { sandbox, rounds }
+    }
+
+    /// Adds a worktree on a branch.
+    fn agent(&self, number: usize, branch: &str) -> Agent<'_> {
+        let root = self.sandbox.outside().join(format!("agent-{number}"));
+        let path = root.to_str().unwrap();
+        self.sandbox.git(&["worktree", "add", "-q", path, branch]);
+        Agent {
+            sandbox: &self.sandbox,
+            number,
+            root,
+        }
+    }
+
+    /// Where each branch is and was that nobody is to move.
+    fn standing(&self) -> Vec<String> {
+        let features = (0..self.rounds).map(|number| format!("feature-{number}"));
+        let names = ["main", "left", "right"].map(str::to_owned);
+        let names = names.into_iter().chain(features);
+        names
+            .map(|name| {
+                self.sandbox
+                    .git(&["reflog", "show", "--format=%H %gs", &name])
+            })
+            .collect()
+    }
+}
+
+/// Row 8 of the attacks: an agent switches branches while another one, in another worktree, merges.
+#[test]
+fn switches_in_one_worktree_and_merges_in_another_leave_each_other_alone() {
+    let is_long = std::env::var_os("COLONY_TEST_LONG").is_some();
+    let pair = Pair::new(if is_long { 100 } else { 24 });
+    pair.sandbox.git(&["branch", "goal", "main"]);
+    let (switches, merges) = (pair.agent(0, "left"), pair.agent(1, "goal"));
+    let before = pair.standing();
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            for round in 0..pair.rounds {
+                // By git and by us in turn: there and back again.
+                match round % 4 {
+                    0 => drop(switches.git(&["switch", "-q", "right"])),
+                    1 => switches.insist(&["fork", &format!("round-{round}"), "--from", "left"]),
+                    2 => drop(switches.git(&["switch", "-q", "left"])),
+                    _ => switches.insist(&["fork", &format!("round-{round}"), "--from", "right"]),
+                }
+                assert_eq!(switches.git(&["status", "--porcelain"]), "");
+            }
+        });
+        scope.spawn(|| {
+            for round in 0..pair.rounds {
+                merges.insist(&["merge", &format!("feature-{round}")]);
+                assert_eq!(merges.git(&["status", "--porcelain"]), "");
+            }
+        });
+    });
+    assert_eq!(
+        pair.standing(),
+        before,
+        "a branch of somebody else has moved"
+    );
+    // Whoever switches has stood on what it switched to, and nowhere else.
+    let ends: BTreeSet<String> = ["left", "right"]
+        .map(|side| switches.git(&["rev-parse", side]))
+        .into();
+    let stood = switches.git(&["reflog", "show", "--format=%H", "HEAD"]);
+    let stood: Vec<&str> = stood.lines().collect();
+    assert!(stood.iter().all(|id| ends.contains(*id)), "{stood:?}");
+    assert!(stood.len() >= pair.rounds, "{stood:?}");
+    // Each merge stands on the one before.
+    let moves = merges.git(&["reflog", "show", "--format=%H", "goal"]);
+    let moves: Vec<&str> = moves.lines().collect();
+    assert_eq!(moves.len(), pair.rounds + 1);
+    for step in moves.windows(2) {
+        let first = merges.git(&["rev-parse", &format!("{}^", step[0])]);
+        assert_eq!(first, step[1]);
+    }
+    let files = merges.git(&["ls-tree", "--name-only", "goal"]);
+    let files = files.lines().filter(|name| name.starts_with("feature-"));
+    assert_eq!(files.count(), pair.rounds);
+    for agent in [&switches, &merges] {
+        let ops: serde_json::Value = {
+            let output = agent
+                .command(assert_cmd::cargo::cargo_bin!("git-colony"))
+                .args(["--json", "ops"])
+                .output();
+            serde_json::from_slice(&output.unwrap().stdout).unwrap()
+        };
+        let kinds = ops["ops"].as_array().unwrap().iter();
+        let kinds: BTreeSet<&str> = kinds.map(|op| op["kind"].as_str().unwrap()).collect();
+        let own = if agent.number == 0 { "fork" } else { "merge" };
+        assert!(
+            kinds.iter().all(|kind| [own, "external"].contains(kind)),
+            "{kinds:?}"
+        );
+    }
+    pair.sandbox.check_invariants();
+}
+
 /// A `git gc` that has looked before anything pointed to what a command wrote, and deletes it once the
 /// operation's ref does.
 const LATE_GC: &str = "echo \"$$ here\" >.git/gc.pid\n\
