@@ -36,6 +36,7 @@ enum Command {
         #[arg(short = 'n', long)]
         dry_run: bool,
     },
+    Migrate(super::lfs_migrate::Args),
 }
 
 pub(super) fn run(face: &mut Face<'_>, args: &Args) -> Result<Outcome, Stop> {
@@ -52,6 +53,7 @@ pub(super) fn run(face: &mut Face<'_>, args: &Args) -> Result<Outcome, Stop> {
             let report = hydrate::hydrate(&session, &paths, *dry_run)?;
             face.answer(&report)
         }
+        Command::Migrate(args) => super::lfs_migrate::run(face, args),
     }
 }
 

@@ -32,6 +32,7 @@ mod hook;
 mod hooks;
 mod init;
 mod lfs;
+mod lfs_migrate;
 mod locked;
 pub mod manual;
 mod map;

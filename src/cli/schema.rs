@@ -35,6 +35,7 @@ use crate::flow::map::MapReport;
 use crate::flow::map_diff::MapDiffReport;
 use crate::flow::map_preview::PreviewReport;
 use crate::flow::map_repo::MapRepoReport;
+use crate::flow::migrate::MigrateReport;
 use crate::flow::operations::{OperationReport, OperationsReport};
 use crate::flow::page_graph::PageGraphReport;
 use crate::flow::pages::{PageStatsReport, PagesReport};
@@ -120,6 +121,7 @@ const REPORTS: &[(&str, Make)] = &[
     ("hooks uninstall", answer::<InstallReport>),
     ("init", answer::<InitReport>),
     ("lfs hydrate", answer::<HydrateReport>),
+    ("lfs migrate", answer::<MigrateReport>),
     ("lfs status", answer::<LfsStatus>),
     ("map", answer::<MapReport>),
     ("map check", answer::<CheckReportOfMap>),

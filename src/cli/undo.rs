@@ -55,11 +55,11 @@ fn run(face: &mut Face<'_>, direction: Direction, force: bool, run: Run) -> Resu
 impl Answer for UndoReport {
     fn message(&self) -> String {
         match (self.dry_run, self.direction) {
-            (true, Direction::Undo | Direction::Abort) => {
+            (true, Direction::Undo | Direction::Abort | Direction::AbortMigration) => {
                 format!("would take back {}: {}", self.undone, self.what)
             }
             (true, Direction::Redo) => format!("would bring back {}: {}", self.undone, self.what),
-            (false, Direction::Undo | Direction::Abort) => {
+            (false, Direction::Undo | Direction::Abort | Direction::AbortMigration) => {
                 format!("took back {}: {}", self.undone, self.what)
             }
             (false, Direction::Redo) => format!("brought back {}: {}", self.undone, self.what),

@@ -26,6 +26,7 @@ mod kept;
 pub mod left_out;
 pub mod locked;
 pub mod merge;
+pub mod migration;
 pub mod names;
 pub mod outlook;
 pub mod pick;

@@ -35,6 +35,8 @@ pub enum Direction {
     Redo,
     /// Take back the newest operation that changed HEAD, index or files; refs moved since stay.
     Abort,
+    /// Take back a migration to git-lfs, which no other way does.
+    AbortMigration,
 }
 
 impl Direction {
@@ -42,6 +44,7 @@ impl Direction {
         match self {
             Direction::Undo | Direction::Abort => Kind::Undo,
             Direction::Redo => Kind::Redo,
+            Direction::AbortMigration => Kind::LfsMigrateAbort,
         }
     }
 }
@@ -182,11 +185,43 @@ pub(super) fn refuse_foreign_progress(session: &Session, direction: Direction) -
 
 fn require_next(log: &Log, direction: Direction) -> Result<&LogEntry> {
     let next = match direction {
-        Direction::Undo => log.next_undo(),
+        Direction::Undo | Direction::AbortMigration => log.next_undo(),
         Direction::Abort => log.next_abort(),
         Direction::Redo => log.next_redo(),
     };
-    next.ok_or_else(|| nothing(direction))
+    let next = next.ok_or_else(|| nothing(direction))?;
+    let is_migration = next.record.kind == Kind::LfsMigrate;
+    match direction {
+        Direction::AbortMigration if !is_migration => Err(after_migration(&next.record)),
+        Direction::Undo | Direction::Abort if is_migration => Err(refuse_migration(&next.record)),
+        _ => Ok(next),
+    }
+}
+
+/// Refuses to go back behind a migration by halves: it takes every ref at once.
+fn refuse_migration(record: &Record) -> Error {
+    Error::new(
+        Code::HistoryRewritten,
+        format!(
+            "{} moved history to git-lfs, and what was before is in another history; nothing was done",
+            record.op
+        ),
+    )
+    .detail("op", record.op)
+    .hint("git colony lfs migrate --abort   # as long as it is not published")
+}
+
+/// Names what was done since the migration, and has to be taken back before it.
+fn after_migration(record: &Record) -> Error {
+    Error::new(
+        Code::ExternalChange,
+        format!(
+            "{} ({}) was done since the migration; nothing was done",
+            record.op, record.summary
+        ),
+    )
+    .detail("op", record.op)
+    .hint("git colony undo   # takes it back; then run the command again")
 }
 
 fn nothing(direction: Direction) -> Error {

@@ -26,6 +26,7 @@ pub mod map_tree;
 pub mod map_worktree;
 pub mod mapping;
 pub mod merge_driver;
+pub mod migrate;
 pub mod operations;
 pub mod page_graph;
 mod page_labels;

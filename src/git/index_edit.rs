@@ -68,6 +68,21 @@ impl Index {
         self.replace_marked(&added);
     }
 
+    /// Replaces the blobs of entries whose files stay as they are, and what git knows of these files
+    /// with them. An entry that is not there is not added.
+    pub fn replace_blobs<'a>(&mut self, entries: impl Iterator<Item = (&'a RepoPath, TreeEntry)>) {
+        for (path, entry) in entries {
+            let name = BStr::new(path.as_bytes());
+            let known = self
+                .file
+                .entry_mut_by_path_and_stage(name, Stage::Unconflicted);
+            if let Some(known) = known {
+                known.id = entry.id.0;
+                known.mode = mode_of(entry);
+            }
+        }
+    }
+
     /// Makes paths conflicted: stages 1 to 3 (base, ours, theirs) in place of stage 0.
     pub fn set_conflicts(&mut self, conflicts: &BTreeMap<RepoPath, Stages>) {
         let mut added = Vec::new();

@@ -3,6 +3,8 @@
 //! Everything above speaks in the types of this module. Nothing here knows of checkpoints or
 //! operations, and nothing here prints.
 
+mod again;
+pub mod attribute_lines;
 pub mod attributes;
 pub mod bare;
 mod beneath;
@@ -26,6 +28,7 @@ pub mod ignored;
 pub mod index;
 mod index_edit;
 pub mod index_state;
+pub mod lfs_import;
 pub mod lfs_objects;
 pub mod lfs_pointer;
 pub mod marker_labels;
@@ -66,6 +69,7 @@ pub mod tree_attributes;
 mod untracked;
 pub mod url;
 
+pub use again::Again;
 pub use bare::BareRepo;
 pub use object::{Oid, Signature, TreeEntry};
 pub use objects::Objects;

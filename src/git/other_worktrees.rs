@@ -22,6 +22,23 @@ impl Repo {
         Some(self.root_of(&found).unwrap_or(found))
     }
 
+    /// Lists the other worktrees by their roots; one whose files are gone by its git directory.
+    pub fn other_worktrees(&self) -> Vec<PathBuf> {
+        let linked = std::fs::read_dir(self.common_dir().join("worktrees"));
+        let linked = linked.into_iter().flatten().flatten();
+        let linked = linked.map(|entry| entry.path());
+        let is_bare = self.config_bool("core.bare") == Some(true);
+        let main = (!is_bare).then(|| self.common_dir().to_owned());
+        let others = linked
+            .chain(main)
+            .filter(|git_dir| git_dir != self.git_dir());
+        let mut roots: Vec<PathBuf> = others
+            .map(|git_dir| self.root_of(&git_dir).unwrap_or(git_dir))
+            .collect();
+        roots.sort();
+        roots
+    }
+
     fn root_of(&self, git_dir: &Path) -> Option<PathBuf> {
         if git_dir == self.common_dir() {
             let is_usual = git_dir.file_name().is_some_and(|name| name == ".git");

@@ -165,35 +165,91 @@ impl<'a> Remote<'a> {
     pub fn push(&self, changes: &[RefChange]) -> Result<BTreeMap<RefName, Pushed>> {
         let mut pushed = BTreeMap::new();
         for some in changes.chunks(PUSHED_AT_ONCE) {
-            let mut network = self.network(Direction::Push)?;
-            network.once();
-            let git = network.git();
-            git.args(["push", "--porcelain", "--no-follow-tags", "--no-progress"]);
-            git.args(["--recurse-submodules=no", "--no-signed", "--no-atomic"]);
-            let hex = |id: Option<Oid>| id.map(|id| id.to_string()).unwrap_or_default();
-            for change in some {
-                let lease = [b"--force-with-lease=", change.name.as_bytes(), b":"].concat();
-                let lease = [&lease, hex(change.old).as_bytes()].concat();
-                git.arg(OsStr::from_bytes(&lease));
-            }
-            git.args(["--", &self.name]);
-            for change in some {
-                let spec = [hex(change.new).as_bytes(), b":", change.name.as_bytes()].concat();
-                git.arg(OsStr::from_bytes(&spec));
-            }
-            let output = network.run()?;
-            let told = read_porcelain(&output.stdout);
-            let wanted = format!("push to '{}'", self.name);
-            if told.is_empty() && !output.success() {
-                return Err(network.failure(&wanted, &output.stderr));
-            }
-            for change in some {
-                let silent = || Pushed::Refused("git said nothing of it".to_owned());
-                let result = told.get(&change.name).cloned().unwrap_or_else(silent);
-                pushed.insert(change.name.clone(), result);
-            }
+            pushed.extend(self.push_once(some, "--no-atomic")?);
         }
         Ok(pushed)
+    }
+
+    /// Pushes refs, all of them or none, each only from its old value; returns what became of each. Of a
+    /// push that went wrong none is [`Pushed::Done`].
+    ///
+    /// # Errors
+    /// What the network says, where git says nothing of a single ref.
+    pub fn push_together(&self, changes: &[RefChange]) -> Result<BTreeMap<RefName, Pushed>> {
+        if changes.is_empty() {
+            return Ok(BTreeMap::new());
+        }
+        self.push_once(changes, "--atomic")
+    }
+
+    fn push_once(&self, changes: &[RefChange], atomic: &str) -> Result<BTreeMap<RefName, Pushed>> {
+        let mut network = self.network(Direction::Push)?;
+        network.once();
+        let git = network.git();
+        git.args(["push", "--porcelain", "--no-follow-tags", "--no-progress"]);
+        git.args(["--recurse-submodules=no", "--no-signed", atomic]);
+        let hex = |id: Option<Oid>| id.map(|id| id.to_string()).unwrap_or_default();
+        for change in changes {
+            let lease = [b"--force-with-lease=", change.name.as_bytes(), b":"].concat();
+            let lease = [&lease, hex(change.old).as_bytes()].concat();
+            git.arg(OsStr::from_bytes(&lease));
+        }
+        git.args(["--", &self.name]);
+        for change in changes {
+            let spec = [hex(change.new).as_bytes(), b":", change.name.as_bytes()].concat();
+            git.arg(OsStr::from_bytes(&spec));
+        }
+        let output = network.run()?;
+        let told = read_porcelain(&output.stdout);
+        if told.is_empty() && !output.success() {
+            return Err(network.failure(&format!("push to '{}'", self.name), &output.stderr));
+        }
+        let result = |change: &RefChange| {
+            let silent = || Pushed::Refused("git said nothing of it".to_owned());
+            told.get(&change.name).cloned().unwrap_or_else(silent)
+        };
+        let named = changes.iter();
+        let named = named.map(|change| (change.name.clone(), result(change)));
+        Ok(named.collect())
+    }
+
+    /// Has git-lfs bring every object of the histories of `refs` to its server, as far as that lacks it.
+    /// It ends well only when the server has all of them.
+    ///
+    /// # Errors
+    /// `lfs-missing` for an object that is not here; what the network says.
+    pub fn upload_large_files(&self, refs: &[RefName]) -> Result<()> {
+        for some in refs.chunks(PUSHED_AT_ONCE) {
+            let mut network = self.network(Direction::Push)?;
+            let git = network.git();
+            git.config("lfs.allowincompletepush", "false");
+            git.args(["lfs", "push", "--all", &self.name]);
+            for name in some {
+                git.arg(OsStr::from_bytes(name.as_bytes()));
+            }
+            let output = network.run()?;
+            if output.success() {
+                continue;
+            }
+            let missing = output
+                .stderr
+                .lines()
+                .find(|line| line.contains("(missing)"));
+            if let Some(line) = missing {
+                return Err(Error::new(
+                    Code::LfsMissing,
+                    format!(
+                        "cannot push large files to '{}': not here: {}",
+                        self.name,
+                        line.trim()
+                    ),
+                )
+                .hint(format!("git lfs fetch --all {}", self.name)));
+            }
+            let wanted = format!("push large files to '{}'", self.name);
+            return Err(network.failure(&wanted, &output.stderr));
+        }
+        Ok(())
     }
 
     fn network(&self, direction: Direction) -> Result<Network> {

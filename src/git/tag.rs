@@ -83,7 +83,7 @@ impl Repo {
 /// Returns the message of a tag without its signature, whatever made that.
 ///
 /// As git sees it: the signature is from the last line that begins one to the end.
-fn unsigned(message: &[u8]) -> &[u8] {
+pub(super) fn unsigned(message: &[u8]) -> &[u8] {
     const BEGINNINGS: [&[u8]; 4] = [
         b"-----BEGIN PGP SIGNATURE-----",
         b"-----BEGIN PGP MESSAGE-----",

@@ -5,4 +5,5 @@
 pub mod hydrate;
 pub mod install;
 pub mod locks;
+pub mod patterns;
 pub mod status;

@@ -189,6 +189,12 @@ codes! {
     ScopeMissing = "scope-missing",
     /// An agent cannot approve commands: that is for its user.
     ApprovalRefused = "approval-refused",
+    /// History was rewritten by a migration to git-lfs, and this would go on with, or go back to, what was before.
+    HistoryRewritten = "history-rewritten",
+    /// No pattern of `.gitattributes` gives files to git-lfs.
+    NoLfsPatterns = "no-lfs-patterns",
+    /// Other worktrees, stashes or clones would be left behind by a migration.
+    LeftBehind = "left-behind",
 }
 
 /// How the process ends when the error reaches the face.

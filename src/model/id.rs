@@ -95,6 +95,13 @@ impl fmt::Display for WorktreeKey {
     }
 }
 
+impl<'de> Deserialize<'de> for WorktreeKey {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        WorktreeKey::parse(&text).ok_or_else(|| serde::de::Error::custom("not a worktree key"))
+    }
+}
+
 impl schemars::JsonSchema for WorktreeKey {
     fn schema_name() -> Cow<'static, str> {
         "WorktreeKey".into()

@@ -15,6 +15,7 @@ pub mod large_files;
 pub mod lease;
 pub mod lock;
 pub mod membership;
+pub mod migration;
 pub mod operation;
 pub mod page_table;
 pub mod places;

@@ -38,6 +38,21 @@ pub const SCOPES: &str = "refs/colony/scopes";
 /// Where the mappings of other branches live, by worktree; never pushed.
 pub const LOCAL_SCOPES: &str = "refs/colony-local/scopes/";
 
+/// Which commits became which when history was rewritten; it travels.
+pub const MIGRATIONS: &str = "refs/colony/migrations";
+/// How far the newest migration got; never pushed.
+pub const MIGRATION_JOURNAL: &str = "refs/colony-local/migration";
+/// Where refs are kept as they were before a migration: `<operation>/<name without refs/>`.
+pub const BACKUPS: &str = "refs/colony-local/backup/";
+
+/// Returns where a ref is kept as it was before a migration.
+pub fn backup(operation: OperationId, name: &RefName) -> RefName {
+    let bytes = name.as_bytes();
+    let rest = bytes.strip_prefix(b"refs/").unwrap_or(bytes);
+    let folder = format!("{BACKUPS}{operation}/");
+    RefName::new([folder.as_bytes(), rest].concat())
+}
+
 /// Returns the ref with the mappings of branches other than the default one, made in one worktree.
 pub fn local_scopes(key: &WorktreeKey) -> RefName {
     RefName::from(format!("{LOCAL_SCOPES}{key}").as_str())

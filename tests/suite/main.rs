@@ -40,6 +40,7 @@ mod late_files;
 mod leases;
 mod lfs_locks;
 mod lfs_server;
+mod lfs_migrate;
 mod literature;
 mod manual;
 mod map_cancel;

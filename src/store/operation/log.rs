@@ -137,6 +137,7 @@ impl Log {
     /// Replays the log: what stands and can be undone, and the undos that can be redone.
     fn stacks(&self) -> (Vec<OperationId>, Vec<OperationId>) {
         let (mut done, mut undone): (Vec<OperationId>, Vec<_>) = (Vec::new(), Vec::new());
+        let mut closed = None;
         for entry in &self.entries {
             match entry.record.kind {
                 Kind::Undo => {
@@ -147,6 +148,14 @@ impl Log {
                 Kind::Redo => {
                     undone.pop();
                     done.push(entry.record.op);
+                }
+                // What was before is in a history that is no more, until the migration is taken back.
+                Kind::LfsMigrate => {
+                    closed = Some((std::mem::take(&mut done), std::mem::take(&mut undone)));
+                    done.push(entry.record.op);
+                }
+                Kind::LfsMigrateAbort => {
+                    (done, undone) = closed.take().unwrap_or_default();
                 }
                 Kind::Checkpoint
                 | Kind::Tag

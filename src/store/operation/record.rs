@@ -48,6 +48,10 @@ pub enum Kind {
     Decide,
     /// Begins a tool.
     ToolsNew,
+    /// Rewrites history so that git-lfs has large files.
+    LfsMigrate,
+    /// Takes such a rewriting back.
+    LfsMigrateAbort,
     /// Something else, plain git most likely, changed HEAD, the branch or the index.
     External,
 }
@@ -70,6 +74,8 @@ impl Kind {
             Kind::Commit => "commit",
             Kind::Decide => "decide",
             Kind::ToolsNew => "tools-new",
+            Kind::LfsMigrate => "lfs-migrate",
+            Kind::LfsMigrateAbort => "lfs-migrate-abort",
             Kind::External => "external",
         }
     }

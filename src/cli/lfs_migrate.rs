@@ -1,0 +1,123 @@
+//! `git colony lfs migrate`
+
+use crate::flow::migrate::{self, MigrateReport, MigrateStatus, Publication, Request, Start};
+use crate::model::time::Moment;
+use crate::ui::answer::{Answer, Outcome};
+use crate::ui::text;
+
+use super::{Face, Run, Stop};
+
+/// Move large files that are committed already to git-lfs, by rewriting history
+///
+/// Every branch and tag moves to a new history at once, here and then on origin, with notes,
+/// checkpoints and records of forks; nothing on origin moves that somebody else has moved meanwhile. What
+/// is edited or would be left behind stops it before anything changes. Run it again to publish what could
+/// not be published; --abort takes it back until then.
+#[derive(Debug, clap::Args)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a flag of the command line"
+)]
+pub(super) struct Args {
+    /// Go on with a migration that was cut off, and only that
+    #[arg(long = "continue", conflicts_with = "abort")]
+    go_on: bool,
+    /// Take back a migration that is not published: every ref is what it was
+    #[arg(long)]
+    abort: bool,
+    /// Leave origin as it is for now
+    #[arg(long, conflicts_with = "abort")]
+    no_push: bool,
+    /// Say what would be done, and do nothing
+    #[arg(short = 'n', long)]
+    dry_run: bool,
+}
+
+pub(super) fn run(face: &mut Face<'_>, args: &Args) -> Result<Outcome, Stop> {
+    let run = Run::from(args.dry_run);
+    let session = face.session(run)?;
+    let request = Request {
+        publication: if args.no_push {
+            Publication::No
+        } else {
+            Publication::Yes
+        },
+        start: if args.go_on {
+            Start::CutOff
+        } else {
+            Start::Anywhere
+        },
+    };
+    let report = match run {
+        _ if args.abort => migrate::abort(&session, args.dry_run)?,
+        Run::Dry => migrate::preview(&session, &request)?,
+        Run::ForReal => migrate::migrate(&session, &request)?,
+    };
+    face.answer(&report)
+}
+
+impl Answer for MigrateReport {
+    fn message(&self) -> String {
+        let commits = text::count(self.commits, "commit");
+        let refs = text::count(self.refs.len(), "ref");
+        match (self.status, self.dry_run) {
+            (MigrateStatus::Migrated, true) => {
+                let files = text::count(self.files, "file");
+                format!("would rewrite the history of {refs}; {files} of HEAD would go to git-lfs")
+            }
+            (MigrateStatus::Migrated, false) => {
+                format!("moved large files to git-lfs: {commits} rewritten, {refs} moved")
+            }
+            (MigrateStatus::UpToDate, _) => "git-lfs has every large file already".to_owned(),
+            (MigrateStatus::Continued, true) => {
+                format!("would publish a migration of {commits}")
+            }
+            (MigrateStatus::Continued, false) => format!("{commits} were rewritten already"),
+            (MigrateStatus::Aborted, true) => format!("would take back a migration of {commits}"),
+            (MigrateStatus::Aborted, false) => format!("took back a migration of {commits}"),
+        }
+    }
+
+    fn body(&self, _now: &Moment) -> Vec<String> {
+        let mut lines = Vec::new();
+        for moved in &self.refs {
+            let (old, new) = (text::short(moved.old), text::short(moved.new));
+            let name = moved.name.short();
+            lines.push(match moved.new {
+                Some(_) => format!("  {name}  {old} -> {new}"),
+                None => format!("  {name}  {old}"),
+            });
+        }
+        if !self.patterns.is_empty() {
+            lines.push(format!("patterns: {}", self.patterns.join(" ")));
+        }
+        let noted = self.notes.iter().map(|note| format!("attention: {note}"));
+        lines.extend(noted);
+        match (&self.push_error, self.pushed) {
+            (Some(error), _) => lines.push(format!("not pushed: {error}")),
+            (None, true) => {
+                let refs = text::count(self.pushed_refs.len(), "ref");
+                lines.push(format!("pushed to origin: {refs}"));
+            }
+            (None, false) => {}
+        }
+        let is_open = !self.pushed && !self.dry_run;
+        if is_open
+            && matches!(
+                self.status,
+                MigrateStatus::Migrated | MigrateStatus::Continued
+            )
+        {
+            lines.push("take it back: git colony lfs migrate --abort".to_owned());
+        }
+        lines
+    }
+
+    fn outcome(&self) -> Outcome {
+        if self.push_error.is_some() {
+            Outcome::No
+        } else {
+            Outcome::Yes
+        }
+    }
+}

@@ -1,0 +1,239 @@
+//! Which refs a migration moves, and to what: commits by the map, annotated tags written again, records
+//! and notes with the new ids in them.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::git::refs::FoundRef;
+use crate::git::{Again, Head, Oid, RefChange, RefName, Repo, TreeEntry};
+use crate::model::{RepoPath, Result};
+use crate::store::migration::ObjectMap;
+use crate::store::ref_names;
+
+/// What a ref holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Holds {
+    /// History: a commit, or a tag of one.
+    History,
+    /// A checkpoint: the same, and its message has ids in it.
+    Checkpoint,
+    /// Notes: the names in its tree are ids of commits.
+    Notes,
+    /// Records of ours: the texts in its tree have ids in them, its parents are commits they are about.
+    Records,
+}
+
+/// The refs that are looked at; every other one stays as it is.
+const KINDS: &[(&str, Holds)] = &[
+    ("refs/heads/", Holds::History),
+    (ref_names::CHECKPOINTS, Holds::Checkpoint),
+    ("refs/tags/", Holds::History),
+    (ref_names::AUTOMATIC, Holds::Checkpoint),
+    ("refs/notes/", Holds::Notes),
+    (ref_names::FORK_RECORDS, Holds::Records),
+    (ref_names::SCOPES, Holds::Records),
+    (ref_names::LOCAL_SCOPES, Holds::Records),
+    ("refs/colony/knowledge", Holds::Records),
+    ("refs/colony/blackboard/", Holds::Records),
+];
+
+/// A longer blob is no record of ours.
+const MOST_BYTES: u64 = 16 << 20;
+
+fn kind_of(name: &RefName) -> Option<Holds> {
+    let bytes = name.as_bytes();
+    if bytes == b"HEAD" {
+        return Some(Holds::History);
+    }
+    let row = KINDS.iter().find(|(prefix, _)| {
+        let fits = bytes.starts_with(prefix.as_bytes());
+        fits && (prefix.ends_with('/') || bytes.len() == prefix.len())
+    });
+    row.map(|(_, holds)| *holds)
+}
+
+/// Lists the refs that a migration may move, by name, and HEAD where it is on no branch.
+///
+/// # Errors
+/// `repository-broken`.
+pub fn movable(repo: &Repo) -> Result<Vec<FoundRef>> {
+    let mut found = repo.refs_below("refs/")?;
+    found.retain(|found| kind_of(&found.name).is_some());
+    if let Head::Detached { commit } = repo.head()? {
+        found.push(FoundRef {
+            name: RefName::from("HEAD"),
+            id: commit,
+        });
+    }
+    Ok(found)
+}
+
+/// Returns the commits that have to be written again, with all that is below them.
+///
+/// # Errors
+/// `object-missing`.
+pub fn tips(repo: &Repo, refs: &[FoundRef]) -> Result<Vec<Oid>> {
+    let mut tips = BTreeSet::new();
+    for found in refs {
+        match kind_of(&found.name) {
+            Some(Holds::History | Holds::Checkpoint) => tips.extend(repo.peel_to_commit(found.id)),
+            Some(Holds::Records) => {
+                // What a record is about may be on no branch any more.
+                for (_, text) in texts(repo, repo.tree_of(Some(found.id))?)? {
+                    let ids = ObjectMap::ids_in(&text, repo.hex_len()).into_iter();
+                    let commits = ids.filter(|id| repo.peel_to_commit(*id) == Some(*id));
+                    tips.extend(commits);
+                }
+            }
+            Some(Holds::Notes) | None => {}
+        }
+    }
+    Ok(tips.into_iter().collect())
+}
+
+/// Plans where the refs go; those that stay are left out.
+///
+/// # Errors
+/// `object-missing`, `repository-broken`, `no-space`, `io`.
+pub(super) fn plan(repo: &Repo, map: &ObjectMap, refs: &[FoundRef]) -> Result<Vec<RefChange>> {
+    let mut changes = Vec::new();
+    for found in refs {
+        let new = match kind_of(&found.name) {
+            Some(Holds::History) => history(repo, map, found.id, &<[u8]>::to_vec)?,
+            Some(Holds::Checkpoint) => {
+                history(repo, map, found.id, &|message| map.translate(message))?
+            }
+            Some(Holds::Notes) => notes(repo, map, found.id)?,
+            Some(Holds::Records) => records(repo, map, found.id)?,
+            None => continue,
+        };
+        if new != found.id {
+            changes.push(RefChange {
+                name: found.name.clone(),
+                old: Some(found.id),
+                new: Some(new),
+            });
+        }
+    }
+    Ok(changes)
+}
+
+/// Follows a commit, or the tags down to it; what else a tag may point to stays.
+fn history(
+    repo: &Repo,
+    map: &ObjectMap,
+    id: Oid,
+    message: &dyn Fn(&[u8]) -> Vec<u8>,
+) -> Result<Oid> {
+    let Some(target) = repo.tag_target(id) else {
+        return Ok(map.get(id).unwrap_or(id));
+    };
+    let new = history(repo, map, target, message)?;
+    if new == target {
+        return Ok(id);
+    }
+    repo.write_tag_again(id, new, message)
+}
+
+/// Writes notes again under the new names of their commits, on top of what was there.
+fn notes(repo: &Repo, map: &ObjectMap, tip: Oid) -> Result<Oid> {
+    let tree = repo.tree_of(Some(tip))?;
+    let mut edits: BTreeMap<RepoPath, Option<TreeEntry>> = BTreeMap::new();
+    for file in repo.list_tree(tree)? {
+        let Some((new, entry)) = renamed(map, &file.path).zip(file.new) else {
+            continue;
+        };
+        edits.entry(file.path).or_insert(None);
+        edits.insert(new, Some(entry));
+    }
+    if edits.is_empty() {
+        return Ok(tip);
+    }
+    let tree = repo.edit_tree(tree, edits.iter().map(|(path, entry)| (path, *entry)))?;
+    let again = Again {
+        original: tip,
+        tree,
+        parents: &[tip],
+    };
+    repo.write_commit_again(&again, |_| {
+        b"Notes of rewritten commits under their new names\n".to_vec()
+    })
+}
+
+/// Returns the name of a note of a commit that has another id now; the slashes stand where they stood.
+fn renamed(map: &ObjectMap, path: &RepoPath) -> Option<RepoPath> {
+    let bytes = path.as_bytes();
+    let hex: Vec<u8> = bytes.iter().copied().filter(|byte| *byte != b'/').collect();
+    let new = map.get(Oid::parse(std::str::from_utf8(&hex).ok()?)?)?;
+    let new = new.to_string();
+    let mut digits = new.bytes();
+    let place = |byte: &u8| match byte {
+        b'/' => Some(b'/'),
+        _ => digits.next(),
+    };
+    let name: Option<Vec<u8>> = bytes.iter().map(place).collect();
+    name.map(RepoPath::new)
+}
+
+/// Writes records again with the new ids in them, on the commits that they are about.
+fn records(repo: &Repo, map: &ObjectMap, tip: Oid) -> Result<Oid> {
+    let before = repo.tree_of(Some(tip))?;
+    let mut edits = Vec::new();
+    for (path, text) in texts(repo, before)? {
+        let new = map.translate(&text);
+        if new != text {
+            edits.push((path, TreeEntry::file(repo.write_blob(&new)?)));
+        }
+    }
+    let edits = edits.iter().map(|(path, entry)| (path, Some(*entry)));
+    let tree = repo.edit_tree(before, edits)?;
+    let (parents, is_about_history) = commits_below(repo, map, tip)?;
+    if tree == before && !is_about_history {
+        return Ok(tip);
+    }
+    let again = Again {
+        original: tip,
+        tree,
+        parents: &parents,
+    };
+    repo.write_commit_again(&again, |message| map.translate(message))
+}
+
+/// Returns the new ids of the commits that a chain of records stands on: the chain itself would keep the
+/// old history. Tells as well whether there were any.
+fn commits_below(repo: &Repo, map: &ObjectMap, tip: Oid) -> Result<(Vec<Oid>, bool)> {
+    /// A longer chain is cut: what it is about is named in its newest tree.
+    const MOST: usize = 10_000;
+    let mut found = Vec::new();
+    let mut seen = BTreeSet::from([tip]);
+    let mut open = vec![tip];
+    while let Some(commit) = open.pop().filter(|_| seen.len() < MOST) {
+        for parent in repo.read_commit(commit)?.parents {
+            if let Some(new) = map.get(parent) {
+                if !found.contains(&new) {
+                    found.push(new);
+                }
+            } else if seen.insert(parent) {
+                open.push(parent);
+            }
+        }
+    }
+    let any = !found.is_empty();
+    Ok((found, any))
+}
+
+/// Lists the files of records with their bytes.
+fn texts(repo: &Repo, tree: Oid) -> Result<Vec<(RepoPath, Vec<u8>)>> {
+    let mut found = Vec::new();
+    for file in repo.list_tree(tree)? {
+        let Some(entry) = file.new.filter(TreeEntry::is_file) else {
+            continue;
+        };
+        if repo
+            .object_size(entry.id)
+            .is_some_and(|size| size <= MOST_BYTES)
+        {
+            found.push((file.path, repo.read_blob(entry.id)?));
+        }
+    }
+    Ok(found)
+}

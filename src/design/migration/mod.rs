@@ -1,0 +1,188 @@
+//! Moving every ref to a history that was written again, as one operation.
+//!
+//! The new history has been written beside the repository by then (`git::lfs_import`), while everybody
+//! went on working. What was found at the beginning is held against what is there once the locks are
+//! taken: a ref that moved or a file that was edited meanwhile stops it, and nothing has changed. Files
+//! that become large files stay where they are, untouched; only what really differs is replaced.
+
+mod carry;
+mod files;
+
+use crate::git::lfs_import::Imported;
+use crate::git::lfs_objects::Objects;
+use crate::git::refs::FoundRef;
+use crate::git::transfer::{self, Linked};
+use crate::git::{Head, Oid, RefChange, RefName, Repo};
+use crate::model::{Code, Error, Result, text, time};
+use crate::store::migration::{self, Journal, ObjectMap, RemoteRef};
+use crate::store::operation::run::{Intent, Plan, Touches};
+use crate::store::operation::{Kind, Operation, Record};
+use crate::store::{Session, atomic, ref_names};
+
+pub use carry::{movable, tips};
+pub use files::refuse_edits;
+
+use super::worktree::{refuse_in_progress, run_post_checkout, tell_late};
+
+/// What is to be moved, and what is written down about it.
+pub struct Request<'a> {
+    /// The refs as they were when the new history was begun.
+    pub recorded: &'a [FoundRef],
+    /// The new history.
+    pub imported: &'a Imported,
+    /// Which commit became which.
+    pub map: &'a ObjectMap,
+    /// The patterns whose files git-lfs gets.
+    pub patterns: &'a [String],
+    /// The remote that is to get it, with what it has.
+    pub remote: Option<(String, Vec<RemoteRef>)>,
+}
+
+/// Moves the refs, and index and files with them.
+///
+/// # Errors
+/// `ref-moved`, `uncommitted-edits`, `unmerged-paths`, `operation-in-progress`, `locked`, `no-space`;
+/// none of them changes anything.
+pub fn commit(session: &Session, request: &Request<'_>) -> Result<Record> {
+    let operation = Operation::begin(
+        session,
+        Intent {
+            kind: Kind::LfsMigrate,
+            touches: Touches::Worktree,
+        },
+    )?;
+    refuse_in_progress(session, "migrate to git-lfs")?;
+    refuse_moved(&session.repo, request.recorded)?;
+    let repo = &session.repo;
+    let scan = repo.scan(&session.world)?;
+    refuse_edits(&scan)?;
+    bring_objects(session, &operation, request)?;
+    let refs = plan_refs(session, &operation, request)?;
+    let head = scan.head.commit();
+    let new_head = head.map(|id| request.map.get(id).unwrap_or(id));
+    let index_tree = repo.write_index_tree(&scan)?;
+    let switched = files::plan(session, &scan, repo.tree_of(new_head)?, &operation.stage())?;
+    // Nothing that a ref is about to point to may be lost with the power.
+    atomic::sync_file_system(repo.common_dir())?;
+    let done = operation.commit(Plan {
+        summary: format!(
+            "move large files to git-lfs in {}",
+            text::count(request.map.len(), "commit")
+        ),
+        head: scan.head.clone(),
+        refs,
+        index_before: (scan.index(), index_tree),
+        index: Some(switched.index),
+        files: switched.moves,
+        snapshot: None,
+        inverts: None,
+    })?;
+    tell_late(session, &done.late);
+    run_post_checkout(session, &done.record, head, new_head);
+    Ok(done.record)
+}
+
+fn refuse_moved(repo: &Repo, recorded: &[FoundRef]) -> Result<()> {
+    let now = movable(repo)?;
+    let is_same = |one: &FoundRef, other: &FoundRef| one.name == other.name && one.id == other.id;
+    let differs = |list: &[FoundRef], from: &[FoundRef]| -> Vec<RefName> {
+        let missing = list
+            .iter()
+            .filter(|found| !from.iter().any(|other| is_same(found, other)));
+        missing.map(|found| found.name.clone()).collect()
+    };
+    let mut moved = differs(&now, recorded);
+    moved.extend(differs(recorded, &now));
+    moved.sort();
+    moved.dedup();
+    let Some(first) = moved.first() else {
+        return Ok(());
+    };
+    Err(Error::new(
+        Code::RefMoved,
+        format!("'{first}' was moved while history was rewritten; nothing has changed"),
+    )
+    .detail("refs", &moved)
+    .hint("git colony lfs migrate   # begins again with what is there now"))
+}
+
+/// Brings objects and large files into this repository; nothing points to them yet.
+fn bring_objects(
+    session: &Session,
+    operation: &Operation<'_>,
+    request: &Request<'_>,
+) -> Result<()> {
+    let repo = &session.repo;
+    let tips = tips(repo, request.recorded)?;
+    let new: Vec<Oid> = tips.iter().filter_map(|id| request.map.get(*id)).collect();
+    let from = &request.imported.repository;
+    let linked = transfer::link_objects(&from.object_store(), &repo.object_store(), &new)?;
+    if linked == Linked::NotAll {
+        let (source, target) = (from.git(&session.world), repo.git(&session.world));
+        transfer::send_pack(source, target, &new, &tips)?;
+    }
+    let made = Objects::in_folder(request.imported.large_files.clone());
+    // The names that no 'git lfs prune' looks at last until the refs hold them.
+    made.link_all_into(&operation.places.large_files(operation.id).join("objects"))?;
+    made.link_all_into(Objects::of(repo).folder())
+}
+
+/// Lists the refs that move, those that keep what they were, and the two that tell of it.
+fn plan_refs(
+    session: &Session,
+    operation: &Operation<'_>,
+    request: &Request<'_>,
+) -> Result<Vec<RefChange>> {
+    let repo = &session.repo;
+    let mut changes = carry::plan(repo, request.map, request.recorded)?;
+    let kept = changes.iter().map(|change| RefChange {
+        name: ref_names::backup(operation.id, &change.name),
+        old: None,
+        new: change.old,
+    });
+    let kept: Vec<_> = kept.collect();
+    changes.extend(kept);
+    let who = session.record_signature();
+    let now = time::rfc3339(&session.world.now());
+    let name = session.world.nonce8();
+    let map = migration::add(repo, &name, (request.map, request.patterns), &who, now)?;
+    let (remote, remote_refs) = match &request.remote {
+        Some((name, refs)) => (Some(name.clone()), refs.clone()),
+        None => (None, Vec::new()),
+    };
+    let journal = Journal {
+        format: Journal::format(),
+        worktree: operation.places.key.clone(),
+        op: operation.id,
+        remote,
+        remote_refs,
+        patterns: request.patterns.to_vec(),
+        commits: request.map.len(),
+        published_at: None,
+    };
+    let journal = journal.write(repo, &who)?;
+    for (name, new) in [
+        (ref_names::MIGRATIONS, map),
+        (ref_names::MIGRATION_JOURNAL, journal),
+    ] {
+        let name = RefName::from(name);
+        let old = repo.find_ref(&name)?;
+        changes.push(RefChange {
+            name,
+            old,
+            new: Some(new),
+        });
+    }
+    Ok(changes)
+}
+
+/// Returns the commit that HEAD holds, for a report.
+///
+/// # Errors
+/// `repository-broken`.
+pub fn head_commit(repo: &Repo) -> Result<Option<Oid>> {
+    Ok(match repo.head()? {
+        Head::Branch { commit, .. } | Head::Detached { commit } => Some(commit),
+        Head::Unborn { .. } => None,
+    })
+}

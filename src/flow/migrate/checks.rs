@@ -1,0 +1,340 @@
+//! What stands in the way of a migration: everything is looked for, nothing is changed, and each finding
+//! says how to go on.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
+use crate::clones::{found, hub};
+use crate::design::migration::refuse_edits;
+use crate::git::attributes::AttributesOf;
+use crate::git::index::Index;
+use crate::git::refs::FoundRef;
+use crate::git::{ObjectWrites, Oid, RefName, Repo};
+use crate::model::text::{self, shell_word};
+use crate::model::{Code, Error, RepoPath, Result};
+use crate::store::Session;
+use crate::store::migration::RemoteRef;
+use crate::store::shared_root::SharedRoot;
+
+/// Refuses if anything stands in the way; several findings come as one error, with the others in its
+/// details.
+///
+/// # Errors
+/// `unsupported`, `uncommitted-edits`, `unmerged-paths`, `left-behind`.
+pub(super) fn refuse(
+    session: &Session,
+    refs: &[FoundRef],
+    remote: Option<&(String, Vec<RemoteRef>)>,
+) -> Result<()> {
+    refuse_incomplete(&session.repo)?;
+    let mut causes = Vec::new();
+    let scan = session.repo.scan(&session.world)?;
+    causes.extend(refuse_edits(&scan).err());
+    causes.extend(worktrees(&session.repo));
+    causes.extend(stashes(session)?);
+    causes.extend(clones(session, refs));
+    if let Some((name, theirs)) = remote {
+        causes.extend(remote_only(&session.repo, name, theirs)?);
+    }
+    let mut causes = causes.into_iter();
+    let Some(first) = causes.next() else {
+        return Ok(());
+    };
+    let others: Vec<_> = causes
+        .map(|error| {
+            serde_json::json!({
+                "code": error.code().as_str(),
+                "message": error.message(),
+                "hint": error.hint_text(),
+            })
+        })
+        .collect();
+    if others.is_empty() {
+        return Err(first);
+    }
+    let told = others.iter().filter_map(|other| other["message"].as_str());
+    let told: Vec<_> = told.map(str::to_owned).collect();
+    let message = format!("{}; and: {}", first.message(), told.join("; and: "));
+    let mut error = Error::new(first.code(), message).detail("others", &others);
+    for (name, value) in first.details() {
+        error = error.detail(name, value);
+    }
+    Err(match first.hint_text() {
+        Some(hint) => error.hint(hint),
+        None => error,
+    })
+}
+
+/// Refuses a repository that does not have all of its history.
+fn refuse_incomplete(repo: &Repo) -> Result<()> {
+    let wanted = "cannot migrate to git-lfs: the history of this repository is not all here";
+    if repo.common_dir().join("shallow").exists() {
+        return Err(Error::new(
+            Code::Unsupported,
+            format!("{wanted}, it is a shallow clone; nothing has changed"),
+        )
+        .hint("git fetch --unshallow"));
+    }
+    let promises =
+        |name: &String| repo.config_bool(&format!("remote.{name}.promisor")) == Some(true);
+    let is_partial = repo.config("extensions.partialClone").is_some();
+    if is_partial || repo.remote_names().iter().any(promises) {
+        return Err(Error::new(
+            Code::Unsupported,
+            format!("{wanted}, it is a partial clone; nothing has changed"),
+        )
+        .hint("git clone URL DIRECTORY   # without --filter; migrate there"));
+    }
+    Ok(())
+}
+
+/// Finds worktrees whose files would no more be those of their branch.
+fn worktrees(repo: &Repo) -> Option<Error> {
+    let others = repo.other_worktrees();
+    let first = others.first()?;
+    let names: Vec<_> = others
+        .iter()
+        .map(|path| path.display().to_string())
+        .collect();
+    let is = if others.len() == 1 { "is" } else { "are" };
+    Some(
+        Error::new(
+            Code::LeftBehind,
+            format!(
+                "{} {is} checked out beside this one, and history would change under {}: {}; nothing has changed",
+                text::count(others.len(), "worktree"),
+                if others.len() == 1 { "it" } else { "them" },
+                names.join(", ")
+            ),
+        )
+        .detail("worktrees", &names)
+        .hint(format!(
+            "git worktree remove {}   # 'git worktree prune' where the files are gone already",
+            shell_word(&first.display().to_string())
+        )),
+    )
+}
+
+/// Finds stashes that would put large files back into git.
+fn stashes(session: &Session) -> Result<Option<Error>> {
+    let repo = &session.repo;
+    if repo.find_ref(&RefName::from("refs/stash"))?.is_none() {
+        return Ok(None);
+    }
+    let mut git = repo.git(&session.world);
+    git.args(["log", "-g", "--format=%H", "refs/stash", "--"]);
+    let printed = git.run_checked("list the stashes")?;
+    let index = repo.load_index()?;
+    let mut breaking = Vec::new();
+    let stashes = String::from_utf8_lossy(&printed).into_owned();
+    for (number, line) in stashes.lines().enumerate() {
+        let Some(stash) = Oid::parse(line.trim()) else {
+            continue;
+        };
+        if breaks(repo, &index, stash)? {
+            breaking.push(format!("stash@{{{number}}}"));
+        }
+    }
+    if breaking.is_empty() {
+        return Ok(None);
+    }
+    let have = if breaking.len() == 1 { "has" } else { "have" };
+    let message = format!(
+        "{} {have} large files, and would bring them back into git: {}; nothing has changed",
+        text::count(breaking.len(), "stash entry"),
+        breaking.join(", ")
+    );
+    Ok(Some(
+        Error::new(Code::LeftBehind, message)
+            .detail("stashes", &breaking)
+            .hint("git stash branch NAME   # makes a branch of the newest; or: git stash drop"),
+    ))
+}
+
+/// Tells whether a stash has changes of files that git-lfs is to have, or of what says so.
+fn breaks(repo: &Repo, index: &Index, stash: Oid) -> Result<bool> {
+    let parents = repo.read_commit(stash)?.parents;
+    let mut paths: Vec<RepoPath> = Vec::new();
+    if let Some(base) = parents.first() {
+        let (before, after) = (repo.tree_of(Some(*base))?, repo.tree_of(Some(stash))?);
+        let changes = repo.diff_trees(before, after)?;
+        paths.extend(changes.into_iter().map(|change| change.path));
+    }
+    if let Some(untracked) = parents.get(2) {
+        let files = repo.list_tree(repo.tree_of(Some(*untracked))?)?;
+        paths.extend(files.into_iter().map(|file| file.path));
+    }
+    for path in paths {
+        let is_attributes = path.as_bytes().ends_with(b".gitattributes");
+        let filter = repo.attribute(index, "filter", AttributesOf::Worktree, &path)?;
+        if is_attributes || filter.as_deref() == Some("lfs") {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// Finds clones of the hub with work that is not in the history that is going to be rewritten.
+fn clones(session: &Session, refs: &[FoundRef]) -> Vec<Error> {
+    let root = SharedRoot::of(&session.world).ok();
+    let places = root.and_then(|root| {
+        let hub = hub::place_of(session, &root).ok()?;
+        Some((root, hub))
+    });
+    let Some((root, hub)) = places else {
+        return Vec::new();
+    };
+    let ours: BTreeSet<Oid> = refs
+        .iter()
+        .filter_map(|found| session.repo.peel_to_commit(found.id))
+        .collect();
+    let ours: Vec<Oid> = ours.into_iter().collect();
+    let others = found::clones(&root, Some(&hub)).into_iter();
+    let others = others.filter(|clone| clone.path != session.repo.workdir());
+    others
+        .filter_map(|clone| {
+            let name = clone.member.agent.clone();
+            let name = name.unwrap_or_else(|| clone.member.id.clone());
+            unpublished(session, (&name, clone.path), &ours)
+        })
+        .collect()
+}
+
+fn unpublished(session: &Session, (name, path): (&str, PathBuf), ours: &[Oid]) -> Option<Error> {
+    let inside = session.world.standing_in(&path);
+    let repo = Repo::open(&inside, ObjectWrites::InMemory);
+    let found = repo.and_then(|repo| {
+        let edits = crate::flow::status::unsaved(&repo.scan(&inside)?);
+        let branches = repo.refs_below("refs/heads/")?.into_iter();
+        let ahead = branches.filter(|branch| !is_within(&session.repo, branch.id, ours));
+        Ok((
+            edits,
+            ahead.map(|branch| branch.name.short()).collect::<Vec<_>>(),
+        ))
+    });
+    let (edits, ahead): (usize, Vec<String>) = match found {
+        Ok((0, ahead)) if ahead.is_empty() => return None,
+        Ok(found) => found,
+        Err(error) => return Some(error),
+    };
+    let mut has = Vec::new();
+    if edits > 0 {
+        has.push(format!("{} with edits", text::count(edits, "file")));
+    }
+    if !ahead.is_empty() {
+        has.push(format!("commits on {} that are not here", ahead.join(", ")));
+    }
+    Some(
+        Error::new(
+            Code::LeftBehind,
+            format!(
+                "the clone of '{name}' has {}, in a history that would be gone; nothing has changed",
+                has.join(" and ")
+            ),
+        )
+        .detail("clone", name)
+        .detail("path", path.display().to_string())
+        .hint(format!(
+            "git colony merge {0}   # takes its commits over; or: git colony agents remove {0}",
+            shell_word(name)
+        )),
+    )
+}
+
+/// Tells whether a commit is in a history that is here.
+fn is_within(repo: &Repo, id: Oid, tips: &[Oid]) -> bool {
+    repo.peel_to_commit(id) == Some(id)
+        && repo
+            .commits_between(id, tips, 1)
+            .is_ok_and(|more| more.is_empty())
+}
+
+/// Finds what a remote has and what would stay behind in the old history.
+fn remote_only(repo: &Repo, remote: &str, theirs: &[RemoteRef]) -> Result<Vec<Error>> {
+    let mut absent = Vec::new();
+    let mut unknown = Vec::new();
+    for found in theirs {
+        let is_tag = found.name.as_bytes().starts_with(b"refs/tags/");
+        match repo.find_ref(&found.name)? {
+            None => absent.push(found.name.short()),
+            Some(ours) if ours == found.id => {}
+            Some(_) if is_tag || repo.object_size(found.id).is_none() => {
+                unknown.push(found.name.short());
+            }
+            // What ours was before a migration that was made elsewhere is told once that is made here.
+            Some(ours) => {
+                let is_old = repo.merge_bases(ours, found.id)?.is_empty();
+                if !is_old && !is_within(repo, found.id, &[ours]) {
+                    unknown.push(found.name.short());
+                }
+            }
+        }
+    }
+    let mut causes = Vec::new();
+    let at = shell_word(remote);
+    if let Some(first) = absent.first() {
+        let first = shell_word(first);
+        causes.push(
+            Error::new(
+                Code::LeftBehind,
+                format!(
+                    "'{remote}' has what is not here, and it would keep the old history: {}; nothing has changed",
+                    absent.join(", ")
+                ),
+            )
+            .detail("refs", &absent)
+            .hint(format!("git fetch {at} {first} && git branch --no-track {first} FETCH_HEAD   # or delete it there: git push {at} --delete {first}")),
+        );
+    }
+    if let Some(first) = unknown.first() {
+        causes.push(
+            Error::new(
+                Code::LeftBehind,
+                format!(
+                    "'{remote}' has more or something else under names that are here: {}; nothing has changed",
+                    unknown.join(", ")
+                ),
+            )
+            .detail("refs", &unknown)
+            .hint(format!("git pull {at} {}", shell_word(first))),
+        );
+    }
+    Ok(causes)
+}
+
+/// Refuses where a branch of a remote has commits that the new one of the same name does not come from.
+///
+/// # Errors
+/// `left-behind`.
+pub(super) fn refuse_ahead(
+    repo: &Repo,
+    remote: &str,
+    theirs: &[RemoteRef],
+    became: impl Fn(&RefName, Oid) -> Option<(Oid, Oid)>,
+) -> Result<()> {
+    for found in theirs {
+        // What the remote has, and what is to take its place, both in the new history.
+        let Some((old, new)) = became(&found.name, found.id) else {
+            continue;
+        };
+        if old == new || !found.name.as_bytes().starts_with(b"refs/heads/") {
+            continue;
+        }
+        if !is_within(repo, old, &[new]) {
+            let branch = found.name.short();
+            return Err(Error::new(
+                Code::LeftBehind,
+                format!(
+                    "'{branch}' on '{remote}' has commits that are not here; nothing has changed"
+                ),
+            )
+            .detail("refs", [&branch])
+            .hint(format!(
+                "git pull {} {}",
+                shell_word(remote),
+                shell_word(&branch)
+            )));
+        }
+    }
+    Ok(())
+}

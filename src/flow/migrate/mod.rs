@@ -1,0 +1,380 @@
+//! Moving large files that are committed already to git-lfs: history is written again, here and on the
+//! remote.
+//!
+//! The new history is written beside the repository while nobody is stopped from working; then every ref
+//! moves in one operation, or none does. Publishing is a step of its own that may be repeated. Until it
+//! has succeeded, everything can be taken back. What the remote had is noted before anything is done, and
+//! nothing there moves that somebody else has moved since.
+
+mod checks;
+mod publication;
+mod report;
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use crate::design::migration;
+use crate::design::undo::{self, Direction, UndoReport};
+use crate::git::lfs_import::{Import, Imported};
+use crate::git::refs::FoundRef;
+use crate::git::remote::Remote;
+use crate::git::{Oid, RefChange, RefName, Repo};
+use crate::lfs::install::{self, Way};
+use crate::lfs::patterns::{self, Patterns};
+use crate::model::{Code, Error, Result, time};
+use crate::store::lock::WorktreeLock;
+use crate::store::migration::{Journal, ObjectMap, RemoteRef};
+use crate::store::operation::recover;
+use crate::store::operation::run::refuse_nested;
+use crate::store::places::Places;
+use crate::store::{Session, atomic, ref_names};
+
+pub use report::{MigrateReport, MigrateStatus, MovedRef};
+
+/// Where a history is published.
+const REMOTE: &str = "origin";
+
+/// How long to wait for another migration in this repository.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// What is asked for.
+#[derive(Clone, Copy, Debug)]
+pub struct Request {
+    /// Whether it is published.
+    pub publication: Publication,
+    /// Whether something has to be under way.
+    pub start: Start,
+}
+
+/// Whether a new history is published.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Publication {
+    /// It is, where there is a remote.
+    Yes,
+    /// It stays here for now.
+    No,
+}
+
+/// Where a migration begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Start {
+    /// At the beginning, or where the last one was cut off.
+    Anywhere,
+    /// Only where one was cut off.
+    CutOff,
+}
+
+/// Moves committed large files to git-lfs, or goes on with that.
+///
+/// # Errors
+/// `lfs-not-installed`, `hooks-in-the-way`, `no-lfs-patterns`, `left-behind`, `uncommitted-edits`,
+/// `unsupported`, `ref-moved`, `nothing-to-resolve`: then nothing has changed. That the remote cannot be
+/// reached afterwards, or refuses, is no error but part of the report.
+pub fn migrate(session: &Session, request: &Request) -> Result<MigrateReport> {
+    refuse_nested(session)?;
+    session.refuse_reader()?;
+    require_git_lfs(session)?;
+    let _lock = lock(session)?;
+    settle(session)?;
+    let unfinished = unfinished(&session.repo)?;
+    let was_cut_off = folder(session).exists();
+    if unfinished.is_none() && !was_cut_off && request.start == Start::CutOff {
+        return Err(nothing_under_way());
+    }
+    let (mut report, journal) = match unfinished {
+        Some((journal, _)) => (report::of_journal(&session.repo, &journal)?, Some(journal)),
+        None => begin(session)?,
+    };
+    if request.publication == Publication::Yes {
+        let remote_refs = match &journal {
+            Some(journal) => journal.remote_refs.clone(),
+            None => report.remote_refs.clone(),
+        };
+        publish(session, &remote_refs, &mut report)?;
+    }
+    Ok(report)
+}
+
+/// Tells what [`migrate`] would do, and changes nothing. The remote is asked what it has.
+///
+/// # Errors
+/// As [`migrate`].
+pub fn preview(session: &Session, request: &Request) -> Result<MigrateReport> {
+    require_git_lfs(session)?;
+    let mut report = match unfinished(&session.repo)? {
+        Some((journal, _)) => report::of_journal(&session.repo, &journal)?,
+        None if request.start == Start::CutOff && !folder(session).exists() => {
+            return Err(nothing_under_way());
+        }
+        None => {
+            let look = Look::take(session)?;
+            install::plan(session)?;
+            report::of_look(session, &look)?
+        }
+    };
+    report.dry_run = true;
+    Ok(report)
+}
+
+/// Takes a migration back that is not published: every ref is what it was.
+///
+/// # Errors
+/// `nothing-to-resolve`; `external-change` where somebody has worked on since; `published-commits`.
+pub fn abort(session: &Session, dry_run: bool) -> Result<MigrateReport> {
+    let _lock = (!dry_run).then(|| lock(session)).transpose()?;
+    if !dry_run {
+        settle(session)?;
+        atomic::remove_folder(&folder(session))?;
+    }
+    let Some((journal, _)) = unfinished(&session.repo)? else {
+        return Err(nothing_under_way());
+    };
+    let places = Places::find(&session.repo)?;
+    if places.is_none_or(|places| places.key != journal.worktree) {
+        return Err(Error::new(
+            Code::NothingToResolve,
+            "the migration was made in another worktree; nothing has changed",
+        )
+        .hint("git worktree list   # run the command there"));
+    }
+    refuse_half_published(session, &journal)?;
+    let back: UndoReport = if dry_run {
+        undo::preview(session, Direction::AbortMigration, false)?
+    } else {
+        undo::run(session, Direction::AbortMigration, false)?
+    };
+    Ok(report::of_abort(&journal, &back))
+}
+
+/// The remote may have taken the new history although nobody heard of it.
+fn refuse_half_published(session: &Session, journal: &Journal) -> Result<()> {
+    let Some(name) = &journal.remote else {
+        return Ok(());
+    };
+    let listed = Remote::find(&session.repo, &session.world, name)
+        .and_then(|remote| publication::recorded(&remote));
+    // A remote that is away cannot tell; then what is known here has to do.
+    let Ok(now) = listed else { return Ok(()) };
+    for change in publication::plan(session, &journal.remote_refs)? {
+        let found = now.iter().find(|found| found.name == change.name);
+        if change.old.is_some() && found.map(|found| found.id) == change.new {
+            return Err(Error::new(
+                Code::PublishedCommits,
+                format!("the new history is on '{name}' already; nothing was done"),
+            )
+            .hint("git colony lfs migrate --continue   # completes it"));
+        }
+    }
+    Ok(())
+}
+
+fn nothing_under_way() -> Error {
+    Error::new(
+        Code::NothingToResolve,
+        "no migration to git-lfs is under way; nothing has changed",
+    )
+    .hint("git colony lfs migrate   # begins one")
+}
+
+fn require_git_lfs(session: &Session) -> Result<()> {
+    if install::version(session).is_some() {
+        return Ok(());
+    }
+    Err(Error::new(
+        Code::LfsNotInstalled,
+        "cannot migrate: git-lfs is not installed; nothing has changed",
+    )
+    .hint("git lfs version   # git finds it once it is installed"))
+}
+
+/// The folder that a new history is written in.
+fn folder(session: &Session) -> PathBuf {
+    session.repo.common_dir().join("colony").join("migration")
+}
+
+fn lock(session: &Session) -> Result<WorktreeLock> {
+    let path = session
+        .repo
+        .common_dir()
+        .join("colony")
+        .join("migration-lock");
+    let patience = session.settings.timeout.unwrap_or(PATIENCE);
+    let waiting = "waiting for another migration in this repository";
+    WorktreeLock::take_at(&session.world, &path, (patience, waiting))
+}
+
+/// Completes or cancels what a dead owner left.
+fn settle(session: &Session) -> Result<()> {
+    if let Some(places) = Places::find(&session.repo)? {
+        let timeout = session.lock_timeout();
+        let _lock = WorktreeLock::take(&session.world, &session.repo, timeout)?;
+        recover::recover(session, &places)?;
+    }
+    Ok(())
+}
+
+fn unfinished(repo: &Repo) -> Result<Option<(Journal, Oid)>> {
+    let journal = Journal::find(repo)?;
+    Ok(journal.filter(|(journal, _)| journal.published_at.is_none()))
+}
+
+/// Everything known before anything is done.
+struct Look {
+    patterns: Patterns,
+    refs: Vec<FoundRef>,
+    /// The remote with what it has.
+    remote: Option<(String, Vec<RemoteRef>)>,
+    way: Way,
+}
+
+impl Look {
+    fn take(session: &Session) -> Result<Look> {
+        let repo = &session.repo;
+        let way = install::plan(session)?;
+        let Some(head) = repo.head()?.commit() else {
+            return Err(Error::new(
+                Code::NoLfsPatterns,
+                "there is no commit to migrate; nothing has changed",
+            ));
+        };
+        let refs = migration::movable(repo)?;
+        let remote = match Remote::find(repo, &session.world, REMOTE) {
+            Ok(remote) => Some((REMOTE.to_owned(), publication::recorded(&remote)?)),
+            Err(error) if error.code() == Code::RemoteNotFound => None,
+            Err(error) => return Err(error),
+        };
+        let history = remote.as_ref().map(|(name, refs)| {
+            let mut refs = refs.clone();
+            refs.retain(|found| publication::is_history(&found.name));
+            (name.clone(), refs)
+        });
+        checks::refuse(session, &refs, history.as_ref())?;
+        Ok(Look {
+            patterns: patterns::in_force(repo, repo.tree_of(Some(head))?)?,
+            refs,
+            remote,
+            way,
+        })
+    }
+}
+
+fn begin(session: &Session) -> Result<(MigrateReport, Option<Journal>)> {
+    let look = Look::take(session)?;
+    let standing = install::Standing::look(&session.repo);
+    let done = install::install(session, look.way).and_then(|()| rewrite(session, &look));
+    let cleaned = if session.world.is_dead() {
+        Ok(())
+    } else {
+        atomic::remove_folder(&folder(session))
+    };
+    match done {
+        Ok(done) => cleaned.map(|()| done),
+        Err(error) => {
+            if !session.world.is_dead() {
+                standing.restore(session)?;
+            }
+            Err(error)
+        }
+    }
+}
+
+fn rewrite(session: &Session, look: &Look) -> Result<(MigrateReport, Option<Journal>)> {
+    let (imported, map) = import(session, look)?;
+    let repo = &session.repo;
+    if let Some((name, theirs)) = &look.remote {
+        checks::refuse_ahead(repo, name, theirs, |name, id| {
+            let ours = look.refs.iter().find(|found| found.name == *name)?;
+            Some((
+                map.get(id).unwrap_or(id),
+                map.get(ours.id).unwrap_or(ours.id),
+            ))
+        })?;
+    }
+    let moves = |found: &FoundRef| {
+        let commit = repo.peel_to_commit(found.id);
+        commit.is_some_and(|id| map.get(id).is_some())
+    };
+    if !look.refs.iter().any(moves) {
+        return Ok((report::up_to_date(session, look)?, None));
+    }
+    let record = migration::commit(
+        session,
+        &migration::Request {
+            recorded: &look.refs,
+            imported: &imported,
+            map: &map,
+            patterns: &look.patterns.include,
+            remote: look.remote.clone(),
+        },
+    )?;
+    let journal = Journal::find(repo)?.map(|(journal, _)| journal);
+    let journal = journal.filter(|journal| journal.op == record.op);
+    let mut report = report::of_record(repo, &look.patterns, &record)?;
+    report.commits = map.len();
+    report.remote_refs = look
+        .remote
+        .clone()
+        .map(|(_, refs)| refs)
+        .unwrap_or_default();
+    Ok((report, journal))
+}
+
+fn import(session: &Session, look: &Look) -> Result<(Imported, ObjectMap)> {
+    let repo = &session.repo;
+    let folder = folder(session);
+    atomic::remove_folder(&folder)?;
+    atomic::make_directory(&folder)?;
+    let mut tips = migration::tips(repo, &look.refs)?;
+    // Somebody may have migrated before, and not published: then this is what ours came from.
+    let theirs = look.remote.iter().flat_map(|(_, refs)| refs);
+    tips.extend(theirs.filter_map(|found| repo.peel_to_commit(found.id)));
+    tips.sort();
+    tips.dedup();
+    (session.world.narrate)("rewriting history: this takes a while for a long one");
+    let imported = repo.import_for_lfs(
+        &session.world,
+        &Import {
+            folder: &folder,
+            include: &look.patterns.include,
+            exclude: &look.patterns.exclude,
+            tips: &tips,
+        },
+    )?;
+    let map = ObjectMap::new(imported.map.clone(), repo);
+    Ok((imported, map))
+}
+
+/// Publishes what is not published yet; what stands in the way is part of the report.
+fn publish(session: &Session, before: &[RemoteRef], report: &mut MigrateReport) -> Result<()> {
+    let remote = match Remote::find(&session.repo, &session.world, REMOTE) {
+        Ok(remote) => remote,
+        Err(error) if error.code() == Code::RemoteNotFound => return Ok(()),
+        Err(error) => return Err(error),
+    };
+    match publication::publish(session, &remote, before) {
+        Ok(moved) => {
+            note_published(session)?;
+            report.publish(&moved);
+        }
+        Err(error) if error.code() == Code::Interrupted => return Err(error),
+        Err(error) => report.fail(&error),
+    }
+    Ok(())
+}
+
+fn note_published(session: &Session) -> Result<()> {
+    let Some((journal, old)) = unfinished(&session.repo)? else {
+        return Ok(());
+    };
+    let done = Journal {
+        published_at: Some(time::rfc3339(&session.world.now())),
+        ..journal
+    };
+    let new = done.write(&session.repo, &session.record_signature())?;
+    let change = RefChange {
+        name: RefName::from(ref_names::MIGRATION_JOURNAL),
+        old: Some(old),
+        new: Some(new),
+    };
+    publication::move_refs(session, &[change])
+}

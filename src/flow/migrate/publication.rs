@@ -1,0 +1,186 @@
+//! Publishing a new history: every ref the remote had moves at once, each from what was seen before
+//! anything was done, or none does.
+
+use std::collections::BTreeMap;
+
+use crate::clones::sync::travelers;
+use crate::git::refs::Reason;
+use crate::git::remote::{Pushed, Remote};
+use crate::git::{Head, Oid, RefChange, RefName};
+use crate::model::text::shell_word;
+use crate::model::{Code, Error, Result};
+use crate::store::migration::RemoteRef;
+use crate::store::{Session, ref_names};
+
+/// Tells whether a ref of the remote is one that a migration rewrites there.
+pub(super) fn is_history(name: &RefName) -> bool {
+    let bytes = name.as_bytes();
+    [&b"refs/heads/"[..], b"refs/tags/"]
+        .iter()
+        .any(|prefix| bytes.starts_with(prefix))
+}
+
+/// Lists what the remote has and what a migration may move there.
+///
+/// # Errors
+/// What the network says.
+pub(super) fn recorded(remote: &Remote<'_>) -> Result<Vec<RemoteRef>> {
+    let listed = remote.list(|name| {
+        is_history(name)
+            || name.as_bytes().starts_with(b"refs/notes/")
+            || travelers::kind_of(name).is_some()
+    })?;
+    let refs = listed.into_iter();
+    Ok(refs.map(|(name, id)| RemoteRef { name, id }).collect())
+}
+
+/// Lists the refs that move on the remote: what it had and what differs here, the branch that is checked
+/// out, and the map of the commits.
+///
+/// # Errors
+/// `repository-broken`.
+pub(super) fn plan(session: &Session, before: &[RemoteRef]) -> Result<Vec<RefChange>> {
+    let repo = &session.repo;
+    let mut wanted: BTreeMap<RefName, Option<Oid>> = BTreeMap::new();
+    for found in before {
+        wanted.insert(found.name.clone(), Some(found.id));
+    }
+    wanted.entry(ref_names::MIGRATIONS.into()).or_insert(None);
+    if let Head::Branch { name, .. } = repo.head()? {
+        wanted.entry(name).or_insert(None);
+    }
+    let mut changes = Vec::new();
+    for (name, old) in wanted {
+        let new = repo.find_ref(&name)?;
+        if new.is_some() && new != old {
+            changes.push(RefChange { name, old, new });
+        }
+    }
+    Ok(changes)
+}
+
+/// Publishes: large files first, then every ref together, and then the server is asked whether it has
+/// all of it. What it has already is left alone. Returns the refs that moved there.
+///
+/// # Errors
+/// `remote-moved` where somebody else has moved a ref since; `lfs-missing`; what the network says.
+pub(super) fn publish(
+    session: &Session,
+    remote: &Remote<'_>,
+    before: &[RemoteRef],
+) -> Result<Vec<RefChange>> {
+    let changes = plan(session, before)?;
+    let now = remote.list(|_| true)?;
+    let is_there = |change: &RefChange| now.get(&change.name).copied() == change.new;
+    let open: Vec<RefChange> = changes
+        .iter()
+        .filter(|change| !is_there(change))
+        .cloned()
+        .collect();
+    let moved = open
+        .iter()
+        .filter(|change| now.get(&change.name).copied() != change.old);
+    let moved: Vec<&RefName> = moved.map(|change| &change.name).collect();
+    if !moved.is_empty() {
+        return Err(refuse_moved(remote, &moved));
+    }
+    let histories = changes.iter().filter(|change| is_history(&change.name));
+    let histories: Vec<RefName> = histories.map(|change| change.name.clone()).collect();
+    remote.upload_large_files(&histories)?;
+    let pushed = remote.push_together(&open)?;
+    refuse_failed(remote, &pushed)?;
+    // Whoever has the refs has to find the objects.
+    remote.upload_large_files(&histories)?;
+    let now = remote.list(|_| true)?;
+    let lacking = changes
+        .iter()
+        .filter(|change| now.get(&change.name).copied() != change.new);
+    let lacking: Vec<&RefName> = lacking.map(|change| &change.name).collect();
+    if !lacking.is_empty() {
+        return Err(refuse_moved(remote, &lacking));
+    }
+    agree(session, remote, &changes)?;
+    Ok(open)
+}
+
+fn refuse_failed(remote: &Remote<'_>, pushed: &BTreeMap<RefName, Pushed>) -> Result<()> {
+    let of = |wanted: &dyn Fn(&Pushed) -> bool| -> Vec<&RefName> {
+        let found = pushed.iter().filter(|(_, result)| wanted(result));
+        found.map(|(name, _)| name).collect()
+    };
+    let moved = of(&|result| *result == Pushed::Moved);
+    if !moved.is_empty() {
+        return Err(refuse_moved(remote, &moved));
+    }
+    let refused = pushed.iter().find_map(|(name, result)| match result {
+        // What is said of refs that would have gone through.
+        Pushed::Refused(why) if why != "atomic push failed" => Some((name, why)),
+        _ => None,
+    });
+    let any = pushed.iter().find(|(_, result)| **result != Pushed::Done);
+    let refused = refused.or(match any {
+        Some((name, Pushed::Refused(why))) => Some((name, why)),
+        _ => None,
+    });
+    let Some((name, why)) = refused else {
+        return Ok(());
+    };
+    Err(Error::new(
+        Code::GitFailed,
+        format!(
+            "'{}' refuses '{name}': {why}; nothing has changed there",
+            remote.name()
+        ),
+    )
+    .detail("ref", name)
+    .hint("git colony lfs migrate --continue   # once the server allows it to be rewritten"))
+}
+
+fn refuse_moved(remote: &Remote<'_>, moved: &[&RefName]) -> Error {
+    let names: Vec<_> = moved.iter().map(|name| name.short()).collect();
+    Error::new(
+        Code::RefMoved,
+        format!(
+            "somebody has moved {} on '{}' since; nothing has changed there",
+            names.join(", "),
+            remote.name()
+        ),
+    )
+    .detail("refs", moved)
+    .hint(format!(
+        "git colony lfs migrate --abort && git pull {}   # then migrate again",
+        shell_word(remote.name())
+    ))
+}
+
+/// Notes that both sides have the same of what travels, so that a sync finds nothing to do.
+fn agree(session: &Session, remote: &Remote<'_>, changes: &[RefChange]) -> Result<()> {
+    let mut notes = Vec::new();
+    for change in changes {
+        if let Some(name) = travelers::note_of(remote.name(), &change.name) {
+            let old = session.repo.find_ref(&name)?;
+            if old != change.new {
+                notes.push(RefChange {
+                    name,
+                    old,
+                    new: change.new,
+                });
+            }
+        }
+    }
+    move_refs(session, &notes)
+}
+
+/// Moves refs of our own.
+///
+/// # Errors
+/// `ref-moved`, `locked`.
+pub(super) fn move_refs(session: &Session, changes: &[RefChange]) -> Result<()> {
+    let who = session.record_signature();
+    let why = Reason {
+        text: "colony: lfs migrate",
+        who: &who,
+        operation: "lfs-migrate",
+    };
+    session.repo.move_refs(&session.world, changes, &why)
+}

@@ -1,0 +1,212 @@
+//! What a migration did, as people and programs read it.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::design::migration::head_commit;
+use crate::design::undo::UndoReport;
+use crate::git::attributes::AttributesOf;
+use crate::git::{Oid, RefChange, RefName, Repo};
+use crate::lfs::patterns::Patterns;
+use crate::lfs::status;
+use crate::model::id::OperationId;
+use crate::model::{Error, Result};
+use crate::store::migration::{Journal, RemoteRef};
+use crate::store::operation::{Log, Record};
+use crate::store::places::Places;
+use crate::store::{Session, ref_names};
+
+use super::Look;
+
+/// How a migration ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum MigrateStatus {
+    /// History is another now.
+    Migrated,
+    /// Every large file was with git-lfs already.
+    UpToDate,
+    /// It was another already, and what was left has been done.
+    Continued,
+    /// It is what it was.
+    Aborted,
+}
+
+/// A ref that moved.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct MovedRef {
+    /// Its full name.
+    #[serde(rename = "ref")]
+    pub name: RefName,
+    /// What it held.
+    pub old: Option<Oid>,
+    /// What it holds.
+    pub new: Option<Oid>,
+}
+
+/// What a migration did.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct MigrateReport {
+    /// How it ended.
+    pub status: MigrateStatus,
+    /// The operation; `None` in a dry run, and when nothing moved here.
+    pub op: Option<OperationId>,
+    /// The commit that HEAD holds now.
+    pub head: Option<Oid>,
+    /// The refs that moved here, by name; in a dry run those that would be looked at.
+    pub refs: Vec<MovedRef>,
+    /// How many commits are others now.
+    pub commits: usize,
+    /// The patterns whose files git-lfs has.
+    pub patterns: Vec<String>,
+    /// How many files of HEAD were committed whole, in a dry run.
+    pub files: usize,
+    /// Whether the remote has all of it.
+    pub pushed: bool,
+    /// The refs that moved on the remote.
+    pub pushed_refs: Vec<MovedRef>,
+    /// Why the remote does not have it, although that was wanted.
+    pub push_error: Option<String>,
+    /// The code of that.
+    pub push_error_code: Option<&'static str>,
+    /// What is worth knowing before, in words.
+    pub notes: Vec<&'static str>,
+    /// True when nothing was done because a dry run was asked for.
+    pub dry_run: bool,
+    /// What the remote had before.
+    #[serde(skip)]
+    pub(super) remote_refs: Vec<RemoteRef>,
+}
+
+/// What is said before and after.
+const NOTES: [&str; 3] = [
+    "every commit gets another id, and signatures of commits and tags are dropped",
+    "the old history is kept below refs/colony-local/backup, so disk space is not freed",
+    "other clones have to be made anew: git colony clones refresh, or git clone",
+];
+
+impl MigrateReport {
+    fn new(status: MigrateStatus) -> MigrateReport {
+        MigrateReport {
+            status,
+            op: None,
+            head: None,
+            refs: Vec::new(),
+            commits: 0,
+            patterns: Vec::new(),
+            files: 0,
+            pushed: false,
+            pushed_refs: Vec::new(),
+            push_error: None,
+            push_error_code: None,
+            notes: Vec::new(),
+            dry_run: false,
+            remote_refs: Vec::new(),
+        }
+    }
+
+    pub(super) fn publish(&mut self, moved: &[RefChange]) {
+        self.pushed = true;
+        self.pushed_refs = moved.iter().map(moved_ref).collect();
+    }
+
+    pub(super) fn fail(&mut self, error: &Error) {
+        let hint = error.hint_text().map(|hint| format!("; hint: {hint}"));
+        self.push_error = Some(error.message() + &hint.unwrap_or_default());
+        self.push_error_code = Some(error.code().as_str());
+    }
+}
+
+fn moved_ref(change: &RefChange) -> MovedRef {
+    MovedRef {
+        name: change.name.clone(),
+        old: change.old,
+        new: change.new,
+    }
+}
+
+/// Lists the refs of an operation that are the user's or that travel.
+fn moved(refs: &[RefChange]) -> Vec<MovedRef> {
+    let local = |change: &&RefChange| {
+        let bytes = change.name.as_bytes();
+        let is_backup = bytes.starts_with(ref_names::BACKUPS.as_bytes());
+        !is_backup && bytes != ref_names::MIGRATION_JOURNAL.as_bytes()
+    };
+    refs.iter().filter(local).map(moved_ref).collect()
+}
+
+/// Tells of an operation that was just made.
+pub(super) fn of_record(
+    repo: &Repo,
+    patterns: &Patterns,
+    record: &Record,
+) -> Result<MigrateReport> {
+    Ok(MigrateReport {
+        op: Some(record.op),
+        head: head_commit(repo)?,
+        refs: moved(&record.refs),
+        patterns: patterns.include.clone(),
+        notes: NOTES.to_vec(),
+        ..MigrateReport::new(MigrateStatus::Migrated)
+    })
+}
+
+/// Tells of a migration that was made before.
+pub(super) fn of_journal(repo: &Repo, journal: &Journal) -> Result<MigrateReport> {
+    let places = Places::find(repo)?;
+    let log = places.map(|places| Log::read(repo, &places)).transpose()?;
+    let record = log.as_ref().and_then(|log| log.find(journal.op));
+    Ok(MigrateReport {
+        op: Some(journal.op),
+        head: head_commit(repo)?,
+        refs: record.map_or_else(Vec::new, |entry| moved(&entry.record.refs)),
+        commits: journal.commits,
+        patterns: journal.patterns.clone(),
+        notes: NOTES.to_vec(),
+        ..MigrateReport::new(MigrateStatus::Continued)
+    })
+}
+
+/// Tells that there was nothing to do here.
+pub(super) fn up_to_date(session: &Session, look: &Look) -> Result<MigrateReport> {
+    let mut report = MigrateReport::new(MigrateStatus::UpToDate);
+    report.head = head_commit(&session.repo)?;
+    report.patterns.clone_from(&look.patterns.include);
+    report.remote_refs = look
+        .remote
+        .clone()
+        .map(|(_, refs)| refs)
+        .unwrap_or_default();
+    Ok(report)
+}
+
+/// Tells what would be done.
+pub(super) fn of_look(session: &Session, look: &Look) -> Result<MigrateReport> {
+    let index = session.repo.load_index()?;
+    let whole = status::would_dirty(session, &index, AttributesOf::Index)?;
+    let refs = look.refs.iter().map(|found| MovedRef {
+        name: found.name.clone(),
+        old: Some(found.id),
+        new: None,
+    });
+    Ok(MigrateReport {
+        head: head_commit(&session.repo)?,
+        refs: refs.collect(),
+        patterns: look.patterns.include.clone(),
+        files: whole.len(),
+        notes: NOTES.to_vec(),
+        ..MigrateReport::new(MigrateStatus::Migrated)
+    })
+}
+
+/// Tells of a migration that was taken back.
+pub(super) fn of_abort(journal: &Journal, back: &UndoReport) -> MigrateReport {
+    MigrateReport {
+        op: back.op,
+        refs: moved(&back.refs),
+        commits: journal.commits,
+        patterns: journal.patterns.clone(),
+        dry_run: back.dry_run,
+        ..MigrateReport::new(MigrateStatus::Aborted)
+    }
+}
