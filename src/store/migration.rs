@@ -54,6 +54,16 @@ impl ObjectMap {
         Some(found)
     }
 
+    /// Says what a commit became.
+    pub fn insert(&mut self, old: Oid, new: Oid) {
+        self.ids.insert(old, new);
+    }
+
+    /// Forgets a commit, and returns what it became.
+    pub fn take(&mut self, id: Oid) -> Option<Oid> {
+        self.ids.remove(&id)
+    }
+
     /// Tells whether nothing was rewritten.
     pub fn is_empty(&self) -> bool {
         self.ids.is_empty()

@@ -88,6 +88,9 @@ fn every_ref_moves_to_a_history_with_pointers() {
     assert!(attributes.starts_with("# ours\n"), "{attributes}");
     assert_eq!(sandbox.git(&["status", "--porcelain"]), "");
     assert_eq!(sandbox.worktree(), files);
+    // Also once git looks inside.
+    sandbox.write("paper.pdf", "paper 3\n");
+    assert_eq!(sandbox.git(&["status", "--porcelain"]), "");
     assert_eq!(sandbox.git(&["notes", "show", "main~2"]), "a note");
     assert_eq!(sandbox.git(&["cat-file", "-t", "v1"]), "tag");
     assert_eq!(
@@ -305,5 +308,202 @@ fn origin_gets_the_new_history_and_its_objects_and_a_second_run_changes_nothing(
         sandbox.error(&["lfs", "migrate", "--abort"]),
         "nothing-to-resolve"
     );
+    sandbox.check_invariants_of_git();
+}
+
+/// Somebody else's clone of the sandbox's origin.
+fn racer<'a>(sandbox: &'a Sandbox, bare: &Path) -> super::support::View<'a> {
+    let place = sandbox.outside().join("racer");
+    let url = format!("file://{}", bare.display());
+    sandbox.git(&["clone", "-q", &url, &place.display().to_string()]);
+    let racer = sandbox.at(place);
+    racer.git(&["config", "user.name", "Bob"]);
+    racer.git(&["config", "user.email", "bob@example.com"]);
+    racer
+}
+
+#[test]
+fn a_racing_pusher_wins_whatever_is_fetched_meanwhile() {
+    for fetched in [false, true] {
+        let sandbox = grown();
+        let bare = with_origin(&sandbox);
+        let racer = racer(&sandbox, &bare);
+        sandbox.colony(&["lfs", "migrate", "--no-push"]);
+        racer.git(&["commit", "-q", "--allow-empty", "-m", "raced"]);
+        racer.git(&["push", "-q", "origin", "main"]);
+        if fetched {
+            sandbox.git(&["fetch", "-q", "origin"]);
+        }
+        let (theirs, mine) = (at(&bare, &sandbox, &["for-each-ref"]), refs(&sandbox));
+        let answer = sandbox.json(&["lfs", "migrate"]);
+        assert_eq!(answer["ok"], false, "{answer:#}");
+        assert_eq!(answer["push_error_code"], "ref-moved", "{answer:#}");
+        assert_eq!(at(&bare, &sandbox, &["for-each-ref"]), theirs);
+        assert_eq!(refs(&sandbox), mine);
+        // The way on that it names: what was raced is in the new history then.
+        sandbox.colony(&["lfs", "migrate", "--abort"]);
+        sandbox.git(&["pull", "-q", "--ff-only", "origin", "main"]);
+        let answer = sandbox.json(&["lfs", "migrate"]);
+        assert_eq!(answer["pushed"], true, "{answer:#}");
+        assert!(at(&bare, &sandbox, &["log", "--oneline", "main"]).contains("raced"));
+        sandbox.check_invariants_of_git();
+    }
+}
+
+#[test]
+fn a_pusher_between_the_look_and_the_push_wins_as_well() {
+    let sandbox = grown();
+    let bare = with_origin(&sandbox);
+    let racer = racer(&sandbox, &bare);
+    racer.git(&["commit", "-q", "--allow-empty", "-m", "raced"]);
+    sandbox.git(&["lfs", "install", "--local"]);
+    // The last moment there is: git has looked at the remote and is about to push.
+    let hook = sandbox.read(".git/hooks/pre-push");
+    let push = format!(
+        "#!/bin/sh\nunset GIT_DIR GIT_WORK_TREE COLONY_OPERATION\ngit -C '{}' push -q origin main || exit 1\n",
+        racer.path("").display()
+    );
+    sandbox.write(
+        ".git/hooks/pre-push",
+        hook.replacen("#!/bin/sh\n", &push, 1),
+    );
+    let answer = sandbox.json(&["lfs", "migrate"]);
+    assert_eq!(answer["ok"], false, "{answer:#}");
+    assert_eq!(answer["push_error_code"], "ref-moved", "{answer:#}");
+    assert!(at(&bare, &sandbox, &["log", "--oneline", "main"]).contains("raced"));
+    assert!(at(&bare, &sandbox, &["show", "side:paper.pdf"]).starts_with("paper"));
+}
+
+#[test]
+fn a_second_run_publishes_what_the_first_could_not_and_changes_nothing_else() {
+    let sandbox = grown();
+    let bare = with_origin(&sandbox);
+    fs::write(bare.join("hooks/pre-receive"), "#!/bin/sh\nexit 1\n").unwrap();
+    let executable = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    fs::set_permissions(bare.join("hooks/pre-receive"), executable).unwrap();
+    let theirs = at(&bare, &sandbox, &["for-each-ref"]);
+    let first = sandbox.json(&["lfs", "migrate"]);
+    assert_eq!(
+        (&first["ok"], &first["status"]),
+        (&false.into(), &"migrated".into())
+    );
+    assert_eq!(at(&bare, &sandbox, &["for-each-ref"]), theirs);
+    fs::remove_file(bare.join("hooks/pre-receive")).unwrap();
+    let heads = sandbox.git(&["for-each-ref", "refs/heads", "refs/tags", "refs/notes"]);
+    let second = sandbox.json(&["lfs", "migrate", "--continue"]);
+    assert_eq!(second["status"], "continued", "{second:#}");
+    assert_eq!(second["pushed"], true, "{second:#}");
+    assert_eq!(second["head"], first["head"]);
+    let now = sandbox.git(&["for-each-ref", "refs/heads", "refs/tags", "refs/notes"]);
+    assert_eq!(now, heads);
+    assert_eq!(at(&bare, &sandbox, &["rev-parse", "main"]), first["head"]);
+}
+
+#[test]
+fn a_migration_by_plain_git_lfs_is_published_as_the_document_says() {
+    let sandbox = grown();
+    let bare = with_origin(&sandbox);
+    sandbox.git(&["lfs", "install", "--local"]);
+    sandbox.git(&[
+        "lfs",
+        "migrate",
+        "import",
+        "--include=*.pdf,*.bin",
+        "--everything",
+        "--yes",
+    ]);
+    assert!(!sandbox.try_git(&["push", "-q", "origin", "main"]));
+    let answer = sandbox.json(&["lfs", "migrate"]);
+    assert_eq!(answer["status"], "up_to_date", "{answer:#}");
+    assert_eq!(answer["pushed"], true, "{answer:#}");
+    for name in ["main", "side", "v1"] {
+        assert!(at(&bare, &sandbox, &["show", &format!("{name}:paper.pdf")]).starts_with(POINTER));
+    }
+}
+
+#[test]
+fn a_remote_that_came_later_gets_it_only_where_it_has_what_was_here() {
+    let sandbox = grown();
+    sandbox.colony(&["lfs", "migrate"]);
+    let bare = sandbox.outside().join("late.git");
+    sandbox.git(&[
+        "init",
+        "-q",
+        "--bare",
+        "-b",
+        "main",
+        &bare.display().to_string(),
+    ]);
+    sandbox.git(&[
+        "remote",
+        "add",
+        "origin",
+        &format!("file://{}", bare.display()),
+    ]);
+    let op = sandbox.git(&[
+        "for-each-ref",
+        "--format=%(refname)",
+        "refs/colony-local/backup",
+    ]);
+    let old = op
+        .lines()
+        .find(|name| name.ends_with("heads/main"))
+        .unwrap();
+    sandbox.git(&[
+        "push",
+        "-q",
+        "--no-verify",
+        "origin",
+        &format!("{old}:refs/heads/main"),
+    ]);
+    let answer = sandbox.json(&["lfs", "migrate"]);
+    assert_eq!(answer["pushed"], true, "{answer:#}");
+    assert_eq!(at(&bare, &sandbox, &["rev-parse", "main"]), answer["head"]);
+}
+
+#[test]
+fn checkpoints_forks_and_what_they_say_are_in_the_new_history() {
+    let sandbox = grown();
+    sandbox.colony(&["checkpoint", "-m", "named"]);
+    sandbox.colony(&["fork", "idea"]);
+    sandbox.write("paper.pdf", "idea\n");
+    sandbox.colony(&["checkpoint", "-m", "on the fork"]);
+    sandbox.write("sub/data.bin", "staged\n");
+    sandbox.git(&["add", "sub/data.bin"]);
+    sandbox.write("sub/data.bin", "edited\n");
+    sandbox.write("new.pdf", "new\n");
+    let state = (sandbox.git(&["status", "--porcelain"]), sandbox.worktree());
+    let beside = sandbox.json(&["checkpoint", "-m", "beside", "--off-branch"]);
+    sandbox.write("new.pdf", "newer\n");
+    let automatic = (sandbox.automatic_checkpoint(), sandbox.worktree());
+    sandbox.git(&["reset", "-q", "--hard"]);
+    sandbox.remove("new.pdf");
+    let answer = sandbox.json(&["lfs", "migrate"]);
+    assert_eq!(answer["status"], "migrated", "{answer:#}");
+    let forks = sandbox.json(&["forks"]);
+    let base = sandbox.git(&["merge-base", "main", "fork/idea"]);
+    assert_eq!(forks["forks"][0]["diverged_from_sha"], base, "{forks:#}");
+    for checkpoint in sandbox.json(&["checkpoints", "--auto"])["checkpoints"]
+        .as_array()
+        .unwrap()
+    {
+        let sha = checkpoint["sha"].as_str().unwrap();
+        assert!(
+            sandbox
+                .git(&["show", &format!("{sha}:paper.pdf")])
+                .starts_with(POINTER)
+        );
+    }
+    // The very index comes back, and what only a ref of ours holds is safe from a prune.
+    let id = beside["checkpoint_id"].as_str().unwrap();
+    sandbox.colony(&["restore", id]);
+    assert_eq!(
+        (sandbox.git(&["status", "--porcelain"]), sandbox.worktree()),
+        state
+    );
+    sandbox.colony(&["undo"]);
+    sandbox.git(&["lfs", "prune"]);
+    sandbox.colony(&["restore", automatic.0["checkpoint_id"].as_str().unwrap()]);
+    assert_eq!(sandbox.worktree(), automatic.1);
     sandbox.check_invariants_of_git();
 }

@@ -5,8 +5,10 @@
 //! taken: a ref that moved or a file that was edited meanwhile stops it, and nothing has changed. Files
 //! that become large files stay where they are, untouched; only what really differs is replaced.
 
+mod beside;
 mod carry;
 mod files;
+mod large_files;
 
 use crate::git::lfs_import::Imported;
 use crate::git::lfs_objects::Objects;
@@ -19,6 +21,7 @@ use crate::store::operation::run::{Intent, Plan, Touches};
 use crate::store::operation::{Kind, Operation, Record};
 use crate::store::{Session, atomic, ref_names};
 
+pub use beside::{Beside, besides};
 pub use carry::{movable, tips};
 pub use files::refuse_edits;
 
@@ -31,7 +34,9 @@ pub struct Request<'a> {
     /// The new history.
     pub imported: &'a Imported,
     /// Which commit became which.
-    pub map: &'a ObjectMap,
+    pub map: ObjectMap,
+    /// The checkpoints whose index was rewritten apart.
+    pub besides: &'a [Beside],
     /// The patterns whose files git-lfs gets.
     pub patterns: &'a [String],
     /// The remote that is to get it, with what it has.
@@ -43,7 +48,7 @@ pub struct Request<'a> {
 /// # Errors
 /// `ref-moved`, `uncommitted-edits`, `unmerged-paths`, `operation-in-progress`, `locked`, `no-space`;
 /// none of them changes anything.
-pub fn commit(session: &Session, request: &Request<'_>) -> Result<Record> {
+pub fn commit(session: &Session, mut request: Request<'_>) -> Result<Record> {
     let operation = Operation::begin(
         session,
         Intent {
@@ -54,10 +59,13 @@ pub fn commit(session: &Session, request: &Request<'_>) -> Result<Record> {
     refuse_in_progress(session, "migrate to git-lfs")?;
     refuse_moved(&session.repo, request.recorded)?;
     let repo = &session.repo;
+    refuse_worktrees(repo)?;
     let scan = repo.scan(&session.world)?;
     refuse_edits(&scan)?;
-    bring_objects(session, &operation, request)?;
-    let refs = plan_refs(session, &operation, request)?;
+    bring_objects(session, &operation, &request)?;
+    beside::mend(repo, request.besides, &mut request.map)?;
+    let refs = plan_refs(session, &operation, &request)?;
+    large_files::keep(session, &refs)?;
     let head = scan.head.commit();
     let new_head = head.map(|id| request.map.get(id).unwrap_or(id));
     let index_tree = repo.write_index_tree(&scan)?;
@@ -80,6 +88,38 @@ pub fn commit(session: &Session, request: &Request<'_>) -> Result<Record> {
     tell_late(session, &done.late);
     run_post_checkout(session, &done.record, head, new_head);
     Ok(done.record)
+}
+
+/// Refuses while other worktrees are there: their files would no more be those of their branch.
+///
+/// # Errors
+/// `left-behind`.
+pub fn refuse_worktrees(repo: &Repo) -> Result<()> {
+    let others = repo.other_worktrees();
+    let Some(first) = others.first() else {
+        return Ok(());
+    };
+    let names: Vec<_> = others
+        .iter()
+        .map(|path| path.display().to_string())
+        .collect();
+    let (is, it) = match others.len() {
+        1 => ("is", "it"),
+        _ => ("are", "them"),
+    };
+    Err(Error::new(
+        Code::LeftBehind,
+        format!(
+            "{} {is} checked out beside this one, and history would change under {it}: {}; nothing has changed",
+            text::count(others.len(), "worktree"),
+            names.join(", ")
+        ),
+    )
+    .detail("worktrees", &names)
+    .hint(format!(
+        "git worktree remove {}   # 'git worktree prune' where the files are gone already",
+        text::shell_word(&first.display().to_string())
+    )))
 }
 
 fn refuse_moved(repo: &Repo, recorded: &[FoundRef]) -> Result<()> {
@@ -114,7 +154,9 @@ fn bring_objects(
 ) -> Result<()> {
     let repo = &session.repo;
     let tips = tips(repo, request.recorded)?;
-    let new: Vec<Oid> = tips.iter().filter_map(|id| request.map.get(*id)).collect();
+    let of_indexes = request.besides.iter().map(|beside| beside.files);
+    let all = tips.iter().copied().chain(of_indexes);
+    let new: Vec<Oid> = all.filter_map(|id| request.map.get(id)).collect();
     let from = &request.imported.repository;
     let linked = transfer::link_objects(&from.object_store(), &repo.object_store(), &new)?;
     if linked == Linked::NotAll {
@@ -134,7 +176,7 @@ fn plan_refs(
     request: &Request<'_>,
 ) -> Result<Vec<RefChange>> {
     let repo = &session.repo;
-    let mut changes = carry::plan(repo, request.map, request.recorded)?;
+    let mut changes = carry::plan(repo, &request.map, request.recorded)?;
     let kept = changes.iter().map(|change| RefChange {
         name: ref_names::backup(operation.id, &change.name),
         old: None,
@@ -145,7 +187,7 @@ fn plan_refs(
     let who = session.record_signature();
     let now = time::rfc3339(&session.world.now());
     let name = session.world.nonce8();
-    let map = migration::add(repo, &name, (request.map, request.patterns), &who, now)?;
+    let map = migration::add(repo, &name, (&request.map, request.patterns), &who, now)?;
     let (remote, remote_refs) = match &request.remote {
         Some((name, refs)) => (Some(name.clone()), refs.clone()),
         None => (None, Vec::new()),

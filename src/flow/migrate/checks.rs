@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use crate::clones::{found, hub};
-use crate::design::migration::refuse_edits;
+use crate::design::migration::{refuse_edits, refuse_worktrees};
 use crate::git::attributes::AttributesOf;
 use crate::git::index::Index;
 use crate::git::refs::FoundRef;
@@ -15,6 +15,8 @@ use crate::model::{Code, Error, RepoPath, Result};
 use crate::store::Session;
 use crate::store::migration::RemoteRef;
 use crate::store::shared_root::SharedRoot;
+
+use super::publication::is_history;
 
 /// Refuses if anything stands in the way; several findings come as one error, with the others in its
 /// details.
@@ -30,7 +32,7 @@ pub(super) fn refuse(
     let mut causes = Vec::new();
     let scan = session.repo.scan(&session.world)?;
     causes.extend(refuse_edits(&scan).err());
-    causes.extend(worktrees(&session.repo));
+    causes.extend(refuse_worktrees(&session.repo).err());
     causes.extend(stashes(session)?);
     causes.extend(clones(session, refs));
     if let Some((name, theirs)) = remote {
@@ -86,33 +88,6 @@ fn refuse_incomplete(repo: &Repo) -> Result<()> {
         .hint("git clone URL DIRECTORY   # without --filter; migrate there"));
     }
     Ok(())
-}
-
-/// Finds worktrees whose files would no more be those of their branch.
-fn worktrees(repo: &Repo) -> Option<Error> {
-    let others = repo.other_worktrees();
-    let first = others.first()?;
-    let names: Vec<_> = others
-        .iter()
-        .map(|path| path.display().to_string())
-        .collect();
-    let is = if others.len() == 1 { "is" } else { "are" };
-    Some(
-        Error::new(
-            Code::LeftBehind,
-            format!(
-                "{} {is} checked out beside this one, and history would change under {}: {}; nothing has changed",
-                text::count(others.len(), "worktree"),
-                if others.len() == 1 { "it" } else { "them" },
-                names.join(", ")
-            ),
-        )
-        .detail("worktrees", &names)
-        .hint(format!(
-            "git worktree remove {}   # 'git worktree prune' where the files are gone already",
-            shell_word(&first.display().to_string())
-        )),
-    )
 }
 
 /// Finds stashes that would put large files back into git.
@@ -251,55 +226,67 @@ fn is_within(repo: &Repo, id: Oid, tips: &[Oid]) -> bool {
 
 /// Finds what a remote has and what would stay behind in the old history.
 fn remote_only(repo: &Repo, remote: &str, theirs: &[RemoteRef]) -> Result<Vec<Error>> {
-    let mut absent = Vec::new();
-    let mut unknown = Vec::new();
+    let (mut absent, mut ahead, mut unsynced) = (Vec::new(), Vec::new(), Vec::new());
     for found in theirs {
-        let is_tag = found.name.as_bytes().starts_with(b"refs/tags/");
-        match repo.find_ref(&found.name)? {
-            None => absent.push(found.name.short()),
-            Some(ours) if ours == found.id => {}
-            Some(_) if is_tag || repo.object_size(found.id).is_none() => {
-                unknown.push(found.name.short());
-            }
-            // What ours was before a migration that was made elsewhere is told once that is made here.
-            Some(ours) => {
-                let is_old = repo.merge_bases(ours, found.id)?.is_empty();
-                if !is_old && !is_within(repo, found.id, &[ours]) {
-                    unknown.push(found.name.short());
-                }
-            }
+        let ours = repo.find_ref(&found.name)?;
+        if ours == Some(found.id) {
+            continue;
+        }
+        let name = found.name.short();
+        match ours {
+            _ if !is_history(&found.name) => unsynced.push(name),
+            None => absent.push(name),
+            // What ours was before a migration made elsewhere is told once that is made here.
+            Some(ours) if !is_ahead(repo, &found.name, (ours, found.id))? => {}
+            Some(_) => ahead.push(name),
         }
     }
-    let mut causes = Vec::new();
     let at = shell_word(remote);
-    if let Some(first) = absent.first() {
-        let first = shell_word(first);
-        causes.push(
-            Error::new(
-                Code::LeftBehind,
-                format!(
-                    "'{remote}' has what is not here, and it would keep the old history: {}; nothing has changed",
-                    absent.join(", ")
-                ),
-            )
-            .detail("refs", &absent)
-            .hint(format!("git fetch {at} {first} && git branch --no-track {first} FETCH_HEAD   # or delete it there: git push {at} --delete {first}")),
-        );
+    let first = |names: &[String]| {
+        names
+            .first()
+            .map(|name| shell_word(name))
+            .unwrap_or_default()
+    };
+    let (one, two) = (first(&absent), first(&ahead));
+    let cause = |names: &[String], what: String, hint: String| {
+        let message = format!("{what}: {}; nothing has changed", names.join(", "));
+        let error = Error::new(Code::LeftBehind, message).detail("refs", names);
+        (!names.is_empty()).then(|| error.hint(hint))
+    };
+    let causes = [
+        cause(
+            &absent,
+            format!("'{remote}' has what is not here, and it would keep the old history"),
+            format!(
+                "git fetch {at} {one} && git branch --no-track {one} FETCH_HEAD   # or delete it there: git push {at} --delete {one}"
+            ),
+        ),
+        cause(
+            &ahead,
+            format!("'{remote}' has more or something else under names that are here"),
+            format!("git pull {at} {two}"),
+        ),
+        cause(
+            &unsynced,
+            format!("'{remote}' has other records than there are here"),
+            format!("git colony sync {at}   # notes: git fetch {at} 'refs/notes/*:refs/notes/*'"),
+        ),
+    ];
+    Ok(causes.into_iter().flatten().collect())
+}
+
+/// Tells whether a ref of the remote has what is not in ours, in one history with it.
+fn is_ahead(repo: &Repo, name: &RefName, (ours, theirs): (Oid, Oid)) -> Result<bool> {
+    let is_tag = name.as_bytes().starts_with(b"refs/tags/");
+    let commits = repo.peel_to_commit(ours).zip(repo.peel_to_commit(theirs));
+    let Some((ours, theirs)) = commits else {
+        return Ok(true);
+    };
+    if repo.merge_bases(ours, theirs)?.is_empty() {
+        return Ok(false);
     }
-    if let Some(first) = unknown.first() {
-        causes.push(
-            Error::new(
-                Code::LeftBehind,
-                format!(
-                    "'{remote}' has more or something else under names that are here: {}; nothing has changed",
-                    unknown.join(", ")
-                ),
-            )
-            .detail("refs", &unknown)
-            .hint(format!("git pull {at} {}", shell_word(first))),
-        );
-    }
-    Ok(causes)
+    Ok(is_tag || !is_within(repo, theirs, &[ours]))
 }
 
 /// Refuses where a branch of a remote has commits that the new one of the same name does not come from.
@@ -317,7 +304,7 @@ pub(super) fn refuse_ahead(
         let Some((old, new)) = became(&found.name, found.id) else {
             continue;
         };
-        if old == new || !found.name.as_bytes().starts_with(b"refs/heads/") {
+        if old == new || !is_history(&found.name) {
             continue;
         }
         if !is_within(repo, old, &[new]) {

@@ -13,7 +13,7 @@ mod report;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::design::migration;
+use crate::design::migration::{self, Beside};
 use crate::design::undo::{self, Direction, UndoReport};
 use crate::git::lfs_import::{Import, Imported};
 use crate::git::refs::FoundRef;
@@ -86,11 +86,7 @@ pub fn migrate(session: &Session, request: &Request) -> Result<MigrateReport> {
         None => begin(session)?,
     };
     if request.publication == Publication::Yes {
-        let remote_refs = match &journal {
-            Some(journal) => journal.remote_refs.clone(),
-            None => report.remote_refs.clone(),
-        };
-        publish(session, &remote_refs, &mut report)?;
+        publish(session, journal.as_ref(), &mut report)?;
     }
     Ok(report)
 }
@@ -243,12 +239,7 @@ impl Look {
             Err(error) if error.code() == Code::RemoteNotFound => None,
             Err(error) => return Err(error),
         };
-        let history = remote.as_ref().map(|(name, refs)| {
-            let mut refs = refs.clone();
-            refs.retain(|found| publication::is_history(&found.name));
-            (name.clone(), refs)
-        });
-        checks::refuse(session, &refs, history.as_ref())?;
+        checks::refuse(session, &refs, remote.as_ref())?;
         Ok(Look {
             patterns: patterns::in_force(repo, repo.tree_of(Some(head))?)?,
             refs,
@@ -279,15 +270,18 @@ fn begin(session: &Session) -> Result<(MigrateReport, Option<Journal>)> {
 }
 
 fn rewrite(session: &Session, look: &Look) -> Result<(MigrateReport, Option<Journal>)> {
-    let (imported, map) = import(session, look)?;
     let repo = &session.repo;
+    let besides = migration::besides(repo, &look.refs)?;
+    let imported = import(session, look, &besides)?;
+    let map = ObjectMap::new(imported.map.clone(), repo);
     if let Some((name, theirs)) = &look.remote {
         checks::refuse_ahead(repo, name, theirs, |name, id| {
             let ours = look.refs.iter().find(|found| found.name == *name)?;
-            Some((
-                map.get(id).unwrap_or(id),
-                map.get(ours.id).unwrap_or(ours.id),
-            ))
+            let became = |id| {
+                let commit = repo.peel_to_commit(id).unwrap_or(id);
+                map.get(commit).unwrap_or(commit)
+            };
+            Some((became(id), became(ours.id)))
         })?;
     }
     let moves = |found: &FoundRef| {
@@ -299,10 +293,11 @@ fn rewrite(session: &Session, look: &Look) -> Result<(MigrateReport, Option<Jour
     }
     let record = migration::commit(
         session,
-        &migration::Request {
+        migration::Request {
             recorded: &look.refs,
             imported: &imported,
-            map: &map,
+            map,
+            besides: &besides,
             patterns: &look.patterns.include,
             remote: look.remote.clone(),
         },
@@ -310,7 +305,7 @@ fn rewrite(session: &Session, look: &Look) -> Result<(MigrateReport, Option<Jour
     let journal = Journal::find(repo)?.map(|(journal, _)| journal);
     let journal = journal.filter(|journal| journal.op == record.op);
     let mut report = report::of_record(repo, &look.patterns, &record)?;
-    report.commits = map.len();
+    report.commits = journal.as_ref().map_or(0, |journal| journal.commits);
     report.remote_refs = look
         .remote
         .clone()
@@ -319,7 +314,7 @@ fn rewrite(session: &Session, look: &Look) -> Result<(MigrateReport, Option<Jour
     Ok((report, journal))
 }
 
-fn import(session: &Session, look: &Look) -> Result<(Imported, ObjectMap)> {
+fn import(session: &Session, look: &Look, besides: &[Beside]) -> Result<Imported> {
     let repo = &session.repo;
     let folder = folder(session);
     atomic::remove_folder(&folder)?;
@@ -328,10 +323,11 @@ fn import(session: &Session, look: &Look) -> Result<(Imported, ObjectMap)> {
     // Somebody may have migrated before, and not published: then this is what ours came from.
     let theirs = look.remote.iter().flat_map(|(_, refs)| refs);
     tips.extend(theirs.filter_map(|found| repo.peel_to_commit(found.id)));
+    tips.extend(besides.iter().map(|beside| beside.files));
     tips.sort();
     tips.dedup();
     (session.world.narrate)("rewriting history: this takes a while for a long one");
-    let imported = repo.import_for_lfs(
+    repo.import_for_lfs(
         &session.world,
         &Import {
             folder: &folder,
@@ -339,19 +335,22 @@ fn import(session: &Session, look: &Look) -> Result<(Imported, ObjectMap)> {
             exclude: &look.patterns.exclude,
             tips: &tips,
         },
-    )?;
-    let map = ObjectMap::new(imported.map.clone(), repo);
-    Ok((imported, map))
+    )
 }
 
 /// Publishes what is not published yet; what stands in the way is part of the report.
-fn publish(session: &Session, before: &[RemoteRef], report: &mut MigrateReport) -> Result<()> {
+fn publish(session: &Session, journal: Option<&Journal>, report: &mut MigrateReport) -> Result<()> {
     let remote = match Remote::find(&session.repo, &session.world, REMOTE) {
         Ok(remote) => remote,
         Err(error) if error.code() == Code::RemoteNotFound => return Ok(()),
         Err(error) => return Err(error),
     };
-    match publication::publish(session, &remote, before) {
+    let before = match journal {
+        Some(journal) if journal.remote.is_some() => Ok(journal.remote_refs.clone()),
+        Some(journal) => publication::as_before(session, &remote, journal.op),
+        None => Ok(report.remote_refs.clone()),
+    };
+    match before.and_then(|before| publication::publish(session, &remote, &before)) {
         Ok(moved) => {
             note_published(session)?;
             report.publish(&moved);

@@ -7,6 +7,7 @@ use crate::clones::sync::travelers;
 use crate::git::refs::Reason;
 use crate::git::remote::{Pushed, Remote};
 use crate::git::{Head, Oid, RefChange, RefName};
+use crate::model::id::OperationId;
 use crate::model::text::shell_word;
 use crate::model::{Code, Error, Result};
 use crate::store::migration::RemoteRef;
@@ -32,6 +33,28 @@ pub(super) fn recorded(remote: &Remote<'_>) -> Result<Vec<RemoteRef>> {
     })?;
     let refs = listed.into_iter();
     Ok(refs.map(|(name, id)| RemoteRef { name, id }).collect())
+}
+
+/// Lists what a remote has that was not there when history was rewritten: all of it has to be what was
+/// here then.
+///
+/// # Errors
+/// `ref-moved` for anything else; what the network says.
+pub(super) fn as_before(
+    session: &Session,
+    remote: &Remote<'_>,
+    op: OperationId,
+) -> Result<Vec<RemoteRef>> {
+    let mut refs = recorded(remote)?;
+    refs.retain(|found| is_history(&found.name));
+    for found in &refs {
+        let here = session.repo.find_ref(&found.name)?;
+        let then = session.repo.find_ref(&ref_names::backup(op, &found.name))?;
+        if ![here, then].contains(&Some(found.id)) {
+            return Err(refuse_moved(remote, &[&found.name]));
+        }
+    }
+    Ok(refs)
 }
 
 /// Lists the refs that move on the remote: what it had and what differs here, the branch that is checked
@@ -88,7 +111,7 @@ pub(super) fn publish(
     let histories: Vec<RefName> = histories.map(|change| change.name.clone()).collect();
     remote.upload_large_files(&histories)?;
     let pushed = remote.push_together(&open)?;
-    refuse_failed(remote, &pushed)?;
+    refuse_failed(remote, &open, &pushed)?;
     // Whoever has the refs has to find the objects.
     remote.upload_large_files(&histories)?;
     let now = remote.list(|_| true)?;
@@ -103,26 +126,38 @@ pub(super) fn publish(
     Ok(open)
 }
 
-fn refuse_failed(remote: &Remote<'_>, pushed: &BTreeMap<RefName, Pushed>) -> Result<()> {
-    let of = |wanted: &dyn Fn(&Pushed) -> bool| -> Vec<&RefName> {
-        let found = pushed.iter().filter(|(_, result)| wanted(result));
-        found.map(|(name, _)| name).collect()
+/// Refuses where a ref did not go through; then none did.
+fn refuse_failed(
+    remote: &Remote<'_>,
+    wanted: &[RefChange],
+    pushed: &BTreeMap<RefName, Pushed>,
+) -> Result<()> {
+    /// What is said of refs that would have gone through.
+    const WITH_OTHERS: [&str; 2] = ["atomic push failed", "atomic transaction failed"];
+    if pushed.values().all(|result| *result == Pushed::Done) {
+        return Ok(());
+    }
+    // A server does not always say which ref it was that somebody else has moved.
+    let now = remote.list(|_| true)?;
+    let elsewhere = |change: &&RefChange| {
+        let found = now.get(&change.name).copied();
+        found != change.old && found != change.new
     };
-    let moved = of(&|result| *result == Pushed::Moved);
+    let told = |name: &RefName| pushed.get(name) == Some(&Pushed::Moved);
+    let moved = wanted
+        .iter()
+        .filter(|change| elsewhere(change) || told(&change.name));
+    let moved: Vec<&RefName> = moved.map(|change| &change.name).collect();
     if !moved.is_empty() {
         return Err(refuse_moved(remote, &moved));
     }
-    let refused = pushed.iter().find_map(|(name, result)| match result {
-        // What is said of refs that would have gone through.
-        Pushed::Refused(why) if why != "atomic push failed" => Some((name, why)),
-        _ => None,
+    let refused = pushed.iter().filter_map(|(name, result)| match result {
+        Pushed::Refused(why) => Some((name, why)),
+        Pushed::Done | Pushed::Moved => None,
     });
-    let any = pushed.iter().find(|(_, result)| **result != Pushed::Done);
-    let refused = refused.or(match any {
-        Some((name, Pushed::Refused(why))) => Some((name, why)),
-        _ => None,
-    });
-    let Some((name, why)) = refused else {
+    let itself = |(_, why): &(&RefName, &String)| !WITH_OTHERS.contains(&why.as_str());
+    let found = refused.clone().find(itself).or(refused.clone().next());
+    let Some((name, why)) = found else {
         return Ok(());
     };
     Err(Error::new(
