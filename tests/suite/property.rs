@@ -112,8 +112,17 @@ impl Plain {
         }
     }
 
-    fn files(self) -> Files {
+    /// Says what is to be expected, before it runs.
+    fn files(self, sandbox: &Sandbox) -> Files {
+        let removes = |path: &str| {
+            !sandbox
+                .git(&["ls-files", "--deleted", "--", path])
+                .is_empty()
+        };
         match self {
+            // Whether the user or git has removed a file that is no longer in the index, nobody can tell.
+            Plain::Add(path) if removes(path) => Files::Either,
+            Plain::CommitAll if removes(".") => Files::Either,
             Plain::Switch(_) | Plain::Merge(_) | Plain::Reset("--hard", _) | Plain::Stash => {
                 Files::Follow
             }
@@ -262,8 +271,9 @@ impl Machine {
                 }
             }
             Step::Git(plain, look) => {
+                let files = plain.files(sandbox);
                 plain.run(sandbox);
-                self.since.push(plain.files());
+                self.since.push(files);
                 if !self.strayed() {
                     self.since.clear();
                 }
