@@ -1,6 +1,7 @@
 //! `git colony init`
 
 use crate::flow::init::{self, InitReport, InitStatus, Lfs, Request};
+use crate::flow::migrate::Publication;
 use crate::model::time::Moment;
 use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;
@@ -11,7 +12,8 @@ use super::{Face, Run, Stop};
 ///
 /// Commits `.colony/` and a `.gitattributes`, and nothing else, whatever is staged; sets git-lfs up
 /// here. What exists is kept as it is. Nothing is pushed without --push, and no committed file is
-/// converted. Every other command works without it.
+/// converted without --migrate-existing-to-lfs, which publishes what it does unless --no-push (see
+/// 'lfs migrate'). Every other command works without it.
 #[derive(Debug, clap::Args)]
 #[expect(
     clippy::struct_excessive_bools,
@@ -30,11 +32,11 @@ pub(super) struct Args {
     /// Push the branch to origin afterward
     #[arg(long, conflicts_with = "no_push")]
     push: bool,
-    /// Push nothing (the default)
+    /// Push nothing (the default, but for a rewritten history)
     #[arg(long)]
     no_push: bool,
-    /// Move committed large files to git-lfs by rewriting history (refused in this version)
-    #[arg(long)]
+    /// Move committed large files to git-lfs by rewriting history, here and on origin
+    #[arg(long, conflicts_with = "no_lfs")]
     migrate_existing_to_lfs: bool,
     /// Say what would be done, and do nothing
     #[arg(short = 'n', long)]
@@ -44,12 +46,17 @@ pub(super) struct Args {
 pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
     let run = Run::from(args.dry_run);
     let session = face.session(run)?;
+    let publication = if args.no_push {
+        Publication::No
+    } else {
+        Publication::Yes
+    };
     let request = Request {
         url: args.url,
         colony: args.colony,
         lfs: if args.no_lfs { Lfs::No } else { Lfs::Yes },
         push: args.push,
-        migrate: args.migrate_existing_to_lfs,
+        migrate: args.migrate_existing_to_lfs.then_some(publication),
     };
     let report = match run {
         Run::Dry => {
@@ -103,12 +110,23 @@ impl Answer for InitReport {
                 "{flag} changed nothing: .colony/manifest.json is kept as it is, and edited by hand"
             ));
         }
+        match (&self.migrate_error, self.migrated_to_lfs) {
+            (Some(error), _) => lines.push(format!("history is not rewritten: {error}")),
+            (None, true) => {
+                lines.push("history is rewritten: git-lfs has its large files".to_owned());
+            }
+            (None, false) => {}
+        }
         match (&self.push_error, self.pushed) {
             (Some(error), _) => lines.push(format!("not pushed: {error}")),
             (None, true) => lines.push("pushed to origin".to_owned()),
             (None, false) => {}
         }
-        if self.op.is_some() {
+        if self.op.is_some() && self.migrated_to_lfs {
+            if !self.pushed {
+                lines.push("take the rewriting back: git colony lfs migrate --abort".to_owned());
+            }
+        } else if self.op.is_some() {
             let forced = if self.pushed { " --force" } else { "" };
             lines.push(format!("take the commit back: git colony undo{forced}"));
             if !self.set_up.is_empty() {
@@ -119,7 +137,7 @@ impl Answer for InitReport {
     }
 
     fn outcome(&self) -> Outcome {
-        if self.push_error.is_some() {
+        if self.push_error.is_some() || self.migrate_error.is_some() {
             Outcome::No
         } else {
             Outcome::Yes

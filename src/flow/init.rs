@@ -2,10 +2,12 @@
 
 mod beside;
 mod files;
+mod migration;
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::migrate::{self, Publication};
 use crate::design::scaffold;
 use crate::git::attributes::AttributesOf;
 use crate::git::network::{Direction, Network};
@@ -13,7 +15,7 @@ use crate::git::{Head, Oid};
 use crate::lfs::install::{self, Way};
 use crate::lfs::status;
 use crate::model::id::OperationId;
-use crate::model::{Code, Error, RepoPath, Result};
+use crate::model::{Error, RepoPath, Result};
 use crate::setup::attributes;
 use crate::setup::info_attributes;
 use crate::setup::manifest::{self, LfsMode, Manifest};
@@ -41,8 +43,8 @@ pub struct Request {
     pub lfs: Lfs,
     /// Whether the commit is pushed to `origin`.
     pub push: bool,
-    /// Whether history is to be rewritten.
-    pub migrate: bool,
+    /// Whether history is to be rewritten, and published then.
+    pub migrate: Option<Publication>,
 }
 
 /// Whether git-lfs keeps large files.
@@ -86,9 +88,9 @@ pub struct InitReport {
     pub lfs_enabled: bool,
     /// Why it is not, although it was wanted.
     pub lfs_error: Option<String>,
-    /// Always false: history is not rewritten by this command yet.
+    /// Whether git-lfs has the large files of all of history.
     pub migrated_to_lfs: bool,
-    /// Always `None`.
+    /// Why it has not, although that was asked for.
     pub migrate_error: Option<String>,
     /// What is, or would be, set up here outside the tree, in words.
     pub set_up: Vec<String>,
@@ -110,9 +112,13 @@ pub struct InitReport {
 /// Sets a repository up. What is there already is kept as it is.
 ///
 /// # Errors
-/// `hooks-in-the-way`, `manifest-invalid`, `uncommitted-edits`, `path-in-the-way`, `unsupported` for
-/// a migration, and those of [`scaffold::commit_files`]; none of them changes anything.
+/// `hooks-in-the-way`, `manifest-invalid`, `uncommitted-edits`, `path-in-the-way`, those of
+/// [`scaffold::commit_files`], and where history is to be rewritten what stands in the way of that;
+/// none of them changes anything.
 pub fn init(session: &Session, request: &Request) -> Result<InitReport> {
+    if request.migrate.is_some() {
+        migrate::check(session)?;
+    }
     let plan = Plan::make(session, request)?;
     let mut report = plan.report(session, request)?;
     beside::outlast(session, &report.would_dirty)?;
@@ -131,7 +137,10 @@ pub fn init(session: &Session, request: &Request) -> Result<InitReport> {
             return Err(error);
         }
     }
-    if request.push {
+    if let Some(publication) = request.migrate {
+        migration::migrate(session, publication, &mut report)?;
+    }
+    if request.push && !report.migrated_to_lfs {
         report.push_error = push(session)?;
         report.pushed = report.push_error.is_none();
     }
@@ -200,6 +209,9 @@ impl Standing {
 /// # Errors
 /// As [`init`].
 pub fn preview(session: &Session, request: &Request) -> Result<InitReport> {
+    if request.migrate.is_some() {
+        migrate::check(session)?;
+    }
     let mut report = Plan::make(session, request)?.report(session, request)?;
     report.dry_run = true;
     Ok(report)
@@ -225,13 +237,6 @@ struct Plan {
 
 impl Plan {
     fn make(session: &Session, request: &Request) -> Result<Plan> {
-        if request.migrate {
-            return Err(Error::new(
-                Code::Unsupported,
-                "history cannot be moved to git-lfs yet: a later version does that; nothing has changed",
-            )
-            .hint("git colony init   # keeps large files in git-lfs from now on"));
-        }
         let way = match request.lfs {
             Lfs::Yes => install::plan(session)?,
             Lfs::No => Way::NotInstalled,

@@ -238,6 +238,11 @@ impl Standing {
         }
     }
 
+    /// Tells whether [`install`] has added something since then that [`uninstall`] would take back.
+    pub fn has_grown(self, repo: &Repo) -> bool {
+        !self.is_ours && is_ours(repo)
+    }
+
     /// Takes back what [`install`] has added since then.
     ///
     /// # Errors

@@ -233,6 +233,9 @@ pub struct Journal {
     pub patterns: Vec<String>,
     /// How many commits are others now.
     pub commits: usize,
+    /// Whether git-lfs was set up for it.
+    #[serde(default)]
+    pub set_up: bool,
     /// When the remote had all of it, RFC 3339 UTC.
     #[serde(default)]
     pub published_at: Option<String>,

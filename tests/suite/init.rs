@@ -327,17 +327,6 @@ fn a_url_with_a_password_does_not_reach_the_manifest() {
     assert!(!manifest.contains("hunter2"));
 }
 
-#[test]
-fn migration_is_refused_in_words() {
-    let sandbox = Sandbox::new();
-    let before = sandbox.visible_state();
-    assert_eq!(
-        sandbox.error(&["init", "--migrate-existing-to-lfs"]),
-        "unsupported"
-    );
-    assert_eq!(sandbox.visible_state(), before);
-}
-
 /// A repository with one large file in git-lfs, and its clone that has only pointers.
 fn with_pointers() -> (Sandbox, std::path::PathBuf) {
     let sandbox = Sandbox::new();

@@ -507,3 +507,124 @@ fn checkpoints_forks_and_what_they_say_are_in_the_new_history() {
     assert_eq!(sandbox.worktree(), automatic.1);
     sandbox.check_invariants_of_git();
 }
+
+/// A repository whose large files nobody has given to git-lfs yet, with an origin.
+fn without_patterns() -> (Sandbox, PathBuf) {
+    let sandbox = grown();
+    sandbox.git(&["reset", "-q", "--hard", "HEAD~1"]);
+    let bare = with_origin(&sandbox);
+    (sandbox, bare)
+}
+
+#[test]
+fn init_commits_the_patterns_rewrites_history_and_publishes_it() {
+    let (sandbox, bare) = without_patterns();
+    let answer = sandbox.json(&["init", "--migrate-existing-to-lfs"]);
+    assert_eq!(answer["status"], "initialized", "{answer:#}");
+    assert_eq!(answer["migrated_to_lfs"], true, "{answer:#}");
+    assert_eq!(answer["migrate_error"], serde_json::Value::Null);
+    assert_eq!(answer["pushed"], true, "{answer:#}");
+    assert_eq!(answer["would_dirty"], serde_json::json!([]));
+    // The reported id is the new one, here and there.
+    assert_eq!(answer["committed_sha"], sandbox.git(&["rev-parse", "HEAD"]));
+    assert_eq!(
+        answer["committed_sha"],
+        at(&bare, &sandbox, &["rev-parse", "main"])
+    );
+    for rev in ["main", "main~3", "v1"] {
+        assert!(at(&bare, &sandbox, &["show", &format!("{rev}:paper.pdf")]).starts_with(POINTER));
+    }
+    assert_eq!(sandbox.git(&["status", "--porcelain"]), "");
+    let again = sandbox.json(&["init", "--migrate-existing-to-lfs"]);
+    assert_eq!(again["status"], "already_initialized", "{again:#}");
+    assert_eq!(
+        (&again["migrated_to_lfs"], &again["pushed"]),
+        (&true.into(), &true.into())
+    );
+    assert_eq!(again["committed_sha"], serde_json::Value::Null);
+    sandbox.check_invariants_of_git();
+}
+
+#[test]
+fn init_refuses_before_it_commits_and_tells_what_it_could_not_publish() {
+    let (sandbox, bare) = without_patterns();
+    sandbox.write("text.txt", "edited\n");
+    let before = (refs(&sandbox), sandbox.visible_state());
+    let refused = sandbox.json(&["init", "--migrate-existing-to-lfs"]);
+    assert_eq!(refused["code"], "uncommitted-edits", "{refused:#}");
+    assert_eq!((refs(&sandbox), sandbox.visible_state()), before);
+    sandbox.git(&["checkout", "-q", "--", "text.txt"]);
+    assert_eq!(
+        sandbox
+            .run(&["init", "--migrate-existing-to-lfs", "--no-lfs"])
+            .code,
+        129
+    );
+    let theirs = at(&bare, &sandbox, &["for-each-ref"]);
+    let kept = sandbox.json(&["init", "--migrate-existing-to-lfs", "--no-push"]);
+    assert_eq!(kept["migrated_to_lfs"], true, "{kept:#}");
+    assert_eq!(
+        (&kept["pushed"], &kept["push_error"]),
+        (&false.into(), &serde_json::Value::Null)
+    );
+    assert_eq!(at(&bare, &sandbox, &["for-each-ref"]), theirs);
+    fs::rename(&bare, bare.with_extension("away")).unwrap();
+    let away = sandbox.json(&["lfs", "migrate"]);
+    assert_eq!(
+        (&away["ok"], &away["pushed"]),
+        (&false.into(), &false.into()),
+        "{away:#}"
+    );
+    assert_eq!(away["push_error_code"], "remote-not-found", "{away:#}");
+    fs::rename(bare.with_extension("away"), &bare).unwrap();
+    // The commit of init is a step of its own: the log is open again behind the migration.
+    sandbox.colony(&["lfs", "migrate", "--abort"]);
+    sandbox.colony(&["undo"]);
+    assert_eq!(sandbox.refs().lines().count(), before.0.lines().count());
+    sandbox.check_invariants_of_git();
+}
+
+#[test]
+fn a_file_that_only_git_calls_modified_is_no_edit() {
+    let sandbox = grown();
+    sandbox.git(&["lfs", "install", "--local"]);
+    sandbox.write("paper.pdf", "paper 3\n");
+    assert!(
+        sandbox
+            .git(&["status", "--porcelain"])
+            .contains("M paper.pdf")
+    );
+    sandbox.colony(&["lfs", "migrate"]);
+    assert_eq!(sandbox.git(&["status", "--porcelain"]), "");
+}
+
+#[test]
+fn a_detached_head_and_attributes_of_a_directory_go_along() {
+    let sandbox = grown();
+    sandbox.write(
+        "lit/.gitattributes",
+        "*.dat filter=lfs diff=lfs merge=lfs -text\n",
+    );
+    sandbox.write("lit/deep/x.dat", "dat\n");
+    sandbox.write("x.dat", "stays\n");
+    sandbox.git(&["-c", "filter.lfs.clean=cat", "add", "-A"]);
+    sandbox.git(&["commit", "-qm", "of a directory"]);
+    sandbox.git(&["switch", "-q", "--detach"]);
+    let answer = sandbox.json(&["lfs", "migrate"]);
+    assert_eq!(
+        answer["head"],
+        sandbox.git(&["rev-parse", "HEAD"]),
+        "{answer:#}"
+    );
+    assert_eq!(answer["head"], sandbox.git(&["rev-parse", "main"]));
+    assert!(
+        sandbox
+            .git(&["show", "HEAD:lit/deep/x.dat"])
+            .starts_with(POINTER)
+    );
+    assert_eq!(sandbox.git(&["show", "HEAD:x.dat"]), "stays");
+    assert_eq!(sandbox.git(&["status", "--porcelain"]), "");
+    sandbox.colony(&["lfs", "migrate", "--abort"]);
+    assert_eq!(sandbox.git(&["status", "--porcelain"]), "");
+    sandbox.check_invariants_of_git();
+}

@@ -39,6 +39,8 @@ pub struct Request<'a> {
     pub besides: &'a [Beside],
     /// The patterns whose files git-lfs gets.
     pub patterns: &'a [String],
+    /// Whether git-lfs was set up for it.
+    pub set_up: bool,
     /// The remote that is to get it, with what it has.
     pub remote: Option<(String, Vec<RemoteRef>)>,
 }
@@ -200,6 +202,7 @@ fn plan_refs(
         remote_refs,
         patterns: request.patterns.to_vec(),
         commits: request.map.len(),
+        set_up: request.set_up,
         published_at: None,
     };
     let journal = journal.write(repo, &who)?;

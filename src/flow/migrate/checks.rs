@@ -8,12 +8,13 @@ use crate::clones::{found, hub};
 use crate::design::migration::{refuse_edits, refuse_worktrees};
 use crate::git::attributes::AttributesOf;
 use crate::git::index::Index;
+use crate::git::lfs_import::Imported;
 use crate::git::refs::FoundRef;
 use crate::git::{ObjectWrites, Oid, RefName, Repo};
 use crate::model::text::{self, shell_word};
 use crate::model::{Code, Error, RepoPath, Result};
 use crate::store::Session;
-use crate::store::migration::RemoteRef;
+use crate::store::migration::{ObjectMap, RemoteRef};
 use crate::store::shared_root::SharedRoot;
 
 use super::publication::is_history;
@@ -289,37 +290,48 @@ fn is_ahead(repo: &Repo, name: &RefName, (ours, theirs): (Oid, Oid)) -> Result<b
     Ok(is_tag || !is_within(repo, theirs, &[ours]))
 }
 
-/// Refuses where a branch of a remote has commits that the new one of the same name does not come from.
+/// Refuses where a remote has what the new history of that name does not come from: nobody has migrated
+/// it elsewhere, it is another one.
 ///
 /// # Errors
-/// `left-behind`.
+/// `left-behind`, `git-failed`.
 pub(super) fn refuse_ahead(
-    repo: &Repo,
-    remote: &str,
-    theirs: &[RemoteRef],
-    became: impl Fn(&RefName, Oid) -> Option<(Oid, Oid)>,
+    session: &Session,
+    imported: &Imported,
+    (remote, theirs): (&str, &[RemoteRef]),
+    map: &ObjectMap,
 ) -> Result<()> {
-    for found in theirs {
-        // What the remote has, and what is to take its place, both in the new history.
-        let Some((old, new)) = became(&found.name, found.id) else {
+    let repo = &session.repo;
+    let commit = |id| repo.peel_to_commit(id).unwrap_or(id);
+    for found in theirs.iter().filter(|found| is_history(&found.name)) {
+        let Some(ours) = repo.find_ref(&found.name)? else {
             continue;
         };
-        if old == new || !is_history(&found.name) {
+        let (ours, theirs) = (commit(ours), commit(found.id));
+        if is_within(repo, theirs, &[ours]) {
             continue;
         }
-        if !is_within(repo, old, &[new]) {
-            let branch = found.name.short();
+        let became = |id| map.get(id).unwrap_or(id).to_string();
+        let mut git = imported.repository.git(&session.world);
+        git.args([
+            "merge-base",
+            "--is-ancestor",
+            &became(theirs),
+            &became(ours),
+        ]);
+        if !git.run()?.success() {
+            let name = found.name.short();
             return Err(Error::new(
                 Code::LeftBehind,
                 format!(
-                    "'{branch}' on '{remote}' has commits that are not here; nothing has changed"
+                    "'{name}' on '{remote}' has commits that are not here; nothing has changed"
                 ),
             )
-            .detail("refs", [&branch])
+            .detail("refs", [&name])
             .hint(format!(
                 "git pull {} {}",
                 shell_word(remote),
-                shell_word(&branch)
+                shell_word(&name)
             )));
         }
     }

@@ -112,6 +112,18 @@ pub fn preview(session: &Session, request: &Request) -> Result<MigrateReport> {
     Ok(report)
 }
 
+/// Refuses what would stop a migration, whatever the patterns will be. Nothing changes.
+///
+/// # Errors
+/// As [`migrate`], but for `no-lfs-patterns`.
+pub fn check(session: &Session) -> Result<()> {
+    require_git_lfs(session)?;
+    match unfinished(&session.repo)? {
+        Some(_) => Ok(()),
+        None => Look::surroundings(session).map(drop),
+    }
+}
+
 /// Takes a migration back that is not published: every ref is what it was.
 ///
 /// # Errors
@@ -139,6 +151,10 @@ pub fn abort(session: &Session, dry_run: bool) -> Result<MigrateReport> {
     } else {
         undo::run(session, Direction::AbortMigration, false)?
     };
+    if journal.set_up && !dry_run {
+        // With the filters git would call every large file modified that is in git again.
+        install::uninstall(session)?;
+    }
     Ok(report::of_abort(&journal, &back))
 }
 
@@ -223,16 +239,26 @@ struct Look {
     way: Way,
 }
 
+/// What a migration begins from.
+type Surroundings = (Way, Vec<FoundRef>, Option<(String, Vec<RemoteRef>)>);
+
 impl Look {
     fn take(session: &Session) -> Result<Look> {
         let repo = &session.repo;
+        let (way, refs, remote) = Look::surroundings(session)?;
+        let head = repo.head()?.commit();
+        Ok(Look {
+            patterns: patterns::in_force(repo, repo.tree_of(head)?)?,
+            refs,
+            remote,
+            way,
+        })
+    }
+
+    /// Looks at everything but the patterns, and refuses what stands in the way.
+    fn surroundings(session: &Session) -> Result<Surroundings> {
+        let repo = &session.repo;
         let way = install::plan(session)?;
-        let Some(head) = repo.head()?.commit() else {
-            return Err(Error::new(
-                Code::NoLfsPatterns,
-                "there is no commit to migrate; nothing has changed",
-            ));
-        };
         let refs = migration::movable(repo)?;
         let remote = match Remote::find(repo, &session.world, REMOTE) {
             Ok(remote) => Some((REMOTE.to_owned(), publication::recorded(&remote)?)),
@@ -240,19 +266,17 @@ impl Look {
             Err(error) => return Err(error),
         };
         checks::refuse(session, &refs, remote.as_ref())?;
-        Ok(Look {
-            patterns: patterns::in_force(repo, repo.tree_of(Some(head))?)?,
-            refs,
-            remote,
-            way,
-        })
+        Ok((way, refs, remote))
     }
 }
 
 fn begin(session: &Session) -> Result<(MigrateReport, Option<Journal>)> {
     let look = Look::take(session)?;
     let standing = install::Standing::look(&session.repo);
-    let done = install::install(session, look.way).and_then(|()| rewrite(session, &look));
+    let done = install::install(session, look.way).and_then(|()| {
+        let set_up = standing.has_grown(&session.repo);
+        rewrite(session, &look, set_up)
+    });
     let cleaned = if session.world.is_dead() {
         Ok(())
     } else {
@@ -269,20 +293,17 @@ fn begin(session: &Session) -> Result<(MigrateReport, Option<Journal>)> {
     }
 }
 
-fn rewrite(session: &Session, look: &Look) -> Result<(MigrateReport, Option<Journal>)> {
+fn rewrite(
+    session: &Session,
+    look: &Look,
+    set_up: bool,
+) -> Result<(MigrateReport, Option<Journal>)> {
     let repo = &session.repo;
     let besides = migration::besides(repo, &look.refs)?;
     let imported = import(session, look, &besides)?;
     let map = ObjectMap::new(imported.map.clone(), repo);
     if let Some((name, theirs)) = &look.remote {
-        checks::refuse_ahead(repo, name, theirs, |name, id| {
-            let ours = look.refs.iter().find(|found| found.name == *name)?;
-            let became = |id| {
-                let commit = repo.peel_to_commit(id).unwrap_or(id);
-                map.get(commit).unwrap_or(commit)
-            };
-            Some((became(id), became(ours.id)))
-        })?;
+        checks::refuse_ahead(session, &imported, (name, theirs), &map)?;
     }
     let moves = |found: &FoundRef| {
         let commit = repo.peel_to_commit(found.id);
@@ -298,6 +319,7 @@ fn rewrite(session: &Session, look: &Look) -> Result<(MigrateReport, Option<Jour
             imported: &imported,
             map,
             besides: &besides,
+            set_up,
             patterns: &look.patterns.include,
             remote: look.remote.clone(),
         },

@@ -1,0 +1,44 @@
+//! Setting up with a history that git-lfs has the large files of: what `lfs migrate` does, told as a part
+//! of init.
+
+use crate::git::attributes::AttributesOf;
+use crate::lfs::status;
+use crate::model::{Code, Result};
+use crate::store::Session;
+
+use super::super::migrate::{self, Publication, Request, Start};
+use super::{InitReport, with_hint};
+
+/// Rewrites history after everything is set up; what stands in the way then is part of the report.
+///
+/// # Errors
+/// `interrupted`, `repository-broken`.
+pub(super) fn migrate(
+    session: &Session,
+    publication: Publication,
+    report: &mut InitReport,
+) -> Result<()> {
+    let request = Request {
+        publication,
+        start: Start::Anywhere,
+    };
+    let done = match migrate::migrate(session, &request) {
+        Ok(done) => done,
+        Err(error) if error.code() == Code::Interrupted => return Err(error),
+        Err(error) => {
+            report.migrate_error = Some(with_hint(&error));
+            return Ok(());
+        }
+    };
+    report.migrated_to_lfs = true;
+    report.pushed = done.pushed;
+    report.push_error = done.push_error;
+    if done.op.is_some() {
+        // The commit that was made before is another one now.
+        report.committed_sha = report.committed_sha.and(done.head);
+        report.op = done.op;
+    }
+    let index = session.repo.load_index()?;
+    report.would_dirty = status::would_dirty(session, &index, AttributesOf::Index)?;
+    Ok(())
+}
