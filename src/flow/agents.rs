@@ -279,14 +279,16 @@ fn set_up(
     staged: &Staged,
     setup: &mut Vec<String>,
 ) -> Result<fork::ForkReport> {
-    let inside = super::clone::set_up(&session.world, staged, setup)?;
+    let inside = staged.session(&session.world)?;
     let from = (plan.commit != plan.start.commit).then(|| plan.commit.to_string());
     let request = fork::Request {
         label: plan.label.clone(),
         from,
         switch: true,
     };
+    // Before there are hooks: those of ours and of git-lfs have nothing to do here.
     let begun = fork::create(&inside, &request)?;
+    super::clone::set_up(&session.world, staged, setup)?;
     take_along::ignored_files(session, staged.folder(), setup)?;
     Ok(begun)
 }

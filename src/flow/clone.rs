@@ -269,7 +269,7 @@ pub fn of_agent(world: &World, agent: &str) -> Result<PathBuf> {
 ///
 /// # Errors
 /// `git-failed`, `io`, `no-space`.
-pub(super) fn set_up(world: &World, staged: &Staged, setup: &mut Vec<String>) -> Result<Session> {
+pub(super) fn set_up(world: &World, staged: &Staged, setup: &mut Vec<String>) -> Result<()> {
     let inside = staged.session(world)?;
     hooks::install::run(&inside, Act::Install, Target::Git)?;
     setup.push("hooks of git".to_owned());
@@ -278,7 +278,7 @@ pub(super) fn set_up(world: &World, staged: &Staged, setup: &mut Vec<String>) ->
         install::install(&inside, way)?;
         setup.push("git-lfs".to_owned());
     }
-    Ok(inside)
+    Ok(())
 }
 
 /// Where a clone comes from.
