@@ -1,10 +1,12 @@
 //! Large files in a new clone: whether git-lfs is set up, what it is told, and the objects that the hub has.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use crate::git::attributes::names_filter;
 use crate::git::lfs_objects::Objects;
 use crate::git::lfs_pointer::{MAX_BYTES, Pointer};
+use crate::git::network::{Direction, Network};
 use crate::git::new_repository::ConfigEntry;
 use crate::git::{Oid, Repo};
 use crate::model::{RepoPath, Result, World};
@@ -57,13 +59,19 @@ pub(super) fn config(store: &Store) -> Vec<ConfigEntry> {
     config
 }
 
-/// Links the large files of a tree from those of the hub, so that the filters of git-lfs find them.
+/// Links the large files of a tree from those of the hub, so that the filters of git-lfs find them; returns
+/// where those are that the hub has not.
 ///
 /// # Errors
 /// `object-missing`, `no-space`, `io`.
-pub(super) fn link(hub: &Path, (repo, tree): (&Repo, Oid), wanted: &LargeFiles) -> Result<()> {
+pub(super) fn link(
+    hub: &Path,
+    (repo, tree): (&Repo, Oid),
+    wanted: &LargeFiles,
+) -> Result<BTreeSet<RepoPath>> {
+    let mut missing = BTreeSet::new();
     let paths: Vec<RepoPath> = match wanted {
-        LargeFiles::None => return Ok(()),
+        LargeFiles::None => return Ok(missing),
         LargeFiles::All => Vec::new(),
         LargeFiles::Paths(paths) => paths.iter().map(|path| path.as_str().into()).collect(),
     };
@@ -76,11 +84,59 @@ pub(super) fn link(hub: &Path, (repo, tree): (&Repo, Oid), wanted: &LargeFiles) 
             repo.object_size(entry.id)
                 .is_some_and(|size| size < MAX_BYTES)
         });
-        if let Some(pointer) = small.and_then(|entry| Pointer::of_blob(repo, entry.id)) {
-            hub.link_into(&pointer, own.folder())?;
+        if let Some(pointer) = small.and_then(|entry| Pointer::of_blob(repo, entry.id))
+            && !hub.link_into(&pointer, own.folder())?
+        {
+            missing.insert(file.path);
         }
     }
+    Ok(missing)
+}
+
+/// Downloads the large files of a commit that stand at `paths`, all at once and with the tokens of the user,
+/// which the filters of a checkout do not have. What cannot be had stays a pointer, and that is said.
+///
+/// # Errors
+/// `git-failed` when git cannot be started, `interrupted`, `invalid-value` for a token that cannot be one.
+pub(super) fn download(
+    world: &World,
+    (repo, commit): (&Repo, Oid),
+    paths: &BTreeSet<RepoPath>,
+) -> Result<()> {
+    let outside = repo.outside_sparse_checkout(world, paths.clone())?;
+    let paths: Vec<_> = paths.difference(&outside).collect();
+    if paths.is_empty() {
+        return Ok(());
+    }
+    let url = repo.remote_url("origin", Direction::Fetch).ok().flatten();
+    let mut network = Network::new(world, repo.git(world), url.as_ref())?;
+    let git = network.once().git();
+    git.args(["lfs", "fetch"]).discard_output();
+    if let Some(only) = patterns(&paths) {
+        git.arg("--include").arg(only);
+    }
+    git.args(["origin", &commit.to_string()]);
+    let output = network.run()?;
+    if !output.success() {
+        let error = network.failure("download large files", &output.stderr);
+        (world.narrate)(&format!(
+            "warning: {}; they stay pointers: git colony lfs hydrate brings them in",
+            error.message()
+        ));
+    }
     Ok(())
+}
+
+/// Returns paths as git-lfs takes patterns; `None` where they are too many, or mean more than themselves.
+fn patterns(paths: &[&RepoPath]) -> Option<String> {
+    const MOST: usize = 500;
+    const SPECIAL: &[char] = &[',', '*', '?', '[', ']', '\\', '!', '#', '{', '}'];
+    let texts = paths
+        .iter()
+        .map(|path| std::str::from_utf8(path.as_bytes()).ok());
+    let texts: Vec<&str> = texts.collect::<Option<_>>()?;
+    let plain = |text: &&str| !text.contains(SPECIAL) && text.trim().len() == text.len();
+    (texts.len() <= MOST && texts.iter().all(plain)).then(|| texts.join(","))
 }
 
 /// Tells whether attributes of a tree give files to git-lfs.

@@ -1,5 +1,6 @@
 //! Making a clone: in a folder of its own first, renamed to its place when everything is set up.
 
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -181,9 +182,10 @@ impl Wanted<'_> {
         let tree = repo.tree_of(Some(self.start.commit))?;
         let store = (self.store)(&elsewhere, &repo, tree);
         staged.uses_lfs = large_files::are_wanted(&elsewhere, (&repo, tree), &store)?;
+        let mut missing = BTreeSet::new();
         if staged.uses_lfs {
             let hub = large_objects_of(self.hub.store.path());
-            large_files::link(&hub, (&repo, tree), &self.large_files)?;
+            missing = large_files::link(&hub, (&repo, tree), &self.large_files)?;
             let config = large_files::config(&store);
             append_config(&repo.git_dir().join("config"), &config)?;
             repo = Repo::open(&elsewhere, ObjectWrites::Durable)?;
@@ -197,6 +199,7 @@ impl Wanted<'_> {
             repo = Repo::open(&elsewhere, ObjectWrites::Durable)?;
         }
         if self.check_out {
+            large_files::download(&elsewhere, (&repo, self.start.commit), &missing)?;
             repo.check_out_first(&elsewhere, tree)?;
         }
         Ok(())

@@ -41,6 +41,7 @@ mod leases;
 mod lfs_locks;
 mod lfs_migrate;
 mod lfs_server;
+mod lfs_store;
 mod literature;
 mod manual;
 mod map_cancel;
