@@ -319,14 +319,17 @@ impl Answer for RemovedAgent {
         lines.extend(self.left_behind.as_ref().map(left_behind));
         if let Some(kept) = &self.kept_as {
             lines.push(format!("its work is kept in the hub, below {kept}"));
-            let hub = shell_word(&self.hub.to_string_lossy());
-            lines.push(format!(
-                "see it: git fetch {hub} '{kept}*:refs/colony-local/kept/{}/*'",
-                self.agent.as_deref().unwrap_or("clone")
-            ));
+            let whose = self.agent.as_deref().unwrap_or("clone");
+            lines.push(see_kept(&self.hub, kept, whose));
         }
         lines
     }
+}
+
+/// Says how what the hub keeps is seen.
+pub(super) fn see_kept(hub: &std::path::Path, kept: &str, whose: &str) -> String {
+    let hub = shell_word(&hub.to_string_lossy());
+    format!("see it: git fetch {hub} '{kept}*:refs/colony-local/kept/{whose}/*'")
 }
 
 /// Says where a folder is that could not be deleted yet, and why.

@@ -2,11 +2,12 @@
 
 use crate::flow::clones::{self, Clone, ClonesReport, GcReport, RefreshReport};
 use crate::flow::setup_commands::{self, SetupCommand, SetupReport, Status};
+use crate::git::Oid;
 use crate::model::time::Moment;
 use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;
 
-use super::agents::left_behind;
+use super::agents::{left_behind, see_kept};
 use super::{Face, Stop};
 
 /// List the clones of this repository, or outside of one all, and tend them
@@ -116,14 +117,34 @@ impl Answer for ClonesReport {
 
 impl Answer for RefreshReport {
     fn message(&self) -> String {
-        match self.moved.len() {
-            0 => "the clone is up to date".to_owned(),
-            count => format!("{} moved", text::count(count, "remote branch")),
+        let short = |id: Option<Oid>| id.map_or_else(|| "no commit".to_owned(), |id| id.short());
+        let went = (self.from != self.commit).then(|| {
+            let (from, to) = (short(self.from), short(self.commit));
+            format!("the clone went from {from} to {to}")
+        });
+        let moved = match self.moved.len() {
+            0 => None,
+            count => Some(format!("{} moved", text::count(count, "remote branch"))),
+        };
+        match (went, moved) {
+            (None, None) => "the clone is up to date".to_owned(),
+            (went, moved) => [went, moved]
+                .into_iter()
+                .flatten()
+                .collect::<Vec<_>>()
+                .join("; "),
         }
     }
 
     fn body(&self, _now: &Moment) -> Vec<String> {
-        self.moved.iter().map(|name| format!("  {name}")).collect()
+        let moved = self.moved.iter().map(|name| format!("  {name}"));
+        let kept = self.kept_as.iter().flat_map(|kept| {
+            [
+                format!("what was committed in it is kept in the hub, below {kept}"),
+                see_kept(&self.hub, kept, "clone"),
+            ]
+        });
+        moved.chain(kept).collect()
     }
 }
 

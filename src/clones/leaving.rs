@@ -16,15 +16,15 @@ use crate::git::Repo;
 use crate::model::{Code, Error, Result, ResultExt as _, World};
 use crate::store::atomic;
 use crate::store::lock::WorktreeLock;
-use crate::store::membership::Membership;
+use crate::store::membership::{Membership, Role};
 use crate::store::processes::{self, Process};
 use crate::store::shared_root::SharedRoot;
 
 use super::found::{FoundClone, clones};
 use super::hub::Hub;
+use super::keeping::{keep_beside, keep_published};
 use super::new_clone::membership_at;
-use super::publish;
-use super::removal::{forget, keep_refs, kept_prefix, remove_empty_folders};
+use super::removal::{forget, remove_empty_folders};
 
 /// What the name of a clone in the trash ends with.
 const CLONE: &str = "clone";
@@ -73,7 +73,7 @@ pub enum Deleted {
 }
 
 impl Leaving {
-    /// Gives the refs of a clone whose work is published a second name, and renames its folder: from
+    /// Keeps the refs of a clone whose work is published under second names, and what one for reading has, and renames its folder: from
     /// there on the clone is gone for everybody. Returns it, and whether the hub had anything of it.
     ///
     /// # Errors
@@ -81,13 +81,15 @@ impl Leaving {
     pub fn begin(
         world: &World,
         root: &SharedRoot,
-        clone: &FoundClone,
+        (clone, repo): (&FoundClone, &Repo),
         lets_go: bool,
     ) -> Result<(Leaving, bool)> {
         let hub = Hub::open(&clone.member.hub)?;
         let below = clone.member.published_below();
-        let kept = kept_prefix(world, &below);
-        let has_kept = keep_refs(world, &hub, (&below, &kept))?;
+        let (kept, mut has_kept) = keep_published(world, &hub, &below)?;
+        if clone.member.role == Role::Reader {
+            has_kept |= keep_beside(world, repo, (&clone.member, &kept))? > 0;
+        }
         world.reach("clone-kept")?;
         let note = Note {
             place: clone.path.clone(),
@@ -175,9 +177,9 @@ impl Leaving {
     /// Keeps what the repository has beside what is kept already.
     ///
     /// # Errors
-    /// As [`publish::publish`].
+    /// As [`super::publish::publish`].
     pub fn keep_refs_again(&self, world: &World, repo: &Repo) -> Result<usize> {
-        publish::keep_beside(world, repo, (&self.member, &self.kept))
+        keep_beside(world, repo, (&self.member, &self.kept))
     }
 
     /// Returns the file system's time, before which everything was written that is looked at next.

@@ -6,6 +6,7 @@ pub mod found;
 pub mod gather;
 pub mod hub;
 pub mod hub_place;
+pub mod keeping;
 pub mod large_files;
 pub mod leaving;
 pub mod maintenance;

@@ -18,9 +18,6 @@ use super::maintenance::maintain_if_due;
 /// How often the refs of the hub are compared anew because another command published meanwhile.
 const TRIES: usize = 5;
 
-/// What was kept later stands below this, one numbered folder for each time.
-const AGAIN: &str = "again/";
-
 /// Publishes what has changed; returns how many refs moved in the hub.
 ///
 /// Without a change nothing is started and nothing is written.
@@ -67,81 +64,6 @@ pub fn publish_as(world: &World, repo: &Repo, member: &Membership) -> Result<usi
     }
 }
 
-/// Keeps in the hub, below a prefix that no clone owns, what a repository has and what is not there
-/// yet: beside what is there, in a folder of its own; nothing moves or goes away. Tags and what is
-/// stashed are kept, too, where nobody else has them. Returns how many refs were made.
-///
-/// # Errors
-/// As [`publish`].
-pub fn keep_beside(
-    world: &World,
-    repo: &Repo,
-    (member, below): (&Membership, &str),
-) -> Result<usize> {
-    let hub = Hub::open(&member.hub)?;
-    let mut wanted = wanted(repo, member)?;
-    for (name, id) in unpublished(repo, &hub)? {
-        wanted.entry(name).or_insert(id);
-    }
-    let kept = hub.store.refs_below(below)?;
-    let mut rounds = 0;
-    for found in kept {
-        let name = found.name.to_string();
-        let Some(mut rest) = name.strip_prefix(below) else {
-            continue;
-        };
-        if let Some(again) = rest.strip_prefix(AGAIN) {
-            let (round, inside) = again.split_once('/').unwrap_or((again, ""));
-            rounds = rounds.max(round.parse().unwrap_or(0));
-            rest = inside;
-        }
-        let rest = RefName::from(rest);
-        if wanted.get(&rest) == Some(&found.id) {
-            wanted.remove(&rest);
-        }
-    }
-    let prefix = format!("{below}{AGAIN}{}/", rounds + 1);
-    let changes: Vec<_> = wanted
-        .into_iter()
-        .map(|(name, id)| RefChange {
-            name: RefName::new([prefix.as_bytes(), name.as_bytes()].concat()),
-            old: None,
-            new: Some(id),
-        })
-        .collect();
-    if changes.is_empty() {
-        return Ok(0);
-    }
-    bring_objects(world, repo, &hub, &changes)?;
-    link_large_objects(repo, &hub)?;
-    hub.store.move_refs(world, &changes)?;
-    Ok(changes.len())
-}
-
-/// Returns what only this repository has and does not publish: tags whose objects are nowhere else, and
-/// what is stashed.
-fn unpublished(repo: &Repo, hub: &Hub) -> Result<Vec<(RefName, Oid)>> {
-    let mut found = Vec::new();
-    for tag in repo.refs_below("refs/tags/")? {
-        if let Some(rest) = tag.name.as_bytes().strip_prefix(b"refs/")
-            && !hub.store.has(tag.id)
-        {
-            found.push((RefName::new(rest.to_owned()), tag.id));
-        }
-    }
-    // All but the newest are in its reflog only.
-    let log = repo.common_dir().join("logs/refs/stash");
-    let log = std::fs::read_to_string(log).unwrap_or_default();
-    let ids = log.lines().filter_map(|line| line.split(' ').nth(1));
-    let ids = ids.filter_map(Oid::parse);
-    let stashed = ids.filter(|id| repo.object_size(*id).is_some());
-    found.extend(stashed.enumerate().map(|(at, id)| {
-        let name = format!("stash/{}", at + 1);
-        (RefName::from(name.as_str()), id)
-    }));
-    Ok(found)
-}
-
 /// Moves refs of the hub: what goes away first, since a name may become a folder of names.
 fn move_refs(world: &World, hub: &Hub, changes: &[RefChange]) -> Result<()> {
     let (gone, rest): (Vec<_>, Vec<_>) = changes
@@ -182,7 +104,7 @@ fn changes(repo: &Repo, member: &Membership, hub: &Hub, below: &str) -> Result<V
 }
 
 /// Returns what is to be published: names below the place of this repository, and objects.
-fn wanted(repo: &Repo, member: &Membership) -> Result<BTreeMap<RefName, Oid>> {
+pub(super) fn wanted(repo: &Repo, member: &Membership) -> Result<BTreeMap<RefName, Oid>> {
     let mut wanted = BTreeMap::new();
     let tags = match member.role {
         Role::Desk => "refs/tags/",
@@ -220,7 +142,12 @@ fn wanted(repo: &Repo, member: &Membership) -> Result<BTreeMap<RefName, Oid>> {
 }
 
 /// Brings the objects of the new tips into the hub, by links where that can be, else by git.
-fn bring_objects(world: &World, repo: &Repo, hub: &Hub, changes: &[RefChange]) -> Result<()> {
+pub(super) fn bring_objects(
+    world: &World,
+    repo: &Repo,
+    hub: &Hub,
+    changes: &[RefChange],
+) -> Result<()> {
     let tips: Vec<Oid> = changes.iter().filter_map(|change| change.new).collect();
     let (from, to) = (repo.object_store(), hub.store.object_store());
     if link_objects(&from, &to, &tips)? == Linked::All {
@@ -235,7 +162,7 @@ fn bring_objects(world: &World, repo: &Repo, hub: &Hub, changes: &[RefChange]) -
 }
 
 /// Links the large files of this repository into the hub: the same file, twice named.
-fn link_large_objects(repo: &Repo, hub: &Hub) -> Result<()> {
+pub(super) fn link_large_objects(repo: &Repo, hub: &Hub) -> Result<()> {
     let here = crate::git::lfs_objects::Objects::of(repo);
     here.link_all_into(&large_objects_of(hub.store.path()))
 }

@@ -2,14 +2,15 @@
 
 use std::path::Path;
 
-use crate::git::{RefChange, RefName};
-use crate::model::{Code, Error, Result, World, time};
+use crate::git::RefChange;
+use crate::model::{Code, Error, Result, World};
 use crate::store::shared_root::SharedRoot;
 use crate::store::{atomic, ref_names};
 
 use super::found::{FoundClone, clones};
 use super::hub::Hub;
 use super::hub_place::set_aside;
+use super::keeping::keep_published;
 use super::leaving;
 
 /// Refuses to take the directory away that somebody stands in.
@@ -60,8 +61,7 @@ pub fn complete(world: &World, root: &SharedRoot, hub: &Path) -> Result<()> {
     for (agent, scope) in orphans {
         let below = format!("{}{agent}/{scope}/", ref_names::PUBLISHED_AGENTS);
         if !standing.contains(&below) {
-            let kept = kept_prefix(world, &below);
-            keep_refs(world, &hub, (&below, &kept))?;
+            keep_published(world, &hub, &below)?;
             forget(world, &hub, &below)?;
         }
     }
@@ -82,35 +82,6 @@ pub fn remove_hub(world: &World, root: &SharedRoot, hub: &Path) -> Result<()> {
     };
     set_aside(world, hub, is_wanted, &away)?;
     empty(&trash)
-}
-
-/// Returns the prefix under which the hub keeps what a clone has published, from now on.
-pub(super) fn kept_prefix(world: &World, below: &str) -> String {
-    let whose = below.strip_prefix(ref_names::PUBLISHED_AGENTS);
-    let whose = whose.unwrap_or("clone/");
-    let time = time::compact(&world.now());
-    format!("{}{whose}{time}/", ref_names::KEPT_WORK)
-}
-
-/// Gives the refs of a clone a second name that no clone owns; tells whether there are any.
-pub(super) fn keep_refs(world: &World, hub: &Hub, (below, kept): (&str, &str)) -> Result<bool> {
-    let published = hub.store.refs_below(below)?;
-    if published.is_empty() {
-        return Ok(false);
-    }
-    let mut changes = Vec::new();
-    for found in published {
-        let rest = found.name.as_bytes().get(below.len()..).unwrap_or_default();
-        let name = RefName::new([kept.as_bytes(), rest].concat());
-        let old = hub.store.find_ref(&name)?;
-        changes.push(RefChange {
-            name,
-            old,
-            new: Some(found.id),
-        });
-    }
-    hub.store.move_refs(world, &changes)?;
-    Ok(true)
 }
 
 /// Takes the refs of a clone that is gone out of sight.

@@ -89,9 +89,9 @@ pub(super) fn remove_clone(
         checkpoint::create(&inside, &last_state())?;
     }
     publish::publish(&inside)?;
-    drop(inside);
     let root = SharedRoot::of(world)?;
-    let (leaving, has_kept) = Leaving::begin(world, &root, clone, force)?;
+    let (leaving, has_kept) = Leaving::begin(world, &root, (clone, &inside.repo), force)?;
+    drop(inside);
     world.reach("clone-gone")?;
     report.kept_as = has_kept.then(|| leaving.kept.clone());
     report.left_behind = see_out(world, &root, leaving);

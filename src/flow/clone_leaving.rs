@@ -101,10 +101,10 @@ fn keep_again(world: &World, leaving: &Leaving) -> Result<Option<String>> {
         if !looked.is_ok_and(|looked| looked.reason.is_some()) {
             checkpoint::create(&inside, &last_state())?;
         }
-        leaving.keep_refs_again(world, &inside.repo)?;
     } else if !leaving.lets_go && super::status::unsaved(&inside.repo.scan(&inside.world)?) > 0 {
         return Ok(Some("somebody has edited it".to_owned()));
     }
+    leaving.keep_refs_again(world, &inside.repo)?;
     Ok(None)
 }
 

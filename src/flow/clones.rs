@@ -7,12 +7,12 @@ use serde::Serialize;
 
 use crate::clones::found::{self, FoundClone};
 use crate::clones::hub::{self, Hub};
-use crate::clones::{hub_place, leaving, removal};
+use crate::clones::{hub_place, keeping, leaving, removal};
 use crate::git::{ObjectWrites, Oid, RefChange, RefName};
 use crate::lfs::locks;
-use crate::model::{Code, Error, Result, World};
+use crate::model::{Code, Error, Result, World, text};
 use crate::store::Session;
-use crate::store::membership::{Membership, Role};
+use crate::store::membership::Role;
 use crate::store::settings::Flags;
 use crate::store::shared_root::SharedRoot;
 
@@ -134,8 +134,16 @@ pub struct RefreshReport {
     pub path: PathBuf,
     /// Remote branches that moved.
     pub moved: Vec<String>,
+    /// The commit that was checked out before.
+    pub from: Option<Oid>,
     /// The commit that is checked out now; it moves only in a clone that is only read.
     pub commit: Option<Oid>,
+    /// The prefix of the refs in the hub that keep what a clone for reading had of its own; `None` where
+    /// it had nothing.
+    pub kept_as: Option<String>,
+    /// The hub.
+    #[schemars(with = "String")]
+    pub hub: PathBuf,
 }
 
 /// Fetches from the remote into the hub, and from there what the clone takes for remote branches. A
@@ -156,6 +164,11 @@ pub fn refresh(world: &World, session: Option<&Session>, name: &str) -> Result<R
         ObjectWrites::Durable,
     )?;
     let repo = &inside.repo;
+    let from = repo.head()?.commit();
+    let is_read = clone.member.role == Role::Reader;
+    // By what it knows of the remote yet: what was pushed over there is nothing of its own.
+    let own = is_read.then(|| keeping::keep_own(&inside.world, repo, &clone.member));
+    let kept_as = own.transpose()?.flatten();
     let mut changes = Vec::new();
     for found in hub.remote_branches()? {
         let old = repo.find_ref(&found.name)?;
@@ -174,8 +187,8 @@ pub fn refresh(world: &World, session: Option<&Session>, name: &str) -> Result<R
         operation: "refresh",
     };
     repo.move_refs(&inside.world, &changes, &why)?;
-    if clone.member.role == Role::Reader {
-        follow(&inside, &clone.member)?;
+    if is_read {
+        follow(&inside, &clone)?;
     }
     locks::ask_beside(&inside, "origin");
     let prefix = "refs/remotes/";
@@ -184,14 +197,17 @@ pub fn refresh(world: &World, session: Option<&Session>, name: &str) -> Result<R
         id: clone.member.id,
         path: clone.path,
         moved: changes.iter().map(short).collect(),
+        from,
         commit: repo.head()?.commit(),
+        kept_as,
+        hub: clone.member.hub,
     })
 }
 
 /// Puts a clone that is only read on the newest commit of its branch, by git, which refuses where
 /// somebody has edited it.
-fn follow(inside: &Session, member: &Membership) -> Result<()> {
-    let Some(branch) = &member.branch else {
+fn follow(inside: &Session, clone: &FoundClone) -> Result<()> {
+    let Some(branch) = &clone.member.branch else {
         return Ok(());
     };
     let remote = format!("refs/remotes/origin/{branch}");
@@ -210,11 +226,29 @@ fn follow(inside: &Session, member: &Membership) -> Result<()> {
     if output.success() {
         return Ok(());
     }
-    Err(Error::new(
+    Err(cannot_follow(clone, &output.stderr))
+}
+
+/// Words git's refusal: the paths it names, else what it says first.
+fn cannot_follow(clone: &FoundClone, said: &str) -> Error {
+    let paths = said.lines().filter_map(|line| line.strip_prefix('\t'));
+    let paths: Vec<_> = paths.map(str::to_owned).collect();
+    let why = match paths.as_slice() {
+        [] => said.lines().next().unwrap_or_default().to_owned(),
+        [one] => format!("'{one}' is edited there"),
+        [first, rest @ ..] => format!("'{first}' and {} more are edited there", rest.len()),
+    };
+    let place = text::shell_word(&clone.path.to_string_lossy());
+    let id = clone.member.id.get(..8).unwrap_or(&clone.member.id);
+    Error::new(
         Code::UncommittedEdits,
-        format!("git cannot bring the clone up to date: {}", output.stderr),
+        format!("the clone stays at the commit it is on: {why}; its files are as they were"),
     )
-    .hint("git colony clones remove ID --force   # and clone it again"))
+    .detail("paths", paths)
+    .detail("path", clone.path.display().to_string())
+    .hint(format!(
+        "git -C {place} stash -u   # sets that aside; 'git colony clones remove {id} --force' lets go of it"
+    ))
 }
 
 /// What was let go of.

@@ -348,3 +348,90 @@ fn a_hub_is_compacted_and_nothing_is_dropped() {
     assert_eq!(sandbox.json(&["merge", "ada"])["outcome"], "fast_forward");
     assert_eq!(sandbox.read("f19"), "f19");
 }
+
+/// Commits a change in a clone for reading, with plain git.
+fn commit_inside(clone: &View<'_>, content: &str) -> String {
+    fs::write(clone.path("mine.txt"), content).unwrap();
+    clone.git(&["add", "mine.txt"]);
+    let who = ["-c", "user.name=x", "-c", "user.email=x@example.com"];
+    clone.git(&[&who[..], &["commit", "-q", "--no-verify", "-m", "mine"]].concat());
+    clone.git(&["rev-parse", "HEAD"])
+}
+
+#[test]
+fn what_was_committed_in_a_clone_for_reading_is_kept_when_it_moves_on() {
+    let sandbox = Sandbox::new();
+    let url = remote(&sandbox);
+    let place = nowhere(&sandbox);
+    let report = place.json(&["clone", &url, "--read-only"]);
+    let clone = at(&sandbox, &report);
+    let id = report["id"].as_str().unwrap();
+    let first = clone.git(&["rev-parse", "HEAD"]);
+    let mine = commit_inside(&clone, "one\n");
+    let refreshed = place.json(&["clones", "refresh", id]);
+    assert_eq!(refreshed["from"], mine.as_str(), "{refreshed:#}");
+    assert_eq!(refreshed["commit"], first.as_str());
+    let message = refreshed["message"].as_str().unwrap();
+    let (from, to) = (&mine[..8], &first[..8]);
+    assert_eq!(message, format!("the clone went from {from} to {to}"));
+    let kept = refreshed["kept_as"].as_str().unwrap();
+    let hub = refreshed["hub"].as_str().unwrap();
+    let ids = ["-C", hub, "for-each-ref", "--format=%(objectname)", kept];
+    assert_eq!(sandbox.git(&ids), mine);
+    // Once more from a HEAD on no branch, and nothing where there is nothing.
+    clone.git(&["checkout", "-q", "--detach"]);
+    let other = commit_inside(&clone, "two\n");
+    let refreshed = place.json(&["clones", "refresh", id]);
+    let kept = refreshed["kept_as"].as_str().unwrap();
+    let ids = ["-C", hub, "for-each-ref", "--format=%(objectname)", kept];
+    assert_eq!(sandbox.git(&ids), other);
+    let text = place.colony(&["clones", "refresh", id]);
+    assert_eq!(text, "the clone is up to date\n");
+}
+
+#[test]
+fn what_was_committed_in_a_clone_for_reading_is_kept_when_it_goes() {
+    let sandbox = Sandbox::new();
+    let url = remote(&sandbox);
+    let place = nowhere(&sandbox);
+    let report = place.json(&["clone", &url, "--read-only"]);
+    let clone = at(&sandbox, &report);
+    let mine = commit_inside(&clone, "one\n");
+    clone.git(&["switch", "-qc", "side"]);
+    let side = commit_inside(&clone, "two\n");
+    let removed = place.json(&["clones", "remove", report["id"].as_str().unwrap()]);
+    let kept = removed["kept_as"].as_str().unwrap();
+    let hub = removed["hub"].as_str().unwrap();
+    let format = "--format=%(objectname) %(refname)";
+    let refs = sandbox.git(&["-C", hub, "for-each-ref", format, kept]);
+    assert_eq!(
+        refs,
+        format!("{mine} {kept}heads/main\n{side} {kept}heads/side\n{side} {kept}on/side")
+    );
+    // One without anything of its own leaves nothing.
+    let report = place.json(&["clone", &url, "--read-only"]);
+    let removed = place.json(&["clones", "remove", report["id"].as_str().unwrap()]);
+    assert_eq!(removed["kept_as"], serde_json::Value::Null);
+}
+
+#[test]
+fn edits_in_a_clone_for_reading_are_named_with_a_way_out() {
+    let sandbox = Sandbox::new();
+    let url = remote(&sandbox);
+    let place = nowhere(&sandbox);
+    let report = place.json(&["clone", &url, "--read-only"]);
+    let clone = at(&sandbox, &report);
+    fs::write(clone.path("a.txt"), "edited\n").unwrap();
+    sandbox.write("a.txt", "three\n");
+    sandbox.git(&["commit", "-qam", "third"]);
+    sandbox.git(&["push", "-q", &url, "main"]);
+    let id = report["id"].as_str().unwrap();
+    let refused = place.json(&["clones", "refresh", id]);
+    assert_eq!(refused["code"], "uncommitted-edits", "{refused:#}");
+    assert_eq!(refused["detail"]["paths"][0], "a.txt");
+    let text = refused.to_string();
+    assert!(!text.contains(r"\t") && !text.contains(" ID "), "{text}");
+    let hint = refused["hint"].as_str().unwrap();
+    assert!(hint.starts_with("git -C "), "{hint}");
+    assert!(hint.contains(&id[..8]), "{hint}");
+}

@@ -261,3 +261,55 @@ fn a_clone_that_a_process_stands_in_is_deleted_when_that_has_ended() {
     agent(&desk, "ada");
     assert_eq!(folders(&shared(&desk).join("leaving")), [] as [PathBuf; 0]);
 }
+
+#[test]
+fn two_clones_of_one_name_that_go_within_a_second_are_both_kept() {
+    let desk = Sandbox::new();
+    let mut prefixes = Vec::new();
+    let mut hub = String::new();
+    for content in ["one", "two", "three"] {
+        let clone = agent(&desk, "ada");
+        fs::write(clone.join("a.txt"), content).unwrap();
+        let clone = desk.at(clone);
+        clone.colony(&["checkpoint", "-m", content]);
+        let removed = remove(&desk, desk.world_at(7_000), "ada");
+        hub = removed["hub"].as_str().unwrap().to_owned();
+        prefixes.push(removed["kept_as"].as_str().unwrap().to_owned());
+    }
+    let versions = kept_versions(&desk, &hub, "a.txt");
+    for content in ["one", "two", "three"] {
+        assert!(versions.contains(&content.to_owned()), "{versions:?}");
+    }
+    let stamp = prefixes[0].strip_suffix('/').unwrap();
+    assert_eq!(prefixes[1], format!("{stamp}-2/"));
+    assert_eq!(prefixes[2], format!("{stamp}-3/"));
+}
+
+#[test]
+fn a_commit_that_only_a_lightweight_tag_holds_is_kept() {
+    let desk = Sandbox::new();
+    desk.git(&["tag", "of-the-desk"]);
+    let clone = agent(&desk, "ada");
+    let inside = desk.at(clone.clone());
+    fs::write(clone.join("a.txt"), "tagged\n").unwrap();
+    // It is published, and then let go of: the hub has the object, and no ref.
+    inside.colony(&["checkpoint", "-m", "tried"]);
+    let checkpoint = inside.git(&["tag", "--list", "checkpoint/*"]);
+    inside.git(&["tag", "mine"]);
+    inside.git(&["tag", "-d", &checkpoint]);
+    inside.git(&["reset", "-q", "--hard", "HEAD~1"]);
+    inside.git(&["tag", "here"]);
+    let tagged = inside.git(&["rev-parse", "mine"]);
+    let removed = desk.json(&["agents", "remove", "ada"]);
+    let hub = removed["hub"].as_str().unwrap();
+    let format = "--format=%(objectname) %(refname)";
+    let kept = removed["kept_as"].as_str().unwrap();
+    let refs = desk.git(&["-C", hub, "for-each-ref", format, kept]);
+    let tags: Vec<_> = refs
+        .lines()
+        .filter(|line| line.contains("/tags/"))
+        .collect();
+    assert_eq!(tags.len(), 1, "{refs}");
+    assert!(tags[0].starts_with(&tagged), "{refs}");
+    assert!(tags[0].ends_with("/tags/mine"), "{refs}");
+}
