@@ -5,6 +5,7 @@ mod list;
 mod show;
 mod stats;
 
+use crate::flow::no_pages::NoPages;
 use crate::map::scope_record;
 use crate::ui::answer::Outcome;
 
@@ -41,6 +42,27 @@ fn moved_on(scopes: &[String]) -> &'static str {
             "branch and worktree have changed since: 'git colony map' and 'git colony map --worktree' map them anew"
         }
     }
+}
+
+/// Returns that as lines beside the answer: rows on standard output stay what they are.
+fn narration(stale_scopes: &[String]) -> Vec<String> {
+    let stale = (!stale_scopes.is_empty()).then(|| moved_on(stale_scopes).to_owned());
+    stale.into_iter().collect()
+}
+
+/// Says why there is no page to show.
+fn nothing(why: NoPages) -> String {
+    let words = match why {
+        NoPages::NotMapped => "nothing is mapped; 'git colony map' does it",
+        NoPages::NotHere => {
+            "scopes are recorded, and their pages were not made here; 'git colony map' does it"
+        }
+        NoPages::Empty => {
+            "0 pages: no file of what is mapped has any; 'git colony map preview' shows what is taken"
+        }
+        NoPages::NoMatch => "no page matches; 'git colony pages' shows all",
+    };
+    words.to_owned()
 }
 
 pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {

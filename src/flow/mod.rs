@@ -27,6 +27,7 @@ pub mod map_worktree;
 pub mod mapping;
 pub mod merge_driver;
 pub mod migrate;
+pub mod no_pages;
 pub mod operations;
 pub mod page_graph;
 mod page_labels;

@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::mapping::Reading;
+use super::no_pages::NoPages;
 use super::pages::{self, Freshness, is_stale};
 use crate::model::{RepoPath, Result};
 use crate::page::graph::{Graph, GraphEdge, GraphNode};
@@ -29,6 +30,8 @@ pub struct PageGraphReport {
     pub stale: bool,
     /// Those scopes.
     pub stale_scopes: Vec<String>,
+    /// Why there is no page; null where there is one.
+    pub nothing: Option<NoPages>,
 }
 
 /// Makes the graph of a scope, or of all of them, with at most so many pages.
@@ -59,6 +62,7 @@ pub fn graph(session: &Session, scope: Option<&str>, most: usize) -> Result<Page
         edges: graph.edges,
         node_count,
         edge_count,
+        nothing: (node_count == 0).then(|| NoPages::of(session, &opened.scopes)),
         stale: !stale_scopes.is_empty(),
         stale_scopes,
     })

@@ -7,6 +7,7 @@ use serde::Serialize;
 
 use super::map_worktree;
 use super::mapping::Reading;
+use super::no_pages::NoPages;
 use super::page_labels;
 use crate::design::uncommitted::Now;
 use crate::git::Oid;
@@ -32,6 +33,8 @@ pub struct PagesReport {
     pub stale: bool,
     /// Those scopes.
     pub stale_scopes: Vec<String>,
+    /// Why there is no page; null where there is one.
+    pub nothing: Option<NoPages>,
 }
 
 /// How much there is of a scope.
@@ -56,6 +59,8 @@ pub struct PageStatsReport {
     pub scopes: Vec<ScopeStats>,
     /// All of them together.
     pub total: ScopeStats,
+    /// Why there is no page; null where there is one.
+    pub nothing: Option<NoPages>,
 }
 
 /// The page table of a worktree, opened to look at.
@@ -167,6 +172,7 @@ pub fn list(session: &Session, filter: &Filter) -> Result<PagesReport> {
         count: pages.len(),
         pages,
         total,
+        nothing: (total == 0).then(|| NoPages::of(session, &opened.scopes)),
         stale: !stale_scopes.is_empty(),
         stale_scopes,
     })
@@ -211,7 +217,11 @@ pub fn stats(session: &Session) -> Result<PageStatsReport> {
         total.tokens += scope.tokens;
         total.stale |= scope.stale;
     }
-    Ok(PageStatsReport { scopes, total })
+    Ok(PageStatsReport {
+        scopes,
+        nothing: (total.pages == 0).then(|| NoPages::of(session, &opened.scopes)),
+        total,
+    })
 }
 
 /// Forgets the pages of a scope; tells whether there were any.

@@ -62,6 +62,7 @@ mod page_cache;
 mod page_graph;
 mod page_laws;
 mod pages;
+mod pages_told;
 mod paths_outside;
 mod pick_by_git;
 mod property;

@@ -132,7 +132,13 @@ fn told(result: &MapResult) -> Vec<String> {
     };
     let size = match result.status {
         MapStatus::Error | MapStatus::Skipped => String::new(),
-        _ => format!("{} pages, {} tokens", result.pages, result.tokens),
+        _ => {
+            let counted = |number: u64, word| {
+                text::count(usize::try_from(number).unwrap_or(usize::MAX), word)
+            };
+            let pages = counted(result.pages, "page");
+            format!("{pages}, {}", counted(result.tokens, "token"))
+        }
     };
     vec![result.name.clone(), size, what]
 }

@@ -35,8 +35,17 @@ pub(super) fn run(face: &mut Face<'_>, args: &Args) -> Result<Outcome, Stop> {
 
 impl Answer for PageGraphReport {
     fn message(&self) -> String {
-        if self.node_count == 0 {
-            return "nothing is mapped; 'git colony map' does it".to_owned();
+        let line = self.line();
+        if self.stale {
+            format!("{line}; {}", super::moved_on(&self.stale_scopes))
+        } else {
+            line
+        }
+    }
+
+    fn line(&self) -> String {
+        if let Some(nothing) = self.nothing {
+            return super::nothing(nothing);
         }
         let pages = text::count(self.node_count, "page");
         let edges = text::count(self.edge_count, "edge");
@@ -46,12 +55,11 @@ impl Answer for PageGraphReport {
         } else {
             String::new()
         };
-        let stale = if self.stale {
-            format!("; {}", super::moved_on(&self.stale_scopes))
-        } else {
-            String::new()
-        };
-        format!("{pages}, {edges}{shown}{stale}")
+        format!("{pages}, {edges}{shown}")
+    }
+
+    fn narration(&self) -> Vec<String> {
+        super::narration(&self.stale_scopes)
     }
 
     fn body(&self, _now: &Moment) -> Vec<String> {

@@ -45,19 +45,27 @@ pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
 
 impl Answer for PagesReport {
     fn message(&self) -> String {
-        let count = text::count(self.count, "page");
-        let count = if self.count < self.total {
-            format!("{count} of {}; --limit and --offset show more", self.total)
+        let line = self.line();
+        if self.stale {
+            format!("{line}; {}", super::moved_on(&self.stale_scopes))
         } else {
-            count
-        };
-        if self.total == 0 {
-            "nothing is mapped; 'git colony map' does it".to_owned()
-        } else if self.stale {
-            format!("{count}; {}", super::moved_on(&self.stale_scopes))
-        } else {
-            count
+            line
         }
+    }
+
+    fn line(&self) -> String {
+        let count = text::count(self.count, "page");
+        match self.nothing {
+            Some(nothing) => super::nothing(nothing),
+            None if self.count < self.total => {
+                format!("{count} of {}; --limit and --offset show more", self.total)
+            }
+            None => count,
+        }
+    }
+
+    fn narration(&self) -> Vec<String> {
+        super::narration(&self.stale_scopes)
     }
 
     fn body(&self, _now: &Moment) -> Vec<String> {

@@ -33,6 +33,16 @@ impl Answer for ShownPage {
         }
     }
 
+    fn line(&self) -> String {
+        // Standard output is the records alone: another program reads them.
+        String::new()
+    }
+
+    fn narration(&self) -> Vec<String> {
+        let stale = Some(self.message()).filter(|stale| !stale.is_empty());
+        stale.into_iter().collect()
+    }
+
     fn body(&self, _now: &Moment) -> Vec<String> {
         self.text.lines().map(str::to_owned).collect()
     }

@@ -17,23 +17,27 @@ pub(super) fn run(face: &mut Face<'_>, _args: &Args) -> Result<Outcome, Stop> {
     face.answer(&report)
 }
 
+fn counted(number: u64, word: &str) -> String {
+    text::count(usize::try_from(number).unwrap_or(usize::MAX), word)
+}
+
 impl Answer for PageStatsReport {
     fn message(&self) -> String {
-        let pages = usize::try_from(self.total.pages).unwrap_or(usize::MAX);
-        format!(
-            "{}, {} tokens",
-            text::count(pages, "page"),
-            self.total.tokens
-        )
+        if let Some(nothing) = self.nothing {
+            return super::nothing(nothing);
+        }
+        let total = &self.total;
+        let (pages, tokens) = (counted(total.pages, "page"), counted(total.tokens, "token"));
+        format!("{pages}, {tokens}")
     }
 
     fn body(&self, _now: &Moment) -> Vec<String> {
         let row = |scope: &ScopeStats| {
             vec![
                 scope.scope_id.clone(),
-                format!("{} pages", scope.pages),
-                format!("{} records", scope.records),
-                format!("{} tokens", scope.tokens),
+                counted(scope.pages, "page"),
+                counted(scope.records, "record"),
+                counted(scope.tokens, "token"),
                 if scope.stale {
                     "stale".to_owned()
                 } else {
