@@ -192,6 +192,7 @@ pub fn show(session: &Session, id: &str) -> Result<ShownPage> {
     let stale = is_stale(session, &found.0);
     let mut shown = listing::show(&place.library(session), &reader, &found, stale)?;
     page_labels::label_of_scope(session, &found.0, shown.records.iter_mut())?;
+    listing::number_parts_of_page(&opened.table, &found.0, &mut shown.records)?;
     Ok(shown)
 }
 

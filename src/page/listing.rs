@@ -21,6 +21,12 @@ pub struct RecordEntry {
     pub path: RepoPath,
     /// Which part of the file; null for a whole file.
     pub part: Option<String>,
+    /// Which of the parts of its file in the scope it is, from 1; not there for a whole file.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub part_number: Option<usize>,
+    /// How many parts the file has in the scope; not there for a whole file.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub part_count: Option<usize>,
     /// The blob.
     pub blob: Oid,
     /// Where the stretch begins, in bytes of the blob.
@@ -70,6 +76,8 @@ impl From<&Record> for RecordEntry {
         RecordEntry {
             path: record.path.clone(),
             part: record.part.clone(),
+            part_number: None,
+            part_count: None,
             blob: record.blob,
             start: record.start,
             end: record.end,
@@ -92,7 +100,8 @@ impl PageEntry {
     }
 }
 
-/// Lists the pages of scopes in the order of the paths, with how many there are in all.
+/// Lists the pages of scopes in the order of the paths, with how many there are in all. Where a path is
+/// asked for, what counts is the place of a page's first record at or below it.
 ///
 /// # Errors
 /// `cache-unusable`.
@@ -109,13 +118,12 @@ pub fn list(
                 damage = Some(error);
                 Vec::new()
             });
-            for page in pages {
-                if !filter.takes(&page) {
-                    continue;
-                }
+            for page in filter.chosen(&pages) {
                 total += 1;
                 if total > filter.offset && found.len() < filter.limit {
-                    found.push(PageEntry::of(&scope.scope, &page));
+                    let mut entry = PageEntry::of(&scope.scope, page);
+                    number_parts(&pages, &mut entry.records);
+                    found.push(entry);
                 }
             }
             damage.is_none()
@@ -127,14 +135,52 @@ pub fn list(
 }
 
 impl Filter {
-    fn takes(&self, page: &Page) -> bool {
-        let within = |path: &RepoPath| {
-            page.records
-                .iter()
-                .any(|record| record.path.is_at_or_below(path))
+    /// The pages of a directory that are wanted: in the order of what they have of that.
+    fn chosen<'a>(&self, pages: &'a [Page]) -> Vec<&'a Page> {
+        let place = |page: &'a Page| {
+            let wanted = page.records.iter().filter(|record| self.takes(record));
+            wanted.map(|record| (&record.path, record.start)).min()
         };
+        let places = pages.iter().map(|page| (place(page), page));
+        let mut chosen: Vec<_> = places.filter(|(place, _)| place.is_some()).collect();
+        chosen.sort_by(|one, other| one.0.cmp(&other.0));
+        chosen.into_iter().map(|(_, page)| page).collect()
+    }
+
+    fn takes(&self, record: &Record) -> bool {
+        let within = |path: &RepoPath| record.path.is_at_or_below(path);
         self.path.as_ref().is_none_or(within)
     }
+}
+
+/// Says of parts which of the parts of their file they are; `pages` are those of the directory.
+fn number_parts(pages: &[Page], records: &mut [RecordEntry]) {
+    let all = || pages.iter().flat_map(|page| &page.records);
+    for record in records.iter_mut().filter(|record| record.part.is_some()) {
+        let of_file = |other: &&Record| other.path == record.path;
+        let before = |other: &&Record| other.start < record.start;
+        record.part_number = Some(1 + all().filter(of_file).filter(before).count());
+        record.part_count = Some(all().filter(of_file).count());
+    }
+}
+
+/// Says the same of the records of a page that was found.
+///
+/// # Errors
+/// `cache-unusable`.
+pub fn number_parts_of_page(
+    table: &PageTable,
+    scope: &ScopeRow,
+    records: &mut [RecordEntry],
+) -> Result<()> {
+    let Some(first) = records.iter().find(|record| record.part.is_some()) else {
+        return Ok(());
+    };
+    let directory = first.path.parent().unwrap_or_default();
+    let row = table.directory(scope, &directory).map_err(unusable)?;
+    let pages = row.map_or(Ok(Vec::new()), |row| read_pages(&row))?;
+    number_parts(&pages, records);
+    Ok(())
 }
 
 /// Finds a page by its id or the beginning of it: the scope and the page.
@@ -198,7 +244,8 @@ pub struct ShownPage {
     pub stale: bool,
     /// What it holds, with the text.
     pub records: Vec<RecordEntry>,
-    /// All of it as one text: a JSON object for each record, one on a line. Its tokens are those counted.
+    /// All of it as one text: a JSON object for each record, one on a line. A line has at most
+    /// the tokens of its record, and up to 2 fewer, as text and frame are counted apart.
     pub text: String,
 }
 

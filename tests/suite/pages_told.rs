@@ -61,3 +61,38 @@ fn why_no_page_is_listed_is_told() {
         json!(0)
     );
 }
+
+#[test]
+fn pages_of_a_file_come_in_its_order_and_say_where_they_lie() {
+    let sandbox = Sandbox::new();
+    for file in 0..8 {
+        let lines = (0..700).map(|line| format!("file {file} has a line {line} here\n"));
+        sandbox.write(&format!("long{file}.txt"), lines.collect::<String>());
+        sandbox.write(&format!("log{file}.txt"), "short\n".repeat(300));
+    }
+    commit(&sandbox);
+    sandbox.colony(&["map"]);
+    for file in 0..8 {
+        let path = format!("long{file}.txt");
+        let listed = sandbox.json(&["pages", "--path", &path]);
+        let records = listed["pages"].as_array().unwrap().iter();
+        let records = records.flat_map(|page| page["records"].as_array().unwrap());
+        let own: Vec<&Value> = records.filter(|one| one["path"] == *path).collect();
+        assert!(own.len() > 1);
+        let mut end = json!(0);
+        for (at, record) in own.iter().enumerate() {
+            assert_eq!(record["start"], end, "{path}");
+            let place = (&record["part_number"], &record["part_count"]);
+            assert_eq!(place, (&json!(at + 1), &json!(own.len())));
+            end = record["end"].clone();
+        }
+        let id = listed["pages"][0]["page_id"].as_str().unwrap();
+        let head = sandbox.run(&["pages", "show", id]);
+        let told = format!("{path}: part 1 of {}, bytes 0 to ", own.len());
+        assert!(head.stderr.contains(&told), "{}", head.stderr);
+        assert!(!head.stdout.contains("part_number"));
+        let listed = sandbox.colony(&["pages", "--path", &path]);
+        let told = format!("{path} part 1 of {}", own.len());
+        assert!(listed.contains(&told), "{listed}");
+    }
+}

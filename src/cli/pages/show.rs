@@ -2,15 +2,16 @@
 
 use crate::flow::pages;
 use crate::model::time::Moment;
-use crate::page::listing::ShownPage;
+use crate::page::listing::{RecordEntry, ShownPage};
 use crate::ui::answer::{Answer, Outcome};
 
 use super::super::{Face, Run, Stop};
 
 /// Show what a page holds
 ///
-/// For a model: a JSON object for each record, one on a line. Counting the tokens of these values gives
-/// those of the page.
+/// For a model: a JSON object for each record, one on a line. Such a line has at most the tokens that are
+/// counted for its record, and up to 2 fewer: the text and what stands around it are counted apart.
+/// Notes go to standard error.
 #[derive(Debug, clap::Args)]
 pub(in super::super) struct Args {
     /// Its id, or enough of its beginning
@@ -40,10 +41,20 @@ impl Answer for ShownPage {
 
     fn narration(&self) -> Vec<String> {
         let stale = Some(self.message()).filter(|stale| !stale.is_empty());
-        stale.into_iter().collect()
+        let parts = self.records.iter().filter_map(lies);
+        stale.into_iter().chain(parts).collect()
     }
 
     fn body(&self, _now: &Moment) -> Vec<String> {
         self.text.lines().map(str::to_owned).collect()
     }
+}
+
+/// Says where a part of a file lies.
+fn lies(record: &RecordEntry) -> Option<String> {
+    let (number, count) = (record.part_number?, record.part_count?);
+    Some(format!(
+        "{}: part {number} of {count}, bytes {} to {}",
+        record.path, record.start, record.end
+    ))
 }
