@@ -228,7 +228,7 @@ pub fn join(session: &Session) -> Result<(Membership, Hub)> {
     let member = Membership::of_desk(
         format!("{:016x}", (world.entropy)()),
         hub.store.path().to_owned(),
-        origin_of(session)?.map(|url| url.without_credentials()),
+        origin_of(session)?.map(|url| url.in_full()),
         time::rfc3339(&world.now()),
     );
     member.write(repo.common_dir())?;
@@ -247,7 +247,7 @@ fn make_from_repository(session: &Session, new: &Path) -> Result<()> {
     git.run_checked("make the hub from this repository")?;
     own_all_objects(world, new)?;
     let remote = repo.refs_below("refs/remotes/origin/")?;
-    let url = origin_of(session)?.map(|url| url.without_credentials());
+    let url = origin_of(session)?.map(|url| url.in_full());
     let store = configure(new, url.as_deref())?;
     let mut changes = gone(&store)?;
     let known = remote.into_iter().filter(|found| store.has(found.id));
@@ -298,7 +298,7 @@ fn make_from_url(world: &World, url: &RemoteUrl, new: &Path) -> Result<()> {
     network.git().arg(url.for_git()).arg(new);
     network.run_checked("make the hub from the remote")?;
     own_all_objects(world, new)?;
-    let store = configure(new, Some(&url.without_credentials()))?;
+    let store = configure(new, Some(&url.in_full()))?;
     let heads = store.refs_below("refs/heads/")?;
     let mut changes = gone(&store)?;
     changes.extend(heads.into_iter().map(|found| RefChange {

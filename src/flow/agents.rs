@@ -199,7 +199,7 @@ impl Plan {
         (root, hub, member): (&'a SharedRoot, &'a Hub, &Membership),
     ) -> Result<Wanted<'a>> {
         let origin = hub::origin_of(session)?;
-        let url = origin.map(|url| url.without_credentials());
+        let url = origin.map(|url| url.in_full());
         let here = || session.repo.common_dir().display().to_string();
         Ok(Wanted {
             root,

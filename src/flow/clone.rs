@@ -153,7 +153,7 @@ pub fn preview(world: &World, session: Option<&Session>, request: &Request) -> R
     let root = SharedRoot::of(world)?;
     let (hub, url) = match (&request.url, session) {
         (None, Some(session)) => {
-            let origin = hub::origin_of(session)?.map(|url| url.without_credentials());
+            let origin = hub::origin_of(session)?.map(|url| url.in_full());
             (hub::place_of(session, &root)?, origin)
         }
         (named, _) => {
@@ -161,7 +161,7 @@ pub fn preview(world: &World, session: Option<&Session>, request: &Request) -> R
             let text = named.clone().map_or_else(noted, Ok)?;
             let url = RemoteUrl::parse(&text, Provenance::User, &world.cwd)?;
             let place = hub::place_of_url(&root, &url);
-            (place, Some(url.without_credentials()))
+            (place, Some(url.in_full()))
         }
     };
     let here = session.filter(|_| request.url.is_none());
@@ -327,7 +327,7 @@ impl Source {
         }
         Ok(Source {
             hub,
-            url: url.without_credentials(),
+            url: url.in_full(),
             desk: None,
             colony,
         })

@@ -25,16 +25,21 @@ pub enum Network {
 pub struct Hubs<'a> {
     session: &'a Session,
     network: Network,
+    /// Whether something might be fetched, were this no dry run.
+    is_dry: bool,
     /// Those that are up to date: fetched once in a run.
     fetched: RefCell<BTreeSet<PathBuf>>,
 }
 
 impl<'a> Hubs<'a> {
-    /// Knows the hubs of the user, and makes those that are missing where that is allowed.
+    /// Knows the hubs of the user, and makes those that are missing where that is allowed: never in a dry
+    /// run.
     pub fn new(session: &'a Session, network: Network) -> Hubs<'a> {
+        let is_dry = network == Network::Used && !session.repo.keeps_objects();
         Hubs {
             session,
-            network,
+            network: if is_dry { Network::Offline } else { network },
+            is_dry,
             fetched: RefCell::default(),
         }
     }
@@ -45,7 +50,11 @@ impl<'a> Hubs<'a> {
         let place = hub::place_of_url(&root, url);
         if !place.is_dir() {
             if self.network == Network::Offline {
-                let message = format!("nothing of '{url}' is here, and nothing may be fetched");
+                let message = if self.is_dry {
+                    format!("nothing of '{url}' is here yet, and a dry run fetches nothing")
+                } else {
+                    format!("nothing of '{url}' is here, and nothing may be fetched")
+                };
                 let error = Error::new(Code::Offline, message);
                 return Err(error.detail("url", url).hint("git colony map"));
             }

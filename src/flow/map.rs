@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::elsewhere::Network;
 use super::map_rows::{self, Request, Rows};
 use super::mapping::{How, MapResult, Mapper};
 use crate::design::left_out::LeftOut;
@@ -11,7 +12,7 @@ use crate::map::resolved::{Outcome, Place, ResolvedRow};
 use crate::map::row::SourceRow;
 use crate::map::scope_record::{self, Change, ScopeRecord};
 use crate::map::show::State;
-use crate::model::{Code, Result, time};
+use crate::model::{Code, Error, Result, time};
 use crate::store::lock::WorktreeLock;
 use crate::store::places::Places;
 use crate::store::{Session, ref_names};
@@ -72,6 +73,9 @@ pub fn map(session: &Session, request: &Request) -> Result<MapReport> {
         });
         match mapped {
             Err(error) if error.code() == Code::Interrupted => return Err(error),
+            Err(error) if is_for_later(session, request, &error) => {
+                results.push(MapResult::skipped(&row.name, &scope_id, &error.message()));
+            }
             Err(error) => results.push(MapResult::failed(&row.name, &scope_id, &error)),
             Ok(result) => results.push(result),
         }
@@ -86,6 +90,12 @@ pub fn map(session: &Session, request: &Request) -> Result<MapReport> {
         left_out: Vec::new(),
         dry_run,
     })
+}
+
+/// Tells whether a row cannot be looked at only because this is a dry run.
+fn is_for_later(session: &Session, request: &Request, error: &Error) -> bool {
+    let would_fetch = request.network == Network::Used && !session.repo.keeps_objects();
+    would_fetch && error.code() == Code::Offline
 }
 
 /// The name of the worktree, given on first use. A dry run has none then.

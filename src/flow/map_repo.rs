@@ -3,28 +3,27 @@
 //! It is read where it is, or in its hub, and never changed. The mapping is this worktree's own: its
 //! record never travels.
 
+mod found;
+
 use std::path::PathBuf;
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::elsewhere::{Hubs, Network};
+use super::elsewhere::Network;
 use super::map;
 use super::map_rows::checked;
 use super::map_tree::whole;
 use super::mapping::{How, MapResult, MapStatus, Mapper};
-use crate::clones::hub;
-use crate::git::url::Provenance;
-use crate::git::{Head, ObjectWrites, Oid, RefName, RemoteUrl, Repo};
-use crate::map::resolve::{At, Elsewhere as _};
+use crate::git::{Oid, RefName};
 use crate::map::resolved::{Limits, Place, ResolvedRow};
 use crate::map::row::{SourceKind, SourceRow};
 use crate::map::scope_record::{self, Change, ScopeRecord, Scopes};
 use crate::model::{Code, Error, Result, time};
 use crate::page::mapping::LeftOut;
-use crate::store::settings::Flags;
 use crate::store::{Session, ref_names};
 use crate::text::tokenizer::Tokenizer;
+use found::Found;
 
 /// Where the repository is.
 #[derive(Clone, Debug)]
@@ -85,25 +84,15 @@ pub struct MapRepoReport {
     pub dry_run: bool,
 }
 
-/// A repository that was found.
-struct Found {
-    origin_url: String,
-    /// What its scope is called where nothing else is said.
-    name: String,
-    branch: Option<String>,
-    commit: Oid,
-    place: PathBuf,
-}
-
 /// Maps a repository.
 ///
 /// # Errors
-/// `url-refused`, `not-a-repository`, `bare-repository`, `revision-not-found`, `offline`;
+/// `url-refused`, `path-not-found`, `not-a-repository`, `revision-not-found`, `offline`;
 /// `invalid-value` for a scope that the map of this repository has; those of [`map::map`].
 pub fn map(session: &Session, request: &Request) -> Result<MapRepoReport> {
     let found = match &request.origin {
-        Origin::Url(url) => at_remote(session, request, url)?,
-        Origin::Path(path) => in_directory(session, request, path)?,
+        Origin::Url(url) => found::at_remote(session, request, url)?,
+        Origin::Path(path) => found::in_directory(session, request, path)?,
     };
     let scope_id = request.scope_id.as_deref().unwrap_or(&found.name);
     let scope_id = checked(scope_id, "--scope-id")?;
@@ -145,85 +134,6 @@ fn report(found: Found, result: MapResult, dry_run: bool) -> MapRepoReport {
         left_out: result.left_out,
         dry_run,
     }
-}
-
-fn at_remote(session: &Session, request: &Request, url: &str) -> Result<Found> {
-    let url = RemoteUrl::parse(url, Provenance::User, &session.world.cwd)?;
-    let network = if session.repo.keeps_objects() {
-        Network::Used
-    } else {
-        Network::Offline
-    };
-    let hubs = Hubs::new(session, network);
-    let branch = request.branch.as_deref();
-    let found = match request.commit.as_deref() {
-        None | Some("HEAD") => hubs.find(&url, At::Branch(branch), None)?,
-        Some(commit) => {
-            // A branch that is named has to be there.
-            if branch.is_some() {
-                hubs.find(&url, At::Branch(branch), None)?;
-            }
-            hubs.find(&url, At::Revision(commit), None)?
-        }
-    };
-    Ok(Found {
-        origin_url: url.without_credentials(),
-        name: url.normalized(),
-        branch: found.branch.or_else(|| request.branch.clone()),
-        commit: found.commit,
-        place: found.path,
-    })
-}
-
-fn in_directory(session: &Session, request: &Request, path: &std::path::Path) -> Result<Found> {
-    let directory = session.world.absolute(path);
-    let inside = session.world.standing_in(&directory);
-    let flags = Flags::default();
-    let there = Session::open(inside, &flags, ObjectWrites::InMemory)?;
-    let repo = &there.repo;
-    let (branch, tip) = match &request.branch {
-        Some(branch) => (Some(branch.clone()), branch_tip(repo, branch)?),
-        None => match repo.head()? {
-            Head::Branch { name, commit } => (Some(name.short()), Some(commit)),
-            Head::Detached { commit } => (None, Some(commit)),
-            Head::Unborn { name } => (Some(name.short()), None),
-        },
-    };
-    let commit = match request.commit.as_deref() {
-        None | Some("HEAD") => tip,
-        Some(commit) => Some(repo.resolve_commit(commit)?),
-    };
-    let commit = commit.ok_or_else(|| {
-        let branch = branch.clone().unwrap_or_default();
-        let message = format!(
-            "'{}' has no commit of branch '{branch}'",
-            directory.display()
-        );
-        Error::new(Code::RevisionNotFound, message).hint("git branch --all")
-    })?;
-    let origin = hub::origin_of(&there)?;
-    let name = match &origin {
-        Some(url) => url.normalized(),
-        None => repo.first_commit(commit, None)?.to_string(),
-    };
-    let shown = || directory.display().to_string();
-    Ok(Found {
-        origin_url: origin.map_or_else(shown, |url| url.without_credentials()),
-        name,
-        branch,
-        commit,
-        place: repo.common_dir().to_owned(),
-    })
-}
-
-fn branch_tip(repo: &Repo, branch: &str) -> Result<Option<Oid>> {
-    let name = RefName::from(format!("refs/heads/{branch}").as_str());
-    let id = if name.is_valid() {
-        repo.find_ref(&name)?
-    } else {
-        None
-    };
-    Ok(id.and_then(|id| repo.peel_to_commit(id)))
 }
 
 /// A scope of the map of this repository is mapped by its row.

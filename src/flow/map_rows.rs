@@ -79,7 +79,7 @@ pub fn resolve_at(session: &Session, request: &Request, uncommitted: Option<Oid>
     let repo = &session.repo;
     let (place, _) = request.state.place(repo)?;
     let (commit, branch) = target(session, &request.state)?;
-    let mut map = load::require(repo, place)?;
+    let mut map = load::require(repo, &request.state)?;
     let network = match uncommitted {
         Some(_) => Network::Offline,
         None => request.network,

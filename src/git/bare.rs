@@ -106,6 +106,27 @@ impl BareRepo {
         })
     }
 
+    /// Returns the branch that its HEAD names, or the commit that HEAD is at; a branch that has no commit
+    /// comes without.
+    ///
+    /// # Errors
+    /// `repository-broken`.
+    pub fn head(&self) -> Result<(Option<String>, Option<Oid>)> {
+        let head = RefName::from("HEAD");
+        match self.symbolic_target(&head) {
+            Some(branch) => Ok((Some(branch.short()), self.find_ref(&branch)?)),
+            None => Ok((None, self.find_ref(&head)?)),
+        }
+    }
+
+    /// Returns where the history of a commit begins, by first parents.
+    ///
+    /// # Errors
+    /// `object-missing`.
+    pub fn first_commit(&self, tip: Oid) -> Result<Oid> {
+        super::tree::first_commit(&self.inner, tip, None)
+    }
+
     /// Tells whether a directory is in the tree of a commit.
     ///
     /// # Errors

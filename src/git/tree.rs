@@ -147,16 +147,7 @@ impl Repo {
     /// # Errors
     /// `object-missing`; `revision-not-found` when the walk cannot start.
     pub fn first_commit(&self, tip: Oid, known: Option<(Oid, Oid)>) -> Result<Oid> {
-        let cannot = || "cannot walk the history";
-        let walk = self.inner.rev_walk([tip.0]).first_parent_only().all();
-        let mut last = tip;
-        for info in walk.or_code(Code::ObjectMissing, cannot)? {
-            last = Oid(info.or_code(Code::ObjectMissing, cannot)?.id);
-            if let Some((_, first)) = known.filter(|(passed, _)| *passed == last) {
-                return Ok(first);
-            }
-        }
-        Ok(last)
+        first_commit(&self.inner, tip, known)
     }
 
     /// Counts commits reachable from `tip` and not from `hidden`, up to `limit`, newest first.
@@ -175,4 +166,22 @@ impl Repo {
             .map(|info| Ok(Oid(info.or_code(Code::ObjectMissing, cannot)?.id)))
             .collect()
     }
+}
+
+/// See [`Repo::first_commit`].
+pub(super) fn first_commit(
+    repo: &gix::Repository,
+    tip: Oid,
+    known: Option<(Oid, Oid)>,
+) -> Result<Oid> {
+    let cannot = || "cannot walk the history";
+    let walk = repo.rev_walk([tip.0]).first_parent_only().all();
+    let mut last = tip;
+    for info in walk.or_code(Code::ObjectMissing, cannot)? {
+        last = Oid(info.or_code(Code::ObjectMissing, cannot)?.id);
+        if let Some((_, first)) = known.filter(|(passed, _)| *passed == last) {
+            return Ok(first);
+        }
+    }
+    Ok(last)
 }

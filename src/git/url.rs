@@ -153,6 +153,19 @@ impl RemoteUrl {
         self.redacted().replacen("://***@", "://", 1)
     }
 
+    /// Returns the same in full, for what is read in other places later: a path of this machine that was
+    /// said relative to a directory begins at the root.
+    pub fn in_full(&self) -> String {
+        match &self.address {
+            Address::Local(path)
+                if !self.text.contains("://") && path.as_os_str() != &*self.text =>
+            {
+                self.normalized()
+            }
+            _ => self.without_credentials(),
+        }
+    }
+
     /// Returns the key of the repository: the same for every way to write its URL.
     ///
     /// `https://GitHub.com/a/b.git/`, `git@github.com:a/b` and `ssh://git@github.com:22/a/b.git`

@@ -3,12 +3,14 @@
 //! No link is followed on the way, in the tree or on disk: the map of a tree is what the tree holds.
 
 use crate::git::{Oid, Repo};
+use crate::model::text::shell_word;
 use crate::model::{Code, Error, RepoPath, Result};
 use crate::store::plain_file::{self, Fault};
 use crate::store::yaml::MAX_BYTES;
 
 use super::problem::Problem;
 use super::schema::{Read, RepoMap, too_large};
+use super::show::State;
 
 /// Where the map is, in a tree and below the root of a worktree.
 pub const PATH: &str = ".colony/repo_map.yaml";
@@ -72,11 +74,12 @@ pub fn load(repo: &Repo, place: Place) -> Result<Loaded> {
     })
 }
 
-/// Reads the map; one that cannot be used is an error.
+/// Reads the map of a state; one that cannot be used is an error.
 ///
 /// # Errors
-/// `map-invalid` with the problems in `detail`; `object-missing`.
-pub fn require(repo: &Repo, place: Place) -> Result<RepoMap> {
+/// `map-invalid` with the problems in `detail`; `revision-not-found`, `object-missing`.
+pub fn require(repo: &Repo, state: &State) -> Result<RepoMap> {
+    let (place, _) = state.place(repo)?;
     let read = load(repo, place)?.read;
     let Read { map, problems, .. } = read;
     map.ok_or_else(|| {
@@ -85,12 +88,14 @@ pub fn require(repo: &Repo, place: Place) -> Result<RepoMap> {
             0 | 1 => String::new(),
             many => format!(" (and {} more)", many - 1),
         };
-        let (rev, hint) = match place {
-            Place::Worktree => (String::new(), "git colony map check".to_owned()),
-            Place::Tree(tree) => (
-                format!(" of tree {}", tree.short()),
-                "git colony map check --rev HEAD".to_owned(),
-            ),
+        let of_revision = |revision: &str| {
+            let check = format!("git colony map check --rev {}", plain_word(revision));
+            (format!(" of '{revision}'"), check)
+        };
+        let (rev, hint) = match state {
+            State::Worktree => (String::new(), "git colony map check".to_owned()),
+            State::Head => of_revision("HEAD"),
+            State::Revision(revision) => of_revision(revision),
         };
         let message = format!("cannot use '{PATH}'{rev}: {first}{more}; nothing has changed");
         Error::new(Code::MapInvalid, message)
@@ -98,6 +103,16 @@ pub fn require(repo: &Repo, place: Place) -> Result<RepoMap> {
             .detail("problems", problems)
             .hint(hint)
     })
+}
+
+/// Returns a word for a hint, in quotes only where a shell needs them.
+fn plain_word(word: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-".contains(c);
+    if word.chars().all(is_plain) {
+        word.to_owned()
+    } else {
+        shell_word(word)
+    }
 }
 
 /// The outer error is the repository's, the inner one the file's.

@@ -50,6 +50,7 @@ mod map_diff;
 mod map_repo;
 mod map_rows;
 mod map_tokens;
+mod map_told;
 mod map_worktree;
 mod merge;
 mod merge_attacks;

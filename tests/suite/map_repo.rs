@@ -87,7 +87,11 @@ fn a_branch_a_commit_and_limits_can_be_asked_for() {
     );
     assert_eq!(paths(&sandbox, "o"), ["one.md", "lib/two"]);
     assert_eq!(map(&["--commit", "main"])["records"], 3);
-    assert_eq!(map(&["--branch", "nowhere"])["code"], "revision-not-found");
+    let nowhere = map(&["--branch", "nowhere"]);
+    assert_eq!(nowhere["code"], "revision-not-found");
+    let told = format!("the repository in '{path}' has no branch 'nowhere'; nothing has changed");
+    assert_eq!(nowhere["message"], told);
+    assert_eq!(nowhere["hint"], format!("git -C '{path}' branch --all"));
     assert_eq!(map(&["--commit", "nowhere"])["code"], "revision-not-found");
     let shown = sandbox.json(&["scopes", "show", "o"]);
     assert_eq!(shown["row"]["commit"], "main");
@@ -100,6 +104,9 @@ fn a_url_is_read_in_its_hub() {
     let url = format!("file://{path}");
     let dry = sandbox.error(&["map", "repo", "--url", &url, "-n"]);
     assert_eq!(dry, "offline", "a dry run fetches nothing");
+    let hint = sandbox.json(&["map", "repo", "--url", &url, "-n"])["hint"].clone();
+    assert_eq!(hint, format!("git colony map repo --url '{url}'"));
+    assert!(!sandbox.outside().join("home").exists());
     let answer = sandbox.json(&[
         "map",
         "repo",
@@ -155,5 +162,74 @@ fn what_cannot_be_mapped_is_refused_and_leaves_nothing() {
     assert_eq!(
         map(&["--path", &path, "--scope-id", own])["code"],
         "invalid-value"
+    );
+}
+
+#[test]
+fn a_relative_url_names_the_same_repository_from_everywhere() {
+    let sandbox = Sandbox::new();
+    let path = other(&sandbox);
+    let map = |url: &str| sandbox.json(&["map", "repo", "--url", url, "--scope-id", "o"]);
+    let first = map("../other");
+    assert_eq!(
+        (&first["ok"], &first["origin_url"]),
+        (&json!(true), &json!(path))
+    );
+    let root = sandbox.outside().join("other");
+    fs::write(root.join("four"), "four\n").unwrap();
+    let git = |args: &[&str]| drop(git_in(&root, &sandbox.variables(), args));
+    git(&["add", "-A"]);
+    let who = ["-c", "user.name=Bo", "-c", "user.email=bo@example.com"];
+    git(&[&who[..], &["commit", "-qm", "third"]].concat());
+    for url in ["../other", &format!("file://{path}"), &path] {
+        let run = sandbox.run(&["map", "repo", "--url", url, "--scope-id", "o"]);
+        assert!(!run.stderr.contains("cannot ask"), "{}", run.stderr);
+    }
+    assert!(paths(&sandbox, "o").contains(&"four".to_owned()));
+}
+
+#[test]
+fn a_bare_repository_and_a_branch_of_a_remote_are_mapped() {
+    let sandbox = Sandbox::new();
+    let path = other(&sandbox);
+    let git = |args: &[&str]| drop(git_in(&sandbox.outside(), &sandbox.variables(), args));
+    git(&["clone", "-q", "--bare", "other", "bare.git"]);
+    git(&["clone", "-q", "other", "clone"]);
+    let map = |args: &[&str]| sandbox.json(&[&["map", "repo", "--scope-id", "b"], args].concat());
+    let bare = map(&["--path", "../bare.git"]);
+    assert_eq!(
+        (&bare["branch"], &bare["records"]),
+        (&json!("main"), &json!(3)),
+        "{bare:#}"
+    );
+    assert_eq!(paths(&sandbox, "b"), ["one.md", "three", "lib/two"]);
+    let side = map(&["--path", "../clone", "--branch", "side"]);
+    assert_eq!(
+        (&side["branch"], &side["records"]),
+        (&json!("side"), &json!(2)),
+        "{side:#}"
+    );
+    assert_eq!(side["origin_url"], path);
+}
+
+#[test]
+fn what_a_directory_is_not_is_told_of_that_directory() {
+    let sandbox = Sandbox::new();
+    let gone = sandbox.json(&["map", "repo", "--path", "../gone"]);
+    assert_eq!(gone["code"], "path-not-found");
+    let place = sandbox.root.join("../gone").display().to_string();
+    assert!(
+        gone["message"].as_str().unwrap().contains(&place),
+        "{gone:#}"
+    );
+    let empty = sandbox.outside().join("empty");
+    fs::create_dir(&empty).unwrap();
+    let empty = sandbox.json(&["map", "repo", "--path", "../empty"]);
+    assert_eq!(empty["code"], "not-a-repository");
+    assert!(
+        empty["message"]
+            .as_str()
+            .unwrap()
+            .contains("/empty' is in no git repository")
     );
 }

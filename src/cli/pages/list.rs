@@ -96,11 +96,15 @@ fn generated(page: &PageEntry) -> &'static str {
 pub(in super::super) fn holds(page: &PageEntry) -> String {
     let name = |at: usize| {
         let record = page.records.get(at)?;
-        Some(match (record.part_number, record.part_count, &record.part) {
-            (Some(number), Some(count), _) => format!("{} part {number} of {count}", record.path),
-            (_, _, Some(part)) => format!("{} part {part}", record.path),
-            (_, _, None) => record.path.to_string(),
-        })
+        Some(
+            match (record.part_number, record.part_count, &record.part) {
+                (Some(number), Some(count), _) => {
+                    format!("{} part {number} of {count}", record.path)
+                }
+                (_, _, Some(part)) => format!("{} part {part}", record.path),
+                (_, _, None) => record.path.to_string(),
+            },
+        )
     };
     let first = name(0).unwrap_or_default();
     match page.records.len() {

@@ -24,7 +24,8 @@ pub enum MapStatus {
     AlreadyMapped,
     /// It could not be mapped; what was mapped before is as it was.
     Error,
-    /// Nothing of it is in the worktree that was to be mapped.
+    /// It was not looked at: nothing of it is in the worktree that was to be mapped, or a dry run would
+    /// have to fetch its repository.
     Skipped,
 }
 
