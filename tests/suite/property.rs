@@ -87,7 +87,9 @@ enum Files {
 }
 
 impl Plain {
-    fn run(self, sandbox: &Sandbox) {
+    /// Runs it, and says what is to be expected of taking it back.
+    fn run(self, sandbox: &Sandbox) -> Files {
+        let files = self.files(sandbox);
         let commit = ["commit", "-qm", "plain", "--allow-empty"];
         let back;
         let args: &[&str] = match self {
@@ -110,6 +112,7 @@ impl Plain {
         if !sandbox.try_git(args) && matches!(self, Plain::Merge(_)) {
             sandbox.try_git(&["merge", "--abort"]);
         }
+        files
     }
 
     /// Says what is to be expected, before it runs.
@@ -271,9 +274,7 @@ impl Machine {
                 }
             }
             Step::Git(plain, look) => {
-                let files = plain.files(sandbox);
-                plain.run(sandbox);
-                self.since.push(files);
+                self.since.push(plain.run(sandbox));
                 if !self.strayed() {
                     self.since.clear();
                 }
