@@ -10,7 +10,7 @@ use super::repository;
 
 #[test]
 fn a_killed_agents_new_made_the_clone_or_did_not() {
-    each_point(4, |point| {
+    each_point(("agents new", Whom::Program), 4, |point| {
         let desk = Desk::new();
         let before = desk.state();
         let struck = desk.strike(&["agents", "new", "ada"], point);
@@ -47,7 +47,7 @@ fn a_killed_agents_new_made_the_clone_or_did_not() {
 
 #[test]
 fn a_killed_agents_remove_loses_nothing() {
-    each_point(4, |point| {
+    each_point(("agents remove", Whom::Program), 4, |point| {
         let desk = Desk::new();
         let clone = PathBuf::from(desk.colony(&["agents", "new", "ada"]));
         fs::write(clone.join("a.txt"), "of ada\n").expect("it is there");
@@ -117,7 +117,7 @@ fn elsewhere(desk: &Desk) -> (String, PathBuf) {
 }
 
 fn a_killed_clone_was_made_or_was_not(whom: Whom, stride: usize) {
-    each_point(stride, |point: Point| {
+    each_point(("clone URL", whom), stride, |point: Point| {
         let desk = Desk::new();
         let (url, nowhere) = elsewhere(&desk);
         let before = desk.state();
@@ -161,7 +161,7 @@ fn a_clone_of_a_url_with_killed_gits_was_made_or_was_not() {
 
 #[test]
 fn a_killed_clones_remove_loses_nothing() {
-    each_point(4, |point| {
+    each_point(("clones remove", Whom::Program), 4, |point| {
         let desk = Desk::new();
         let clone = PathBuf::from(desk.colony(&["agents", "new", "ada"]));
         fs::write(clone.join("a.txt"), "of ada\n").expect("it is there");
@@ -193,7 +193,7 @@ fn a_killed_clones_remove_loses_nothing() {
 
 #[test]
 fn a_killed_clones_gc_removes_a_hub_whole_or_leaves_it() {
-    each_point(2, |point| {
+    each_point(("clones gc --force", Whom::Program), 2, |point| {
         let desk = Desk::new();
         desk.colony(&["agents", "new", "ada"]);
         desk.colony(&["agents", "remove", "ada"]);

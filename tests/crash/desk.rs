@@ -7,6 +7,7 @@ use std::process::Output;
 use super::fault;
 use super::matrix::is_long;
 use super::repository::{self, Repository};
+use super::table;
 
 /// The calls by which these commands change what is on the disk.
 pub(crate) const CALLS: [&str; 8] = [
@@ -24,7 +25,7 @@ pub(crate) const CALLS: [&str; 8] = [
 pub(crate) type Point = (&'static str, usize);
 
 /// Who is killed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Whom {
     /// The program; the gits it started end by themselves.
     Program,
@@ -161,27 +162,33 @@ impl Desk {
     }
 }
 
+/// What is struck: the command as the table names it, and who is killed.
+type Struck = (&'static str, Whom);
+
 /// Goes on until a run gets through without being struck, for each call.
-pub(crate) fn each_point(stride: usize, act: impl FnMut(Point) -> bool) {
-    each_point_of(&CALLS, stride, act);
+pub(crate) fn each_point(what: Struck, stride: usize, act: impl FnMut(Point) -> bool) {
+    each_point_of(what, (&CALLS, stride), act);
 }
 
 /// Does that for some calls.
 pub(crate) fn each_point_of(
-    calls: &[&'static str],
-    stride: usize,
+    (name, whom): Struck,
+    (calls, stride): (&[&'static str], usize),
     mut act: impl FnMut(Point) -> bool,
 ) {
     fault::require_strace();
     let stride = if is_long() { 1 } else { stride };
-    let mut points = 0;
+    let mut all = 0;
     for &call in calls {
+        let mut points = 0;
         for at in (1..).step_by(stride) {
             if !act((call, at)) {
                 break;
             }
             points += 1;
         }
+        all += points;
+        table::note_beside((name, whom, call), (stride, points));
     }
-    assert!(points > 8, "hardly anything was struck: {points}");
+    assert!(all > 8, "hardly anything was struck: {all}");
 }

@@ -7,6 +7,7 @@ use std::path::Path;
 use std::sync::Mutex;
 
 use super::command::ChangingCommand;
+use super::desk::Whom;
 use super::fault::Blow;
 use super::matrix::{Side, is_long};
 
@@ -34,17 +35,52 @@ impl Row {
 /// The rows of all tests that ran so far, in the order of the table.
 static ROWS: Mutex<BTreeMap<(Blow, &'static str, &'static str), Row>> = Mutex::new(BTreeMap::new());
 
+/// Commands that work beside the repository, by name, who is killed, and call: of how many points one was
+/// struck, and how many were.
+type Beside = BTreeMap<(&'static str, Whom, &'static str), (usize, usize)>;
+
+static BESIDE: Mutex<Beside> = Mutex::new(BTreeMap::new());
+
 /// Notes a row; writes the whole table when that was asked for.
 pub(crate) fn note(command: &ChangingCommand, blow: Blow, call: &'static str, row: Row) {
-    let wanted = std::env::var_os("COLONY_WRITE_CRASH_MATRIX").is_some_and(|value| value == "1");
-    if !wanted || !is_long() {
+    if !is_wanted() || !is_long() {
         return;
     }
     let mut rows = ROWS.lock().expect("a test that fails holds no lock");
     rows.insert((blow, command.name, call), row);
+    let rows = text(&rows);
+    write(|_, beside| format!("{rows}{beside}"));
+}
+
+/// Notes a row of the second table, which the short run writes as well.
+pub(crate) fn note_beside(
+    row: (&'static str, Whom, &'static str),
+    (every, points): (usize, usize),
+) {
+    if !is_wanted() {
+        return;
+    }
+    let mut rows = BESIDE.lock().expect("a test that fails holds no lock");
+    rows.insert(row, (every, points));
+    let beside = text_beside(&rows);
+    write(|rows, _| format!("{rows}{beside}"));
+}
+
+fn is_wanted() -> bool {
+    std::env::var_os("COLONY_WRITE_CRASH_MATRIX").is_some_and(|value| value == "1")
+}
+
+/// Writes the file anew, given both tables as they stand in it.
+fn write(make: impl FnOnce(&str, &str) -> String) {
+    static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+    let _turn = ONE_AT_A_TIME
+        .lock()
+        .expect("a test that fails holds no lock");
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/crash-matrix.md");
-    fs::create_dir_all(path.parent().expect("it is in a folder")).expect("the checkout is ours");
-    fs::write(path, text(&rows)).expect("the checkout is ours");
+    let old = fs::read_to_string(&path).expect("the checkout is ours");
+    let at = old.find(HEADER_BESIDE).unwrap_or(old.len());
+    let (rows, beside) = old.split_at(at);
+    fs::write(path, make(rows, beside)).expect("the checkout is ours");
 }
 
 const HEADER: &str = "\
@@ -100,5 +136,39 @@ fn text(rows: &BTreeMap<(Blow, &'static str, &'static str), Row>) -> String {
         "| | **all** | | **{points}** | **{before}** | **{after}** |"
     )
     .expect("memory takes every line");
+    text
+}
+
+const HEADER_BESIDE: &str = "
+## Clones, hubs and what travels
+
+These work beside the repository and share folders with others, so what has to hold is said in words. After
+each run the checkout is as it was, and hub, clones and remote are whole (`git fsck`). `agents new` and
+`clone` made the clone or did not, `agents remove` and `clones remove` lose no commit and no
+uncommitted file, `clones gc` removes a hub whole or leaves it. A publication leaves each ref of the hub old
+or new; so does `sync` on both sides, and the next one brings them to the same. The next command
+sweeps what a killed one left. Where gits are killed as well, locks that they leave on refs are removed by hand.
+
+The first column of numbers says how many points one was struck of: the short run, which wrote this table unless
+that is 1, leaves some out. `tests/suite/large_files.rs` lets a commit die at each of its steps, with a `git lfs prune`
+after that: every large file of what is committed is there.
+
+| Killed | Command | System call | One of | Points |
+|---|---|---|--:|--:|
+";
+
+fn text_beside(rows: &Beside) -> String {
+    let mut text = HEADER_BESIDE.to_owned();
+    let mut total = 0;
+    for ((command, whom, call), (every, points)) in rows.iter().filter(|(_, row)| row.1 > 0) {
+        let whom = match whom {
+            Whom::Program => "the program",
+            Whom::Everybody => "any process",
+        };
+        writeln!(text, "| {whom} | {command} | {call} | {every} | {points} |")
+            .expect("memory takes every line");
+        total += points;
+    }
+    writeln!(text, "| | **all** | | | **{total}** |").expect("memory takes every line");
     text
 }

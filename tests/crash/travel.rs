@@ -20,7 +20,11 @@ enum Stored {
 }
 
 fn a_killed_publication_is_whole(stored: Stored, whom: Whom, stride: usize) {
-    each_point(stride, |point: Point| {
+    let name = match stored {
+        Stored::Loose => "publication of loose objects",
+        Stored::Packed => "publication of packed objects",
+    };
+    each_point((name, whom), stride, |point: Point| {
         let desk = Desk::new();
         let clone = PathBuf::from(desk.colony(&["agents", "new", "ada"]));
         let hub = desk.hub().expect("it was made");
@@ -157,7 +161,7 @@ fn a_killed_sync_converges(whom: Whom, stride: usize) {
         Whom::Program => &CALLS_OF_SYNC[..],
         Whom::Everybody => &CALLS,
     };
-    each_point_of(calls, stride, |point: Point| {
+    each_point_of(("sync", whom), (calls, stride), |point: Point| {
         let (desk, remote, other) = apart();
         let root = desk.repository.root.clone();
         let before = (travelers(&root), travelers(&remote));
