@@ -69,7 +69,7 @@ pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
     match args.command {
         None => list::run(face, args.list),
         Some(Command::Graph(args)) => graph::run(face, &args),
-        Some(Command::Show(args)) => show::run(face, &args),
+        Some(Command::Show(args)) => show::run(face, args),
         Some(Command::Stats(args)) => stats::run(face, &args),
     }
 }

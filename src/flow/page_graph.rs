@@ -8,10 +8,15 @@ use super::no_pages::NoPages;
 use super::pages::{self, Freshness, is_stale};
 use crate::model::{RepoPath, Result};
 use crate::page::graph::{Graph, GraphEdge, GraphNode};
+use crate::page::listing::Neighbor;
+use crate::page::pages::PageId;
 use crate::page::relations::Source;
 use crate::store::page_table::{PageTable, ScopeRow};
 use crate::store::relation_cache::RelationCache;
 use crate::store::{Session, atomic, places};
+
+/// So many neighbors of a page are named.
+const MOST_NEIGHBORS: usize = 5;
 
 /// Pages and what they have to do with each other.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -66,6 +71,28 @@ pub fn graph(session: &Session, scope: Option<&str>, most: usize) -> Result<Page
         stale: !stale_scopes.is_empty(),
         stale_scopes,
     })
+}
+
+/// Finds the pages that a page of a scope has most to do with, the strongest first.
+///
+/// # Errors
+/// As [`graph`].
+pub(super) fn neighbors(
+    session: &Session,
+    table: &PageTable,
+    scope: &ScopeRow,
+    page: PageId,
+) -> Result<Vec<Neighbor>> {
+    let source = Source {
+        world: &session.world,
+        objects: &Reading::of(session, scope.place.as_deref())?.objects,
+    };
+    let mut graph = Graph::default();
+    let mut cache = RelationCache::open(&session.repo);
+    graph.add(&source, table, scope, &mut cache)?;
+    let mut neighbors = graph.neighbors(page);
+    neighbors.truncate(MOST_NEIGHBORS);
+    Ok(neighbors)
 }
 
 /// Takes away the notes of merges that kept a graph as it was, for what the scopes cover: those of this

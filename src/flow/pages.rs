@@ -8,11 +8,11 @@ use serde::Serialize;
 use super::map_worktree;
 use super::mapping::Reading;
 use super::no_pages::NoPages;
-use super::page_labels;
+use super::{page_graph, page_labels};
 use crate::design::uncommitted::Now;
 use crate::git::Oid;
 use crate::model::{Code, Error, Result};
-use crate::page::listing::{self, Filter, PageEntry, ShownPage, unusable};
+use crate::page::listing::{self, Filter, PageEntry, Rendering, ShownPage, unusable};
 use crate::source::literature::Literature;
 use crate::store::Session;
 use crate::store::page_table::{PageTable, ScopeRow};
@@ -178,21 +178,36 @@ pub fn list(session: &Session, filter: &Filter) -> Result<PagesReport> {
     })
 }
 
+/// Which page is shown, and how.
+#[derive(Clone, Debug)]
+pub struct ShowRequest {
+    /// Its id, or enough of the beginning.
+    pub id: String,
+    /// How its text is written.
+    pub rendering: Rendering,
+    /// Whether the pages that it has to do with are named, too.
+    pub neighbors: bool,
+}
+
 /// Reads a page.
 ///
 /// # Errors
 /// `page-not-found`, `object-missing`, `cache-unusable`.
-pub fn show(session: &Session, id: &str) -> Result<ShownPage> {
+pub fn show(session: &Session, request: &ShowRequest) -> Result<ShownPage> {
     let opened = mend(session, open(session, None))?;
-    let found = listing::find(&opened.table, &opened.worktree, id);
+    let found = listing::find(&opened.table, &opened.worktree, &request.id);
     let found = mend(session, found)?;
     let place = Reading::of(session, found.0.place.as_deref())?;
     // How large chunks are has no say in the text they are stretches of.
     let reader = Literature::new(&session.world, ChunkSize::default(), Tokenizer::default());
-    let stale = is_stale(session, &found.0);
-    let mut shown = listing::show(&place.library(session), &reader, &found, stale)?;
+    let mut shown = listing::show(&place.library(session), &reader, &found, request.rendering)?;
+    shown.stale = is_stale(session, &found.0);
     page_labels::label_of_scope(session, &found.0, shown.records.iter_mut())?;
     listing::number_parts_of_page(&opened.table, &found.0, &mut shown.records)?;
+    if request.neighbors {
+        let neighbors = page_graph::neighbors(session, &opened.table, &found.0, shown.page_id)?;
+        shown.neighbours = Some(neighbors);
+    }
     Ok(shown)
 }
 

@@ -20,6 +20,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::listing::Neighbor;
 use super::mapping::read_pages;
 use super::pages::{Page, PageId};
 use super::relations::{self, Source};
@@ -146,6 +147,37 @@ impl Graph {
         }
         scope.hand_over(self);
         Ok(())
+    }
+
+    /// Lists the pages that one is joined with, in any direction: the strongest first, equals in the order
+    /// of the pages.
+    pub fn neighbors(&self, page: PageId) -> Vec<Neighbor> {
+        let mut found: BTreeMap<PageId, Vec<&GraphEdge>> = BTreeMap::new();
+        for edge in &self.edges {
+            let other = match (edge.source == page, edge.target == page) {
+                (true, false) => edge.target,
+                (false, true) => edge.source,
+                _ => continue,
+            };
+            found.entry(other).or_default().push(edge);
+        }
+        let neighbor = |node: &GraphNode| {
+            let edges = found.get(&node.page_id)?;
+            let types = edges.iter().flat_map(|edge| &edge.relationship_types);
+            let types: BTreeSet<_> = types.copied().collect();
+            let most =
+                |of: fn(&GraphEdge) -> f64| edges.iter().map(|edge| of(edge)).fold(0.0, f64::max);
+            Some(Neighbor {
+                page_id: node.page_id,
+                files: node.files.clone(),
+                weight: most(|edge| edge.weight),
+                confidence: most(|edge| edge.confidence),
+                relationship_types: types.into_iter().collect(),
+            })
+        };
+        let mut neighbors: Vec<_> = self.nodes.iter().filter_map(neighbor).collect();
+        neighbors.sort_by(|one, other| other.weight.total_cmp(&one.weight));
+        neighbors
     }
 
     /// Leaves at most so many pages: those with the most edges, of equals those that come first; tells

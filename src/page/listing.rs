@@ -2,8 +2,8 @@
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use serde_json::Value;
 
+use super::graph::RelationshipType;
 use super::mapping::read_pages;
 use super::pages::{self, Page, PageId};
 use crate::git::Oid;
@@ -230,6 +230,32 @@ pub fn unusable(error: Unusable) -> Error {
     )
 }
 
+/// How a page is written as one text.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Rendering {
+    /// A JSON object for each record, one on a line: what tokens are counted of.
+    #[default]
+    Json,
+    /// The text of each record as it is, below a line that names its file: for people.
+    Text,
+}
+
+/// A page that another has to do with.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Neighbor {
+    /// Its id.
+    #[schemars(with = "String")]
+    pub page_id: PageId,
+    /// The files that it holds something of, in order.
+    pub files: Vec<RepoPath>,
+    /// How much they have to do with each other, from 0 to 1: the greater of both directions.
+    pub weight: f64,
+    /// How sure that is, from 0 to 1.
+    pub confidence: f64,
+    /// Why.
+    pub relationship_types: Vec<RelationshipType>,
+}
+
 /// A page with its text.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct ShownPage {
@@ -244,9 +270,15 @@ pub struct ShownPage {
     pub stale: bool,
     /// What it holds, with the text.
     pub records: Vec<RecordEntry>,
-    /// All of it as one text: a JSON object for each record, one on a line. A line has at most
-    /// the tokens of its record, and up to 2 fewer, as text and frame are counted apart.
+    /// The pages that it has most to do with, where they were asked for: the strongest first.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub neighbours: Option<Vec<Neighbor>>,
+    /// All of it as one text: a JSON object for each record, one on a line, or as it was asked for. A
+    /// line has at most the tokens of its record, and up to 2 fewer, as text and frame are counted apart.
     pub text: String,
+    /// How that is written.
+    #[serde(skip)]
+    pub rendering: Rendering,
 }
 
 /// Reads the text of a page.
@@ -257,28 +289,49 @@ pub fn show(
     library: &Library<'_>,
     reader: &Literature<'_>,
     found: &(ScopeRow, Page),
-    stale: bool,
+    rendering: Rendering,
 ) -> Result<ShownPage> {
     let (scope, page) = found;
     let mut records = Vec::new();
-    let mut values: Vec<Value> = Vec::new();
+    let mut rendered = Vec::new();
     for record in &page.records {
         let text = text(library, reader, record)?;
-        values.push(record.value(text.as_deref().unwrap_or_default()));
+        rendered.push(match rendering {
+            Rendering::Json => record
+                .value(text.as_deref().unwrap_or_default())
+                .to_string(),
+            Rendering::Text => plain(record, text.as_deref()),
+        });
         records.push(RecordEntry {
             text,
             ..RecordEntry::from(record)
         });
     }
-    let lines: Vec<String> = values.iter().map(Value::to_string).collect();
+    let text = match rendering {
+        Rendering::Json => rendered.join("\n"),
+        Rendering::Text => rendered.concat(),
+    };
     Ok(ShownPage {
         page_id: page.id,
         scope_id: scope.scope.clone(),
         tokens: page.tokens,
-        stale,
+        stale: false,
         records,
-        text: lines.join("\n"),
+        neighbours: None,
+        text,
+        rendering,
     })
+}
+
+/// A record for people. Its last line ends, whether or not the file does.
+fn plain(record: &Record, text: Option<&str>) -> String {
+    let part = record.part.as_ref();
+    let part = part.map(|part| format!(" part {part}")).unwrap_or_default();
+    let text = text.map_or_else(
+        || format!("({} bytes that are no text)", record.end),
+        |text| text.strip_suffix('\n').unwrap_or(text).to_owned(),
+    );
+    format!("==> {}{part} <==\n{text}\n", record.path)
 }
 
 fn text(library: &Library<'_>, reader: &Literature<'_>, record: &Record) -> Result<Option<String>> {

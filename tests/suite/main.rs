@@ -62,6 +62,7 @@ mod page_attacks;
 mod page_cache;
 mod page_graph;
 mod page_laws;
+mod page_show;
 mod pages;
 mod pages_told;
 mod paths_outside;

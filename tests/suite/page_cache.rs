@@ -317,7 +317,9 @@ fn who_maps_while_the_cache_is_deleted_loses_nothing() {
     let output = child.wait_with_output().unwrap();
     assert!(
         output.status.success(),
-        "{}",
+        "{:?} {}{}",
+        output.status,
+        String::from_utf8_lossy(&output.stdout),
         String::from_utf8_lossy(&output.stderr)
     );
     drop(sandbox.json(&["map"]));

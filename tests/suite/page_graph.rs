@@ -290,3 +290,43 @@ fn where_nothing_is_mapped_there_is_no_graph_and_nothing_is_written() {
     let unknown = ["pages", "graph", "--scope", "nowhere"];
     assert_eq!(sandbox.error(&unknown), "scope-not-found");
 }
+
+#[test]
+fn a_page_names_its_neighbors_the_strongest_first() {
+    let sandbox = repository();
+    commit(
+        &sandbox,
+        0,
+        &[
+            ("a/hub.md", "[1](../b/1.md) [2](2) [3](../c/3)\n"),
+            ("a/2", "2\n"),
+            ("b/1.md", "[back](../a/hub.md)\n"),
+            ("c/3", "3\n"),
+            ("d/4", "4\n"),
+        ],
+    );
+    let graph = mapped(&sandbox);
+    let nodes = graph["nodes"].as_array().unwrap();
+    let hub = nodes.iter().find(|node| node["files"][0] == "a/hub.md");
+    let id = hub.unwrap()["page_id"].as_str().unwrap();
+    let plain = sandbox.json(&["pages", "show", id]);
+    assert_eq!(plain.get("neighbours"), None);
+    for option in ["--neighbours", "--neighbors"] {
+        let shown = sandbox.json(&["pages", "show", id, option]);
+        let neighbors = shown["neighbours"].as_array().unwrap().iter();
+        let neighbors: Vec<_> = neighbors
+            .map(|one| json!([one["files"][0], one["weight"], one["relationship_types"]]))
+            .collect();
+        assert_eq!(
+            neighbors,
+            [
+                json!(["a/2", 0.8, ["link", "same_directory"]]),
+                json!(["b/1.md", 0.8, ["link"]]),
+                json!(["c/3", 0.8, ["link"]]),
+            ]
+        );
+        assert_eq!(shown["text"], plain["text"]);
+    }
+    let told = sandbox.colony(&["pages", "show", id, "--neighbours"]);
+    assert!(told.starts_with("neighbor 0.80  "), "{told}");
+}

@@ -2,7 +2,6 @@
 //! mapped again.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
 
 use git_colony::text::tokenizer::Tokenizer;
 use serde_json::{Value, json};
@@ -283,80 +282,4 @@ fn files(sandbox: &Sandbox) -> BTreeSet<String> {
         }
     }
     found
-}
-
-#[test]
-fn records_say_what_the_attributes_of_the_mapped_tree_call_generated() {
-    let sandbox = Sandbox::new();
-    let files = [
-        "gen/a.rs",
-        "gen/hand/b.rs",
-        "gen/hand/c.pb.rs",
-        "src/made.lock",
-        "src/plain.rs",
-        "x.pb.rs",
-        "y.min.js",
-        "z.off",
-    ];
-    for path in files {
-        sandbox.write(path, format!("{path}\n"));
-    }
-    let root = "[attr]made linguist-generated\n\
-        gen/** linguist-generated=true\n*.lock made\n*.pb.rs linguist-generated\n*.off linguist-generated=false\n\
-        # *.rs linguist-generated\n";
-    sandbox.write(".gitattributes", root);
-    let inner = "[attr]own linguist-generated\n*.rs -linguist-generated\n*.pb.rs !linguist-generated\nb.rs own\n";
-    sandbox.write("gen/hand/.gitattributes", inner);
-    commit(&sandbox);
-    map(&sandbox);
-    let before = pages(&sandbox);
-    // Neither of these is in the tree.
-    sandbox.write("src/.gitattributes", "* linguist-generated\n");
-    fs::create_dir_all(sandbox.path(".git/info")).unwrap();
-    fs::write(
-        sandbox.path(".git/info/attributes"),
-        "*.js linguist-generated\n",
-    )
-    .unwrap();
-    let listed = sandbox.json(&["pages"]);
-    let records = listed["pages"].as_array().unwrap().iter();
-    let records = records.flat_map(|page| page["records"].as_array().unwrap());
-    let generated: BTreeSet<&str> = records
-        .filter(|record| record["generated"] == true)
-        .map(|record| record["path"].as_str().unwrap())
-        .collect();
-    let inner = "gen/hand/.gitattributes";
-    let wanted = ["gen/a.rs", inner, "src/made.lock", "x.pb.rs"];
-    assert_eq!(generated, BTreeSet::from(wanted));
-    sandbox.remove("src/.gitattributes");
-    sandbox.remove(".git/info/attributes");
-    let asked = ["check-attr", "linguist-generated", "--", inner];
-    let asked = [&asked[..], &files].concat();
-    let by_git = sandbox.git(&asked);
-    let by_git = by_git.lines().filter_map(|line| {
-        let (path, value) = line.split_once(": linguist-generated: ")?;
-        matches!(value, "set" | "true").then_some(path)
-    });
-    assert_eq!(by_git.collect::<BTreeSet<_>>(), BTreeSet::from(wanted));
-
-    let (id, _) = before.iter().find(|(_, at)| *at == "gen").unwrap();
-    let shown = sandbox.json(&["pages", "show", id]);
-    assert_eq!(shown["records"][0]["generated"], true);
-    assert!(!shown["text"].as_str().unwrap().contains("generated"));
-    let told = sandbox.colony(&["pages"]);
-    let marked = told.lines().filter(|line| line.ends_with("  generated"));
-    assert_eq!(marked.count(), 2, "{told}");
-
-    sandbox.remove("gen/hand/.gitattributes");
-    sandbox.write(".gitattributes", "y.min.js linguist-generated\n");
-    commit(&sandbox);
-    map(&sandbox);
-    let same = |at: &&String| before.contains_key(*at);
-    let after = pages(&sandbox);
-    assert!(
-        after.keys().filter(same).count() >= 2,
-        "labels are no part of ids"
-    );
-    let shown = sandbox.json(&["pages", "show", id]);
-    assert_eq!(shown["records"][0]["generated"], false);
 }

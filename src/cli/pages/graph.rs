@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 
 use crate::flow::page_graph::{self, PageGraphReport};
+use crate::model::RepoPath;
 use crate::model::time::Moment;
-use crate::page::graph::{GraphEdge, GraphNode};
+use crate::page::graph::{GraphEdge, GraphNode, RelationshipType};
 use crate::page::pages::PageId;
 use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;
@@ -66,13 +67,8 @@ impl Answer for PageGraphReport {
         let nodes: BTreeMap<PageId, &GraphNode> =
             self.nodes.iter().map(|node| (node.page_id, node)).collect();
         let name = |id: PageId| {
-            let short: String = id.to_string().chars().take(8).collect();
             let files = nodes.get(&id).map_or(&[][..], |node| &node.files);
-            match files {
-                [] => short,
-                [only] => format!("{short} {only}"),
-                [first, more @ ..] => format!("{short} {first} and {} more", more.len()),
-            }
+            name(id, files)
         };
         let row = |edge: &GraphEdge| {
             vec![
@@ -80,7 +76,7 @@ impl Answer for PageGraphReport {
                 name(edge.source),
                 "->".to_owned(),
                 name(edge.target),
-                types(edge),
+                types(&edge.relationship_types),
             ]
         };
         let rows: Vec<_> = self.edges.iter().map(row).collect();
@@ -88,9 +84,19 @@ impl Answer for PageGraphReport {
     }
 }
 
+/// A page in a few words.
+pub(super) fn name(id: PageId, files: &[RepoPath]) -> String {
+    let short: String = id.to_string().chars().take(8).collect();
+    match files {
+        [] => short,
+        [only] => format!("{short} {only}"),
+        [first, more @ ..] => format!("{short} {first} and {} more", more.len()),
+    }
+}
+
 /// Why two pages are joined, as JSON has it.
-fn types(edge: &GraphEdge) -> String {
-    let values = serde_json::to_value(&edge.relationship_types).unwrap_or_default();
+pub(super) fn types(types: &[RelationshipType]) -> String {
+    let values = serde_json::to_value(types).unwrap_or_default();
     let words = values.as_array().into_iter().flatten();
     let words: Vec<&str> = words.filter_map(serde_json::Value::as_str).collect();
     words.join(", ")

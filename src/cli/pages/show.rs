@@ -1,11 +1,13 @@
 //! `git colony pages show`
 
-use crate::flow::pages;
+use crate::flow::pages::{self, ShowRequest};
 use crate::model::time::Moment;
-use crate::page::listing::{RecordEntry, ShownPage};
+use crate::page::listing::{Neighbor, RecordEntry, Rendering, ShownPage};
 use crate::ui::answer::{Answer, Outcome};
+use crate::ui::{escape, text};
 
 use super::super::{Face, Run, Stop};
+use super::graph;
 
 /// Show what a page holds
 ///
@@ -17,11 +19,33 @@ pub(in super::super) struct Args {
     /// Its id, or enough of its beginning
     #[arg(value_name = "ID")]
     id: String,
+    /// Write the text as FORMAT: json, an object for each record, or text, as it stands in the files
+    #[arg(long, value_name = "FORMAT", default_value = "json")]
+    format: Format,
+    /// Name the pages first that it has most to do with, at most five
+    #[arg(long, alias = "neighbors")]
+    neighbours: bool,
 }
 
-pub(super) fn run(face: &mut Face<'_>, args: &Args) -> Result<Outcome, Stop> {
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+enum Format {
+    /// An object for each record
+    Json,
+    /// As it stands in the files
+    Text,
+}
+
+pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
     let session = face.session(Run::ForReal)?;
-    let report = pages::show(&session, &args.id)?;
+    let request = ShowRequest {
+        id: args.id,
+        rendering: match args.format {
+            Format::Json => Rendering::Json,
+            Format::Text => Rendering::Text,
+        },
+        neighbors: args.neighbours,
+    };
+    let report = pages::show(&session, &request)?;
     face.answer(&report)
 }
 
@@ -35,18 +59,35 @@ impl Answer for ShownPage {
     }
 
     fn line(&self) -> String {
-        // Standard output is the records alone: another program reads them.
+        // Standard output is for a model: the text and no note on it.
         String::new()
     }
 
     fn narration(&self) -> Vec<String> {
-        let stale = Some(self.message()).filter(|stale| !stale.is_empty());
+        let stale = self.stale.then(|| self.message());
         let parts = self.records.iter().filter_map(lies);
         stale.into_iter().chain(parts).collect()
     }
 
     fn body(&self, _now: &Moment) -> Vec<String> {
-        self.text.lines().map(str::to_owned).collect()
+        let row = |neighbor: &Neighbor| {
+            vec![
+                format!("neighbor {:.2}", neighbor.weight),
+                graph::name(neighbor.page_id, &neighbor.files),
+                graph::types(&neighbor.relationship_types),
+            ]
+        };
+        let neighbors = self.neighbours.iter().flatten();
+        let mut lines = text::table(&neighbors.map(row).collect::<Vec<_>>());
+        if self.rendering == Rendering::Json {
+            // What is escaped as JSON has it stays the same value.
+            lines.extend(self.text.lines().map(escape::json));
+        }
+        lines
+    }
+
+    fn verbatim(&self) -> Option<&str> {
+        (self.rendering == Rendering::Text).then_some(&self.text)
     }
 }
 
