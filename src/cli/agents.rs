@@ -131,7 +131,8 @@ pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
         }
         Some(Action::New(new)) => {
             let run = Run::from(new.dry_run);
-            let session = face.session(run)?;
+            // It may begin at what another agent has.
+            let session = face.session_among_others(run)?;
             let request = Request {
                 name: new.name,
                 fork: new.fork,

@@ -1,5 +1,7 @@
 //! `git colony fleet`, and plain `git colony`
 
+use std::collections::BTreeSet;
+
 use crate::design::clashes::Clash;
 use crate::design::forks::Outcome as Ending;
 use crate::flow::fleet::{self, FleetReport, Row, State};
@@ -50,8 +52,8 @@ impl Answer for FleetReport {
             0 => "nothing uncommitted".to_owned(),
             count => format!("{} uncommitted", text::count(count, "path")),
         };
-        let agents = self.agents.iter().filter(|row| row.agent.is_some());
-        let agents = match agents.count() {
+        let agents = self.agents.iter().filter_map(|row| row.agent.as_ref());
+        let agents = match agents.collect::<BTreeSet<_>>().len() {
             0 => String::new(),
             count => format!(", {}", text::count(count, "agent")),
         };

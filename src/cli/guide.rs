@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::design::forks;
+use crate::design::{forks, names};
 use crate::git::Head;
 use crate::model::Result;
 use crate::model::text::shell_word;
@@ -62,14 +62,17 @@ pub(super) fn write(session: Option<&Session>) -> Result<GuideReport> {
         }
     };
     let agent = word(report.agent.as_ref(), "NAME");
-    let into = word(report.into.as_ref(), "main");
-    let names = [
+    let default = session.map(|session| names::default_branch(&session.repo));
+    let default = default.transpose()?.flatten();
+    let default = default.map(|(branch, _)| branch.short());
+    let into = word(report.into.as_ref().or(default.as_ref()), "main");
+    let filled_in = [
         ("here", here.as_str()),
         ("rule", rule.as_str()),
         ("agent", agent.as_str()),
         ("into", into.as_str()),
     ];
-    report.guide = filled(&names);
+    report.guide = filled(&filled_in);
     Ok(report)
 }
 
@@ -183,17 +186,19 @@ Keep early and often. What is kept can be given back exactly.
     git colony checkpoints                    # what there is
     git colony restore LABEL                  # branch, index and files as they were
     git colony undo                           # takes the newest step back; git colony redo
-    git colony ops                            # every step, newest first
+    git colony ops                            # every step, oldest first
 
 ## Side by side
 
     git colony                                # who does what, who clashes with whom
     git colony fork LABEL                     # try another way, and leave this one as it is
     git colony diff {into} HEAD               # what the work comes to
-    git colony merge {into}                   # keep up with the branch the work goes to
-    git colony merge NAME                     # take in what another agent has
+    git colony merge {into}                   # keep up with the branch the work goes to, into this one
+    git colony merge NAME                     # take in what another agent has, into this one
     git colony sync                           # forks and checkpoints to and from the remote
 
+In a clone `{into}` is the branch of the person's checkout; what this clone has of that name is
+`refs/heads/{into}`.
 A conflict changes nothing and is listed: settle it with `--ours`, `--theirs` or `--both PATH`, or open
 it with `--resolve`, edit, and end it with `--continue`. Whoever asked for the work merges it.
 

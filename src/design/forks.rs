@@ -91,12 +91,72 @@ impl Outcome {
 /// # Errors
 /// `repository-broken`, `object-missing`, `git-failed`.
 pub fn list(session: &Session) -> Result<Vec<Fork>> {
+    compared(session, found(&session.repo)?)
+}
+
+/// Lists every fork but the copies of an agent's that it has more in, and what agents have checked out
+/// instead of a fork, named `<agent>/<branch>`.
+///
+/// # Errors
+/// As [`list`].
+pub fn lines_of_work(session: &Session) -> Result<Vec<Fork>> {
     let repo = &session.repo;
-    let default = names::default_branch(repo)?;
+    let mut lines = Vec::new();
+    let all = found(repo)?;
+    for line in &all {
+        let published = all.iter().filter(|other| {
+            line.agent.is_none() && other.agent.is_some() && other.name == line.name
+        });
+        let mut is_copy = false;
+        for other in published {
+            is_copy |= repo.commits_between(line.tip, &[other.tip], 1)?.is_empty();
+        }
+        if !is_copy {
+            lines.push(line.clone());
+        }
+    }
+    let others = published::checked_out(repo)?.into_iter();
+    lines.extend(others.map(|line| Found {
+        name: format!(
+            "{}/{}",
+            line.agent.as_deref().unwrap_or_default(),
+            line.branch
+        ),
+        branch: None,
+        agent: line.agent,
+        tip: line.commit,
+        record: None,
+    }));
+    if published::is_agents_clone(repo)?
+        && let Some(own) = own_line(repo)?
+    {
+        lines.push(own);
+    }
+    compared(session, lines)
+}
+
+/// Returns what is checked out here, where that is no fork.
+fn own_line(repo: &Repo) -> Result<Option<Found>> {
+    let head = repo.head()?;
+    let branch = head.moving_ref();
+    let tip = head.commit().filter(|_| label_of(&branch).is_none());
+    Ok(tip.map(|tip| Found {
+        name: head.label(),
+        branch: Some(branch),
+        agent: None,
+        tip,
+        record: None,
+    }))
+}
+
+fn compared(session: &Session, lines: Vec<Found>) -> Result<Vec<Fork>> {
+    let repo = &session.repo;
+    let default = names::default_branch(repo)?.map(|(branch, _)| branch.short());
+    let default = standing(repo, default.as_deref())?;
     let here = repo.head()?.moving_ref();
     let mut forks = Vec::new();
     let (mut pairs, mut merging) = (Vec::new(), Vec::new());
-    for found in found(repo)? {
+    for found in lines {
         let base = found.record.as_ref();
         let base = base.and_then(|record| record.base_branch.as_deref());
         let into = standing(repo, base)?.or_else(|| default.clone());
@@ -131,6 +191,7 @@ pub fn list(session: &Session) -> Result<Vec<Fork>> {
 }
 
 /// A fork, wherever it is.
+#[derive(Clone)]
 struct Found {
     name: String,
     /// The branch, where it is one of this repository.
@@ -173,7 +234,8 @@ pub fn into_of(repo: &Repo, fork: &RefName) -> Result<Option<(RefName, Oid)>> {
     standing(repo, base.as_deref())
 }
 
-/// Returns a branch by its short name, while it exists.
+/// Returns a branch by its short name, while it exists, to compare with: in the clone of an agent as a
+/// person's checkout has published it.
 pub(super) fn standing(repo: &Repo, branch: Option<&str>) -> Result<Option<(RefName, Oid)>> {
     let Some(branch) = branch else {
         return Ok(None);
@@ -182,7 +244,11 @@ pub(super) fn standing(repo: &Repo, branch: Option<&str>) -> Result<Option<(RefN
     if !branch.is_valid() {
         return Ok(None);
     }
-    Ok(repo.find_ref(&branch)?.map(|tip| (branch, tip)))
+    let here = repo.find_ref(&branch)?;
+    // Several checkouts that went different ways are none to compare with.
+    let desk = published::of_desk(repo, &branch.short()).ok().flatten();
+    let tip = desk.map(|desk| desk.commit).or(here);
+    Ok(tip.map(|tip| (branch, tip)))
 }
 
 fn describe(repo: &Repo, found: &Found) -> Result<Fork> {
@@ -223,6 +289,27 @@ fn compare(repo: &Repo, fork: &mut Fork, (branch, target): (&RefName, Oid)) -> R
         paths: Vec::new(),
     });
     Ok(bases)
+}
+
+/// Counts the files that those commits of a fork have changed which the branch it goes to has not.
+///
+/// # Errors
+/// `object-missing`.
+pub fn files_ahead(repo: &Repo, fork: &Fork) -> Result<usize> {
+    let into = fork.into.as_ref().map(|into| into.branch.as_str());
+    let target = standing(repo, into)?.map(|(_, tip)| tip);
+    let base = match target {
+        Some(target) => repo.merge_bases(target, fork.head_sha)?.first().copied(),
+        None => fork.diverged_from_sha,
+    };
+    let Some(base) = base.filter(|_| fork.ahead > 0) else {
+        return Ok(0);
+    };
+    let (old, new) = (
+        repo.tree_of(Some(base))?,
+        repo.tree_of(Some(fork.head_sha))?,
+    );
+    Ok(repo.diff_trees(old, new)?.len())
 }
 
 fn settle(into: &mut Into, preview: &Preview) {

@@ -64,12 +64,10 @@ impl Goal {
         let here = head.moving_ref();
         let (branch, tip) = match (named.filter(|name| *name != "HEAD"), usual) {
             (Some(name), _) => {
-                let found = names::find(&session.repo, name);
-                let found = found.map_err(|error| match error.code() {
-                    Code::RevisionNotFound => no_branch(name),
-                    _ => error,
-                })?;
-                (found.branch.ok_or_else(|| no_branch(name))?, found.commit)
+                let exact = name.strip_prefix("refs/heads/").unwrap_or(name);
+                let found = names::find_branch(&session.repo, exact)?;
+                let found = found.and_then(|found| Some((found.branch?, found.commit)));
+                found.ok_or_else(|| no_branch(name))?
             }
             (None, Some(usual)) if named.is_none() => usual,
             (None, _) => (here.clone(), head.commit().ok_or_else(unborn)?),

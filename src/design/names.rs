@@ -23,6 +23,15 @@ pub struct Named {
 }
 
 impl Named {
+    fn published(published: Published) -> Named {
+        Named {
+            commit: published.commit,
+            branch: None,
+            name: published.branch.clone(),
+            published: Some(published),
+        }
+    }
+
     /// Returns the label, where the name is that of a fork.
     pub fn fork_label(&self) -> Option<String> {
         self.branch.as_ref().and_then(label_of)
@@ -47,32 +56,31 @@ impl Named {
 /// before what others have published, before a fork of that label on a remote, before the beginning of an
 /// id, before a checkpoint.
 ///
+/// The name of an agent is its published work even where a fork of that label is here that its work
+/// contains, and in an agent's clone the name of a branch of a person's checkout is that branch, as it
+/// was published. Where the branch here has anything of its own, the name is refused.
+///
 /// # Errors
 /// `revision-not-found`, `checkpoint-ambiguous`, `name-ambiguous`.
 pub fn find(repo: &Repo, typed: &str) -> Result<Named> {
     let exact = typed.strip_prefix("refs/heads/").unwrap_or(typed);
-    for prefix in ["refs/heads/", ref_names::FORKS] {
-        let branch = RefName::from(format!("{prefix}{exact}").as_str());
-        let found = branch.is_valid().then(|| repo.find_ref(&branch));
-        if let Some(commit) = found.transpose()?.flatten() {
-            return Ok(Named {
-                commit,
-                name: branch.short(),
-                branch: Some(branch),
-                published: None,
-            });
-        }
+    let is_spelled_out = exact.len() != typed.len();
+    if let Some(here) = find_branch(repo, exact)? {
+        let other = if is_spelled_out {
+            None
+        } else {
+            published_beside(repo, typed, &here)?
+        };
+        return Ok(other.unwrap_or(here));
+    }
+    if let Some(desk) = published::of_desk(repo, typed)? {
+        return Ok(Named::published(desk));
     }
     // A tag, or HEAD, is not for an agent to take; what may be the beginning of an id is.
     let is_hex = typed.bytes().all(|byte| byte.is_ascii_hexdigit());
     let names_another = !is_hex && repo.resolve_commit(typed).is_ok();
     if !names_another && let Some(published) = published::find(repo, typed)? {
-        return Ok(Named {
-            commit: published.commit,
-            branch: None,
-            name: published.branch.clone(),
-            published: Some(published),
-        });
+        return Ok(Named::published(published));
     }
     if !names_another && let Some(named) = fork_of_remote(repo, typed)? {
         return Ok(named);
@@ -97,6 +105,56 @@ pub fn find(repo: &Repo, typed: &str) -> Result<Named> {
             Err(_) => Err(unknown),
         },
     }
+}
+
+/// Finds a branch of this repository by its name, or the fork of that label.
+///
+/// # Errors
+/// `repository-broken`.
+pub(super) fn find_branch(repo: &Repo, name: &str) -> Result<Option<Named>> {
+    for prefix in ["refs/heads/", ref_names::FORKS] {
+        let branch = RefName::from(format!("{prefix}{name}").as_str());
+        let found = branch.is_valid().then(|| repo.find_ref(&branch));
+        if let Some(commit) = found.transpose()?.flatten() {
+            return Ok(Some(Named {
+                commit,
+                name: branch.short(),
+                branch: Some(branch),
+                published: None,
+            }));
+        }
+    }
+    Ok(None)
+}
+
+/// Finds what others have published under the name of a branch that is here, where that is meant.
+fn published_beside(repo: &Repo, typed: &str, here: &Named) -> Result<Option<Named>> {
+    let is_current = || Ok(here.branch == Some(repo.head()?.moving_ref()));
+    let (other, gives_way) = match published::of_agent(repo, typed)? {
+        Some(agent) => (agent, here.fork_label().is_some()),
+        None => match published::of_desk(repo, typed)? {
+            Some(desk) if !is_current()? => (desk, true),
+            _ => return Ok(None),
+        },
+    };
+    if other.commit == here.commit && !gives_way {
+        return Ok(None);
+    }
+    if gives_way
+        && repo
+            .commits_between(here.commit, &[other.commit], 1)?
+            .is_empty()
+    {
+        return Ok(Some(Named::published(other)));
+    }
+    let names = [format!("refs/heads/{}", here.name), other.spelled_out()];
+    let [ours, theirs] = names.each_ref().map(|name| shell_word(name));
+    Err(Error::new(
+        Code::NameAmbiguous,
+        format!("'{typed}' may be the branch here, {ours}, or what others have published, {theirs}; nothing was done"),
+    )
+    .hint(format!("git colony diff {ours} {theirs}   # and name the one that is meant"))
+    .detail("names", names))
 }
 
 /// Finds the fork of a label that a remote has, as it was last fetched. Of several remotes all have to

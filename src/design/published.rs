@@ -1,8 +1,9 @@
 //! Lines of work that others have published in the hub: copies of their refs below
 //! `refs/colony-local/agents/` and `refs/colony-local/desks/`.
 
-use crate::git::{Oid, RefName, Repo};
+use crate::git::{Head, Oid, RefName, Repo};
 use crate::model::{Code, Error, Result};
+use crate::store::membership::{Membership, Role};
 use crate::store::{key, ref_names};
 
 use super::fork_record::ForkRecord;
@@ -18,6 +19,22 @@ pub struct Published {
     pub commit: Oid,
     /// The record, where the branch is a fork.
     pub(super) record: Option<ForkRecord>,
+    /// The copy that is here.
+    copy: String,
+}
+
+impl Published {
+    /// Returns a name that can stand for nothing else.
+    pub(super) fn spelled_out(&self) -> String {
+        match &self.agent {
+            Some(agent) if !self.is_detached() => format!("{agent}/{}", self.branch),
+            _ => self.copy.clone(),
+        }
+    }
+
+    fn is_detached(&self) -> bool {
+        self.copy.ends_with("/detached")
+    }
 }
 
 /// A copy of a published ref: whose, and which.
@@ -52,6 +69,77 @@ pub(super) fn tips(repo: &Repo) -> Result<Vec<Oid>> {
     Ok(heads.map(|copy| copy.id).collect())
 }
 
+/// Lists what agents have checked out in their clones and that is no fork, by agent: a branch of another
+/// kind, or a HEAD on none.
+///
+/// # Errors
+/// `repository-broken`.
+pub(super) fn checked_out(repo: &Repo) -> Result<Vec<Published>> {
+    let lines = copies(repo)?.into_iter().filter_map(|copy| {
+        let branch = branch_of(&copy).filter(|_| is_checked_out(&copy))?;
+        let is_fork = branch.starts_with("fork/");
+        (!is_fork && copy.agent.is_some()).then(|| describe(repo, &copy, branch))?
+    });
+    Ok(lines.collect())
+}
+
+/// Finds what an agent has checked out in its clone.
+///
+/// # Errors
+/// `name-ambiguous`, `repository-broken`.
+pub(super) fn of_agent(repo: &Repo, agent: &str) -> Result<Option<Published>> {
+    let copies = copies(repo)?;
+    let is_it = |copy: &&Copy| copy.agent.as_deref() == Some(agent) && is_checked_out(copy);
+    let fitting: Vec<_> = copies.iter().filter(is_it).collect();
+    one_of(repo, agent, &fitting)
+}
+
+/// Tells whether this is the clone of an agent.
+///
+/// # Errors
+/// `newer-format`, `repository-broken`.
+pub(super) fn is_agents_clone(repo: &Repo) -> Result<bool> {
+    let member = Membership::find(repo)?;
+    Ok(member.is_some_and(|member| member.role == Role::Agent))
+}
+
+/// Tells whether a person's checkout has published a branch.
+///
+/// # Errors
+/// `repository-broken`.
+pub(super) fn has_desk(repo: &Repo, branch: &str) -> Result<bool> {
+    let wanted = format!("heads/{branch}");
+    let mut copies = copies(repo)?.into_iter();
+    Ok(copies.any(|copy| copy.agent.is_none() && copy.rest == wanted))
+}
+
+/// Finds a branch that a person's checkout has published, for the clone of an agent; `None` in any other
+/// repository. Of several checkouts the one that has all of the others' counts.
+///
+/// # Errors
+/// `name-ambiguous`, `repository-broken`.
+pub(super) fn of_desk(repo: &Repo, branch: &str) -> Result<Option<Published>> {
+    if !is_agents_clone(repo)? {
+        return Ok(None);
+    }
+    let wanted = format!("heads/{branch}");
+    let mut copies = copies(repo)?;
+    copies.retain(|copy| copy.agent.is_none() && copy.rest == wanted);
+    let tips: Vec<Oid> = copies.iter().map(|copy| copy.id).collect();
+    for copy in &copies {
+        let others = tips.iter().filter(|tip| **tip != copy.id);
+        let mut has_all = true;
+        for other in others {
+            has_all &= repo.commits_between(*other, &[copy.id], 1)?.is_empty();
+        }
+        if has_all {
+            return Ok(describe(repo, copy, branch.to_owned()));
+        }
+    }
+    let all: Vec<_> = copies.iter().collect();
+    one_of(repo, branch, &all)
+}
+
 /// Finds what was published under a name: an agent's current branch by the agent's name,
 /// `<agent>/<branch>`, or a fork that only one has.
 ///
@@ -59,7 +147,7 @@ pub(super) fn tips(repo: &Repo) -> Result<Vec<Oid>> {
 /// `name-ambiguous`, `repository-broken`.
 pub(super) fn find(repo: &Repo, typed: &str) -> Result<Option<Published>> {
     let copies = copies(repo)?;
-    let is_on = |copy: &&Copy| copy.agent.as_deref() == Some(typed) && copy.rest.starts_with("on/");
+    let is_on = |copy: &&Copy| copy.agent.as_deref() == Some(typed) && is_checked_out(copy);
     let fork = typed.strip_prefix("fork/").unwrap_or(typed);
     let fork = format!("heads/fork/{fork}");
     let of_agent = typed.split_once('/').map(|(agent, branch)| {
@@ -78,7 +166,15 @@ pub(super) fn find(repo: &Repo, typed: &str) -> Result<Option<Published>> {
         .into_iter()
         .find(|way| !way.is_empty())
         .unwrap_or_default();
-    match fitting.as_slice() {
+    one_of(repo, typed, &fitting)
+}
+
+fn is_checked_out(copy: &Copy) -> bool {
+    copy.rest.starts_with("on/") || copy.rest == "detached"
+}
+
+fn one_of(repo: &Repo, typed: &str, fitting: &[&Copy]) -> Result<Option<Published>> {
+    match fitting {
         [] => Ok(None),
         [one] => Ok(branch_of(one).and_then(|branch| describe(repo, one, branch))),
         many => Err(ambiguous(typed, many)),
@@ -89,7 +185,8 @@ fn ambiguous(typed: &str, many: &[&Copy]) -> Error {
     let name = |copy: &&Copy| {
         let branch = branch_of(copy).unwrap_or_default();
         let agent = copy.agent.as_deref();
-        agent.map_or_else(|| branch.clone(), |agent| format!("{agent}/{branch}"))
+        let full = || format!("{}{}", copy.prefix, copy.rest);
+        agent.map_or_else(full, |agent| format!("{agent}/{branch}"))
     };
     let names: Vec<_> = many.iter().map(name).collect();
     Error::new(
@@ -104,6 +201,9 @@ fn ambiguous(typed: &str, many: &[&Copy]) -> Error {
 }
 
 fn branch_of(copy: &Copy) -> Option<String> {
+    if copy.rest == "detached" {
+        return Some(Head::Detached { commit: copy.id }.label());
+    }
     match copy.rest.split_once('/')? {
         ("on", encoded) => key::decode(encoded),
         ("heads", branch) => Some(branch.to_owned()),
@@ -123,6 +223,7 @@ fn describe(repo: &Repo, copy: &Copy, branch: String) -> Option<Published> {
         branch,
         commit: repo.peel_to_commit(copy.id)?,
         record,
+        copy: format!("{}{}", copy.prefix, copy.rest),
     })
 }
 

@@ -5,9 +5,9 @@
 
 use std::collections::BTreeSet;
 
+use crate::git::Oid;
 use crate::git::diff::TreeChange;
 use crate::git::identity::Identity;
-use crate::git::{Oid, RefName};
 use crate::model::{Code, Error, Result, text};
 use crate::store::Session;
 use crate::store::agent_rule::AgentRule;
@@ -15,7 +15,7 @@ use crate::store::membership::Role;
 
 use super::names::{self, Named};
 use super::scope::{self, Violation};
-use super::{fork_record, scope_check};
+use super::{fork_record, forks, scope_check};
 
 /// The address of an agent ends with this.
 const MAIL: &str = "@external.agent.colony.local";
@@ -111,9 +111,8 @@ fn left_base_at(session: &Session) -> Option<Oid> {
     let head = repo.head().ok()?;
     let label = names::label_of(&head.moving_ref())?;
     let branch = fork_record::of_branch(repo, &label)?.base_branch?;
-    let branch = RefName::from(format!("refs/heads/{branch}").as_str());
-    let tip = branch.is_valid().then(|| repo.find_ref(&branch).ok())??;
-    let bases = repo.merge_bases(head.commit()?, tip?).ok()?;
+    let (_, tip) = forks::standing(repo, Some(&branch)).ok()??;
+    let bases = repo.merge_bases(head.commit()?, tip).ok()?;
     bases.first().copied()
 }
 

@@ -219,6 +219,16 @@ impl Plan {
 
 /// Refuses an agent that is there, or a fork that this repository has.
 fn refuse_known(session: &Session, agent: &str, label: &str) -> Result<()> {
+    let plain = RefName::from(format!("refs/heads/{agent}").as_str());
+    if session.repo.find_ref(&plain)?.is_some() {
+        return Err(Error::new(
+            Code::BranchExists,
+            format!(
+                "'{agent}' is a branch here, and names are to mean one thing; nothing has changed"
+            ),
+        )
+        .hint("git colony agents new NAME   # with a name that is no branch"));
+    }
     let branch = crate::store::ref_names::fork_branch(label);
     if session.repo.find_ref(&branch)?.is_some() {
         return Err(Error::new(

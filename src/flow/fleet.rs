@@ -1,6 +1,6 @@
 //! The desk at a glance: who works on what, who clashes with whom, what to merge next.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use schemars::JsonSchema;
@@ -104,9 +104,7 @@ pub fn fleet(session: &Session) -> Result<FleetReport> {
         mut rows,
     } = Desk::look(session)?;
     for row in &mut rows {
-        let own = forks
-            .iter()
-            .find(|fork| fork.agent == row.agent && Some(&fork.name) == row.fork.as_ref());
+        let own = forks.iter().find(|fork| row.is_on(fork));
         let local = || {
             forks
                 .iter()
@@ -118,9 +116,14 @@ pub fn fleet(session: &Session) -> Result<FleetReport> {
         }
     }
     for fork in &forks {
-        let taken = |row: &Row| row.agent == fork.agent && row.fork.as_ref() == Some(&fork.name);
+        let taken = |row: &Row| row.is_on(fork);
         let is_own = fork.is_current && session.settings.agent.is_some();
-        if !is_own && !rows.iter().any(taken) {
+        // What an agent has left behind without a commit is no line of work.
+        let is_left = fork.agent.is_some()
+            && fork.ahead == 0
+            && rows.iter().any(|row| row.agent == fork.agent);
+        let is_told = is_own || is_left || rows.iter().any(taken);
+        if !is_told {
             let mut row = Row::of_fork(fork);
             describe(repo, &mut row, fork)?;
             rows.push(row);
@@ -176,7 +179,7 @@ impl Desk {
         };
         let here = || -> Result<_> {
             let scan = session.repo.scan(world)?;
-            let forks = forks::list(session)?;
+            let forks = forks::lines_of_work(session)?;
             let matrix = clashes::matrix(session, &forks)?;
             Ok((scan, forks, matrix))
         };
@@ -203,6 +206,18 @@ impl Desk {
 }
 
 impl Row {
+    /// Tells whether the row is about a line of work.
+    fn is_on(&self, fork: &Fork) -> bool {
+        let Some(on) = &self.fork else {
+            return false;
+        };
+        let is_it = || match &self.agent {
+            Some(agent) => fork.name == format!("{agent}/{on}"),
+            None => false,
+        };
+        self.agent == fork.agent && (*on == fork.name || is_it())
+    }
+
     fn of_fork(fork: &Fork) -> Row {
         Row {
             agent: fork.agent.clone(),
@@ -289,34 +304,40 @@ fn describe(repo: &Repo, row: &mut Row, fork: &Fork) -> Result<()> {
         .into_iter()
         .flatten()
         .max();
-    if let Some(base) = fork.diverged_from_sha.filter(|_| fork.ahead > 0) {
-        let (old, new) = (
-            repo.tree_of(Some(base))?,
-            repo.tree_of(Some(fork.head_sha))?,
-        );
-        row.files = repo.diff_trees(old, new)?.len();
-    }
+    row.files = forks::files_ahead(repo, fork)?;
     Ok(())
 }
 
 /// Returns the next command: what merges cleanly, is allowed to, and meets conflicts last, in order.
 fn hint(rows: &[Row], order: &[String]) -> Option<String> {
-    let ready: BTreeMap<&str, &Row> = rows
-        .iter()
-        .filter(|row| {
-            let outcome = row.into.as_ref().map(|into| into.outcome);
-            let is_allowed = row.outside_scope.is_empty();
-            is_allowed
-                && row.commits > 0
-                && matches!(outcome, Some(Outcome::FastForward | Outcome::Merged))
-        })
-        .filter_map(|row| Some((row.fork.as_deref()?, row)))
-        .collect();
-    let next = order.iter().find_map(|name| ready.get(name.as_str()));
-    let row = next?;
-    let name = row.agent.as_deref().or(row.fork.as_deref())?;
+    let is_ready = |row: &&Row| {
+        let outcome = row.into.as_ref().map(|into| into.outcome);
+        row.outside_scope.is_empty()
+            && row.commits > 0
+            && matches!(outcome, Some(Outcome::FastForward | Outcome::Merged))
+    };
+    let named = |row: &Row, name: &str| {
+        let on = row.fork.as_deref().unwrap_or_default();
+        let agent = row.agent.as_deref().unwrap_or_default();
+        on == name
+            || name
+                .strip_prefix(agent)
+                .and_then(|rest| rest.strip_prefix('/'))
+                == Some(on)
+    };
+    let row = order.iter().find_map(|name| {
+        let mut rows = rows.iter().filter(is_ready);
+        rows.find(|row| named(row, name))
+    })?;
+    let fork = row.fork.as_deref();
+    let name = match row.agent.as_deref() {
+        // An agent's name is what it has checked out.
+        Some(agent) if row.unsaved.is_none() => format!("{agent}/{}", fork?),
+        Some(agent) => agent.to_owned(),
+        None => fork?.to_owned(),
+    };
     Some(format!(
         "git colony merge {}",
-        crate::model::text::shell_word(name)
+        crate::model::text::shell_word(&name)
     ))
 }

@@ -10,6 +10,7 @@ mod git_server;
 mod guide;
 mod support;
 
+mod agent_names;
 mod agent_paths;
 mod agents;
 mod attacks;

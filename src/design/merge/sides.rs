@@ -1,11 +1,12 @@
 //! The two lines of work of a merge, and where it may go.
 
+use crate::git::{Oid, RefName, Repo};
 use crate::model::{Code, Error, Result};
 use crate::store::Session;
 
-use super::super::forks;
 use super::super::goal::Goal;
 use super::super::names::{self, Named};
+use super::super::published;
 use super::Request;
 
 /// The two lines of work.
@@ -18,10 +19,10 @@ impl Sides {
     pub(super) fn find(session: &Session, request: &Request) -> Result<Sides> {
         let repo = &session.repo;
         let source = names::find(repo, &request.source)?;
-        let base = forks::standing(repo, source.base_branch(repo).as_deref())?;
-        if request.into.is_none() {
-            refuse_lost_base(session, &source)?;
-        }
+        let base = match began_on(repo, &source)? {
+            Some(branch) if request.into.is_none() => Some(usual(repo, &source, branch)?),
+            _ => None,
+        };
         let goal = Goal::find(session, request.into.as_deref(), base)?;
         if source.branch.as_ref() == Some(&goal.branch) {
             return Err(Error::new(
@@ -67,14 +68,23 @@ impl Sides {
     }
 }
 
-/// Refuses to guess where a fork goes whose branch is gone.
-fn refuse_lost_base(session: &Session, source: &Named) -> Result<()> {
-    let repo = &session.repo;
-    let Some(base) = source.base_branch(repo) else {
-        return Ok(());
+/// Returns the branch that a line of work goes back to. In an agent's clone that is none for what others
+/// have published, and none that a person's checkout has: those are not for the agent to move.
+fn began_on(repo: &Repo, source: &Named) -> Result<Option<String>> {
+    let Some(branch) = source.base_branch(repo) else {
+        return Ok(None);
     };
-    if forks::standing(repo, Some(&base))?.is_some() {
-        return Ok(());
+    let is_clone = published::is_agents_clone(repo)?;
+    let is_elsewhere = source.published.is_some() || published::has_desk(repo, &branch)?;
+    Ok((!(is_clone && is_elsewhere)).then_some(branch))
+}
+
+/// Finds the branch that a fork began on; refuses to guess where it is gone.
+fn usual(repo: &Repo, source: &Named, base: String) -> Result<(RefName, Oid)> {
+    let branch = RefName::from(format!("refs/heads/{base}").as_str());
+    let tip = branch.is_valid().then(|| repo.find_ref(&branch));
+    if let Some(tip) = tip.transpose()?.flatten() {
+        return Ok((branch, tip));
     }
     Err(Error::new(
         Code::RevisionNotFound,
