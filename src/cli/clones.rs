@@ -126,9 +126,11 @@ impl Answer for RefreshReport {
             0 => None,
             count => Some(format!("{} moved", text::count(count, "remote branch"))),
         };
-        match (went, moved) {
-            (None, None) => "the clone is up to date".to_owned(),
-            (went, moved) => [went, moved]
+        let origin = self.url_changed.as_ref();
+        let origin = origin.map(|url| format!("its origin is now {url}"));
+        match (origin, went, moved) {
+            (None, None, None) => "the clone is up to date".to_owned(),
+            (origin, went, moved) => [origin, went, moved]
                 .into_iter()
                 .flatten()
                 .collect::<Vec<_>>()

@@ -96,7 +96,10 @@ impl Answer for SyncReport {
             vec![format!("  {}", said(row.result)), row.name.short(), reason]
         };
         let cells = text::table(&rows.iter().map(cells).collect::<Vec<_>>());
-        let mut lines = Vec::new();
+        let mut lines = vec![format!("  at {}", self.url)];
+        if self.push_url != self.url {
+            lines.push(format!("  pushes go to {}", self.push_url));
+        }
         for (row, line) in rows.iter().zip(cells) {
             lines.push(line);
             let hint = row.hint.as_ref();

@@ -184,6 +184,20 @@ pub fn origin_of(session: &Session) -> Result<Option<RemoteUrl>> {
         .transpose()
 }
 
+/// Returns where a repository pushes to, without credentials, where its configuration names that: maybe
+/// nowhere, so that nothing is pushed.
+pub fn push_url_of(session: &Session) -> Option<String> {
+    let configured = session.repo.config("remote.origin.pushurl");
+    let configured = configured.filter(|url| !url.is_empty())?;
+    let base = session.repo.workdir();
+    let parsed = RemoteUrl::parse(&configured, Provenance::User, base);
+    // What we would not go to stands there as a guard.
+    Some(match parsed {
+        Ok(url) => url.without_credentials(),
+        Err(_) => crate::git::url::redact(&configured),
+    })
+}
+
 /// Returns where the hub of a repository is or would be.
 ///
 /// # Errors

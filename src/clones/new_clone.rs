@@ -71,6 +71,8 @@ pub struct Wanted<'a> {
     pub store: fn(&World, &Repo, Oid) -> Store,
     /// Its origin, which may hold credentials that are never written down.
     pub url: Option<String>,
+    /// Where it pushes to, where that is somewhere else, or nowhere.
+    pub push_url: Option<String>,
     /// The prefix of the hub's refs that become its remote branches.
     pub remote: String,
     /// Whether files are checked out.
@@ -242,6 +244,9 @@ impl Wanted<'_> {
             let fetch = "+refs/heads/*:refs/remotes/origin/*";
             config.push(ConfigEntry::sub(origin, "url", url.as_str()));
             config.push(ConfigEntry::sub(origin, "fetch", fetch));
+            if let Some(url) = &self.push_url {
+                config.push(ConfigEntry::sub(origin, "pushurl", url.as_str()));
+            }
             let branch = ("branch", self.start.branch.as_str());
             let merge = format!("refs/heads/{}", self.start.branch);
             config.push(ConfigEntry::sub(branch, "remote", "origin"));

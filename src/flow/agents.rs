@@ -210,6 +210,7 @@ impl Plan {
             large_files: request.large_files.clone(),
             store: super::large_file_store::of_tree,
             url: Some(url.unwrap_or_else(here)),
+            push_url: hub::push_url_of(session),
             remote: remote_prefix(hub, Some(member))?,
             check_out: true,
             sparse: Sparse::Known(self.sparse.clone()),

@@ -99,6 +99,7 @@ pub fn clone(world: &World, session: Option<&Session>, request: &Request) -> Res
         large_files: request.large_files.clone(),
         store: super::large_file_store::of_tree,
         url: Some(source.url.clone()),
+        push_url: source.push_url.clone(),
         remote: remote_prefix(&source.hub, source.desk.as_ref())?,
         check_out: !request.no_checkout,
         sparse: source.sparse(session, request, start.commit)?,
@@ -285,6 +286,8 @@ pub(super) fn set_up(world: &World, staged: &Staged, setup: &mut Vec<String>) ->
 struct Source {
     hub: Hub,
     url: String,
+    /// Where it pushes to, where that is somewhere else.
+    push_url: Option<String>,
     /// The record of the checkout it is made from, if it is one.
     desk: Option<Membership>,
     /// What the colony says of branch and commit.
@@ -302,9 +305,12 @@ impl Source {
             let (member, hub) = hub::join(session)?;
             publish::publish_as(world, &session.repo, &member)?;
             let here = || session.repo.common_dir().display().to_string();
+            // The record says where it was when this joined.
+            let origin = hub::origin_of(session)?.map(|url| url.without_credentials());
             return Ok(Source {
                 hub,
-                url: member.url.clone().unwrap_or_else(here),
+                url: origin.or_else(|| member.url.clone()).unwrap_or_else(here),
+                push_url: hub::push_url_of(session),
                 desk: Some(member),
                 colony: None,
             });
@@ -328,6 +334,7 @@ impl Source {
         Ok(Source {
             hub,
             url: url.in_full(),
+            push_url: None,
             desk: None,
             colony,
         })

@@ -132,6 +132,8 @@ pub struct RefreshReport {
     /// Where it is.
     #[schemars(with = "String")]
     pub path: PathBuf,
+    /// Where the repository comes from now, without credentials, where that has changed.
+    pub url_changed: Option<String>,
     /// Remote branches that moved.
     pub moved: Vec<String>,
     /// The commit that was checked out before.
@@ -154,6 +156,7 @@ pub struct RefreshReport {
 /// the network says.
 pub fn refresh(world: &World, session: Option<&Session>, name: &str) -> Result<RefreshReport> {
     let clone = find(world, session, name)?;
+    let url_changed = follow_origin(session, &clone)?;
     let hub = Hub::open(&clone.member.hub)?;
     if hub.has_remote() {
         hub.fetch(world)?;
@@ -196,12 +199,55 @@ pub fn refresh(world: &World, session: Option<&Session>, name: &str) -> Result<R
     Ok(RefreshReport {
         id: clone.member.id,
         path: clone.path,
+        url_changed,
         moved: changes.iter().map(short).collect(),
         from,
         commit: repo.head()?.commit(),
         kept_as,
         hub: clone.member.hub,
     })
+}
+
+/// Gives the hub and the clone the origin that the person's checkout has, which this is run in, and its
+/// push URL; returns the URL where the clone had another.
+fn follow_origin(session: Option<&Session>, clone: &FoundClone) -> Result<Option<String>> {
+    let is_desk = |session: &&Session| {
+        let member = session.membership.as_ref();
+        member.is_some_and(|m| m.role == Role::Desk && m.hub == clone.member.hub)
+    };
+    let Some(desk) = session.filter(is_desk) else {
+        return Ok(None);
+    };
+    let Some(url) = hub::origin_of(desk)?.map(|url| url.without_credentials()) else {
+        return Ok(None);
+    };
+    let inside = desk.world.standing_in(&clone.path);
+    let inside = crate::git::Repo::open(&inside, ObjectWrites::InMemory)?;
+    let hub = Hub::open(&clone.member.hub)?;
+    let key = "remote.origin.url";
+    let fetch = ("remote.origin.fetch", "+refs/heads/*:refs/remotes/origin/*");
+    let set = |mut git: crate::git::process::Git, (key, value): (&str, &str)| {
+        git.args(["config", "--local", "--replace-all", key, value]);
+        let done = git.run_checked("follow the origin of this checkout");
+        done.map(drop)
+    };
+    if hub.store.config(key).as_ref() != Some(&url) {
+        for entry in [(key, url.as_str()), fetch] {
+            set(hub.store.git(&desk.world), entry)?;
+        }
+    }
+    if let Some(push) = hub::push_url_of(desk)
+        && inside.config("remote.origin.pushurl").as_ref() != Some(&push)
+    {
+        set(inside.git(&desk.world), ("remote.origin.pushurl", &push))?;
+    }
+    if inside.config(key).as_ref() == Some(&url) {
+        return Ok(None);
+    }
+    for entry in [(key, url.as_str()), fetch] {
+        set(inside.git(&desk.world), entry)?;
+    }
+    Ok(Some(url))
 }
 
 /// Puts a clone that is only read on the newest commit of its branch, by git, which refuses where

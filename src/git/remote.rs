@@ -80,6 +80,16 @@ impl<'a> Remote<'a> {
         &self.name
     }
 
+    /// Returns where it fetches from, without credentials.
+    pub fn fetch_url(&self) -> String {
+        self.fetch_url.without_credentials()
+    }
+
+    /// Returns where it pushes to, without credentials.
+    pub fn push_url(&self) -> String {
+        self.push_url.without_credentials()
+    }
+
     /// Lists its refs that git accepts and `wanted` does, by name. One process, one connection.
     ///
     /// # Errors

@@ -435,3 +435,55 @@ fn edits_in_a_clone_for_reading_are_named_with_a_way_out() {
     assert!(hint.starts_with("git -C "), "{hint}");
     assert!(hint.contains(&id[..8]), "{hint}");
 }
+
+#[test]
+fn a_push_guard_and_a_new_origin_come_along() {
+    let desk = Sandbox::new();
+    let url = remote(&desk);
+    desk.git(&["remote", "add", "origin", &url]);
+    desk.git(&["config", "remote.origin.pushurl", "no_push"]);
+    let made = desk.json(&["agents", "new", "ada"]);
+    let ada = at(&desk, &made);
+    assert_eq!(ada.git(&["config", "remote.origin.pushurl"]), "no_push");
+    assert!(!ada.try_git(&["push", "origin", "fork/ada"]));
+    // The remote has moved, and has a commit that the old one has not.
+    let moved = desk.outside().join("moved.git");
+    let moved = moved.to_str().unwrap();
+    desk.git(&["clone", "-q", "--bare", &url, moved]);
+    desk.git(&["remote", "set-url", "origin", moved]);
+    desk.git(&["config", "remote.origin.pushurl", "also_none"]);
+    desk.write("a.txt", "two\n");
+    desk.git(&["commit", "-qam", "second"]);
+    desk.git(&["push", "-q", moved, "main"]);
+    let refreshed = desk.json(&["clones", "refresh", "ada"]);
+    assert_eq!(refreshed["url_changed"], moved, "{refreshed:#}");
+    assert_eq!(refreshed["moved"][0], "origin/main", "{refreshed:#}");
+    assert_eq!(ada.git(&["remote", "get-url", "origin"]), moved);
+    assert_eq!(ada.git(&["config", "remote.origin.pushurl"]), "also_none");
+    let again = desk.colony(&["clones", "refresh", "ada"]);
+    assert_eq!(again, "the clone is up to date\n");
+    // A new clone goes by the origin that is there, not by what was noted once.
+    let read = desk.json(&["clone", "--read-only"]);
+    assert_eq!(read["url"], moved, "{read:#}");
+    assert_eq!(
+        at(&desk, &read).git(&["remote", "get-url", "origin"]),
+        moved
+    );
+}
+
+#[test]
+fn a_sync_says_where_without_credentials() {
+    let desk = Sandbox::new();
+    let url = remote(&desk);
+    desk.git(&["remote", "add", "origin", &url]);
+    let would = desk.colony(&["sync", "-n"]);
+    assert!(would.contains(&format!("  at {url}\n")), "{would}");
+    desk.git(&[
+        "config",
+        "remote.origin.pushurl",
+        "https://a:secret@host.example/x",
+    ]);
+    let synced = desk.json(&["sync", "--fetch"]);
+    assert_eq!(synced["url"], url.as_str());
+    assert_eq!(synced["push_url"], "https://host.example/x");
+}

@@ -142,7 +142,12 @@ fn forks_and_checkpoints_of_either_side_arrive() {
         results(&did, &[names[0], RECORD]),
         ["fetched", "up_to_date"]
     );
-    assert_eq!(a.run(&["sync"]).stdout, "up to date with 'origin'\n");
+    let said = a.run(&["sync"]).stdout;
+    assert!(
+        said.starts_with("up to date with 'origin'\n  at /"),
+        "{said}"
+    );
+    assert_eq!(said.lines().count(), 2, "{said}");
     // Only what travels has travelled.
     assert_eq!(two.remote_refs("refs/colony-local"), "");
     a.check_invariants_of_git();

@@ -141,6 +141,10 @@ pub struct ChangedBranch {
 pub struct SyncReport {
     /// The remote.
     pub remote: String,
+    /// Where it is, without credentials.
+    pub url: String,
+    /// Where is pushed to, without credentials.
+    pub push_url: String,
     /// The refs that may travel, by name.
     pub refs: Vec<SyncedRef>,
     /// The remote branches that moved.
@@ -181,6 +185,8 @@ pub fn sync(session: &Session, request: &Request) -> Result<SyncReport> {
     locks::ask_beside(session, name);
     Ok(SyncReport {
         remote: name.to_owned(),
+        url: remote.fetch_url(),
+        push_url: remote.push_url(),
         refs: refs.into_values().collect(),
         branch_changed,
         dry_run: false,
@@ -215,6 +221,8 @@ pub fn preview(session: &Session, request: &Request) -> Result<SyncReport> {
     let steps = deciding::steps(session, &look, way)?;
     Ok(SyncReport {
         remote: name.to_owned(),
+        url: remote.fetch_url(),
+        push_url: remote.push_url(),
         refs: steps.into_iter().map(|step| step.row).collect(),
         branch_changed,
         dry_run: true,
