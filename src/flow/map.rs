@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::elsewhere::Network;
+use super::map_retired::{self, RetiredScope};
 use super::map_rows::{self, Request, Rows};
 use super::mapping::{How, MapResult, Mapper};
 use crate::design::left_out::LeftOut;
@@ -29,6 +30,10 @@ pub struct MapReport {
     pub results: Vec<MapResult>,
     /// How many those are.
     pub count: usize,
+    /// Scopes of this worktree that no row of the map stands for any more: their pages are gone, or would be.
+    pub retired: Vec<RetiredScope>,
+    /// Whether the map is only in the worktree: the commit has none, and its whole tree is one source.
+    pub map_uncommitted: bool,
     /// Whether the record of the mapped scopes changed.
     pub recorded: bool,
     /// Whether the files of the worktree were mapped, which may be others than the commit has.
@@ -80,7 +85,11 @@ pub fn map(session: &Session, request: &Request) -> Result<MapReport> {
             Ok(result) => results.push(result),
         }
     }
+    let mapped: Vec<String> = results.iter().map(|row| row.scope_id.clone()).collect();
+    drop(mapper);
     Ok(MapReport {
+        retired: map_retired::retire(session, request, &rows, &mapped)?,
+        map_uncommitted: map_retired::is_uncommitted(&session.repo, &request.state)?,
         commit: rows.commit,
         branch: rows.branch.clone(),
         count: results.len(),

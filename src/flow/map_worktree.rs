@@ -65,6 +65,8 @@ fn report(
         branch: rows.branch,
         count: results.len(),
         results,
+        retired: Vec::new(),
+        map_uncommitted: false,
         recorded,
         worktree: true,
         left_out: found.left_out,

@@ -21,6 +21,7 @@ pub mod map;
 pub mod map_diff;
 pub mod map_preview;
 pub mod map_repo;
+pub mod map_retired;
 pub mod map_rows;
 pub mod map_tree;
 pub mod map_worktree;

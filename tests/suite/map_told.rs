@@ -1,6 +1,6 @@
 //! `map`: what it says of what it cannot do now, and what it takes away.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::pages::{MAP, commit};
 use super::support::Sandbox;
@@ -40,4 +40,112 @@ fn a_broken_map_of_a_revision_is_told_by_the_name_that_was_typed() {
     assert_eq!(bad["hint"], "git colony map check --rev bad");
     let head = sandbox.json(&["map"]);
     assert_eq!(head["hint"], "git colony map check --rev HEAD");
+}
+
+fn scopes_with_pages(sandbox: &Sandbox) -> Vec<String> {
+    let stats = sandbox.json(&["pages", "stats"]);
+    let scopes = stats["scopes"].as_array().unwrap().iter();
+    scopes
+        .map(|scope| scope["scope_id"].as_str().unwrap().to_owned())
+        .collect()
+}
+
+fn retired(answer: &Value) -> Vec<&str> {
+    let retired = answer["retired"].as_array().unwrap().iter();
+    retired
+        .map(|scope| scope["scope_id"].as_str().unwrap())
+        .collect()
+}
+
+#[test]
+fn what_no_row_stands_for_any_more_leaves_the_pages_of_this_worktree() {
+    let sandbox = Sandbox::new();
+    let map = |rows: &str| format!("schema_version: 1\nsources:\n{rows}");
+    let (code, docs) = (
+        "  - {name: code, type: git_repo}\n",
+        "  - {name: docs, type: git_repo, start_dir: dir}\n",
+    );
+    sandbox.write(MAP, map(&format!("{code}{docs}")));
+    let before = sandbox.run(&["map"]);
+    assert!(
+        before
+            .stderr
+            .contains("'.colony/repo_map.yaml' is not committed"),
+        "{}",
+        before.stderr
+    );
+    let whole = scopes_with_pages(&sandbox).remove(0);
+    commit(&sandbox);
+    sandbox.json(&["map", "--base-scope", "once"]);
+    let other = sandbox.outside().join("other");
+    std::fs::create_dir(&other).unwrap();
+    sandbox.git(&["clone", "-q", ".", "../other/clone"]);
+    sandbox.json(&[
+        "map",
+        "repo",
+        "--path",
+        "../other/clone",
+        "--scope-id",
+        "else",
+    ]);
+    sandbox.json(&["map", "--worktree"]);
+
+    let dry = sandbox.json(&["map", "-n"]);
+    assert_eq!(retired(&dry), [whole.as_str(), "once:code", "once:docs"]);
+    assert_eq!(scopes_with_pages(&sandbox).len(), 6);
+    let real = sandbox.json(&["map"]);
+    assert_eq!(real["map_uncommitted"], false);
+    assert_eq!(real["retired"], dry["retired"]);
+    assert_eq!(
+        real["retired"][0]["shared"], true,
+        "others may use it: unmap takes it back"
+    );
+    let rows = [format!("{whole}:code"), format!("{whole}:docs")];
+    let uncommitted = rows.each_ref().map(|id| format!("{id}@worktree"));
+    let mut left: Vec<String> = [rows, uncommitted].concat();
+    left.push("else".to_owned());
+    left.sort();
+    assert_eq!(scopes_with_pages(&sandbox), left);
+    assert_eq!(retired(&sandbox.json(&["map"])), [""; 0]);
+
+    sandbox.write(MAP, map(code));
+    commit(&sandbox);
+    let part = sandbox.json(&["map", "--source", "code"]);
+    assert_eq!(retired(&part), [""; 0], "not all rows were looked at");
+    assert_eq!(retired(&sandbox.json(&["map"])), [left[2].as_str()]);
+}
+
+#[test]
+fn a_record_of_this_worktree_goes_with_its_row_and_that_of_another_branch_stays() {
+    let sandbox = Sandbox::new();
+    let map =
+        |name: &str| format!("schema_version: 1\nsources:\n  - {{name: {name}, type: git_repo}}\n");
+    let records = || {
+        let scopes = sandbox.json(&["scopes"])["mappings"].clone();
+        let ids = scopes.as_array().unwrap().iter();
+        let ids = ids.map(|scope| scope["scope_id"].as_str().unwrap().to_owned());
+        ids.map(|id| id.rsplit(':').next().unwrap().to_owned())
+            .collect::<Vec<_>>()
+    };
+    for (branch, name) in [("one", "a"), ("two", "b"), ("two", "c")] {
+        sandbox.git(&["checkout", "-q", "-B", branch]);
+        sandbox.write(MAP, map(name));
+        commit(&sandbox);
+        sandbox.colony(&["map"]);
+    }
+    assert_eq!(records(), ["a", "c"]);
+    assert_eq!(scopes_with_pages(&sandbox).len(), 1);
+}
+
+#[test]
+fn pages_of_several_scopes_name_theirs() {
+    let sandbox = Sandbox::new();
+    sandbox.colony(&["map", "--base-scope", "one"]);
+    assert!(!sandbox.colony(&["pages"]).contains("one"));
+    sandbox.colony(&["map", "--base-scope", "two"]);
+    let listed = sandbox.colony(&["pages"]);
+    assert!(
+        listed.contains("\none ") && listed.contains("\ntwo "),
+        "{listed}"
+    );
 }

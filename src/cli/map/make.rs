@@ -3,6 +3,7 @@
 use crate::design::left_out::{LeftOut, Reason};
 use crate::flow::elsewhere::Network;
 use crate::flow::map::{self, MapReport};
+use crate::flow::map_retired::RetiredScope;
 use crate::flow::map_rows::Request;
 use crate::flow::map_worktree;
 use crate::flow::mapping::{MapResult, MapStatus};
@@ -84,12 +85,28 @@ impl Answer for MapReport {
         } else {
             format!("at {}", self.commit.short())
         };
-        format!("{sources} {state}{failed}{would}")
+        let retired = match self.retired.len() {
+            0 => String::new(),
+            some => format!(", {} retired", text::count(some, "scope")),
+        };
+        format!("{sources} {state}{failed}{retired}{would}")
+    }
+
+    fn narration(&self) -> Vec<String> {
+        let path = crate::map::load::PATH;
+        let uncommitted = format!(
+            "'{path}' is not committed: the whole tree was mapped as one source; 'git colony map' maps its rows once it is"
+        );
+        Some(uncommitted)
+            .filter(|_| self.map_uncommitted)
+            .into_iter()
+            .collect()
     }
 
     fn body(&self, _now: &Moment) -> Vec<String> {
         let rows: Vec<_> = self.results.iter().map(told).collect();
         let mut lines = text::table(&rows);
+        lines.extend(self.retired.iter().map(retired_line));
         lines.extend(self.left_out.iter().map(left_out_line));
         for result in &self.results {
             let left_out = result.left_out.iter();
@@ -110,6 +127,17 @@ impl Answer for MapReport {
         } else {
             Outcome::Yes
         }
+    }
+}
+
+fn retired_line(retired: &RetiredScope) -> String {
+    let id = &retired.scope_id;
+    if retired.shared {
+        format!(
+            "retired: {id}, which no row stands for; still shared: 'git colony scopes unmap' takes it back"
+        )
+    } else {
+        format!("retired: {id}, which no row stands for")
     }
 }
 

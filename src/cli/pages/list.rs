@@ -69,13 +69,18 @@ impl Answer for PagesReport {
     }
 
     fn body(&self, _now: &Moment) -> Vec<String> {
+        let first = self.pages.first().map(|page| &page.scope_id);
+        let has_many = self.pages.iter().any(|page| Some(&page.scope_id) != first);
+        let scope = |page: &PageEntry| has_many.then(|| page.scope_id.clone());
         let row = |page: &PageEntry| {
-            vec![
+            let mut row: Vec<String> = scope(page).into_iter().collect();
+            row.extend([
                 page.page_id.to_string().chars().take(8).collect(),
                 page.tokens.to_string(),
                 holds(page),
                 generated(page).to_owned(),
-            ]
+            ]);
+            row
         };
         let rows: Vec<_> = self.pages.iter().map(row).collect();
         text::table(&rows)
