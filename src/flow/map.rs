@@ -21,6 +21,10 @@ use crate::text::tokenizer::Tokenizer;
 
 /// What came of the map.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a field of the published answer"
+)]
 pub struct MapReport {
     /// The commit that was mapped.
     pub commit: Oid,
