@@ -3,6 +3,7 @@
 mod result;
 
 use std::path::Path;
+use std::time::Duration;
 
 use super::elsewhere::Network;
 use crate::git::lfs_pointer::Pointer;
@@ -24,6 +25,9 @@ pub use result::{MapResult, MapStatus};
 
 /// How often a mapping is made again because somebody else mapped the scope meanwhile.
 const TRIES: usize = 5;
+
+/// How long to wait before that, the first time.
+const PAUSE: Duration = Duration::from_millis(20);
 
 /// What is kept free for the frame of a chunk, in tokens.
 const CHUNK_FRAME: u32 = 160;
@@ -197,8 +201,10 @@ impl<'a> Mapper<'a> {
         Ok(totals.map(|totals| MapResult::mapped(row, totals, before, outcome)))
     }
 
-    /// Opens the table again after a failure; when that was not enough, makes it anew.
+    /// Opens the table again after a failure; when that was not enough, makes it anew. Whoever takes it
+    /// away file by file may not be done yet.
     fn open_again(&mut self, tries: usize) {
+        std::thread::sleep(PAUSE * u32::try_from(tries * tries).unwrap_or(1));
         let repo = &self.how.session.repo;
         let opened = match tries {
             1 => PageTable::open(repo),

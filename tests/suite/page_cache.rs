@@ -266,7 +266,7 @@ fn start(sandbox: &Sandbox, root: &Path, args: &[&str]) -> Child {
         .args(args);
     command
         .stdin(Stdio::null())
-        .stdout(Stdio::null())
+        .stdout(Stdio::piped())
         .stderr(Stdio::piped());
     command.spawn().unwrap()
 }
