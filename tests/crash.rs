@@ -40,10 +40,10 @@ mod travel;
 use command::{
     CHECKPOINT, CHECKPOINT_AUTO, CHECKPOINT_OF_A_CLEAN_STATE, CHECKPOINT_OFF_BRANCH, COMMIT,
     DECIDE, DEINIT, DEINIT_OF_A_REDIRECT, DEINIT_PURGE, FORK, FORK_WITHOUT_A_SWITCH, FORKS_DELETE,
-    HYDRATE, INIT, MERGE, MERGE_ABORT, MERGE_CONTINUE, MERGE_ELSEWHERE, MERGE_RESOLVE, PICK,
-    PICK_ABORT, PICK_CONTINUE, PICK_RESOLVE, PRUNE, RECOVERY, RECOVERY_BACKWARDS, REDO, RESTORE,
-    RESTORE_FILES, RESTORE_FORK, RESTORE_OFF_BRANCH, TAG, TAG_AFTER_PLAIN_GIT, TOOLS_NEW, UNDO,
-    UNDO_OF_PLAIN_GIT,
+    HYDRATE, INIT, LFS_MIGRATE, LFS_MIGRATE_ABORT, MERGE, MERGE_ABORT, MERGE_CONTINUE,
+    MERGE_ELSEWHERE, MERGE_RESOLVE, PICK, PICK_ABORT, PICK_CONTINUE, PICK_RESOLVE, PRUNE, RECOVERY,
+    RECOVERY_BACKWARDS, REDO, RESTORE, RESTORE_FILES, RESTORE_FORK, RESTORE_OFF_BRANCH, TAG,
+    TAG_AFTER_PLAIN_GIT, TOOLS_NEW, UNDO, UNDO_OF_PLAIN_GIT,
 };
 use matrix::Depth;
 
@@ -305,6 +305,26 @@ fn a_killed_deletion_of_a_fork_happened_or_did_not() {
 #[test]
 fn a_killed_restore_to_a_fork_happened_or_did_not() {
     matrix::kill(&RESTORE_FORK, Depth::EveryThird);
+}
+
+#[test]
+fn a_killed_migration_happened_or_did_not() {
+    matrix::kill(&LFS_MIGRATE, Depth::EveryFifth);
+}
+
+#[test]
+fn a_killed_migration_that_is_taken_back_happened_or_did_not() {
+    matrix::kill(&LFS_MIGRATE_ABORT, Depth::EveryFifth);
+}
+
+#[test]
+fn a_migration_whose_git_is_killed_happened_or_did_not() {
+    matrix::kill_git(&LFS_MIGRATE, Depth::EveryFifth);
+}
+
+#[test]
+fn a_migration_with_any_git_killed_happened_or_did_not() {
+    matrix::kill_any_git(&LFS_MIGRATE, Depth::EveryFifth);
 }
 
 #[test]

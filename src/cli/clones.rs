@@ -146,7 +146,10 @@ impl Answer for RefreshReport {
                 see_kept(&self.hub, kept, "clone"),
             ]
         });
-        moved.chain(kept).collect()
+        let followed = self.followed.map(|op| {
+            format!("history was rewritten for git-lfs, and this clone followed it ({op})")
+        });
+        moved.chain(kept).chain(followed).collect()
     }
 }
 

@@ -73,6 +73,9 @@ impl Answer for MigrateReport {
                 format!("would publish a migration of {commits}")
             }
             (MigrateStatus::Continued, false) => format!("{commits} were rewritten already"),
+            (MigrateStatus::Followed, _) => {
+                format!("followed the migration of origin: {commits} rewritten, {refs} moved")
+            }
             (MigrateStatus::Aborted, true) => format!("would take back a migration of {commits}"),
             (MigrateStatus::Aborted, false) => format!("took back a migration of {commits}"),
         }

@@ -13,7 +13,7 @@ use crate::model::{Code, Error, RepoPath, Result};
 use crate::store::operation::record::IndexTarget;
 use crate::store::operation::run::{Intent, NewIndex, Plan, Touches};
 use crate::store::operation::{FileMoves, Kind, LateFile, Operation, StateFile};
-use crate::store::{Session, kept_large_files};
+use crate::store::{Session, kept_large_files, migration};
 
 use super::fork::Start;
 use super::histories;
@@ -205,6 +205,7 @@ impl<'a> Work<'a> {
         let allowances = Allowances::default();
         let kept = Kept::look(session, &allowances, Unstorable::LeaveOut, unignored)?;
         let mut report = empty_report(&target, request, &kept);
+        refuse_old_history(session, request, &target)?;
         if request.mode == RestoreMode::Replace {
             histories::compare(session, request, &target, &kept.scan.head, &mut report)?;
         }
@@ -286,6 +287,16 @@ impl<'a> Work<'a> {
             .iter()
             .map(|place| place.path.clone())
             .collect()
+    }
+}
+
+/// Refuses to put the branch on a history from before a migration to git-lfs; files come from there.
+fn refuse_old_history(session: &Session, request: &Request, target: &Target) -> Result<()> {
+    match target.branch {
+        Some(branch) if request.mode != RestoreMode::Files => {
+            migration::refuse_old(&session.repo, branch, &format!("'{}'", target.label))
+        }
+        _ => Ok(()),
     }
 }
 

@@ -10,6 +10,7 @@ use crate::clones::hub::{self, Hub};
 use crate::clones::{hub_place, keeping, leaving, removal};
 use crate::git::{ObjectWrites, Oid, RefChange, RefName};
 use crate::lfs::locks;
+use crate::model::id::OperationId;
 use crate::model::{Code, Error, Result, World, text};
 use crate::store::Session;
 use crate::store::membership::Role;
@@ -18,6 +19,7 @@ use crate::store::shared_root::SharedRoot;
 
 use super::agent_removal::{self, RemovedAgent};
 use super::clone_leaving::{self, LeftBehind};
+use super::{colony, migrate};
 
 /// A clone as it is listed.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -138,6 +140,8 @@ pub struct RefreshReport {
     pub moved: Vec<String>,
     /// The commit that was checked out before.
     pub from: Option<Oid>,
+    /// The operation that followed a rewritten history, own commits with it.
+    pub followed: Option<OperationId>,
     /// The commit that is checked out now; it moves only in a clone that is only read.
     pub commit: Option<Oid>,
     /// The prefix of the refs in the hub that keep what a clone for reading had of its own; `None` where
@@ -149,9 +153,11 @@ pub struct RefreshReport {
 }
 
 /// Fetches from the remote into the hub, and from there what the clone takes for remote branches. A
-/// clone that is only read goes to the new tip of its branch.
+/// clone that is only read goes to the new tip of its branch; one of an agent follows a history that was
+/// rewritten for git-lfs, with what it has not published.
 ///
 /// # Errors
+/// What [`migrate::migrate`] refuses in a clone that has to follow;
 /// `clone-not-found`, `hub-missing`, `uncommitted-edits` for a clone for reading with edits, and what
 /// the network says.
 pub fn refresh(world: &World, session: Option<&Session>, name: &str) -> Result<RefreshReport> {
@@ -190,9 +196,16 @@ pub fn refresh(world: &World, session: Option<&Session>, name: &str) -> Result<R
         operation: "refresh",
     };
     repo.move_refs(&inside.world, &changes, &why)?;
-    if is_read {
+    let followed = if is_read {
         follow(&inside, &clone)?;
-    }
+        None
+    } else {
+        let followed = migrate::follow(&inside)?;
+        if followed.is_some() {
+            colony::publish_session(&inside);
+        }
+        followed
+    };
     locks::ask_beside(&inside, "origin");
     let prefix = "refs/remotes/";
     let short = |change: &RefChange| change.name.to_string().replacen(prefix, "", 1);
@@ -202,6 +215,7 @@ pub fn refresh(world: &World, session: Option<&Session>, name: &str) -> Result<R
         url_changed,
         moved: changes.iter().map(short).collect(),
         from,
+        followed: followed.and_then(|report| report.op),
         commit: repo.head()?.commit(),
         kept_as,
         hub: clone.member.hub,

@@ -6,12 +6,13 @@ use std::path::Path;
 use crate::design::automatic;
 use crate::design::external;
 use crate::design::scope_gate;
-use crate::git::{ObjectWrites, process};
+use crate::git::{ObjectWrites, Oid, process};
 use crate::model::{Code, Error, Result, World, text};
 use crate::setup::hooks::payload::Payload;
 use crate::setup::hooks::{Agent, HookName, agents, fired};
 use crate::store::Session;
 use crate::store::lease;
+use crate::store::migration;
 use crate::store::ref_names;
 use crate::store::settings::Flags;
 
@@ -33,7 +34,7 @@ pub struct GitHook {
 /// Does nothing inside an operation of our own.
 ///
 /// # Errors
-/// `scope-violation` and `scope-invalid` before a commit: git has to stop ([`stops_git`]). Whatever
+/// `scope-violation` and `scope-invalid` before a commit, `history-rewritten` before a push: git has to stop ([`stops_git`]). Whatever
 /// else went wrong; git goes on all the same.
 pub fn git(world: World, flags: &Flags, hook: &GitHook) -> Result<()> {
     if world.variable(process::OPERATION_VARIABLE).is_some() {
@@ -47,7 +48,7 @@ pub fn git(world: World, flags: &Flags, hook: &GitHook) -> Result<()> {
     noted?;
     if hook.name == HookName::PrePush {
         warn_of_private_refs(&session, &hook.input);
-        return Ok(());
+        return refuse_old_history(&session, &hook.input);
     }
     after(&session, hook);
     Ok(())
@@ -55,7 +56,10 @@ pub fn git(world: World, flags: &Flags, hook: &GitHook) -> Result<()> {
 
 /// Tells whether an error of a hook is a word that git has to obey.
 pub fn stops_git(error: &Error) -> bool {
-    matches!(error.code(), Code::ScopeViolation | Code::ScopeInvalid)
+    matches!(
+        error.code(),
+        Code::ScopeViolation | Code::ScopeInvalid | Code::HistoryRewritten
+    )
 }
 
 /// Records what plain git has just done, so that each of its steps is one of the log.
@@ -72,6 +76,21 @@ fn after(session: &Session, hook: &GitHook) {
     // Nothing to record is no news, and what fails is recorded by the next changing command.
     let _operation = external::record(session, fired);
     colony::publish_session(session);
+}
+
+/// Refuses a push of a history from before a migration: it would come back on the remote.
+fn refuse_old_history(session: &Session, input: &[u8]) -> Result<()> {
+    let map = migration::known(&session.repo)?;
+    let pushed = String::from_utf8_lossy(input).into_owned();
+    for line in pushed.lines().filter(|_| !map.is_empty()) {
+        let mut words = line.split(' ');
+        let (name, id) = (words.next(), words.next());
+        let commit = id.and_then(|id| session.repo.peel_to_commit(Oid::parse(id)?));
+        if let Some((name, commit)) = name.zip(commit) {
+            migration::refuse_old(&session.repo, commit, &format!("'{name}'"))?;
+        }
+    }
+    Ok(())
 }
 
 /// Says which refs of ours a push is about to publish.

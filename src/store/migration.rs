@@ -1,28 +1,58 @@
 //! What is kept of a history that was written again: which commit became which, and how far it got.
 //!
 //! `refs/colony/migrations` travels: the tree of its commit has a folder per migration with
-//! `migration.json` and `map`, a line with the old and the new id for each commit. The journal at
-//! `refs/colony-local/migration` stays here: it says what the remote had before, so that a push moves
-//! nothing that somebody else has moved since. Both come and go with the operation that moves the refs.
+//! `migration.json` and `map`, a line with the old and the new id for each commit. It comes and goes with
+//! the operation that moves the refs, and so does the journal (`migration_journal.rs`).
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fmt::Write as _;
+use std::path::PathBuf;
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
 use crate::git::object::NewCommit;
 use crate::git::{Oid, RefName, Repo, Signature, TreeEntry};
-use crate::model::id::{OperationId, WorktreeKey};
 use crate::model::{Code, Error, RepoPath, Result, ResultExt as _};
 
-use super::ref_names;
+use super::lock::WorktreeLock;
+use super::{Session, atomic, ref_names};
 
 /// The format this version writes and the newest it reads.
-const FORMAT: u32 = 1;
+pub(super) const FORMAT: u32 = 1;
 
 const ABOUT: &str = "migration.json";
 const MAP: &str = "map";
-const JOURNAL: &str = "journal.json";
+
+/// The folder below `<common dir>/colony` that a new history is written in.
+pub const FOLDER: &str = "migration";
+
+/// Returns the folder that a new history is written in.
+pub fn folder(repo: &Repo) -> PathBuf {
+    repo.common_dir().join("colony").join(FOLDER)
+}
+
+/// Takes the lock that is held from the first look to the last push, waiting up to `patience`.
+///
+/// # Errors
+/// `locked`, `interrupted`, `io`.
+pub fn lock(session: &Session, patience: Duration) -> Result<WorktreeLock> {
+    let path = folder(&session.repo).with_file_name("migration-lock");
+    let waiting = "waiting for another migration in this repository";
+    WorktreeLock::take_at(&session.world, &path, (patience, waiting))
+}
+
+/// Removes the folder that a dead migration left.
+///
+/// # Errors
+/// `io`.
+pub(super) fn sweep(session: &Session) -> Result<()> {
+    match lock(session, Duration::ZERO) {
+        Ok(_lock) => atomic::remove_folder(&folder(&session.repo)),
+        // One is at work.
+        Err(_) => Ok(()),
+    }
+}
 
 /// Which commit became which.
 #[derive(Clone, Debug, Default)]
@@ -62,6 +92,12 @@ impl ObjectMap {
     /// Forgets a commit, and returns what it became.
     pub fn take(&mut self, id: Oid) -> Option<Oid> {
         self.ids.remove(&id)
+    }
+
+    /// Tells whether another map leads elsewhere from a commit that both know.
+    pub fn contradicts(&self, other: &ObjectMap) -> bool {
+        let differs = |(old, new): (&Oid, &Oid)| other.get(*old).is_some_and(|other| other != *new);
+        self.ids.iter().any(differs)
     }
 
     /// Tells whether nothing was rewritten.
@@ -139,6 +175,9 @@ pub struct About {
     pub author: String,
     /// The patterns whose files git-lfs got.
     pub patterns: Vec<String>,
+    /// The patterns of files that it did not get although one above matches.
+    #[serde(default)]
+    pub exclude: Vec<String>,
 }
 
 /// Writes the commit of `refs/colony/migrations` with one more migration; no ref points to it yet.
@@ -148,7 +187,7 @@ pub struct About {
 pub fn add(
     repo: &Repo,
     name: &str,
-    (map, patterns): (&ObjectMap, &[String]),
+    (map, include, exclude): (&ObjectMap, &[String], &[String]),
     who: &Signature,
     now: String,
 ) -> Result<Oid> {
@@ -157,7 +196,8 @@ pub fn add(
         format: FORMAT,
         created_at: now,
         author: format!("{} <{}>", who.name, who.email),
-        patterns: patterns.to_vec(),
+        patterns: include.to_vec(),
+        exclude: exclude.to_vec(),
     };
     let json = pretty(&about, "cannot write the record of a migration")?;
     let parts = [(ABOUT, json), (MAP, map.write())];
@@ -173,6 +213,82 @@ pub fn add(
         signature: who,
         message: format!("lfs migrate: {} rewritten commits", map.len()),
     })
+}
+
+/// Reads what is known of the newest migration that a commit of `refs/colony/migrations` holds.
+///
+/// # Errors
+/// `newer-format`, `repository-broken`, `object-missing`.
+pub fn newest(repo: &Repo, commit: Oid) -> Result<About> {
+    let broken = || "cannot read the record of a migration".to_owned();
+    let mut found: Option<About> = None;
+    for (_, entry) in repo.entries_of(repo.tree_of(Some(commit))?)? {
+        let folder = entry.is_directory().then_some(entry.id);
+        let about = folder
+            .map(|folder| repo.entry_in(folder, ABOUT))
+            .transpose()?;
+        let Some(blob) = about.flatten() else {
+            continue;
+        };
+        let about: About = serde_json::from_slice(&repo.read_blob(blob)?)
+            .or_code(Code::RepositoryBroken, broken)?;
+        if found
+            .as_ref()
+            .is_none_or(|known| known.created_at < about.created_at)
+        {
+            found = Some(about);
+        }
+    }
+    let about = found.ok_or_else(|| crate::git::object::not_a_record(commit))?;
+    if about.format > FORMAT {
+        return Err(Error::new(
+            Code::NewerFormat,
+            "history was rewritten by a newer git-colony; nothing has changed",
+        )
+        .hint("install a newer git-colony"));
+    }
+    Ok(about)
+}
+
+/// Tells whether a history is one from before a migration: its commits have other ids now.
+///
+/// # Errors
+/// `object-missing`.
+pub fn is_old(repo: &Repo, map: &ObjectMap, tip: Oid) -> Result<bool> {
+    if map.is_empty() {
+        return Ok(false);
+    }
+    let new: HashSet<Oid> = map.ids.values().copied().collect();
+    let (mut open, mut seen) = (vec![tip], HashSet::from([tip]));
+    while let Some(commit) = open.pop() {
+        if map.get(commit).is_some() {
+            return Ok(true);
+        }
+        // What is below a commit of the new history is the new history.
+        if new.contains(&commit) {
+            continue;
+        }
+        let parents = repo.read_commit(commit)?.parents.into_iter();
+        open.extend(parents.filter(|parent| seen.insert(*parent)));
+    }
+    Ok(false)
+}
+
+/// Refuses what would go on with a history from before a migration.
+///
+/// # Errors
+/// `history-rewritten`; `object-missing`, `repository-broken`.
+pub fn refuse_old(repo: &Repo, tip: Oid, what: &str) -> Result<()> {
+    if !is_old(repo, &known(repo)?, tip)? {
+        return Ok(());
+    }
+    Err(Error::new(
+        Code::HistoryRewritten,
+        format!("{what} is from before history was rewritten for git-lfs; nothing has changed"),
+    )
+    .hint(
+        "git colony lfs migrate   # in the clone it comes from: it follows, own commits come along",
+    ))
 }
 
 /// Reads every migration that a commit of `refs/colony/migrations` holds, as one map. What cannot be
@@ -216,90 +332,7 @@ pub fn known(repo: &Repo) -> Result<ObjectMap> {
     }
 }
 
-/// How far a migration got.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Journal {
-    /// The format of the journal.
-    pub format: u32,
-    /// The worktree whose log has the operation.
-    pub worktree: WorktreeKey,
-    /// The operation.
-    pub op: OperationId,
-    /// The remote that is to get it; `None` where there was none.
-    pub remote: Option<String>,
-    /// What that remote had before anything was done.
-    pub remote_refs: Vec<RemoteRef>,
-    /// The patterns whose files git-lfs got.
-    pub patterns: Vec<String>,
-    /// How many commits are others now.
-    pub commits: usize,
-    /// Whether git-lfs was set up for it.
-    #[serde(default)]
-    pub set_up: bool,
-    /// When the remote had all of it, RFC 3339 UTC.
-    #[serde(default)]
-    pub published_at: Option<String>,
-}
-
-/// A ref of a remote.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct RemoteRef {
-    /// Its full name.
-    pub name: RefName,
-    /// What it held.
-    pub id: Oid,
-}
-
-impl Journal {
-    /// Writes it as a commit that no ref points to yet.
-    ///
-    /// # Errors
-    /// `no-space`, `io`.
-    pub fn write(&self, repo: &Repo, who: &Signature) -> Result<Oid> {
-        let json = pretty(self, "cannot write the journal of a migration")?;
-        let path = RepoPath::from(JOURNAL);
-        let entry = TreeEntry::file(repo.write_blob(&json)?);
-        repo.write_commit(NewCommit {
-            tree: repo.edit_tree(repo.empty_tree(), [(&path, Some(entry))])?,
-            parents: Vec::new(),
-            signature: who,
-            message: format!("lfs migrate: {}", self.op),
-        })
-    }
-
-    /// Reads the journal of this repository with its commit; `None` where nothing was migrated.
-    ///
-    /// # Errors
-    /// `newer-format`, `repository-broken`, `object-missing`.
-    pub fn find(repo: &Repo) -> Result<Option<(Journal, Oid)>> {
-        let Some(commit) = repo.find_ref(&RefName::from(ref_names::MIGRATION_JOURNAL))? else {
-            return Ok(None);
-        };
-        let broken = || "cannot read the journal of the migration".to_owned();
-        let tree = repo.tree_of(Some(commit))?;
-        let blob = repo.entry_in(tree, JOURNAL)?;
-        let blob = blob.ok_or_else(|| crate::git::object::not_a_record(commit))?;
-        let value: serde_json::Value = serde_json::from_slice(&repo.read_blob(blob)?)
-            .or_code(Code::RepositoryBroken, broken)?;
-        let format = value.get("format").and_then(serde_json::Value::as_u64);
-        if format > Some(u64::from(FORMAT)) {
-            return Err(Error::new(
-                Code::NewerFormat,
-                "a newer git-colony began the migration to git-lfs",
-            )
-            .hint("finish it with the version that began it"));
-        }
-        let journal = serde_json::from_value(value).or_code(Code::RepositoryBroken, broken)?;
-        Ok(Some((journal, commit)))
-    }
-
-    /// Returns the format that this version writes.
-    pub fn format() -> u32 {
-        FORMAT
-    }
-}
-
-fn pretty(value: &impl Serialize, cannot: &str) -> Result<Vec<u8>> {
+pub(super) fn pretty(value: &impl Serialize, cannot: &str) -> Result<Vec<u8>> {
     let mut json = serde_json::to_vec_pretty(value).or_code(Code::Io, || cannot.to_owned())?;
     json.push(b'\n');
     Ok(json)

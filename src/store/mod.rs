@@ -16,6 +16,7 @@ pub mod lease;
 pub mod lock;
 pub mod membership;
 pub mod migration;
+pub mod migration_journal;
 pub mod operation;
 pub mod page_table;
 pub mod places;

@@ -53,6 +53,10 @@ pub(crate) enum Scene {
     Overtaken,
     /// Large files were committed by way of git-lfs, and are pointers in the worktree.
     Pointers,
+    /// Large files were committed to git, and the patterns for git-lfs came later.
+    Large,
+    /// Then history was rewritten.
+    Migrated,
     /// git-colony was set up by itself, with git-lfs, and used.
     SetUp,
     /// It was set up beside hooks and attributes of somebody, and moved files aside.
@@ -177,6 +181,21 @@ pub(crate) const HYDRATE: ChangingCommand = ChangingCommand {
     scene: Scene::Pointers,
     history: History::Operation,
     exit_code: 0,
+};
+
+pub(crate) const LFS_MIGRATE: ChangingCommand = ChangingCommand {
+    name: "lfs migrate",
+    args: &["lfs", "migrate", "--no-push"],
+    scene: Scene::Large,
+    history: History::Operation,
+    exit_code: 0,
+};
+
+pub(crate) const LFS_MIGRATE_ABORT: ChangingCommand = ChangingCommand {
+    name: "lfs migrate --abort",
+    args: &["lfs", "migrate", "--abort"],
+    scene: Scene::Migrated,
+    ..LFS_MIGRATE
 };
 
 pub(crate) const DEINIT: ChangingCommand = ChangingCommand {
@@ -345,6 +364,7 @@ impl Scene {
     pub(crate) fn build(self) -> Repository {
         match self {
             Scene::Pointers => pointers(),
+            Scene::Large | Scene::Migrated => large(self),
             Scene::SetUp => set_up(self.before_colony()),
             Scene::SetUpBeside => set_up_beside(self.before_colony()),
             Scene::Redirected => redirected(self.before_colony()),
@@ -454,6 +474,34 @@ fn pointers() -> Repository {
         repository.write(path, &pointer);
     }
     repository.colony(&["tag", "-m", "recorded", "HEAD"]);
+    repository
+}
+
+/// Two commits of a large file, a tag, a note and a fork in git; then the patterns.
+fn large(scene: Scene) -> Repository {
+    let repository = Repository::new();
+    repository.git(&["lfs", "install", "--local"]);
+    let commit = |message: &str| {
+        repository.git(&["add", "--all"]);
+        repository.git(&["commit", "--quiet", "-m", message]);
+    };
+    repository.write("paper.pdf", "a large file, first\n");
+    repository.write("steady", "steady\n");
+    commit("first");
+    repository.git(&["tag", "-a", "-m", "annotated", "v1"]);
+    repository.git(&["notes", "add", "-m", "a note"]);
+    repository.colony(&["fork", "other", "--no-switch"]);
+    repository.write("paper.pdf", "a large file, second\n");
+    commit("second");
+    let attributes = "*.pdf filter=lfs diff=lfs merge=lfs -text\n";
+    repository.write(".gitattributes", attributes);
+    repository.git(&["add", ".gitattributes"]);
+    repository.git(&["commit", "--quiet", "-m", "patterns"]);
+    // Nothing is left to keep: an automatic checkpoint of who recovers would be migrated, too.
+    repository.colony(&["tag", "-m", "recorded", "HEAD"]);
+    if scene == Scene::Migrated {
+        repository.colony(LFS_MIGRATE.args);
+    }
     repository
 }
 

@@ -106,6 +106,9 @@ impl State {
     }
 }
 
+/// What tells of a migration holds the time.
+const MIGRATION: &[&str] = &["refs/colony/migrations", "refs/colony-local/migration"];
+
 /// Takes no lock, and so changes no index.
 const STATUS: &[&str] = &[
     "--no-optional-locks",
@@ -145,7 +148,7 @@ fn add_refs(listed: &str, facts: &mut BTreeMap<String, String>) {
         } else if name.starts_with("refs/colony-local/auto/") {
             let tree = what.split(' ').nth(1).expect("the format has a tree");
             (AUTOMATIC, tree)
-        } else if name.starts_with("refs/colony/forks/") {
+        } else if name.starts_with("refs/colony/forks/") || MIGRATION.contains(&name) {
             // Its tree holds the time.
             (name, what.rsplit(' ').next().unwrap_or_default())
         } else if name.starts_with("refs/tags/checkpoint/") {
@@ -293,7 +296,7 @@ pub(crate) fn leftovers(repository: &Repository) -> Vec<String> {
         let ours = path.parent() == Some(&git.join("colony"));
         name.ends_with(".lock")
             || (path.parent() == Some(&git) && name.starts_with("tmp-"))
-            || (ours && (name == "pending" || name.starts_with("tmp-")))
+            || (ours && (name == "pending" || name == "migration" || name.starts_with("tmp-")))
             || (ours && passing.iter().any(|ending| name.ends_with(ending)))
     };
     let mut paths = files_below(&git);

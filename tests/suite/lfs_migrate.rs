@@ -8,11 +8,11 @@ use git_colony::store::operation::STEPS;
 
 use super::support::Sandbox;
 
-const POINTER: &str = "version https://git-lfs.github.com/spec/v1";
+pub(crate) const POINTER: &str = "version https://git-lfs.github.com/spec/v1";
 
 /// A repository with three commits of large files in git, a branch, tags and notes, and the patterns
 /// that came later.
-fn grown() -> Sandbox {
+pub(crate) fn grown() -> Sandbox {
     let sandbox = Sandbox::new();
     for number in 1..=3 {
         sandbox.write("paper.pdf", format!("paper {number}\n"));
@@ -35,7 +35,7 @@ fn grown() -> Sandbox {
 }
 
 /// A bare repository beside the sandbox's that has everything, as `origin`.
-fn with_origin(sandbox: &Sandbox) -> PathBuf {
+pub(crate) fn with_origin(sandbox: &Sandbox) -> PathBuf {
     let bare = sandbox.outside().join("origin.git");
     sandbox.git(&[
         "init",
@@ -64,7 +64,7 @@ fn refs(sandbox: &Sandbox) -> String {
     kept.collect::<Vec<_>>().join("\n")
 }
 
-fn at(bare: &Path, sandbox: &Sandbox, args: &[&str]) -> String {
+pub(crate) fn at(bare: &Path, sandbox: &Sandbox, args: &[&str]) -> String {
     sandbox.at(bare.to_owned()).git(args)
 }
 

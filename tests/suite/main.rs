@@ -40,6 +40,7 @@ mod large_files;
 mod late_files;
 mod leases;
 mod lfs_locks;
+mod lfs_followed;
 mod lfs_migrate;
 mod lfs_server;
 mod lfs_store;

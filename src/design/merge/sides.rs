@@ -3,6 +3,7 @@
 use crate::git::{Oid, RefName, Repo};
 use crate::model::{Code, Error, Result};
 use crate::store::Session;
+use crate::store::migration;
 
 use super::super::goal::Goal;
 use super::super::names::{self, Named};
@@ -35,6 +36,7 @@ impl Sides {
             .hint("git colony merge SOURCE --into BRANCH"));
         }
         goal.refuse_unusable(session, "merge", request.resolve)?;
+        migration::refuse_old(repo, source.commit, &format!("'{}'", source.name))?;
         Ok(Sides { source, goal })
     }
 

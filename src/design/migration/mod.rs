@@ -16,7 +16,8 @@ use crate::git::refs::FoundRef;
 use crate::git::transfer::{self, Linked};
 use crate::git::{Head, Oid, RefChange, RefName, Repo};
 use crate::model::{Code, Error, Result, text, time};
-use crate::store::migration::{self, Journal, ObjectMap, RemoteRef};
+use crate::store::migration::{self, ObjectMap};
+use crate::store::migration_journal::{Journal, RemoteRef};
 use crate::store::operation::run::{Intent, Plan, Touches};
 use crate::store::operation::{Kind, Operation, Record};
 use crate::store::{Session, atomic, ref_names};
@@ -38,7 +39,11 @@ pub struct Request<'a> {
     /// The checkpoints whose index was rewritten apart.
     pub besides: &'a [Beside],
     /// The patterns whose files git-lfs gets.
-    pub patterns: &'a [String],
+    pub include: &'a [String],
+    /// The patterns of files that it does not get all the same.
+    pub exclude: &'a [String],
+    /// The commit of `refs/colony/migrations` that this follows: somebody else has published it.
+    pub follows: Option<Oid>,
     /// Whether git-lfs was set up for it.
     pub set_up: bool,
     /// The remote that is to get it, with what it has.
@@ -189,7 +194,11 @@ fn plan_refs(
     let who = session.record_signature();
     let now = time::rfc3339(&session.world.now());
     let name = session.world.nonce8();
-    let map = migration::add(repo, &name, (&request.map, request.patterns), &who, now)?;
+    let of = (&request.map, request.include, request.exclude);
+    let map = match request.follows {
+        Some(commit) => commit,
+        None => migration::add(repo, &name, of, &who, now.clone())?,
+    };
     let (remote, remote_refs) = match &request.remote {
         Some((name, refs)) => (Some(name.clone()), refs.clone()),
         None => (None, Vec::new()),
@@ -200,10 +209,10 @@ fn plan_refs(
         op: operation.id,
         remote,
         remote_refs,
-        patterns: request.patterns.to_vec(),
+        patterns: request.include.to_vec(),
         commits: request.map.len(),
         set_up: request.set_up,
-        published_at: None,
+        published_at: request.follows.map(|_| now),
     };
     let journal = journal.write(repo, &who)?;
     for (name, new) in [

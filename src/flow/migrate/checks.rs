@@ -14,7 +14,8 @@ use crate::git::{ObjectWrites, Oid, RefName, Repo};
 use crate::model::text::{self, shell_word};
 use crate::model::{Code, Error, RepoPath, Result};
 use crate::store::Session;
-use crate::store::migration::{ObjectMap, RemoteRef};
+use crate::store::migration::ObjectMap;
+use crate::store::migration_journal::RemoteRef;
 use crate::store::shared_root::SharedRoot;
 
 use super::publication::is_history;

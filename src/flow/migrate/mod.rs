@@ -7,10 +7,11 @@
 //! nothing there moves that somebody else has moved since.
 
 mod checks;
+mod following;
+mod look;
 mod publication;
 mod report;
 
-use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::design::migration::{self, Beside};
@@ -19,16 +20,19 @@ use crate::git::lfs_import::{Import, Imported};
 use crate::git::refs::FoundRef;
 use crate::git::remote::Remote;
 use crate::git::{Oid, RefChange, RefName, Repo};
-use crate::lfs::install::{self, Way};
-use crate::lfs::patterns::{self, Patterns};
+use crate::lfs::install;
 use crate::model::{Code, Error, Result, time};
 use crate::store::lock::WorktreeLock;
-use crate::store::migration::{Journal, ObjectMap, RemoteRef};
+use crate::store::migration::{ObjectMap, folder};
+use crate::store::migration_journal::Journal;
 use crate::store::operation::recover;
 use crate::store::operation::run::refuse_nested;
 use crate::store::places::Places;
-use crate::store::{Session, atomic, ref_names};
+use crate::store::{self, Session, atomic, ref_names};
 
+use look::Look;
+
+pub use following::{refuse_rewritten, refuse_unpublished};
 pub use report::{MigrateReport, MigrateStatus, MovedRef};
 
 /// Where a history is published.
@@ -75,9 +79,9 @@ pub fn migrate(session: &Session, request: &Request) -> Result<MigrateReport> {
     session.refuse_reader()?;
     require_git_lfs(session)?;
     let _lock = lock(session)?;
+    let was_cut_off = folder(&session.repo).exists();
     settle(session)?;
     let unfinished = unfinished(&session.repo)?;
-    let was_cut_off = folder(session).exists();
     if unfinished.is_none() && !was_cut_off && request.start == Start::CutOff {
         return Err(nothing_under_way());
     }
@@ -85,7 +89,7 @@ pub fn migrate(session: &Session, request: &Request) -> Result<MigrateReport> {
         Some((journal, _)) => (report::of_journal(&session.repo, &journal)?, Some(journal)),
         None => begin(session)?,
     };
-    if request.publication == Publication::Yes {
+    if request.publication == Publication::Yes && report.status != MigrateStatus::Followed {
         publish(session, journal.as_ref(), &mut report)?;
     }
     Ok(report)
@@ -99,7 +103,7 @@ pub fn preview(session: &Session, request: &Request) -> Result<MigrateReport> {
     require_git_lfs(session)?;
     let mut report = match unfinished(&session.repo)? {
         Some((journal, _)) => report::of_journal(&session.repo, &journal)?,
-        None if request.start == Start::CutOff && !folder(session).exists() => {
+        None if request.start == Start::CutOff && !folder(&session.repo).exists() => {
             return Err(nothing_under_way());
         }
         None => {
@@ -124,6 +128,27 @@ pub fn check(session: &Session) -> Result<()> {
     }
 }
 
+/// Follows a migration that is published, where there is one to follow.
+///
+/// # Errors
+/// As [`migrate`].
+pub fn follow(session: &Session) -> Result<Option<MigrateReport>> {
+    let remote = match Remote::find(&session.repo, &session.world, REMOTE) {
+        Ok(remote) => remote,
+        Err(error) if error.code() == Code::RemoteNotFound => return Ok(None),
+        Err(error) => return Err(error),
+    };
+    let theirs = publication::recorded(&remote)?;
+    if following::find(session, &remote, &theirs)?.is_none() {
+        return Ok(None);
+    }
+    let request = Request {
+        publication: Publication::No,
+        start: Start::Anywhere,
+    };
+    migrate(session, &request).map(Some)
+}
+
 /// Takes a migration back that is not published: every ref is what it was.
 ///
 /// # Errors
@@ -132,7 +157,7 @@ pub fn abort(session: &Session, dry_run: bool) -> Result<MigrateReport> {
     let _lock = (!dry_run).then(|| lock(session)).transpose()?;
     if !dry_run {
         settle(session)?;
-        atomic::remove_folder(&folder(session))?;
+        atomic::remove_folder(&folder(&session.repo))?;
     }
     let Some((journal, _)) = unfinished(&session.repo)? else {
         return Err(nothing_under_way());
@@ -199,20 +224,8 @@ fn require_git_lfs(session: &Session) -> Result<()> {
     .hint("git lfs version   # git finds it once it is installed"))
 }
 
-/// The folder that a new history is written in.
-fn folder(session: &Session) -> PathBuf {
-    session.repo.common_dir().join("colony").join("migration")
-}
-
 fn lock(session: &Session) -> Result<WorktreeLock> {
-    let path = session
-        .repo
-        .common_dir()
-        .join("colony")
-        .join("migration-lock");
-    let patience = session.settings.timeout.unwrap_or(PATIENCE);
-    let waiting = "waiting for another migration in this repository";
-    WorktreeLock::take_at(&session.world, &path, (patience, waiting))
+    store::migration::lock(session, session.settings.timeout.unwrap_or(PATIENCE))
 }
 
 /// Completes or cancels what a dead owner left.
@@ -230,46 +243,6 @@ fn unfinished(repo: &Repo) -> Result<Option<(Journal, Oid)>> {
     Ok(journal.filter(|(journal, _)| journal.published_at.is_none()))
 }
 
-/// Everything known before anything is done.
-struct Look {
-    patterns: Patterns,
-    refs: Vec<FoundRef>,
-    /// The remote with what it has.
-    remote: Option<(String, Vec<RemoteRef>)>,
-    way: Way,
-}
-
-/// What a migration begins from.
-type Surroundings = (Way, Vec<FoundRef>, Option<(String, Vec<RemoteRef>)>);
-
-impl Look {
-    fn take(session: &Session) -> Result<Look> {
-        let repo = &session.repo;
-        let (way, refs, remote) = Look::surroundings(session)?;
-        let head = repo.head()?.commit();
-        Ok(Look {
-            patterns: patterns::in_force(repo, repo.tree_of(head)?)?,
-            refs,
-            remote,
-            way,
-        })
-    }
-
-    /// Looks at everything but the patterns, and refuses what stands in the way.
-    fn surroundings(session: &Session) -> Result<Surroundings> {
-        let repo = &session.repo;
-        let way = install::plan(session)?;
-        let refs = migration::movable(repo)?;
-        let remote = match Remote::find(repo, &session.world, REMOTE) {
-            Ok(remote) => Some((REMOTE.to_owned(), publication::recorded(&remote)?)),
-            Err(error) if error.code() == Code::RemoteNotFound => None,
-            Err(error) => return Err(error),
-        };
-        checks::refuse(session, &refs, remote.as_ref())?;
-        Ok((way, refs, remote))
-    }
-}
-
 fn begin(session: &Session) -> Result<(MigrateReport, Option<Journal>)> {
     let look = Look::take(session)?;
     let standing = install::Standing::look(&session.repo);
@@ -280,7 +253,7 @@ fn begin(session: &Session) -> Result<(MigrateReport, Option<Journal>)> {
     let cleaned = if session.world.is_dead() {
         Ok(())
     } else {
-        atomic::remove_folder(&folder(session))
+        atomic::remove_folder(&folder(&session.repo))
     };
     match done {
         Ok(done) => cleaned.map(|()| done),
@@ -302,7 +275,9 @@ fn rewrite(
     let besides = migration::besides(repo, &look.refs)?;
     let imported = import(session, look, &besides)?;
     let map = ObjectMap::new(imported.map.clone(), repo);
-    if let Some((name, theirs)) = &look.remote {
+    if let Some(follows) = &look.follows {
+        follows.refuse_another(&map)?;
+    } else if let Some((name, theirs)) = &look.remote {
         checks::refuse_ahead(session, &imported, (name, theirs), &map)?;
     }
     let moves = |found: &FoundRef| {
@@ -320,7 +295,9 @@ fn rewrite(
             map,
             besides: &besides,
             set_up,
-            patterns: &look.patterns.include,
+            include: &look.patterns.include,
+            exclude: &look.patterns.exclude,
+            follows: look.follows.as_ref().map(|follows| follows.commit),
             remote: look.remote.clone(),
         },
     )?;
@@ -333,12 +310,15 @@ fn rewrite(
         .clone()
         .map(|(_, refs)| refs)
         .unwrap_or_default();
+    if look.follows.is_some() {
+        report.status = MigrateStatus::Followed;
+    }
     Ok((report, journal))
 }
 
 fn import(session: &Session, look: &Look, besides: &[Beside]) -> Result<Imported> {
     let repo = &session.repo;
-    let folder = folder(session);
+    let folder = folder(&session.repo);
     atomic::remove_folder(&folder)?;
     atomic::make_directory(&folder)?;
     let mut tips = migration::tips(repo, &look.refs)?;

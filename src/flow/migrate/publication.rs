@@ -10,7 +10,7 @@ use crate::git::{Head, Oid, RefChange, RefName};
 use crate::model::id::OperationId;
 use crate::model::text::shell_word;
 use crate::model::{Code, Error, Result};
-use crate::store::migration::RemoteRef;
+use crate::store::migration_journal::RemoteRef;
 use crate::store::{Session, ref_names};
 
 /// Tells whether a ref of the remote is one that a migration rewrites there.

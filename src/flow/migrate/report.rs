@@ -11,7 +11,7 @@ use crate::lfs::patterns::Patterns;
 use crate::lfs::status;
 use crate::model::id::OperationId;
 use crate::model::{Error, Result};
-use crate::store::migration::{Journal, RemoteRef};
+use crate::store::migration_journal::{Journal, RemoteRef};
 use crate::store::operation::{Log, Record};
 use crate::store::places::Places;
 use crate::store::{Session, ref_names};
@@ -28,6 +28,8 @@ pub enum MigrateStatus {
     UpToDate,
     /// It was another already, and what was left has been done.
     Continued,
+    /// It is what somebody else had published already.
+    Followed,
     /// It is what it was.
     Aborted,
 }

@@ -12,7 +12,9 @@ use crate::design::fork_record::ForkRecord;
 use crate::git::remote::Remote;
 use crate::git::{Oid, RefName, Repo};
 use crate::model::Result;
-use crate::store::Session;
+use crate::store::{Session, ref_names};
+
+use super::super::migrate;
 
 /// Both sides at one moment.
 pub(super) struct Look {
@@ -70,6 +72,16 @@ impl Look {
                 .filter(|(name, _)| travelers::kind_of(name).is_some())
                 .collect(),
         })
+    }
+
+    /// Refuses where history was rewritten on the remote and branches here are from before that: nothing
+    /// of one belongs to the other.
+    ///
+    /// # Errors
+    /// `history-rewritten`, and what the network says.
+    pub(super) fn refuse_rewritten(&self, session: &Session, remote: &Remote<'_>) -> Result<()> {
+        let theirs = self.theirs.get(&RefName::from(ref_names::MIGRATIONS));
+        migrate::refuse_rewritten(session, remote, theirs.copied())
     }
 
     /// Fetches what has to be looked at.

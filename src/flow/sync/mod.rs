@@ -26,6 +26,7 @@ use crate::store::lock::WorktreeLock;
 use crate::store::membership::Role;
 use crate::store::operation::run::refuse_nested;
 
+use super::migrate;
 use looking::Look;
 
 /// How often everything is looked at anew because somebody else was faster.
@@ -157,7 +158,7 @@ pub struct SyncReport {
 ///
 /// # Errors
 /// `remote-not-found`, `read-only-clone` where a clone for reading is to push, `operation-in-progress`
-/// in a hook of our own, `locked`, and what the network says. What becomes of a single ref is no error.
+/// in a hook of our own, `locked`, `history-rewritten`, and what the network says. What becomes of a single ref is no error.
 pub fn sync(session: &Session, request: &Request) -> Result<SyncReport> {
     refuse_nested(session)?;
     let way = way(session, request)?;
@@ -168,6 +169,7 @@ pub fn sync(session: &Session, request: &Request) -> Result<SyncReport> {
     let patience = session.settings.timeout.unwrap_or(PATIENCE);
     let waiting = "waiting for another 'git colony sync' in this repository";
     let _lock = WorktreeLock::take_at(world, &path, (patience, waiting))?;
+    migrate::refuse_unpublished(session)?;
     let before = branches(session, name)?;
     if way != Way::Push {
         remote.fetch_branches()?;
@@ -202,7 +204,9 @@ pub fn preview(session: &Session, request: &Request) -> Result<SyncReport> {
     let way = way(session, request)?;
     let name = request.remote.as_deref().unwrap_or("origin");
     let remote = Remote::find(&session.repo, &session.world, name)?;
+    migrate::refuse_unpublished(session)?;
     let mut look = Look::take(session, &remote)?;
+    look.refuse_rewritten(session, &remote)?;
     look.inspect(&session.repo);
     let mut branch_changed = Vec::new();
     if way != Way::Push {
@@ -252,6 +256,7 @@ fn round(
     refs: &mut BTreeMap<RefName, SyncedRef>,
 ) -> Result<Race> {
     let mut look = Look::take(session, remote)?;
+    look.refuse_rewritten(session, remote)?;
     match look.fetch(session, remote) {
         Err(error) if error.code() == Code::RefMoved => return Ok(Race::Lost),
         fetched => fetched?,
