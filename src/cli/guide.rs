@@ -202,6 +202,11 @@ In a clone `{into}` is the branch of the person's checkout; what this clone has 
 A conflict changes nothing and is listed: settle it with `--ours`, `--theirs` or `--both PATH`, or open
 it with `--resolve`, edit, and end it with `--continue`. Whoever asked for the work merges it.
 
+## Read
+
+    git colony map                            # cut the commit into pages with a token budget
+    git colony pages show ID                  # read one; git colony pages lists them
+
 ## What may be changed
 
 Only paths of the agent's rule, where there is one: `git colony agents check {agent} PATH...`.{rule}

@@ -140,7 +140,10 @@ Usage: git colony [-C DIR] [--json] [--agent AGENT] [--timeout SECONDS] [-q] COM
         writeln!(text, "{line}").ok();
     }
     text.push_str(
-        "\n'git colony COMMAND -h' tells more; 'git colony help --all': the rest; 'git help colony': the manual\n",
+        "For a model: 'map' cuts the tree into pages with a token budget; 'pages', 'scopes'\n",
+    );
+    text.push_str(
+        "'git colony COMMAND -h' tells more; 'git colony help --all': the rest; 'git help colony': the manual\n",
     );
     text
 }

@@ -16,6 +16,7 @@ use crate::page::listing::unusable;
 use crate::page::mapping::{self, Job, Shelf};
 use crate::page::packer::Limits;
 use crate::source::literature::{Library, Literature};
+use crate::source::unmatched;
 use crate::store::Session;
 use crate::store::cut_cache::CutCache;
 use crate::store::page_table::{Changes, Mapped, PageTable, ScopeRow};
@@ -197,8 +198,19 @@ impl<'a> Mapper<'a> {
         let outcome = mapping::map(job, &self.table, known, &mut self.cuts)?;
         let written = self.table.write(before.as_ref(), mapped, &outcome.changes);
         let before = before.map(|before| before.totals);
-        let totals = written.map_err(unusable)?;
-        Ok(totals.map(|totals| MapResult::mapped(row, totals, before, outcome)))
+        let Some(totals) = written.map_err(unusable)? else {
+            return Ok(None);
+        };
+        // What the recipe of a row is changes with its globs.
+        let unmatched_globs = if outcome.changes.afresh {
+            unmatched::find(job.world, job.objects, job.tree, job.selection)?
+        } else {
+            Vec::new()
+        };
+        Ok(Some(MapResult {
+            unmatched_globs,
+            ..MapResult::mapped(row, totals, before, outcome)
+        }))
     }
 
     /// Opens the table again after a failure; when that was not enough, makes it anew. Whoever takes it

@@ -122,7 +122,7 @@ pub struct RouteRow {
     pub profile: Option<String>,
 }
 
-const SOURCE_KEYS: &[&str] = &[
+pub(super) const SOURCE_KEYS: &[&str] = &[
     "name",
     "type",
     "origin_url",
@@ -141,7 +141,7 @@ const SOURCE_KEYS: &[&str] = &[
     "pinned",
 ];
 
-const ROUTE_KEYS: &[&str] = &["paths", "ingest_to", "profile"];
+pub(super) const ROUTE_KEYS: &[&str] = &["paths", "ingest_to", "profile"];
 
 impl SourceRow {
     /// Returns a row that says nothing but its name and type.
@@ -224,6 +224,13 @@ impl SourceRow {
             let url = RemoteUrl::parse(word.text, Provenance::Repository, Path::new("/"));
             url.map_err(|error| Problem::at(word.at, said(&error.message())))
         });
+        if let (Some(word), Some(Ok(url))) = (url, &parsed)
+            && url.has_credentials()
+        {
+            let message =
+                "'origin_url' has credentials, which are not used: whoever has the file has them";
+            reader.warn(word.at, message);
+        }
         let (origin_url, refused) = match parsed {
             None => (None, None),
             Some(Ok(url)) => (Some(url.without_credentials()), None),

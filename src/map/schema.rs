@@ -185,3 +185,24 @@ fn items<'a>(reader: &mut Reader, list: &'a Placed, key: &str) -> Option<&'a [Pl
     }
     Some(items)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::row::{ROUTE_KEYS, SOURCE_KEYS};
+    use super::*;
+
+    #[test]
+    fn every_key_stands_in_the_documentation() {
+        let told = include_str!("../../docs/repo-map.md");
+        for key in [TOP_KEYS, SOURCE_KEYS, ROUTE_KEYS].concat() {
+            assert!(told.contains(&format!("\n| `{key}` |")), "'{key}'");
+        }
+    }
+
+    #[test]
+    fn the_map_that_init_writes_is_that_of_a_repository_without_one() {
+        let read = RepoMap::read(include_bytes!("../setup/repo_map_template.yaml"));
+        assert_eq!(read.map, Some(RepoMap::whole_tree()));
+        assert_eq!((read.problems, read.warnings), (Vec::new(), Vec::new()));
+    }
+}

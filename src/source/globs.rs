@@ -34,6 +34,8 @@ pub struct Globs {
     texts: Vec<String>,
     set: GlobSet,
     negative: Vec<bool>,
+    /// Which glob of the list each pattern of the set is made of.
+    made_of: Vec<usize>,
 }
 
 /// How a list speaks of a path.
@@ -61,7 +63,7 @@ impl Globs {
             });
         }
         let mut set = GlobSetBuilder::new();
-        let mut negative = Vec::new();
+        let (mut negative, mut made_of) = (Vec::new(), Vec::new());
         for (index, text) in texts.iter().enumerate() {
             let fault = |message: String| GlobFault { index, message };
             let glob = LineGlob::read(text).map_err(|message| fault(message.to_owned()))?;
@@ -73,6 +75,7 @@ impl Globs {
                     .map_err(|error| fault(format!("does not compile: {}", error.kind())))?;
                 set.add(compiled);
                 negative.push(glob.negative);
+                made_of.push(index);
             }
         }
         let set = set.build().map_err(|error| GlobFault {
@@ -83,12 +86,20 @@ impl Globs {
             texts: texts.to_vec(),
             set,
             negative,
+            made_of,
         })
     }
 
     /// Returns the globs as they were written.
     pub fn texts(&self) -> &[String] {
         &self.texts
+    }
+
+    /// Returns the globs, by their place in the list, that cover a file, whatever others say.
+    pub fn covering(&self, path: &RepoPath) -> impl Iterator<Item = usize> + use<'_> {
+        let candidate = Candidate::from_bytes(path.as_bytes());
+        let patterns = self.set.matches_candidate(&candidate).into_iter();
+        patterns.filter_map(|pattern| self.made_of.get(pattern).copied())
     }
 
     /// Says whether the list takes a file in or out.

@@ -7,3 +7,4 @@ pub mod literature;
 pub mod parts;
 pub mod record;
 pub mod selection;
+pub mod unmatched;

@@ -149,3 +149,34 @@ fn pages_of_several_scopes_name_theirs() {
         "{listed}"
     );
 }
+
+#[test]
+fn globs_that_match_nothing_are_told_when_they_are_new() {
+    let sandbox = Sandbox::new();
+    let row = "  - {name: all, type: git_repo, start_dir: dir, include_globs: ['*.txt', '*.tx'], exclude_globs: ['dir/*', '!b.*', 'c/']}\n";
+    sandbox.write(MAP, format!("schema_version: 1\nsources:\n{row}"));
+    commit(&sandbox);
+    let dry = sandbox.json(&["map", "-n"]);
+    let wanted = json!(["*.tx", "dir/*", "c/"]);
+    assert_eq!(dry["results"][0]["unmatched_globs"], wanted);
+    let told = sandbox.colony(&["map"]);
+    assert!(told.contains("\nall: no file matches '*.tx'\n"), "{told}");
+    let again = sandbox.json(&["map"]);
+    assert_eq!(again["results"][0]["unmatched_globs"], json!([]));
+}
+
+#[test]
+fn check_warns_of_credentials_and_points_to_what_looks_further() {
+    let sandbox = Sandbox::new();
+    let row = "  - {name: a, type: git_repo, origin_url: 'https://me:secret@example.com/x'}\n";
+    sandbox.write(MAP, format!("schema_version: 1\nsources:\n{row}"));
+    let told = sandbox.colony(&["map", "check"]);
+    assert!(
+        told.contains("'git colony map preview --worktree' looks for what they name"),
+        "{told}"
+    );
+    assert!(
+        told.contains("warning: 'origin_url' has credentials") && !told.contains("secret"),
+        "{told}"
+    );
+}

@@ -43,7 +43,13 @@ impl Answer for CheckReport {
         match (self.count, self.sources) {
             (0, Some(sources)) => {
                 let sources = text::count(sources, "source");
-                format!("'{path}' is in order: {sources}{warnings}")
+                let of = match self.commit {
+                    Some(commit) => format!(" --rev {}", commit.short()),
+                    None => " --worktree".to_owned(),
+                };
+                format!(
+                    "'{path}' is in order: {sources}{warnings}; 'git colony map preview{of}' looks for what they name"
+                )
             }
             (count, _) => format!("'{path}' has {}{warnings}", text::count(count, "problem")),
         }

@@ -109,6 +109,9 @@ impl Answer for MapReport {
         lines.extend(self.retired.iter().map(retired_line));
         lines.extend(self.left_out.iter().map(left_out_line));
         for result in &self.results {
+            let unmatched = result.unmatched_globs.iter();
+            let name = &result.name;
+            lines.extend(unmatched.map(|glob| format!("{name}: no file matches '{glob}'")));
             let left_out = result.left_out.iter();
             lines.extend(
                 left_out.map(|file| format!("left out: {} {}", file.path, file.reason.words())),

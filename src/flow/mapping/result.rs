@@ -52,6 +52,8 @@ pub struct MapResult {
     pub pages_kept: u64,
     /// Files without a record, among those that were looked at: at most a hundred.
     pub left_out: Vec<LeftOut>,
+    /// Globs of the row that cover no file, where the row is mapped as it never was before.
+    pub unmatched_globs: Vec<String>,
     /// What is to be said of it; why, for an error.
     pub message: String,
     /// The code of the error.
@@ -72,6 +74,7 @@ impl MapResult {
             pages_removed: 0,
             pages_kept: totals.pages,
             left_out: Vec::new(),
+            unmatched_globs: Vec::new(),
             message: String::new(),
             code: None,
         }
@@ -141,6 +144,7 @@ impl MapResult {
             pages_removed: 0,
             pages_kept: 0,
             left_out: Vec::new(),
+            unmatched_globs: Vec::new(),
             message: why.to_owned(),
             code: None,
         }

@@ -1,0 +1,52 @@
+//! Which globs of a row cover no file of a tree: most likely they were meant otherwise.
+
+use std::collections::BTreeSet;
+
+use super::globs::Globs;
+use super::selection::Selection;
+use crate::git::{Objects, Oid};
+use crate::model::{RepoPath, Result, World};
+
+/// Finds the globs that cover no file below the directory of a row, in the order of the row. All trees are
+/// read, and no file.
+///
+/// # Errors
+/// `object-missing`, `interrupted`.
+pub fn find(
+    world: &World,
+    objects: &Objects,
+    tree: Oid,
+    selection: &Selection,
+) -> Result<Vec<String>> {
+    let none = Globs::default();
+    let lists = [
+        selection.include.as_ref().unwrap_or(&none),
+        &selection.exclude,
+    ];
+    let all = lists.iter().enumerate();
+    let all = all.flat_map(|(list, globs)| (0..globs.texts().len()).map(move |at| (list, at)));
+    let mut left: BTreeSet<(usize, usize)> = all.collect();
+    let start = objects.at(tree, &selection.start_dir)?;
+    let start = start.filter(|entry| entry.is_directory());
+    let mut waiting: Vec<(RepoPath, Oid)> = start
+        .into_iter()
+        .map(|entry| (RepoPath::default(), entry.id))
+        .collect();
+    while let Some((path, tree)) = waiting.pop().filter(|_| !left.is_empty()) {
+        world.interrupt.check()?;
+        for named in objects.list(tree)? {
+            let below = path.join(&RepoPath::new(named.name));
+            if named.entry.is_directory() {
+                waiting.push((below, named.entry.id));
+                continue;
+            }
+            for (list, globs) in lists.iter().enumerate() {
+                for at in globs.covering(&below) {
+                    left.remove(&(list, at));
+                }
+            }
+        }
+    }
+    let text = |(list, at): (usize, usize)| lists.get(list)?.texts().get(at).cloned();
+    Ok(left.into_iter().filter_map(text).collect())
+}
