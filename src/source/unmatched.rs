@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::globs::Globs;
 use super::selection::Selection;
-use crate::git::{Objects, Oid};
+use crate::git::{Objects, Oid, TreeEntry};
 use crate::model::{RepoPath, Result, World};
 
 /// Finds the globs that cover no file below the directory of a row, in the order of the row. All trees are
@@ -27,7 +27,7 @@ pub fn find(
     let all = all.flat_map(|(list, globs)| (0..globs.texts().len()).map(move |at| (list, at)));
     let mut left: BTreeSet<(usize, usize)> = all.collect();
     let start = objects.at(tree, &selection.start_dir)?;
-    let start = start.filter(|entry| entry.is_directory());
+    let start = start.filter(TreeEntry::is_directory);
     let mut waiting: Vec<(RepoPath, Oid)> = start
         .into_iter()
         .map(|entry| (RepoPath::default(), entry.id))
