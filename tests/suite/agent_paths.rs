@@ -652,7 +652,7 @@ fn an_agent_keeps_up_with_the_branch_it_began_on() {
     write(&ada, "lib/x.rs", "of somebody\n");
     ada.git(&["commit", "-qam", "main goes on", "--no-verify"]);
     ada.git(&["switch", "-q", "fork/ada"]);
-    let merged = ada.json(&["merge", "main", "--into", "fork/ada"]);
+    let merged = ada.json(&["merge", "refs/heads/main", "--into", "fork/ada"]);
     assert_eq!(merged["ok"], true, "{merged:#}");
 }
 
@@ -667,7 +667,8 @@ fn ending_a_merge_takes_over_what_a_side_has_and_nothing_else() {
     write(&ada, "lib/x.rs", "of main\n");
     ada.git(&["commit", "-qam", "main goes on", "--no-verify"]);
     ada.git(&["switch", "-q", "fork/ada"]);
-    ada.json(&["merge", "main", "--into", "fork/ada", "--resolve"]);
+    let own = "refs/heads/main";
+    ada.json(&["merge", own, "--into", "fork/ada", "--resolve"]);
     write(&ada, "src/a.rs", "of both\n");
     write(&ada, "lib/x.rs", "of ada\n");
     ada.git(&["add", "-A"]);
