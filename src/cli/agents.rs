@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use crate::clones::keeping;
 use crate::clones::new_clone::LargeFiles;
 use crate::design::scope::Violation;
 use crate::design::scope_check::{self, Changes, CheckReport};
@@ -265,7 +266,17 @@ impl Answer for AgentsReport {
                 taken.unwrap_or_default(),
             ]
         };
-        text::table(&self.agents.iter().map(row).collect::<Vec<_>>())
+        let mut lines = text::table(&self.agents.iter().map(row).collect::<Vec<_>>());
+        for work in &self.removed {
+            let (agent, command) = (&work.agent, work.fetch_command(&self.hub));
+            lines.push(format!("removed: {agent}; see its work: {command}"));
+            let agent = shell_word(agent);
+            let again = work.name_here();
+            lines.extend(again.map(|name| {
+                format!("  then go on from there: git colony agents new {agent} --from {name}")
+            }));
+        }
+        lines
     }
 }
 
@@ -322,6 +333,9 @@ impl Answer for RemovedAgent {
             lines.push(format!("its work is kept in the hub, below {kept}"));
             let whose = self.agent.as_deref().unwrap_or("clone");
             lines.push(see_kept(&self.hub, kept, whose));
+            lines.push(
+                "this is no step that undo takes back; git colony agents names it".to_owned(),
+            );
         }
         lines
     }
@@ -329,8 +343,7 @@ impl Answer for RemovedAgent {
 
 /// Says how what the hub keeps is seen.
 pub(super) fn see_kept(hub: &std::path::Path, kept: &str, whose: &str) -> String {
-    let hub = shell_word(&hub.to_string_lossy());
-    format!("see it: git fetch {hub} '{kept}*:refs/colony-local/kept/{whose}/*'")
+    format!("see it: {}", keeping::fetch_command(hub, kept, whose))
 }
 
 /// Says where a folder is that could not be deleted yet, and why.

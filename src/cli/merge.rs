@@ -10,6 +10,7 @@ use crate::design::merge::{self, MergeReport, Request};
 use crate::design::resolve;
 use crate::design::scope_gate::OthersRules;
 use crate::design::settle::{Choice, Settle};
+use crate::flow::agent_places;
 use crate::model::time::Moment;
 use crate::model::{Code, Error};
 use crate::store::Session;
@@ -95,10 +96,11 @@ pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
         others_rules: others_rules(args.force),
     };
     let report = match run {
-        Run::Dry => merge::preview(&session, &request)?,
-        Run::ForReal => merge::merge(&session, &request)?,
+        Run::Dry => merge::preview(&session, &request),
+        Run::ForReal => merge::merge(&session, &request),
     };
-    face.answer(&report)
+    let explained = |error| agent_places::explain_unknown(&session, &request.source, error);
+    face.answer(&report.map_err(explained)?)
 }
 
 /// Reads '--force'.

@@ -102,7 +102,15 @@ pub fn find(repo: &Repo, typed: &str) -> Result<Named> {
                 published,
             }),
             Err(ambiguous) if ambiguous.code() == Code::CheckpointAmbiguous => Err(ambiguous),
-            Err(_) => Err(unknown),
+            Err(_) => match before_published(repo, typed)? {
+                Some(commit) => Ok(Named {
+                    commit,
+                    branch,
+                    name,
+                    published,
+                }),
+                None => Err(misspelt(repo, typed, unknown)?),
+            },
         },
     }
 }
@@ -155,6 +163,61 @@ fn published_beside(repo: &Repo, typed: &str, here: &Named) -> Result<Option<Nam
     )
     .hint(format!("git colony diff {ours} {theirs}   # and name the one that is meant"))
     .detail("names", names))
+}
+
+/// Finds a commit by its place before what an agent has published, as in `ada~2`.
+fn before_published(repo: &Repo, typed: &str) -> Result<Option<Oid>> {
+    let Some((name, way)) = typed
+        .find(['~', '^'])
+        .and_then(|at| typed.split_at_checked(at))
+    else {
+        return Ok(None);
+    };
+    let found = published::find(repo, name)?;
+    let found = found.map(|found| repo.resolve_commit(&format!("{}{way}", found.commit)));
+    found.transpose()
+}
+
+/// Words that a name is not known; names the one that is meant, maybe.
+fn misspelt(repo: &Repo, typed: &str, unknown: Error) -> Result<Error> {
+    let mut known = published::agents(repo)?;
+    for found in repo.refs_below("refs/heads/")? {
+        let name = found.name.short();
+        known.extend(name.strip_prefix("fork/").map(str::to_owned));
+        known.insert(name);
+    }
+    let most = if typed.chars().count() < 4 { 1 } else { 2 };
+    let near = known.into_iter().map(|name| (edits(typed, &name), name));
+    let near = near.filter(|(count, _)| *count <= most).min();
+    Ok(match near {
+        None => unknown
+            .hint("git colony agents   # and 'git colony forks', 'git branch' name what there is"),
+        Some((_, name)) => {
+            let message = format!("no commit is named '{typed}'; the nearest name is '{name}'");
+            Error::new(Code::RevisionNotFound, message)
+                .hint(
+                    "git colony agents   # and 'git colony forks', 'git branch' name what there is",
+                )
+                .detail("similar", name)
+        }
+    })
+}
+
+/// Counts the letters to change, add or leave out to come from one word to the other.
+fn edits(one: &str, other: &str) -> usize {
+    let other: Vec<char> = other.chars().collect();
+    let mut row: Vec<usize> = (0..=other.len()).collect();
+    for (at, letter) in one.chars().enumerate() {
+        let mut next = vec![at + 1];
+        for (place, (above, pair)) in other.iter().zip(row.windows(2)).enumerate() {
+            let [slanted, up] = pair else { continue };
+            let left = next.get(place).copied().unwrap_or_default();
+            let changed = slanted + usize::from(*above != letter);
+            next.push(changed.min(up + 1).min(left + 1));
+        }
+        row = next;
+    }
+    row.last().copied().unwrap_or_default()
 }
 
 /// Finds the fork of a label that a remote has, as it was last fetched. Of several remotes all have to

@@ -1,6 +1,8 @@
 //! Lines of work that others have published in the hub: copies of their refs below
 //! `refs/colony-local/agents/` and `refs/colony-local/desks/`.
 
+use std::collections::BTreeSet;
+
 use crate::git::{Head, Oid, RefName, Repo};
 use crate::model::{Code, Error, Result};
 use crate::store::membership::{Membership, Role};
@@ -81,6 +83,15 @@ pub(super) fn checked_out(repo: &Repo) -> Result<Vec<Published>> {
         (!is_fork && copy.agent.is_some()).then(|| describe(repo, &copy, branch))?
     });
     Ok(lines.collect())
+}
+
+/// Lists the agents that have published something.
+///
+/// # Errors
+/// `repository-broken`.
+pub(super) fn agents(repo: &Repo) -> Result<BTreeSet<String>> {
+    let copies = copies(repo)?.into_iter();
+    Ok(copies.filter_map(|copy| copy.agent).collect())
 }
 
 /// Finds what an agent has checked out in its clone.

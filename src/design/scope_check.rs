@@ -78,7 +78,7 @@ pub fn check(session: &Session, request: &Request) -> Result<CheckReport> {
     let before = repo.tree_of(rule_from)?;
     let rule = AgentRule::find(repo, before, &request.agent)?;
     if rule.is_none() && !request.allow_unscoped {
-        return Err(missing(&request.agent, rule_from));
+        return Err(missing(&session.repo, &request.agent, rule_from));
     }
     let (checked, violations) = match (&request.changes, &range) {
         (Changes::Paths(typed), _) => {
@@ -112,9 +112,19 @@ fn judge(
     Ok((changes.len(), found.transpose()?))
 }
 
-fn missing(agent: &str, from: Option<Oid>) -> Error {
+fn missing(repo: &Repo, agent: &str, from: Option<Oid>) -> Error {
     let place = from.map_or_else(String::new, |commit| format!(" in {}", commit.short()));
     let path = agent_rule::path_of(agent);
+    if path.under(repo.workdir()).is_file() {
+        let file = text::shell_word(&path.to_string());
+        return Error::new(
+            Code::ScopeMissing,
+            format!("agent '{agent}' has no rule{place} yet: '{path}' is not committed, and counts only then"),
+        )
+        .detail("agent", agent)
+        .detail("path", path)
+        .hint(format!("git colony commit -m 'rule of {agent}' {file}"));
+    }
     Error::new(
         Code::ScopeMissing,
         format!("agent '{agent}' has no rule: there is no '{path}'{place}"),

@@ -61,7 +61,16 @@ pub(super) fn require(
         };
         let found = scope::violations(&session.repo, &rule, before, changes)?;
         if !found.is_empty() {
-            return Err(refusal(&rule, &found));
+            let error = refusal(&rule, &found);
+            // Whoever is bound by no rule brings in somebody else's work.
+            return Err(if acting(session).is_empty() {
+                let file = text::shell_word(&rule.path.to_string());
+                error.hint(format!(
+                    "run it again with --force to let them in all the same, or widen {file} in a commit of its own"
+                ))
+            } else {
+                error
+            });
         }
     }
     Ok(())

@@ -6,7 +6,8 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::clones::found::{self, FoundClone};
-use crate::clones::hub;
+use crate::clones::hub::{self, Hub};
+use crate::clones::keeping::{self, KeptWork};
 use crate::model::{Code, Error, Result, text};
 use crate::store::Session;
 use crate::store::lease::{self, HeldBy, Takeover};
@@ -90,19 +91,62 @@ pub struct AgentsReport {
     pub agents: Vec<Agent>,
     /// How many.
     pub count: usize,
+    /// The work of agents whose clone was taken away, the newest of each; none of those that have one again.
+    pub removed: Vec<KeptWork>,
+    /// The hub.
+    #[schemars(with = "String")]
+    pub hub: PathBuf,
 }
 
 /// Lists the agents that have a clone of this repository.
 ///
 /// # Errors
-/// `url-refused`, `invalid-value`.
+/// `url-refused`, `invalid-value`, `repository-broken`.
 pub fn list(session: &Session) -> Result<AgentsReport> {
     let found = clones_here(session)?.into_iter();
     let agents: Vec<_> = found.filter_map(|clone| describe(session, clone)).collect();
+    let root = SharedRoot::of(&session.world)?;
+    let hub = hub::place_of(session, &root)?;
+    let mut removed = removed(&hub)?;
+    removed.retain(|work| agents.iter().all(|agent| agent.agent != work.agent));
     Ok(AgentsReport {
         count: agents.len(),
         agents,
+        removed,
+        hub,
     })
+}
+
+/// Lists the work that a hub keeps of agents whose clone was taken away.
+fn removed(hub: &std::path::Path) -> Result<Vec<KeptWork>> {
+    if !hub.is_dir() {
+        return Ok(Vec::new());
+    }
+    keeping::newest_of_agents(&Hub::open(hub)?)
+}
+
+/// Adds to the error for a name that nothing has the way to the work of an agent of that name whose
+/// clone was taken away.
+pub fn explain_unknown(session: &Session, name: &str, error: Error) -> Error {
+    if error.code() != Code::RevisionNotFound {
+        return error;
+    }
+    let known = || {
+        let root = SharedRoot::of(&session.world).ok()?;
+        let hub = hub::place_of(session, &root).ok()?;
+        let mut kept = removed(&hub).ok()?.into_iter();
+        let work = kept.find(|work| work.agent == name)?;
+        Some((work.fetch_command(&hub), work.name_here()?))
+    };
+    match known() {
+        None => error,
+        Some((fetch, here)) => Error::new(
+            Code::RevisionNotFound,
+            format!("the clone of agent '{name}' was taken away; nothing was done"),
+        )
+        .hint(format!("{fetch}   # its work is {here} then"))
+        .detail("name", here),
+    }
 }
 
 fn describe(session: &Session, clone: FoundClone) -> Option<Agent> {

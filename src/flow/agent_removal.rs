@@ -145,8 +145,14 @@ fn would_be_lost(report: &RemovedAgent) -> Error {
     )
     .detail("left_out", &report.left_out)
     .detail("path", report.path.display().to_string())
-    .hint(format!(
-        "git colony clones remove {} --force   # lets go of it",
-        report.clone.get(..8).unwrap_or(&report.clone)
-    ))
+    .hint(match &report.agent {
+        Some(agent) => format!(
+            "git colony agents remove {} --force   # lets go of it",
+            text::shell_word(agent)
+        ),
+        None => format!(
+            "git colony clones remove {} --force   # lets go of it",
+            report.clone.get(..8).unwrap_or(&report.clone)
+        ),
+    })
 }

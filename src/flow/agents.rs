@@ -7,12 +7,13 @@ use serde::Serialize;
 
 use crate::clones::found;
 use crate::clones::hub::{self, Hub};
+use crate::clones::keeping;
 use crate::clones::new_clone::{LargeFiles, Sparse, Staged, Start, Wanted, remote_prefix};
 use crate::clones::{publish, removal};
 use crate::design::{fork, names};
 use crate::git::identity::Identity;
 use crate::git::{Head, Oid, RefName};
-use crate::model::{Code, Error, Result, World, time};
+use crate::model::{Code, Error, Result, World, text, time};
 use crate::store::Session;
 use crate::store::membership::Membership;
 use crate::store::setup_commands::Approvals;
@@ -88,6 +89,7 @@ pub fn create(session: &Session, request: &Request) -> Result<NewAgent> {
         None
     };
     publish::publish_as(world, &session.repo, &member)?;
+    say_what_stays(session, request, &hub)?;
     let wanted = plan.wanted(session, request, (&root, &hub, &member))?;
     let staged = wanted.stage(world, time::rfc3339(&world.now()))?;
     let mut setup = Vec::new();
@@ -117,6 +119,29 @@ pub fn create(session: &Session, request: &Request) -> Result<NewAgent> {
         commands,
         dry_run: false,
     })
+}
+
+/// Says what a new agent might be expected to have and has not.
+fn say_what_stays(session: &Session, request: &Request, hub: &Hub) -> Result<()> {
+    let world = &session.world;
+    let mut kept = keeping::newest_of_agents(hub)?.into_iter();
+    if let Some(work) = kept.find(|work| work.agent == request.name) {
+        (world.narrate)(&format!(
+            "an agent '{}' was taken away before; see its work: {}",
+            request.name,
+            work.fetch_command(hub.store.path())
+        ));
+    }
+    if !request.with_changes && request.from.is_none() {
+        let unsaved = super::status::unsaved(&session.repo.scan(world)?);
+        if unsaved > 0 {
+            (world.narrate)(&format!(
+                "uncommitted here, and not in the clone: {}; --with-changes brings that along",
+                text::count(unsaved, "path")
+            ));
+        }
+    }
+    Ok(())
 }
 
 /// Tells what [`create`] would do, and changes nothing.

@@ -27,6 +27,10 @@ pub(super) fn ignored_files(session: &Session, to: &Path, setup: &mut Vec<String
             if brought.files > 0 {
                 let files = text::count(brought.files, "file");
                 setup.push(format!("{did} '{path}' ({files})"));
+            } else {
+                (session.world.narrate)(&format!(
+                    "warning: the settings would have '{path}' {did}, and nothing was: it is not here, leads elsewhere, or is in the clone already"
+                ));
             }
         }
     }

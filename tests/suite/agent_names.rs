@@ -187,3 +187,94 @@ fn the_guide_names_the_branch_of_the_repository() {
     assert!(!guide.contains("main"), "{guide}");
     assert!(guide.contains("every step, oldest first"), "{guide}");
 }
+
+#[test]
+fn a_misspelt_name_is_told_and_the_commits_before_an_agents_are_named() {
+    let desk = Sandbox::new();
+    let ana = agent(&desk, "ana");
+    commit(&ana, "a.txt", "first\n");
+    commit(&ana, "a.txt", "two\n");
+    for command in ["merge", "diff"] {
+        let refused = desk.json(&[command, "anna"]);
+        assert_eq!(refused["code"], "revision-not-found", "{refused:#}");
+        assert_eq!(refused["detail"]["similar"], "ana", "{refused:#}");
+    }
+    let diff = desk.json(&["diff", "ana~1", "ana"]);
+    assert_eq!(diff["ref_a"], "ana~1", "{diff:#}");
+    let merged = desk.json(&["merge", "ana^"]);
+    assert_eq!(
+        merged["commit"],
+        ana.git(&["rev-parse", "HEAD~1"]),
+        "{merged:#}"
+    );
+    assert_eq!(desk.error(&["merge", "ana~9"]), "revision-not-found");
+}
+
+#[test]
+fn the_work_of_a_removed_agent_is_found_again() {
+    let desk = Sandbox::new();
+    let cy = agent(&desk, "cy");
+    commit(&cy, "a.txt", "of cy\n");
+    let tip = cy.git(&["rev-parse", "HEAD"]);
+    desk.colony(&["agents", "remove", "cy"]);
+    let listed = desk.json(&["agents"]);
+    assert_eq!(listed["removed"][0]["agent"], "cy", "{listed:#}");
+    let refused = desk.json(&["merge", "cy"]);
+    assert_eq!(refused["code"], "revision-not-found", "{refused:#}");
+    let hint = refused["hint"].as_str().unwrap();
+    let (fetch, _) = hint.split_once("   #").unwrap();
+    let words = fetch.strip_prefix("git ").unwrap().replace('\'', "");
+    desk.git(&words.split(' ').collect::<Vec<_>>());
+    let name = refused["detail"]["name"].as_str().unwrap();
+    assert_eq!(desk.git(&["rev-parse", name]), tip);
+    // It is said where one of that name begins, and listed as gone no more.
+    let made = desk.run(&["agents", "new", "cy", "--from", name]);
+    assert!(
+        made.stderr.contains("was taken away before"),
+        "{}",
+        made.stderr
+    );
+    let listed = desk.json(&["agents"]);
+    assert_eq!(listed["removed"].as_array().unwrap().len(), 0, "{listed:#}");
+}
+
+#[test]
+fn what_a_new_agent_does_not_get_is_said() {
+    let desk = Sandbox::new();
+    desk.git(&["config", "colony.clone.copy", "target"]);
+    desk.write("c.txt", "not committed\n");
+    let made = desk.run(&["agents", "new", "ada"]);
+    let said = &made.stderr;
+    assert!(said.contains("uncommitted here"), "{said}");
+    assert!(said.contains("would have 'target' copied"), "{said}");
+    assert_eq!(made.stdout.lines().count(), 1);
+}
+
+#[test]
+fn refusals_about_agents_name_what_helps() {
+    let desk = Sandbox::new();
+    desk.write(".colony/agents/eve.md", "---\nscope: ['src/**']\n---\n");
+    let unsaved = desk.json(&["agents", "check", "eve", "a.txt"]);
+    assert_eq!(unsaved["code"], "scope-missing", "{unsaved:#}");
+    let hint = unsaved["hint"].as_str().unwrap();
+    assert!(hint.starts_with("git colony commit "), "{hint}");
+    let eve = agent(&desk, "eve");
+    commit(&eve, "a.txt", "outside\n");
+    desk.colony(&["commit", "-m", "rule", "--all"]);
+    let refused = desk.json(&["merge", "eve"]);
+    assert_eq!(refused["code"], "scope-violation", "{refused:#}");
+    assert!(refused["hint"].as_str().unwrap().contains("--force"));
+    desk.colony(&["merge", "eve", "--force"]);
+    fs::write(
+        eve.path(".env"),
+        "TOKEN=ghp_0123456789abcdefghijklmnopqrstuvwxyz\n",
+    )
+    .unwrap();
+    let refused = desk.json(&["agents", "remove", "eve"]);
+    assert_eq!(refused["code"], "clone-in-use", "{refused:#}");
+    let hint = refused["hint"].as_str().unwrap();
+    assert!(
+        hint.contains("agents remove 'eve' --force") || hint.contains("agents remove eve --force"),
+        "{hint}"
+    );
+}

@@ -222,4 +222,8 @@ fn the_doctor_sees_filters_without_the_hook_that_uploads() {
     sandbox.colony(&["init"]);
     sandbox.remove(".git/hooks/pre-push");
     assert_eq!(ill(&sandbox, &[]), ["git-lfs-push"]);
+    // Filters alone are those of every repository of the user.
+    sandbox.remove(".gitattributes");
+    let ill = ill(&sandbox, &[]);
+    assert!(!ill.contains(&"git-lfs-push".to_owned()), "{ill:?}");
 }

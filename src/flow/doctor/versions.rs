@@ -5,6 +5,7 @@ use crate::git::process::Git;
 use crate::lfs::status::LfsStatus;
 use crate::lfs::{install, status as lfs_status};
 use crate::model::{Result, text};
+use crate::setup::attributes::gives_to_lfs;
 use crate::store::Session;
 
 /// The first version of each series in which CVE-2025-48384 and those before it are closed.
@@ -83,7 +84,10 @@ pub(super) fn large_files(session: &Session) -> Result<Vec<Check>> {
             "git colony init",
         ));
     }
-    if status.installed && !install::uploads(session) {
+    let attributes = session.repo.workdir().join(".gitattributes");
+    let attributes = std::fs::read_to_string(attributes).unwrap_or_default();
+    let is_used = gives_to_lfs(&attributes) || !status.patterns.is_empty() || status.pointers > 0;
+    if is_used && status.installed && !install::uploads(session) {
         checks.push(Check::ill(
             "git-lfs-push",
             "no pre-push hook calls git-lfs: a push would publish pointers without objects",
