@@ -87,8 +87,8 @@ impl Answer for MigrateReport {
             let (old, new) = (text::short(moved.old), text::short(moved.new));
             let name = moved.name.short();
             lines.push(match moved.new {
-                Some(_) => format!("  {name}  {old} -> {new}"),
-                None => format!("  {name}  {old}"),
+                None if self.dry_run => format!("  {name}  {old}"),
+                _ => format!("  {name}  {old} -> {new}"),
             });
         }
         if !self.patterns.is_empty() {

@@ -241,10 +241,9 @@ impl<'a> Remote<'a> {
             if output.success() {
                 continue;
             }
-            let missing = output
-                .stderr
-                .lines()
-                .find(|line| line.contains("(missing)"));
+            // git-lfs says this one thing on standard output.
+            let printed = String::from_utf8_lossy(&output.stdout);
+            let missing = printed.lines().find(|line| line.contains("(missing)"));
             if let Some(line) = missing {
                 return Err(Error::new(
                     Code::LfsMissing,

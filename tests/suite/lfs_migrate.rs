@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use git_colony::store::operation::STEPS;
 
+use super::git_server::{GitServer, Manner, Wire};
 use super::support::Sandbox;
 
 pub(crate) const POINTER: &str = "version https://git-lfs.github.com/spec/v1";
@@ -627,4 +628,44 @@ fn a_detached_head_and_attributes_of_a_directory_go_along() {
     sandbox.colony(&["lfs", "migrate", "--abort"]);
     assert_eq!(sandbox.git(&["status", "--porcelain"]), "");
     sandbox.check_invariants_of_git();
+}
+
+#[test]
+fn a_server_with_the_batch_api_has_every_object_before_the_refs() {
+    let sandbox = grown();
+    let served = sandbox.outside().join("served");
+    let bare = served.join("design.git");
+    let path = bare.display().to_string();
+    sandbox.git(&["init", "-q", "--bare", "-b", "main", &path]);
+    sandbox.git(&["push", "-q", &path, "main", "v1"]);
+    let login = "ada:s3cret".to_owned();
+    let server = GitServer::start(&served, Wire::Plain, Manner::Serve { login });
+    let url = server.url("design.git");
+    let url = url.replacen("http://", "http://ada:s3cret@", 1);
+    sandbox.git(&["remote", "add", "origin", &url]);
+    let answer = sandbox.json(&["lfs", "migrate"]);
+    assert_eq!(answer["pushed"], true, "{answer:#}");
+    assert_eq!(at(&bare, &sandbox, &["rev-parse", "main"]), answer["head"]);
+    // Three papers and three files of data.
+    assert_eq!(fs::read_dir(served.join("lfs")).unwrap().count(), 6);
+    let seen: Vec<_> = server.seen().into_iter().map(|seen| seen.line).collect();
+    let first = |wanted: &str| seen.iter().position(|line| line.starts_with(wanted));
+    assert!(first("PUT /lfs/") < first("POST /design.git/git-receive-pack"));
+    assert_eq!(sandbox.json(&["lfs", "migrate"])["status"], "up_to_date");
+}
+
+#[test]
+fn an_object_that_is_missing_here_stops_the_push_and_nothing_else() {
+    let sandbox = grown();
+    let bare = with_origin(&sandbox);
+    sandbox.colony(&["lfs", "migrate", "--no-push"]);
+    let objects = sandbox.path(".git/lfs/objects");
+    fs::rename(&objects, objects.with_extension("away")).unwrap();
+    let theirs = at(&bare, &sandbox, &["for-each-ref"]);
+    let answer = sandbox.json(&["lfs", "migrate"]);
+    assert_eq!(answer["push_error_code"], "lfs-missing", "{answer:#}");
+    assert_eq!(at(&bare, &sandbox, &["for-each-ref"]), theirs);
+    fs::remove_dir_all(&objects).ok();
+    fs::rename(objects.with_extension("away"), &objects).unwrap();
+    assert_eq!(sandbox.json(&["lfs", "migrate"])["pushed"], true);
 }

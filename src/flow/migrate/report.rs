@@ -84,7 +84,7 @@ pub struct MigrateReport {
 const NOTES: [&str; 3] = [
     "every commit gets another id, and signatures of commits and tags are dropped",
     "the old history is kept below refs/colony-local/backup, so disk space is not freed",
-    "other clones have to be made anew: git colony clones refresh, or git clone",
+    "other clones follow, each with its own commits: git colony lfs migrate there, or clones refresh",
 ];
 
 impl MigrateReport {
