@@ -25,6 +25,13 @@ const FOLDERS: usize = 1_000;
 /// How often refs are compared anew because somebody else kept something meanwhile.
 const TRIES: usize = 5;
 
+/// Where git notes the commit of what it sets aside while it works.
+const AUTOSTASHES: [&str; 3] = [
+    "rebase-merge/autostash",
+    "rebase-apply/autostash",
+    "MERGE_AUTOSTASH",
+];
+
 /// Gives what a clone has published second names that no clone owns; returns their prefix, and whether
 /// there are any.
 ///
@@ -253,6 +260,7 @@ fn unpublished(repo: &Repo, hub: &Hub, tips: Vec<Oid>) -> Result<Vec<(RefName, O
             }
         }
     }
+    found.extend(beside_branches(repo)?);
     // All but the newest are in its reflog only.
     let log = repo.common_dir().join("logs/refs/stash");
     let log = std::fs::read_to_string(log).unwrap_or_default();
@@ -263,6 +271,38 @@ fn unpublished(repo: &Repo, hub: &Hub, tips: Vec<Oid>) -> Result<Vec<(RefName, O
         let name = format!("stash/{}", at + 1);
         (RefName::from(name.as_str()), id)
     }));
+    Ok(found)
+}
+
+/// Returns refs that are nobody's but the user's, notes for example, and what a rebase or merge that is
+/// under way has set aside.
+fn beside_branches(repo: &Repo) -> Result<Vec<(RefName, Oid)>> {
+    const KNOWN: [&str; 9] = [
+        "heads/",
+        "tags/",
+        "remotes/",
+        "stash",
+        "bisect/",
+        "prefetch/",
+        "worktree/",
+        "colony/",
+        "colony-local/",
+    ];
+    let mut found = Vec::new();
+    for own in repo.refs_below("refs/")? {
+        let rest = own.name.as_bytes().strip_prefix(b"refs/");
+        let rest = rest.unwrap_or_default();
+        if !KNOWN.iter().any(|known| rest.starts_with(known.as_bytes())) {
+            found.push((RefName::new([b"other/", rest].concat()), own.id));
+        }
+    }
+    for (at, name) in AUTOSTASHES.iter().enumerate() {
+        let text = std::fs::read_to_string(repo.git_dir().join(name)).unwrap_or_default();
+        let id = Oid::parse(text.trim());
+        if let Some(id) = id.filter(|id| repo.object_size(*id).is_some()) {
+            found.push((RefName::from(format!("autostash/{}", at + 1).as_str()), id));
+        }
+    }
     Ok(found)
 }
 

@@ -281,7 +281,7 @@ impl Note {
     }
 
     fn read(folder: &Path) -> Option<Note> {
-        serde_json::from_slice(&fs::read(note_in(folder)).ok()?).ok()
+        serde_json::from_slice(&atomic::read_file(&note_in(folder)).ok()?).ok()
     }
 }
 

@@ -10,7 +10,7 @@ use crate::clones::leaving::Leaving;
 use crate::clones::{hub, publish, removal};
 use crate::design::checkpoint;
 use crate::design::left_out::LeftOut;
-use crate::git::ObjectWrites;
+use crate::git::{ObjectWrites, Repo};
 use crate::model::{Code, Error, Result, World, text};
 use crate::store::Session;
 use crate::store::lease;
@@ -41,6 +41,10 @@ pub struct RemovedAgent {
     pub unsaved: usize,
     /// What cannot be kept and goes with the clone.
     pub left_out: Vec<LeftOut>,
+    /// Submodules with a repository of their own, and other worktrees of the clone: what only they have is
+    /// not kept.
+    #[schemars(with = "Vec<String>")]
+    pub own_repositories: Vec<PathBuf>,
     /// Where the folder is that could not be deleted yet; `None` where it is gone.
     pub left_behind: Option<LeftBehind>,
     /// True when nothing was done because a dry run was asked for.
@@ -115,6 +119,7 @@ fn look_at_removal(world: &World, clone: &FoundClone, force: bool) -> Result<Rem
         hub: clone.member.hub.clone(),
         unsaved,
         left_out: Vec::new(),
+        own_repositories: own_repositories(&inside.repo),
         left_behind: None,
         dry_run: true,
     };
@@ -122,21 +127,42 @@ fn look_at_removal(world: &World, clone: &FoundClone, force: bool) -> Result<Rem
         report.left_out = checkpoint::preview(&inside, &last_state())?.left_out;
     }
     let is_edited_reader = clone.member.role == Role::Reader && unsaved > 0;
-    if !force && (is_edited_reader || !report.left_out.is_empty()) {
+    let goes = !report.left_out.is_empty() || !report.own_repositories.is_empty();
+    if !force && (is_edited_reader || goes) {
         return Err(would_be_lost(&report));
     }
     Ok(report)
 }
 
+/// Lists the repositories of submodules, and the worktrees beside the clone's own.
+fn own_repositories(repo: &Repo) -> Vec<PathBuf> {
+    let mut found = repo.other_worktrees();
+    let mut open = vec![repo.common_dir().join("modules")];
+    while let Some(folder) = open.pop() {
+        let entries = std::fs::read_dir(&folder).into_iter().flatten().flatten();
+        let folders = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
+        for path in folders.map(|entry| entry.path()) {
+            if path.join("HEAD").exists() {
+                found.push(path);
+            } else {
+                open.push(path);
+            }
+        }
+    }
+    found.sort();
+    found
+}
+
 fn would_be_lost(report: &RemovedAgent) -> Error {
-    let first = report.left_out.first();
-    let what = first.map_or_else(
-        || text::count(report.unsaved, "uncommitted path"),
-        |first| match report.left_out.len() {
-            1 => format!("'{}'", first.path),
-            many => format!("'{}' and {} more", first.path, many - 1),
-        },
-    );
+    let left_out = report.left_out.iter().map(|left| left.path.to_string());
+    let own = report.own_repositories.iter();
+    let own = own.map(|path| path.display().to_string());
+    let all: Vec<_> = left_out.chain(own).collect();
+    let what = match all.as_slice() {
+        [] => text::count(report.unsaved, "uncommitted path"),
+        [one] => format!("'{one}'"),
+        [first, rest @ ..] => format!("'{first}' and {} more", rest.len()),
+    };
     Error::new(
         Code::CloneInUse,
         format!(
@@ -144,6 +170,7 @@ fn would_be_lost(report: &RemovedAgent) -> Error {
         ),
     )
     .detail("left_out", &report.left_out)
+    .detail("lost", &all)
     .detail("path", report.path.display().to_string())
     .hint(match &report.agent {
         Some(agent) => format!(

@@ -280,8 +280,9 @@ fn follow(inside: &Session, clone: &FoundClone) -> Result<()> {
     }
     let mut git = inside.repo.git(&inside.world);
     git.env(crate::git::process::OPERATION_VARIABLE, "refresh");
-    git.args(["checkout", "-q", "--no-track", "-B", branch, &remote]);
-    git.args(["--"]);
+    // Ignored files of the user are no less his.
+    git.args(["checkout", "-q", "--no-overwrite-ignore", "--no-track"]);
+    git.args(["-B", branch, &remote, "--"]);
     let output = git.run()?;
     if output.success() {
         return Ok(());

@@ -175,3 +175,14 @@ pub fn remove_folder(path: &Path) -> Result<()> {
         _ => Ok(()),
     }
 }
+
+/// Reads a file of ours. What else stands there is never opened: a pipe would not answer.
+///
+/// # Errors
+/// What reading says; `InvalidInput` for what is no file.
+pub fn read_file(path: &Path) -> std::io::Result<Vec<u8>> {
+    if !std::fs::metadata(path)?.is_file() {
+        return Err(std::io::ErrorKind::InvalidInput.into());
+    }
+    std::fs::read(path)
+}

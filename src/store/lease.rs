@@ -286,7 +286,7 @@ impl Holder {
 impl Lease {
     /// Reads the record. One that cannot be read, also of a newer format, is none.
     fn read(path: &Path) -> Lease {
-        let bytes = std::fs::read(path).unwrap_or_default();
+        let bytes = atomic::read_file(path).unwrap_or_default();
         let lease: Lease = serde_json::from_slice(&bytes).unwrap_or_default();
         if lease.format > FORMAT {
             return Lease::default();

@@ -95,7 +95,7 @@ impl Membership {
     /// As [`Membership::find`].
     pub fn read(path: &std::path::Path) -> Result<Option<Membership>> {
         let broken = || format!("'{}' does not read well", path.display());
-        let bytes = match std::fs::read(path) {
+        let bytes = match super::atomic::read_file(path) {
             Ok(bytes) => bytes,
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(None),
             Err(e) => return Err(Error::io(broken(), e)),

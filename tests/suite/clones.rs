@@ -437,6 +437,26 @@ fn edits_in_a_clone_for_reading_are_named_with_a_way_out() {
 }
 
 #[test]
+fn an_ignored_file_in_a_clone_for_reading_is_not_overwritten() {
+    let sandbox = Sandbox::new();
+    sandbox.write(".gitignore", "*.log\n");
+    sandbox.git(&["add", "-A"]);
+    sandbox.git(&["commit", "-qm", "ignore"]);
+    let url = remote(&sandbox);
+    let place = nowhere(&sandbox);
+    let report = place.json(&["clone", &url, "--read-only"]);
+    let clone = at(&sandbox, &report);
+    fs::write(clone.path("x.log"), "mine\n").unwrap();
+    sandbox.write("x.log", "theirs\n");
+    sandbox.git(&["add", "-f", "x.log"]);
+    sandbox.git(&["commit", "-qm", "a log"]);
+    sandbox.git(&["push", "-q", &url, "main"]);
+    let refused = place.json(&["clones", "refresh", report["id"].as_str().unwrap()]);
+    assert_eq!(refused["code"], "uncommitted-edits", "{refused:#}");
+    assert_eq!(fs::read_to_string(clone.path("x.log")).unwrap(), "mine\n");
+}
+
+#[test]
 fn a_push_guard_and_a_new_origin_come_along() {
     let desk = Sandbox::new();
     let url = remote(&desk);

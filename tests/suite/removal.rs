@@ -313,3 +313,67 @@ fn a_commit_that_only_a_lightweight_tag_holds_is_kept() {
     assert!(tags[0].starts_with(&tagged), "{refs}");
     assert!(tags[0].ends_with("/tags/mine"), "{refs}");
 }
+
+#[test]
+fn submodules_and_other_worktrees_are_not_taken_away_unasked() {
+    let desk = Sandbox::new();
+    let clone = agent(&desk, "ada");
+    let inside = desk.at(clone.clone());
+    let other = desk.outside().join("other");
+    let other = other.to_str().unwrap();
+    inside.git(&["worktree", "add", "-q", "--detach", other]);
+    let refused = desk.json(&["agents", "remove", "ada"]);
+    assert_eq!(refused["code"], "clone-in-use", "{refused:#}");
+    assert_eq!(refused["detail"]["lost"][0], other);
+    inside.git(&["worktree", "remove", other]);
+    // What 'git submodule update' makes of one.
+    let module = clone.join(".git/modules/deep/sub");
+    desk.git(&["init", "-q", "--bare", module.to_str().unwrap()]);
+    let refused = desk.json(&["agents", "remove", "ada"]);
+    assert_eq!(refused["detail"]["lost"][0], module.to_str().unwrap());
+    assert!(clone.exists());
+    assert_eq!(
+        desk.json(&["agents", "remove", "ada", "--force"])["ok"],
+        true
+    );
+    assert!(!clone.exists());
+}
+
+#[test]
+fn notes_own_refs_and_what_a_rebase_has_set_aside_are_kept() {
+    let desk = Sandbox::new();
+    let clone = agent(&desk, "ada");
+    let inside = desk.at(clone.clone());
+    inside.git(&["notes", "add", "-m", "a note"]);
+    let own = inside.git(&["commit-tree", "-m", "own", "HEAD^{tree}"]);
+    inside.git(&["update-ref", "refs/custom/x", &own]);
+    fs::write(clone.join("a.txt"), "set aside\n").unwrap();
+    let aside = inside.git(&["stash", "create"]);
+    inside.git(&["checkout", "-q", "--", "a.txt"]);
+    let notes = inside.git(&["rev-parse", "refs/notes/commits"]);
+    fs::write(clone.join(".git/MERGE_AUTOSTASH"), &aside).unwrap();
+    let removed = desk.json(&["agents", "remove", "ada"]);
+    let hub = removed["hub"]
+        .as_str()
+        .unwrap_or_else(|| panic!("{removed:#}"));
+    let format = "--format=%(objectname)";
+    let kept = desk.git(&["-C", hub, "for-each-ref", format, "refs/colony/kept/"]);
+    for id in [notes, own, aside] {
+        assert!(kept.contains(&id), "{id} is not in {kept}");
+    }
+    desk.git(&["-C", hub, "fsck", "--strict"]);
+}
+
+#[test]
+fn a_pipe_in_place_of_a_record_stops_nobody() {
+    let desk = Sandbox::new();
+    let clone = agent(&desk, "ada");
+    let lease = clone.join(".git/colony/lease.json");
+    fs::remove_file(&lease).ok();
+    let made = Command::new("mkfifo").arg(&lease).status().unwrap();
+    assert!(made.success());
+    desk.colony(&["fleet"]);
+    let inside = desk.at(clone);
+    inside.json(&["checkpoint", "--off-branch", "-m", "x"]);
+    desk.json(&["agents", "remove", "ada", "--force"]);
+}
