@@ -180,7 +180,10 @@ fn a_killed_sync_converges(whom: Whom, stride: usize) {
         check_old_or_new(&found.1, &before.1, &after.1, point);
         // Both have everything now, and so has the other clone.
         let said = desk.colony(&["sync"]);
-        assert_eq!(said, "up to date with 'origin'", "{point:?}");
+        assert!(
+            said.starts_with("up to date with 'origin'"),
+            "{point:?} {said}"
+        );
         desk.colony_in(&other, &["sync"]);
         let shared = |place: &Path| {
             let mut refs = travelers(place);
