@@ -1,7 +1,7 @@
 //! `git colony scopes`
 
 use crate::flow::scopes::{
-    self, MappedReport, Mapping, ScopeReport, ScopesReport, UnmapReport, UnmapStatus,
+    self, MappedReport, Mapping, ScopeCopy, ScopeReport, ScopesReport, UnmapReport, UnmapStatus,
 };
 use crate::model::time::Moment;
 use crate::ui::answer::{Answer, Outcome};
@@ -24,19 +24,19 @@ pub(super) struct Args {
 enum Action {
     /// Show one scope: its row, its limits, what it follows
     Show {
-        /// The scope, or the beginning of its id
+        /// The scope, the name of its row, or the beginning of its id
         #[arg(value_name = "SCOPE")]
         id: String,
     },
     /// Tell whether a scope is mapped; the exit code is 1 when it is not
     Mapped {
-        /// The scope
+        /// The scope, the name of its row, or the beginning of its id
         #[arg(value_name = "SCOPE")]
         id: String,
     },
     /// Take a mapping back; the files stay
     Unmap {
-        /// The scope
+        /// The scope, in full
         #[arg(value_name = "SCOPE")]
         id: String,
         /// Say what would be done, and change nothing
@@ -87,6 +87,12 @@ impl Answer for ScopesReport {
                 mapping.source_type.to_owned(),
                 mapping.branch.clone().unwrap_or_default(),
                 whose.to_owned(),
+                if mapping.stale == Some(true) {
+                    "stale"
+                } else {
+                    ""
+                }
+                .to_owned(),
             ]
         };
         let mut lines = text::table(&self.mappings.iter().map(row).collect::<Vec<_>>());
@@ -127,6 +133,8 @@ impl Answer for ScopeReport {
             ),
             format!("mapped: {}", age(&self.created_at, now)),
         ];
+        let commit = self.mapped_commit.iter();
+        lines.extend(commit.map(|commit| format!("pages of commit: {commit}")));
         lines.extend(
             self.revision
                 .origin_url
@@ -163,6 +171,30 @@ impl Answer for UnmapReport {
             (UnmapStatus::Unmapped, true) => "would unmap",
             (UnmapStatus::NotMapped, _) => "not mapped",
         };
-        format!("{what}: {}", self.scope_id)
+        let copies: Vec<String> = self
+            .copies
+            .iter()
+            .map(|copy| words(*copy).to_owned())
+            .collect();
+        let copies = match copies.as_slice() {
+            [] => String::new(),
+            some => format!(" ({})", text::list(some)),
+        };
+        format!("{what}{copies}: {}", self.scope_id)
+    }
+
+    fn narration(&self) -> Vec<String> {
+        let is_none = self.status == UnmapStatus::NotMapped;
+        let hint =
+            is_none.then(|| "'git colony scopes' lists what is mapped, by full ids".to_owned());
+        hint.into_iter().collect()
+    }
+}
+
+fn words(copy: ScopeCopy) -> &'static str {
+    match copy {
+        ScopeCopy::Local => "the record of this worktree",
+        ScopeCopy::Shared => "the shared record",
+        ScopeCopy::Pages => "the pages here",
     }
 }

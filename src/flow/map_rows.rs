@@ -91,6 +91,7 @@ pub fn resolve_at(session: &Session, request: &Request, uncommitted: Option<Oid>
         }
     }
     resolve::check_names(&map, &request.thaw)?;
+    resolve::check_static(&map, &request.thaw)?;
     let origin = hub::origin_of(session)?;
     let base = base_of(session, request, commit, origin.as_ref())?;
     let is_shared = place != Place::Worktree && is_default(session, branch.as_deref())?;

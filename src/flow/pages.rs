@@ -8,9 +8,10 @@ use serde::Serialize;
 use super::map_worktree;
 use super::mapping::Reading;
 use super::no_pages::NoPages;
-use super::{page_graph, page_labels};
+use super::{page_graph, page_labels, scopes};
 use crate::design::uncommitted::Now;
 use crate::git::Oid;
+use crate::map::scope_record;
 use crate::model::{Code, Error, Result};
 use crate::page::listing::{self, Filter, PageEntry, Rendering, ShownPage, unusable};
 use crate::source::literature::Literature;
@@ -42,6 +43,8 @@ pub struct PagesReport {
 pub struct ScopeStats {
     /// The scope; empty for the sum over all of them.
     pub scope_id: String,
+    /// The commit that was mapped; empty for the sum.
+    pub commit: String,
     /// Pages.
     pub pages: u64,
     /// Records.
@@ -95,10 +98,12 @@ pub(super) fn open(session: &Session, wanted: Option<&str>) -> Result<Opened> {
     let table = table.map_err(unusable)?;
     let mut scopes = table.scopes(&worktree).map_err(unusable)?;
     if let Some(wanted) = wanted {
-        scopes.retain(|scope| scope.scope == wanted);
-        if scopes.is_empty() {
-            let message = format!("no scope of this worktree is '{wanted}'; nothing has changed");
-            return Err(Error::new(Code::ScopeNotFound, message).hint("git colony pages stats"));
+        let ids = scopes.iter().map(|scope| scope.scope.as_str());
+        let meant = scope_record::meant(ids, wanted);
+        match meant.as_slice() {
+            [one] => scopes.retain(|scope| scope.scope == *one),
+            [] => return Err(no_scope(session, wanted)),
+            many => return Err(scopes::not_one(wanted, many)),
         }
     }
     Ok(Opened {
@@ -106,6 +111,22 @@ pub(super) fn open(session: &Session, wanted: Option<&str>) -> Result<Opened> {
         worktree,
         scopes,
     })
+}
+
+/// Says that a scope has no pages here: it may still be recorded.
+fn no_scope(session: &Session, wanted: &str) -> Error {
+    let recorded = scopes::mapped_ids(&session.repo);
+    let meant = scope_record::meant(recorded.keys().map(String::as_str), wanted);
+    match meant.as_slice() {
+        [] => {
+            let message = format!("no scope of this worktree is '{wanted}'; nothing has changed");
+            Error::new(Code::ScopeNotFound, message).hint("git colony pages stats")
+        }
+        [one, ..] => {
+            let message = format!("'{one}' is recorded, and its pages were not made here");
+            Error::new(Code::ScopeNotFound, message).hint("git colony map")
+        }
+    }
 }
 
 /// Tells whether the branch, or the worktree, has moved on since a scope was mapped.
@@ -220,6 +241,7 @@ pub fn stats(session: &Session) -> Result<PageStatsReport> {
     let freshness = Freshness::of(session);
     let one = |scope: &ScopeRow| ScopeStats {
         scope_id: scope.scope.clone(),
+        commit: scope.revision.clone(),
         pages: scope.totals.pages,
         records: scope.totals.records,
         tokens: scope.totals.tokens,

@@ -42,6 +42,10 @@ pub struct Mapping {
     pub branch: Option<String>,
     /// Whether it is made of the files of the worktree, committed or not.
     pub worktree: bool,
+    /// The commit that the pages here were made of; null where there are none.
+    pub mapped_commit: Option<String>,
+    /// Whether the revision has moved on since; null where there are no pages.
+    pub stale: Option<bool>,
 }
 
 /// The scopes that are mapped.
@@ -78,6 +82,8 @@ pub struct ScopeReport {
     pub updated_at: String,
     /// Whether its pages are here.
     pub materialized_locally: bool,
+    /// The commit that the pages here were made of; null where there are none.
+    pub mapped_commit: Option<String>,
     /// How many pages it has, where they are here.
     pub page_count: Option<u64>,
     /// How many records are in them.
@@ -105,6 +111,18 @@ pub enum UnmapStatus {
     NotMapped,
 }
 
+/// Where a mapping is noted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ScopeCopy {
+    /// The record of this worktree.
+    Local,
+    /// The record that every clone has.
+    Shared,
+    /// The pages of this worktree.
+    Pages,
+}
+
 /// A mapping that was taken back.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct UnmapReport {
@@ -112,6 +130,8 @@ pub struct UnmapReport {
     pub scope_id: String,
     /// What became of it.
     pub status: UnmapStatus,
+    /// Which copies went, or would.
+    pub copies: Vec<ScopeCopy>,
     /// True when nothing was changed because a dry run was asked for.
     pub dry_run: bool,
 }
@@ -129,6 +149,10 @@ fn page_facts(session: &Session, record: &ScopeRecord) -> Option<ScopeStats> {
 /// # Errors
 /// `repository-broken`, `object-missing`.
 pub fn list(session: &Session) -> Result<ScopesReport> {
+    // Where pages cannot be read, nothing is known of them.
+    let stats = pages::stats(session).map(|stats| stats.scopes);
+    let stats = stats.unwrap_or_default();
+    let facts = |id: &str| stats.iter().find(|stats| stats.scope_id == id);
     let mut mappings = Vec::new();
     let mut unreadable = Vec::new();
     for (scopes, shared) in all(session)? {
@@ -138,6 +162,8 @@ pub fn list(session: &Session) -> Result<ScopesReport> {
             source_type: record.row.kind.name(),
             branch: record.wanted.branch,
             worktree: record.worktree,
+            mapped_commit: facts(&record.scope_id).map(|facts| facts.commit.clone()),
+            stale: facts(&record.scope_id).map(|facts| facts.stale),
             scope_id: record.scope_id,
         }));
         unreadable.extend(scopes.unreadable);
@@ -159,7 +185,7 @@ pub(super) fn mapped_ids(repo: &Repo) -> BTreeMap<String, &'static str> {
         .collect()
 }
 
-/// Tells of one scope, by its id or the beginning of one.
+/// Tells of one scope, by its id, the name of its row, or the beginning of the id.
 ///
 /// # Errors
 /// `scope-not-found`, `name-ambiguous`.
@@ -170,6 +196,7 @@ pub fn show(session: &Session, id: &str) -> Result<ScopeReport> {
     Ok(ScopeReport {
         syscontext: context(session, shared),
         materialized_locally: facts.is_some(),
+        mapped_commit: facts.map(|facts| facts.commit.clone()),
         page_count: facts.map(|facts| facts.pages),
         tracked_records: facts.map(|facts| facts.records),
         stale: facts.map(|facts| facts.stale),
@@ -184,17 +211,24 @@ pub fn show(session: &Session, id: &str) -> Result<ScopeReport> {
     })
 }
 
-/// Tells whether a scope is mapped.
+/// Tells whether a scope is mapped, named as for [`show`].
 ///
 /// # Errors
-/// `repository-broken`, `object-missing`.
+/// `name-ambiguous`, `repository-broken`, `object-missing`.
 pub fn mapped(session: &Session, id: &str) -> Result<MappedReport> {
-    let all = all(session)?;
-    let has = |(scopes, _): &(Scopes, bool)| scopes.records.contains_key(id);
-    Ok(MappedReport {
-        scope_id: id.to_owned(),
-        mapped: all.iter().any(has),
-    })
+    let ids = mapped_ids(&session.repo);
+    let meant = scope_record::meant(ids.keys().map(String::as_str), id);
+    match meant.as_slice() {
+        [] => Ok(MappedReport {
+            scope_id: id.to_owned(),
+            mapped: false,
+        }),
+        [one] => Ok(MappedReport {
+            scope_id: one.clone(),
+            mapped: true,
+        }),
+        many => Err(not_one(id, many)),
+    }
 }
 
 /// Takes a mapping back, for this worktree and for everybody.
@@ -204,27 +238,33 @@ pub fn mapped(session: &Session, id: &str) -> Result<MappedReport> {
 pub fn unmap(session: &Session, id: &str, dry_run: bool) -> Result<UnmapReport> {
     session.refuse_reader()?;
     let change = [Change::Remove(id.to_owned())];
-    let mut gone = false;
-    for (scopes, _) in all(session)? {
-        gone |= if dry_run {
+    let mut copies = Vec::new();
+    for (scopes, shared) in all(session)? {
+        let gone = if dry_run {
             scope_record::would_change(&scopes, &change)
         } else {
             scope_record::write(session, &scopes.name, &change)?
         };
+        let copy = if shared {
+            ScopeCopy::Shared
+        } else {
+            ScopeCopy::Local
+        };
+        copies.extend(gone.then_some(copy));
     }
-    if !dry_run {
-        gone |= pages::forget(session, id)?;
-        if let Some(places) = Places::find(&session.repo)? {
-            map_worktree::keep_alive(session, &places, id, None)?;
-        }
+    let has_pages = pages::forget(session, id)?;
+    copies.extend(has_pages.then_some(ScopeCopy::Pages));
+    if !dry_run && let Some(places) = Places::find(&session.repo)? {
+        map_worktree::keep_alive(session, &places, id, None)?;
     }
     Ok(UnmapReport {
         scope_id: id.to_owned(),
-        status: if gone {
-            UnmapStatus::Unmapped
-        } else {
+        status: if copies.is_empty() {
             UnmapStatus::NotMapped
+        } else {
+            UnmapStatus::Unmapped
         },
+        copies,
         dry_run,
     })
 }
@@ -256,33 +296,30 @@ fn find(session: &Session, id: &str) -> Result<(ScopeRecord, bool)> {
     }) {
         all.reverse();
     }
-    let exact = all
-        .iter_mut()
-        .find_map(|(scopes, shared)| Some((scopes.records.remove(id)?, *shared)));
-    if let Some(found) = exact {
-        return Ok(found);
-    }
     let ids = all.iter().flat_map(|(scopes, _)| scopes.records.keys());
-    let mut fitting: Vec<String> = ids.filter(|known| known.starts_with(id)).cloned().collect();
-    fitting.sort();
-    fitting.dedup();
-    // A scope and its uncommitted work are one name: that of the scope.
-    let all_fitting = fitting.clone();
-    fitting.retain(|id| {
-        let of = scope_record::committed(id);
-        of.is_none_or(|of| all_fitting.iter().all(|other| other != of))
-    });
-    match fitting.as_slice() {
-        [one] if !id.is_empty() => find(session, one),
-        [] => Err(
-            Error::new(Code::ScopeNotFound, format!("no scope '{id}' is mapped"))
-                .hint("git colony scopes"),
-        ),
-        many => {
-            let message = format!("'{id}' begins {} scopes: name one in full", many.len());
-            Err(Error::new(Code::NameAmbiguous, message).detail("scopes", many))
-        }
+    let meant = scope_record::meant(ids.map(String::as_str), id);
+    let [one] = meant.as_slice() else {
+        return Err(not_one(id, &meant));
+    };
+    let found = all
+        .iter_mut()
+        .find_map(|(scopes, shared)| Some((scopes.records.remove(one)?, *shared)));
+    found.ok_or_else(|| not_one(id, &[]))
+}
+
+/// Says that a word stands for no scope, or for several.
+pub(super) fn not_one(word: &str, meant: &[String]) -> Error {
+    if meant.is_empty() {
+        let message = format!("no scope '{word}' is mapped; nothing has changed");
+        return Error::new(Code::ScopeNotFound, message).hint("git colony scopes");
     }
+    let message = format!(
+        "'{word}' may be any of {} scopes; nothing has changed",
+        meant.len()
+    );
+    Error::new(Code::NameAmbiguous, message)
+        .detail("scopes", meant)
+        .hint("git colony scopes   # name one in full")
 }
 
 fn context(session: &Session, shared: bool) -> SystemContext {

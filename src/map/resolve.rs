@@ -108,6 +108,22 @@ pub fn check_names(map: &RepoMap, names: &[String]) -> Result<()> {
     Err(Error::new(Code::Usage, message).hint("git colony map show"))
 }
 
+/// Refuses names of rows that are not frozen, and have nothing to thaw.
+///
+/// # Errors
+/// `usage`.
+pub fn check_static(map: &RepoMap, names: &[String]) -> Result<()> {
+    let moves = |row: &&SourceRow| row.is_static != Some(true) && names.contains(&row.name);
+    let Some(row) = map.sources.iter().find(moves) else {
+        return Ok(());
+    };
+    let message = format!(
+        "source '{}' is not static: every map takes it to the newest commit; nothing has changed",
+        row.name
+    );
+    Err(Error::new(Code::Usage, message).hint("git colony map"))
+}
+
 /// Resolves the rows of a map, in its order; of all or of the named ones only.
 ///
 /// # Errors

@@ -7,7 +7,7 @@
 //! wrote is bounded and checked: a record that cannot be read is named, and stands in nobody's way. Where
 //! two repositories have changed a record, the one that gave way is kept as `superseded/<blob>.json`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
@@ -52,6 +52,31 @@ pub fn of_worktree(scope_id: &str) -> String {
 /// Returns the scope whose uncommitted work a private one is.
 pub fn committed(scope_id: &str) -> Option<&str> {
     scope_id.strip_suffix(OF_WORKTREE)
+}
+
+/// Finds the scopes that a typed word stands for: the one of that id, else those of a row with that name,
+/// else those that begin so. A scope and its uncommitted work are one there: the scope.
+pub fn meant<'a>(ids: impl Iterator<Item = &'a str> + Clone, word: &str) -> Vec<String> {
+    let fitting = |fits: &dyn Fn(&str) -> bool| -> Vec<String> {
+        let all: BTreeSet<&str> = ids.clone().filter(|id| fits(id)).collect();
+        let is_own = |id: &&&str| committed(id).is_none_or(|of| !all.contains(of));
+        all.iter()
+            .filter(is_own)
+            .map(|id| (*id).to_owned())
+            .collect()
+    };
+    let of_row = |id: &str| {
+        id.strip_suffix(word)
+            .is_some_and(|base| base.ends_with(':'))
+    };
+    let ways: [&dyn Fn(&str) -> bool; 3] = [&|id| id == word, &of_row, &|id| {
+        !word.is_empty() && id.starts_with(word)
+    }];
+    let found = ways.iter().map(|fits| fitting(fits));
+    found
+        .into_iter()
+        .find(|ids| !ids.is_empty())
+        .unwrap_or_default()
 }
 
 /// One scope that is mapped.

@@ -603,7 +603,7 @@ fn scopes_are_listed_shown_and_taken_back() {
     assert_eq!(sandbox.refs(), before);
     assert_eq!(
         sandbox.colony(&["scopes", "unmap", "b:lit"]),
-        "unmapped: b:lit\n"
+        "unmapped (the shared record): b:lit\n"
     );
     assert_eq!(
         (mapped("b:lit"), mapped("b:code")),

@@ -180,3 +180,78 @@ fn check_warns_of_credentials_and_points_to_what_looks_further() {
         "{told}"
     );
 }
+
+#[test]
+fn a_scope_is_named_by_its_row_by_its_beginning_or_in_full() {
+    let sandbox = Sandbox::new();
+    let rows =
+        "  - {name: papers, type: git_repo}\n  - {name: dir, type: git_repo, start_dir: dir}\n";
+    sandbox.write(MAP, format!("schema_version: 1\nsources:\n{rows}"));
+    commit(&sandbox);
+    sandbox.json(&["map", "--worktree"]);
+    assert_eq!(
+        sandbox.json(&["pages", "--scope", "dir@worktree"])["total"],
+        1
+    );
+    let full = sandbox.json(&["map"])["results"][0]["scope_id"].clone();
+    let full = full.as_str().unwrap();
+    let beginning = full.rsplit_once('e').unwrap().0;
+    for name in ["papers", full, beginning] {
+        assert_eq!(sandbox.json(&["scopes", "show", name])["scope_id"], full);
+        let mapped = sandbox.json(&["scopes", "mapped", name]);
+        assert_eq!(
+            (&mapped["scope_id"], &mapped["mapped"]),
+            (&json!(full), &json!(true))
+        );
+        let listed = sandbox.json(&["pages", "--scope", name]);
+        assert_eq!(listed["pages"][0]["scope_id"], full);
+    }
+    let many = full.rsplit_once(':').unwrap().0;
+    for command in [["scopes", "mapped", many], ["pages", "--scope", many]] {
+        assert_eq!(sandbox.error(&command), "name-ambiguous");
+    }
+    let shown = sandbox.json(&["scopes", "show", "papers"]);
+    assert_eq!(
+        shown["mapped_commit"],
+        sandbox.git(&["rev-parse", "HEAD"]).trim()
+    );
+    sandbox.write("later", "later\n");
+    commit(&sandbox);
+    let scopes = sandbox.json(&["scopes"]);
+    let of = |id: &str| {
+        let mut all = scopes["mappings"].as_array().unwrap().iter();
+        all.find(|scope| scope["scope_id"] == id).unwrap().clone()
+    };
+    assert_eq!(of(full)["stale"], true);
+    sandbox.remove(".git/colony/cache");
+    let gone = sandbox.json(&["pages", "--scope", "papers"]);
+    assert_eq!(gone["code"], "scope-not-found");
+    assert!(
+        gone["message"]
+            .as_str()
+            .unwrap()
+            .ends_with("is recorded, and its pages were not made here")
+    );
+}
+
+#[test]
+fn taking_a_mapping_back_says_which_copies_went() {
+    let sandbox = Sandbox::new();
+    let scope = sandbox.json(&["map"])["results"][0]["scope_id"].clone();
+    let scope = scope.as_str().unwrap();
+    let dry = sandbox.json(&["scopes", "unmap", "-n", scope]);
+    assert_eq!(dry["copies"], json!(["shared", "pages"]));
+    let real = sandbox.colony(&["scopes", "unmap", scope]);
+    assert_eq!(
+        real,
+        format!("unmapped (the shared record and the pages here): {scope}\n")
+    );
+    let none = sandbox.run(&["scopes", "unmap", "nope"]);
+    assert_eq!((none.code, none.stdout.as_str()), (0, "not mapped: nope\n"));
+    assert!(
+        none.stderr.contains("'git colony scopes' lists"),
+        "{}",
+        none.stderr
+    );
+    assert_eq!(sandbox.error(&["map", "--thaw", "default"]), "usage");
+}

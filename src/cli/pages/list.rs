@@ -13,7 +13,7 @@ use super::super::{Face, Run, Stop, paths};
 #[derive(Debug, clap::Args)]
 #[group(skip)]
 pub(super) struct Args {
-    /// Only pages of the scope ID
+    /// Only pages of the scope ID, or of the row of that name
     #[arg(long, value_name = "ID")]
     scope: Option<String>,
     /// Only pages with something at or below PATH
