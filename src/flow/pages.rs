@@ -99,7 +99,7 @@ pub(super) fn open(session: &Session, wanted: Option<&str>) -> Result<Opened> {
     let mut scopes = table.scopes(&worktree).map_err(unusable)?;
     if let Some(wanted) = wanted {
         let ids = scopes.iter().map(|scope| scope.scope.as_str());
-        let meant = scope_record::meant(ids, wanted);
+        let meant = scope_record::meant(&ids, wanted);
         match meant.as_slice() {
             [one] => scopes.retain(|scope| scope.scope == *one),
             [] => return Err(no_scope(session, wanted)),
@@ -116,7 +116,7 @@ pub(super) fn open(session: &Session, wanted: Option<&str>) -> Result<Opened> {
 /// Says that a scope has no pages here: it may still be recorded.
 fn no_scope(session: &Session, wanted: &str) -> Error {
     let recorded = scopes::mapped_ids(&session.repo);
-    let meant = scope_record::meant(recorded.keys().map(String::as_str), wanted);
+    let meant = scope_record::meant(&recorded.keys().map(String::as_str), wanted);
     match meant.as_slice() {
         [] => {
             let message = format!("no scope of this worktree is '{wanted}'; nothing has changed");

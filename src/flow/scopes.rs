@@ -217,7 +217,7 @@ pub fn show(session: &Session, id: &str) -> Result<ScopeReport> {
 /// `name-ambiguous`, `repository-broken`, `object-missing`.
 pub fn mapped(session: &Session, id: &str) -> Result<MappedReport> {
     let ids = mapped_ids(&session.repo);
-    let meant = scope_record::meant(ids.keys().map(String::as_str), id);
+    let meant = scope_record::meant(&ids.keys().map(String::as_str), id);
     match meant.as_slice() {
         [] => Ok(MappedReport {
             scope_id: id.to_owned(),
@@ -297,7 +297,7 @@ fn find(session: &Session, id: &str) -> Result<(ScopeRecord, bool)> {
         all.reverse();
     }
     let ids = all.iter().flat_map(|(scopes, _)| scopes.records.keys());
-    let meant = scope_record::meant(ids.map(String::as_str), id);
+    let meant = scope_record::meant(&ids.map(String::as_str), id);
     let [one] = meant.as_slice() else {
         return Err(not_one(id, &meant));
     };

@@ -56,7 +56,7 @@ pub fn committed(scope_id: &str) -> Option<&str> {
 
 /// Finds the scopes that a typed word stands for: the one of that id, else those of a row with that name,
 /// else those that begin so. A scope and its uncommitted work are one there: the scope.
-pub fn meant<'a>(ids: impl Iterator<Item = &'a str> + Clone, word: &str) -> Vec<String> {
+pub fn meant<'a>(ids: &(impl Iterator<Item = &'a str> + Clone), word: &str) -> Vec<String> {
     let fitting = |fits: &dyn Fn(&str) -> bool| -> Vec<String> {
         let all: BTreeSet<&str> = ids.clone().filter(|id| fits(id)).collect();
         let is_own = |id: &&&str| committed(id).is_none_or(|of| !all.contains(of));
