@@ -301,7 +301,7 @@ impl Machine {
             }
             Step::Pick(name) => self.operate(&["cherry-pick", name]),
             Step::Undo => self.step_back(),
-            Step::ForceUndo => self.force_back(),
+            Step::ForceUndo => drop(self.force_back()),
             Step::Redo => self.step_forward(),
         }
     }
@@ -347,7 +347,9 @@ impl Machine {
         }
         self.refused("undo");
         let (state, bytes_now) = (self.sandbox.visible_state(), bytes(&self.sandbox));
-        self.force_back();
+        if !self.force_back() {
+            return;
+        }
         self.step_forward();
         assert_eq!(self.sandbox.visible_state(), state, "redo of plain git");
         assert_eq!(
@@ -453,8 +455,25 @@ impl Machine {
         })
     }
 
-    /// Takes back what plain git did, or the newest operation.
-    fn force_back(&mut self) {
+    /// Tells whether the branch that HEAD would come back to got commits elsewhere since the newest
+    /// operation left it: they stay.
+    fn home_grew(&self, change: &Change) -> bool {
+        let Some(home) = change.before.head.trim().strip_prefix("ref: ") else {
+            return false;
+        };
+        if change.before.head == change.after.head || !self.home_moved(change) {
+            return false;
+        }
+        let more = format!("{}..{home}", change.before.commit.trim());
+        let grew = self.sandbox.git_any(&["rev-list", "-1", &more]);
+        // What plain git did to it before HEAD left it is part of the change.
+        let planned = self.sandbox.json(&["undo", "--force", "--dry-run"]);
+        let moves = planned["refs"].as_array().into_iter().flatten();
+        !grew.trim().is_empty() && !moves.into_iter().any(|moved| moved["name"] == home)
+    }
+
+    /// Takes back what plain git did, or the newest operation; returns whether that was done.
+    fn force_back(&mut self) -> bool {
         if self.strayed() {
             let now = Side::of(&self.sandbox);
             self.done.push(Change {
@@ -466,8 +485,11 @@ impl Machine {
         }
         let Some(change) = self.done.pop() else {
             assert_eq!(self.sandbox.error(&["undo", "--force"]), "nothing-to-undo");
-            return;
+            return false;
         };
+        if self.home_grew(&change) {
+            return self.switch_home(change);
+        }
         let (before, other_refs) = (self.sandbox.visible_state(), self.other_refs(&change));
         self.turn(&["undo", "--force"], &change.before);
         if let Some(files) = change.external {
@@ -475,6 +497,33 @@ impl Machine {
             self.check_files(&change, &before, files);
         }
         self.undone.push(change);
+        true
+    }
+
+    /// Goes back to a branch that got commits elsewhere: as `git switch` does, or not at all.
+    fn switch_home(&mut self, mut change: Change) -> bool {
+        let (before, refs) = (self.sandbox.visible_state(), self.sandbox.refs());
+        let staged = |sandbox: &Sandbox| -> BTreeSet<String> {
+            let listed = sandbox.git(&["diff", "--cached", "--name-only", "--no-renames"]);
+            listed.lines().map(str::to_owned).collect()
+        };
+        let (had, staged_before) = (contents(&before.worktree), staged(&self.sandbox));
+        let run = self.sandbox.run(&["undo", "--force"]);
+        if run.code != 0 {
+            assert_eq!(self.sandbox.visible_state(), before, "{}", run.stderr);
+            self.done.push(change);
+            return false;
+        }
+        let side = Side::of(&self.sandbox);
+        assert_eq!(side.head, change.before.head, "HEAD comes back");
+        assert_eq!(self.sandbox.refs(), refs, "commits of others stay");
+        assert!(staged(&self.sandbox).is_subset(&staged_before));
+        self.nothing_is_lost(&had, "undo --force");
+        change.before = side.clone();
+        self.left = Some(side);
+        self.since.clear();
+        self.undone.push(change);
+        true
     }
 
     fn files_since(&self) -> Files {
@@ -486,6 +535,23 @@ impl Machine {
 
     fn step_forward(&mut self) {
         if !self.undone.is_empty() && self.strayed() {
+            self.refused("redo");
+            return;
+        }
+        // The branch that HEAD would go on to is no longer where it was left; one that the undo has
+        // taken away comes back.
+        if self.undone.last().is_some_and(|change| {
+            let branch = change.after.head.trim().trim_start_matches("ref: ");
+            let there = self
+                .sandbox
+                .try_git(&["rev-parse", "--verify", "-q", branch]);
+            let back = Change {
+                before: change.after.clone(),
+                after: change.before.clone(),
+                external: None,
+            };
+            there && self.home_moved(&back)
+        }) {
             self.refused("redo");
             return;
         }
@@ -504,14 +570,19 @@ impl Machine {
         let had = contents(&self.sandbox.worktree());
         self.sandbox.colony(command);
         assert_eq!(Side::of(&self.sandbox), *to, "{command:?}");
+        self.nothing_is_lost(&had, &command.join(" "));
+        self.left = Some(to.clone());
+        self.since.clear();
+    }
+
+    /// Every content that there was is in the worktree, or kept.
+    fn nothing_is_lost(&self, had: &BTreeSet<String>, command: &str) {
         let mut has = contents(&self.sandbox.worktree());
         has.extend(contents(&super::support::worktree_of(
             &self.sandbox.path(".git/colony-kept"),
         )));
         let lost: Vec<_> = had.difference(&has).collect();
-        assert!(lost.is_empty(), "{command:?} lost {lost:?}");
-        self.left = Some(to.clone());
-        self.since.clear();
+        assert!(lost.is_empty(), "{command} lost {lost:?}");
     }
 
     /// Every ref but the branch that HEAD was on, and what operations do to tags.
@@ -666,7 +737,9 @@ proptest! {
         machine.sandbox.check_invariants();
         prop_assert_eq!(machine.operations(), count, "gc lost an operation");
         while machine.strayed() || !machine.done.is_empty() {
-            machine.force_back();
+            if !machine.force_back() {
+                break;
+            }
         }
         machine.sandbox.check_invariants();
     }
