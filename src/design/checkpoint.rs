@@ -7,10 +7,10 @@ use crate::git::snapshot::Unstorable;
 use crate::git::{Oid, RefChange};
 use crate::model::id::OperationId;
 use crate::model::{Code, Error, RepoPath, Result};
-use crate::store::Session;
 use crate::store::operation::record::IndexTarget;
 use crate::store::operation::run::{Intent, NewIndex, Plan, Touches};
 use crate::store::operation::{FileMoves, Kind, Operation};
+use crate::store::{Session, kept_large_files};
 
 use super::checkpoints;
 use super::draft::Draft;
@@ -104,6 +104,9 @@ pub fn create(session: &Session, request: &Request) -> Result<CheckpointReport> 
     let mut draft = Draft::new(session, request, &kept, signature);
     draft.belongs_to(&operation);
     let (commit, branch_change) = draft.commit(session, &kept)?;
+    if request.off_branch {
+        keep_large_files(session, &operation, &draft, &kept)?;
+    }
     let tag = draft.tag(session, commit)?;
     let mut refs: Vec<RefChange> = branch_change.into_iter().collect();
     let branch_moved = !refs.is_empty();
@@ -136,6 +139,24 @@ pub fn create(session: &Session, request: &Request) -> Result<CheckpointReport> 
     report.branch_moved = branch_moved;
     report.op = Some(done.record.op);
     Ok(report)
+}
+
+/// Gives the large files of a checkpoint beside the branch the names that no `git lfs prune` takes away.
+fn keep_large_files(
+    session: &Session,
+    operation: &Operation<'_>,
+    draft: &Draft,
+    kept: &Kept,
+) -> Result<()> {
+    let places = &operation.places;
+    let trees = (kept.scan.head_tree, kept.snapshot.worktree_tree);
+    let new = places.large_files(operation.id);
+    kept_large_files::keep_named(
+        session,
+        &places.named_large_files(&draft.short_id),
+        &new,
+        trees,
+    )
 }
 
 /// Tells what [`create`] would do, and changes nothing.

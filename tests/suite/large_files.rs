@@ -252,3 +252,54 @@ fn a_large_file_of_an_agent_that_a_prune_took_here_comes_from_the_hub() {
     assert_eq!(desk.read("new.bin"), CONTENT);
     desk.git(&["lfs", "fsck"]);
 }
+
+#[test]
+fn a_named_checkpoint_off_the_branch_gives_large_files_back_that_a_prune_took() {
+    let sandbox = half_staged();
+    sandbox.write("staged.bin", "edited after\n");
+    let status = sandbox.git(&["status", "--porcelain"]);
+    let made = sandbox.json(&["checkpoint", "-m", "beside", "--off-branch"]);
+    // What it named it names again once its undo is undone.
+    sandbox.colony(&["undo"]);
+    sandbox.git(&["lfs", "prune"]);
+    sandbox.colony(&["prune"]);
+    sandbox.colony(&["redo"]);
+    sandbox.git(&["reset", "-q", "--hard"]);
+    sandbox.remove("new.bin");
+    // Its commit has two parents, and git-lfs does not look at what a merge alone brings along.
+    sandbox.git(&["lfs", "prune"]);
+    sandbox.colony(&["restore", made["checkpoint_id"].as_str().unwrap()]);
+    assert_eq!(sandbox.read("new.bin"), CONTENT);
+    assert_eq!(sandbox.read("staged.bin"), "edited after\n");
+    assert_eq!(sandbox.git(&["status", "--porcelain"]), status);
+    sandbox.check_invariants();
+}
+
+#[test]
+fn large_files_of_a_named_checkpoint_go_long_after_its_tag() {
+    let sandbox = half_staged();
+    let made = sandbox.json(&["checkpoint", "-m", "beside", "--off-branch"]);
+    assert_eq!(large_ones(&sandbox).len(), 2);
+    let tag = made["checkpoint_id"].as_str().unwrap();
+    let prune = |days: i64| {
+        let later = sandbox.world_at(days * 24 * 60 * 60);
+        assert_eq!(sandbox.run_in(later, &["prune"]).code, 0);
+    };
+    prune(4000);
+    assert_eq!(large_ones(&sandbox).len(), 2, "the tag is there");
+    sandbox.git(&["tag", "-d", tag]);
+    prune(1);
+    assert_eq!(large_ones(&sandbox).len(), 2, "it may come back");
+    prune(4000);
+    assert_eq!(large_ones(&sandbox).len(), 0);
+}
+
+/// Lists the large files that checkpoints keep.
+fn large_ones(sandbox: &Sandbox) -> Vec<PathBuf> {
+    let mut all = kept(sandbox);
+    all.retain(|path| {
+        path.components()
+            .any(|part| part.as_os_str() == "large-named")
+    });
+    all
+}

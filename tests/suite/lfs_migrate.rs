@@ -497,6 +497,7 @@ fn checkpoints_forks_and_what_they_say_are_in_the_new_history() {
     }
     // The very index comes back, and what only a ref of ours holds is safe from a prune.
     let id = beside["checkpoint_id"].as_str().unwrap();
+    sandbox.git(&["lfs", "prune"]);
     sandbox.colony(&["restore", id]);
     assert_eq!(
         (sandbox.git(&["status", "--porcelain"]), sandbox.worktree()),
