@@ -133,7 +133,7 @@ pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
         Some(Action::New(new)) => {
             let run = Run::from(new.dry_run);
             // It may begin at what another agent has.
-            let session = face.session_among_others(run)?;
+            let session = face.session_to_begin(run, new.from.as_slice())?;
             let request = Request {
                 name: new.name,
                 fork: new.fork,
@@ -156,7 +156,7 @@ pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
         }
         Some(Action::Check(check)) => {
             // An agent may be on a branch of its own, and its work is found by its name.
-            let session = face.session_among_others(Run::Dry)?;
+            let session = face.session_among_others(Run::Dry, check.range.as_slice())?;
             let changes = match (check.range, check.staged) {
                 (Some(range), _) => Changes::Range(range),
                 (None, true) => Changes::Staged,

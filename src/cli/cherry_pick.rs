@@ -51,7 +51,7 @@ pub(super) struct Args {
 
 pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
     let run = Run::from(args.dry_run);
-    let session = face.session_among_others(run)?;
+    let session = face.session_among_others(run, &args.what)?;
     if args.abort {
         let report = resolve::abort(&session, "cherry-pick", args.dry_run)?;
         return face.answer(&report);

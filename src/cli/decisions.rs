@@ -30,7 +30,7 @@ pub(super) struct Args {
 
 pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
     // For real: what it finds is remembered.
-    let session = face.session_among_others(Run::ForReal)?;
+    let session = face.session_among_others(Run::ForReal, args.since.as_slice())?;
     let typed = args.paths.iter();
     let paths = typed.map(|path| paths::repo_path(&session, path));
     let filter = Filter {

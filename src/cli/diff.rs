@@ -36,7 +36,8 @@ pub(super) struct Args {
 
 pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
     // Looking at the worktree makes objects: they stay in memory.
-    let session = face.session_among_others(Run::Dry)?;
+    let typed: Vec<String> = args.from.iter().chain(&args.to).cloned().collect();
+    let session = face.session_among_others(Run::Dry, &typed)?;
     let head = || Named::Any("HEAD".to_owned());
     let nothing_named = args.from.is_none() && args.checkpoint.is_none();
     let from = args.checkpoint.map(Named::Checkpoint);

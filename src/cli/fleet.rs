@@ -29,7 +29,7 @@ pub(super) struct Args {
 
 pub(super) fn run(face: &mut Face<'_>, args: &Args) -> Result<Outcome, Stop> {
     // What is found out about clashes is kept for the next time.
-    let session = face.session_among_others(Run::ForReal)?;
+    let session = face.session_among_others(Run::ForReal, &[])?;
     if args.refresh {
         locks::refresh(&session);
     }

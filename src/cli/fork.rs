@@ -31,7 +31,7 @@ pub(super) struct Args {
 
 pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
     let run = Run::from(args.dry_run);
-    let session = face.session_among_others(run)?;
+    let session = face.session_among_others(run, args.from.as_slice())?;
     let request = Request {
         label: args.label,
         from: args.from,

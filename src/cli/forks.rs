@@ -53,11 +53,11 @@ pub(super) fn run(face: &mut Face<'_>, args: &Args) -> Result<Outcome, Stop> {
         dry_run,
     }) = &args.action
     {
-        let session = face.session_among_others(Run::from(*dry_run))?;
+        let session = face.session_among_others(Run::from(*dry_run), &[])?;
         let report = fork_delete::delete(&session, label, *force, *dry_run)?;
         return face.answer(&report);
     }
-    let session = face.session_among_others(Run::ForReal)?;
+    let session = face.session_among_others(Run::ForReal, &[])?;
     if args.refresh {
         locks::refresh(&session);
     }

@@ -76,7 +76,7 @@ pub(super) struct Args {
 
 pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
     let run = Run::from(args.dry_run);
-    let session = face.session_among_others(run)?;
+    let session = face.session_among_others(run, args.source.as_slice())?;
     if args.abort {
         let report = resolve::abort(&session, "merge", args.dry_run)?;
         return face.answer(&report);

@@ -235,10 +235,18 @@ impl Face<'_> {
         Ok(session)
     }
 
-    /// Opens a session for a command that names what others may have published, and looks at that.
-    fn session_among_others(&self, run: Run) -> Result<Session> {
+    /// Opens a session for a command about what others may have published, and looks at that; `typed` are
+    /// the names of lines of work on the command line.
+    fn session_among_others(&self, run: Run, typed: &[String]) -> Result<Session> {
         let session = self.session(run)?;
-        taking_part::gather(&session);
+        taking_part::gather_for(&session, typed)?;
+        Ok(session)
+    }
+
+    /// Does what [`Face::session_among_others`] does for a command that makes a missing hub anew.
+    fn session_to_begin(&self, run: Run, typed: &[String]) -> Result<Session> {
+        let session = self.session(run)?;
+        taking_part::gather_to_begin(&session, typed)?;
         Ok(session)
     }
 

@@ -9,9 +9,9 @@ use crate::git::transfer::{Linked, link_objects, send_pack};
 use crate::git::{Oid, RefChange, RefName, Signature};
 use crate::model::{Code, Result};
 use crate::store::membership::{Membership, Role, mirror_of};
-use crate::store::{Session, ref_names};
+use crate::store::{Session, ref_names, stale_locks};
 
-use super::hub::Hub;
+use super::hub::{self, Hub};
 use super::publish::large_objects_of;
 
 /// Copies the tips of everybody else; returns how many changed. Costs a look at the refs of the hub
@@ -23,13 +23,26 @@ pub fn gather(session: &Session) -> Result<usize> {
     let Some(member) = &session.membership else {
         return Ok(0);
     };
-    if member.role == Role::Desk && !member.hub.is_dir() {
+    if member.role == Role::Desk && !member.hub.is_dir() && !hub::is_missed(session, &member.hub)? {
         return Ok(0);
     }
     let hub = Hub::open(&member.hub)?;
+    match bring(session, member, &hub) {
+        // A git that was killed here has left its locks.
+        Err(error)
+            if error.code() == Code::Locked
+                && stale_locks::clear_copies(&session.world, &session.repo)? > 0 =>
+        {
+            bring(session, member, &hub)
+        }
+        done => done,
+    }
+}
+
+fn bring(session: &Session, member: &Membership, hub: &Hub) -> Result<usize> {
     let mut tries = 1;
     loop {
-        let changes = changes(session, member, &hub)?;
+        let changes = changes(session, member, hub)?;
         if changes.is_empty() {
             return Ok(0);
         }

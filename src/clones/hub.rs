@@ -16,6 +16,7 @@ use crate::store::shared_root::SharedRoot;
 use crate::store::{Session, atomic, ref_names};
 
 use super::hub_place::{Place, SET_ASIDE};
+use super::{found, hub_anew, leaving};
 
 /// What a hub is configured with, beyond what git writes.
 const CONFIG: &str = "\
@@ -47,7 +48,8 @@ impl Hub {
             let hint = if path.with_extension(SET_ASIDE).is_dir() {
                 "git colony clones gc   # brings back what an interrupted one has set aside"
             } else {
-                "bring the folder back from a backup: clones borrow their objects from it"
+                "git colony agents new NAME   # makes it anew, from the checkout of a person; better is \
+                 the folder from a backup: clones borrow their objects from it"
             };
             return Err(Error::new(
                 Code::HubMissing,
@@ -214,6 +216,19 @@ pub fn place_of_url(root: &SharedRoot, url: &RemoteUrl) -> PathBuf {
     Place::of(root, &url.normalized()).path
 }
 
+/// Tells whether clones borrow from a hub that is not there: one goes by itself only with its last clone.
+///
+/// # Errors
+/// `invalid-value`.
+pub fn is_missed(session: &Session, hub: &Path) -> Result<bool> {
+    if hub.is_dir() {
+        return Ok(false);
+    }
+    let root = SharedRoot::of(&session.world)?;
+    let is_leaving = || leaving::hubs(&root).iter().any(|of| of == hub);
+    Ok(!found::clones(&root, Some(hub)).is_empty() || is_leaving())
+}
+
 /// Lists all hubs, by name.
 pub fn all(root: &SharedRoot) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(root.hubs())
@@ -237,6 +252,11 @@ pub fn join(session: &Session) -> Result<(Membership, Hub)> {
     if let Some(member) = known.filter(|member| member.role != Role::Desk || member.hub.is_dir()) {
         return Ok((member.clone(), Hub::open(&member.hub)?));
     }
+    if let Some(member) = known
+        && is_missed(session, &member.hub)?
+    {
+        return Ok((member.clone(), hub_anew::make(session, member)?));
+    }
     let (repo, world) = (&session.repo, &session.world);
     let hub = Hub::of_repository(session, &SharedRoot::of(world)?)?;
     let member = Membership::of_desk(
@@ -249,7 +269,7 @@ pub fn join(session: &Session) -> Result<(Membership, Hub)> {
     Ok((member, hub))
 }
 
-fn make_from_repository(session: &Session, new: &Path) -> Result<()> {
+pub(super) fn make_from_repository(session: &Session, new: &Path) -> Result<()> {
     let (repo, world) = (&session.repo, &session.world);
     refuse_incomplete(repo)?;
     let mut git = process::Git::new(world);

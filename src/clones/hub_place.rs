@@ -31,7 +31,7 @@ impl Place {
         Place::at(&root.hubs().join(format!("{hash}.git")))
     }
 
-    fn at(path: &Path) -> Place {
+    pub(super) fn at(path: &Path) -> Place {
         Place {
             path: path.to_owned(),
             new: path.with_extension("new"),

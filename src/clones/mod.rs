@@ -5,6 +5,7 @@ pub mod colonies;
 pub mod found;
 pub mod gather;
 pub mod hub;
+pub mod hub_anew;
 pub mod hub_place;
 pub mod keeping;
 pub mod large_files;

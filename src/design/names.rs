@@ -115,6 +115,17 @@ pub fn find(repo: &Repo, typed: &str) -> Result<Named> {
     }
 }
 
+/// Tells whether what is typed may stand for something that others have published, and not for what is
+/// here alone: such a name means nothing while that cannot be seen.
+pub fn may_be_of_others(repo: &Repo, typed: &str) -> bool {
+    let ends = typed.split("..").map(|end| end.trim_matches('.'));
+    let mut names = ends.map(|end| end.split(['~', '^', ':']).next().unwrap_or(end));
+    names.any(|name| {
+        let is_here = |named: Named| named.published.is_none();
+        !name.is_empty() && !find(repo, name).is_ok_and(is_here)
+    })
+}
+
 /// Finds a branch of this repository by its name, or the fork of that label.
 ///
 /// # Errors

@@ -1,8 +1,9 @@
 //! Taking part in a colony: what was changed here is published, what others published is gathered.
 
 use crate::clones::{gather, publish};
+use crate::design::names;
 use crate::git::ObjectWrites;
-use crate::model::World;
+use crate::model::{Code, Error, Result, World};
 use crate::store::Session;
 use crate::store::settings::Flags;
 
@@ -13,10 +14,61 @@ pub fn gather(session: &Session) {
         return;
     }
     if let Err(error) = gather::gather(session) {
-        (session.world.narrate)(&format!(
-            "warning: cannot see what others have published: {}",
-            error.message()
-        ));
+        warn_unseen(&session.world, &error);
+    }
+}
+
+/// Does what [`gather`] does for a command that is about others, by the names that were typed: it cannot be
+/// answered where the hub is gone, or where a name may be that of somebody whose work cannot be seen.
+///
+/// # Errors
+/// `hub-missing`; for a name of others, or one that nothing here has, what [`gather::gather`] says.
+pub fn gather_for(session: &Session, typed: &[String]) -> Result<()> {
+    let Err(error) = gather::gather(session) else {
+        return Ok(());
+    };
+    if error.code() == Code::HubMissing {
+        return Err(error);
+    }
+    let of_others = |name: &&String| names::may_be_of_others(&session.repo, name);
+    if let Some(name) = typed.iter().find(of_others) {
+        return Err(unseen(name, &error));
+    }
+    warn_unseen(&session.world, &error);
+    Ok(())
+}
+
+/// Does what [`gather_for`] does for a command that makes a missing hub anew.
+///
+/// # Errors
+/// As [`gather_for`], but not for the hub.
+pub fn gather_to_begin(session: &Session, typed: &[String]) -> Result<()> {
+    match gather_for(session, typed) {
+        Err(error) if error.code() == Code::HubMissing => Ok(()),
+        done => done,
+    }
+}
+
+/// Words that a name cannot be looked up among what others have published.
+fn unseen(name: &str, cause: &Error) -> Error {
+    let message = format!(
+        "cannot see what others have published as '{name}', and nothing was done: {}",
+        cause.message()
+    );
+    let error = Error::new(cause.code(), message);
+    match cause.hint_text() {
+        Some(hint) => error.hint(hint),
+        None => error.hint("git colony doctor"),
+    }
+}
+
+fn warn_unseen(world: &World, error: &Error) {
+    (world.narrate)(&format!(
+        "warning: cannot see what others have published: {}",
+        error.message()
+    ));
+    if let Some(hint) = error.hint_text() {
+        (world.narrate)(&format!("hint: {hint}"));
     }
 }
 
@@ -42,7 +94,7 @@ pub fn publish_session(session: &Session) {
     publish(&session.world, publish::publish(session));
 }
 
-fn publish(world: &World, published: crate::model::Result<usize>) {
+fn publish(world: &World, published: Result<usize>) {
     if let Err(error) = published {
         (world.narrate)(&format!(
             "warning: cannot publish to the hub: {}",

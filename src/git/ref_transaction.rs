@@ -3,6 +3,7 @@
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::process::{Child, ChildStdin, ChildStdout};
 
+use crate::model::text::shell_word;
 use crate::model::world::Interrupt;
 use crate::model::{Code, Error, Result};
 
@@ -89,9 +90,19 @@ impl PreparedRefs {
         match (said.contains("ref updates aborted by hook"), locked) {
             (true, _) => error.hint("the reference-transaction hook of this repository refused"),
             (_, true) => Error::new(Code::Locked, format!("git cannot lock the refs: {said}"))
-                .hint("remove the lock file only if no git process is running"),
+                .hint(way_past(said)),
             _ => error.hint("git colony status   # somebody moved a ref; look, then run it again"),
         }
+    }
+}
+
+/// Returns what to do about a lock that git names.
+fn way_past(said: &str) -> String {
+    let named = said.split_once("Unable to create '").map(|(_, rest)| rest);
+    let path = named.and_then(|rest| rest.split_once("': File exists"));
+    match path {
+        Some((path, _)) => format!("rm {}   # only if no git is running", shell_word(path)),
+        None => "git colony doctor   # names the locks that stand".to_owned(),
     }
 }
 

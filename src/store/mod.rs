@@ -32,6 +32,7 @@ pub mod setting_layers;
 pub mod settings;
 pub mod setup_commands;
 pub mod shared_root;
+pub mod stale_locks;
 pub mod user_cache;
 pub mod worktree_files;
 pub mod yaml;

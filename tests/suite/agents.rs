@@ -15,7 +15,7 @@ pub(super) fn agent<'a>(desk: &'a Sandbox, name: &str) -> View<'a> {
     desk.at(PathBuf::from(made["path"].as_str().unwrap()))
 }
 
-fn hub(desk: &Sandbox) -> PathBuf {
+pub(super) fn hub(desk: &Sandbox) -> PathBuf {
     let hubs = desk.outside().join("home/.local/share/git-colony/hubs");
     let entries = fs::read_dir(hubs)
         .unwrap()

@@ -35,6 +35,7 @@ mod fleet_tokens;
 mod fork;
 mod hooks;
 mod house;
+mod hub_faults;
 mod init;
 mod large_files;
 mod late_files;

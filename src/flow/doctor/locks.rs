@@ -4,10 +4,24 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use super::Check;
+use crate::clones::hub;
 use crate::model::{Result, text};
 use crate::store::Session;
 use crate::store::operation::recover;
 use crate::store::places::Places;
+
+/// What is at the top of a git directory and holds no refs; our own folder is looked at as an operation.
+const BESIDE_REFS: [&str; 6] = [
+    "objects",
+    "lfs",
+    "colony",
+    "colony-kept",
+    "worktrees",
+    "modules",
+];
+
+/// A lock of a hub that is younger is in use.
+const STALE_SECONDS: u64 = 60;
 
 /// Looks for lock files: whose, and how old. They are reported, never removed.
 pub(super) fn locks(session: &Session) -> Result<Vec<Check>> {
@@ -25,9 +39,17 @@ pub(super) fn locks(session: &Session) -> Result<Vec<Check>> {
         ));
     }
     let mut found = Vec::new();
-    collect_locks(session.repo.git_dir(), 6, &mut found);
+    collect_locks(session.repo.git_dir(), &BESIDE_REFS, &mut found);
     if session.repo.common_dir() != session.repo.git_dir() {
-        collect_locks(session.repo.common_dir(), 6, &mut found);
+        collect_locks(session.repo.common_dir(), &BESIDE_REFS, &mut found);
+    }
+    if let Some(member) = &session.membership {
+        checks.extend(hub_check(session, &member.hub)?);
+        let mut of_hub = Vec::new();
+        collect_locks(&member.hub, &BESIDE_REFS, &mut of_hub);
+        // Others publish there all the time.
+        of_hub.retain(|path| age_seconds(session, path).is_some_and(|age| age >= STALE_SECONDS));
+        found.extend(of_hub);
     }
     for path in found {
         let shown = path.display();
@@ -46,16 +68,20 @@ pub(super) fn locks(session: &Session) -> Result<Vec<Check>> {
     Ok(checks)
 }
 
-fn collect_locks(folder: &Path, depth: usize, found: &mut Vec<PathBuf>) {
-    // Objects have no locks of this sort; our own folder is looked at as an operation.
-    const SKIPPED: [&str; 6] = [
-        "objects",
-        "lfs",
-        "colony",
-        "colony-kept",
-        "worktrees",
-        "modules",
-    ];
+/// Looks for the hub that this repository takes part in.
+fn hub_check(session: &Session, path: &Path) -> Result<Option<Check>> {
+    if !hub::is_missed(session, path)? {
+        return Ok(None);
+    }
+    let missing = hub::Hub::open(path).err();
+    Ok(missing.map(|error| {
+        let way = error.hint_text().unwrap_or("git colony clones gc");
+        Check::ill("hub", error.message(), way)
+    }))
+}
+
+/// Collects lock files below a git directory, except for folders at its top that hold no refs.
+fn collect_locks(folder: &Path, skipped: &[&str], found: &mut Vec<PathBuf>) {
     for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
         let path = entry.path();
         let name = entry.file_name();
@@ -63,9 +89,8 @@ fn collect_locks(folder: &Path, depth: usize, found: &mut Vec<PathBuf>) {
             continue;
         };
         if kind.is_dir() {
-            let skipped = SKIPPED.iter().any(|skipped| name == *skipped);
-            if depth > 0 && !skipped {
-                collect_locks(&path, depth - 1, found);
+            if !skipped.iter().any(|skipped| name == *skipped) {
+                collect_locks(&path, &[], found);
             }
         } else if path
             .extension()
@@ -76,18 +101,19 @@ fn collect_locks(folder: &Path, depth: usize, found: &mut Vec<PathBuf>) {
     }
 }
 
+fn age_seconds(session: &Session, path: &Path) -> Option<u64> {
+    let metadata = std::fs::symlink_metadata(path).ok()?;
+    let now = SystemTime::from(session.world.now());
+    let age = now.duration_since(metadata.modified().ok()?).ok()?;
+    Some(age.as_secs())
+}
+
 fn owner_and_age(session: &Session, path: &Path) -> String {
     use std::os::unix::fs::MetadataExt as _;
     let Ok(metadata) = std::fs::symlink_metadata(path) else {
         return "is gone again".to_owned();
     };
-    let age = metadata.modified().ok().and_then(|modified| {
-        SystemTime::from(session.world.now())
-            .duration_since(modified)
-            .ok()
-    });
-    let age = age.map_or("an unknown time".to_owned(), |age| {
-        format!("{} seconds", age.as_secs())
-    });
+    let age = age_seconds(session, path);
+    let age = age.map_or("an unknown time".to_owned(), |age| format!("{age} seconds"));
     format!("belongs to user {}, {age} old", metadata.uid())
 }

@@ -1,0 +1,79 @@
+//! A hub that is gone while clones borrow from it: made anew from a checkout of the user's, never silently.
+//!
+//! Everything that this checkout has comes along, with the names of what others had published as it was
+//! seen last; then each clone publishes what it has itself. What only the hub had, the work kept of agents
+//! that were taken away, is lost.
+
+use crate::git::{ObjectWrites, RefChange, RefName, Repo};
+use crate::model::{Result, text};
+use crate::store::membership::Membership;
+use crate::store::shared_root::SharedRoot;
+use crate::store::{Session, ref_names};
+
+use super::found::{self, FoundClone};
+use super::hub::{Hub, make_from_repository};
+use super::hub_place::Place;
+use super::publish;
+
+/// Makes the hub of a member anew, where it was.
+///
+/// # Errors
+/// As [`Hub::of_repository`].
+pub(super) fn make(session: &Session, member: &Membership) -> Result<Hub> {
+    let world = &session.world;
+    let clones = found::clones(&SharedRoot::of(world)?, Some(&member.hub));
+    let place = Place::at(&member.hub);
+    let mut is_new = false;
+    place.require(session, || {
+        is_new = true;
+        (world.narrate)(&format!(
+            "warning: the hub '{}' of {} is gone: it is made anew from this repository, without what \
+             only the hub had, as the work kept of removed agents",
+            member.hub.display(),
+            text::count(clones.len(), "clone"),
+        ));
+        make_from_repository(session, &place.new)
+    })?;
+    let hub = Hub::open(&place.path)?;
+    if is_new {
+        publish_copies(session, &hub)?;
+        for clone in &clones {
+            publish_again(session, clone);
+        }
+    }
+    Ok(hub)
+}
+
+/// Gives the hub the names that others had published, as they were seen here last.
+fn publish_copies(session: &Session, hub: &Hub) -> Result<()> {
+    let mut changes = Vec::new();
+    for prefix in [ref_names::AGENTS, ref_names::DESKS] {
+        for found in session.repo.refs_below(prefix)? {
+            let name = found.name.to_string();
+            let rest = name.strip_prefix(ref_names::PRIVATE);
+            changes.extend(
+                rest.filter(|_| hub.store.has(found.id))
+                    .map(|rest| RefChange {
+                        name: RefName::from(format!("{}{rest}", ref_names::PUBLISHED).as_str()),
+                        old: None,
+                        new: Some(found.id),
+                    }),
+            );
+        }
+    }
+    hub.store.move_refs(&session.world, &changes)
+}
+
+/// Has a clone publish what it has; says what it has lost with the hub.
+fn publish_again(session: &Session, clone: &FoundClone) {
+    let inside = session.world.standing_in(&clone.path);
+    let published = Repo::open(&inside, ObjectWrites::Durable)
+        .and_then(|repo| publish::publish_as(&inside, &repo, &clone.member));
+    if let Err(error) = published {
+        (session.world.narrate)(&format!(
+            "warning: the clone '{}' lacks what only the hub had: {}",
+            clone.path.display(),
+            error.message()
+        ));
+    }
+}
