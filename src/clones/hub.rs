@@ -196,7 +196,7 @@ pub fn push_url_of(session: &Session) -> Option<String> {
     // What we would not go to stands there as a guard.
     Some(match parsed {
         Ok(url) => url.without_credentials(),
-        Err(_) => crate::git::url::redact(&configured),
+        Err(_) => crate::git::url::redact_refused(&configured),
     })
 }
 

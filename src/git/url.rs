@@ -211,25 +211,70 @@ impl Serialize for RemoteUrl {
 /// Puts `***` for whatever may be a credential in any text, such as what git says.
 ///
 /// Of a word with a scheme everything up to its last `@` goes: a URL that nobody could read is not
-/// known to end its password at the first.
+/// known to end its password at the first. So it does of a word with a colon before an `@`, and of any
+/// URL goes what follows a `?` or `#`.
 pub fn redact(text: &str) -> String {
+    let ends = |c: char| c.is_whitespace() || "'\"<>".contains(c);
     let mut shown = String::with_capacity(text.len());
-    let mut rest = text;
-    while let Some(at) = rest.find("://") {
-        let (before, after) = rest.split_at(at + 3);
-        shown.push_str(before);
-        let end = after.find(|c: char| c.is_whitespace() || "'\"<>".contains(c));
-        let (word, next) = after.split_at(end.unwrap_or(after.len()));
-        let shown_word = match word.rsplit_once('@') {
-            Some((login, host)) if !(before.ends_with("ssh://") && is_user(login)) => {
-                format!("***@{host}")
-            }
-            _ => word.to_owned(),
-        };
-        shown.push_str(&shown_word);
-        rest = next;
+    for word in text.split_inclusive(ends) {
+        let end = word.trim_end_matches(ends);
+        shown.push_str(&redact_word(end));
+        shown.push_str(word.get(end.len()..).unwrap_or_default());
     }
-    shown + rest
+    shown
+}
+
+fn redact_word(word: &str) -> String {
+    // A scheme with one slash is one that was mistyped.
+    let scheme = word.split_once(":/").map(|(scheme, _)| scheme);
+    let scheme = scheme.filter(|scheme| !scheme.contains(['?', '#', '@', ':']));
+    let start = scheme.map_or(0, |scheme| {
+        let slashes = word.get(scheme.len() + 1..).unwrap_or_default();
+        word.len() - slashes.trim_start_matches('/').len()
+    });
+    let (scheme, rest) = word.split_at(start);
+    let is_url = start > 0 || rest.contains(['@', ':']);
+    let (login, query) = (rest.rfind('@'), rest.find(['?', '#']));
+    match (login, query.filter(|_| is_url)) {
+        // Either may be part of the other.
+        (Some(login), Some(query)) if query < login => format!("{scheme}***"),
+        (login, query) => {
+            let host = login.map_or(0, |at| at + 1);
+            let user = rest.get(..host).unwrap_or_default().trim_end_matches('@');
+            let is_shown = match scheme {
+                "" => !user.contains(':'),
+                _ => scheme.ends_with("ssh://") && is_user(user),
+            };
+            let from = if login.is_none() || is_shown { 0 } else { host };
+            let hidden = if from > 0 { "***@" } else { "" };
+            let to = query.map_or(rest.len(), |at| at + 1);
+            let tail = if query.is_some() { "***" } else { "" };
+            let rest = rest.get(from..to).unwrap_or_default();
+            format!("{scheme}{hidden}{rest}{tail}")
+        }
+    }
+}
+
+/// Puts `***` for whatever may be a credential in a text that is meant to be one URL, and that may not be
+/// one: a password may hold anything, quotes and spaces too.
+pub fn redact_refused(text: &str) -> String {
+    let words: String = text
+        .chars()
+        .map(|c| {
+            if c.is_whitespace() || "'\"<>".contains(c) {
+                '_'
+            } else {
+                c
+            }
+        })
+        .collect();
+    let shown = redact_word(&words);
+    // Where nothing had to go, all of it is as it was said.
+    if shown == words {
+        text.to_owned()
+    } else {
+        shown
+    }
 }
 
 fn is_user(login: &str) -> bool {
@@ -247,14 +292,7 @@ fn redact_login(text: &str) -> Option<String> {
 }
 
 fn refusal(text: &str, why: &str) -> Error {
-    // All of it is meant to be a URL: a password may hold anything, quotes and spaces too.
-    let shown = match (text.split_once("://"), text.rsplit_once('@')) {
-        (Some((scheme, rest)), Some((_, host))) if rest.contains('@') => {
-            format!("{scheme}://***@{host}")
-        }
-        _ => text.to_owned(),
-    };
-    let short: String = shown.chars().take(200).collect();
+    let short: String = redact_refused(text).chars().take(200).collect();
     Error::new(
         Code::UrlRefused,
         format!("cannot use '{short}' as the URL of a repository: {why}; nothing has changed"),

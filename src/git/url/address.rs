@@ -189,7 +189,7 @@ pub(super) fn with_scheme(scheme: &str, rest: &str) -> Result<Address, &'static 
             "part of a password may stand in the path: '/' in one is written '%2F', '@' in a path '%40'",
         );
     }
-    if matches!(scheme, Scheme::Https | Scheme::Http) && path.contains(['?', '#']) {
+    if path.contains(['?', '#']) {
         return Err("a query or fragment is no part of a repository's address");
     }
     if path.trim_matches('/').is_empty() {
@@ -206,6 +206,9 @@ pub(super) fn with_scheme(scheme: &str, rest: &str) -> Result<Address, &'static 
 
 /// A path of this machine; git decodes it, and what stands before the path is part of it.
 fn local_url(rest: &str) -> Result<Address, &'static str> {
+    if !rest.starts_with('/') && rest.contains('@') {
+        return Err("a path of this machine has no user or password");
+    }
     let path = if rest.starts_with('/') {
         decode(rest)?
     } else {
@@ -213,6 +216,9 @@ fn local_url(rest: &str) -> Result<Address, &'static str> {
     };
     Ok(Address::Local(PathBuf::from(path)))
 }
+
+/// What no host is called: a URL whose slashes were forgotten is none of ssh.
+const WEB_SCHEMES: [&str; 5] = ["https", "http", "ftp", "ftps", "file"];
 
 /// Reads a URL without a scheme: `host:path` with no slash before the colon is ssh, as git has it.
 pub(super) fn without_scheme(text: &str, base: &Path) -> Result<Address, &'static str> {
@@ -227,6 +233,11 @@ pub(super) fn without_scheme(text: &str, base: &Path) -> Result<Address, &'stati
         .filter(|at| *at < slash)
         .map(|at| (&text[..at], &text[at + 1..]))
     else {
+        let may_be_login =
+            !text.starts_with(['/', '.']) && text.contains(':') && text.contains('@');
+        if may_be_login {
+            return Err("a path with ':' and '@' begins with './': else it may hold a password");
+        }
         return Ok(Address::Local(base.join(text)));
     };
     let (login, host) = split_login(host)?;
@@ -234,6 +245,18 @@ pub(super) fn without_scheme(text: &str, base: &Path) -> Result<Address, &'stati
     check_host(host)?;
     if login.is_some_and(|login| login.contains(':')) {
         return Err("it has two colons before the path");
+    }
+    let lower = host.to_ascii_lowercase();
+    if login.is_none() && WEB_SCHEMES.contains(&lower.as_str()) {
+        return Err("a scheme is followed by '://'");
+    }
+    if path.contains('@') {
+        return Err(
+            "what stands before the last '@' may be a password: 'ssh://' takes a path with one",
+        );
+    }
+    if path.contains(['?', '#']) {
+        return Err("a query or fragment is no part of a repository's address");
     }
     if path.is_empty() {
         return Err("it names no repository on that host");

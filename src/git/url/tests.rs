@@ -140,6 +140,31 @@ fn what_is_an_option_or_runs_a_program_is_refused_whoever_says_it() {
 }
 
 #[test]
+fn what_may_hold_a_secret_where_none_belongs_is_refused() {
+    let urls = [
+        "ada:tok@host:a",
+        "ada:tok@host/a",
+        "me@mail.example:tok@host:a",
+        "host:a?token=x",
+        "host:a#x",
+        "ssh://host/a?token=x",
+        "git://host/a#x",
+        "https:/ada:tok@host/a",
+        "HTTPS:/host/a",
+        "https:host/a",
+        "http:/tok@host/a",
+        "ssh:/ada:tok@host/a",
+        "file://ada:tok@host/a",
+        "https:///ada:tok@host/a",
+    ];
+    for url in urls {
+        let said = refused(url, Provenance::User);
+        assert!(!format!("{said:?}").contains("tok@"), "{said:?}");
+        refused(url, Provenance::Repository);
+    }
+}
+
+#[test]
 fn the_content_of_a_repository_names_no_place_of_this_machine() {
     let urls = [
         "/etc",
@@ -200,6 +225,21 @@ fn credentials_are_not_shown() {
         redact("fatal: 'https://a:b/c@d@host/x' and ssh://git@h/a, ssh://a:b@h, 'http://h/'"),
         "fatal: 'https://***@host/x' and ssh://git@h/a, ssh://***@h, 'http://h/'"
     );
+    let table = [
+        ("see https://host/a?token=x.", "see https://host/a?***"),
+        ("https://host/a#x", "https://host/a#***"),
+        ("https://ada:tok@host/a?b=c", "https://***@host/a?***"),
+        ("https://host/a?tok=x@y", "https://***"),
+        ("https:/ada:tok@host/a", "https:/***@host/a"),
+        ("'ada:tok@host:a'", "'***@host:a'"),
+        ("git@host:a", "git@host:a"),
+        ("git@host:a?token=x", "git@host:a?***"),
+        ("error: what now? #1", "error: what now? #1"),
+        ("/srv/a#b", "/srv/a#b"),
+    ];
+    for (said, shown) in table {
+        assert_eq!(redact(said), shown);
+    }
 }
 
 #[test]
@@ -262,6 +302,31 @@ proptest! {
         }
         let said = format!("fatal: {text} is odd");
         prop_assert!(text.contains(['\'', '"', '<', '>']) || !redact(&said).contains(secret));
+    }
+
+    #[test]
+    fn no_secret_of_a_form_that_is_no_url_is_ever_shown(
+        form in prop::sample::select(vec![
+            "https://h/a?t=Z", "https://h/a#Z", "https://u@h/a?t=Z&b=@x", "ssh://h/a?Z", "git://h/a#Z",
+            "https:/u:Z@h/a", "https:/Z@h/a", "http:u:Z@h/a", "HTTPS:/u:Z@h/a", "ssh:/u:Z@h/a",
+            "https:///u:Z@h/a", "file://u:Z@h/a", "u:Z@h:x", "u:Z@h/x", "u@m.x:Z@h:x", "h:a?t=Z",
+            "u@h:a#Z", "https:/h/a?t=Z", "[u:Z@h]:x", "u:Z@[::1]:x",
+        ]),
+        odd in "([-!$%&*+,.0-9:;=@A-Z_a-z~?#][-!$%&*+,./0-9:;=@A-Z_a-z~?#]{0,5})?",
+        tail in "[-/a-z0-9.@:]{0,6}",
+    ) {
+        let secret = "S3CRETtoken";
+        // Whatever stands around it in the password or query.
+        let text = format!("{}{tail}", form.replace('Z', &format!("{odd}{secret}")));
+        for provenance in [Provenance::User, Provenance::Repository] {
+            let shown = match RemoteUrl::parse(&text, provenance, Path::new("/base")) {
+                Ok(url) => format!("{url} {url:?} {} {} {}", url.without_credentials(), url.in_full(), url.normalized()),
+                Err(error) => format!("{error:?} {:?}", error.details()),
+            };
+            prop_assert!(!shown.contains(secret), "{text} is shown as {shown}");
+        }
+        let said = redact(&format!("fatal: '{text}' is odd"));
+        prop_assert!(!said.contains(secret), "{text} is shown as {said}");
     }
 
     #[test]
