@@ -34,6 +34,7 @@ impl Env {
         let (narrate, progress) = narration();
         let world = World {
             cwd,
+            started_in: None,
             variables: std::env::vars_os().collect(),
             clock: Arc::new(now),
             entropy: Arc::new(random),

@@ -217,7 +217,8 @@ impl Face<'_> {
     fn world(&self) -> Result<World> {
         let mut world = self.env.world.clone();
         if let Some(directory) = &self.directory {
-            world.cwd = world.absolute(directory);
+            let elsewhere = world.absolute(directory);
+            world.started_in = Some(std::mem::replace(&mut world.cwd, elsewhere));
             if !world.cwd.is_dir() {
                 return Err(Error::new(
                     Code::NotARepository,

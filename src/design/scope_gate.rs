@@ -10,6 +10,7 @@ use crate::git::diff::TreeChange;
 use crate::git::identity::Identity;
 use crate::model::{Code, Error, Result, text};
 use crate::store::Session;
+use crate::store::acting;
 use crate::store::agent_rule::AgentRule;
 use crate::store::membership::Role;
 
@@ -20,14 +21,20 @@ use super::{fork_record, forks, scope_check};
 /// The address of an agent ends with this.
 const MAIL: &str = "@external.agent.colony.local";
 
-/// Lists the agents whose rules bind whoever acts here: the one that was named, and the one whose
-/// clone this is, so that another name loosens nothing.
+/// Lists the agents whose rules bind whoever acts here: the one that was named, the one whose clone
+/// this is, and the one from whose clone this was started, so that another name or place loosens nothing.
 pub(super) fn acting(session: &Session) -> BTreeSet<String> {
     let member = session.membership.as_ref();
     let member = member.filter(|member| member.role == Role::Agent);
     let of_clone = member.and_then(|member| member.agent.clone());
     let named = session.settings.agent.clone();
-    named.into_iter().chain(of_clone).collect()
+    let from = acting::by_place(&session.world);
+    named.into_iter().chain(of_clone).chain(from).collect()
+}
+
+/// Tells whether whoever acts here is no agent, as far as can be told.
+fn is_person(session: &Session) -> bool {
+    acting(session).is_empty() && acting::by_place_or_lease(&session.world).is_empty()
 }
 
 /// Returns the agent that an address belongs to.
@@ -164,7 +171,7 @@ impl OthersRules {
     /// Returns the agents among `owners` whose rules count for what comes in.
     pub(super) fn bind(self, session: &Session, owners: BTreeSet<String>) -> BTreeSet<String> {
         match self {
-            OthersRules::Lifted if acting(session).is_empty() => BTreeSet::new(),
+            OthersRules::Lifted if is_person(session) => BTreeSet::new(),
             _ => owners,
         }
     }

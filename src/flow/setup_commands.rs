@@ -15,6 +15,7 @@ use crate::git::program::{self, Ending};
 use crate::git::{ObjectWrites, Oid, Repo};
 use crate::model::{Code, Error, Result, World, text};
 use crate::store::Session;
+use crate::store::acting;
 use crate::store::settings::Flags;
 use crate::store::setup_commands::{self, Approvals, NamedBy};
 use crate::store::shared_root::SharedRoot;
@@ -244,7 +245,7 @@ pub struct SetupReport {
 /// `clone-not-found`, `name-ambiguous`, `read-only-clone`; `approval-refused` where an agent acts;
 /// `invalid-value` for an id that no command of this clone has; `interrupted`.
 pub fn set_up(world: &World, session: Option<&Session>, request: &Request) -> Result<SetupReport> {
-    refuse_agent(request)?;
+    refuse_agent(world, request)?;
     let root = SharedRoot::of(world)?;
     let hub = session.map(|session| hub::place_of(session, &root));
     let clone = found::find(&root, hub.transpose()?.as_deref(), &request.clone)?;
@@ -287,16 +288,20 @@ pub fn set_up(world: &World, session: Option<&Session>, request: &Request) -> Re
     })
 }
 
-fn refuse_agent(request: &Request) -> Result<()> {
-    match request.agent.as_ref().filter(|_| !request.approve.is_empty()) {
-        None => Ok(()),
-        Some(agent) => Err(Error::new(
-            Code::ApprovalRefused,
-            format!("agent '{agent}' cannot approve commands: that is for its user; nothing ran"),
-        )
-        .hint(format!(
-            "git colony clones setup {} --dry-run   # shows the commands; the user approves them outside of this clone",
-            text::shell_word(&request.clone)
-        ))),
+fn refuse_agent(world: &World, request: &Request) -> Result<()> {
+    if request.approve.is_empty() {
+        return Ok(());
     }
+    let from = acting::by_place_or_lease(world);
+    let Some(agent) = request.agent.as_ref().or(from.first()) else {
+        return Ok(());
+    };
+    Err(Error::new(
+        Code::ApprovalRefused,
+        format!("agent '{agent}' cannot approve commands: that is for its user; nothing ran"),
+    )
+    .hint(format!(
+        "git colony clones setup {} --dry-run   # shows the commands; the user approves them outside of this clone",
+        text::shell_word(&request.clone)
+    )))
 }

@@ -18,6 +18,8 @@ use super::time::Moment;
 pub struct World {
     /// The directory relative paths start from.
     pub cwd: PathBuf,
+    /// Where the command was started, where it was sent elsewhere since.
+    pub started_in: Option<PathBuf>,
     /// The environment variables.
     pub variables: BTreeMap<OsString, OsString>,
     /// Tells the time.

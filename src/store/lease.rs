@@ -144,6 +144,13 @@ pub fn takeovers(git_dir: &Path) -> Vec<Takeover> {
     Lease::read(&path_in(git_dir)).takeovers
 }
 
+/// Tells whether the clone below `git_dir` is that of the tree this runs in, which was heard of lately.
+pub fn is_own(world: &World, git_dir: &Path) -> bool {
+    let (me, now) = (own(world), world.now());
+    let standing = Lease::read(&path_in(git_dir)).standing(me.as_ref(), &now);
+    matches!(standing, Standing::Own { renewed_at } if age(&renewed_at, &now) <= IDLE_SECONDS)
+}
+
 /// Refuses what would take a clone away from somebody else who is at work in it.
 ///
 /// # Errors

@@ -1,5 +1,6 @@
 //! What lasts and how it changes: sessions, settings, locks, atomic files, operations.
 
+pub mod acting;
 pub mod agent_rule;
 pub mod atomic;
 pub mod cache;

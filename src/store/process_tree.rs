@@ -98,6 +98,20 @@ pub fn top_of(pid: u32) -> Option<Process> {
     climb(pid, find)
 }
 
+/// Lists a process and its ancestors up to the top of its tree, the nearest first; where the top cannot be
+/// told, as far up as it can be seen, without programs that start processes for many.
+pub fn line_of(pid: u32) -> Vec<u32> {
+    let mut line = Vec::new();
+    let mut next = find(pid);
+    while let Some(process) = next.filter(|process| line.is_empty() || !is_host(&process.command)) {
+        line.push(process.pid);
+        next = (line.len() < MOST && process.parent > 1)
+            .then(|| find(process.parent))
+            .flatten();
+    }
+    line
+}
+
 fn climb(pid: u32, find: impl Fn(u32) -> Option<Process>) -> Option<Process> {
     let mut top = find(pid)?;
     for _ in 0..MOST {

@@ -74,6 +74,11 @@ pub fn at_work_in(folder: &Path) -> Option<Process> {
     })
 }
 
+/// Returns the folder that a process stands in; `None` where it has ended, or where that is not shown.
+pub fn folder_of(pid: u32) -> Option<PathBuf> {
+    std::fs::read_link(format!("/proc/{pid}/cwd")).ok()
+}
+
 /// Lists the folders in which a program runs that was given an argument; those of other users may not
 /// be seen. Costs a look at the command line of every process.
 pub fn folders_of(program: &str, argument: &str) -> Vec<PathBuf> {

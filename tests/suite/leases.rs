@@ -271,3 +271,51 @@ fn a_clone_that_somebody_works_in_is_removed_by_force_only() {
     assert_eq!(first.work(&clone, "one\n")["ok"], true);
     assert_eq!(first.colony(&desk.root, "agents remove bob")["ok"], true);
 }
+
+#[test]
+fn what_only_a_person_may_do_is_refused_to_the_tree_that_works_for_an_agent() {
+    let desk = Sandbox::new();
+    desk.write(".colony/agents/ada.md", "---\nscope: ['src/**']\n---\n");
+    desk.write(".colony/colony.toml", "[clone]\nrun = ['touch ran']\n");
+    desk.git(&["add", "-A"]);
+    desk.git(&["commit", "-qm", "rules"]);
+    let made = desk.json(&["agents", "new", "ada"]);
+    let clone = PathBuf::from(made["path"].as_str().unwrap());
+    let approve = format!(
+        "clones setup ada --approve {}",
+        made["commands"][0]["id"].as_str().unwrap()
+    );
+    let mut harness = Harness::start(&desk, "harness");
+    let mut person = Harness::start(&desk, "person");
+    let before = desk.visible_state();
+    // From a shell that stands in the clone, sent to the desk by it, by '-C', by a link.
+    let here = desk.root.clone();
+    let program = assert_cmd::cargo::cargo_bin!("git-colony");
+    let sent = |args: &str| {
+        format!(
+            "cd '{}' && sh -c \"cd '{}' && '{}' --json {args}\"",
+            clone.display(),
+            here.display(),
+            program.display()
+        )
+    };
+    let said = person.shell(&sent(&approve));
+    assert!(said.contains("approval-refused"), "{said}");
+    let there = format!("-C '{}' ", here.display());
+    let said = person.colony(&clone, &format!("{there} {approve}"));
+    assert_eq!(said["code"], "approval-refused");
+    let said = person.colony(&clone.join(".git"), &format!("{there} {approve}"));
+    assert_eq!(said["code"], "approval-refused");
+    // From nowhere near it, by the tree of processes that the clone belongs to.
+    assert_eq!(harness.work(&clone, "outside of its scope\n")["ok"], true);
+    let said = harness.colony(&here, &approve);
+    assert_eq!(said["code"], "approval-refused", "{said:#}");
+    let said = harness.colony(&here, "merge ada --force");
+    assert_eq!(said["code"], "scope-violation", "{said:#}");
+    assert!(!clone.join("ran").exists());
+    assert_eq!(desk.visible_state(), before);
+    // Somebody else is the person that they wait for.
+    assert_eq!(person.colony(&here, &approve)["ok"], true);
+    assert!(clone.join("ran").exists());
+    assert_eq!(person.colony(&here, "merge ada --force")["ok"], true);
+}

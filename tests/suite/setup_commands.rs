@@ -119,6 +119,27 @@ fn an_agent_approves_nothing() {
     let run = with(&desk, &[("COLONY_AGENT", "ada")], &named);
     assert!(run.stdout.contains("approval-refused"), "{}", run.stdout);
     assert!(!ada.path("ran").exists());
+    // Sent elsewhere from inside of its clone, it is the same agent; also where its record is damaged.
+    let here = desk.root.to_str().unwrap().to_owned();
+    let elsewhere = [&["-C", &here][..], &approve].concat();
+    assert_eq!(ada.error(&elsewhere), "approval-refused");
+    let inside = desk.at(ada.path(".git"));
+    assert_eq!(inside.error(&elsewhere), "approval-refused");
+    let linked = desk.outside().join("linked");
+    ada.git(&["worktree", "add", "-q", linked.to_str().unwrap()]);
+    assert_eq!(desk.at(linked).error(&elsewhere), "approval-refused");
+    let record = ada.path(".git/colony/membership.json");
+    let whole = fs::read(&record).unwrap();
+    fs::write(&record, "{").unwrap();
+    assert_eq!(ada.error(&elsewhere), "approval-refused");
+    fs::write(&record, whole).unwrap();
+    let shell = ada.path("").to_str().unwrap().to_owned();
+    let run = with(
+        &desk,
+        &[("PWD", &shell)],
+        &[&["--json"], &approve[..]].concat(),
+    );
+    assert!(run.stdout.contains("approval-refused"), "{}", run.stdout);
     let unknown = ["clones", "setup", "ada", "--approve", &id[..8]];
     assert_eq!(desk.error(&unknown), "invalid-value");
     assert_eq!(states(&desk.json(&["clones", "setup", "ada"])), ["waiting"]);

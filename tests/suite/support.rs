@@ -233,6 +233,7 @@ impl Sandbox {
         let nonces = Arc::clone(&self.nonces);
         World {
             cwd: self.root.clone(),
+            started_in: None,
             variables: self.variables(),
             clock: Arc::new(move || moment),
             entropy: Arc::new(move || {
