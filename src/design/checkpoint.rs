@@ -111,24 +111,16 @@ pub fn create(session: &Session, request: &Request) -> Result<CheckpointReport> 
     let mut refs: Vec<RefChange> = branch_change.into_iter().collect();
     let branch_moved = !refs.is_empty();
     refs.push(tag);
-    let before = kept.scan.index();
     let index = if request.off_branch || kept.snapshot.changes.is_empty() {
         None
     } else {
-        let tree = kept.snapshot.worktree_tree;
-        let mut index = before.clone();
-        index.add_snapshot(&kept.snapshot);
-        index.set_tree(&session.repo, tree, &before)?;
-        Some(NewIndex {
-            target: IndexTarget::Tree { tree },
-            index,
-        })
+        Some(new_index(session, &kept)?)
     };
     let done = operation.commit(Plan {
         summary: format!("checkpoint '{}'", draft.message.label),
         head: kept.scan.head.clone(),
         refs,
-        index_before: (before, kept.snapshot.index_tree),
+        index_before: (kept.scan.index(), kept.snapshot.index_tree),
         index,
         files: FileMoves::default(),
         snapshot: Some(commit),
@@ -139,6 +131,19 @@ pub fn create(session: &Session, request: &Request) -> Result<CheckpointReport> 
     report.branch_moved = branch_moved;
     report.op = Some(done.record.op);
     Ok(report)
+}
+
+/// Returns the index that has everything that was kept.
+fn new_index(session: &Session, kept: &Kept) -> Result<NewIndex> {
+    let before = kept.scan.index();
+    let tree = kept.snapshot.worktree_tree;
+    let mut index = before.clone();
+    index.add_snapshot(&kept.snapshot);
+    index.set_tree(&session.repo, tree, &before)?;
+    Ok(NewIndex {
+        target: IndexTarget::Tree { tree },
+        index,
+    })
 }
 
 /// Gives the large files of a checkpoint beside the branch the names that no `git lfs prune` takes away.
