@@ -9,6 +9,7 @@ use crate::git::diff::TreeChange;
 use crate::git::history::Past;
 use crate::git::{Oid, Repo, TreeEntry};
 use crate::model::{RepoPath, Result};
+use crate::store::migration::{self, ObjectMap};
 
 use super::decision::{self, FOLDER, Item, Items, TRAILER};
 use super::decision_walk;
@@ -27,7 +28,12 @@ pub(super) struct DecisionHistory {
     /// The commits that name a decision in a trailer, newest first.
     pub(super) named: BTreeMap<String, Vec<Oid>>,
     reverts: HashMap<Oid, Vec<Oid>>,
+    /// What commits have become that records may name by their ids from before.
+    pub(super) migrated: ObjectMap,
 }
+
+/// The field of a record that names commits.
+pub(super) const IMPLEMENTS: &str = "implements";
 
 /// A commit that changed a decision.
 #[derive(Clone)]
@@ -56,6 +62,7 @@ impl DecisionHistory {
             changes: Vec::new(),
             named: BTreeMap::new(),
             reverts: HashMap::new(),
+            migrated: ObjectMap::default(),
         };
         found.read_tip(&mut reader, tip)?;
         for commit in decision_walk::commits(repo, &mut reader, tip)? {
@@ -70,7 +77,26 @@ impl DecisionHistory {
             }
             found.changes.extend(reader.changes(&past)?);
         }
+        found.follow_migrations(repo)?;
         Ok(found)
+    }
+
+    /// Reads ids from before a migration to git-lfs, in messages and records, as what these commits have
+    /// become.
+    fn follow_migrations(&mut self, repo: &Repo) -> Result<()> {
+        let names_commits = |change: &Change| {
+            let new = change.new.as_ref();
+            new.is_some_and(|(item, _)| item.object.contains_key(IMPLEMENTS))
+        };
+        if self.reverts.is_empty() && !self.changes.iter().any(names_commits) {
+            return Ok(());
+        }
+        self.migrated = migration::known(repo)?;
+        for (reverted, by) in std::mem::take(&mut self.reverts) {
+            let now = self.migrated.current(repo, reverted);
+            self.reverts.entry(now).or_default().extend(by);
+        }
+        Ok(())
     }
 
     fn read_tip(&mut self, reader: &mut Reader<'_>, tip: Oid) -> Result<()> {

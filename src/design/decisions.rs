@@ -10,7 +10,7 @@ use crate::model::{Code, Error, RepoPath, Result, time};
 use crate::store::Session;
 
 use super::decision::{self, FOLDER, Item, TRAILER};
-use super::decision_history::{Change, DecisionHistory, Reader};
+use super::decision_history::{Change, DecisionHistory, IMPLEMENTS, Reader};
 
 /// Whether a decision stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
@@ -45,7 +45,8 @@ pub struct Decision {
     pub supersedes: Option<String>,
     /// The decisions it needs.
     pub depends_on: Vec<String>,
-    /// The commits that were there before it and carry it out, as they are written down.
+    /// The commits that were there before it and carry it out, as they are written down; of those from
+    /// before a migration to git-lfs, what they have become.
     pub implements: Vec<String>,
     /// When this version was written, RFC 3339 UTC.
     pub authored_at: String,
@@ -353,6 +354,11 @@ impl<'a> Version<'a> {
         };
         decision.authored_at = moment.as_ref().map(time::rfc3339).unwrap_or_default();
         decision.author = format!("{} <{}>", past.author.name, past.author.email);
+        for hex in &mut decision.implements {
+            if let Some(id) = Oid::parse(hex) {
+                *hex = history.migrated.current(repo, id).to_string();
+            }
+        }
         let implements = decision.implements.iter();
         let mut commits: Vec<Oid> = implements
             .filter_map(|hex| repo.peel_to_commit(Oid::parse(hex)?))
@@ -382,7 +388,7 @@ pub(super) fn decision_of(id: &str, item: &Item, path: &RepoPath) -> Decision {
         status: Status::Active,
         supersedes: item.text("supersedes"),
         depends_on: item.texts("depends_on"),
-        implements: item.texts("implements"),
+        implements: item.texts(IMPLEMENTS),
         authored_at: String::new(),
         author: String::new(),
         relative_path: path.clone(),

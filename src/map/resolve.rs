@@ -13,6 +13,7 @@ use crate::git::{Oid, RefName, Repo};
 use crate::model::{Code, Error, RepoPath, Result, World};
 use crate::source::globs::Globs;
 use crate::source::selection::{BinaryPolicy, Selection};
+use crate::store::migration;
 use crate::store::settings::MapSettings;
 
 use super::resolved::{Chunk, Limits, Outcome, Place, ResolvedRow};
@@ -271,11 +272,11 @@ impl One<'_> {
         let commit = match (frozen, row.commit.as_deref(), &row.branch) {
             (Some(commit), ..) => caller.repo.read_commit(commit).map(|_| commit)?,
             (None, Some("HEAD"), _) | (None, None, Some(_)) => tip()?,
-            (None, Some(commit), None) => caller.repo.resolve_commit(commit)?,
+            (None, Some(commit), None) => migration::resolve(caller.repo, commit)?,
             (None, Some(commit), Some(_)) => {
                 // A branch that is named has to be there.
                 tip()?;
-                caller.repo.resolve_commit(commit)?
+                migration::resolve(caller.repo, commit)?
             }
             (None, None, None) => caller.commit,
         };

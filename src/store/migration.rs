@@ -5,7 +5,6 @@
 //! the operation that moves the refs, and so does the journal (`migration_journal.rs`).
 
 use std::collections::{HashMap, HashSet};
-use std::fmt::Write as _;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -17,6 +16,8 @@ use crate::model::{Code, Error, RepoPath, Result, ResultExt as _};
 
 use super::lock::WorktreeLock;
 use super::{Session, atomic, ref_names};
+
+pub use super::object_map::ObjectMap;
 
 /// The format this version writes and the newest it reads.
 pub(super) const FORMAT: u32 = 1;
@@ -51,116 +52,6 @@ pub(super) fn sweep(session: &Session) -> Result<()> {
         Ok(_lock) => atomic::remove_folder(&folder(&session.repo)),
         // One is at work.
         Err(_) => Ok(()),
-    }
-}
-
-/// Which commit became which.
-#[derive(Clone, Debug, Default)]
-pub struct ObjectMap {
-    ids: HashMap<Oid, Oid>,
-    hex_len: usize,
-}
-
-impl ObjectMap {
-    /// Takes a map over.
-    pub fn new(ids: HashMap<Oid, Oid>, repo: &Repo) -> ObjectMap {
-        let hex_len = repo.hex_len();
-        ObjectMap { ids, hex_len }
-    }
-
-    /// Returns what a commit became; `None` where it is none that was rewritten.
-    pub fn get(&self, id: Oid) -> Option<Oid> {
-        self.ids.get(&id).copied()
-    }
-
-    /// Returns what a commit is now, through as many migrations as there were.
-    pub fn newest(&self, id: Oid) -> Option<Oid> {
-        let mut found = self.get(id)?;
-        // A cycle would be nobody's honest map.
-        for _ in 0..64 {
-            let Some(next) = self.get(found) else { break };
-            found = next;
-        }
-        Some(found)
-    }
-
-    /// Says what a commit became.
-    pub fn insert(&mut self, old: Oid, new: Oid) {
-        self.ids.insert(old, new);
-    }
-
-    /// Forgets a commit, and returns what it became.
-    pub fn take(&mut self, id: Oid) -> Option<Oid> {
-        self.ids.remove(&id)
-    }
-
-    /// Tells whether another map leads elsewhere from a commit that both know.
-    pub fn contradicts(&self, other: &ObjectMap) -> bool {
-        let differs = |(old, new): (&Oid, &Oid)| other.get(*old).is_some_and(|other| other != *new);
-        self.ids.iter().any(differs)
-    }
-
-    /// Tells whether nothing was rewritten.
-    pub fn is_empty(&self) -> bool {
-        self.ids.is_empty()
-    }
-
-    /// Returns how many commits were rewritten.
-    pub fn len(&self) -> usize {
-        self.ids.len()
-    }
-
-    /// Replaces every full id of a rewritten commit in a text.
-    pub fn translate(&self, text: &[u8]) -> Vec<u8> {
-        let mut out = Vec::with_capacity(text.len());
-        let mut rest = text;
-        while !rest.is_empty() {
-            let plain = rest.iter().position(u8::is_ascii_hexdigit);
-            let (before, from) = rest.split_at(plain.unwrap_or(rest.len()));
-            out.extend_from_slice(before);
-            let digits = from.iter().position(|byte| !byte.is_ascii_hexdigit());
-            let (word, after) = from.split_at(digits.unwrap_or(from.len()));
-            match self.of_word(word) {
-                Some(new) => out.extend_from_slice(new.to_string().as_bytes()),
-                None => out.extend_from_slice(word),
-            }
-            rest = after;
-        }
-        out
-    }
-
-    fn of_word(&self, word: &[u8]) -> Option<Oid> {
-        let text = std::str::from_utf8(word).ok();
-        let text = text.filter(|text| text.len() == self.hex_len)?;
-        self.get(Oid::parse(text)?)
-    }
-
-    /// Lists the full ids that stand in a text, whatever they are of.
-    pub fn ids_in(text: &[u8], hex_len: usize) -> Vec<Oid> {
-        let words = text.split(|byte| !byte.is_ascii_hexdigit());
-        let words = words.filter(|word| word.len() == hex_len);
-        words
-            .filter_map(|word| Oid::parse(std::str::from_utf8(word).ok()?))
-            .collect()
-    }
-
-    fn write(&self) -> Vec<u8> {
-        let mut pairs: Vec<_> = self.ids.iter().collect();
-        pairs.sort();
-        let mut text = String::with_capacity(pairs.len() * (2 * self.hex_len + 2));
-        for (old, new) in pairs {
-            writeln!(text, "{old} {new}").ok();
-        }
-        text.into_bytes()
-    }
-
-    fn read_into(&mut self, text: &[u8]) {
-        let lines = text.split(|&byte| byte == b'\n');
-        let pair = |line: &[u8]| {
-            let (old, new) = std::str::from_utf8(line).ok()?.split_once(' ')?;
-            Oid::parse(old).zip(Oid::parse(new))
-        };
-        self.ids.extend(lines.filter_map(pair));
     }
 }
 
@@ -258,7 +149,7 @@ pub fn is_old(repo: &Repo, map: &ObjectMap, tip: Oid) -> Result<bool> {
     if map.is_empty() {
         return Ok(false);
     }
-    let new: HashSet<Oid> = map.ids.values().copied().collect();
+    let new: HashSet<Oid> = map.new_ids().collect();
     let (mut open, mut seen) = (vec![tip], HashSet::from([tip]));
     while let Some(commit) = open.pop() {
         if map.get(commit).is_some() {
@@ -299,10 +190,7 @@ pub fn refuse_old(repo: &Repo, tip: Oid, what: &str) -> Result<()> {
 pub fn load(repo: &Repo, commit: Oid) -> Result<ObjectMap> {
     /// Some five million commits.
     const MOST_BYTES: u64 = 512 << 20;
-    let mut all = ObjectMap {
-        ids: HashMap::new(),
-        hex_len: repo.hex_len(),
-    };
+    let mut all = ObjectMap::new(HashMap::new(), repo);
     let tree = repo.tree_of(Some(commit))?;
     for (name, entry) in repo.entries_of(tree)? {
         let folder = entry.is_directory().then_some(entry.id);
@@ -332,40 +220,36 @@ pub fn known(repo: &Repo) -> Result<ObjectMap> {
     }
 }
 
+/// Finds the commit that a revision stands for which was written down at some time, in a file say: one
+/// from before a migration is the commit that it has become.
+///
+/// # Errors
+/// `revision-not-found`; as [`load`].
+pub fn resolve(repo: &Repo, revision: &str) -> Result<Oid> {
+    let found = repo.resolve_commit(revision);
+    let map = known(repo)?;
+    match found {
+        // A name moves with its ref; only an id stays what it was.
+        Ok(commit)
+            if commit
+                .to_string()
+                .starts_with(&revision.to_ascii_lowercase()) =>
+        {
+            Ok(map.current(repo, commit))
+        }
+        Ok(commit) => Ok(commit),
+        Err(error) => {
+            let old = map.beginning(revision);
+            let new = old.map(|old| (old, map.current(repo, old)));
+            new.filter(|(old, new)| old != new)
+                .map(|(_, new)| new)
+                .ok_or(error)
+        }
+    }
+}
+
 pub(super) fn pretty(value: &impl Serialize, cannot: &str) -> Result<Vec<u8>> {
     let mut json = serde_json::to_vec_pretty(value).or_code(Code::Io, || cannot.to_owned())?;
     json.push(b'\n');
     Ok(json)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn oid(digit: char) -> Oid {
-        Oid::parse(&digit.to_string().repeat(40)).unwrap()
-    }
-
-    fn map() -> ObjectMap {
-        ObjectMap {
-            ids: [(oid('a'), oid('b')), (oid('b'), oid('c'))].into(),
-            hex_len: 40,
-        }
-    }
-
-    #[test]
-    fn only_whole_ids_are_replaced() {
-        let (old, new) = (oid('a').to_string(), oid('b').to_string());
-        let text = format!("{old}, \"{old}\" {old}f x{old} {}\n", &old[..39]);
-        let wanted = format!("{new}, \"{new}\" {old}f x{new} {}\n", &old[..39]);
-        assert_eq!(map().translate(text.as_bytes()), wanted.as_bytes());
-        assert_eq!(map().newest(oid('a')), Some(oid('c')));
-    }
-
-    #[test]
-    fn a_map_is_read_back() {
-        let mut read = ObjectMap::default();
-        read.read_into(&map().write());
-        assert_eq!(read.ids, map().ids);
-    }
 }

@@ -177,15 +177,19 @@ fn renamed(map: &ObjectMap, path: &RepoPath) -> Option<RepoPath> {
 /// Writes records again with the new ids in them, on the commits that they are about.
 fn records(repo: &Repo, map: &ObjectMap, tip: Oid) -> Result<Oid> {
     let before = repo.tree_of(Some(tip))?;
-    let mut edits = Vec::new();
+    let mut edits: BTreeMap<RepoPath, Option<TreeEntry>> = BTreeMap::new();
     for (path, text) in texts(repo, before)? {
         let new = map.translate(&text);
-        if new != text {
-            edits.push((path, TreeEntry::file(repo.write_blob(&new)?)));
+        // A scope is named by the commit that a history begins with, where nothing else names it.
+        let new_path = RepoPath::new(map.translate(path.as_bytes()));
+        if new_path == path && new == text {
+            continue;
         }
+        let entry = TreeEntry::file(repo.write_blob(&new)?);
+        edits.entry(path).or_insert(None);
+        edits.insert(new_path, Some(entry));
     }
-    let edits = edits.iter().map(|(path, entry)| (path, Some(*entry)));
-    let tree = repo.edit_tree(before, edits)?;
+    let tree = repo.edit_tree(before, edits.iter().map(|(path, entry)| (path, *entry)))?;
     let (parents, is_about_history) = commits_below(repo, map, tip)?;
     if tree == before && !is_about_history {
         return Ok(tip);
