@@ -44,9 +44,12 @@ impl Answer for PruneReport {
     }
 
     fn body(&self, _now: &Moment) -> Vec<String> {
-        vec![format!(
-            "{} left in this worktree",
-            text::count(self.kept, "operation")
-        )]
+        let kept = text::count(self.kept, "operation");
+        let mut lines = vec![format!("{kept} left in this worktree")];
+        if self.backups_removed > 0 {
+            let refs = text::count(self.backups_removed, "ref");
+            lines.push(format!("of a migration to git-lfs: {refs} as before it"));
+        }
+        lines
     }
 }

@@ -25,6 +25,8 @@ pub struct PruneReport {
     pub operations_removed: Vec<OperationId>,
     /// Automatic checkpoints that were removed.
     pub automatic_removed: usize,
+    /// Refs as they were before migrations to git-lfs, that were removed with these.
+    pub backups_removed: usize,
     /// Operations that are left in this worktree.
     pub kept: usize,
     /// True when nothing was removed because a dry run was asked for.
@@ -70,6 +72,7 @@ pub fn prune(
     let days = keep_days.unwrap_or(session.settings.keep_days);
     let expired = prune::expired(&log, &now, days, session.settings.keep_operations);
     let orphans = prune::orphans(session, &places, &now, days)?;
+    let backups = prune::backups(&session.repo, &expired)?;
     let ids: Vec<_> = expired.iter().map(|entry| entry.record.op).collect();
     let folders = ids.iter().chain(&orphans).map(|id| places.kept_by(*id));
     let freed = folders.map(|folder| size_of(&folder)).sum();
@@ -88,6 +91,7 @@ pub fn prune(
     Ok(PruneReport {
         freed,
         automatic_removed: automatic.len(),
+        backups_removed: backups.len(),
         kept: log.entries.len() - ids.len(),
         operations_removed: ids,
         dry_run,
@@ -100,6 +104,7 @@ impl PruneReport {
             freed: 0,
             operations_removed: Vec::new(),
             automatic_removed: 0,
+            backups_removed: 0,
             kept: 0,
             dry_run,
         }

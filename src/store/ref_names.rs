@@ -49,8 +49,13 @@ pub const BACKUPS: &str = "refs/colony-local/backup/";
 pub fn backup(operation: OperationId, name: &RefName) -> RefName {
     let bytes = name.as_bytes();
     let rest = bytes.strip_prefix(b"refs/").unwrap_or(bytes);
-    let folder = format!("{BACKUPS}{operation}/");
+    let folder = backups_of(operation);
     RefName::new([folder.as_bytes(), rest].concat())
+}
+
+/// Returns the prefix of all that one migration has kept.
+pub fn backups_of(operation: OperationId) -> String {
+    format!("{BACKUPS}{operation}/")
 }
 
 /// Returns the ref with the mappings of branches other than the default one, made in one worktree.

@@ -272,6 +272,33 @@ fn undo_does_not_go_back_behind_it() {
 }
 
 #[test]
+fn what_a_migration_has_kept_goes_with_its_operation_and_abort_says_so() {
+    let sandbox = grown();
+    sandbox.write("text.txt", "kept\n");
+    sandbox.colony(&["checkpoint", "-m", "before"]);
+    sandbox.colony(&["lfs", "migrate"]);
+    let backups = || sandbox.git(&["for-each-ref", "refs/colony-local/backup"]);
+    let count = backups().lines().count();
+    let (before, later) = (refs(&sandbox), sandbox.world_at(91 * 24 * 60 * 60));
+    let tried = sandbox.json(&["ops", "prune", "--keep", "0", "-n"]);
+    assert_eq!(tried["backups_removed"], count, "{tried:#}");
+    assert_eq!(refs(&sandbox), before);
+    // A younger operation stays, and what it has kept.
+    sandbox.colony(&["ops", "prune"]);
+    assert_eq!(backups().lines().count(), count);
+    assert_eq!(sandbox.run_in(later, &["ops", "prune"]).code, 0);
+    assert_eq!(backups(), "");
+    let answer = sandbox.json(&["lfs", "migrate", "--abort"]);
+    assert_eq!(answer["code"], "nothing-to-undo", "{answer:#}");
+    assert!(answer["message"].as_str().unwrap().contains("was pruned"));
+    let state = refs(&sandbox);
+    let went_on = sandbox.json(&["lfs", "migrate", "--continue"]);
+    assert_eq!(went_on["status"], "continued", "{went_on:#}");
+    assert_eq!(refs(&sandbox), state);
+    sandbox.check_invariants_of_git();
+}
+
+#[test]
 fn origin_gets_the_new_history_and_its_objects_and_a_second_run_changes_nothing() {
     let sandbox = grown();
     let bare = with_origin(&sandbox);

@@ -25,8 +25,8 @@ use crate::model::{Code, Error, Result, time};
 use crate::store::lock::WorktreeLock;
 use crate::store::migration::{ObjectMap, folder};
 use crate::store::migration_journal::Journal;
-use crate::store::operation::recover;
 use crate::store::operation::run::refuse_nested;
+use crate::store::operation::{Log, recover};
 use crate::store::places::Places;
 use crate::store::{self, Session, atomic, ref_names};
 
@@ -170,6 +170,7 @@ pub fn abort(session: &Session, dry_run: bool) -> Result<MigrateReport> {
         )
         .hint("git worktree list   # run the command there"));
     }
+    refuse_pruned(&session.repo, &journal)?;
     refuse_half_published(session, &journal)?;
     let back: UndoReport = if dry_run {
         undo::preview(session, Direction::AbortMigration, false)?
@@ -181,6 +182,24 @@ pub fn abort(session: &Session, dry_run: bool) -> Result<MigrateReport> {
         install::uninstall(session)?;
     }
     Ok(report::of_abort(&journal, &back))
+}
+
+/// What was before goes with the operation when that is pruned.
+fn refuse_pruned(repo: &Repo, journal: &Journal) -> Result<()> {
+    let places = Places::find(repo)?;
+    let log = places.map(|places| Log::read(repo, &places)).transpose()?;
+    if log.is_some_and(|log| log.find(journal.op).is_some()) {
+        return Ok(());
+    }
+    Err(Error::new(
+        Code::NothingToUndo,
+        format!(
+            "{} was pruned, and with it what the refs held before: the migration cannot be taken back; nothing has changed",
+            journal.op
+        ),
+    )
+    .detail("op", journal.op)
+    .hint("git colony lfs migrate --continue   # publishes it"))
 }
 
 /// The remote may have taken the new history although nobody heard of it.

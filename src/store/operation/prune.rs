@@ -2,12 +2,14 @@
 
 use chrono::{DateTime, Duration};
 
+use crate::git::{Oid, RefName, Repo};
 use crate::model::id::OperationId;
 use crate::model::{Result, time::Moment};
 use crate::store::places::Places;
 use crate::store::{Session, atomic, ref_names};
 
 use super::log::{self, Log, LogEntry};
+use super::record::Kind;
 use super::recover;
 
 /// Returns the operations of this worktree that are past their time, oldest first.
@@ -30,7 +32,22 @@ pub fn expired<'a>(log: &'a Log, now: &Moment, keep_days: u64, keep: u64) -> Vec
     log.entries.iter().take(count).collect()
 }
 
-/// Removes operations: their refs in one transaction, then what they kept.
+/// Lists the refs that migrations to git-lfs among the operations have kept as they were.
+///
+/// # Errors
+/// `repository-broken` when refs cannot be listed.
+pub fn backups(repo: &Repo, entries: &[&LogEntry]) -> Result<Vec<(RefName, Oid)>> {
+    let mut found = Vec::new();
+    let is_migration = |entry: &&&LogEntry| entry.record.kind == Kind::LfsMigrate;
+    for entry in entries.iter().filter(is_migration) {
+        let below = repo.refs_below(&ref_names::backups_of(entry.record.op))?;
+        found.extend(below.into_iter().map(|found| (found.name, found.id)));
+    }
+    Ok(found)
+}
+
+/// Removes operations: their refs in one transaction, with what migrations have kept, then the files
+/// they kept.
 ///
 /// # Errors
 /// `ref-moved`, `git-failed`, `io`.
@@ -45,10 +62,11 @@ pub fn remove(session: &Session, places: &Places, entries: &[&LogEntry]) -> Resu
         .max(newest.0);
     atomic::write_durably(&places.sequence(), OperationId(last).to_string().as_bytes())?;
     let name = |entry: &&LogEntry| ref_names::operation(&entry.worktree, entry.record.op);
-    let refs: Vec<_> = entries
+    let mut refs: Vec<_> = entries
         .iter()
         .map(|entry| (name(entry), entry.commit))
         .collect();
+    refs.extend(backups(&session.repo, entries)?);
     recover::delete_refs(session, places, &refs, "prune")?;
     entries
         .iter()
