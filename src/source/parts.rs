@@ -11,7 +11,7 @@ use crate::text::count::{Measured, json_length, json_string};
 use crate::text::tokenizer::Tokenizer;
 
 /// Changes whenever the same text might be cut otherwise; part of what results are remembered by.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
 /// A part ends when it is at least this full, in hundredths of what it may hold.
 const FULL_FROM: usize = 84;
@@ -210,14 +210,22 @@ impl<'a> Block<'a> {
         let (mut start, end) = (self.at(from), self.at(to));
         while start < end {
             let rest = &self.text[start..end];
-            let boundaries: Vec<usize> = rest.char_indices().skip(1).map(|(at, _)| at).collect();
-            let fitting = boundaries.partition_point(|&at| count(&rest[..at]) <= budget);
-            let length = match boundaries.get(fitting) {
-                None if count(rest) <= budget => rest.len(),
-                _ => *boundaries
-                    .get(fitting.saturating_sub(1))
-                    .unwrap_or(&rest.len()),
-            };
+            let boundaries: Vec<usize> = rest
+                .char_indices()
+                .skip(1)
+                .map(|(at, _)| at)
+                .chain([rest.len()])
+                .collect();
+            let first = |count: usize| boundaries.get(..count).unwrap_or(&boundaries);
+            let fits = |&at: &usize| count(&rest[..at]) <= budget;
+            // What is counted stays near what fits, however long the unit is.
+            let mut reach = budget;
+            while reach < boundaries.len() && first(reach).last().is_some_and(fits) {
+                reach *= 2;
+            }
+            let fitting = first(reach).partition_point(fits);
+            let length = first(fitting.max(1)).last().copied();
+            let length = length.unwrap_or(rest.len());
             parts.push(Part {
                 range: self.offset + start..self.offset + start + length,
                 tokens: count(&rest[..length]),
@@ -286,6 +294,7 @@ fn piece_length(rest: &str) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::text::count::counted_bytes;
     use proptest::prelude::*;
 
     fn text() -> impl Strategy<Value = String> {
@@ -332,6 +341,48 @@ mod tests {
                 .iter()
                 .all(|part| part.tokens <= 4000 && part.tokens >= 2990)
         );
+    }
+
+    /// Texts without a place to cut, of more than a block as they stand in JSON.
+    fn without_white_space() -> Vec<String> {
+        let runs = [
+            "\u{1f600}",
+            "\\",
+            "\"",
+            "\u{6f22}\u{5b57}",
+            "e\u{301}\u{301}",
+            "a",
+            "\u{e9}\u{301}\u{323}\u{200d}",
+            ".",
+            " ",
+            "\n",
+        ];
+        let repeat = |run: &str| run.repeat(1_200_000 / json_length(run));
+        let mut texts: Vec<String> = runs.into_iter().map(repeat).collect();
+        texts.push(format!("e{}", "\u{301}".repeat(600_000)));
+        texts
+    }
+
+    #[test]
+    fn what_is_counted_grows_with_the_text_only() {
+        for text in without_white_space() {
+            let few: String = text.chars().take(30_000).collect();
+            for (text, budget, most) in [(&text, 4000, 4), (&few, LEAST_BUDGET, 30)] {
+                let before = counted_bytes();
+                let parts = cut(Tokenizer::O200k, text, budget);
+                let counted = (counted_bytes() - before) / json_length(text);
+                let sample: String = text.chars().take(8).collect();
+                // To count each part from its beginning to the end of its block would be a
+                // hundred times the text.
+                assert!(counted <= most, "{sample:?}: {counted} times the text");
+                let end = parts.iter().fold(0, |at, part| {
+                    assert_eq!(part.range.start, at, "{sample:?}");
+                    assert!(part.tokens <= budget, "{sample:?}");
+                    part.range.end
+                });
+                assert_eq!(end, text.len(), "{sample:?}");
+            }
+        }
     }
 
     #[test]

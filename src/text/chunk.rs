@@ -27,7 +27,10 @@ pub struct ChunkSize {
 }
 
 /// Changes whenever the same text might be cut otherwise; part of what results are remembered by.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
+
+/// So many ends are tried one after the other before one that fits is searched for.
+const FEW_TRIES: usize = 6;
 
 /// Why a size cannot be had.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -104,7 +107,8 @@ pub struct Chunk {
 
 /// Cuts a text. `count` tells the exact tokens of the JSON string of a text, quotes included.
 ///
-/// Every unit is counted once, and every chunk once more as a whole.
+/// Every unit is counted once, and every chunk once more as a whole, or a few times where its units
+/// are more tokens together than apart.
 pub fn chunk(text: &str, size: ChunkSize, count: &dyn Fn(&str) -> usize) -> Vec<Chunk> {
     chunk_sections(text, &[], size, count)
 }
@@ -177,15 +181,30 @@ impl Filling<'_> {
     /// fresh unit fits.
     fn fill(&self, first: usize, fresh: usize) -> Option<(usize, usize)> {
         let mut most = self.reach(first)?;
+        let mut tries = 0;
         while most >= fresh {
             let last = self.best_end(first, fresh, most);
             let tokens = self.exactly(first, last);
             if tokens <= self.size.target {
                 return Some((last, tokens));
             }
-            most = last.checked_sub(1)?;
+            tries += 1;
+            most = if tries < FEW_TRIES {
+                last.checked_sub(1)?
+            } else {
+                self.last_fitting(first, fresh, last)?
+            };
         }
         None
+    }
+
+    /// Finds the last unit before one that does not fit; for texts whose units are more tokens together
+    /// than apart.
+    fn last_fitting(&self, first: usize, fresh: usize, beyond: usize) -> Option<usize> {
+        let units: Vec<usize> = (fresh..beyond).collect();
+        let fits = |&last: &usize| self.exactly(first, last) <= self.size.target;
+        let fitting = units.partition_point(fits);
+        units.get(fitting.checked_sub(1)?).copied()
     }
 
     /// Finds the last unit that seems to fit.

@@ -10,6 +10,13 @@ use super::tokenizer::Tokenizer;
 /// the text was split there: the patterns of the vocabularies look at most one piece ahead.
 const PIECES_AHEAD: usize = 3;
 
+/// A longer piece, in bytes, has marks inside: a run without white space may be a whole text, and how
+/// much of it a place is behind must be known. No line of the usual kind has such a piece.
+const LONG_PIECE: usize = 2048;
+
+/// How far marks inside a long piece are apart, in bytes.
+const MARK_DISTANCE: usize = 256;
+
 /// Bytes looked at first to find a place where two ways of splitting meet.
 const FIRST_LOOK: usize = 64;
 
@@ -37,6 +44,8 @@ pub fn json_tokens(tokenizer: Tokenizer, text: &str) -> usize {
 impl Tokenizer {
     /// Counts the tokens of a text as it stands.
     pub fn count(self, text: &str) -> usize {
+        #[cfg(test)]
+        COUNTED.set(COUNTED.get() + text.len());
         match self.vocabulary() {
             Some(vocabulary) => {
                 let pieces = vocabulary.split(text);
@@ -65,19 +74,26 @@ pub struct Measured {
     ends: Vec<u32>,
     /// The tokens of all pieces up to each.
     sums: Vec<u32>,
+    /// Places inside long pieces, with about the tokens before each.
+    marks: Vec<(u32, u32)>,
 }
 
 impl Measured {
     /// Splits a text, of at most 1 GiB.
     pub fn new(tokenizer: Tokenizer, text: &str) -> Measured {
         let json = json_string(text);
-        let (mut ends, mut sums) = (Vec::new(), Vec::new());
+        let (mut ends, mut sums, mut marks) = (Vec::new(), Vec::new(), Vec::new());
         if let Some(vocabulary) = tokenizer.vocabulary() {
             let (mut end, mut sum) = (0, 0);
             memo::with(tokenizer, |memo| {
                 for piece in vocabulary.split(&json) {
+                    let tokens = if piece.len() > LONG_PIECE {
+                        mark(vocabulary, piece, (end, sum), &mut marks)
+                    } else {
+                        memo.count(vocabulary, piece)
+                    };
                     end += piece.len();
-                    sum += memo.count(vocabulary, piece);
+                    sum += tokens;
                     ends.push(number(end));
                     sums.push(number(sum));
                 }
@@ -88,6 +104,7 @@ impl Measured {
             json,
             ends,
             sums,
+            marks,
         }
     }
 
@@ -110,7 +127,10 @@ impl Measured {
             return at / 4;
         }
         let pieces = self.ends.partition_point(|&end| end as usize <= at);
+        let marks = self.marks.partition_point(|&(mark, _)| mark as usize <= at);
+        let mark = marks.checked_sub(1).and_then(|last| self.marks.get(last));
         self.sum(pieces)
+            .max(mark.map_or(0, |&(_, sum)| sum as usize))
     }
 
     /// Counts the tokens of the JSON string whose inner bytes are `start..end` of this one: exactly
@@ -178,6 +198,38 @@ impl Measured {
     fn slice(&self, start: usize, end: usize) -> &str {
         self.json.get(start..end).unwrap_or_default()
     }
+}
+
+/// Returns how many bytes this thread has given to vocabularies.
+#[cfg(test)]
+pub(crate) fn counted_bytes() -> usize {
+    COUNTED.get()
+}
+
+#[cfg(test)]
+thread_local! {
+    static COUNTED: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
+}
+
+/// Counts the tokens of a long piece, which has `before.0` bytes and `before.1` tokens before it, and
+/// marks places in it.
+fn mark(
+    vocabulary: &Vocabulary,
+    piece: &str,
+    before: (usize, usize),
+    marks: &mut Vec<(u32, u32)>,
+) -> usize {
+    let (start, sum) = before;
+    let tokens = vocabulary.bpe.encode_via_backtracking(piece.as_bytes());
+    let (mut at, mut marked) = (0, 0);
+    for (count, &token) in (1..).zip(&tokens) {
+        at += vocabulary.bpe.token_len(token);
+        if at - marked >= MARK_DISTANCE {
+            marks.push((number(start + at), number(sum + count)));
+            marked = at;
+        }
+    }
+    tokens.len()
 }
 
 /// The last boundary between characters at or before a place.

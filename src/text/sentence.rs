@@ -16,6 +16,9 @@ const NUMBERED: &[&str] = &[
     "pp", "ref", "refs", "rev", "sec", "sect", "tab", "vol", "vols",
 ];
 
+/// No abbreviation, number of a list item or row of initials has more bytes.
+const LONGEST_WORD: usize = 64;
+
 /// Returns the places right after each sentence; the end of the text is not among them.
 pub(super) fn ends(text: &str) -> Vec<usize> {
     let mut found = Vec::new();
@@ -80,13 +83,23 @@ fn ends_here(before: &str, terminator: char, after: &str) -> bool {
 
 /// Tells whether the last word, whose full stop has been taken off, is no end of a sentence.
 fn is_shortened(before: &str, after: &str) -> bool {
-    let line = before.rsplit('\n').next().unwrap_or(before);
-    let word = line
+    // No more than the end of the line is looked at: it may be as long as the text.
+    let from = before.floor_char_boundary(before.len().saturating_sub(LONGEST_WORD));
+    let near = before.get(from..).unwrap_or(before);
+    let word = near
         .rsplit(|c: char| c.is_whitespace() || matches!(c, '(' | '[' | '"' | '\u{201c}'))
         .next()
-        .unwrap_or(line);
-    let starts_line = line.trim_start().len() == word.len();
-    if starts_line && !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_digit()) {
+        .unwrap_or(near);
+    if from > 0 && word.len() == near.len() {
+        return false;
+    }
+    let indent = |c: char| c.is_whitespace() && c != '\n';
+    let starts_line = || {
+        let line = before.get(..before.len() - word.len()).unwrap_or_default();
+        let line = line.trim_end_matches(indent);
+        line.is_empty() || line.ends_with('\n')
+    };
+    if !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_digit()) && starts_line() {
         return true;
     }
     // `J`, and what is made of initials: `e.g`, `U.S`.
@@ -137,6 +150,27 @@ mod tests {
         ] {
             assert_eq!(sentences(text).len(), count, "{:?}", sentences(text));
         }
+    }
+
+    #[test]
+    fn what_is_looked_at_grows_with_the_text_only() {
+        // To look from each of them back to the beginning of the line would be a million times a
+        // megabyte: minutes, where this takes a moment.
+        for text in [". ", "a. ", "1. "] {
+            let text = text.repeat(2_000_000 / text.len());
+            assert!(ends(&text).len() <= text.len() / 2);
+        }
+        let word = format!("{}. B", "a.".repeat(1_000_000));
+        assert_eq!(sentences(&word).len(), 2);
+    }
+
+    #[test]
+    fn a_number_is_that_of_a_list_item_only_where_a_line_begins() {
+        assert_eq!(sentences("One of 7. Two").len(), 2);
+        assert_eq!(sentences("One\n \t 7. Two").len(), 1);
+        assert_eq!(sentences("(7. Two").len(), 2);
+        assert_eq!(sentences(&format!("{}7. Two", "x ".repeat(50))).len(), 2);
+        assert_eq!(sentences(&format!("{}7. Two", " ".repeat(90))).len(), 1);
     }
 
     #[test]

@@ -44,6 +44,54 @@ fn prose(sentences: usize) -> String {
     (0..sentences).map(sentence).collect()
 }
 
+/// Texts that give a reader nowhere to pause, or nowhere not to.
+fn unlike_prose() -> Vec<String> {
+    let runs = [
+        "\u{1f600}",
+        "\\",
+        "\"",
+        "\u{6f22}\u{5b57}",
+        "e\u{301}\u{301}",
+        "a",
+        ". ",
+        "a.",
+        ".",
+        "# h\n",
+        "#",
+        "1. ",
+        "(",
+        "...",
+        "a. ",
+        "\u{3002}",
+        "\n.",
+        "\n\n-",
+        "\u{1} ",
+        "\u{1}",
+    ];
+    let long = |run: &&str| run.repeat(400_000 / run.len());
+    runs.iter().map(long).collect()
+}
+
+#[test]
+fn what_is_counted_grows_with_the_text_only() {
+    for text in unlike_prose() {
+        let counted = std::cell::Cell::new(0);
+        let count = |text: &str| {
+            counted.set(counted.get() + text.len());
+            o200k(text)
+        };
+        let size = ChunkSize::default();
+        let sections: Vec<usize> = text.match_indices("# h").map(|(at, _)| at).collect();
+        let chunks = chunk_sections(&text, &sections, size, &count);
+        let sample: String = text.chars().take(8).collect();
+        let times = counted.get() / text.len();
+        // To take one unit off after the other would be hundreds of times the text.
+        assert!(times < 32, "{sample:?}: {times} times the text");
+        let last = chunks.last().unwrap();
+        assert_eq!(last.end, text.trim_end().len(), "{sample:?}");
+    }
+}
+
 #[test]
 fn a_text_without_words_has_no_chunks() {
     for text in ["", " ", "\n\n \n", "\u{c}\u{a0}"] {
