@@ -328,6 +328,17 @@ impl Answer for RemovedAgent {
         }
         let lost = self.left_out.iter();
         lines.extend(lost.map(|left| format!("not kept: {}", left.path)));
+        if let Some(first) = self.ignored.first() {
+            let first = self
+                .ignored
+                .iter()
+                .skip(1)
+                .take(2)
+                .fold(first.to_string(), |all, path| format!("{all}, {path}"));
+            let more = if self.ignored_count > 3 { ", ..." } else { "" };
+            let count = text::count(self.ignored_count, "ignored path");
+            lines.push(format!("not kept, {count}: {first}{more}"));
+        }
         lines.extend(self.left_behind.as_ref().map(left_behind));
         if let Some(kept) = &self.kept_as {
             lines.push(format!("its work is kept in the hub, below {kept}"));

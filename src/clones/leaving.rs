@@ -44,6 +44,9 @@ struct Note {
     kept: String,
     /// Whether what no checkpoint keeps may go.
     lets_go: bool,
+    /// Whether all of it was kept and some of it may be deleted.
+    #[serde(default)]
+    is_kept: bool,
 }
 
 /// A clone that has left its place.
@@ -59,6 +62,8 @@ pub struct Leaving {
     pub kept: String,
     /// Whether what no checkpoint keeps may go.
     pub lets_go: bool,
+    /// The moment up to which all of it was kept, where some of it may be deleted since.
+    pub kept_until: Option<SystemTime>,
     lock_path: PathBuf,
     _lock: WorktreeLock,
 }
@@ -95,6 +100,7 @@ impl Leaving {
             place: clone.path.clone(),
             kept: kept.clone(),
             lets_go,
+            is_kept: false,
         };
         note.write(&clone.path)?;
         let aside = root.leaving();
@@ -111,6 +117,7 @@ impl Leaving {
             place: note.place,
             kept,
             lets_go,
+            kept_until: None,
             lock_path,
             _lock: lock,
         };
@@ -139,7 +146,10 @@ impl Leaving {
             let Some((note, member)) = Note::read(&folder).zip(membership_at(&folder)) else {
                 continue;
             };
+            // Without its moment nothing proves that it was kept.
+            let written = fs::metadata(stamp_in(&folder)).and_then(|stamp| stamp.modified());
             found.push(Leaving {
+                kept_until: written.ok().filter(|_| note.is_kept),
                 folder,
                 member,
                 place: note.place,
@@ -237,6 +247,13 @@ impl Leaving {
     pub fn delete(self, world: &World, root: &SharedRoot, since: SystemTime) -> Result<Deleted> {
         let trash = root.trash();
         atomic::make_directory(&trash)?;
+        let note = Note {
+            place: self.place.clone(),
+            kept: self.kept.clone(),
+            lets_go: self.lets_go,
+            is_kept: true,
+        };
+        note.write(&self.folder)?;
         let name = self.folder.file_name().unwrap_or_default();
         let away = trash.join(name).with_extension(CLONE);
         atomic::rename(&self.folder, &away)?;

@@ -11,7 +11,7 @@ use crate::clones::{hub, publish, removal};
 use crate::design::checkpoint;
 use crate::design::left_out::LeftOut;
 use crate::git::{ObjectWrites, Repo};
-use crate::model::{Code, Error, Result, World, text};
+use crate::model::{Code, Error, RepoPath, Result, World, text};
 use crate::store::Session;
 use crate::store::lease;
 use crate::store::membership::Role;
@@ -21,6 +21,9 @@ use crate::store::shared_root::SharedRoot;
 use super::agent_places::find;
 use super::agents::session_at;
 use super::clone_leaving::{LeftBehind, last_state, resume, see_out};
+
+/// So many ignored paths are named.
+const FEW: usize = 10;
 
 /// A clone that was taken away.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -45,6 +48,10 @@ pub struct RemovedAgent {
     /// not kept.
     #[schemars(with = "Vec<String>")]
     pub own_repositories: Vec<PathBuf>,
+    /// How many ignored files and directories go with the clone.
+    pub ignored_count: usize,
+    /// The first of them.
+    pub ignored: Vec<RepoPath>,
     /// Where the folder is that could not be deleted yet; `None` where it is gone.
     pub left_behind: Option<LeftBehind>,
     /// True when nothing was done because a dry run was asked for.
@@ -110,7 +117,11 @@ fn look_at_removal(world: &World, clone: &FoundClone, force: bool) -> Result<Rem
     }
     let inside = world.standing_in(&clone.path);
     let inside = Session::open(inside, &Flags::default(), ObjectWrites::InMemory)?;
-    let unsaved = super::status::unsaved(&inside.repo.scan(&inside.world)?);
+    let scan = inside.repo.scan(&inside.world)?;
+    let unsaved = super::status::unsaved(&scan);
+    let mut ignored = inside.repo.ignored(&inside.world, &scan)?;
+    let ignored_count = ignored.len();
+    ignored.truncate(FEW);
     let mut report = RemovedAgent {
         agent: clone.member.agent.clone(),
         path: clone.path.clone(),
@@ -120,6 +131,8 @@ fn look_at_removal(world: &World, clone: &FoundClone, force: bool) -> Result<Rem
         unsaved,
         left_out: Vec::new(),
         own_repositories: own_repositories(&inside.repo),
+        ignored_count,
+        ignored,
         left_behind: None,
         dry_run: true,
     };

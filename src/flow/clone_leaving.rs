@@ -8,7 +8,7 @@ use serde::Serialize;
 use crate::clones::leaving::{Deleted, Leaving};
 use crate::design::left_out::Allowances;
 use crate::design::{automatic, checkpoint};
-use crate::git::ObjectWrites;
+use crate::git::{ObjectWrites, Repo};
 use crate::model::{Result, World};
 use crate::store::Session;
 use crate::store::membership::Role;
@@ -61,11 +61,24 @@ fn attempt(world: &World, root: &SharedRoot, leaving: Leaving) -> Result<Option<
         }))
     };
     leaving.let_go_of_names(world, root)?;
-    for _ in 0..ROUNDS {
-        let since = leaving.stamp()?;
-        if let Some(lost) = keep_again(world, &leaving)? {
-            return left(&leaving, lost, None);
-        }
+    for round in 0..ROUNDS {
+        // What is gone of it was deleted by us: there is nothing to keep of that.
+        let kept_until = leaving.kept_until.filter(|_| round == 0);
+        let since = match kept_until {
+            Some(until) if !leaving.was_written_since(world, until)? => {
+                let inside = world.standing_in(&leaving.folder);
+                let repo = Repo::open(&inside, ObjectWrites::Durable)?;
+                leaving.keep_refs_again(world, &repo)?;
+                until
+            }
+            _ => {
+                let since = leaving.stamp()?;
+                if let Some(lost) = keep_again(world, &leaving)? {
+                    return left(&leaving, lost, None);
+                }
+                since
+            }
+        };
         world.reach("clone-kept-again")?;
         if leaving.was_written_since(world, since)? {
             continue;
@@ -91,7 +104,13 @@ fn attempt(world: &World, root: &SharedRoot, leaving: Leaving) -> Result<Option<
 fn keep_again(world: &World, leaving: &Leaving) -> Result<Option<String>> {
     let inside = world.standing_in(&leaving.folder);
     let inside = Session::open(inside, &Flags::default(), ObjectWrites::Durable)?;
+    inside.repo.look_at_hidden_files(&inside.world)?;
     if leaving.member.role == Role::Agent {
+        let last_state = if leaving.kept_until.is_some() {
+            late_state
+        } else {
+            last_state
+        };
         let kept = checkpoint::preview(&inside, &last_state())?;
         if let Some(lost) = kept.left_out.first().filter(|_| !leaving.lets_go) {
             return Ok(Some(format!("no checkpoint keeps '{}'", lost.path)));
@@ -115,5 +134,15 @@ pub(super) fn last_state() -> checkpoint::Request {
         rationale: String::new(),
         off_branch: true,
         allowances: Allowances::default(),
+    }
+}
+
+/// Returns what is kept of a clone of which some is deleted.
+fn late_state() -> checkpoint::Request {
+    checkpoint::Request {
+        label: Some(
+            "written while the clone was deleted; kept before: all that is missing".to_owned(),
+        ),
+        ..last_state()
     }
 }

@@ -17,6 +17,14 @@ use super::{Oid, Repo};
 const MOST_READ: usize = 5_000;
 
 impl Repo {
+    /// Lists what is ignored, sorted; a directory that is ignored as a whole stands for all below it.
+    ///
+    /// # Errors
+    /// `io` for a directory that cannot be read; `interrupted`.
+    pub fn ignored(&self, world: &World, scan: &Scan) -> Result<Vec<RepoPath>> {
+        untracked::ignored(world, self, &scan.index)
+    }
+
     /// Lists what is ignored now and not by the ignore files of `tree`, sorted; a directory stands
     /// for all below it where all of it becomes visible.
     ///

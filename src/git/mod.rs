@@ -22,6 +22,7 @@ pub mod diff;
 mod file_writer;
 mod fingerprint;
 mod fork_points;
+mod hidden_files;
 pub mod history;
 pub mod identity;
 pub mod ignored;

@@ -7,6 +7,8 @@ use std::collections::HashSet;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
+use gix::objs::Exists as _;
+
 use crate::model::{Code, Error, Result, ResultExt as _};
 
 use super::{BareRepo, Oid, Repo, process};
@@ -42,8 +44,9 @@ impl ObjectStore {
         }
     }
 
+    /// Tells whether the object is stored: gix knows the empty tree without, git wants it there.
     fn has(&self, id: gix::ObjectId) -> bool {
-        self.repo.has_object(id)
+        self.repo.objects.exists(&id)
     }
 
     fn loose(&self, id: gix::ObjectId) -> PathBuf {
@@ -164,6 +167,9 @@ impl Transfer<'_> {
         if self.is_there(id) {
             return Ok(Linked::All);
         }
+        if id.is_empty_tree() {
+            return self.write_empty_tree();
+        }
         let missing = || format!("tree {id} is missing here");
         let tree = self.from.repo.find_tree(id);
         let tree = tree.or_code(Code::ObjectMissing, missing)?;
@@ -186,6 +192,13 @@ impl Transfer<'_> {
             }
         }
         self.link(id)
+    }
+
+    /// Writes the empty tree, which git reads also where nobody has stored it.
+    fn write_empty_tree(&mut self) -> Result<Linked> {
+        let written = self.to.repo.write_object(gix::objs::Tree::empty());
+        written.or_code(Code::Io, || "cannot store the empty tree")?;
+        Ok(Linked::All)
     }
 
     fn link(&mut self, id: gix::ObjectId) -> Result<Linked> {

@@ -377,3 +377,109 @@ fn a_pipe_in_place_of_a_record_stops_nobody() {
     inside.json(&["checkpoint", "--off-branch", "-m", "x"]);
     desk.json(&["agents", "remove", "ada", "--force"]);
 }
+
+/// The refs that the hub keeps, by what follows `refs/colony/kept/`.
+fn kept_refs(desk: &Sandbox, hub: &str) -> String {
+    let format = "--format=%(refname) %(objectname)";
+    desk.git(&["-C", hub, "for-each-ref", format, "refs/colony/kept/"])
+}
+
+/// A removal whose process dies when the clone is in the trash, and some of its files with it.
+fn killed_while_deleting(desk: &Sandbox) -> (String, PathBuf) {
+    let clone = agent(desk, "ada");
+    fs::write(clone.join("new.txt"), "new\n").unwrap();
+    let world = World {
+        die_at: Some("clone-in-trash"),
+        ..desk.world()
+    };
+    let died = desk.run_in(world, &["agents", "remove", "ada"]);
+    assert!(died.stderr.contains("died") || died.stdout.contains("died"));
+    let hub = desk.json(&["agents"])["hub"].as_str().unwrap().to_owned();
+    let trash = folders(&shared(desk).join("trash")).remove(0);
+    for gone in ["new.txt", "dir/b.txt"] {
+        fs::remove_file(trash.join(gone)).unwrap();
+    }
+    (hub, trash)
+}
+
+#[test]
+fn a_removal_that_was_killed_while_it_deleted_keeps_nothing_twice() {
+    let desk = Sandbox::new();
+    let (hub, _) = killed_while_deleting(&desk);
+    let before = kept_refs(&desk, &hub);
+    assert!(kept_versions(&desk, &hub, "new.txt").contains(&"new".to_owned()));
+    let swept = desk.json(&["clones", "gc"]);
+    assert_eq!(swept["leaving"], Value::Array(Vec::new()), "{swept:#}");
+    assert_eq!(kept_refs(&desk, &hub), before);
+    for folder in ["leaving", "trash"] {
+        assert_eq!(folders(&shared(&desk).join(folder)), [] as [PathBuf; 0]);
+    }
+}
+
+#[test]
+fn what_is_written_into_a_half_deleted_clone_is_kept_and_says_so() {
+    let desk = Sandbox::new();
+    let (hub, trash) = killed_while_deleting(&desk);
+    fs::write(trash.join("late.txt"), "late\n").unwrap();
+    let swept = desk.json(&["clones", "gc"]);
+    assert_eq!(swept["leaving"], Value::Array(Vec::new()), "{swept:#}");
+    assert!(kept_versions(&desk, &hub, "late.txt").contains(&"late".to_owned()));
+    let format = "--format=%(contents:subject)";
+    let said = desk.git(&["-C", &hub, "for-each-ref", format, "refs/colony/kept/"]);
+    assert!(
+        said.contains("written while the clone was deleted"),
+        "{said}"
+    );
+}
+
+#[test]
+fn edits_of_files_that_git_does_not_look_at_are_kept() {
+    let desk = Sandbox::new();
+    let clone = agent(&desk, "ada");
+    let inside = desk.at(clone.clone());
+    inside.git(&["update-index", "--assume-unchanged", "a.txt"]);
+    inside.git(&["update-index", "--skip-worktree", "dir/b.txt"]);
+    fs::write(clone.join("a.txt"), "assumed\n").unwrap();
+    fs::write(clone.join("dir/b.txt"), "skipped\n").unwrap();
+    let removed = desk.json(&["agents", "remove", "ada"]);
+    assert_eq!(removed["left_behind"], Value::Null, "{removed:#}");
+    let hub = removed["hub"].as_str().unwrap();
+    assert!(kept_versions(&desk, hub, "a.txt").contains(&"assumed".to_owned()));
+    assert!(kept_versions(&desk, hub, "dir/b.txt").contains(&"skipped".to_owned()));
+}
+
+#[test]
+fn ignored_files_that_go_are_named() {
+    let desk = Sandbox::new();
+    desk.write(".gitignore", "*.log\nbuild/\n");
+    desk.git(&["add", "-A"]);
+    desk.git(&["commit", "-qm", "ignore"]);
+    let clone = agent(&desk, "ada");
+    fs::create_dir(clone.join("build")).unwrap();
+    for path in ["a.log", "b.log", "c.log", "build/x", "build/y"] {
+        fs::write(clone.join(path), "local\n").unwrap();
+    }
+    for args in [
+        &["agents", "remove", "ada", "-n"][..],
+        &["agents", "remove", "ada"],
+    ] {
+        let said = desk.colony(args);
+        let told = "not kept, 4 ignored paths: a.log, b.log, build, ...";
+        assert!(said.contains(told), "{said}");
+    }
+}
+
+#[test]
+fn a_kept_commit_of_no_file_leaves_the_hub_whole() {
+    let desk = Sandbox::new();
+    let clone = agent(&desk, "ada");
+    fs::remove_dir_all(clone.join("dir")).unwrap();
+    fs::remove_file(clone.join("a.txt")).unwrap();
+    let removed = desk.json(&["agents", "remove", "ada"]);
+    let hub = removed["hub"].as_str().unwrap();
+    desk.git(&["-C", hub, "fsck", "--strict"]);
+    let empty = desk.git(&["hash-object", "-t", "tree", "/dev/null"]);
+    let (folder, file) = empty.trim().split_at(2);
+    let loose = Path::new(hub).join("objects").join(folder).join(file);
+    assert!(loose.exists(), "git wants it there, whatever it knows");
+}
