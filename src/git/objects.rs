@@ -41,6 +41,11 @@ impl BareRepo {
 }
 
 impl Objects {
+    #[cfg(test)]
+    pub(super) fn of(inner: gix::Repository) -> Objects {
+        Objects { inner }
+    }
+
     pub(super) fn gix(&self) -> &gix::Repository {
         &self.inner
     }

@@ -296,7 +296,8 @@ impl Mapper<'_, '_> {
     /// Notes that a directory has to be looked at again, and so those above it.
     fn note_unsettled(&mut self, path: &RepoPath) {
         let mut at = Some(path.clone());
-        while let Some(path) = at {
+        // Those above one that is noted are, too.
+        while let Some(path) = at.filter(|path| !self.unsettled.contains(path)) {
             at = self.parent(&path);
             self.unsettled.insert(path);
         }
