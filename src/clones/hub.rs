@@ -9,28 +9,16 @@ use std::time::Duration;
 use crate::git::network::Network;
 use crate::git::refs::FoundRef;
 use crate::git::url::{Provenance, RemoteUrl};
-use crate::git::{BareRepo, Oid, RefChange, RefName, Repo, process};
+use crate::git::{BareRepo, Oid, RefName};
 use crate::model::{Code, Error, Result, World, time};
+use crate::store::lock::FileIdentity;
 use crate::store::membership::{Membership, Role};
 use crate::store::shared_root::SharedRoot;
-use crate::store::{Session, atomic, ref_names};
+use crate::store::{Session, ref_names};
 
+use super::hub_making::{make_from_repository, make_from_url};
 use super::hub_place::{Place, SET_ASIDE};
-use super::{found, hub_anew, leaving};
-
-/// What a hub is configured with, beyond what git writes.
-const CONFIG: &str = "\
-[extensions]
-	preciousObjects = true
-[gc]
-	auto = 0
-[receive]
-	autogc = false
-[maintenance]
-	auto = false
-[core]
-	logAllRefUpdates = false
-";
+use super::{desk_note, found, hub_anew, leaving};
 
 /// A hub, open.
 pub struct Hub {
@@ -67,7 +55,7 @@ impl Hub {
     /// # Errors
     /// `unsupported` for a shallow or partial repository, `locked`, `git-failed`, `no-space`.
     pub fn of_repository(session: &Session, root: &SharedRoot) -> Result<Hub> {
-        let place = Place::of(root, &address_of(session)?);
+        let place = place_here(session, root)?;
         place.require(session, || make_from_repository(session, &place.new))?;
         Hub::open(&place.path)
     }
@@ -207,8 +195,23 @@ pub fn push_url_of(session: &Session) -> Option<String> {
 pub fn place_of(session: &Session, root: &SharedRoot) -> Result<PathBuf> {
     match &session.membership {
         Some(member) => Ok(member.hub.clone()),
-        None => Ok(Place::of(root, &address_of(session)?).path),
+        None => Ok(place_here(session, root)?.path),
     }
+}
+
+/// Returns where the hub of a repository that takes part in none is, or will be. A path alone is no name:
+/// where another repository had a hub from there, this one gets another.
+fn place_here(session: &Session, root: &SharedRoot) -> Result<Place> {
+    let address = address_of(session)?;
+    let place = Place::of(root, &address);
+    let git_dir = session.repo.common_dir();
+    if origin_of(session)?.is_some() || !desk_note::is_of_another(&place.path, git_dir) {
+        return Ok(place);
+    }
+    let identity = FileIdentity::of(git_dir);
+    let identity = identity.map(|one| format!("{}:{}", one.device, one.inode));
+    let address = format!("{address} {}", identity.unwrap_or_default());
+    Ok(Place::of(root, &address))
 }
 
 /// Returns where the hub of a repository elsewhere is or would be.
@@ -250,15 +253,27 @@ pub fn all(root: &SharedRoot) -> Vec<PathBuf> {
 pub fn join(session: &Session) -> Result<(Membership, Hub)> {
     let known = session.membership.as_ref();
     if let Some(member) = known.filter(|member| member.role != Role::Desk || member.hub.is_dir()) {
-        return Ok((member.clone(), Hub::open(&member.hub)?));
+        let hub = Hub::open(&member.hub)?;
+        let member = desk_note::settle(&session.world, &session.repo, member)?;
+        return Ok((member, hub));
     }
     if let Some(member) = known
         && is_missed(session, &member.hub)?
     {
-        return Ok((member.clone(), hub_anew::make(session, member)?));
+        let hub = hub_anew::make(session, member)?;
+        let member = desk_note::settle(&session.world, &session.repo, member)?;
+        return Ok((member, hub));
     }
     let (repo, world) = (&session.repo, &session.world);
-    let hub = Hub::of_repository(session, &SharedRoot::of(world)?)?;
+    let root = SharedRoot::of(world)?;
+    let hub = Hub::of_repository(session, &root)?;
+    if origin_of(session)?.is_none()
+        && hub.store.path() != Place::of(&root, &address_of(session)?).path
+    {
+        (world.narrate)(
+            "another repository that stood here has a hub of this path: this one gets one of its own",
+        );
+    }
     let member = Membership::of_desk(
         format!("{:016x}", (world.entropy)()),
         hub.store.path().to_owned(),
@@ -266,113 +281,6 @@ pub fn join(session: &Session) -> Result<(Membership, Hub)> {
         time::rfc3339(&world.now()),
     );
     member.write(repo.common_dir())?;
+    let member = desk_note::settle(world, repo, &member)?;
     Ok((member, hub))
-}
-
-pub(super) fn make_from_repository(session: &Session, new: &Path) -> Result<()> {
-    let (repo, world) = (&session.repo, &session.world);
-    refuse_incomplete(repo)?;
-    let mut git = process::Git::new(world);
-    git.env("GIT_DEFAULT_REF_FORMAT", "files");
-    // Without --local: that would fail on another file system, where git copies of itself.
-    git.args(["clone", "-q", "--bare", "--no-tags", "--template="]);
-    // A path of this machine, never taken for anything else.
-    git.arg("--").arg(repo.common_dir()).arg(new);
-    git.run_checked("make the hub from this repository")?;
-    own_all_objects(world, new)?;
-    let remote = repo.refs_below("refs/remotes/origin/")?;
-    let url = origin_of(session)?.map(|url| url.in_full());
-    let store = configure(new, url.as_deref())?;
-    let mut changes = gone(&store)?;
-    let known = remote.into_iter().filter(|found| store.has(found.id));
-    changes.extend(known.map(|found| RefChange {
-        name: found.name,
-        old: None,
-        new: Some(found.id),
-    }));
-    store.move_refs(world, &changes)
-}
-
-/// Refuses a repository that has not all of its own history.
-fn refuse_incomplete(repo: &Repo) -> Result<()> {
-    let (what, hint) = if repo.is_shallow() {
-        ("shallow", "git fetch --unshallow")
-    } else if repo.config("extensions.partialClone").is_some() {
-        ("partial", "git clone URL   # a whole clone can have agents")
-    } else {
-        return Ok(());
-    };
-    Err(Error::new(
-        Code::Unsupported,
-        format!("this clone is {what}: a hub needs the whole history; nothing has changed"),
-    )
-    .hint(hint))
-}
-
-/// A hub that was made from a repository which borrows itself takes what it needs.
-fn own_all_objects(world: &World, new: &Path) -> Result<()> {
-    let alternates = new.join("objects/info/alternates");
-    if !alternates.exists() {
-        return Ok(());
-    }
-    let store = BareRepo::open(new)?;
-    let mut git = store.git(world);
-    git.args(["repack", "-a", "-d", "-q"]);
-    git.run_checked("copy the objects that this repository borrows")?;
-    atomic::remove_file(&alternates)
-}
-
-fn make_from_url(world: &World, url: &RemoteUrl, new: &Path) -> Result<()> {
-    let mut git = process::Git::new(world);
-    git.env("GIT_DEFAULT_REF_FORMAT", "files");
-    let mut network = Network::new(world, git, Some(url))?;
-    network
-        .git()
-        .args(["clone", "-q", "--bare", "--template=", "--"]);
-    network.git().arg(url.for_git()).arg(new);
-    network.run_checked("make the hub from the remote")?;
-    own_all_objects(world, new)?;
-    let store = configure(new, Some(&url.in_full()))?;
-    let heads = store.refs_below("refs/heads/")?;
-    let mut changes = gone(&store)?;
-    changes.extend(heads.into_iter().map(|found| RefChange {
-        name: RefName::from(format!("refs/remotes/origin/{}", found.name.short()).as_str()),
-        old: None,
-        new: Some(found.id),
-    }));
-    store.move_refs(world, &changes)?;
-    store.follow_remote_head(world)
-}
-
-/// Returns the changes that take away the branches git made.
-fn gone(store: &BareRepo) -> Result<Vec<RefChange>> {
-    let heads = store.refs_below("refs/heads/")?.into_iter();
-    Ok(heads
-        .map(|found| RefChange {
-            name: found.name,
-            old: Some(found.id),
-            new: None,
-        })
-        .collect())
-}
-
-fn configure(new: &Path, url: Option<&str>) -> Result<BareRepo> {
-    let cannot = |e| Error::io("cannot configure the hub", e);
-    let path = new.join("config");
-    let written = std::fs::read_to_string(&path).map_err(cannot)?;
-    // What git wrote of the repository it was made from may hold credentials.
-    let own = written.lines().scan(false, |skip, line| {
-        if line.starts_with('[') {
-            *skip = line.starts_with("[remote");
-        }
-        Some((!*skip).then(|| format!("{line}\n")))
-    });
-    let mut text: String = own.flatten().collect();
-    text = text.replace("repositoryformatversion = 0", "repositoryformatversion = 1");
-    text.push_str(CONFIG);
-    if let Some(url) = url {
-        text.push_str(&crate::git::new_repository::remote_section(url));
-    }
-    atomic::write_durably(&path, text.as_bytes())?;
-    BareRepo::open(new)
 }

@@ -11,7 +11,8 @@ use crate::store::shared_root::SharedRoot;
 use crate::store::{Session, ref_names};
 
 use super::found::{self, FoundClone};
-use super::hub::{Hub, make_from_repository};
+use super::hub::Hub;
+use super::hub_making::make_from_repository;
 use super::hub_place::Place;
 use super::publish;
 

@@ -2,10 +2,12 @@
 
 pub mod carried;
 pub mod colonies;
+mod desk_note;
 pub mod found;
 pub mod gather;
 pub mod hub;
-pub mod hub_anew;
+mod hub_anew;
+mod hub_making;
 pub mod hub_place;
 pub mod keeping;
 pub mod large_files;

@@ -12,6 +12,7 @@ use crate::store::membership::{Membership, Role};
 use crate::store::places::Places;
 use crate::store::{key, ref_names};
 
+use super::desk_note;
 use super::hub::Hub;
 use super::maintenance::maintain_if_due;
 
@@ -28,6 +29,10 @@ pub fn publish(session: &Session) -> Result<usize> {
     let Some(member) = &session.membership else {
         return Ok(0);
     };
+    if member.role == Role::Desk && member.hub.is_dir() {
+        let member = desk_note::settle(&session.world, &session.repo, member)?;
+        return publish_as(&session.world, &session.repo, &member);
+    }
     publish_as(&session.world, &session.repo, member)
 }
 

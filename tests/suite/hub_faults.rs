@@ -129,3 +129,92 @@ fn a_hub_that_is_gone_is_said_and_made_anew_only_aloud() {
     assert_eq!(desk.json(&["merge", "ada"])["outcome"], "fast_forward");
     assert_eq!(desk.json(&["agents"])["count"], 2);
 }
+
+/// The ids under which checkouts of people publish in a hub.
+fn desks_in(desk: &Sandbox, hub: &Path) -> Vec<String> {
+    desks_in_at(desk, &desk.root, hub)
+}
+
+#[test]
+fn a_copy_of_a_checkout_gets_an_id_of_its_own() {
+    let desk = Sandbox::new();
+    agent(&desk, "ada");
+    let copy = desk.copy("copy");
+    fs::write(copy.path("a.txt"), "of the copy\n").unwrap();
+    let said = copy.run(&["commit", "-m", "of the copy", "--all"]);
+    assert_eq!(said.code, 0, "{}", said.stderr);
+    assert!(said.stderr.contains("this is a copy"), "{}", said.stderr);
+    desk.write("a.txt", "of the desk\n");
+    let said = desk.run(&["commit", "-m", "of the desk", "--all"]);
+    assert!(!said.stderr.contains("this is a copy"), "{}", said.stderr);
+    let ids = desks_in(&desk, &hub(&desk));
+    assert_eq!(ids.len(), 2, "{ids:?}");
+    let published = |id: &str| {
+        let store = hub(&desk);
+        let name = format!("refs/colony/desks/{id}/heads/main");
+        desk.git(&["-C", store.to_str().unwrap(), "rev-parse", &name])
+    };
+    let mut tips = [published(&ids[0]), published(&ids[1])];
+    let mut heads = [
+        desk.git(&["rev-parse", "HEAD"]),
+        copy.git(&["rev-parse", "HEAD"]),
+    ];
+    tips.sort();
+    heads.sort();
+    assert_eq!(tips, heads);
+    // Once is enough.
+    fs::write(copy.path("a.txt"), "again\n").unwrap();
+    let said = copy.run(&["commit", "-m", "again", "--all"]);
+    assert!(!said.stderr.contains("this is a copy"), "{}", said.stderr);
+}
+
+#[test]
+fn a_checkout_that_was_moved_keeps_its_id_and_what_comes_to_its_place_its_own_hub() {
+    let desk = Sandbox::new();
+    agent(&desk, "ada");
+    let store = hub(&desk);
+    let moved = desk.outside().join("moved");
+    fs::rename(&desk.root, &moved).unwrap();
+    fs::create_dir(&desk.root).unwrap();
+    let there = desk.at(moved.clone());
+    fs::write(there.path("a.txt"), "moved\n").unwrap();
+    let said = there.run(&["commit", "-m", "moved", "--all"]);
+    assert!(!said.stderr.contains("this is a copy"), "{}", said.stderr);
+    assert_eq!(desks_in_at(&desk, &moved, &store).len(), 1);
+    // Another repository at the old path knows nobody, and joins nobody.
+    desk.git(&["init", "-q", "-b", "main", "--template="]);
+    for (key, value) in [("user.name", "Eve"), ("user.email", "eve@example.com")] {
+        desk.git(&["config", key, value]);
+    }
+    desk.write("x.txt", "another\n");
+    desk.git(&["add", "-A"]);
+    desk.git(&["commit", "-qm", "another"]);
+    assert_eq!(desk.json(&["agents"])["count"], 0);
+    let made = desk.run(&["agents", "new", "bob"]);
+    assert_eq!(made.code, 0, "{}", made.stderr);
+    assert!(
+        made.stderr.contains("another repository"),
+        "{}",
+        made.stderr
+    );
+    let listed = desk.json(&["agents"]);
+    assert_eq!(listed["count"], 1);
+    assert_ne!(listed["hub"], store.to_str().unwrap());
+    assert_eq!(there.json(&["agents"])["agents"][0]["agent"], "ada");
+    assert_eq!(there.json(&["agents"])["count"], 1);
+    assert_eq!(desks_in(&desk, &store).len(), 1);
+}
+
+fn desks_in_at(desk: &Sandbox, place: &Path, hub: &Path) -> Vec<String> {
+    let refs = desk.at(place.to_owned()).git(&[
+        "-C",
+        hub.to_str().unwrap(),
+        "for-each-ref",
+        "--format=%(refname)",
+        "refs/colony/desks/",
+    ]);
+    let ids = refs.lines().filter_map(|name| name.split('/').nth(3));
+    let mut ids: Vec<_> = ids.map(str::to_owned).collect();
+    ids.dedup();
+    ids
+}

@@ -1,0 +1,134 @@
+//! Making a hub: cloned bare, from a repository here or from its remote, and set up so that nothing in it is
+//! ever dropped.
+
+use std::path::Path;
+
+use crate::git::network::Network;
+use crate::git::url::RemoteUrl;
+use crate::git::{BareRepo, RefChange, RefName, Repo, process};
+use crate::model::{Code, Error, Result, World};
+use crate::store::{Session, atomic};
+
+use super::hub::origin_of;
+
+/// What a hub is configured with, beyond what git writes.
+const CONFIG: &str = "\
+[extensions]
+	preciousObjects = true
+[gc]
+	auto = 0
+[receive]
+	autogc = false
+[maintenance]
+	auto = false
+[core]
+	logAllRefUpdates = false
+";
+
+pub(super) fn make_from_repository(session: &Session, new: &Path) -> Result<()> {
+    let (repo, world) = (&session.repo, &session.world);
+    refuse_incomplete(repo)?;
+    let mut git = process::Git::new(world);
+    git.env("GIT_DEFAULT_REF_FORMAT", "files");
+    // Without --local: that would fail on another file system, where git copies of itself.
+    git.args(["clone", "-q", "--bare", "--no-tags", "--template="]);
+    // A path of this machine, never taken for anything else.
+    git.arg("--").arg(repo.common_dir()).arg(new);
+    git.run_checked("make the hub from this repository")?;
+    own_all_objects(world, new)?;
+    let remote = repo.refs_below("refs/remotes/origin/")?;
+    let url = origin_of(session)?.map(|url| url.in_full());
+    let store = configure(new, url.as_deref())?;
+    let mut changes = gone(&store)?;
+    let known = remote.into_iter().filter(|found| store.has(found.id));
+    changes.extend(known.map(|found| RefChange {
+        name: found.name,
+        old: None,
+        new: Some(found.id),
+    }));
+    store.move_refs(world, &changes)
+}
+
+/// Refuses a repository that has not all of its own history.
+fn refuse_incomplete(repo: &Repo) -> Result<()> {
+    let (what, hint) = if repo.is_shallow() {
+        ("shallow", "git fetch --unshallow")
+    } else if repo.config("extensions.partialClone").is_some() {
+        ("partial", "git clone URL   # a whole clone can have agents")
+    } else {
+        return Ok(());
+    };
+    Err(Error::new(
+        Code::Unsupported,
+        format!("this clone is {what}: a hub needs the whole history; nothing has changed"),
+    )
+    .hint(hint))
+}
+
+/// A hub that was made from a repository which borrows itself takes what it needs.
+fn own_all_objects(world: &World, new: &Path) -> Result<()> {
+    let alternates = new.join("objects/info/alternates");
+    if !alternates.exists() {
+        return Ok(());
+    }
+    let store = BareRepo::open(new)?;
+    let mut git = store.git(world);
+    git.args(["repack", "-a", "-d", "-q"]);
+    git.run_checked("copy the objects that this repository borrows")?;
+    atomic::remove_file(&alternates)
+}
+
+pub(super) fn make_from_url(world: &World, url: &RemoteUrl, new: &Path) -> Result<()> {
+    let mut git = process::Git::new(world);
+    git.env("GIT_DEFAULT_REF_FORMAT", "files");
+    let mut network = Network::new(world, git, Some(url))?;
+    network
+        .git()
+        .args(["clone", "-q", "--bare", "--template=", "--"]);
+    network.git().arg(url.for_git()).arg(new);
+    network.run_checked("make the hub from the remote")?;
+    own_all_objects(world, new)?;
+    let store = configure(new, Some(&url.in_full()))?;
+    let heads = store.refs_below("refs/heads/")?;
+    let mut changes = gone(&store)?;
+    changes.extend(heads.into_iter().map(|found| RefChange {
+        name: RefName::from(format!("refs/remotes/origin/{}", found.name.short()).as_str()),
+        old: None,
+        new: Some(found.id),
+    }));
+    store.move_refs(world, &changes)?;
+    store.follow_remote_head(world)
+}
+
+/// Returns the changes that take away the branches git made.
+fn gone(store: &BareRepo) -> Result<Vec<RefChange>> {
+    let heads = store.refs_below("refs/heads/")?.into_iter();
+    Ok(heads
+        .map(|found| RefChange {
+            name: found.name,
+            old: Some(found.id),
+            new: None,
+        })
+        .collect())
+}
+
+fn configure(new: &Path, url: Option<&str>) -> Result<BareRepo> {
+    let cannot = |e| Error::io("cannot configure the hub", e);
+    let path = new.join("config");
+    let written = std::fs::read_to_string(&path).map_err(cannot)?;
+    // What git wrote of the repository it was made from may hold credentials.
+    let own = written.lines().scan(false, |skip, line| {
+        if line.starts_with('[') {
+            *skip = line.starts_with("[remote");
+        }
+        Some((!*skip).then(|| format!("{line}\n")))
+    });
+    let mut text: String = own.flatten().collect();
+    text = text.replace("repositoryformatversion = 0", "repositoryformatversion = 1");
+    text.push_str(CONFIG);
+    if let Some(url) = url {
+        text.push_str(&crate::git::new_repository::remote_section(url));
+    }
+    atomic::write_durably(&path, text.as_bytes())?;
+    BareRepo::open(new)
+}
