@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use crate::clones::damaged::DamagedClone;
 use crate::clones::keeping;
 use crate::clones::new_clone::LargeFiles;
 use crate::design::scope::Violation;
@@ -239,6 +240,10 @@ impl Answer for PathReport {
 }
 
 impl Answer for AgentsReport {
+    fn narration(&self) -> Vec<String> {
+        damaged(&self.damaged)
+    }
+
     fn message(&self) -> String {
         match self.count {
             0 => "no agents yet: git colony agents new NAME".to_owned(),
@@ -350,6 +355,12 @@ impl Answer for RemovedAgent {
         }
         lines
     }
+}
+
+/// Says which clones cannot be used.
+pub(super) fn damaged(clones: &[DamagedClone]) -> Vec<String> {
+    let words = clones.iter().map(DamagedClone::words);
+    words.map(|words| format!("warning: {words}")).collect()
 }
 
 /// Says how what the hub keeps is seen.

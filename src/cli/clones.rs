@@ -7,7 +7,7 @@ use crate::model::time::Moment;
 use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;
 
-use super::agents::{left_behind, see_kept};
+use super::agents::{damaged, left_behind, see_kept};
 use super::{Face, Stop};
 
 /// List the clones of this repository, or outside of one all, and tend them
@@ -97,6 +97,10 @@ pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
 }
 
 impl Answer for ClonesReport {
+    fn narration(&self) -> Vec<String> {
+        damaged(&self.damaged)
+    }
+
     fn message(&self) -> String {
         text::count(self.count, "clone")
     }

@@ -13,7 +13,7 @@ use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;
 
 use super::checkpoints::age;
-use super::{Face, Run, Stop, locked};
+use super::{Face, Run, Stop, agents, locked};
 
 /// Who works on what, who clashes with whom, what to merge next
 ///
@@ -47,6 +47,10 @@ const TEACHING: [&str; 5] = [
 ];
 
 impl Answer for FleetReport {
+    fn narration(&self) -> Vec<String> {
+        agents::damaged(&self.damaged)
+    }
+
     fn message(&self) -> String {
         let changed = match self.changed {
             0 => "nothing uncommitted".to_owned(),

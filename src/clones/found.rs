@@ -7,6 +7,7 @@ use crate::store::key;
 use crate::store::membership::{Membership, Role};
 use crate::store::shared_root::SharedRoot;
 
+use super::damaged;
 use super::new_clone::membership_at;
 
 /// A clone of ours.
@@ -40,10 +41,16 @@ pub fn clones(root: &SharedRoot, hub: Option<&Path>) -> Vec<FoundClone> {
     found.collect()
 }
 
+/// Tells whether a clone borrows from a hub, also one whose record cannot be read.
+pub fn are_of(root: &SharedRoot, hub: &Path) -> bool {
+    !clones(root, Some(hub)).is_empty() || !damaged::clones(root, Some(hub)).is_empty()
+}
+
 /// Finds a clone of a hub, or of all, by its id or the beginning of one, its agent, or its path.
 ///
 /// # Errors
-/// `clone-not-found`, `name-ambiguous`.
+/// `clone-not-found`, `name-ambiguous`; `repository-broken`, `newer-format` for one whose record cannot be
+/// read.
 pub fn find(root: &SharedRoot, hub: Option<&Path>, name: &str) -> Result<FoundClone> {
     let all = clones(root, hub);
     let exact = |clone: &&FoundClone| {
@@ -56,11 +63,13 @@ pub fn find(root: &SharedRoot, hub: Option<&Path>, name: &str) -> Result<FoundCl
     }
     match fitting.as_slice() {
         [one] => Ok((*one).clone()),
-        [] => Err(Error::new(
-            Code::CloneNotFound,
-            format!("no agent or clone of this repository is named '{name}'"),
-        )
-        .hint("git colony agents")),
+        [] => Err(damaged::named(root, hub, name).unwrap_or_else(|| {
+            Error::new(
+                Code::CloneNotFound,
+                format!("no agent or clone of this repository is named '{name}'"),
+            )
+            .hint("git colony agents")
+        })),
         many => {
             let ids: Vec<_> = many.iter().map(|clone| clone.member.id.as_str()).collect();
             Err(Error::new(
@@ -73,7 +82,8 @@ pub fn find(root: &SharedRoot, hub: Option<&Path>, name: &str) -> Result<FoundCl
     }
 }
 
-fn folders(path: &Path) -> Vec<PathBuf> {
+/// Lists the folders below one whose names are encoded.
+pub(super) fn folders(path: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(path).into_iter().flatten().flatten();
     let mut folders: Vec<_> = entries
         .map(|entry| entry.path())

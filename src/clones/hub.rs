@@ -229,7 +229,7 @@ pub fn is_missed(session: &Session, hub: &Path) -> Result<bool> {
     }
     let root = SharedRoot::of(&session.world)?;
     let is_leaving = || leaving::hubs(&root).iter().any(|of| of == hub);
-    Ok(!found::clones(&root, Some(hub)).is_empty() || is_leaving())
+    Ok(found::are_of(&root, hub) || is_leaving())
 }
 
 /// Lists all hubs, by name.

@@ -7,7 +7,8 @@ use crate::model::{Code, Error, Result, World};
 use crate::store::shared_root::SharedRoot;
 use crate::store::{atomic, ref_names};
 
-use super::found::{FoundClone, clones};
+use super::damaged::{self, DamagedClone};
+use super::found::{self, FoundClone, clones};
 use super::hub::Hub;
 use super::hub_place::set_aside;
 use super::keeping::keep_published;
@@ -43,10 +44,12 @@ pub fn refuse_own_directory(world: &World, clone: &FoundClone) -> Result<()> {
 pub fn complete(world: &World, root: &SharedRoot, hub: &Path) -> Result<()> {
     let hub = Hub::open(hub)?;
     let standing = clones(root, Some(hub.store.path()));
-    let standing: Vec<_> = standing
+    let mut standing: Vec<_> = standing
         .iter()
         .map(|clone| clone.member.published_below())
         .collect();
+    let damaged = damaged::clones(root, Some(hub.store.path()));
+    standing.extend(damaged.iter().filter_map(DamagedClone::published_below));
     let published = hub.store.refs_below(ref_names::PUBLISHED_AGENTS)?;
     let mut orphans: Vec<(String, String)> = published
         .iter()
@@ -77,9 +80,8 @@ pub fn remove_hub(world: &World, root: &SharedRoot, hub: &Path) -> Result<()> {
     atomic::make_directory(&trash)?;
     let away = trash.join(format!("{:016x}", (world.entropy)()));
     // What a clone on its way out has left to keep comes here, too.
-    let is_wanted = || {
-        !clones(root, Some(hub)).is_empty() || leaving::hubs(root).iter().any(|used| used == hub)
-    };
+    let is_wanted =
+        || found::are_of(root, hub) || leaving::hubs(root).iter().any(|used| used == hub);
     set_aside(world, hub, is_wanted, &away)?;
     empty(&trash)
 }

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::clones::damaged::{self, DamagedClone};
 use crate::clones::found::{self, FoundClone};
 use crate::clones::hub::{self, Hub};
 use crate::clones::keeping::{self, KeptWork};
@@ -93,6 +94,8 @@ pub struct AgentsReport {
     pub count: usize,
     /// The work of agents whose clone was taken away, the newest of each; none of those that have one again.
     pub removed: Vec<KeptWork>,
+    /// Clones whose record cannot be read.
+    pub damaged: Vec<DamagedClone>,
     /// The hub.
     #[schemars(with = "String")]
     pub hub: PathBuf,
@@ -113,6 +116,7 @@ pub fn list(session: &Session) -> Result<AgentsReport> {
         count: agents.len(),
         agents,
         removed,
+        damaged: damaged::clones(&root, Some(&hub)),
         hub,
     })
 }
@@ -178,6 +182,16 @@ pub fn clones_here(session: &Session) -> Result<Vec<FoundClone>> {
     let root = SharedRoot::of(&session.world)?;
     let hub = hub::place_of(session, &root)?;
     Ok(found::clones(&root, Some(&hub)))
+}
+
+/// Returns the clones of this repository's hub whose records cannot be read.
+///
+/// # Errors
+/// As [`list`].
+pub fn damaged_here(session: &Session) -> Result<Vec<DamagedClone>> {
+    let root = SharedRoot::of(&session.world)?;
+    let hub = hub::place_of(session, &root)?;
+    Ok(damaged::clones(&root, Some(&hub)))
 }
 
 /// Finds the clone of an agent.

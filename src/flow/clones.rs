@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::clones::damaged::{self, DamagedClone};
 use crate::clones::found::{self, FoundClone};
 use crate::clones::hub::{self, Hub};
 use crate::clones::{hub_place, keeping, leaving, removal};
@@ -55,6 +56,8 @@ pub struct ClonesReport {
     pub clones: Vec<Clone>,
     /// How many.
     pub count: usize,
+    /// Those whose record cannot be read.
+    pub damaged: Vec<DamagedClone>,
 }
 
 /// Lists the clones of the repository we stand in, or outside of one all there are.
@@ -64,7 +67,8 @@ pub struct ClonesReport {
 pub fn list(world: &World, session: Option<&Session>) -> Result<ClonesReport> {
     let root = SharedRoot::of(world)?;
     let hub = session.map(|session| hub::place_of(session, &root));
-    let found = found::clones(&root, hub.transpose()?.as_deref());
+    let hub = hub.transpose()?;
+    let found = found::clones(&root, hub.as_deref());
     let clones: Vec<_> = found
         .into_iter()
         .map(|clone| describe(world, clone))
@@ -72,6 +76,7 @@ pub fn list(world: &World, session: Option<&Session>) -> Result<ClonesReport> {
     Ok(ClonesReport {
         count: clones.len(),
         clones,
+        damaged: damaged::clones(&root, hub.as_deref()),
     })
 }
 
@@ -350,7 +355,7 @@ pub fn gc(world: &World, force: bool, dry_run: bool) -> Result<GcReport> {
         if !dry_run {
             removal::complete(world, &root, &path)?;
         }
-        if used.contains(&path) {
+        if used.contains(&path) || found::are_of(&root, &path) {
             continue;
         }
         if Hub::open(&path)?.holds_kept_work()? && !force {

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::clones::damaged::DamagedClone;
 use crate::clones::found::FoundClone;
 use crate::design::checkpoints;
 use crate::design::clashes::{self, Clash, Matrix};
@@ -44,6 +45,8 @@ pub struct FleetReport {
     /// What others have locked of it.
     #[serde(flatten)]
     pub locked: Locked,
+    /// Clones whose record cannot be read.
+    pub damaged: Vec<DamagedClone>,
     /// What to do next.
     pub hint: Option<String>,
 }
@@ -142,6 +145,7 @@ pub fn fleet(session: &Session) -> Result<FleetReport> {
         last_checkpoint: newest.as_ref().map(time::rfc3339),
         hint: hint(&rows, &matrix.merge_order),
         agents: rows,
+        damaged: agent_places::damaged_here(session)?,
         locked: locked::of_forks(repo, locks, &forks, unsaved)?,
         clashes: matrix.matrix,
         merge_order: matrix.merge_order,

@@ -218,3 +218,40 @@ fn desks_in_at(desk: &Sandbox, place: &Path, hub: &Path) -> Vec<String> {
     ids.dedup();
     ids
 }
+
+#[test]
+fn a_clone_whose_record_cannot_be_read_is_listed_as_damaged_and_keeps_its_hub() {
+    let desk = Sandbox::new();
+    let (ada, bob) = (agent(&desk, "ada"), agent(&desk, "bob"));
+    commit(&ada, "a.txt", "of ada\n");
+    desk.colony(&["agents", "remove", "bob", "--force"]);
+    let record = ada.path(".git/colony/membership.json");
+    let store = hub(&desk);
+    assert!(!bob.path("").exists());
+    let whole = fs::read(&record).unwrap();
+    let newer = String::from_utf8(whole.clone()).unwrap();
+    let newer = newer.replace("\"format\": 1", "\"format\": 99");
+    for (content, code) in [("{", "repository-broken"), (&newer, "newer-format")] {
+        fs::write(&record, content).unwrap();
+        for args in [&["agents"][..], &["clones"], &["fleet"]] {
+            let found = desk.json(args);
+            assert_eq!(found["damaged"][0]["code"], code, "{args:?} {found:#}");
+            assert_eq!(found["damaged"][0]["agent"], "ada");
+            let said = desk.run(args).stderr;
+            assert!(
+                said.contains("warning: damaged, the clone of agent 'ada'"),
+                "{said}"
+            );
+        }
+        assert_eq!(desk.error(&["agents", "path", "ada"]), code);
+        assert_eq!(desk.error(&["agents", "remove", "ada"]), code);
+        desk.colony(&["clones", "gc", "--force"]);
+        assert!(store.is_dir(), "it borrows from there");
+    }
+    fs::write(&record, whole).unwrap();
+    assert_eq!(
+        desk.json(&["fleet"])["damaged"].as_array().unwrap().len(),
+        0
+    );
+    assert_eq!(desk.json(&["merge", "ada"])["outcome"], "fast_forward");
+}

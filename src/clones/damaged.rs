@@ -1,0 +1,126 @@
+//! Clones whose record cannot be read, broken or of a newer git-colony: they stand at their place, borrow from
+//! their hub, and are nobody's to forget.
+
+use std::path::{Path, PathBuf};
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::model::{Code, Error, text};
+use crate::store::membership::{self, Membership};
+use crate::store::shared_root::SharedRoot;
+use crate::store::{atomic, key, ref_names};
+
+use super::found;
+
+/// A clone of ours whose record cannot be read.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct DamagedClone {
+    /// Where it is.
+    #[schemars(with = "String")]
+    pub path: PathBuf,
+    /// Whose it is, by its place; `None` for one that is for reading.
+    pub agent: Option<String>,
+    /// The hub that it borrows its objects from; `None` where that cannot be told either.
+    #[schemars(with = "Option<String>")]
+    pub hub: Option<PathBuf>,
+    /// What is wrong: an error code.
+    pub code: &'static str,
+    /// The same in words.
+    pub reason: String,
+}
+
+impl DamagedClone {
+    fn look(path: PathBuf, agent: Option<String>) -> Option<DamagedClone> {
+        let git_dir = path.join(".git");
+        let record = membership::path_in(&git_dir);
+        let (code, reason) = match Membership::read(&record) {
+            Ok(Some(_)) => return None,
+            // What is no repository is no clone of ours.
+            Ok(None) if !git_dir.is_dir() => return None,
+            Ok(None) => {
+                let reason = format!("'{}' is gone", record.display());
+                (Code::RepositoryBroken, reason)
+            }
+            Err(error) => (error.code(), error.message()),
+        };
+        Some(DamagedClone {
+            hub: hub_of(&git_dir),
+            path,
+            agent,
+            code: code.as_str(),
+            reason,
+        })
+    }
+
+    /// Returns a line for people.
+    pub fn words(&self) -> String {
+        let path = text::shell_word(&self.path.to_string_lossy());
+        let whose = self.agent.as_ref();
+        let whose = whose.map_or(String::new(), |agent| format!(" of agent '{agent}'"));
+        format!("damaged, the clone{whose} in {path}: {}", self.reason)
+    }
+
+    /// Returns the prefix of what it publishes, by its place.
+    pub(super) fn published_below(&self) -> Option<String> {
+        let scope = self.path.file_name()?.to_str()?;
+        let agent = key::encode(self.agent.as_ref()?);
+        Some(format!("{}{agent}/{scope}/", ref_names::PUBLISHED_AGENTS))
+    }
+}
+
+/// Lists the clones below the shared root whose records cannot be read; of one hub, and those whose hub cannot
+/// be told, or of all.
+pub fn clones(root: &SharedRoot, hub: Option<&Path>) -> Vec<DamagedClone> {
+    let mut damaged = Vec::new();
+    for folder in found::folders(&root.agents()) {
+        let name = folder.file_name().and_then(|name| name.to_str());
+        let agent = name.and_then(key::decode);
+        let places = found::folders(&folder.join("clones")).into_iter();
+        damaged.extend(places.filter_map(|path| DamagedClone::look(path, agent.clone())));
+    }
+    let readers = found::folders(&root.shared_clones()).into_iter();
+    damaged.extend(readers.filter_map(|path| DamagedClone::look(path, None)));
+    damaged.retain(|clone| {
+        let of = clone.hub.as_deref();
+        hub.is_none() || of.is_none() || of == hub
+    });
+    damaged
+}
+
+/// Words that the clone that was named cannot be used.
+pub(super) fn named(root: &SharedRoot, hub: Option<&Path>, name: &str) -> Option<Error> {
+    let mut all = clones(root, hub).into_iter();
+    let clone = all.find(|clone| {
+        clone.agent.as_deref() == Some(name) || clone.path.as_path() == Path::new(name)
+    })?;
+    let code = Code::ALL.iter().find(|code| code.as_str() == clone.code);
+    let code = *code.unwrap_or(&Code::RepositoryBroken);
+    let record = membership::path_in(&clone.path.join(".git"));
+    let error = Error::new(
+        code,
+        format!(
+            "the clone '{name}' is damaged: {}; nothing has changed",
+            clone.reason
+        ),
+    )
+    .detail("path", clone.path.display().to_string());
+    Some(match code {
+        Code::NewerFormat => error.hint("install a newer git-colony"),
+        _ => error.hint(format!(
+            "git -C {} status   # git still works there; its record was {}",
+            text::shell_word(&clone.path.to_string_lossy()),
+            text::shell_word(&record.to_string_lossy())
+        )),
+    })
+}
+
+/// Reads the hub of a clone from where it borrows its objects.
+fn hub_of(git_dir: &Path) -> Option<PathBuf> {
+    let alternates = git_dir.join("objects/info/alternates");
+    let lines = String::from_utf8(atomic::read_file(&alternates).ok()?).ok()?;
+    let objects = PathBuf::from(lines.lines().next()?);
+    objects
+        .ends_with("objects")
+        .then(|| objects.parent().map(Path::to_owned))?
+}
