@@ -80,6 +80,7 @@ pub fn with_job<T>(
             tokens: row.limits.tokens as usize,
         },
         tokenizer: how.tokenizer,
+        most_entries: session.settings.map.max_entries as usize,
         literature: reader.as_ref().map(|reader| Shelf {
             reader,
             library: place.library(session),
@@ -203,7 +204,7 @@ impl<'a> Mapper<'a> {
         };
         // What the recipe of a row is changes with its globs.
         let unmatched_globs = if outcome.changes.afresh {
-            unmatched::find(job.world, job.objects, job.tree, job.selection)?
+            unmatched::find(job.world, job.listed(), job.selection)?
         } else {
             Vec::new()
         };

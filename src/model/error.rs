@@ -85,6 +85,8 @@ codes! {
     BranchExists = "branch-exists",
     /// `.colony/repo_map.yaml` does not make sense.
     MapInvalid = "map-invalid",
+    /// A tree has more entries than `colony.map.maxEntries` lets a source list.
+    TreeTooLarge = "tree-too-large",
     /// The tree has no submodule at that path that could be used.
     SubmoduleNotFound = "submodule-not-found",
     /// Something has to be fetched first, and `--offline` or a dry run rules that out.

@@ -13,7 +13,7 @@ use super::packer::{self, Limits};
 use super::pages::{self, Page, PageId};
 use crate::git::{Objects, Oid};
 use crate::model::{RepoPath, Result, World};
-use crate::source::lister::{self, Directory, Found, ListedFile, Visitor, Want};
+use crate::source::lister::{self, Directory, Found, Listed, ListedFile, Visitor, Want};
 use crate::source::literature::{Fetch, Library, Literature};
 use crate::source::record::Record;
 use crate::source::selection::{BinaryPolicy, Selection};
@@ -43,6 +43,8 @@ pub struct Job<'a> {
     pub limits: Limits,
     /// Whose tokens are counted.
     pub tokenizer: Tokenizer,
+    /// Most files and directories that are listed.
+    pub most_entries: usize,
     /// How documents are read, where these are what is mapped.
     pub literature: Option<Shelf<'a>>,
 }
@@ -139,6 +141,15 @@ pub struct Outcome {
 }
 
 impl Job<'_> {
+    /// Returns what is listed.
+    pub fn listed(&self) -> Listed<'_> {
+        Listed {
+            objects: self.objects,
+            tree: self.tree,
+            most_entries: self.most_entries,
+        }
+    }
+
     /// Returns a digest of all that decides on the pages, but for the tree.
     ///
     /// # Errors
@@ -166,7 +177,7 @@ impl Job<'_> {
 /// Maps a tree. `known` is what the page table has of the scope, if it was made by the same recipe.
 ///
 /// # Errors
-/// `object-missing` for a tree, `interrupted`; `cache-unusable` where the table cannot be read.
+/// `object-missing` for a tree, `tree-too-large`, `interrupted`; `cache-unusable` where the table cannot be read.
 pub fn map(
     job: &Job<'_>,
     table: &PageTable,
@@ -190,7 +201,7 @@ pub fn map(
         entered: false,
         unsettled: BTreeSet::new(),
     };
-    lister::list(job.world, job.objects, job.tree, job.selection, &mut mapper)?;
+    lister::list(job.world, job.listed(), job.selection, &mut mapper)?;
     mapper.pack_waiting()?;
     mapper.finish()?;
     Ok(mapper.outcome)
@@ -351,7 +362,7 @@ impl Mapper<'_, '_> {
 /// `cache-unusable` where they are not as they were written.
 pub fn read_pages(row: &DirectoryRow) -> Result<Vec<Page>> {
     let pages = serde_json::from_slice::<Vec<Page>>(&row.packed).ok();
-    let sound = pages.filter(|pages| pages.len() as u64 == row.totals.pages);
+    let sound = pages.filter(|pages| totals(pages) == row.totals);
     sound.ok_or_else(|| unusable(Unusable::because("it is damaged")))
 }
 
@@ -371,7 +382,6 @@ fn ids(pages: &[Page]) -> BTreeSet<PageId> {
 }
 
 fn write_down(found: &Found, parent: Option<RepoPath>, pages: &[Page]) -> DirectoryRow {
-    let sum = |count: fn(&Page) -> u64| pages.iter().map(count).sum();
     DirectoryRow {
         tree: found.tree.to_string(),
         rules: found.rules.to_vec(),
@@ -379,11 +389,16 @@ fn write_down(found: &Found, parent: Option<RepoPath>, pages: &[Page]) -> Direct
         path: found.path.clone(),
         page_ids: pages.iter().map(|page| page.id.0).collect(),
         packed: serde_json::to_vec(pages).unwrap_or_default(),
-        totals: Totals {
-            pages: pages.len() as u64,
-            records: sum(|page| page.records.len() as u64),
-            tokens: sum(|page| u64::from(page.tokens)),
-        },
+        totals: totals(pages),
+    }
+}
+
+fn totals(pages: &[Page]) -> Totals {
+    let sum = |count: fn(&Page) -> u64| pages.iter().map(count).sum();
+    Totals {
+        pages: pages.len() as u64,
+        records: sum(|page| page.records.len() as u64),
+        tokens: sum(|page| u64::from(page.tokens)),
     }
 }
 

@@ -3,6 +3,8 @@
 //! Nothing on the disk is looked at. `.colonyignore` files of the tree count by git's rules for
 //! ignore files, from the root down, and so do `.gitignore` files where the selection says so.
 
+use std::collections::{HashMap, HashSet};
+
 use crate::git::objects::{IgnoreLists, NamedEntry};
 use crate::git::{Objects, Oid, TreeEntry};
 use crate::model::{Code, Error, RepoPath, Result, World};
@@ -17,6 +19,21 @@ const MOST_IGNORE_BYTES: u64 = 1024 * 1024;
 
 /// More directories inside each other are refused: git itself cannot check them out.
 const DEEPEST: usize = 2000;
+
+/// When so many directories were met again, what is still to come is counted ahead: a tree of a few
+/// objects can stand for more files than there are atoms.
+const MANY_AGAIN: usize = 500;
+
+/// A tree, and how much of it may be listed.
+#[derive(Clone, Copy)]
+pub struct Listed<'a> {
+    /// Where it is.
+    pub objects: &'a Objects,
+    /// The tree.
+    pub tree: Oid,
+    /// Most files and directories.
+    pub most_entries: usize,
+}
 
 /// A directory, before its files are looked at.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -78,24 +95,25 @@ pub trait Visitor {
 /// Symbolic links and submodules are never followed and never listed.
 ///
 /// # Errors
-/// `object-missing`, `interrupted`, those of the visitor; `invalid-value` for directories inside each
-/// other without end.
+/// `object-missing`, `interrupted`, those of the visitor; `tree-too-large` beyond what may be listed,
+/// `invalid-value` for directories inside each other without end.
 pub fn list(
     world: &World,
-    objects: &Objects,
-    tree: Oid,
+    listed: Listed<'_>,
     selection: &Selection,
     visitor: &mut dyn Visitor,
 ) -> Result<()> {
     let mut lister = Lister {
         world,
-        objects,
+        objects: listed.objects,
         selection,
         visitor,
+        tally: Tally::new(listed),
     };
-    let Some((found, rules)) = lister.start(tree)? else {
+    let Some((found, rules)) = lister.start(listed.tree)? else {
         return Ok(());
     };
+    lister.tally.tree = found.tree;
     lister.walk(found, &rules, 0)
 }
 
@@ -104,6 +122,7 @@ struct Lister<'a> {
     objects: &'a Objects,
     selection: &'a Selection,
     visitor: &'a mut dyn Visitor,
+    tally: Tally<'a>,
 }
 
 /// Ignore files and their digest.
@@ -142,15 +161,14 @@ impl Lister<'_> {
     fn walk(&mut self, found: Found, above: &Rules, depth: usize) -> Result<()> {
         self.world.interrupt.check()?;
         if depth > DEEPEST {
-            return Err(Error::new(
-                Code::InvalidValue,
-                format!("more than {DEEPEST} directories inside each other; nothing has changed"),
-            ));
+            return Err(too_deep());
         }
         if self.visitor.enter(&found)? == Want::Nothing {
             return Ok(());
         }
+        self.tally.enter(found.tree)?;
         let entries = self.objects.list(found.tree)?;
+        self.tally.add(entries.len())?;
         let mut rules = above.clone();
         self.read_rules(&mut rules, &found.path, &entries)?;
         let mut files = Vec::new();
@@ -214,4 +232,89 @@ impl Lister<'_> {
         }
         Ok(())
     }
+}
+
+/// How much has been listed.
+struct Tally<'a> {
+    objects: &'a Objects,
+    /// Where it began.
+    tree: Oid,
+    most: usize,
+    entries: usize,
+    seen: HashSet<Oid>,
+    /// Directories whose tree had been seen.
+    again: usize,
+}
+
+impl<'a> Tally<'a> {
+    fn new(listed: Listed<'a>) -> Tally<'a> {
+        Tally {
+            objects: listed.objects,
+            tree: listed.tree,
+            most: listed.most_entries,
+            entries: 0,
+            seen: HashSet::new(),
+            again: 0,
+        }
+    }
+
+    /// Counts the entries of a directory.
+    fn add(&mut self, entries: usize) -> Result<()> {
+        self.entries += entries;
+        self.hold(self.entries as u64)
+    }
+
+    /// Takes note of a tree. What is counted ahead is all below the beginning, each tree as often as it
+    /// stands there, and read once; ignore files have no say in it.
+    fn enter(&mut self, tree: Oid) -> Result<()> {
+        if self.seen.insert(tree) {
+            return Ok(());
+        }
+        self.again += 1;
+        if self.again != MANY_AGAIN {
+            return Ok(());
+        }
+        let all = self.weigh(self.tree, &mut HashMap::new(), 0)?;
+        self.hold(all)
+    }
+
+    fn weigh(&self, tree: Oid, known: &mut HashMap<Oid, u64>, depth: usize) -> Result<u64> {
+        if let Some(&weight) = known.get(&tree) {
+            return Ok(weight);
+        }
+        if depth > DEEPEST {
+            return Err(too_deep());
+        }
+        let mut weight = 0_u64;
+        // What is missing is told where it is needed.
+        for NamedEntry { entry, .. } in self.objects.list(tree).unwrap_or_default() {
+            let below = if entry.is_directory() {
+                self.weigh(entry.id, known, depth + 1)?
+            } else {
+                0
+            };
+            weight = weight.saturating_add(below).saturating_add(1);
+        }
+        known.insert(tree, weight);
+        Ok(weight)
+    }
+
+    fn hold(&self, entries: u64) -> Result<()> {
+        if entries <= self.most as u64 {
+            return Ok(());
+        }
+        let message = format!(
+            "more than {} files and directories, which is what 'colony.map.maxEntries' lets a source \
+             list; nothing has changed",
+            self.most
+        );
+        let more = self.most.saturating_mul(4).min(1_000_000_000);
+        let hint = format!("git config colony.map.maxEntries {more}");
+        Err(Error::new(Code::TreeTooLarge, message).hint(hint))
+    }
+}
+
+fn too_deep() -> Error {
+    let message = format!("more than {DEEPEST} directories inside each other; nothing has changed");
+    Error::new(Code::InvalidValue, message)
 }

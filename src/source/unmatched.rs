@@ -3,21 +3,19 @@
 use std::collections::BTreeSet;
 
 use super::globs::Globs;
+use super::lister::Listed;
 use super::selection::Selection;
-use crate::git::{Objects, Oid, TreeEntry};
+use crate::git::{Oid, TreeEntry};
 use crate::model::{RepoPath, Result, World};
 
 /// Finds the globs that cover no file below the directory of a row, in the order of the row. All trees are
-/// read, and no file.
+/// read, and no file; where they have more entries than may be listed nobody knows, and none is found.
 ///
 /// # Errors
 /// `object-missing`, `interrupted`.
-pub fn find(
-    world: &World,
-    objects: &Objects,
-    tree: Oid,
-    selection: &Selection,
-) -> Result<Vec<String>> {
+pub fn find(world: &World, listed: Listed<'_>, selection: &Selection) -> Result<Vec<String>> {
+    let Listed { objects, tree, .. } = listed;
+    let mut entries = 0;
     let none = Globs::default();
     let lists = [
         selection.include.as_ref().unwrap_or(&none),
@@ -34,7 +32,12 @@ pub fn find(
         .collect();
     while let Some((path, tree)) = waiting.pop().filter(|_| !left.is_empty()) {
         world.interrupt.check()?;
-        for named in objects.list(tree)? {
+        let found = objects.list(tree)?;
+        entries += found.len();
+        if entries > listed.most_entries {
+            return Ok(Vec::new());
+        }
+        for named in found {
             let below = path.join(&RepoPath::new(named.name));
             if named.entry.is_directory() {
                 waiting.push((below, named.entry.id));

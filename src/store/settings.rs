@@ -235,6 +235,15 @@ pub const TABLE: &[Setting] = &[
         default: "false",
         help: "whether '.gitignore' files of the tree leave tracked files out of pages",
     },
+    Setting {
+        key: "colony.map.maxEntries",
+        variable: "COLONY_MAP_MAX_ENTRIES",
+        flag: None,
+        kind: Kind::Range(1, 1_000_000_000),
+        set_by: SetBy::User,
+        default: "4000000",
+        help: "most files and directories that a source may list",
+    },
 ];
 
 /// What the command line sets for every command.
@@ -294,6 +303,8 @@ pub struct MapSettings {
     pub tokenizer: String,
     /// Whether `.gitignore` files of the tree count.
     pub gitignore: bool,
+    /// Most files and directories that a source may list.
+    pub max_entries: u32,
 }
 
 impl MapSettings {
@@ -319,6 +330,7 @@ impl MapSettings {
             pinned: truth("colony.map.pinned")?,
             tokenizer: tokenizer.value,
             gitignore: truth("colony.map.gitignore")?,
+            max_entries: number("colony.map.maxEntries")?,
         })
     }
 }

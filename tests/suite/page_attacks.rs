@@ -116,6 +116,65 @@ fn names_of_any_bytes_are_mapped_without_loss_and_reach_no_terminal() {
     assert_eq!(sandbox.git(&["status", "--porcelain"]), "");
 }
 
+/// Makes a tree of entries as `git mktree` reads them.
+fn raw_tree(sandbox: &Sandbox, entries: &str) -> String {
+    let file = sandbox.outside().join("tree");
+    std::fs::write(&file, entries).unwrap();
+    let command = format!("alias.mk=!git mktree <'{}'", file.display());
+    git_in(&sandbox.root, &sandbox.variables(), &["-c", &command, "mk"])
+}
+
+#[test]
+fn a_tree_that_stands_for_more_files_than_can_be_listed_is_refused_at_once() {
+    let sandbox = Sandbox::new();
+    let blob = sandbox.git(&["rev-parse", "HEAD:a.txt"]);
+    let mut tree = raw_tree(&sandbox, &format!("100644 blob {blob}\tf\n"));
+    // Ten to the fifteenth files: to list them would take years.
+    for _ in 0..15 {
+        let entries = (0..10).map(|name| format!("040000 tree {tree}\t{name}\n"));
+        tree = raw_tree(&sandbox, &entries.collect::<String>());
+    }
+    let commit = sandbox.git(&["commit-tree", "-m", "bomb", &tree]);
+    sandbox.git(&["update-ref", "refs/heads/bomb", &commit]);
+    let answer = sandbox.json(&["map", "--rev", "bomb"]);
+    assert_eq!(answer["results"][0]["code"], "tree-too-large", "{answer:#}");
+    assert_eq!(sandbox.json(&["pages"])["total"], 0);
+    sandbox.git(&["branch", "-q", "before"]);
+    sandbox.git(&["reset", "-q", "--soft", "bomb"]);
+    let counted = sandbox.json(&["map", "tree", "--tokens", "--max-depth", "2"]);
+    assert_eq!(counted["code"], "tree-too-large", "{counted:#}");
+    sandbox.git(&["reset", "-q", "--soft", "before"]);
+}
+
+#[test]
+fn how_much_a_source_may_list_is_a_setting_of_the_user() {
+    let sandbox = Sandbox::new();
+    for name in 0..9 {
+        sandbox.write(&format!("many/{name}"), "text\n");
+    }
+    let rows = "  - name: many\n    type: git_repo\n    start_dir: many\n";
+    sandbox.write(MAP, format!("schema_version: 1\nsources:\n{rows}"));
+    sandbox.write(".colony/colony.toml", "[map]\nmaxEntries = 1\n");
+    sandbox.git(&["add", "-A"]);
+    sandbox.git(&["commit", "-qm", "map"]);
+    assert_eq!(
+        sandbox.json(&["map"])["ok"],
+        true,
+        "the repository has no say"
+    );
+    sandbox.write("many/9", "text\n");
+    sandbox.git(&["add", "-A"]);
+    sandbox.git(&["commit", "-qm", "ten"]);
+    sandbox.git(&["config", "colony.map.maxEntries", "9"]);
+    let answer = sandbox.json(&["map"]);
+    assert_eq!(answer["results"][0]["code"], "tree-too-large", "{answer:#}");
+    let message = answer["results"][0]["message"].as_str().unwrap();
+    assert!(message.contains("'colony.map.maxEntries'"), "{message}");
+    sandbox.git(&["config", "colony.map.maxEntries", "10"]);
+    let answer = sandbox.json(&["map"]);
+    assert_eq!(answer["ok"], true, "{answer:#}");
+}
+
 fn pages_of(listed: &Value) -> Vec<String> {
     let pages = listed["pages"].as_array().unwrap().iter();
     pages
