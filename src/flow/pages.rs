@@ -16,6 +16,7 @@ use crate::model::{Code, Error, Result};
 use crate::page::listing::{self, Filter, PageEntry, Rendering, ShownPage, unusable};
 use crate::source::literature::Literature;
 use crate::store::Session;
+use crate::store::database::Unusable;
 use crate::store::page_table::{PageTable, ScopeRow};
 use crate::store::places::Places;
 use crate::text::chunk::ChunkSize;
@@ -73,6 +74,18 @@ pub(super) struct Opened {
     worktree: String,
     /// Its scopes, by name.
     pub(super) scopes: Vec<ScopeRow>,
+}
+
+impl Opened {
+    /// Holds what the scopes say they have against what is there.
+    fn adds_up(&self) -> Result<()> {
+        for scope in &self.scopes {
+            if !self.table.adds_up(scope).map_err(unusable)? {
+                return Err(unusable(Unusable::because("it does not add up")));
+            }
+        }
+        Ok(())
+    }
 }
 
 /// Takes a page table that is damaged out of the way: the next mapping makes it anew.
@@ -178,6 +191,7 @@ impl<'a> Freshness<'a> {
 /// `scope-not-found`, `cache-unusable`.
 pub fn list(session: &Session, filter: &Filter) -> Result<PagesReport> {
     let opened = mend(session, open(session, filter.scope.as_deref()))?;
+    mend(session, opened.adds_up())?;
     let listed = listing::list(&opened.table, &opened.scopes, filter);
     let (mut pages, total) = mend(session, listed)?;
     for scope in &opened.scopes {
@@ -238,6 +252,7 @@ pub fn show(session: &Session, request: &ShowRequest) -> Result<ShownPage> {
 /// `cache-unusable`.
 pub fn stats(session: &Session) -> Result<PageStatsReport> {
     let opened = mend(session, open(session, None))?;
+    mend(session, opened.adds_up())?;
     let freshness = Freshness::of(session);
     let one = |scope: &ScopeRow| ScopeStats {
         scope_id: scope.scope.clone(),

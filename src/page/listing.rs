@@ -1,5 +1,7 @@
 //! Looking at pages: which there are, what one holds, how many there are.
 
+use std::collections::BTreeMap;
+
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -118,11 +120,13 @@ pub fn list(
                 damage = Some(error);
                 Vec::new()
             });
+            let mut parts = None;
             for page in filter.chosen(&pages) {
                 total += 1;
                 if total > filter.offset && found.len() < filter.limit {
                     let mut entry = PageEntry::of(&scope.scope, page);
-                    number_parts(&pages, &mut entry.records);
+                    let parts = parts.get_or_insert_with(|| parts_of(&pages));
+                    number_parts(parts, &mut entry.records);
                     found.push(entry);
                 }
             }
@@ -153,14 +157,27 @@ impl Filter {
     }
 }
 
-/// Says of parts which of the parts of their file they are; `pages` are those of the directory.
-fn number_parts(pages: &[Page], records: &mut [RecordEntry]) {
-    let all = || pages.iter().flat_map(|page| &page.records);
+/// Where the records of each file of a directory begin, in order.
+type Parts<'a> = BTreeMap<&'a RepoPath, Vec<u64>>;
+
+fn parts_of(pages: &[Page]) -> Parts<'_> {
+    let mut parts = Parts::new();
+    for record in pages.iter().flat_map(|page| &page.records) {
+        parts.entry(&record.path).or_default().push(record.start);
+    }
+    for starts in parts.values_mut() {
+        starts.sort_unstable();
+    }
+    parts
+}
+
+/// Says of parts which of the parts of their file they are.
+fn number_parts(parts: &Parts<'_>, records: &mut [RecordEntry]) {
     for record in records.iter_mut().filter(|record| record.part.is_some()) {
-        let of_file = |other: &&Record| other.path == record.path;
-        let before = |other: &&Record| other.start < record.start;
-        record.part_number = Some(1 + all().filter(of_file).filter(before).count());
-        record.part_count = Some(all().filter(of_file).count());
+        let starts = parts.get(&record.path).map_or(&[][..], Vec::as_slice);
+        let before = starts.partition_point(|&start| start < record.start);
+        record.part_number = Some(1 + before);
+        record.part_count = Some(starts.len());
     }
 }
 
@@ -179,7 +196,7 @@ pub fn number_parts_of_page(
     let directory = first.path.parent().unwrap_or_default();
     let row = table.directory(scope, &directory).map_err(unusable)?;
     let pages = row.map_or(Ok(Vec::new()), |row| read_pages(&row))?;
-    number_parts(&pages, records);
+    number_parts(&parts_of(&pages), records);
     Ok(())
 }
 

@@ -206,5 +206,7 @@ fn is_damage(error: &rusqlite::Error) -> bool {
     matches!(
         error.sqlite_error_code(),
         Some(rusqlite::ErrorCode::DatabaseCorrupt | rusqlite::ErrorCode::NotADatabase)
-    ) || matches!(error, rusqlite::Error::SqliteFailure(_, Some(text)) if text.contains("no such column") || text.contains("has no column"))
+    ) || matches!(error,
+        rusqlite::Error::SqliteFailure(_, Some(text)) | rusqlite::Error::SqlInputError { msg: text, .. }
+            if text.contains("no such column") || text.contains("has no column"))
 }

@@ -4,16 +4,20 @@
 //! Pages are kept as the page module wrote them: this module knows where they belong, not what they
 //! say.
 
-use std::ffi::OsString;
-use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
+mod rows;
+
 use std::path::{Path, PathBuf};
 
-use rusqlite::{Connection, OptionalExtension as _, params};
+use rusqlite::{OptionalExtension as _, params};
 
 use crate::git::Repo;
 use crate::model::RepoPath;
 
 use super::database::{Database, Unusable};
+use rows::{
+    DIRECTORY_COLUMNS, SCOPE_COLUMNS, directory_row, find, insert, remove_all, remove_below,
+    remove_one, scope_row, seal, totals, write_scope,
+};
 
 const SCHEMA: &str = "
     CREATE TABLE IF NOT EXISTS scopes (
@@ -21,16 +25,20 @@ const SCHEMA: &str = "
         recipe BLOB NOT NULL, revision TEXT NOT NULL, generation INTEGER NOT NULL,
         follows TEXT, place BLOB,
         pages INTEGER NOT NULL, records INTEGER NOT NULL, tokens INTEGER NOT NULL,
+        digest BLOB NOT NULL,
         UNIQUE (worktree, scope));
     CREATE TABLE IF NOT EXISTS directories (
         scope INTEGER NOT NULL, path BLOB NOT NULL, parent BLOB, tree TEXT NOT NULL,
-        rules BLOB NOT NULL, packed BLOB NOT NULL,
+        rules BLOB NOT NULL,
         pages INTEGER NOT NULL, records INTEGER NOT NULL, tokens INTEGER NOT NULL,
+        digest BLOB NOT NULL, packed BLOB NOT NULL,
         PRIMARY KEY (scope, path)) WITHOUT ROWID;
     CREATE INDEX IF NOT EXISTS below ON directories (scope, parent);
     CREATE TABLE IF NOT EXISTS pages (
         scope INTEGER NOT NULL, page BLOB NOT NULL, path BLOB NOT NULL,
-        PRIMARY KEY (scope, page, path)) WITHOUT ROWID";
+        PRIMARY KEY (scope, page, path)) WITHOUT ROWID;
+    SELECT digest FROM scopes LIMIT 0;
+    SELECT digest FROM directories LIMIT 0";
 
 /// The page table of a repository.
 pub struct PageTable {
@@ -177,6 +185,17 @@ impl PageTable {
         Ok(rows.collect::<Result<_, _>>()?)
     }
 
+    /// Tells whether a scope holds as much as its directories together.
+    ///
+    /// # Errors
+    /// When the table cannot be read.
+    pub fn adds_up(&self, scope: &ScopeRow) -> Result<bool, Unusable> {
+        let sql = "SELECT coalesce(sum(pages), 0), coalesce(sum(records), 0),
+            coalesce(sum(tokens), 0) FROM directories WHERE scope = ?1";
+        let mut statement = self.database.reader().prepare_cached(sql)?;
+        Ok(statement.query_row([scope.id], totals)? == scope.totals)
+    }
+
     /// Finds a directory of a scope.
     ///
     /// # Errors
@@ -291,6 +310,7 @@ impl PageTable {
                 remove_one(connection, id, &row.path)?;
                 insert(connection, id, row)?;
             }
+            seal(connection, id)?;
             let now = find(connection, mapped.worktree, mapped.scope)?;
             Ok(now.map(|now| now.totals))
         })
@@ -314,159 +334,4 @@ impl PageTable {
 
 pub(super) fn place(repo: &Repo) -> PathBuf {
     repo.common_dir().join("colony/cache/1/derived.db")
-}
-
-const SCOPE_COLUMNS: &str = "SELECT pages, records, tokens, id, generation, scope, recipe, revision, follows, place FROM scopes";
-
-const DIRECTORY_COLUMNS: &str =
-    "SELECT pages, records, tokens, path, parent, tree, rules, packed FROM directories";
-
-fn scope_row(row: &rusqlite::Row<'_>) -> rusqlite::Result<ScopeRow> {
-    Ok(ScopeRow {
-        totals: totals(row)?,
-        id: row.get(3)?,
-        generation: row.get(4)?,
-        scope: row.get(5)?,
-        recipe: row.get(6)?,
-        revision: row.get(7)?,
-        follows: row.get(8)?,
-        place: row
-            .get::<_, Option<Vec<u8>>>(9)?
-            .map(|bytes| PathBuf::from(OsString::from_vec(bytes))),
-    })
-}
-
-fn directory_row(row: &rusqlite::Row<'_>) -> rusqlite::Result<DirectoryRow> {
-    Ok(DirectoryRow {
-        totals: totals(row)?,
-        path: RepoPath::new(row.get::<_, Vec<u8>>(3)?),
-        parent: row.get::<_, Option<Vec<u8>>>(4)?.map(RepoPath::new),
-        tree: row.get(5)?,
-        rules: row.get(6)?,
-        page_ids: Vec::new(),
-        packed: row.get(7)?,
-    })
-}
-
-/// The first three columns.
-fn totals(row: &rusqlite::Row<'_>) -> rusqlite::Result<Totals> {
-    let number = |at: usize| row.get::<_, i64>(at).map(i64::unsigned_abs);
-    Ok(Totals {
-        pages: number(0)?,
-        records: number(1)?,
-        tokens: number(2)?,
-    })
-}
-
-fn find(
-    connection: &Connection,
-    worktree: &str,
-    scope: &str,
-) -> Result<Option<ScopeRow>, Unusable> {
-    let sql = format!("{SCOPE_COLUMNS} WHERE worktree = ?1 AND scope = ?2");
-    let mut statement = connection.prepare_cached(&sql)?;
-    let row = statement.query_row([worktree, scope], scope_row);
-    Ok(row.optional()?)
-}
-
-fn write_scope(connection: &Connection, mapped: &Mapped<'_>) -> Result<i64, Unusable> {
-    let sql = "INSERT INTO scopes
-            (worktree, scope, recipe, revision, follows, place,
-            generation, pages, records, tokens)
-        VALUES (?1, ?2, ?3, ?4, ?5, ?6, 0, 0, 0, 0)
-        ON CONFLICT (worktree, scope) DO UPDATE SET
-            recipe = ?3, revision = ?4, follows = ?5, place = ?6,
-            generation = generation + 1
-        RETURNING id";
-    let mut statement = connection.prepare_cached(sql)?;
-    let Mapped {
-        worktree,
-        scope,
-        recipe,
-        revision,
-        follows,
-        place,
-    } = mapped;
-    let place = place.map(|path| path.as_os_str().as_bytes());
-    let parameters = params![worktree, scope, recipe, revision, follows, place];
-    Ok(statement.query_row(parameters, |row| row.get(0))?)
-}
-
-fn remove_all(connection: &Connection, scope: i64) -> Result<(), Unusable> {
-    connection.execute("DELETE FROM directories WHERE scope = ?1", [scope])?;
-    connection.execute("DELETE FROM pages WHERE scope = ?1", [scope])?;
-    let sql = "UPDATE scopes SET pages = 0, records = 0, tokens = 0 WHERE id = ?1";
-    connection.execute(sql, [scope])?;
-    Ok(())
-}
-
-/// Removes the directories from one path to before another.
-fn remove(connection: &Connection, scope: i64, from: &[u8], to: &[u8]) -> Result<(), Unusable> {
-    let sql = "UPDATE scopes SET (pages, records, tokens) =
-        (SELECT scopes.pages - coalesce(sum(d.pages), 0),
-            scopes.records - coalesce(sum(d.records), 0),
-            scopes.tokens - coalesce(sum(d.tokens), 0)
-        FROM directories d WHERE d.scope = ?1 AND d.path >= ?2 AND d.path < ?3)
-        WHERE id = ?1";
-    connection
-        .prepare_cached(sql)?
-        .execute(params![scope, from, to])?;
-    for table in ["directories", "pages"] {
-        let sql = format!("DELETE FROM {table} WHERE scope = ?1 AND path >= ?2 AND path < ?3");
-        connection
-            .prepare_cached(&sql)?
-            .execute(params![scope, from, to])?;
-    }
-    Ok(())
-}
-
-/// Removes one directory.
-fn remove_one(connection: &Connection, scope: i64, path: &RepoPath) -> Result<(), Unusable> {
-    // Nothing stands between a path and the same with a NUL behind it.
-    let to = [path.as_bytes(), b"\0"].concat();
-    remove(connection, scope, path.as_bytes(), &to)
-}
-
-/// Removes a directory with all below it.
-fn remove_below(connection: &Connection, scope: i64, path: &RepoPath) -> Result<(), Unusable> {
-    remove_one(connection, scope, path)?;
-    // All that begins with the path and a slash; '0' is the character behind it.
-    let from = [path.as_bytes(), b"/"].concat();
-    let to = [path.as_bytes(), b"0"].concat();
-    remove(connection, scope, &from, &to)
-}
-
-fn insert(connection: &Connection, scope: i64, row: &DirectoryRow) -> Result<(), Unusable> {
-    let number = |value: u64| i64::try_from(value).unwrap_or(i64::MAX);
-    let Totals {
-        pages,
-        records,
-        tokens,
-    } = row.totals;
-    let (pages, records, tokens) = (number(pages), number(records), number(tokens));
-    let sql = "INSERT INTO directories
-            (scope, path, parent, tree, rules, packed, pages, records, tokens)
-        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)";
-    connection.prepare_cached(sql)?.execute(params![
-        scope,
-        row.path.as_bytes(),
-        row.parent.as_ref().map(RepoPath::as_bytes),
-        row.tree,
-        row.rules,
-        row.packed,
-        pages,
-        records,
-        tokens,
-    ])?;
-    let sql = "UPDATE scopes SET pages = pages + ?2, records = records + ?3, tokens = tokens + ?4
-        WHERE id = ?1";
-    connection
-        .prepare_cached(sql)?
-        .execute(params![scope, pages, records, tokens])?;
-    let sql = "INSERT OR IGNORE INTO pages (scope, page, path) VALUES (?1, ?2, ?3)";
-    let mut statement = connection.prepare_cached(sql)?;
-    for id in &row.page_ids {
-        statement.execute(params![scope, id.as_slice(), row.path.as_bytes()])?;
-    }
-    Ok(())
 }

@@ -137,6 +137,46 @@ fn a_damaged_page_table_is_made_anew() {
 }
 
 #[test]
+fn numbers_that_no_mapping_has_written_are_not_believed() {
+    let sandbox = library(3);
+    drop(sandbox.json(&["map"]));
+    let wanted = listed(&sandbox.json(&LIST));
+    let stats = sandbox.json(&["pages", "stats"]);
+    let sound = fs::read(sandbox.path(TABLE)).unwrap();
+    for lie in [
+        "UPDATE scopes SET pages = 7, records = 7, tokens = 7",
+        "UPDATE scopes SET revision = substr(revision, 2) || 'x'",
+        "UPDATE directories SET tokens = tokens + 1 WHERE path = x'70617274303031'",
+        "UPDATE directories SET packed = CAST(replace(packed, '\"start\":0', '\"start\":9') AS BLOB)",
+        "UPDATE directories SET rules = x'00'",
+        "DELETE FROM directories WHERE path = x'70617274303031'",
+    ] {
+        fs::write(sandbox.path(TABLE), &sound).unwrap();
+        let connection = rusqlite::Connection::open(sandbox.path(TABLE)).unwrap();
+        assert!(connection.execute(lie, []).unwrap() > 0, "{lie}");
+        drop(connection);
+        let lied = fs::read(sandbox.path(TABLE)).unwrap();
+        for command in [&LIST[..], &["pages", "stats"]] {
+            fs::write(sandbox.path(TABLE), &lied).unwrap();
+            let asked = sandbox.json(command);
+            // What nobody shows is not read.
+            let same = command != LIST && asked["total"] == stats["total"];
+            assert!(
+                same || asked["code"] == "cache-unusable",
+                "{lie}: {asked:#}"
+            );
+        }
+        fs::write(sandbox.path(TABLE), &lied).unwrap();
+        let mapped = &sandbox.json(&["map"])["results"][0];
+        assert_eq!(mapped["pages"], stats["total"]["pages"], "{lie}");
+        assert_eq!(mapped["tokens"], stats["total"]["tokens"], "{lie}");
+        drop(sandbox.json(&LIST));
+        drop(sandbox.json(&["map"]));
+        assert_eq!(listed(&sandbox.json(&LIST)), wanted, "{lie}");
+    }
+}
+
+#[test]
 fn a_damaged_memory_of_cuts_changes_no_page() {
     let sandbox = library(3);
     drop(sandbox.json(&["map"]));
