@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 
 use crate::model::{Code, Error, Result, World};
 
+use super::lfs_progress;
 use super::process::{Git, Output};
 use super::{BareRepo, Oid, Repo};
 
@@ -69,7 +70,11 @@ impl Repo {
             }
         }
         git.arg("--object-map").arg(import.map());
-        let output = git.run()?;
+        lfs_progress::tell_commits(&mut git, world);
+        let output = git.run();
+        // The meter goes with the command.
+        drop(git);
+        let output = output?;
         if !output.success() {
             return Err(failed(&output));
         }
@@ -134,7 +139,8 @@ impl Repo {
 }
 
 fn failed(output: &Output) -> Error {
-    let lines = output.stderr.lines().map(str::trim);
+    // How far it was stands on one line of a terminal in turn.
+    let lines = output.stderr.split(['\r', '\n']).map(str::trim);
     let mut lines = lines.filter(|line| !line.is_empty() && !line.starts_with("migrate: "));
     let said = lines.next_back().or(output.stderr.lines().last());
     let said = said.unwrap_or("git-lfs gave no reason");

@@ -32,6 +32,8 @@ pub mod index_state;
 pub mod lfs_import;
 pub mod lfs_objects;
 pub mod lfs_pointer;
+mod lfs_progress;
+mod listening;
 pub mod marker_labels;
 mod merge_file;
 pub mod merge_tree;

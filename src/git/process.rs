@@ -11,6 +11,7 @@ use crate::model::world::Interrupt;
 use crate::model::{Code, Error, Result, World};
 
 use super::command_config::CommandConfig;
+use super::listening::{Listener, read_aloud};
 
 /// The variable our children see: the operation they are part of. A changing command of ours that
 /// finds it set (in a hook, say) does nothing.
@@ -53,6 +54,7 @@ pub struct Git {
     most_output_bytes: u64,
     most_time: Option<Duration>,
     config: CommandConfig,
+    listener: Option<Listener>,
 }
 
 /// What a finished command left.
@@ -90,6 +92,7 @@ impl Git {
             most_output_bytes: u64::MAX,
             most_time: None,
             config: CommandConfig::inherited(world),
+            listener: None,
         }
     }
 
@@ -142,6 +145,12 @@ impl Git {
         self
     }
 
+    /// Has `listener` told what it says on standard error as it comes, in any pieces.
+    pub fn listen(&mut self, listener: impl FnMut(&[u8]) + Send + 'static) -> &mut Self {
+        self.listener = Some(Box::new(listener));
+        self
+    }
+
     /// Ends it, and on Linux all it has started, after so long.
     pub fn limit_time(&mut self, time: Duration) -> &mut Self {
         self.most_time = Some(time);
@@ -183,7 +192,11 @@ impl Git {
                     drop({ pipe }.write_all(bytes));
                 }
             });
-            let heard = scope.spawn(|| stderr.as_mut().map(|pipe| pipe.read_to_end(&mut err)));
+            let listener = &mut self.listener;
+            let heard = scope.spawn(|| {
+                let pipe = stderr.as_mut();
+                pipe.map(|pipe| read_aloud(pipe, &mut err, listener.as_mut()))
+            });
             // The pipe closes here: a git that has more to say is ended by that.
             let read = stdout.take();
             let read = read.map(|pipe| pipe.take(most).read_to_end(&mut out));

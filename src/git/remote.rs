@@ -10,6 +10,7 @@ use std::os::unix::ffi::OsStrExt as _;
 
 use crate::model::{Code, Error, Result, World};
 
+use super::lfs_progress;
 use super::network::{Direction, Network};
 use super::process::{Git, OPERATION_VARIABLE};
 use super::refs::FoundRef;
@@ -237,7 +238,8 @@ impl<'a> Remote<'a> {
             for name in some {
                 git.arg(OsStr::from_bytes(name.as_bytes()));
             }
-            let output = network.run()?;
+            let run = lfs_progress::tell_transfers;
+            let output = run(self.world, &mut network, Network::git, Network::run)?;
             if output.success() {
                 continue;
             }

@@ -5,10 +5,11 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
-use crate::git::Repo;
 use crate::git::process::failed;
+use crate::git::{ObjectWrites, Repo};
 use crate::model::{Code, Error, Result};
 use crate::store::config_file::ConfigFile;
+use crate::store::settings::Flags;
 use crate::store::{Session, atomic};
 
 /// The hooks that git-lfs needs, the one that uploads objects first.
@@ -243,11 +244,13 @@ impl Standing {
         !self.is_ours && is_ours(repo)
     }
 
-    /// Takes back what [`install`] has added since then.
+    /// Takes back what [`install`] has added since then, also where somebody has asked to stop.
     ///
     /// # Errors
     /// As [`uninstall`].
     pub fn restore(self, session: &Session) -> Result<()> {
+        let world = session.world.undisturbed();
+        let session = &Session::open(world, &Flags::default(), ObjectWrites::Durable)?;
         if !self.is_ours {
             uninstall(session)?;
         }

@@ -19,14 +19,39 @@ pub enum Step<'a> {
         /// How many are done.
         done: usize,
     },
+    /// So much is done of all there is. Told from any thread.
+    Part {
+        /// What is being done.
+        what: &'a str,
+        /// How much is done.
+        done: u64,
+        /// How much there is.
+        total: u64,
+        /// What is counted.
+        unit: Unit,
+    },
     /// The work has ended, one way or another.
     Ended,
+}
+
+/// What is counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unit {
+    /// Commits.
+    Commits,
+    /// Bytes.
+    Bytes,
 }
 
 impl Progress {
     /// Has each step told to `tell`, which decides what of it is shown.
     pub fn new(tell: impl Fn(&Step<'_>) + Send + Sync + 'static) -> Progress {
         Progress(Some(Arc::new(tell)))
+    }
+
+    /// Tells whether anybody is told.
+    pub fn is_heard(&self) -> bool {
+        self.0.is_some()
     }
 
     fn tell(&self, step: &Step<'_>) {
@@ -62,6 +87,39 @@ impl FileMeter {
 }
 
 impl Drop for FileMeter {
+    fn drop(&mut self) {
+        self.progress.tell(&Step::Ended);
+    }
+}
+
+/// Tells how much of one piece of work is done; that it has ended is told when this goes.
+pub struct PartMeter {
+    progress: Progress,
+    unit: Unit,
+}
+
+impl PartMeter {
+    /// Begins to tell.
+    pub fn begin(progress: &Progress, unit: Unit) -> PartMeter {
+        PartMeter {
+            progress: progress.clone(),
+            unit,
+        }
+    }
+
+    /// Tells how much is done, and of what.
+    pub fn tell(&self, what: &str, (done, total): (u64, u64)) {
+        let unit = self.unit;
+        self.progress.tell(&Step::Part {
+            what,
+            done,
+            total,
+            unit,
+        });
+    }
+}
+
+impl Drop for PartMeter {
     fn drop(&mut self) {
         self.progress.tell(&Step::Ended);
     }

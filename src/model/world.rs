@@ -77,6 +77,15 @@ impl World {
         self.variable(name)?.to_str()
     }
 
+    /// Returns the same surroundings without what has been asked to stop: for what takes back a beginning.
+    #[must_use]
+    pub fn undisturbed(&self) -> World {
+        World {
+            interrupt: Interrupt::default(),
+            ..self.clone()
+        }
+    }
+
     /// Returns the same surroundings as seen from a repository elsewhere: the variables that speak of
     /// the one we stand in are left out, and what changes there is noted apart. What is done there is no
     /// work of whoever runs this.

@@ -3,9 +3,9 @@
 use std::fmt::Write as _;
 use std::time::{Duration, Instant};
 
-use crate::model::progress::Step;
+use crate::model::progress::{Step, Unit};
 
-use super::escape;
+use super::{escape, text};
 
 /// Work that ends within this time says nothing.
 const PATIENCE: Duration = Duration::from_secs(1);
@@ -31,20 +31,34 @@ impl ProgressLine {
                 self.began = None;
                 self.clear().to_owned()
             }
-            Step::Files { what, done } => {
-                let began = *self.began.get_or_insert(now);
-                let since = |then: Instant| now.saturating_duration_since(then);
-                let is_due = self.shown.is_none_or(|shown| since(shown) >= PAUSE);
-                if since(began) < PATIENCE || !is_due {
-                    return String::new();
-                }
-                self.shown = Some(now);
-                let mut line = CLEAR.to_owned();
-                // Writing to a string cannot fail.
-                write!(line, "{}: {done} files", escape::line(what)).ok();
-                line
-            }
+            Step::Files { what, done } => self.shown(now, || format!("{what}: {done} files")),
+            Step::Part {
+                what,
+                done,
+                total,
+                unit,
+            } => self.shown(now, || {
+                let part = match unit {
+                    Unit::Commits => format!("{done} of {total} commits"),
+                    Unit::Bytes => format!("{} of {}", text::size(*done), text::size(*total)),
+                };
+                format!("{what}: {part}")
+            }),
         }
+    }
+
+    fn shown(&mut self, now: Instant, words: impl FnOnce() -> String) -> String {
+        let began = *self.began.get_or_insert(now);
+        let since = |then: Instant| now.saturating_duration_since(then);
+        let is_due = self.shown.is_none_or(|shown| since(shown) >= PAUSE);
+        if since(began) < PATIENCE || !is_due {
+            return String::new();
+        }
+        self.shown = Some(now);
+        let mut line = CLEAR.to_owned();
+        // Writing to a string cannot fail.
+        write!(line, "{}", escape::line(&words())).ok();
+        line
     }
 
     /// Returns what takes the line away, where it stands.
@@ -71,7 +85,7 @@ mod tests {
         let shown = at(1000, Some(3));
         assert_eq!(
             shown,
-            format!("{CLEAR}{}: 3 files", escape::line("map\x1b x"))
+            format!("{CLEAR}{}", escape::line("map\x1b x: 3 files"))
         );
         assert!(!shown.trim_start_matches(CLEAR).contains('\x1b'));
         assert_eq!(at(1099, Some(4)), "");
@@ -79,5 +93,27 @@ mod tests {
         assert_eq!(at(1101, None), CLEAR);
         assert_eq!(at(1102, None), "");
         assert_eq!(at(5000, Some(1)), "", "other work begins anew");
+    }
+
+    #[test]
+    fn a_part_of_a_whole_is_told_in_its_unit() {
+        let start = Instant::now();
+        let told = |unit| {
+            let mut line = ProgressLine::default();
+            let step = Step::Part {
+                what: "w",
+                done: 2048,
+                total: 4096,
+                unit,
+            };
+            line.step(&step, start);
+            line.step(&step, start + PATIENCE)
+        };
+        assert_eq!(
+            told(Unit::Commits),
+            format!("{CLEAR}w: 2048 of 4096 commits")
+        );
+        let wanted = format!("{CLEAR}w: {} of {}", text::size(2048), text::size(4096));
+        assert_eq!(told(Unit::Bytes), wanted);
     }
 }

@@ -44,6 +44,7 @@ mod lfs_carried;
 mod lfs_followed;
 mod lfs_locks;
 mod lfs_migrate;
+mod lfs_progress;
 mod lfs_server;
 mod lfs_store;
 mod literature;
