@@ -138,7 +138,11 @@ fn record(
 }
 
 /// The revision a row comes from, where that may move.
-fn follows(request: &Request, row: &SourceRow, resolved: &ResolvedRow) -> Option<String> {
+pub(super) fn follows(
+    request: &Request,
+    row: &SourceRow,
+    resolved: &ResolvedRow,
+) -> Option<String> {
     let moves = resolved.place == Place::This && !resolved.frozen && row.submodule.is_none();
     let at_tip = row.commit.as_deref().is_none_or(|commit| commit == "HEAD");
     match (&request.state, &row.branch) {

@@ -54,7 +54,7 @@ pub(super) fn retire(
         let is_elsewhere = own.get(id).is_some_and(is_of_no_map);
         is_elsewhere || scope_record::committed(id).is_some() || mapped.contains(id)
     };
-    let mut opened = pages::open(session, None)?;
+    let mut opened = pages::open_kept(session)?;
     let mut gone = BTreeMap::new();
     for scope in &opened.scopes {
         gone.insert(scope.scope.clone(), scope.totals.pages);

@@ -6,6 +6,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use super::elsewhere::Network;
+use super::map_in_memory;
 use crate::git::lfs_pointer::Pointer;
 use crate::git::{BareRepo, Objects, Oid, lfs_objects};
 use crate::lfs::hydrate;
@@ -19,6 +20,7 @@ use crate::source::literature::{Library, Literature};
 use crate::source::unmatched;
 use crate::store::Session;
 use crate::store::cut_cache::CutCache;
+use crate::store::database::Unusable;
 use crate::store::page_table::{Changes, Mapped, PageTable, ScopeRow};
 use crate::text::chunk::ChunkSize;
 use crate::text::tokenizer::Tokenizer;
@@ -95,16 +97,44 @@ impl<'a> Mapper<'a> {
     /// # Errors
     /// `cache-unusable`.
     pub fn open(how: How<'a>, worktree: &'a str) -> Result<Mapper<'a>> {
+        let table = match PageTable::open(&how.session.repo) {
+            Err(why) if !why.is_busy() => {
+                map_in_memory::warn(how.session, &why);
+                PageTable::in_memory()
+            }
+            opened => opened,
+        };
+        Mapper::with(how, worktree, table)
+    }
+
+    /// The same with a table for this run only.
+    ///
+    /// # Errors
+    /// `cache-unusable` when there is no memory.
+    pub(super) fn in_memory(how: How<'a>, worktree: &'a str) -> Result<Mapper<'a>> {
+        Mapper::with(how, worktree, PageTable::in_memory())
+    }
+
+    fn with(
+        how: How<'a>,
+        worktree: &'a str,
+        table: std::result::Result<PageTable, Unusable>,
+    ) -> Result<Mapper<'a>> {
         Ok(Mapper {
             how,
             worktree,
-            table: PageTable::open(&how.session.repo).map_err(unusable)?,
+            table: table.map_err(unusable)?,
             cuts: if how.session.repo.keeps_objects() {
                 CutCache::open(&how.session.world)
             } else {
                 CutCache::rehearse(&how.session.world)
             },
         })
+    }
+
+    /// Returns what was mapped.
+    pub(super) fn into_table(self) -> PageTable {
+        self.table
     }
 
     /// Maps a row; `follows` is the revision it comes from, where that may move.
@@ -221,7 +251,10 @@ impl<'a> Mapper<'a> {
         let repo = &self.how.session.repo;
         let opened = match tries {
             1 => PageTable::open(repo),
-            _ => PageTable::open_anew(repo),
+            _ => PageTable::open_anew(repo).or_else(|why| {
+                map_in_memory::warn(self.how.session, &why);
+                PageTable::in_memory()
+            }),
         };
         // Where that fails too, the next try says so.
         if let Ok(table) = opened {

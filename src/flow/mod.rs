@@ -19,6 +19,7 @@ pub mod init;
 mod large_file_store;
 pub mod map;
 pub mod map_diff;
+pub mod map_in_memory;
 pub mod map_preview;
 pub mod map_repo;
 pub mod map_retired;

@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::map_worktree;
 use super::mapping::Reading;
 use super::no_pages::NoPages;
-use super::{page_graph, page_labels, scopes};
+use super::{map_in_memory, page_graph, page_labels, scopes};
 use crate::design::uncommitted::Now;
 use crate::git::Oid;
 use crate::map::scope_record;
@@ -99,16 +99,46 @@ fn mend<T>(session: &Session, result: Result<T>) -> Result<T> {
     result
 }
 
-/// Opens the page table, for one scope or all of them.
-pub(super) fn open(session: &Session, wanted: Option<&str>) -> Result<Opened> {
+fn worktree_key(session: &Session) -> Result<String> {
     let places = Places::find(&session.repo)?;
-    let worktree = places.map_or_else(String::new, |places| places.key.to_string());
-    let table = if PageTable::exists(&session.repo) {
+    Ok(places.map_or_else(String::new, |places| places.key.to_string()))
+}
+
+fn table(session: &Session) -> std::result::Result<PageTable, Unusable> {
+    if PageTable::exists(&session.repo) {
         PageTable::open(&session.repo)
     } else {
         PageTable::in_memory()
+    }
+}
+
+/// Opens the page table for what is kept in it; where it cannot be used, that is nothing.
+pub(super) fn open_kept(session: &Session) -> Result<Opened> {
+    let table = match table(session) {
+        Err(why) if !why.is_busy() => PageTable::in_memory(),
+        opened => opened,
     };
+    let worktree = worktree_key(session)?;
     let table = table.map_err(unusable)?;
+    let scopes = table.scopes(&worktree).map_err(unusable)?;
+    Ok(Opened {
+        table,
+        worktree,
+        scopes,
+    })
+}
+
+/// Opens the page table, for one scope or all of them; where it cannot be used, what would be in it is
+/// worked out for this command.
+pub(super) fn open(session: &Session, wanted: Option<&str>) -> Result<Opened> {
+    let worktree = worktree_key(session)?;
+    let table = match table(session) {
+        Err(why) if !why.is_busy() => {
+            map_in_memory::warn(session, &why);
+            map_in_memory::table(session, &worktree)?
+        }
+        opened => opened.map_err(unusable)?,
+    };
     let mut scopes = table.scopes(&worktree).map_err(unusable)?;
     if let Some(wanted) = wanted {
         let ids = scopes.iter().map(|scope| scope.scope.as_str());
@@ -286,7 +316,7 @@ pub fn forget(session: &Session, scope_id: &str) -> Result<bool> {
         mut table,
         worktree,
         scopes,
-    } = open(session, None)?;
+    } = open_kept(session)?;
     if scopes.iter().all(|scope| scope.scope != scope_id) {
         return Ok(false);
     }

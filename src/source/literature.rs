@@ -7,6 +7,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use serde::{Deserialize, Serialize};
 
@@ -73,6 +74,8 @@ pub struct Literature<'a> {
     tokenizer: Tokenizer,
     cache: Option<UserCache>,
     extractor: OnceLock<Option<Extractor>>,
+    /// How many documents took too long.
+    timed_out: AtomicU32,
 }
 
 impl<'a> Literature<'a> {
@@ -84,6 +87,7 @@ impl<'a> Literature<'a> {
             tokenizer,
             cache: UserCache::open(world, "text"),
             extractor: OnceLock::new(),
+            timed_out: AtomicU32::new(0),
         }
     }
 
@@ -227,7 +231,11 @@ impl<'a> Literature<'a> {
             Ok(bytes) => bytes,
             Err(fault) => return Ok(Err(fault)),
         };
-        let pages = extractor.pages(self.world, bytes)?;
+        let timed_out = self.timed_out.load(Ordering::Relaxed);
+        let pages = extractor.less_patient(timed_out).pages(self.world, bytes)?;
+        if matches!(pages, Err(ReadFault::TimedOut { .. })) {
+            self.timed_out.fetch_add(1, Ordering::Relaxed);
+        }
         let key = match &pages {
             Err(ReadFault::TimedOut { .. }) => Some(slow),
             Err(fault) if !fault.is_lasting() => None,

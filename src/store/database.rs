@@ -96,24 +96,44 @@ impl Database {
             let made = atomic::make_directory(folder);
             made.map_err(|error| Unusable::because(format!("{}: {error}", folder.display())))?;
         }
+        require_plain(path)?;
         match Database::try_open(path, schema) {
             Ok(database) => Ok(database),
             Err(error) if is_damage(&error) => Database::open_anew(path, schema),
-            Err(error) => Err(error.into()),
+            Err(error) => Database::try_read_only(path, schema).map_err(|_| error.into()),
         }
     }
 
-    /// Takes the file away, whatever is in it, and makes it anew.
+    /// Opens a file that cannot be written; who writes is told then.
+    fn try_read_only(path: &Path, schema: &str) -> Result<Database, Unusable> {
+        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY
+            | OpenFlags::SQLITE_OPEN_NO_MUTEX
+            | OpenFlags::SQLITE_OPEN_NOFOLLOW;
+        let connection = Connection::open_with_flags(path, flags)?;
+        connection.busy_timeout(PATIENCE)?;
+        connection.execute_batch(schema)?;
+        Ok(Database {
+            connection,
+            path: path.to_owned(),
+            file: identity(path).unwrap_or_default(),
+            lasting: Lasting::Kept,
+        })
+    }
+
+    /// Takes the file away, whatever is in it, and makes it anew. What is no file is not ours and stays.
     ///
     /// # Errors
     /// As [`Database::open`].
     pub fn open_anew(path: &Path, schema: &str) -> Result<Database, Unusable> {
-        for suffix in ["", "-wal", "-shm"] {
-            let mut name = path.as_os_str().to_owned();
-            name.push(suffix);
+        require_plain(path)?;
+        for name in names(path) {
             drop(std::fs::remove_file(name));
         }
-        Ok(Database::try_open(path, schema)?)
+        let database = Database::try_open(path, schema)?;
+        if database.connection.is_readonly("main")? {
+            return Err(Unusable::because("it can neither be written nor deleted"));
+        }
+        Ok(database)
     }
 
     /// Opens the file for transactions that are rolled back; where there is none that can be used, an
@@ -122,7 +142,7 @@ impl Database {
     /// # Errors
     /// When there is no memory.
     pub fn rehearse(path: &Path, schema: &str) -> Result<Database, Unusable> {
-        let is_there = std::fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_file());
+        let is_there = require_plain(path).is_ok() && path.exists();
         let opened = is_there.then(|| Database::try_open(path, schema).ok());
         match opened.flatten() {
             Some(database) => Ok(Database {
@@ -195,6 +215,28 @@ impl Database {
         }
         Ok(result)
     }
+}
+
+/// The names of the files that make up a database.
+fn names(path: &Path) -> impl Iterator<Item = PathBuf> {
+    ["", "-wal", "-shm", "-journal"].into_iter().map(|suffix| {
+        let mut name = path.as_os_str().to_owned();
+        name.push(suffix);
+        PathBuf::from(name)
+    })
+}
+
+/// Refuses what is no file where one would be opened: a link leads elsewhere, a pipe is waited for without
+/// end.
+fn require_plain(path: &Path) -> Result<(), Unusable> {
+    for name in names(path) {
+        let metadata = std::fs::symlink_metadata(&name);
+        if metadata.is_ok_and(|metadata| !metadata.is_file()) {
+            let why = format!("'{}' is no file", name.display());
+            return Err(Unusable::because(why));
+        }
+    }
+    Ok(())
 }
 
 fn identity(path: &Path) -> Option<(u64, u64)> {

@@ -151,9 +151,11 @@ impl PageTable {
         })
     }
 
-    /// Tells whether a repository has a page table: to look for what is in none makes none.
+    /// Tells whether a repository has a page table, or something else in its place: to look for what is in
+    /// none makes none.
     pub fn exists(repo: &Repo) -> bool {
-        place(repo).exists()
+        let missing = |error: std::io::Error| error.kind() == std::io::ErrorKind::NotFound;
+        !std::fs::symlink_metadata(place(repo)).is_err_and(missing)
     }
 
     /// A page table for this run only.

@@ -197,6 +197,18 @@ fn without_an_extractor_a_pdf_is_named_and_other_documents_are_read() {
 }
 
 #[test]
+fn a_folder_of_documents_without_end_takes_no_minute_for_each() {
+    let sandbox = Sandbox::new();
+    let world = with_path(&sandbox, Some(&fake(&sandbox, "1.0", "sleep 1000")));
+    let extractor = Extractor::find(&world).unwrap().unwrap();
+    let fault = extractor.less_patient(9).pages(&world, pdf(&["x"], ""));
+    assert_eq!(fault.unwrap(), Err(ReadFault::TimedOut { seconds: 2 }));
+    let impatient = extractor.within_seconds(1).less_patient(40);
+    let fault = impatient.pages(&world, pdf(&["x"], "")).unwrap();
+    assert_eq!(fault, Err(ReadFault::TimedOut { seconds: 1 }));
+}
+
+#[test]
 fn an_extractor_that_never_ends_is_ended_with_all_it_started() {
     let sandbox = Sandbox::new();
     let note = sandbox.outside().join("pid");

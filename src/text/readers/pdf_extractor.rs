@@ -20,6 +20,9 @@ const LIMITS: Limits = Limits {
     output_bytes: MOST_TEXT_BYTES,
 };
 
+/// What a document may take at least, in seconds, however many have taken too long.
+const LEAST_SECONDS: u64 = 2;
+
 /// Both programs exit with it when a password is missing or taking text out is not allowed.
 const EXIT_NOT_ALLOWED: i32 = 3;
 
@@ -69,6 +72,15 @@ impl Extractor {
             limits_seconds: seconds,
             ..self
         }
+    }
+
+    /// Returns the same with less time for each document, where so many have taken too long already: a
+    /// folder of them costs two minutes, not a minute each.
+    #[must_use]
+    pub fn less_patient(&self, timed_out: u32) -> Extractor {
+        let seconds = self.limits_seconds.checked_shr(timed_out).unwrap_or(0);
+        let least = LEAST_SECONDS.min(self.limits_seconds);
+        self.clone().within_seconds(seconds.max(least))
     }
 
     /// Returns its name and version, like `pdftotext-22.12.0`: a part of every key under which
