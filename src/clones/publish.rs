@@ -1,5 +1,5 @@
 //! What a repository publishes in its hub: its branches, named checkpoints, records of forks, the branch
-//! it is on, and its newest automatic checkpoint.
+//! it is on, its newest automatic checkpoint, and from a person's checkout the map of its migrations.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -126,6 +126,10 @@ pub(super) fn wanted(repo: &Repo, member: &Membership) -> Result<BTreeMap<RefNam
                 wanted.insert(RefName::new([kind.as_bytes(), rest].concat()), found.id);
             }
         }
+    }
+    if member.role == Role::Desk {
+        let map = repo.find_ref(&RefName::from(ref_names::MIGRATIONS))?;
+        wanted.extend(map.map(|id| (RefName::from(ref_names::PUBLISHED_MIGRATIONS), id)));
     }
     match repo.head()? {
         Head::Branch { name, commit } => {

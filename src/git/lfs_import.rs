@@ -18,18 +18,25 @@ use super::{BareRepo, Oid, Repo};
 pub struct Import<'a> {
     /// A folder of ours that is not there yet.
     pub folder: &'a Path,
-    /// Patterns of the files that git-lfs gets, one each.
-    pub include: &'a [String],
-    /// Patterns of files that it does not get although a pattern above matches.
-    pub exclude: &'a [String],
+    /// What is done, one after the other.
+    pub steps: &'a [ImportStep],
     /// The commits, with all that is below them.
     pub tips: &'a [Oid],
 }
 
+/// One rewriting.
+#[derive(Clone, Debug)]
+pub struct ImportStep {
+    /// Patterns of the files that git-lfs gets, one each.
+    pub include: Vec<String>,
+    /// Patterns of files that it does not get although a pattern above matches.
+    pub exclude: Vec<String>,
+}
+
 /// What was written.
 pub struct Imported {
-    /// Every commit that is another now, by its old id.
-    pub map: HashMap<Oid, Oid>,
+    /// Every commit that each step has made another of, by its id before that.
+    pub maps: Vec<HashMap<Oid, Oid>>,
     /// The repository that has the new objects.
     pub repository: BareRepo,
     /// The folder of the large files, as git-lfs names them.
@@ -44,10 +51,6 @@ impl Import<'_> {
     fn storage(&self) -> PathBuf {
         self.folder.join("lfs")
     }
-
-    fn map(&self) -> PathBuf {
-        self.folder.join("object-map")
-    }
 }
 
 impl Repo {
@@ -57,36 +60,14 @@ impl Repo {
     /// `git-failed` with what git-lfs said, `no-space`, `io`, `interrupted`.
     pub fn import_for_lfs(&self, world: &World, import: &Import<'_>) -> Result<Imported> {
         self.make_private(world, import)?;
-        let path = import.path();
-        let mut git = Git::new(world);
-        git.env("GIT_DIR", &path).current_dir(&path);
-        git.config("lfs.storage", import.storage());
-        // git-lfs sets hooks up wherever it works: not where a user has them for all repositories.
-        git.config("core.hooksPath", path.join("hooks"));
-        git.args(["lfs", "migrate", "import", "--everything", "--yes"]);
-        for (flag, patterns) in [("--include", import.include), ("--exclude", import.exclude)] {
-            if !patterns.is_empty() {
-                git.arg(format!("{flag}={}", patterns.join(",")));
-            }
+        let mut maps = Vec::new();
+        for (number, step) in import.steps.iter().enumerate() {
+            let map = import.folder.join(format!("object-map-{number}"));
+            maps.push(rewrite(world, import, (step, &map))?);
         }
-        git.arg("--object-map").arg(import.map());
-        lfs_progress::tell_commits(&mut git, world);
-        let output = git.run();
-        // The meter goes with the command.
-        drop(git);
-        let output = output?;
-        if !output.success() {
-            return Err(failed(&output));
-        }
-        let printed = std::fs::read_to_string(import.map()).unwrap_or_default();
-        let pair = |line: &str| {
-            let (old, new) = line.split_once(',')?;
-            let pair = Oid::parse(old.trim()).zip(Oid::parse(new.trim()));
-            pair.filter(|(old, new)| old != new)
-        };
         Ok(Imported {
-            map: printed.lines().filter_map(pair).collect(),
-            repository: BareRepo::open(&path)?,
+            maps,
+            repository: BareRepo::open(&import.path())?,
             large_files: import.storage().join("objects"),
         })
     }
@@ -136,6 +117,42 @@ impl Repo {
         }
         lines
     }
+}
+
+/// Has git-lfs rewrite every branch of the repository; returns which commit became which.
+fn rewrite(
+    world: &World,
+    import: &Import<'_>,
+    (step, map): (&ImportStep, &Path),
+) -> Result<HashMap<Oid, Oid>> {
+    let path = import.path();
+    let mut git = Git::new(world);
+    git.env("GIT_DIR", &path).current_dir(&path);
+    git.config("lfs.storage", import.storage());
+    // git-lfs sets hooks up wherever it works: not where a user has them for all repositories.
+    git.config("core.hooksPath", path.join("hooks"));
+    git.args(["lfs", "migrate", "import", "--everything", "--yes"]);
+    for (flag, patterns) in [("--include", &step.include), ("--exclude", &step.exclude)] {
+        if !patterns.is_empty() {
+            git.arg(format!("{flag}={}", patterns.join(",")));
+        }
+    }
+    git.arg("--object-map").arg(map);
+    lfs_progress::tell_commits(&mut git, world);
+    let output = git.run();
+    // The meter goes with the command.
+    drop(git);
+    let output = output?;
+    if !output.success() {
+        return Err(failed(&output));
+    }
+    let printed = std::fs::read_to_string(map).unwrap_or_default();
+    let pair = |line: &str| {
+        let (old, new) = line.split_once(',')?;
+        let pair = Oid::parse(old.trim()).zip(Oid::parse(new.trim()));
+        pair.filter(|(old, new)| old != new)
+    };
+    Ok(printed.lines().filter_map(pair).collect())
 }
 
 fn failed(output: &Output) -> Error {

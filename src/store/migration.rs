@@ -15,6 +15,7 @@ use crate::git::{Oid, RefName, Repo, Signature, TreeEntry};
 use crate::model::{Code, Error, RepoPath, Result, ResultExt as _};
 
 use super::lock::WorktreeLock;
+use super::membership::{Membership, Role};
 use super::{Session, atomic, ref_names};
 
 pub use super::object_map::ObjectMap;
@@ -106,39 +107,46 @@ pub fn add(
     })
 }
 
-/// Reads what is known of the newest migration that a commit of `refs/colony/migrations` holds.
+/// A migration that was recorded.
+#[derive(Clone, Debug)]
+pub struct Recorded {
+    /// What is known of it.
+    pub about: About,
+    /// Its map.
+    pub map: ObjectMap,
+}
+
+/// Reads the migrations that one commit of `refs/colony/migrations` holds and another, if any, does not,
+/// in the order they were made.
 ///
 /// # Errors
 /// `newer-format`, `repository-broken`, `object-missing`.
-pub fn newest(repo: &Repo, commit: Oid) -> Result<About> {
+pub fn since(repo: &Repo, commit: Oid, known: Option<Oid>) -> Result<Vec<Recorded>> {
     let broken = || "cannot read the record of a migration".to_owned();
-    let mut found: Option<About> = None;
-    for (_, entry) in repo.entries_of(repo.tree_of(Some(commit))?)? {
-        let folder = entry.is_directory().then_some(entry.id);
-        let about = folder
-            .map(|folder| repo.entry_in(folder, ABOUT))
-            .transpose()?;
-        let Some(blob) = about.flatten() else {
+    let known = repo.tree_of(known)?;
+    let mut found = Vec::new();
+    for (name, entry) in repo.entries_of(repo.tree_of(Some(commit))?)? {
+        if !entry.is_directory() || repo.tree_in(known, &name.to_string())?.is_some() {
+            continue;
+        }
+        let Some(blob) = repo.entry_in(entry.id, ABOUT)? else {
             continue;
         };
         let about: About = serde_json::from_slice(&repo.read_blob(blob)?)
             .or_code(Code::RepositoryBroken, broken)?;
-        if found
-            .as_ref()
-            .is_none_or(|known| known.created_at < about.created_at)
-        {
-            found = Some(about);
+        if about.format > FORMAT {
+            return Err(Error::new(
+                Code::NewerFormat,
+                "history was rewritten by a newer git-colony; nothing has changed",
+            )
+            .hint("install a newer git-colony"));
         }
+        let mut map = ObjectMap::new(HashMap::new(), repo);
+        read_map(repo, entry.id, &mut map)?;
+        found.push(Recorded { about, map });
     }
-    let about = found.ok_or_else(|| crate::git::object::not_a_record(commit))?;
-    if about.format > FORMAT {
-        return Err(Error::new(
-            Code::NewerFormat,
-            "history was rewritten by a newer git-colony; nothing has changed",
-        )
-        .hint("install a newer git-colony"));
-    }
-    Ok(about)
+    found.sort_by(|one, other| one.about.created_at.cmp(&other.about.created_at));
+    Ok(found)
 }
 
 /// Tells whether a history is one from before a migration: its commits have other ids now.
@@ -188,25 +196,26 @@ pub fn refuse_old(repo: &Repo, tip: Oid, what: &str) -> Result<()> {
 /// # Errors
 /// `object-missing`, `repository-broken`.
 pub fn load(repo: &Repo, commit: Oid) -> Result<ObjectMap> {
-    /// Some five million commits.
-    const MOST_BYTES: u64 = 512 << 20;
     let mut all = ObjectMap::new(HashMap::new(), repo);
-    let tree = repo.tree_of(Some(commit))?;
-    for (name, entry) in repo.entries_of(tree)? {
-        let folder = entry.is_directory().then_some(entry.id);
-        let map = folder
-            .map(|folder| repo.entry_in(folder, MAP))
-            .transpose()?;
-        let Some(blob) = map.flatten() else { continue };
-        drop(name);
-        if repo
-            .object_size(blob)
-            .is_some_and(|size| size <= MOST_BYTES)
-        {
-            all.read_into(&repo.read_blob(blob)?);
+    for (_, entry) in repo.entries_of(repo.tree_of(Some(commit))?)? {
+        if entry.is_directory() {
+            read_map(repo, entry.id, &mut all)?;
         }
     }
     Ok(all)
+}
+
+fn read_map(repo: &Repo, folder: Oid, into: &mut ObjectMap) -> Result<()> {
+    /// Some five million commits.
+    const MOST_BYTES: u64 = 512 << 20;
+    if let Some(blob) = repo.entry_in(folder, MAP)?
+        && repo
+            .object_size(blob)
+            .is_some_and(|size| size <= MOST_BYTES)
+    {
+        into.read_into(&repo.read_blob(blob)?);
+    }
+    Ok(())
 }
 
 /// Reads the migrations that this repository knows of; empty where it knows of none.
@@ -218,6 +227,59 @@ pub fn known(repo: &Repo) -> Result<ObjectMap> {
         Some(commit) => load(repo, commit),
         None => Ok(ObjectMap::default()),
     }
+}
+
+/// Returns the migrations that checkouts of people have published in the hub, for a clone of ours: there
+/// it is the checkout that says which history counts.
+///
+/// # Errors
+/// `newer-format`, `repository-broken`.
+pub fn heard(repo: &Repo) -> Result<Vec<Oid>> {
+    let is_clone = |member: Membership| member.role != Role::Desk;
+    if !Membership::find(repo)?.is_some_and(is_clone) {
+        return Ok(Vec::new());
+    }
+    let own = repo.find_ref(&RefName::from(ref_names::MIGRATIONS))?;
+    let end = format!("/{}", ref_names::PUBLISHED_MIGRATIONS);
+    let mut heard: Vec<Oid> = repo
+        .refs_below(ref_names::DESKS)?
+        .into_iter()
+        .filter(|found| {
+            let rest = found.name.as_bytes().get(ref_names::DESKS.len()..);
+            let mut parts = rest.unwrap_or_default().splitn(2, |&byte| byte == b'/');
+            parts.next().is_some() && parts.next() == end.as_bytes().get(1..)
+        })
+        .map(|found| found.id)
+        .filter(|id| Some(*id) != own)
+        .collect();
+    heard.sort_unstable();
+    heard.dedup();
+    Ok(heard)
+}
+
+/// Words a refusal anew where the branch that is checked out in a clone of ours is from before a
+/// migration that its hub tells of: that is why nothing fits.
+pub fn explain(repo: &Repo, error: Error) -> Error {
+    let is_before = || -> Result<bool> {
+        let Some(tip) = repo.head()?.commit() else {
+            return Ok(false);
+        };
+        for commit in heard(repo)? {
+            if is_old(repo, &load(repo, commit)?, tip)? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    };
+    // What cannot be found out explains nothing.
+    if !is_before().unwrap_or(false) {
+        return error;
+    }
+    Error::new(
+        Code::HistoryRewritten,
+        "history was rewritten for git-lfs since this clone was made; nothing has changed",
+    )
+    .hint("git colony lfs migrate   # follows it; own commits come along")
 }
 
 /// Finds the commit that a revision stands for which was written down at some time, in a file say: one

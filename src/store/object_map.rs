@@ -1,6 +1,6 @@
 //! Which commit became which when history was rewritten, as a text and as a table.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fmt::Write as _;
 
 use crate::git::{Oid, Repo};
@@ -65,6 +65,16 @@ impl ObjectMap {
     /// Forgets a commit, and returns what it became.
     pub fn take(&mut self, id: Oid) -> Option<Oid> {
         self.ids.remove(&id)
+    }
+
+    /// Puts a later rewriting after this one: what commits of before the first have become by both.
+    pub fn then(&mut self, later: &HashMap<Oid, Oid>) {
+        let between: HashSet<Oid> = self.ids.values().copied().collect();
+        for new in self.ids.values_mut() {
+            *new = later.get(new).copied().unwrap_or(*new);
+        }
+        let untouched = later.iter().filter(|(old, _)| !between.contains(old));
+        self.ids.extend(untouched.map(|(old, new)| (*old, *new)));
     }
 
     /// Tells whether another map leads elsewhere from a commit that both know.
@@ -164,6 +174,21 @@ mod tests {
         let wanted = format!("{new}, \"{new}\" {old}f x{new} {}\n", &old[..39]);
         assert_eq!(map().translate(text.as_bytes()), wanted.as_bytes());
         assert_eq!(map().newest(oid('a')), Some(oid('c')));
+    }
+
+    #[test]
+    fn one_rewriting_after_another_is_one() {
+        let mut both = ObjectMap {
+            ids: [(oid('1'), oid('2')), (oid('3'), oid('4'))].into(),
+            hex_len: 40,
+        };
+        both.then(&[(oid('2'), oid('5')), (oid('6'), oid('7'))].into());
+        let wanted = [
+            (oid('1'), oid('5')),
+            (oid('3'), oid('4')),
+            (oid('6'), oid('7')),
+        ];
+        assert_eq!(both.ids, wanted.into());
     }
 
     #[test]

@@ -40,6 +40,8 @@ pub const LOCAL_SCOPES: &str = "refs/colony-local/scopes/";
 
 /// Which commits became which when history was rewritten; it travels.
 pub const MIGRATIONS: &str = "refs/colony/migrations";
+/// The name of it below the place of a checkout in the hub.
+pub const PUBLISHED_MIGRATIONS: &str = "migrations";
 /// How far the newest migration got; never pushed.
 pub const MIGRATION_JOURNAL: &str = "refs/colony-local/migration";
 /// Where refs are kept as they were before a migration: `<operation>/<name without refs/>`.

@@ -144,3 +144,46 @@ fn the_clone_of_an_agent_is_refused_while_it_has_more_and_refreshed_later() {
     sandbox.colony(&["merge", "ada"]);
     assert_eq!(sandbox.read("paper.pdf"), "ada\n");
 }
+
+#[test]
+fn several_migrations_that_were_missed_are_followed_one_after_the_other() {
+    let sandbox = grown();
+    let bare = with_origin(&sandbox);
+    let old = old_clone(&sandbox, &bare);
+    fs::write(old.path("paper.pdf"), "mine\n").unwrap();
+    old.git(&["commit", "-qam", "mine"]);
+    let first = old.git(&["rev-parse", "HEAD~1"]);
+    sandbox.colony(&["lfs", "migrate"]);
+    let between = sandbox.git(&["rev-parse", "HEAD"]);
+    let attributes = sandbox.read(".gitattributes");
+    let more = "*.txt filter=lfs diff=lfs merge=lfs -text\n";
+    sandbox.write(".gitattributes", format!("{attributes}{more}"));
+    sandbox.git(&["-c", "filter.lfs.clean=cat", "add", ".gitattributes"]);
+    sandbox.git(&["commit", "-qm", "more patterns"]);
+    let second = sandbox.json(&["lfs", "migrate"]);
+    assert_eq!(second["pushed"], true, "{second:#}");
+    let published = sandbox.git(&["rev-parse", "main~1"]);
+    assert_ne!(published, between);
+    assert_eq!(old.error(&["sync"]), "history-rewritten");
+    let dry = old.json(&["lfs", "migrate", "-n"]);
+    assert_eq!(
+        dry["patterns"],
+        serde_json::json!(["*.pdf", "*.bin", "*.txt"])
+    );
+    assert_eq!(old.git(&["for-each-ref", "refs/heads"]).lines().count(), 1);
+    let answer = old.json(&["lfs", "migrate"]);
+    assert_eq!(answer["status"], "followed", "{answer:#}");
+    assert_eq!(old.git(&["rev-parse", "main~1"]), published);
+    for name in ["paper.pdf", "text.txt"] {
+        let pointer = old.git(&["show", &format!("main:{name}")]);
+        assert!(pointer.starts_with(POINTER), "{name}: {pointer}");
+    }
+    assert_eq!(fs::read_to_string(old.path("paper.pdf")).unwrap(), "mine\n");
+    assert_eq!(old.git(&["status", "--porcelain"]), "");
+    // What is from before the first is told as such after the second.
+    assert_eq!(old.error(&["merge", &first]), "history-rewritten");
+    assert_eq!(sandbox.error(&["merge", &between]), "history-rewritten");
+    old.git(&["pull", "-q", "--rebase", "origin", "main"]);
+    old.git(&["push", "-q", "origin", "main"]);
+    assert!(at(&bare, &sandbox, &["log", "--oneline", "main"]).contains("mine"));
+}

@@ -42,6 +42,7 @@ mod late_files;
 mod leases;
 mod lfs_carried;
 mod lfs_followed;
+mod lfs_hub;
 mod lfs_locks;
 mod lfs_migrate;
 mod lfs_progress;

@@ -10,6 +10,7 @@ use crate::git::merge_tree::{MergeSide, Merged, Stages};
 use crate::git::object::NewCommit;
 use crate::model::{Code, Error, RepoPath, Result, text};
 use crate::store::Session;
+use crate::store::migration;
 
 use super::super::conflicts;
 use super::super::decisions::{self, DecisionRef};
@@ -192,14 +193,15 @@ fn no_base(session: &Session, sides: &Sides) -> Error {
         )
         .hint("git fetch --unshallow   # then run it again");
     }
-    Error::new(
+    let unrelated = Error::new(
         Code::UnrelatedHistories,
         format!("'{source}' and '{into}' have no common ancestor; nothing was done"),
     )
     .hint(format!(
         "git merge --allow-unrelated-histories {}   # if that is what is wanted",
         text::shell_word(source)
-    ))
+    ));
+    migration::explain(&session.repo, unrelated)
 }
 
 /// Merges the trees, settles what was chosen, and keeps the objects if anything comes of it.

@@ -19,7 +19,11 @@ pub(super) struct Sides {
 impl Sides {
     pub(super) fn find(session: &Session, request: &Request) -> Result<Sides> {
         let repo = &session.repo;
-        let source = names::find(repo, &request.source)?;
+        let source = names::find(repo, &request.source);
+        let source = source.map_err(|error| match error.code() {
+            Code::NameAmbiguous => migration::explain(repo, error),
+            _ => error,
+        })?;
         let base = match began_on(repo, &source)? {
             Some(branch) if request.into.is_none() => Some(usual(repo, &source, branch)?),
             _ => None,

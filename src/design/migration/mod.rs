@@ -42,12 +42,21 @@ pub struct Request<'a> {
     pub include: &'a [String],
     /// The patterns of files that it does not get all the same.
     pub exclude: &'a [String],
-    /// The commit of `refs/colony/migrations` that this follows: somebody else has published it.
-    pub follows: Option<Oid>,
+    /// What this follows, where somebody else has made it before.
+    pub follows: Option<Told>,
     /// Whether git-lfs was set up for it.
     pub set_up: bool,
     /// The remote that is to get it, with what it has.
     pub remote: Option<(String, Vec<RemoteRef>)>,
+}
+
+/// A migration that somebody else has told of.
+#[derive(Clone, Copy, Debug)]
+pub struct Told {
+    /// The commit of `refs/colony/migrations`.
+    pub commit: Oid,
+    /// Whether a remote has it: then nobody takes it back.
+    pub is_published: bool,
 }
 
 /// Moves the refs, and index and files with them.
@@ -196,7 +205,7 @@ fn plan_refs(
     let name = session.world.nonce8();
     let of = (&request.map, request.include, request.exclude);
     let map = match request.follows {
-        Some(commit) => commit,
+        Some(told) => told.commit,
         None => migration::add(repo, &name, of, &who, now.clone())?,
     };
     let (remote, remote_refs) = match &request.remote {
@@ -212,7 +221,11 @@ fn plan_refs(
         patterns: request.include.to_vec(),
         commits: request.map.len(),
         set_up: request.set_up,
-        published_at: request.follows.map(|_| now),
+        // Without a remote there is nothing to publish, and what the other takes back is taken back here.
+        published_at: request
+            .follows
+            .filter(|told| told.is_published || request.remote.is_some())
+            .map(|_| now),
     };
     let journal = journal.write(repo, &who)?;
     for (name, new) in [

@@ -14,31 +14,40 @@ use crate::git::{ObjectWrites, Oid, RefName, Repo};
 use crate::model::text::{self, shell_word};
 use crate::model::{Code, Error, RepoPath, Result};
 use crate::store::Session;
-use crate::store::migration::ObjectMap;
+use crate::store::migration::{self, ObjectMap};
 use crate::store::migration_journal::RemoteRef;
 use crate::store::shared_root::SharedRoot;
 
+use super::desks;
 use super::publication::is_history;
+
+/// Which history is to come about.
+#[derive(Clone, Copy)]
+pub(super) enum Goal<'a> {
+    /// A new one, for a remote with what it has, if there is one.
+    New(Option<&'a (String, Vec<RemoteRef>)>),
+    /// One that others have made before: who follows leaves nobody behind.
+    Known,
+}
 
 /// Refuses if anything stands in the way; several findings come as one error, with the others in its
 /// details.
 ///
 /// # Errors
 /// `unsupported`, `uncommitted-edits`, `unmerged-paths`, `left-behind`.
-pub(super) fn refuse(
-    session: &Session,
-    refs: &[FoundRef],
-    remote: Option<&(String, Vec<RemoteRef>)>,
-) -> Result<()> {
+pub(super) fn refuse(session: &Session, refs: &[FoundRef], goal: Goal<'_>) -> Result<()> {
     refuse_incomplete(&session.repo)?;
     let mut causes = Vec::new();
     let scan = session.repo.scan(&session.world)?;
     causes.extend(refuse_edits(&scan).err());
     causes.extend(refuse_worktrees(&session.repo).err());
     causes.extend(stashes(session)?);
-    causes.extend(clones(session, refs));
-    if let Some((name, theirs)) = remote {
-        causes.extend(remote_only(&session.repo, name, theirs)?);
+    if let Goal::New(remote) = goal {
+        causes.extend(clones(session, refs)?);
+        causes.extend(desks::unpublished(session, refs)?);
+        if let Some((name, theirs)) = remote {
+            causes.extend(remote_only(&session.repo, name, theirs)?);
+        }
     }
     let mut causes = causes.into_iter();
     let Some(first) = causes.next() else {
@@ -152,15 +161,16 @@ fn breaks(repo: &Repo, index: &Index, stash: Oid) -> Result<bool> {
 }
 
 /// Finds clones of the hub with work that is not in the history that is going to be rewritten.
-fn clones(session: &Session, refs: &[FoundRef]) -> Vec<Error> {
+fn clones(session: &Session, refs: &[FoundRef]) -> Result<Vec<Error>> {
     let root = SharedRoot::of(&session.world).ok();
     let places = root.and_then(|root| {
         let hub = hub::place_of(session, &root).ok()?;
         Some((root, hub))
     });
     let Some((root, hub)) = places else {
-        return Vec::new();
+        return Ok(Vec::new());
     };
+    let map = migration::known(&session.repo)?;
     let ours: BTreeSet<Oid> = refs
         .iter()
         .filter_map(|found| session.repo.peel_to_commit(found.id))
@@ -168,22 +178,26 @@ fn clones(session: &Session, refs: &[FoundRef]) -> Vec<Error> {
     let ours: Vec<Oid> = ours.into_iter().collect();
     let others = found::clones(&root, Some(&hub)).into_iter();
     let others = others.filter(|clone| clone.path != session.repo.workdir());
-    others
-        .filter_map(|clone| {
-            let name = clone.member.agent.clone();
-            let name = name.unwrap_or_else(|| clone.member.id.clone());
-            unpublished(session, (&name, clone.path), &ours)
-        })
-        .collect()
+    let found = others.filter_map(|clone| {
+        let name = clone.member.agent.clone();
+        let name = name.unwrap_or_else(|| clone.member.id.clone());
+        unpublished(session, (&name, clone.path), (&ours, &map))
+    });
+    Ok(found.collect())
 }
 
-fn unpublished(session: &Session, (name, path): (&str, PathBuf), ours: &[Oid]) -> Option<Error> {
+fn unpublished(
+    session: &Session,
+    (name, path): (&str, PathBuf),
+    (ours, map): (&[Oid], &ObjectMap),
+) -> Option<Error> {
     let inside = session.world.standing_in(&path);
     let repo = Repo::open(&inside, ObjectWrites::InMemory);
     let found = repo.and_then(|repo| {
         let edits = crate::flow::status::unsaved(&repo.scan(&inside)?);
         let branches = repo.refs_below("refs/heads/")?.into_iter();
-        let ahead = branches.filter(|branch| !is_within(&session.repo, branch.id, ours));
+        let here = &session.repo;
+        let ahead = branches.filter(|branch| !is_within(here, map.current(here, branch.id), ours));
         Ok((
             edits,
             ahead.map(|branch| branch.name.short()).collect::<Vec<_>>(),
@@ -219,7 +233,7 @@ fn unpublished(session: &Session, (name, path): (&str, PathBuf), ours: &[Oid]) -
 }
 
 /// Tells whether a commit is in a history that is here.
-fn is_within(repo: &Repo, id: Oid, tips: &[Oid]) -> bool {
+pub(super) fn is_within(repo: &Repo, id: Oid, tips: &[Oid]) -> bool {
     repo.peel_to_commit(id) == Some(id)
         && repo
             .commits_between(id, tips, 1)

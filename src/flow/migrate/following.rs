@@ -1,27 +1,33 @@
 //! Following a migration that somebody else has published: the same rewriting, made here, comes to the
 //! same ids, and own commits come along.
 
+use std::collections::HashMap;
+
+use crate::git::lfs_import::ImportStep;
 use crate::git::remote::Remote;
 use crate::git::{Oid, RefName, Repo};
 use crate::lfs::patterns::Patterns;
 use crate::model::{Code, Error, Result};
-use crate::store::migration::{self, ObjectMap};
+use crate::store::migration::{self, About, ObjectMap, Recorded};
 use crate::store::migration_journal::RemoteRef;
 use crate::store::{Session, ref_names};
 
+use crate::clones::gather;
 use crate::clones::sync::travelers;
+use crate::design::migration::Told;
 
-/// A migration that is followed.
+/// Migrations that are followed, as one.
 pub(super) struct Follows {
-    /// The commit that tells of it.
-    pub(super) commit: Oid,
-    /// The patterns it was made with.
-    pub(super) patterns: Patterns,
-    map: ObjectMap,
+    /// The commit that tells of them.
+    commit: Oid,
+    /// Whether a remote has them, and not only a checkout that shares the hub.
+    is_published: bool,
+    /// Those that were missed, in the order they were made.
+    missed: Vec<Recorded>,
 }
 
-/// Finds a migration that a remote knows of and this repository does not, and that its branches are
-/// from before of. What tells of it is fetched; no ref of the user moves.
+/// Finds migrations that a remote knows of and this repository does not, and that its branches are
+/// from before of. What tells of them is fetched; no ref of the user moves.
 ///
 /// # Errors
 /// `newer-format`, `repository-broken`, and what the network says.
@@ -43,19 +49,23 @@ pub(super) fn find(
         }
         remote.fetch_refs(&[name], &travelers::incoming_of(remote.name()))?;
     }
-    let map = migration::load(repo, commit)?;
-    if !has_old_branch(repo, &map)? {
-        return Ok(None);
+    Follows::of(repo, commit, true)
+}
+
+/// Finds, in a clone of ours, migrations that a person's checkout has made and told the hub of, and that
+/// branches here are from before of.
+///
+/// # Errors
+/// `newer-format`, `repository-broken`; `hub-missing`.
+pub(super) fn find_heard(session: &Session) -> Result<Option<Follows>> {
+    let repo = &session.repo;
+    gather::gather(session)?;
+    for commit in migration::heard(repo)? {
+        if let Some(follows) = Follows::of(repo, commit, false)? {
+            return Ok(Some(follows));
+        }
     }
-    let about = migration::newest(repo, commit)?;
-    Ok(Some(Follows {
-        commit,
-        patterns: Patterns {
-            include: about.patterns,
-            exclude: about.exclude,
-        },
-        map,
-    }))
+    Ok(None)
 }
 
 /// Tells whether a branch here is from before a migration.
@@ -118,9 +128,62 @@ pub(super) fn history_rewritten(remote: &str) -> Error {
 }
 
 impl Follows {
+    fn of(repo: &Repo, commit: Oid, is_published: bool) -> Result<Option<Follows>> {
+        if !has_old_branch(repo, &migration::load(repo, commit)?)? {
+            return Ok(None);
+        }
+        let ours = repo.find_ref(&RefName::from(ref_names::MIGRATIONS))?;
+        let missed = migration::since(repo, commit, ours)?;
+        Ok(Some(Follows {
+            commit,
+            is_published,
+            missed,
+        }))
+    }
+
+    /// Returns where they are told of.
+    pub(super) fn told(&self) -> Told {
+        Told {
+            commit: self.commit,
+            is_published: self.is_published,
+        }
+    }
+
+    /// Returns the patterns that the missed migrations were made with, one after the other.
+    pub(super) fn steps(&self) -> Vec<ImportStep> {
+        let abouts = self.missed.iter().map(|recorded| &recorded.about);
+        let step = |about: &About| ImportStep {
+            include: about.patterns.clone(),
+            exclude: about.exclude.clone(),
+        };
+        abouts.map(step).collect()
+    }
+
+    /// Returns all of their patterns, each once.
+    pub(super) fn patterns(&self) -> Patterns {
+        let mut all = Patterns::default();
+        for step in self.steps() {
+            for (found, into) in [
+                (step.include, &mut all.include),
+                (step.exclude, &mut all.exclude),
+            ] {
+                for pattern in found {
+                    if !into.contains(&pattern) {
+                        into.push(pattern);
+                    }
+                }
+            }
+        }
+        all
+    }
+
     /// Refuses where the same rewriting does not come to the same ids here.
-    pub(super) fn refuse_another(&self, map: &ObjectMap) -> Result<()> {
-        if !map.contradicts(&self.map) {
+    pub(super) fn refuse_another(&self, repo: &Repo, maps: &[HashMap<Oid, Oid>]) -> Result<()> {
+        let mut pairs = maps.iter().zip(&self.missed);
+        let differs = |(ours, theirs): (&HashMap<Oid, Oid>, &Recorded)| {
+            ObjectMap::new(ours.clone(), repo).contradicts(&theirs.map)
+        };
+        if !pairs.any(differs) {
             return Ok(());
         }
         Err(Error::new(

@@ -2,6 +2,7 @@
 //! the way.
 
 use crate::design::migration;
+use crate::git::lfs_import::ImportStep;
 use crate::git::refs::FoundRef;
 use crate::git::remote::Remote;
 use crate::lfs::install::{self, Way};
@@ -10,6 +11,7 @@ use crate::model::{Code, Result};
 use crate::store::Session;
 use crate::store::migration_journal::RemoteRef;
 
+use super::checks::Goal;
 use super::following::{self, Follows};
 use super::{REMOTE, checks, publication};
 
@@ -25,12 +27,23 @@ pub(super) struct Look {
 }
 
 impl Look {
+    /// Returns what git-lfs is to do, one after the other.
+    pub(super) fn steps(&self) -> Vec<ImportStep> {
+        match &self.follows {
+            Some(follows) => follows.steps(),
+            None => vec![ImportStep {
+                include: self.patterns.include.clone(),
+                exclude: self.patterns.exclude.clone(),
+            }],
+        }
+    }
+
     pub(super) fn take(session: &Session) -> Result<Look> {
         let repo = &session.repo;
         let mut look = Look::surroundings(session)?;
         let head = repo.head()?.commit();
         look.patterns = match &look.follows {
-            Some(follows) => follows.patterns.clone(),
+            Some(follows) => follows.patterns(),
             None => patterns::in_force(repo, repo.tree_of(head)?)?,
         };
         Ok(look)
@@ -51,9 +64,14 @@ impl Look {
             Err(error) if error.code() == Code::RemoteNotFound => {}
             Err(error) => return Err(error),
         }
-        // Who follows leaves nobody behind: the others have gone before.
-        let theirs = remote.as_ref().filter(|_| follows.is_none());
-        checks::refuse(session, &refs, theirs)?;
+        if follows.is_none() {
+            follows = following::find_heard(session)?;
+        }
+        let goal = match follows {
+            Some(_) => Goal::Known,
+            None => Goal::New(remote.as_ref()),
+        };
+        checks::refuse(session, &refs, goal)?;
         Ok(Look {
             patterns: Patterns::default(),
             refs,

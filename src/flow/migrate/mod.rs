@@ -6,7 +6,9 @@
 //! has succeeded, everything can be taken back. What the remote had is noted before anything is done, and
 //! nothing there moves that somebody else has moved since.
 
+mod abort;
 mod checks;
+mod desks;
 mod following;
 mod look;
 mod publication;
@@ -15,7 +17,6 @@ mod report;
 use std::time::Duration;
 
 use crate::design::migration::{self, Beside};
-use crate::design::undo::{self, Direction, UndoReport};
 use crate::git::lfs_import::{Import, Imported};
 use crate::git::refs::FoundRef;
 use crate::git::remote::Remote;
@@ -25,13 +26,15 @@ use crate::model::{Code, Error, Result, time};
 use crate::store::lock::WorktreeLock;
 use crate::store::migration::{ObjectMap, folder};
 use crate::store::migration_journal::Journal;
+use crate::store::operation::recover;
 use crate::store::operation::run::refuse_nested;
-use crate::store::operation::{Log, recover};
 use crate::store::places::Places;
 use crate::store::{self, Session, atomic, ref_names};
 
+use following::Follows;
 use look::Look;
 
+pub use abort::abort;
 pub use following::{refuse_rewritten, refuse_unpublished};
 pub use report::{MigrateReport, MigrateStatus, MovedRef};
 
@@ -133,13 +136,15 @@ pub fn check(session: &Session) -> Result<()> {
 /// # Errors
 /// As [`migrate`].
 pub fn follow(session: &Session) -> Result<Option<MigrateReport>> {
-    let remote = match Remote::find(&session.repo, &session.world, REMOTE) {
-        Ok(remote) => remote,
-        Err(error) if error.code() == Code::RemoteNotFound => return Ok(None),
+    let of_remote = match Remote::find(&session.repo, &session.world, REMOTE) {
+        Ok(remote) => {
+            let theirs = publication::recorded(&remote)?;
+            following::find(session, &remote, &theirs)?
+        }
+        Err(error) if error.code() == Code::RemoteNotFound => None,
         Err(error) => return Err(error),
     };
-    let theirs = publication::recorded(&remote)?;
-    if following::find(session, &remote, &theirs)?.is_none() {
+    if of_remote.is_none() && following::find_heard(session)?.is_none() {
         return Ok(None);
     }
     let request = Request {
@@ -147,81 +152,6 @@ pub fn follow(session: &Session) -> Result<Option<MigrateReport>> {
         start: Start::Anywhere,
     };
     migrate(session, &request).map(Some)
-}
-
-/// Takes a migration back that is not published: every ref is what it was.
-///
-/// # Errors
-/// `nothing-to-resolve`; `external-change` where somebody has worked on since; `published-commits`.
-pub fn abort(session: &Session, dry_run: bool) -> Result<MigrateReport> {
-    let _lock = (!dry_run).then(|| lock(session)).transpose()?;
-    if !dry_run {
-        settle(session)?;
-        atomic::remove_folder(&folder(&session.repo))?;
-    }
-    let Some((journal, _)) = unfinished(&session.repo)? else {
-        return Err(nothing_under_way());
-    };
-    let places = Places::find(&session.repo)?;
-    if places.is_none_or(|places| places.key != journal.worktree) {
-        return Err(Error::new(
-            Code::NothingToResolve,
-            "the migration was made in another worktree; nothing has changed",
-        )
-        .hint("git worktree list   # run the command there"));
-    }
-    refuse_pruned(&session.repo, &journal)?;
-    refuse_half_published(session, &journal)?;
-    let back: UndoReport = if dry_run {
-        undo::preview(session, Direction::AbortMigration, false)?
-    } else {
-        undo::run(session, Direction::AbortMigration, false)?
-    };
-    if journal.set_up && !dry_run {
-        // With the filters git would call every large file modified that is in git again.
-        install::uninstall(session)?;
-    }
-    Ok(report::of_abort(&journal, &back))
-}
-
-/// What was before goes with the operation when that is pruned.
-fn refuse_pruned(repo: &Repo, journal: &Journal) -> Result<()> {
-    let places = Places::find(repo)?;
-    let log = places.map(|places| Log::read(repo, &places)).transpose()?;
-    if log.is_some_and(|log| log.find(journal.op).is_some()) {
-        return Ok(());
-    }
-    Err(Error::new(
-        Code::NothingToUndo,
-        format!(
-            "{} was pruned, and with it what the refs held before: the migration cannot be taken back; nothing has changed",
-            journal.op
-        ),
-    )
-    .detail("op", journal.op)
-    .hint("git colony lfs migrate --continue   # publishes it"))
-}
-
-/// The remote may have taken the new history although nobody heard of it.
-fn refuse_half_published(session: &Session, journal: &Journal) -> Result<()> {
-    let Some(name) = &journal.remote else {
-        return Ok(());
-    };
-    let listed = Remote::find(&session.repo, &session.world, name)
-        .and_then(|remote| publication::recorded(&remote));
-    // A remote that is away cannot tell; then what is known here has to do.
-    let Ok(now) = listed else { return Ok(()) };
-    for change in publication::plan(session, &journal.remote_refs)? {
-        let found = now.iter().find(|found| found.name == change.name);
-        if change.old.is_some() && found.map(|found| found.id) == change.new {
-            return Err(Error::new(
-                Code::PublishedCommits,
-                format!("the new history is on '{name}' already; nothing was done"),
-            )
-            .hint("git colony lfs migrate --continue   # completes it"));
-        }
-    }
-    Ok(())
 }
 
 fn nothing_under_way() -> Error {
@@ -293,9 +223,15 @@ fn rewrite(
     let repo = &session.repo;
     let besides = migration::besides(repo, &look.refs)?;
     let imported = import(session, look, &besides)?;
-    let map = ObjectMap::new(imported.map.clone(), repo);
+    let mut map = ObjectMap::default();
+    for (number, later) in imported.maps.iter().enumerate() {
+        match number {
+            0 => map = ObjectMap::new(later.clone(), repo),
+            _ => map.then(later),
+        }
+    }
     if let Some(follows) = &look.follows {
-        follows.refuse_another(&map)?;
+        follows.refuse_another(repo, &imported.maps)?;
     } else if let Some((name, theirs)) = &look.remote {
         checks::refuse_ahead(session, &imported, (name, theirs), &map)?;
     }
@@ -316,7 +252,7 @@ fn rewrite(
             set_up,
             include: &look.patterns.include,
             exclude: &look.patterns.exclude,
-            follows: look.follows.as_ref().map(|follows| follows.commit),
+            follows: look.follows.as_ref().map(Follows::told),
             remote: look.remote.clone(),
         },
     )?;
@@ -352,8 +288,7 @@ fn import(session: &Session, look: &Look, besides: &[Beside]) -> Result<Imported
         &session.world,
         &Import {
             folder: &folder,
-            include: &look.patterns.include,
-            exclude: &look.patterns.exclude,
+            steps: &look.steps(),
             tips: &tips,
         },
     )

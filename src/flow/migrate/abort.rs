@@ -1,0 +1,90 @@
+//! Taking a migration back that nobody else has seen.
+
+use crate::design::undo::{self, Direction, UndoReport};
+use crate::git::Repo;
+use crate::git::remote::Remote;
+use crate::lfs::install;
+use crate::model::{Code, Error, Result};
+use crate::store::migration::folder;
+use crate::store::migration_journal::Journal;
+use crate::store::operation::Log;
+use crate::store::places::Places;
+use crate::store::{Session, atomic};
+
+use super::report::{self, MigrateReport};
+use super::{lock, nothing_under_way, publication, settle, unfinished};
+
+/// Takes a migration back that is not published: every ref is what it was.
+///
+/// # Errors
+/// `nothing-to-resolve`; `external-change` where somebody has worked on since; `published-commits`.
+pub fn abort(session: &Session, dry_run: bool) -> Result<MigrateReport> {
+    let _lock = (!dry_run).then(|| lock(session)).transpose()?;
+    if !dry_run {
+        settle(session)?;
+        atomic::remove_folder(&folder(&session.repo))?;
+    }
+    let Some((journal, _)) = unfinished(&session.repo)? else {
+        return Err(nothing_under_way());
+    };
+    let places = Places::find(&session.repo)?;
+    if places.is_none_or(|places| places.key != journal.worktree) {
+        return Err(Error::new(
+            Code::NothingToResolve,
+            "the migration was made in another worktree; nothing has changed",
+        )
+        .hint("git worktree list   # run the command there"));
+    }
+    refuse_pruned(&session.repo, &journal)?;
+    refuse_half_published(session, &journal)?;
+    let back: UndoReport = if dry_run {
+        undo::preview(session, Direction::AbortMigration, false)?
+    } else {
+        undo::run(session, Direction::AbortMigration, false)?
+    };
+    if journal.set_up && !dry_run {
+        // With the filters git would call every large file modified that is in git again.
+        install::uninstall(session)?;
+    }
+    Ok(report::of_abort(&journal, &back))
+}
+
+/// What was before goes with the operation when that is pruned.
+fn refuse_pruned(repo: &Repo, journal: &Journal) -> Result<()> {
+    let places = Places::find(repo)?;
+    let log = places.map(|places| Log::read(repo, &places)).transpose()?;
+    if log.is_some_and(|log| log.find(journal.op).is_some()) {
+        return Ok(());
+    }
+    Err(Error::new(
+        Code::NothingToUndo,
+        format!(
+            "{} was pruned, and with it what the refs held before: the migration cannot be taken back; nothing has changed",
+            journal.op
+        ),
+    )
+    .detail("op", journal.op)
+    .hint("git colony lfs migrate --continue   # publishes it"))
+}
+
+/// The remote may have taken the new history although nobody heard of it.
+fn refuse_half_published(session: &Session, journal: &Journal) -> Result<()> {
+    let Some(name) = &journal.remote else {
+        return Ok(());
+    };
+    let listed = Remote::find(&session.repo, &session.world, name)
+        .and_then(|remote| publication::recorded(&remote));
+    // A remote that is away cannot tell; then what is known here has to do.
+    let Ok(now) = listed else { return Ok(()) };
+    for change in publication::plan(session, &journal.remote_refs)? {
+        let found = now.iter().find(|found| found.name == change.name);
+        if change.old.is_some() && found.map(|found| found.id) == change.new {
+            return Err(Error::new(
+                Code::PublishedCommits,
+                format!("the new history is on '{name}' already; nothing was done"),
+            )
+            .hint("git colony lfs migrate --continue   # completes it"));
+        }
+    }
+    Ok(())
+}

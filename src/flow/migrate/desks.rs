@@ -1,0 +1,68 @@
+//! Other checkouts of people that share the hub: what they have published there and nobody has here would
+//! be left in a history that is gone.
+
+use std::collections::BTreeMap;
+
+use crate::clones::gather;
+use crate::git::Oid;
+use crate::git::refs::FoundRef;
+use crate::model::text::shell_word;
+use crate::model::{Code, Error, Result};
+use crate::store::{Session, migration, ref_names};
+
+use super::checks::is_within;
+
+/// Finds branches of other checkouts with commits that are not in the history that is going to be
+/// rewritten, and were not in one that has been before; one finding for each checkout.
+///
+/// # Errors
+/// `hub-missing`, `repository-broken`.
+pub(super) fn unpublished(session: &Session, refs: &[FoundRef]) -> Result<Vec<Error>> {
+    let Some(member) = &session.membership else {
+        return Ok(Vec::new());
+    };
+    gather::gather(session)?;
+    let repo = &session.repo;
+    let mut ours: Vec<Oid> = refs
+        .iter()
+        .filter_map(|found| repo.peel_to_commit(found.id))
+        .collect();
+    ours.sort_unstable();
+    ours.dedup();
+    let map = migration::known(repo)?;
+    let mut ahead: BTreeMap<String, Vec<(String, FoundRef)>> = BTreeMap::new();
+    for found in repo.refs_below(ref_names::DESKS)? {
+        let name = found.name.to_string();
+        let parts = name.strip_prefix(ref_names::DESKS);
+        let parts = parts.and_then(|rest| rest.split_once("/heads/"));
+        let Some((id, branch)) = parts else { continue };
+        if !is_within(repo, map.current(repo, found.id), &ours) {
+            let of_desk = ahead.entry(id.to_owned()).or_default();
+            of_desk.push((branch.to_owned(), found.clone()));
+        }
+    }
+    let hub = shell_word(&member.hub.display().to_string());
+    let told = ahead.into_iter().filter_map(|(id, found)| {
+        let (branch, first) = found.first()?;
+        let (copy, published) = (
+            shell_word(&first.name.to_string()),
+            shell_word(&format!("{}{id}/heads/{branch}", ref_names::PUBLISHED_DESKS)),
+        );
+        let names: Vec<_> = found.iter().map(|(branch, _)| branch.as_str()).collect();
+        Some(
+            Error::new(
+                Code::LeftBehind,
+                format!(
+                    "another checkout that shares the hub has commits that are not here, on {}; nothing has changed",
+                    names.join(", ")
+                ),
+            )
+            .detail("desk", &id)
+            .detail("refs", &names)
+            .hint(format!(
+                "git colony merge {copy}   # takes them over; where that checkout is gone for good: git --git-dir {hub} update-ref -d {published}"
+            )),
+        )
+    });
+    Ok(told.collect())
+}
