@@ -8,6 +8,7 @@ use serde::Serialize;
 use crate::git::snapshot::Unstorable;
 use crate::git::{Head, Oid, RefChange, RefName, Repo};
 use crate::model::id::OperationId;
+use crate::model::text::names_device;
 use crate::model::{Code, Error, RepoPath, Result, time};
 use crate::store::operation::record::HeadRecord;
 use crate::store::operation::run::{Intent, Touches};
@@ -306,6 +307,13 @@ impl Work {
 pub fn parse_label(typed: &str) -> Result<String> {
     let label = typed.strip_prefix("fork/").unwrap_or(typed);
     let plain = !label.starts_with('-') && !label.contains(char::is_control);
+    if let Some(device) = label.split('/').find(|part| names_device(part)) {
+        return Err(Error::new(
+            Code::InvalidValue,
+            format!("'{typed}' cannot be the name of a branch: '{device}' is a device to some systems; nothing has changed"),
+        )
+        .hint("git colony fork LABEL   # as in 'try-2' or 'ada/parser'"));
+    }
     if plain && ref_names::fork_branch(label).is_valid() {
         return Ok(label.to_owned());
     }

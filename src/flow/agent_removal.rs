@@ -6,7 +6,8 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::clones::found::FoundClone;
-use crate::clones::leaving::Leaving;
+use crate::clones::leaving::{self, Leaving};
+use crate::clones::new_clone::membership_at;
 use crate::clones::{hub, publish, removal};
 use crate::design::checkpoint;
 use crate::design::left_out::LeftOut;
@@ -85,8 +86,36 @@ pub fn remove(
 /// Takes a clone away, whoever's it is.
 ///
 /// # Errors
-/// As [`remove`].
+/// As [`remove`]; `clone-not-found` where somebody else was faster.
 pub(super) fn remove_clone(
+    world: &World,
+    clone: &FoundClone,
+    options: (bool, bool),
+) -> Result<RemovedAgent> {
+    let (_, dry_run) = options;
+    let turn = (!dry_run).then(|| leaving::take_turn(world, &clone.member));
+    let _turn = turn.transpose()?;
+    let standing = membership_at(&clone.path);
+    if standing.is_none_or(|member| member.id != clone.member.id) {
+        return Err(taken_meanwhile(clone));
+    }
+    remove_standing(world, clone, options)
+}
+
+fn taken_meanwhile(clone: &FoundClone) -> Error {
+    let whose = clone.member.agent.as_ref();
+    let whose = whose.map_or("for reading".to_owned(), |agent| {
+        format!("of agent '{agent}'")
+    });
+    Error::new(
+        Code::CloneNotFound,
+        format!("the clone {whose} was taken away by somebody else meanwhile"),
+    )
+    .detail("path", clone.path.display().to_string())
+    .hint("git colony agents   # names its work")
+}
+
+fn remove_standing(
     world: &World,
     clone: &FoundClone,
     (force, dry_run): (bool, bool),

@@ -1,5 +1,6 @@
 //! Who commits: the agent that was named, else the user as git knows them.
 
+use crate::model::text::names_device;
 use crate::model::{Code, Error, Result, World};
 
 use super::{Repo, Signature};
@@ -29,6 +30,13 @@ impl Identity {
                 Code::InvalidValue,
                 format!("'{agent}' is not an agent name: letters, digits, '.', '_', '-', up to 64"),
             ));
+        }
+        if names_device(agent) {
+            return Err(Error::new(
+                Code::InvalidValue,
+                format!("'{agent}' is not an agent name: it is a device to some systems"),
+            )
+            .hint("git colony agents new NAME   # as in 'ada' or 'parser-2'"));
         }
         Ok(Identity {
             name: format!("agent:{agent}:agent"),

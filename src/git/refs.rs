@@ -257,14 +257,17 @@ pub(super) fn symbolic_target(repo: &gix::Repository, name: &RefName) -> Option<
 pub(super) fn refs_below(repo: &gix::Repository, prefix: &str) -> Result<Vec<FoundRef>> {
     let cannot = || format!("cannot list refs below '{prefix}'");
     let platform = repo.references().or_code(Code::RepositoryBroken, cannot)?;
-    let iter = platform
-        .prefixed(prefix)
-        .or_code(Code::RepositoryBroken, cannot)?;
+    // gix takes no prefix that some system would not take for a path.
+    let iter = platform.prefixed(prefix).or_else(|_| platform.all());
+    let iter = iter.or_code(Code::RepositoryBroken, cannot)?;
     let mut found = Vec::new();
     for reference in iter {
         // A broken ref (an empty file after a power cut) must not hide the others.
         let Ok(reference) = reference else { continue };
         let name = RefName::new(reference.name().as_bstr().to_vec());
+        if !name.as_bytes().starts_with(prefix.as_bytes()) {
+            continue;
+        }
         if let Some(id) = reference.try_id() {
             found.push(FoundRef {
                 name,

@@ -39,6 +39,19 @@ pub fn shell_word(word: &str) -> String {
     format!("$'{}'", escaped.collect::<String>())
 }
 
+/// Tells whether some system takes a name for a device, whatever follows its first dot: no file and no ref
+/// can be called so there.
+pub fn names_device(name: &str) -> bool {
+    let stem = name.split(['.', ':']).next().unwrap_or(name).trim_end();
+    let stem = stem.to_ascii_lowercase();
+    let is_numbered = |kind: &str| {
+        let number = stem.strip_prefix(kind).unwrap_or_default();
+        matches!(number.as_bytes(), [b'1'..=b'9'])
+    };
+    let named = ["con", "prn", "aux", "nul", "conin$", "conout$"];
+    named.contains(&stem.as_str()) || is_numbered("com") || is_numbered("lpt")
+}
+
 /// Returns `1 file`, `2 files`.
 pub fn count(number: usize, noun: &str) -> String {
     match (number, noun.strip_suffix('y')) {

@@ -278,3 +278,28 @@ fn refusals_about_agents_name_what_helps() {
         "{hint}"
     );
 }
+
+#[test]
+fn a_name_that_is_a_device_somewhere_is_refused_and_read_where_git_has_it() {
+    let desk = Sandbox::new();
+    for name in ["con", "NUL", "aux.txt", "com1", "lpt9.x"] {
+        for args in [
+            &["agents", "new", name][..],
+            &["fork", name],
+            &["fork", &format!("try/{name}")],
+        ] {
+            let refused = desk.json(args);
+            assert_eq!(refused["code"], "invalid-value", "{args:?} {refused:#}");
+            let said = refused["message"].as_str().unwrap();
+            assert!(said.contains("a device to some systems"), "{said}");
+        }
+    }
+    for name in ["console", "com0", "com10", "null"] {
+        desk.colony(&["fork", name, "--no-switch"]);
+    }
+    // What plain git has made is there.
+    desk.git(&["branch", "fork/con"]);
+    assert_eq!(desk.json(&["forks"])["count"], 5);
+    assert_eq!(desk.json(&["diff", "con"])["ok"], true);
+    assert_eq!(desk.error(&["merge", "nul"]), "revision-not-found");
+}

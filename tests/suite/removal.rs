@@ -483,3 +483,38 @@ fn a_kept_commit_of_no_file_leaves_the_hub_whole() {
     let loose = Path::new(hub).join("objects").join(folder).join(file);
     assert!(loose.exists(), "git wants it there, whatever it knows");
 }
+
+#[test]
+fn of_many_that_take_a_clone_away_one_does_and_the_others_say_so() {
+    let desk = Sandbox::new();
+    let clone = agent(&desk, "ada");
+    fs::write(clone.join("new.txt"), "new\n").unwrap();
+    let start = |_| {
+        Command::new(assert_cmd::cargo::cargo_bin!("git-colony"))
+            .env_clear()
+            .envs(desk.variables())
+            .current_dir(&desk.root)
+            .args(["--json", "agents", "remove", "ada"])
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap()
+    };
+    let children: Vec<Child> = (0..6).map(start).collect();
+    let mut done = 0;
+    for child in children {
+        let output = child.wait_with_output().unwrap();
+        let answer: Value = serde_json::from_slice(&output.stdout).unwrap();
+        if answer["ok"] == true {
+            done += 1;
+            continue;
+        }
+        let code = answer["code"].as_str().unwrap();
+        let told = ["clone-not-found", "locked", "ref-moved", "clone-in-use"];
+        assert!(told.contains(&code), "{answer:#}");
+    }
+    assert_eq!(done, 1);
+    assert!(!clone.exists());
+    let hub = desk.json(&["agents"])["hub"].as_str().unwrap().to_owned();
+    assert!(kept_versions(&desk, &hub, "new.txt").contains(&"new".to_owned()));
+}
