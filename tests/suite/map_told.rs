@@ -25,6 +25,30 @@ fn a_dry_run_tells_what_would_be_fetched_and_fetches_nothing() {
 }
 
 #[test]
+fn whatever_may_be_a_credential_in_an_address_is_warned_of_and_not_repeated() {
+    let sandbox = Sandbox::new();
+    for (url, warned) in [
+        ("https://u:s3cretWord@h.example/x.git", true),
+        ("https://s3cretWord@h.example/x.git", true),
+        ("ssh://git:s3cretWord@h.example/x.git", true),
+        ("https://h.example/x.git", false),
+        ("ssh://git@h.example/x.git", false),
+        ("git@h.example:x/y.git", false),
+    ] {
+        let row = format!("  - {{name: a, type: git_repo, origin_url: '{url}'}}\n");
+        sandbox.write(MAP, format!("schema_version: 1\nsources:\n{row}"));
+        let run = sandbox.run(&["map", "check"]);
+        assert_eq!(run.code, 0, "{url}: {}", run.stdout);
+        assert_eq!(
+            run.stdout.contains("warning: 'origin_url' has "),
+            warned,
+            "{url}"
+        );
+        assert!(!run.stdout.contains("s3cretWord"), "{}", run.stdout);
+    }
+}
+
+#[test]
 fn a_broken_map_of_a_revision_is_told_by_the_name_that_was_typed() {
     let sandbox = Sandbox::new();
     sandbox.write(MAP, "sources: 7\n");
