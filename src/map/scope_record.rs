@@ -23,6 +23,9 @@ use super::row::SourceRow;
 /// The format this version writes and the newest it reads.
 const FORMAT: u32 = 1;
 
+/// What is said of a record that cannot be read yet.
+const NEWER: &str = "it was written by a newer git-colony";
+
 /// The file of a record.
 pub const FILE: &str = "scope.json";
 
@@ -248,6 +251,41 @@ impl Scopes {
         Ok(scopes)
     }
 
+    /// Says what of the records at a commit, as somebody else wrote it, is none; `None` where all is well. What
+    /// a newer git-colony wrote is a record, and what is in `known` as well is no news.
+    ///
+    /// # Errors
+    /// `repository-broken`, `object-missing`.
+    pub fn flaw(repo: &Repo, commit: Oid, known: &[Oid]) -> Result<Option<String>> {
+        let mut before = Vec::new();
+        for commit in known {
+            let entries = repo.entries_of(repo.tree_of(Some(*commit))?)?;
+            before.push(entries.into_iter().collect::<BTreeMap<_, _>>());
+        }
+        let entries = repo.entries_of(repo.tree_of(Some(commit))?)?;
+        if entries.len() > MOST_RECORDS {
+            return Ok(Some(format!("it has more than {MOST_RECORDS} records")));
+        }
+        for (component, entry) in entries {
+            if before
+                .iter()
+                .any(|known| known.get(&component) == Some(&entry))
+            {
+                continue;
+            }
+            let reason = match read(repo, &component, &entry)? {
+                Ok(record) if record.worktree => "it is of a worktree".to_owned(),
+                Ok(_) => continue,
+                Err(reason) if reason == NEWER => continue,
+                Err(reason) => reason,
+            };
+            return Ok(Some(format!(
+                "'{component}' is no record of a scope: {reason}"
+            )));
+        }
+        Ok(None)
+    }
+
     /// Returns the commit that the records are at.
     pub fn commit(&self) -> Option<Oid> {
         self.tip
@@ -408,7 +446,7 @@ fn parse(bytes: &[u8], id: &str) -> Result<ScopeRecord, String> {
     let value: serde_json::Value = serde_json::from_slice(bytes).map_err(no_record)?;
     let format = value.get("format").and_then(serde_json::Value::as_u64);
     if format > Some(u64::from(FORMAT)) {
-        return Err("it was written by a newer git-colony".to_owned());
+        return Err(NEWER.to_owned());
     }
     let record: ScopeRecord = serde_json::from_value(value).map_err(no_record)?;
     if record.scope_id != id {

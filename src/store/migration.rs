@@ -26,6 +26,12 @@ pub(super) const FORMAT: u32 = 1;
 const ABOUT: &str = "migration.json";
 const MAP: &str = "map";
 
+/// Some five million commits.
+const MOST_BYTES: u64 = 512 << 20;
+
+/// What is known of a migration is less.
+const MOST_BYTES_ABOUT: u64 = 1 << 20;
+
 /// The folder below `<common dir>/colony` that a new history is written in.
 pub const FOLDER: &str = "migration";
 
@@ -206,8 +212,6 @@ pub fn load(repo: &Repo, commit: Oid) -> Result<ObjectMap> {
 }
 
 fn read_map(repo: &Repo, folder: Oid, into: &mut ObjectMap) -> Result<()> {
-    /// Some five million commits.
-    const MOST_BYTES: u64 = 512 << 20;
     if let Some(blob) = repo.entry_in(folder, MAP)?
         && repo
             .object_size(blob)
@@ -216,6 +220,66 @@ fn read_map(repo: &Repo, folder: Oid, into: &mut ObjectMap) -> Result<()> {
         into.read_into(&repo.read_blob(blob)?);
     }
     Ok(())
+}
+
+/// Says what of the migrations at a commit, as somebody else wrote it, is none; `None` where all is well. What
+/// the maps say cannot be checked: only that they are maps.
+///
+/// # Errors
+/// `object-missing`, `repository-broken`.
+pub fn flaw(repo: &Repo, commit: Oid) -> Result<Option<String>> {
+    let entries = repo.entries_of(repo.tree_of(Some(commit))?)?;
+    if entries.is_empty() {
+        return Ok(Some("it holds no migration".to_owned()));
+    }
+    for (name, entry) in entries {
+        let folder = entry.is_directory().then_some(entry.id);
+        let of = |file| folder.map(|folder| repo.entry_in(folder, file)).transpose();
+        let (about, map) = (of(ABOUT)?.flatten(), of(MAP)?.flatten());
+        let Some((about, map)) = about.zip(map) else {
+            return Ok(Some(format!(
+                "'{name}' is no migration: it has not '{ABOUT}' and '{MAP}'"
+            )));
+        };
+        let is_small = |blob, most| repo.object_size(blob).is_some_and(|size| size <= most);
+        let about = is_small(about, MOST_BYTES_ABOUT)
+            .then(|| repo.read_blob(about))
+            .transpose()?;
+        if about.is_none_or(|json| !is_about(&json)) {
+            return Ok(Some(format!(
+                "'{name}' is no migration: '{ABOUT}' cannot be read"
+            )));
+        }
+        let map = is_small(map, MOST_BYTES)
+            .then(|| repo.read_blob(map))
+            .transpose()?;
+        if map.is_none_or(|map| !is_map(&map, repo.hex_len())) {
+            return Ok(Some(format!(
+                "'{name}' is no migration: '{MAP}' is no list of commits"
+            )));
+        }
+    }
+    Ok(None)
+}
+
+fn is_about(json: &[u8]) -> bool {
+    let value: Option<serde_json::Value> = serde_json::from_slice(json).ok();
+    let format = value
+        .as_ref()
+        .and_then(|value| value.get("format")?.as_u64());
+    // One of a newer git-colony is refused by those who need to read it.
+    format > Some(u64::from(FORMAT)) || serde_json::from_slice::<About>(json).is_ok()
+}
+
+fn is_map(text: &[u8], hex_len: usize) -> bool {
+    let is_id = |id: &[u8]| id.len() == hex_len && id.iter().all(u8::is_ascii_hexdigit);
+    let mut lines = text
+        .split(|&byte| byte == b'\n')
+        .filter(|line| !line.is_empty());
+    lines.all(|line| {
+        let (old, new) = line.split_at(line.len().min(hex_len));
+        is_id(old) && new.strip_prefix(b" ").is_some_and(is_id)
+    })
 }
 
 /// Reads the migrations that this repository knows of; empty where it knows of none.

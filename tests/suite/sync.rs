@@ -417,6 +417,62 @@ fn what_a_remote_offers_is_looked_at_first() {
 }
 
 #[test]
+fn records_that_are_none_are_not_taken_over() {
+    let two = Two::new();
+    let a = &two.a;
+    let main = a.git(&["rev-parse", "main"]);
+    let names = ["refs/colony/scopes", "refs/colony/migrations"];
+    let hostile = a.outside().join("hostile");
+    let commit = |files: &[(&str, &str)]| {
+        fs::remove_dir_all(&hostile).ok();
+        fs::create_dir(&hostile).unwrap();
+        let there = a.at(hostile.clone());
+        there.git(&["init", "-q", "--template="]);
+        for (path, text) in files {
+            let path = hostile.join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        }
+        there.git(&["add", "-A"]);
+        let author = ["-c", "user.name=Eve", "-c", "user.email=e@example.com"];
+        there.git(&[&author[..], &["commit", "-q", "--allow-empty", "-m", "x"]].concat());
+        let root = hostile.to_str().unwrap();
+        a.git(&["fetch", "-q", root, "HEAD"]);
+        there.git(&["rev-parse", "HEAD"])
+    };
+    let about =
+        r#"{"format":1,"created_at":"2026-01-01T00:00:00Z","author":"Eve <e@x>","patterns":[]}"#;
+    let cases = [
+        (main.clone(), main.clone()),
+        (
+            commit(&[("a/scope.json", "{}"), ("b", "x")]),
+            commit(&[("m/migration.json", about)]),
+        ),
+        (
+            commit(&[("%1b/scope.json", "{}")]),
+            commit(&[("m/migration.json", about), ("m/map", "not a map\n")]),
+        ),
+        (
+            commit(&[("a/scope.json", "[]")]),
+            commit(&[("m/migration.json", "[]"), ("m/map", "")]),
+        ),
+    ];
+    for (scopes, migrations) in cases {
+        for (name, id) in names.iter().zip([&scopes, &migrations]) {
+            let refspec = format!("+{}:{name}", id.trim());
+            a.git(&["push", "-q", "origin", &refspec]);
+        }
+        let refs = a.refs();
+        let did = a.json(&["sync"]);
+        assert_eq!(results(&did, &names), ["invalid"; 2], "{did:#}");
+        for row in did["refs"].as_array().unwrap() {
+            assert_ne!(row["reason"], Value::Null, "{row:#}");
+        }
+        assert_eq!(a.refs(), refs);
+    }
+}
+
+#[test]
 fn a_server_that_refuses_our_namespace_is_told_of_ref_by_ref() {
     let two = Two::new();
     let a = &two.a;

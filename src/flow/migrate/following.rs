@@ -49,6 +49,10 @@ pub(super) fn find(
         }
         remote.fetch_refs(&[name], &travelers::incoming_of(remote.name()))?;
     }
+    // What is no migration is told of as any other ref is.
+    if repo.peel_to_commit(commit) != Some(commit) || migration::flaw(repo, commit)?.is_some() {
+        return Ok(None);
+    }
     Follows::of(repo, commit, true)
 }
 

@@ -11,8 +11,9 @@ use crate::clones::sync::verdict::Standing;
 use crate::design::fork_record::ForkRecord;
 use crate::git::remote::Remote;
 use crate::git::{Oid, RefName, Repo};
+use crate::map::scope_record::Scopes;
 use crate::model::Result;
-use crate::store::{Session, ref_names};
+use crate::store::{Session, migration, ref_names};
 
 use super::super::migrate;
 
@@ -117,7 +118,8 @@ impl Look {
             let here = sides
                 .theirs
                 .filter(|id| is_new && repo.object_size(*id).is_some());
-            if let Some(flaw) = here.and_then(|id| flaw(repo, &name, id)) {
+            let known: Vec<Oid> = [sides.ours, sides.base].into_iter().flatten().collect();
+            if let Some(flaw) = here.and_then(|id| flaw(repo, &name, id, &known)) {
                 self.theirs.remove(&name);
                 self.invalid.insert(name, flaw);
             }
@@ -163,8 +165,8 @@ pub(super) fn standing(repo: &Repo, sides: &Sides<Oid>) -> Standing {
     }
 }
 
-/// Says what is wrong with what a remote has under a name.
-fn flaw(repo: &Repo, name: &RefName, id: Oid) -> Option<String> {
+/// Says what is wrong with what a remote has under a name; `known` is what was there before.
+fn flaw(repo: &Repo, name: &RefName, id: Oid, known: &[Oid]) -> Option<String> {
     let commit = repo.peel_to_commit(id);
     let is_commit = commit == Some(id);
     match travelers::kind_of(name)? {
@@ -176,6 +178,14 @@ fn flaw(repo: &Repo, name: &RefName, id: Oid) -> Option<String> {
             let read = ForkRecord::read(repo, id, &label);
             read.err().map(|error| error.message())
         }
-        Kind::ForkBranch | Kind::Scopes | Kind::Shared => None,
+        Kind::Scopes => unless_read(Scopes::flaw(repo, id, known)),
+        Kind::Shared if name.as_bytes() == ref_names::MIGRATIONS.as_bytes() => {
+            unless_read(migration::flaw(repo, id))
+        }
+        Kind::ForkBranch | Kind::Shared => None,
     }
+}
+
+fn unless_read(flaw: Result<Option<String>>) -> Option<String> {
+    flaw.unwrap_or_else(|error| Some(error.message()))
 }
