@@ -6,6 +6,7 @@ use serde::Serialize;
 
 use crate::design::checkpoints::{self, Checkpoint, Which};
 use crate::design::restore_target::Target;
+use crate::flow::colony;
 use crate::git::diff::TreeChange;
 use crate::model::time::{self, Moment};
 use crate::model::{RepoPath, Result};
@@ -40,6 +41,7 @@ enum Action {
 pub(super) fn run(face: &mut Face<'_>, args: &Args) -> Result<Outcome, Stop> {
     let session = face.session(Run::ForReal)?;
     if let Some(Action::Show { name }) = &args.action {
+        colony::gather_checkpoint(&session, name);
         let report = show(&session, name)?;
         return face.answer(&report);
     }

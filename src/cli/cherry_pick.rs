@@ -2,6 +2,7 @@
 
 use crate::design::pick::{self, PickReport, Request};
 use crate::design::resolve;
+use crate::flow::agent_places;
 use crate::model::time::Moment;
 use crate::store::operation::LateFile;
 use crate::ui::answer::{Answer, Outcome};
@@ -68,10 +69,11 @@ pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
         others_rules: merge::others_rules(args.force),
     };
     let report = match run {
-        Run::Dry => pick::preview(&session, &request)?,
-        Run::ForReal => pick::pick(&session, &request)?,
+        Run::Dry => pick::preview(&session, &request),
+        Run::ForReal => pick::pick(&session, &request),
     };
-    face.answer(&report)
+    let explained = |error| agent_places::explain_unknown_of(&session, &request.what, error);
+    face.answer(&report.map_err(explained)?)
 }
 
 impl Answer for PickReport {

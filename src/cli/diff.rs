@@ -3,6 +3,7 @@
 use crate::design::diff::{
     self, ChangeType, DiffReport, Entry, Named, Request, WORKTREE, WithPatch,
 };
+use crate::flow::agent_places;
 use crate::model::time::Moment;
 use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;
@@ -56,8 +57,9 @@ pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
                 WithPatch::No
             },
         },
-    )?;
-    face.answer(&report)
+    );
+    let explained = |error| agent_places::explain_unknown_of(&session, &typed, error);
+    face.answer(&report.map_err(explained)?)
 }
 
 impl Answer for DiffReport {

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use crate::design::restore::{self, Request, RestoreMode, RestoreReport};
+use crate::flow::colony;
 use crate::model::Error;
 use crate::model::time::Moment;
 use crate::store::operation::LateFile;
@@ -73,6 +74,7 @@ pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
     }
     let files_only = args.mode == Some(ModeArg::Files) || !args.paths.is_empty();
     let session = face.session(Run::from(args.dry_run))?;
+    colony::gather_checkpoint(&session, &args.name);
     let typed = args
         .paths
         .iter()

@@ -1,6 +1,7 @@
 //! `git colony undo` and `git colony redo`
 
 use crate::design::undo::{self, Direction, UndoReport};
+use crate::flow::agent_places;
 use crate::model::time::Moment;
 use crate::store::operation::LateFile;
 use crate::ui::answer::{Answer, Outcome};
@@ -46,10 +47,11 @@ pub(super) fn redo(face: &mut Face<'_>, args: &RedoArgs) -> Result<Outcome, Stop
 fn run(face: &mut Face<'_>, direction: Direction, force: bool, run: Run) -> Result<Outcome, Stop> {
     let session = face.session(run)?;
     let report = match run {
-        Run::Dry => undo::preview(&session, direction, force)?,
-        Run::ForReal => undo::run(&session, direction, force)?,
+        Run::Dry => undo::preview(&session, direction, force),
+        Run::ForReal => undo::run(&session, direction, force),
     };
-    face.answer(&report)
+    let explained = |error| agent_places::explain_nothing(&session, error);
+    face.answer(&report.map_err(explained)?)
 }
 
 impl Answer for UndoReport {

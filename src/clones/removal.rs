@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use crate::git::RefChange;
+use crate::model::text::shell_word;
 use crate::model::{Code, Error, Result, World};
 use crate::store::shared_root::SharedRoot;
 use crate::store::{atomic, ref_names};
@@ -33,7 +34,20 @@ pub fn refuse_own_directory(world: &World, clone: &FoundClone) -> Result<()> {
             clone.path.display()
         ),
     )
-    .hint("cd elsewhere, into another checkout of the repository, and run it again"))
+    .hint(own_directory_hint(world, clone)))
+}
+
+/// Returns the command that does it from elsewhere.
+fn own_directory_hint(world: &World, clone: &FoundClone) -> String {
+    let id = clone.member.id.get(..8).unwrap_or(&clone.member.id);
+    let id = clone.member.agent.as_deref().unwrap_or(id);
+    let root = SharedRoot::of(world).map(|root| root.path().to_owned());
+    let elsewhere = root.unwrap_or_else(|_| "/".into());
+    format!(
+        "cd {} && git colony clones remove {}",
+        shell_word(&elsewhere.to_string_lossy()),
+        shell_word(id)
+    )
 }
 
 /// Completes removals that were cut off: what a clone has published that is gone is kept under the other

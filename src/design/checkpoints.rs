@@ -9,7 +9,7 @@ use crate::git::refs::FoundRef;
 use crate::git::{Oid, RefName, Repo};
 use crate::model::id::{OperationId, SessionId, WorktreeKey};
 use crate::model::{Code, Error, Result, time, time::Moment};
-use crate::store::ref_names;
+use crate::store::{key, ref_names};
 
 use super::left_out::LeftOut;
 use super::tag_message::{Mode, TagMessage};
@@ -186,7 +186,8 @@ fn in_order(checkpoints: Vec<Checkpoint>) -> Vec<Checkpoint> {
     }
 }
 
-/// Finds a checkpoint by id, label, unique prefix of either, `@{n}` or `auto@{n}`.
+/// Finds a checkpoint by id, label, unique prefix of either, `@{n}` or `auto@{n}`; what an agent has published
+/// by `<agent>/` and one of those but the last two.
 ///
 /// # Errors
 /// `checkpoint-not-found`; `checkpoint-ambiguous` with the ids that fit.
@@ -204,6 +205,49 @@ pub fn find(repo: &Repo, name: &str) -> Result<Checkpoint> {
     }
     let mut all = list(repo, Which::Named)?;
     all.extend(list(repo, Which::Automatic)?);
+    if let Some(found) = pick(&all, name)? {
+        return Ok(found);
+    }
+    if let Some((agent, rest)) = name.split_once('/')
+        && let Some(found) = pick(&of_agent(repo, agent)?, rest)?
+    {
+        let checkpoint_id = format!("{agent}/{}", found.checkpoint_id);
+        return Ok(Checkpoint {
+            checkpoint_id,
+            ..found
+        });
+    }
+    let is_revision = is_plain(name) && repo.resolve_commit(name).is_ok();
+    Err(if is_revision {
+        let hint = format!("git colony tag -m LABEL {name}   # makes a checkpoint of that commit");
+        not_found(name).hint(hint)
+    } else {
+        not_found(name)
+    })
+}
+
+/// Lists the named checkpoints that an agent has published, as they were gathered last; their ids begin with
+/// its name.
+fn of_agent(repo: &Repo, agent: &str) -> Result<Vec<Checkpoint>> {
+    let prefix = format!("{}{}/", ref_names::AGENTS, key::encode(agent));
+    let mut all = Vec::new();
+    for found in repo.refs_below(&prefix)? {
+        let name = found.name.to_string();
+        let tag = name.split_once("/tags/").map(|(_, tag)| tag);
+        let Some(tag) = tag.filter(|tag| tag.starts_with("checkpoint/")) else {
+            continue;
+        };
+        let copy = FoundRef {
+            name: RefName::from(format!("refs/tags/{tag}").as_str()),
+            id: found.id,
+        };
+        all.extend(read(repo, &copy, Which::Named));
+    }
+    Ok(all)
+}
+
+/// Finds the one of some checkpoints that a name stands for.
+fn pick(all: &[Checkpoint], name: &str) -> Result<Option<Checkpoint>> {
     let short = |c: &Checkpoint| c.checkpoint_id.split_once('/').map(|(_, id)| id.to_owned());
     let tests: [&dyn Fn(&Checkpoint) -> bool; 4] = [
         &|c| c.checkpoint_id == name || short(c).as_deref() == Some(name),
@@ -226,16 +270,10 @@ pub fn find(repo: &Repo, name: &str) -> Result<Checkpoint> {
             return Err(ambiguous(name, &fitting));
         }
         if let Some(only) = fitting.pop() {
-            return Ok(only);
+            return Ok(Some(only));
         }
     }
-    let is_revision = is_plain(name) && repo.resolve_commit(name).is_ok();
-    Err(if is_revision {
-        let hint = format!("git colony tag -m LABEL {name}   # makes a checkpoint of that commit");
-        not_found(name).hint(hint)
-    } else {
-        not_found(name)
-    })
+    Ok(None)
 }
 
 fn is_plain(name: &str) -> bool {

@@ -153,6 +153,30 @@ pub fn explain_unknown(session: &Session, name: &str, error: Error) -> Error {
     }
 }
 
+/// Adds to the error that there is nothing to take back how an agent comes back that was taken away: that is
+/// no step of the log.
+pub fn explain_nothing(session: &Session, error: Error) -> Error {
+    if error.code() != Code::NothingToUndo || session.membership.is_none() {
+        return error;
+    }
+    let root = SharedRoot::of(&session.world);
+    let hub = root.and_then(|root| hub::place_of(session, &root));
+    let removed = hub.and_then(|hub| removed(&hub)).unwrap_or_default();
+    if removed.is_empty() {
+        return error;
+    }
+    error.hint("git colony agents   # says how an agent comes back that was taken away: undo does not do that")
+}
+
+/// Does what [`explain_unknown`] does for one of several names, or ranges of them.
+pub fn explain_unknown_of(session: &Session, typed: &[String], error: Error) -> Error {
+    let ends = typed.iter().flat_map(|typed| typed.split(".."));
+    let names = ends.map(|end| end.trim_matches('.').split(['~', '^']).next());
+    names
+        .flatten()
+        .fold(error, |error, name| explain_unknown(session, name, error))
+}
+
 fn describe(session: &Session, clone: FoundClone) -> Option<Agent> {
     let held_by = lease::held_by(&session.world, &clone.git_dir());
     let takeovers = lease::takeovers(&clone.git_dir());

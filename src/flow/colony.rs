@@ -1,7 +1,7 @@
 //! Taking part in a colony: what was changed here is published, what others published is gathered.
 
 use crate::clones::{gather, publish};
-use crate::design::names;
+use crate::design::{checkpoints, names};
 use crate::git::ObjectWrites;
 use crate::model::{Code, Error, Result, World};
 use crate::store::Session;
@@ -46,6 +46,13 @@ pub fn gather_to_begin(session: &Session, typed: &[String]) -> Result<()> {
     match gather_for(session, typed) {
         Err(error) if error.code() == Code::HubMissing => Ok(()),
         done => done,
+    }
+}
+
+/// Brings over what others have published where a checkpoint may be one of theirs, `<agent>/<label>`.
+pub fn gather_checkpoint(session: &Session, name: &str) {
+    if name.contains('/') && checkpoints::find(&session.repo, name).is_err() {
+        gather(session);
     }
 }
 

@@ -303,3 +303,56 @@ fn a_name_that_is_a_device_somewhere_is_refused_and_read_where_git_has_it() {
     assert_eq!(desk.json(&["diff", "con"])["ok"], true);
     assert_eq!(desk.error(&["merge", "nul"]), "revision-not-found");
 }
+
+#[test]
+fn a_checkpoint_of_an_agent_is_named_from_the_desk() {
+    let desk = Sandbox::new();
+    let ada = agent(&desk, "ada");
+    fs::write(ada.path("a.txt"), "of ada\n").unwrap();
+    ada.colony(&["checkpoint", "-m", "parser works", "--off-branch"]);
+    let id = ada.json(&["checkpoints"])["checkpoints"][0]["checkpoint_id"].clone();
+    // The first command that asks for it brings it over.
+    let shown = desk.json(&["checkpoints", "show", "ada/parser works"]);
+    desk.colony(&["restore", "ada/parser works", "--", "a.txt"]);
+    assert_eq!(desk.read("a.txt"), "of ada\n");
+    let full = format!("ada/{}", id.as_str().unwrap());
+    assert_eq!(shown["checkpoint_id"], full, "{shown:#}");
+    let diff = desk.json(&["diff", "main", "ada/parser"]);
+    assert_eq!(diff["entries"][0]["path"], "a.txt", "{diff:#}");
+    assert_eq!(desk.json(&["diff", "main", &full])["ok"], true);
+    assert_eq!(
+        desk.error(&["restore", "bob/parser"]),
+        "checkpoint-not-found"
+    );
+}
+
+#[test]
+fn what_names_an_agent_that_was_taken_away_says_where_its_work_is() {
+    let desk = Sandbox::new();
+    let ada = agent(&desk, "ada");
+    commit(&ada, "a.txt", "of ada\n");
+    let own = ada.json(&["agents", "remove", "ada"]);
+    assert_eq!(own["code"], "clone-in-use");
+    let hint = own["hint"].as_str().unwrap();
+    assert!(
+        hint.ends_with("&& git colony clones remove 'ada'"),
+        "{hint}"
+    );
+    desk.colony(&["agents", "remove", "ada"]);
+    for args in [
+        &["diff", "ada"][..],
+        &["diff", "main", "ada~1"],
+        &["cherry-pick", "ada"],
+        &["cherry-pick", "main..ada"],
+        &["merge", "ada"],
+    ] {
+        let refused = desk.json(args);
+        assert_eq!(refused["code"], "revision-not-found", "{args:?}");
+        let hint = refused["hint"].as_str().unwrap();
+        assert!(hint.starts_with("git fetch "), "{args:?} {hint}");
+    }
+    let nothing = desk.json(&["undo"]);
+    assert_eq!(nothing["code"], "nothing-to-undo", "{nothing:#}");
+    let hint = nothing["hint"].as_str().unwrap();
+    assert!(hint.starts_with("git colony agents "), "{hint}");
+}
