@@ -36,7 +36,7 @@ pub const SUPERSEDED: &str = "superseded";
 const MOST_BYTES: u64 = 256 * 1024;
 
 /// More records are not read.
-const MOST_RECORDS: usize = 10_000;
+pub const MOST_RECORDS: usize = 10_000;
 
 /// A longer id is none of ours.
 const LONGEST_ID: usize = 1024;

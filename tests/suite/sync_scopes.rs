@@ -132,3 +132,38 @@ fn a_scope_that_one_side_took_away_goes_and_what_the_other_changed_stays() {
     assert_eq!(row(&merged, SCOPES)["direction"], "both");
     assert_eq!(threshold(a, "b"), 11);
 }
+
+#[test]
+fn records_without_number_are_merged_with_nothing() {
+    let two = two();
+    let (a, b) = (&two.a, two.b());
+    mapped(&a.json(&["map"]));
+    let ours = a.git_any(&["rev-parse", SCOPES]);
+    // What they hold is a tree whose subtrees are one object: to list all of it would never end.
+    let file = a.outside().join("entries");
+    let mktree = format!("alias.mk=!git mktree <'{}'", file.display());
+    let mut tree = b.git(&["rev-parse", "main^{tree}"]);
+    let record = |tree: &str| format!("040000 tree {tree}\tsuperseded\n");
+    for level in 0..12 {
+        let count = if level == 11 { 10_001 } else { 10 };
+        let name = |at: usize| format!("040000 tree {tree}\ts{at:05}\n");
+        let entries: String = (0..count).map(name).collect();
+        std::fs::write(&file, entries).unwrap();
+        tree = b.git(&["-c", &mktree, "mk"]);
+        if level < 11 {
+            std::fs::write(&file, record(&tree)).unwrap();
+            tree = b.git(&["-c", &mktree, "mk"]);
+        }
+    }
+    let theirs = b.git(&["commit-tree", "-m", "many", &tree]);
+    b.git(&["push", "-q", "origin", &format!("{theirs}:{SCOPES}")]);
+    assert_eq!(result(&a.json(&["sync"]), SCOPES), "conflict");
+    assert_eq!(a.git_any(&["rev-parse", SCOPES]), ours);
+    // As many as are read are merged, and what is below a record is not.
+    let one = b.git(&["rev-parse", &format!("{theirs}:s00000")]);
+    std::fs::write(&file, format!("040000 tree {one}\todd\n")).unwrap();
+    let few = b.git(&["-c", &mktree, "mk"]);
+    let theirs = b.git(&["commit-tree", "-m", "few", &few]);
+    b.git(&["push", "-qf", "origin", &format!("{theirs}:{SCOPES}")]);
+    assert_eq!(result(&a.json(&["sync"]), SCOPES), "merged");
+}

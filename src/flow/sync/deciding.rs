@@ -151,7 +151,10 @@ fn scopes_step(repo: &Repo, name: &RefName, sides: &Sides<Oid>, way: Way) -> Res
     // In a dry run theirs may not be here.
     let joined = match repo.object_size(theirs) {
         Some(_) => scopes::join(repo, ours, theirs)?,
-        None => ours,
+        None => Some(ours),
+    };
+    let Some(joined) = joined else {
+        return Ok(step(name, sides, verdict, way));
     };
     Ok(Some(joined_step(name, (ours, theirs), joined, way)))
 }

@@ -9,18 +9,24 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::clones::sync::rules::{Merge, Rule, Side, Sides, Version, merge};
 use crate::git::object::NewCommit;
 use crate::git::{Oid, Repo, Signature, TreeEntry};
-use crate::map::scope_record::{FILE, SUPERSEDED, ScopeRecord};
+use crate::map::scope_record::{FILE, MOST_RECORDS, SUPERSEDED, ScopeRecord};
 use crate::model::{RepoPath, Result, time};
 
-/// Makes one commit of two that hold the records of scopes.
+/// No more of what gave way to a record are looked at on one side.
+const MOST_SUPERSEDED: usize = 1000;
+
+/// Makes one commit of two that hold the records of scopes; `None` where those are more than anybody reads.
 ///
 /// # Errors
 /// `object-missing`, `repository-broken`, `no-space`, `io`.
-pub(super) fn join(repo: &Repo, ours: Oid, theirs: Oid) -> Result<Oid> {
+pub(super) fn join(repo: &Repo, ours: Oid, theirs: Oid) -> Result<Option<Oid>> {
     let base = repo.merge_bases(ours, theirs)?.into_iter().min();
     let before = entries(repo, base)?;
     let (here, there) = (entries(repo, Some(ours))?, entries(repo, Some(theirs))?);
     let names: BTreeSet<&RepoPath> = here.keys().chain(there.keys()).collect();
+    if names.len() > MOST_RECORDS {
+        return Ok(None);
+    }
     let mut joined = Vec::new();
     for name in names {
         let sides = Sides {
@@ -33,7 +39,7 @@ pub(super) fn join(repo: &Repo, ours: Oid, theirs: Oid) -> Result<Oid> {
     let mut parents = vec![ours, theirs];
     parents.sort();
     let committed = |commit| Ok(repo.read_commit(commit)?.committer.seconds);
-    repo.write_commit(NewCommit {
+    let commit = repo.write_commit(NewCommit {
         tree: repo.edit_tree(repo.empty_tree(), joined)?,
         parents,
         signature: &Signature {
@@ -43,7 +49,8 @@ pub(super) fn join(repo: &Repo, ours: Oid, theirs: Oid) -> Result<Oid> {
             offset_seconds: 0,
         },
         message: "merge scopes".to_owned(),
-    })
+    })?;
+    Ok(Some(commit))
 }
 
 fn entries(repo: &Repo, commit: Option<Oid>) -> Result<BTreeMap<RepoPath, TreeEntry>> {
@@ -53,6 +60,9 @@ fn entries(repo: &Repo, commit: Option<Oid>) -> Result<BTreeMap<RepoPath, TreeEn
 
 /// Decides on one scope; `None` where it is taken away.
 fn join_one(repo: &Repo, sides: &Sides<TreeEntry>) -> Result<Option<TreeEntry>> {
+    if sides.ours == sides.theirs {
+        return Ok(sides.ours);
+    }
     let version = |entry: Option<TreeEntry>| entry.map(|it| version(repo, &it)).transpose();
     let versions = Sides {
         base: version(sides.base)?,
@@ -118,12 +128,10 @@ fn superseded(repo: &Repo, entry: &TreeEntry) -> Result<Vec<Oid>> {
     } else {
         None
     };
-    let files = place.map_or(Ok(Vec::new()), |place| repo.list_tree(place))?;
-    let files = files.into_iter().filter_map(|file| file.new);
-    Ok(files
-        .filter(TreeEntry::is_plain_file)
-        .map(|file| file.id)
-        .collect())
+    let entries = place.map_or(Ok(Vec::new()), |place| repo.entries_of(place))?;
+    let files = entries.into_iter().map(|(_, entry)| entry);
+    let files = files.filter(TreeEntry::is_plain_file).map(|file| file.id);
+    Ok(files.take(MOST_SUPERSEDED).collect())
 }
 
 fn say_the_same(repo: &Repo, one: Oid, other: Oid) -> Result<bool> {
