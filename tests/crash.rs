@@ -28,6 +28,8 @@ mod desk;
 mod fault;
 #[path = "crash/matrix.rs"]
 mod matrix;
+#[path = "crash/migration.rs"]
+mod migration;
 #[path = "crash/repository.rs"]
 mod repository;
 #[path = "crash/state.rs"]

@@ -82,7 +82,7 @@ fn a_killed_publication_of_packed_objects_leaves_the_hub_whole() {
 }
 
 /// Removes the locks that a killed git left on refs, as its message advises.
-fn remove_locks_on_refs(git_dir: &Path) {
+pub(crate) fn remove_locks_on_refs(git_dir: &Path) {
     let mut open = vec![git_dir.join("refs")];
     while let Some(folder) = open.pop() {
         for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
@@ -152,7 +152,7 @@ fn apart() -> (Desk, PathBuf, PathBuf) {
 }
 
 /// The calls by which `sync` has gits started, and talks to them: it changes nothing itself.
-const CALLS_OF_SYNC: [&str; 7] = [
+pub(crate) const CALLS_OF_SYNC: [&str; 7] = [
     "clone3", "clone", "vfork", "write", "wait4", "waitid", "mkdir",
 ];
 

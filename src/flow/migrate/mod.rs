@@ -89,7 +89,11 @@ pub fn migrate(session: &Session, request: &Request) -> Result<MigrateReport> {
         return Err(nothing_under_way());
     }
     let (mut report, journal) = match unfinished {
-        Some((journal, _)) => (report::of_journal(&session.repo, &journal)?, Some(journal)),
+        Some((journal, _)) => {
+            // What it was rewritten in is of no use any more.
+            atomic::remove_folder(&folder(&session.repo))?;
+            (report::of_journal(&session.repo, &journal)?, Some(journal))
+        }
         None => begin(session)?,
     };
     if request.publication == Publication::Yes && report.status != MigrateStatus::Followed {
