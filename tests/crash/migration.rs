@@ -108,7 +108,7 @@ fn a_killed_publication_is_whole(whom: Whom, stride: usize) {
         } else {
             assert!(found == theirs || found == new, "{point:?} {found}");
         }
-        if found == theirs && point.1 % 2 == 0 {
+        if found == theirs && point.1.is_multiple_of(2) {
             desk.colony(&["lfs", "migrate", "--abort"]);
             assert_eq!(refs(&root), old, "{point:?}");
             return struck;
