@@ -48,6 +48,7 @@ mod lfs_migrate;
 mod lfs_progress;
 mod lfs_server;
 mod lfs_store;
+mod lfs_surroundings;
 mod literature;
 mod manual;
 mod map_cancel;

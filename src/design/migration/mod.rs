@@ -72,7 +72,7 @@ pub fn commit(session: &Session, mut request: Request<'_>) -> Result<Record> {
             touches: Touches::Worktree,
         },
     )?;
-    refuse_in_progress(session, "migrate to git-lfs")?;
+    refuse_in_the_middle(session)?;
     refuse_moved(&session.repo, request.recorded)?;
     let repo = &session.repo;
     refuse_worktrees(repo)?;
@@ -104,6 +104,14 @@ pub fn commit(session: &Session, mut request: Request<'_>) -> Result<Record> {
     tell_late(session, &done.late);
     run_post_checkout(session, &done.record, head, new_head);
     Ok(done.record)
+}
+
+/// Refuses while git is in the middle of something.
+///
+/// # Errors
+/// `operation-in-progress`.
+pub fn refuse_in_the_middle(session: &Session) -> Result<()> {
+    refuse_in_progress(session, "migrate to git-lfs")
 }
 
 /// Refuses while other worktrees are there: their files would no more be those of their branch.

@@ -5,10 +5,12 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use crate::clones::{found, hub};
-use crate::design::migration::{refuse_edits, refuse_worktrees};
+use crate::design::migration::{refuse_edits, refuse_in_the_middle, refuse_worktrees};
 use crate::git::attributes::AttributesOf;
+use crate::git::diff::TreeChange;
 use crate::git::index::Index;
 use crate::git::lfs_import::Imported;
+use crate::git::lfs_pointer::Pointer;
 use crate::git::refs::FoundRef;
 use crate::git::{ObjectWrites, Oid, RefName, Repo};
 use crate::model::text::{self, shell_word};
@@ -34,9 +36,10 @@ pub(super) enum Goal<'a> {
 /// details.
 ///
 /// # Errors
-/// `unsupported`, `uncommitted-edits`, `unmerged-paths`, `left-behind`.
+/// `unsupported`, `operation-in-progress`, `uncommitted-edits`, `unmerged-paths`, `left-behind`.
 pub(super) fn refuse(session: &Session, refs: &[FoundRef], goal: Goal<'_>) -> Result<()> {
     refuse_incomplete(&session.repo)?;
+    refuse_in_the_middle(session)?;
     let mut causes = Vec::new();
     let scan = session.repo.scan(&session.world)?;
     causes.extend(refuse_edits(&scan).err());
@@ -140,15 +143,25 @@ fn stashes(session: &Session) -> Result<Option<Error>> {
 /// Tells whether a stash has changes of files that git-lfs is to have, or of what says so.
 fn breaks(repo: &Repo, index: &Index, stash: Oid) -> Result<bool> {
     let parents = repo.read_commit(stash)?.parents;
+    // A pointer brings nothing back.
+    let is_whole = |change: &TreeChange| {
+        let pointer = change.new.and_then(|new| Pointer::of_blob(repo, new.id));
+        pointer.is_none()
+    };
     let mut paths: Vec<RepoPath> = Vec::new();
     if let Some(base) = parents.first() {
         let (before, after) = (repo.tree_of(Some(*base))?, repo.tree_of(Some(stash))?);
         let changes = repo.diff_trees(before, after)?;
-        paths.extend(changes.into_iter().map(|change| change.path));
+        paths.extend(
+            changes
+                .into_iter()
+                .filter(is_whole)
+                .map(|change| change.path),
+        );
     }
     if let Some(untracked) = parents.get(2) {
         let files = repo.list_tree(repo.tree_of(Some(*untracked))?)?;
-        paths.extend(files.into_iter().map(|file| file.path));
+        paths.extend(files.into_iter().filter(is_whole).map(|file| file.path));
     }
     for path in paths {
         let is_attributes = path.as_bytes().ends_with(b".gitattributes");
