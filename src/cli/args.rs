@@ -41,6 +41,9 @@ pub(super) struct Cli {
     /// Print nothing but errors
     #[arg(short, long, global = true)]
     pub(super) quiet: bool,
+    /// Do not show how far long work is
+    #[arg(long, global = true)]
+    pub(super) no_progress: bool,
     /// Print the version
     #[arg(short = 'V', long)]
     pub(super) version: bool,

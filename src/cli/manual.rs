@@ -204,7 +204,15 @@ fn page(cli: &clap::Command, command: &clap::Command) -> String {
 
 /// Options of the command itself, not those that every command takes.
 fn is_own(arg: &clap::Arg) -> bool {
-    let everywhere = ["directory", "json", "agent", "timeout", "quiet", "help"];
+    let everywhere = [
+        "directory",
+        "json",
+        "agent",
+        "timeout",
+        "quiet",
+        "no_progress",
+        "help",
+    ];
     !arg.is_hide_set() && !everywhere.contains(&arg.get_id().as_str())
 }
 

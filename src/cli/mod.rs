@@ -89,7 +89,7 @@ pub(crate) fn run(args: &[OsString], env: &mut Env) -> Exit {
         (false, true) => Form::Quiet,
         (false, false) => Form::Text,
     };
-    if cli.quiet {
+    if cli.quiet || cli.no_progress {
         env.world.progress = Progress::default();
     }
     let mut face = Face {

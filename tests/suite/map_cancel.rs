@@ -89,3 +89,23 @@ fn each_file_counts_once_and_the_end_is_told() {
     told.sort_unstable();
     assert_eq!(told, (1..=FILES).map(Some).collect::<Vec<_>>());
 }
+
+#[test]
+fn who_wants_no_progress_is_told_none_and_all_the_rest() {
+    let sandbox = repository();
+    let told = |args: &[&str]| {
+        let steps = Arc::new(Mutex::new(0));
+        let count = Arc::clone(&steps);
+        let mut world = sandbox.world();
+        world.progress = Progress::new(move |_| *count.lock().unwrap() += 1);
+        let run = sandbox.run_in(world, args);
+        assert_eq!(run.code, 0, "{}", run.stdout);
+        let steps = *steps.lock().unwrap();
+        (steps > 0, run.stdout)
+    };
+    let (seen, first) = told(&["map", "--dry-run"]);
+    let (unseen, second) = told(&["--no-progress", "map", "--dry-run"]);
+    assert_eq!((seen, unseen), (true, false));
+    assert_eq!(first, second);
+    assert!(!told(&["map", "--no-progress"]).0);
+}
