@@ -20,6 +20,10 @@ use super::{
     disable_help_subcommand = true,
     max_term_width = 100
 )]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a flag of the command line"
+)]
 pub(super) struct Cli {
     /// Run as if started in DIR
     #[arg(short = 'C', value_name = "DIR", global = true)]
