@@ -18,7 +18,7 @@ pub fn gather(session: &Session) {
     }
 }
 
-/// Does what [`gather`] does for a command that is about others, by the names that were typed: it cannot be
+/// Does what [`gather()`] does for a command that is about others, by the names that were typed: it cannot be
 /// answered where the hub is gone, or where a name may be that of somebody whose work cannot be seen.
 ///
 /// # Errors
