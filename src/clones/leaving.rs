@@ -32,9 +32,6 @@ const CLONE: &str = "clone";
 /// How long to wait for a process that may be about to end.
 const PATIENCE: Duration = Duration::from_millis(500);
 
-/// How long to wait for somebody else who takes the same clone away.
-const TURN: Duration = Duration::from_mins(1);
-
 /// How long to wait before looking at all processes again.
 const PAUSE: Duration = Duration::from_millis(25);
 
@@ -277,17 +274,6 @@ impl Leaving {
         atomic::rename(&away, &self.folder)?;
         Ok(deleted)
     }
-}
-
-/// Waits for others who take the same clone away; whoever comes next may find it gone.
-///
-/// # Errors
-/// `locked`, `interrupted`, `invalid-value`.
-pub fn take_turn(world: &World, member: &Membership) -> Result<WorktreeLock> {
-    let root = SharedRoot::of(world)?;
-    let path = root.leaving().join(format!("{}.turn.lock", member.id));
-    let waiting = "waiting for another git-colony that takes this clone away";
-    WorktreeLock::take_at(world, &path, (TURN, waiting))
 }
 
 /// Lists the hubs that clones on their way out still borrow from.

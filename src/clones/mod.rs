@@ -17,4 +17,5 @@ pub mod maintenance;
 pub mod new_clone;
 pub mod publish;
 pub mod removal;
+pub mod removal_turn;
 pub mod sync;
