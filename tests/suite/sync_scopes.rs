@@ -155,15 +155,33 @@ fn records_without_number_are_merged_with_nothing() {
             tree = b.git(&["-c", &mktree, "mk"]);
         }
     }
+    let theirs_tree = tree.clone();
     let theirs = b.git(&["commit-tree", "-m", "many", &tree]);
     b.git(&["push", "-q", "origin", &format!("{theirs}:{SCOPES}")]);
-    assert_eq!(result(&a.json(&["sync"]), SCOPES), "conflict");
+    assert_eq!(result(&a.json(&["sync"]), SCOPES), "invalid");
     assert_eq!(a.git_any(&["rev-parse", SCOPES]), ours);
-    // As many as are read are merged, and what is below a record is not.
-    let one = b.git(&["rev-parse", &format!("{theirs}:s00000")]);
-    std::fs::write(&file, format!("040000 tree {one}\todd\n")).unwrap();
-    let few = b.git(&["-c", &mktree, "mk"]);
-    let theirs = b.git(&["commit-tree", "-m", "few", &few]);
-    b.git(&["push", "-qf", "origin", &format!("{theirs}:{SCOPES}")]);
+    // One that is a record is merged, and of what gave way to it only so much is read.
+    b.git(&[
+        "push",
+        "-qf",
+        "origin",
+        &format!("{theirs}:refs/heads/many"),
+    ]);
+    a.git(&["fetch", "-q", "origin", "refs/heads/many"]);
+    let listed = a.git(&["ls-tree", ours.trim()]);
+    let (entry, name) = listed.trim().split_once('\t').unwrap();
+    let folder = entry.rsplit(' ').next().unwrap();
+    let files = a.git(&["ls-tree", folder]);
+    let files = files.lines().filter(|line| !line.ends_with("\tsuperseded"));
+    let files: Vec<_> = files
+        .chain([record(&theirs_tree).trim_end()])
+        .map(str::to_owned)
+        .collect();
+    std::fs::write(&file, files.join("\n") + "\n").unwrap();
+    let one = a.git(&["-c", &mktree, "mk"]);
+    std::fs::write(&file, format!("040000 tree {one}\t{name}\n")).unwrap();
+    let few = a.git(&["-c", &mktree, "mk"]);
+    let theirs = a.git(&["commit-tree", "-m", "few", &few]);
+    a.git(&["push", "-qf", "origin", &format!("{theirs}:{SCOPES}")]);
     assert_eq!(result(&a.json(&["sync"]), SCOPES), "merged");
 }
