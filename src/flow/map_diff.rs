@@ -9,7 +9,6 @@ use std::path::{Path, PathBuf};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::elsewhere::Network;
 use super::map_rows::{self, Request};
 use super::mapping::{self, How, row_place};
 use super::page_labels;
@@ -23,7 +22,6 @@ use crate::page::pages::{Page, PageId};
 use crate::store::Session;
 use crate::store::cut_cache::CutCache;
 use crate::store::page_table::PageTable;
-use crate::text::tokenizer::Tokenizer;
 
 /// What two revisions of a map differ in.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -97,19 +95,9 @@ pub fn diff(session: &Session, a: &str, b: &str) -> Result<MapDiffReport> {
 }
 
 fn side(session: &Session, revision: &str, cuts: &mut CutCache) -> Result<Side> {
-    let request = Request {
-        state: State::Revision(revision.to_owned()),
-        base_scope: None,
-        network: Network::Offline,
-        sources: Vec::new(),
-        thaw: Vec::new(),
-    };
+    let request = Request::offline(State::Revision(revision.to_owned()));
     let rows = map_rows::resolve(session, &request)?;
-    let how = How {
-        session,
-        tokenizer: Tokenizer::named(&session.settings.map.tokenizer),
-        network: Network::Offline,
-    };
+    let how = How::offline(session);
     let mut side = Side {
         commit: rows.commit,
         scopes: BTreeMap::new(),

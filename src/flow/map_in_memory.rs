@@ -3,7 +3,6 @@
 //!
 //! The rows of the map of HEAD are mapped as ever, and nothing of it is kept.
 
-use super::elsewhere::Network;
 use super::map::follows;
 use super::map_rows::{self, Request};
 use super::mapping::{How, Mapper};
@@ -12,7 +11,6 @@ use crate::model::{Code, Result};
 use crate::store::Session;
 use crate::store::database::Unusable;
 use crate::store::page_table::PageTable;
-use crate::text::tokenizer::Tokenizer;
 
 /// Says that the page table is done without, and why.
 pub(super) fn warn(session: &Session, why: &Unusable) {
@@ -27,19 +25,9 @@ pub(super) fn warn(session: &Session, why: &Unusable) {
 /// # Errors
 /// As [`map_rows::resolve`]; `interrupted`.
 pub(super) fn table(session: &Session, worktree: &str) -> Result<PageTable> {
-    let request = Request {
-        state: State::Head,
-        base_scope: None,
-        network: Network::Offline,
-        sources: Vec::new(),
-        thaw: Vec::new(),
-    };
+    let request = Request::offline(State::Head);
     let rows = map_rows::resolve(session, &request)?;
-    let how = How {
-        session,
-        tokenizer: Tokenizer::named(&session.settings.map.tokenizer),
-        network: Network::Offline,
-    };
+    let how = How::offline(session);
     let mut mapper = Mapper::in_memory(how, worktree)?;
     for outcome in rows.outcomes {
         let Ok(resolved) = outcome.resolved else {

@@ -41,6 +41,19 @@ pub struct Request {
     pub thaw: Vec<String>,
 }
 
+impl Request {
+    /// All rows of a state, by what is here.
+    pub(super) fn offline(state: State) -> Request {
+        Request {
+            state,
+            base_scope: None,
+            network: Network::Offline,
+            sources: Vec::new(),
+            thaw: Vec::new(),
+        }
+    }
+}
+
 /// The rows, resolved.
 #[derive(Debug)]
 pub struct Rows {

@@ -270,6 +270,15 @@ impl<'a> Mapper<'a> {
 }
 
 impl<'a> How<'a> {
+    /// By what is here, with the tokenizer that the settings name.
+    pub(super) fn offline(session: &'a Session) -> How<'a> {
+        How {
+            session,
+            tokenizer: Tokenizer::named(&session.settings.map.tokenizer),
+            network: Network::Offline,
+        }
+    }
+
     /// What git-lfs keeps of other repositories is not fetched: it would go into this one's store.
     fn may_fetch(&self, row: &ResolvedRow) -> bool {
         self.network == Network::Used
