@@ -194,6 +194,8 @@ fn an_upload_that_is_stopped_leaves_origin_as_it_was_and_can_be_continued_or_tak
         let (code, answer) = hanging.stop(&["--json", "lfs", "migrate"]);
         assert_eq!(code, Some(130));
         assert_eq!(answer["code"], "interrupted", "{answer:#}");
+        let said = answer["message"].as_str().unwrap();
+        assert!(said.contains("history is rewritten here"), "{said}");
         assert_eq!(at(&bare, sandbox, &["for-each-ref"]), theirs);
         let pointer = sandbox.git(&["show", "main:paper.pdf"]);
         assert!(pointer.starts_with(POINTER), "{pointer}");

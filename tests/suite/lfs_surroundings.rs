@@ -257,7 +257,7 @@ fn what_is_lost_is_said_beforehand() {
     let sandbox = grown();
     let dry = sandbox.json(&["lfs", "migrate", "-n"]);
     let notes = dry["notes"].to_string();
-    for word in ["signatures", "disk space", "another id"] {
+    for word in ["signature", "disk space", "another id"] {
         assert!(notes.contains(word), "{notes}");
     }
     // And what is rewritten has a line in the reflog.

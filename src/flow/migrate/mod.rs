@@ -315,10 +315,18 @@ fn publish(session: &Session, journal: Option<&Journal>, report: &mut MigrateRep
             note_published(session)?;
             report.publish(&moved);
         }
-        Err(error) if error.code() == Code::Interrupted => return Err(error),
+        Err(error) if error.code() == Code::Interrupted => return Err(stopped_short(&error)),
         Err(error) => report.fail(&error),
     }
     Ok(())
+}
+
+/// Words that somebody has stopped it when all was done here.
+fn stopped_short(cause: &Error) -> Error {
+    let message = "interrupted: history is rewritten here, and it is not known to be published";
+    Error::new(Code::Interrupted, message)
+        .verdict(cause.ends_with())
+        .hint("git colony lfs migrate --continue   # publishes it; --abort takes it back")
 }
 
 fn note_published(session: &Session) -> Result<()> {

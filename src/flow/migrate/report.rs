@@ -82,7 +82,7 @@ pub struct MigrateReport {
 
 /// What is said before and after.
 const NOTES: [&str; 3] = [
-    "every commit gets another id, and signatures of commits and tags are dropped",
+    "every commit gets another id, and no signature of a commit or tag holds any more",
     "the old history is kept below refs/colony-local/backup, so disk space is not freed until its operation is pruned",
     "other clones follow, each with its own commits: git colony lfs migrate there, or clones refresh",
 ];
