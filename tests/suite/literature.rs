@@ -98,8 +98,16 @@ fn fake(sandbox: &Sandbox, version: &str, lines: &str) -> PathBuf {
     let head = format!(
         "#!/bin/sh\nif [ \"$1\" = -v ]; then echo 'pdftotext version {version}' >&2; exit; fi\n"
     );
-    fs::write(&program, format!("{head}{lines}\n")).unwrap();
-    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+    // Written by a child: a file that this process has open for writing would be open in what other tests
+    // start as well, and nobody can run it then.
+    let text = folder.join("text");
+    fs::write(&text, format!("{head}{lines}\n")).unwrap();
+    fs::set_permissions(&text, fs::Permissions::from_mode(0o755)).unwrap();
+    drop(fs::remove_file(&program));
+    let copied = std::process::Command::new("cp")
+        .args([&text, &program])
+        .status();
+    assert!(copied.unwrap().success());
     folder
 }
 
