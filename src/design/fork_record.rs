@@ -10,16 +10,13 @@ use serde::{Deserialize, Serialize};
 use crate::git::object::{self, NewCommit};
 use crate::git::{Oid, RefName, Repo, Signature, TreeEntry};
 use crate::model::{Code, Error, RepoPath, Result, ResultExt as _};
-use crate::store::ref_names;
+use crate::store::{ref_names, superseded};
 
 /// The format this version writes and the newest it reads.
 const FORMAT: u32 = 1;
 
 /// The file of a record.
 const FILE: &str = "fork.json";
-
-/// Where records are that gave way to another.
-const SUPERSEDED: &str = "superseded";
 
 /// A longer file is no record.
 const MOST_BYTES: u64 = 1 << 20;
@@ -139,27 +136,16 @@ impl ForkRecord {
 ///
 /// # Errors
 /// As [`ForkRecord::find`]; `no-space`, `io`.
-pub fn join(repo: &Repo, label: &str, counts: Oid, superseded: Oid) -> Result<Oid> {
-    let (kept, lost) = (repo.read_commit(counts)?, repo.read_commit(superseded)?);
-    let lost_blob = ForkRecord::read(repo, superseded, label)?.1;
-    let mut edits = vec![(lost_blob, TreeEntry::file(lost_blob))];
-    for tree in [kept.tree, lost.tree] {
-        if let Some(before) = repo.tree_in(tree, SUPERSEDED)? {
-            let files = repo.list_tree(before)?.into_iter();
-            let files = files.filter_map(|file| file.new.filter(TreeEntry::is_plain_file));
-            edits.extend(files.map(|file| (file.id, file)));
-        }
-    }
-    let edits = edits.iter().map(|(blob, entry)| {
-        let path = format!("{SUPERSEDED}/{blob}.json");
-        (RepoPath::from(path.as_str()), Some(*entry))
-    });
-    let edits: Vec<_> = edits.collect();
-    let edits = edits.iter().map(|(path, entry)| (path, *entry));
-    let seconds = kept.committer.seconds.max(lost.committer.seconds);
+pub fn join(repo: &Repo, label: &str, counts: Oid, lost: Oid) -> Result<Oid> {
+    let (kept, other) = (repo.read_commit(counts)?, repo.read_commit(lost)?);
+    let lost_blob = ForkRecord::read(repo, lost, label)?.1;
+    let mut beside = superseded::beside(repo, kept.tree)?;
+    beside.extend(superseded::beside(repo, other.tree)?);
+    beside.insert(lost_blob);
+    let seconds = kept.committer.seconds.max(other.committer.seconds);
     repo.write_commit(NewCommit {
-        tree: repo.edit_tree(kept.tree, edits)?,
-        parents: vec![counts, superseded],
+        tree: superseded::write(repo, kept.tree, &beside)?,
+        parents: vec![counts, lost],
         signature: &Signature {
             name: "git-colony".to_owned(),
             email: "git-colony@localhost".to_owned(),

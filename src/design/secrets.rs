@@ -73,19 +73,16 @@ impl<'a> Search<'a> {
         let others: Vec<Oid> = parents
             .map(|parent| self.repo.tree_of(Some(*parent)))
             .collect::<Result<_>>()?;
-        for change in self.repo.diff_trees(first, tree)? {
-            let Some(new) = change.new.filter(|_| change.old.is_none()) else {
-                continue;
-            };
+        for (path, new) in self.repo.new_files(first, tree)? {
             let came_along = |tree: &Oid| {
-                let there = self.repo.leaf_in(*tree, &change.path);
+                let there = self.repo.leaf_in(*tree, &path);
                 there.ok().flatten().is_some_and(|there| there.id == new.id)
             };
             if others.iter().any(came_along) || !new.is_file() {
                 continue;
             }
-            if is_named_as_secret(&change.path) || self.holds_secret(new.id) {
-                return Ok(Some(change.path));
+            if is_named_as_secret(&path) || self.holds_secret(new.id) {
+                return Ok(Some(path));
             }
         }
         Ok(None)

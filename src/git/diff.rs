@@ -1,5 +1,7 @@
 //! Tree against tree, without renames: which paths differ, and how.
 
+use std::collections::{HashMap, HashSet};
+
 use gix::objs::tree::{EntryKind, EntryMode};
 
 use crate::model::{Code, RepoPath, Result, ResultExt as _};
@@ -65,6 +67,35 @@ impl Repo {
     /// `object-missing`.
     pub fn list_tree(&self, tree: Oid) -> Result<Vec<TreeChange>> {
         self.diff_trees(self.empty_tree(), tree)
+    }
+
+    /// Lists the files of a tree that another has nothing in the place of. Two trees that were compared
+    /// are not compared again in another place, so that no tree costs more than its objects.
+    ///
+    /// # Errors
+    /// `object-missing`; `repository-broken` for an entry that makes no sense.
+    pub fn new_files(&self, old: Oid, new: Oid) -> Result<Vec<(RepoPath, TreeEntry)>> {
+        let mut found = Vec::new();
+        let mut seen = HashSet::from([(old, new)]);
+        let mut waiting = vec![(None::<RepoPath>, old, new)];
+        while let Some((folder, old, new)) = waiting.pop() {
+            let before: HashMap<RepoPath, TreeEntry> = self.entries_of(old)?.into_iter().collect();
+            for (name, entry) in self.entries_of(new)? {
+                let there = before.get(&name).copied();
+                let path = || folder.as_ref().map_or(name.clone(), |it| it.join(&name));
+                if entry.is_directory() {
+                    let there = there.filter(TreeEntry::is_directory);
+                    let pair = (there.map_or(self.empty_tree(), |it| it.id), entry.id);
+                    if pair.0 != pair.1 && seen.insert(pair) {
+                        waiting.push((Some(path()), pair.0, pair.1));
+                    }
+                } else if there.is_none_or(|it| it.is_directory()) {
+                    found.push((path(), entry));
+                }
+            }
+        }
+        found.sort_by(|one, other| one.0.cmp(&other.0));
+        Ok(found)
     }
 
     fn tree_data(&self, id: Oid) -> Result<Vec<u8>> {

@@ -29,9 +29,6 @@ const NEWER: &str = "it was written by a newer git-colony";
 /// The file of a record.
 pub const FILE: &str = "scope.json";
 
-/// Where records of a scope are that gave way to another.
-pub const SUPERSEDED: &str = "superseded";
-
 /// A longer file is no record.
 const MOST_BYTES: u64 = 256 * 1024;
 
@@ -329,11 +326,8 @@ fn write_once(session: &Session, scopes: &Scopes, changes: &[Change]) -> Result<
     let mut edits = Vec::new();
     let mut parents: Vec<Oid> = scopes.tip.into_iter().collect();
     for change in changes {
-        let (id, entry) = match change {
-            Change::Remove(id) => {
-                edits.extend(superseded(repo, scopes.tree, id)?);
-                (id, None)
-            }
+        let entry = match change {
+            Change::Remove(_) => continue,
             Change::Put(record) => {
                 let known = scopes.records.get(&record.scope_id);
                 if known.is_some_and(|known| record.says_what(known)) {
@@ -348,18 +342,15 @@ fn write_once(session: &Session, scopes: &Scopes, changes: &[Change]) -> Result<
                 // Commits of other repositories are not here, and kept by their hubs.
                 let frozen = record.frozen.filter(|id| repo.read_commit(*id).is_ok());
                 parents.extend(frozen.filter(|id| !parents.contains(id)));
-                (
-                    &change_id(change).clone(),
-                    Some(TreeEntry::file(blob_of(repo, &record)?)),
-                )
+                TreeEntry::file(blob_of(repo, &record)?)
             }
         };
-        edits.push((path_of(id), entry));
+        edits.push((path_of(change_id(change)), entry));
     }
-    let edits = edits.iter().map(|(path, entry)| (path, *entry));
+    let edits = edits.iter().map(|(path, entry)| (path, Some(*entry)));
     let who = session.record_signature();
     let commit = repo.write_commit(NewCommit {
-        tree: repo.edit_tree(scopes.tree, edits)?,
+        tree: repo.edit_tree(without(repo, scopes.tree, changes)?, edits)?,
         parents,
         signature: &who,
         message: message_of(changes),
@@ -379,15 +370,20 @@ fn write_once(session: &Session, scopes: &Scopes, changes: &[Change]) -> Result<
     Ok(true)
 }
 
-/// Takes away what gave way to the record of a scope.
-fn superseded(repo: &Repo, tree: Oid, id: &str) -> Result<Vec<(RepoPath, Option<TreeEntry>)>> {
-    let place = format!("{}/{SUPERSEDED}", key::encode(id));
-    let Some(found) = repo.tree_in(tree, &place)? else {
-        return Ok(Vec::new());
-    };
-    let place = RepoPath::from(place.as_str());
-    let files = repo.list_tree(found)?.into_iter();
-    Ok(files.map(|file| (place.join(&file.path), None)).collect())
+/// Takes the scopes that go out of a tree of records, with all that others put beside their records.
+fn without(repo: &Repo, tree: Oid, changes: &[Change]) -> Result<Oid> {
+    let gone: BTreeSet<RepoPath> = changes
+        .iter()
+        .filter(|change| matches!(change, Change::Remove(_)))
+        .map(|change| RepoPath::from(key::encode(change_id(change)).as_str()))
+        .collect();
+    if gone.is_empty() {
+        return Ok(tree);
+    }
+    let mut kept = repo.entries_of(tree)?;
+    kept.retain(|(name, _)| !gone.contains(name));
+    let kept = kept.iter().map(|(name, entry)| (name, Some(*entry)));
+    repo.edit_tree(repo.empty_tree(), kept)
 }
 
 fn change_id(change: &Change) -> &String {

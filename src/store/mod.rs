@@ -35,6 +35,7 @@ pub mod settings;
 pub mod setup_commands;
 pub mod shared_root;
 pub mod stale_locks;
+pub mod superseded;
 pub mod user_cache;
 pub mod worktree_files;
 pub mod yaml;

@@ -1,5 +1,7 @@
 //! `sync` of the record of mapped scopes: two roots that map at once come to the same, scope by scope.
 
+use std::cmp::Ordering;
+
 use serde_json::{Value, json};
 
 use super::support::Sandbox;
@@ -133,55 +135,74 @@ fn a_scope_that_one_side_took_away_goes_and_what_the_other_changed_stays() {
     assert_eq!(threshold(a, "b"), 11);
 }
 
-#[test]
-fn records_without_number_are_merged_with_nothing() {
-    let two = two();
-    let (a, b) = (&two.a, two.b());
-    mapped(&a.json(&["map"]));
-    let ours = a.git_any(&["rev-parse", SCOPES]);
-    // What they hold is a tree whose subtrees are one object: to list all of it would never end.
-    let file = a.outside().join("entries");
+/// Writes a tree of these lines of `git ls-tree`.
+fn tree_of(sandbox: &Sandbox, entries: &str) -> String {
+    let file = sandbox.outside().join("entries");
+    std::fs::write(&file, entries).unwrap();
     let mktree = format!("alias.mk=!git mktree <'{}'", file.display());
-    let mut tree = b.git(&["rev-parse", "main^{tree}"]);
-    let record = |tree: &str| format!("040000 tree {tree}\tsuperseded\n");
+    sandbox.git(&["-c", &mktree, "mk"])
+}
+
+fn beside(tree: &str) -> String {
+    format!("040000 tree {tree}\tsuperseded\n")
+}
+
+/// A tree with the subtree of `main` in so many places that to list all of it would never end.
+fn without_end(sandbox: &Sandbox) -> String {
+    let mut tree = sandbox.git(&["rev-parse", "main^{tree}"]);
     for level in 0..12 {
         let count = if level == 11 { 10_001 } else { 10 };
         let name = |at: usize| format!("040000 tree {tree}\ts{at:05}\n");
         let entries: String = (0..count).map(name).collect();
-        std::fs::write(&file, entries).unwrap();
-        tree = b.git(&["-c", &mktree, "mk"]);
+        tree = tree_of(sandbox, &entries);
         if level < 11 {
-            std::fs::write(&file, record(&tree)).unwrap();
-            tree = b.git(&["-c", &mktree, "mk"]);
+            tree = tree_of(sandbox, &beside(&tree));
         }
     }
-    let theirs_tree = tree.clone();
-    let theirs = b.git(&["commit-tree", "-m", "many", &tree]);
-    b.git(&["push", "-q", "origin", &format!("{theirs}:{SCOPES}")]);
+    tree
+}
+
+#[test]
+fn records_without_number_are_merged_with_nothing() {
+    let two = two();
+    let a = &two.a;
+    mapped(&a.json(&["map"]));
+    let ours = a.git_any(&["rev-parse", SCOPES]);
+    let theirs = a.git(&["commit-tree", "-m", "many", &without_end(a)]);
+    a.git(&["push", "-q", "origin", &format!("{theirs}:{SCOPES}")]);
     assert_eq!(result(&a.json(&["sync"]), SCOPES), "invalid");
     assert_eq!(a.git_any(&["rev-parse", SCOPES]), ours);
-    // One that is a record is merged, and of what gave way to it only so much is read.
-    b.git(&[
-        "push",
-        "-qf",
-        "origin",
-        &format!("{theirs}:refs/heads/many"),
-    ]);
-    a.git(&["fetch", "-q", "origin", "refs/heads/many"]);
-    let listed = a.git(&["ls-tree", ours.trim()]);
-    let (entry, name) = listed.trim().split_once('\t').unwrap();
+}
+
+#[test]
+fn of_what_stands_beside_a_record_only_so_much_is_read() {
+    let two = two();
+    let a = &two.a;
+    mapped(&a.json(&["map"]));
+    let ours = a.git(&["rev-parse", SCOPES]);
+    let listed = a.git(&["ls-tree", &ours]);
+    let (first, others) = listed.split_once('\n').unwrap();
+    let (entry, name) = first.split_once('\t').unwrap();
     let folder = entry.rsplit(' ').next().unwrap();
-    let files = a.git(&["ls-tree", folder]);
-    let files = files.lines().filter(|line| !line.ends_with("\tsuperseded"));
-    let files: Vec<_> = files
-        .chain([record(&theirs_tree).trim_end()])
-        .map(str::to_owned)
-        .collect();
-    std::fs::write(&file, files.join("\n") + "\n").unwrap();
-    let one = a.git(&["-c", &mktree, "mk"]);
-    std::fs::write(&file, format!("040000 tree {one}\t{name}\n")).unwrap();
-    let few = a.git(&["-c", &mktree, "mk"]);
-    let theirs = a.git(&["commit-tree", "-m", "few", &few]);
-    a.git(&["push", "-qf", "origin", &format!("{theirs}:{SCOPES}")]);
-    assert_eq!(result(&a.json(&["sync"]), SCOPES), "merged");
+    let files_of_it = a.git(&["ls-tree", folder]) + "\n" + &beside(&without_end(a));
+    let one = tree_of(a, &files_of_it);
+    let tree = tree_of(a, &format!("040000 tree {one}\t{name}\n{others}\n"));
+    // Whichever of the two the commit of both names first, nothing of it is listed whole.
+    for order in [Ordering::Less, Ordering::Greater] {
+        a.git(&["update-ref", SCOPES, &ours]);
+        let theirs = (0..).map(|at| a.git(&["commit-tree", "-m", &at.to_string(), &tree]));
+        let theirs = theirs.into_iter().find(|id| id.cmp(&ours) == order);
+        let theirs = format!("{}:{SCOPES}", theirs.unwrap());
+        a.git(&["push", "-qf", "origin", &theirs]);
+        assert_eq!(result(&a.json(&["sync"]), SCOPES), "merged");
+        assert_eq!(files(a).len(), 2, "{:?}", files(a));
+    }
+    // One that is taken over as it is stands in nobody's way.
+    let theirs = a.git(&["commit-tree", "-p", SCOPES, "-m", "theirs", &tree]);
+    a.git(&["push", "-q", "origin", &format!("{theirs}:{SCOPES}")]);
+    assert_eq!(result(&a.json(&["sync"]), SCOPES), "fetched");
+    let base = a.git(&["rev-list", "--max-parents=0", "main"]);
+    let scope = format!("{base}:a");
+    assert_eq!(a.json(&["scopes", "unmap", &scope])["ok"], true);
+    assert_eq!(files(a).len(), 1);
 }

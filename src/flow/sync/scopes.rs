@@ -9,11 +9,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::clones::sync::rules::{Merge, Rule, Side, Sides, Version, merge};
 use crate::git::object::NewCommit;
 use crate::git::{Oid, Repo, Signature, TreeEntry};
-use crate::map::scope_record::{FILE, MOST_RECORDS, SUPERSEDED, ScopeRecord};
+use crate::map::scope_record::{FILE, MOST_RECORDS, ScopeRecord};
 use crate::model::{RepoPath, Result, time};
-
-/// No more of what gave way to a record are looked at on one side.
-const MOST_SUPERSEDED: usize = 1000;
+use crate::store::superseded;
 
 /// Makes one commit of two that hold the records of scopes; `None` where those are more than anybody reads.
 ///
@@ -83,21 +81,16 @@ fn join_one(repo: &Repo, sides: &Sides<TreeEntry>) -> Result<Option<TreeEntry>> 
         return Ok(counts);
     };
     let mut beside = BTreeSet::new();
-    for entry in [sides.ours, sides.theirs].into_iter().flatten() {
-        beside.extend(superseded(repo, &entry)?);
+    let records = [sides.ours, sides.theirs].into_iter().flatten();
+    for record in records.filter(TreeEntry::is_directory) {
+        beside.extend(superseded::beside(repo, record.id)?);
     }
     if let Some((lost, kept)) = lost.zip(kept)
         && !say_the_same(repo, lost.blob, kept.blob)?
     {
         beside.insert(lost.blob);
     }
-    let edits = beside.into_iter().map(|blob| {
-        let path = format!("{SUPERSEDED}/{blob}.json");
-        (RepoPath::from(path.as_str()), TreeEntry::file(blob))
-    });
-    let edits: Vec<_> = edits.collect();
-    let edits = edits.iter().map(|(path, entry)| (path, Some(*entry)));
-    let tree = repo.edit_tree(counts.id, edits)?;
+    let tree = superseded::write(repo, counts.id, &beside)?;
     Ok(Some(TreeEntry::directory(tree)))
 }
 
@@ -120,18 +113,6 @@ fn version(repo: &Repo, entry: &TreeEntry) -> Result<Version> {
         blob,
         id: blob,
     })
-}
-
-fn superseded(repo: &Repo, entry: &TreeEntry) -> Result<Vec<Oid>> {
-    let place = if entry.is_directory() {
-        repo.tree_in(entry.id, SUPERSEDED)?
-    } else {
-        None
-    };
-    let entries = place.map_or(Ok(Vec::new()), |place| repo.entries_of(place))?;
-    let files = entries.into_iter().map(|(_, entry)| entry);
-    let files = files.filter(TreeEntry::is_plain_file).map(|file| file.id);
-    Ok(files.take(MOST_SUPERSEDED).collect())
 }
 
 fn say_the_same(repo: &Repo, one: Oid, other: Oid) -> Result<bool> {
