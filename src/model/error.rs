@@ -85,7 +85,7 @@ codes! {
     BranchExists = "branch-exists",
     /// `.colony/repo_map.yaml` does not make sense.
     MapInvalid = "map-invalid",
-    /// A tree has more entries than `colony.map.maxEntries` lets a source list.
+    /// A tree has more entries than `colony.map.maxEntries` lets a source list, or than anything is compared with.
     TreeTooLarge = "tree-too-large",
     /// The tree has no submodule at that path that could be used.
     SubmoduleNotFound = "submodule-not-found",
