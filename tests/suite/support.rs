@@ -449,10 +449,13 @@ pub(crate) fn git_in(
 ) -> String {
     let output = command_in(root, variables, args).output().unwrap();
     let stderr = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "git {args:?}: {stderr}");
-    String::from_utf8_lossy(&output.stdout)
-        .trim_end()
-        .to_owned()
+    let stdout = String::from_utf8_lossy(&output.stdout);
+    assert!(
+        output.status.success(),
+        "git {args:?}: {}\n{stderr}{stdout}",
+        output.status
+    );
+    stdout.trim_end().to_owned()
 }
 
 fn command_in(root: &Path, variables: &BTreeMap<OsString, OsString>, args: &[&str]) -> Command {
