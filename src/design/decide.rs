@@ -20,7 +20,8 @@ use crate::store::operation::{FileMoves, Kind, Operation};
 use super::chosen::Chosen;
 use super::commit::{branch_change, cleaned, write_commit};
 use super::decision::{self, Item, TRAILER};
-use super::decisions::{self, Decision, Known};
+use super::decisions::{self, Decision};
+use super::known_decisions::{Known, decision_of};
 use super::left_out::LeftOut;
 use super::worktree::{cwd_in_worktree, open_worktree, refuse_in_progress, tell_late};
 use super::{scaffold, scope_gate, unignored};
@@ -356,7 +357,7 @@ impl Made {
         let changes = repo.diff_trees(chosen.scan.head_tree, tree)?;
         scope_gate::require_own(session, chosen.scan.head_tree, changes.clone())?;
         let carried = changes.iter().any(|change| change.path != record.path);
-        let mut decision = decisions::decision_of(&record.id, &record.item, &record.path);
+        let mut decision = decision_of(&record.id, &record.item, &record.path);
         decision.commits = record.commits;
         let changed = record.old.as_deref() != Some(&record.bytes) || carried;
         Ok(Made {

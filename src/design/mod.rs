@@ -23,6 +23,7 @@ pub mod forks;
 mod goal;
 mod histories;
 mod kept;
+mod known_decisions;
 pub mod left_out;
 pub mod locked;
 pub mod merge;

@@ -11,7 +11,8 @@ use crate::design::left_out::LeftOut;
 use crate::git::Oid;
 use crate::map::resolved::{Outcome, Place, ResolvedRow};
 use crate::map::row::SourceRow;
-use crate::map::scope_record::{self, Change, ScopeRecord};
+use crate::map::scope_record::ScopeRecord;
+use crate::map::scope_writing::{self, Change};
 use crate::map::show::State;
 use crate::model::{Code, Error, Result, time};
 use crate::store::lock::WorktreeLock;
@@ -132,7 +133,7 @@ fn record(
 ) -> Result<bool> {
     let own = places.map(|places| ref_names::local_scopes(&places.key));
     match rows.records.clone().or(own) {
-        Some(name) if session.repo.keeps_objects() => scope_record::write(session, &name, changes),
+        Some(name) if session.repo.keeps_objects() => scope_writing::write(session, &name, changes),
         _ => Ok(false),
     }
 }

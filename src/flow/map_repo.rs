@@ -18,7 +18,8 @@ use super::mapping::{How, MapResult, MapStatus, Mapper};
 use crate::git::{Oid, RefName};
 use crate::map::resolved::{Limits, Place, ResolvedRow};
 use crate::map::row::{SourceKind, SourceRow};
-use crate::map::scope_record::{self, Change, ScopeRecord, Scopes};
+use crate::map::scope_record::{ScopeRecord, Scopes};
+use crate::map::scope_writing::{self, Change};
 use crate::model::{Code, Error, Result, time};
 use crate::page::mapping::LeftOut;
 use crate::store::{Session, ref_names};
@@ -113,7 +114,7 @@ pub fn map(session: &Session, request: &Request) -> Result<MapRepoReport> {
         let now = time::rfc3339(&session.world.now());
         let record = ScopeRecord::of(&written(request, &row), &row, &now);
         let name = ref_names::local_scopes(&places.key);
-        scope_record::write(session, &name, &[Change::Put(Box::new(record))])?;
+        scope_writing::write(session, &name, &[Change::Put(Box::new(record))])?;
     }
     Ok(report(found, result, dry_run))
 }

@@ -14,7 +14,8 @@ use super::map_rows::{Request, Rows};
 use super::pages;
 use crate::git::{RefName, Repo};
 use crate::map::load::{Place, load};
-use crate::map::scope_record::{self, Change, ScopeRecord, Scopes};
+use crate::map::scope_record::{self, ScopeRecord, Scopes};
+use crate::map::scope_writing::{self, Change};
 use crate::map::show::State;
 use crate::model::Result;
 use crate::page::listing::unusable;
@@ -35,7 +36,7 @@ pub struct RetiredScope {
 /// Takes away what no row stands for; in a dry run it is only told. `mapped` are the scopes of the rows.
 ///
 /// # Errors
-/// `cache-unusable`, `repository-broken`, and those of [`scope_record::write`].
+/// `cache-unusable`, `repository-broken`, and those of [`scope_writing::write`].
 pub(super) fn retire(
     session: &Session,
     request: &Request,
@@ -73,7 +74,7 @@ pub(super) fn retire(
     }
     if session.repo.keeps_objects() && !recorded.is_empty() {
         let changes: Vec<_> = recorded.into_iter().map(Change::Remove).collect();
-        scope_record::write(session, &own_ref, &changes)?;
+        scope_writing::write(session, &own_ref, &changes)?;
     }
     let retired = gone.into_iter().map(|(scope_id, pages)| RetiredScope {
         shared: shared.contains_key(&scope_id),

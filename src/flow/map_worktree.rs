@@ -12,7 +12,8 @@ use crate::git::refs::Reason;
 use crate::git::{Oid, RefChange};
 use crate::map::resolved::{Outcome, ResolvedRow};
 use crate::map::row::SourceRow;
-use crate::map::scope_record::{self, Change, ScopeRecord};
+use crate::map::scope_record::{self, ScopeRecord};
+use crate::map::scope_writing::{self, Change};
 use crate::model::{Code, Result, time};
 use crate::store::places::Places;
 use crate::store::{Session, ref_names};
@@ -130,7 +131,7 @@ impl Making<'_> {
     fn record(&self) -> Result<bool> {
         self.places.map_or(Ok(false), |places| {
             let name = ref_names::local_scopes(&places.key);
-            scope_record::write(self.session, &name, &self.changes)
+            scope_writing::write(self.session, &name, &self.changes)
         })
     }
 }

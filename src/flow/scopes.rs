@@ -8,8 +8,9 @@ use serde::Serialize;
 use crate::design::names;
 use crate::git::{Oid, RefName, Repo};
 use crate::map::scope_record::{
-    self, Change, ScopeConfig, ScopeRecord, Scopes, UnreadableRecord, WantedRevision,
+    self, ScopeConfig, ScopeRecord, Scopes, UnreadableRecord, WantedRevision,
 };
+use crate::map::scope_writing::{self, Change};
 use crate::model::{Code, Error, Result};
 use crate::store::places::Places;
 use crate::store::{Session, ref_names};
@@ -234,16 +235,16 @@ pub fn mapped(session: &Session, id: &str) -> Result<MappedReport> {
 /// Takes a mapping back, for this worktree and for everybody.
 ///
 /// # Errors
-/// `read-only-clone`, and those of [`scope_record::write`].
+/// `read-only-clone`, and those of [`scope_writing::write`].
 pub fn unmap(session: &Session, id: &str, dry_run: bool) -> Result<UnmapReport> {
     session.refuse_reader()?;
     let change = [Change::Remove(id.to_owned())];
     let mut copies = Vec::new();
     for (scopes, shared) in all(session)? {
         let gone = if dry_run {
-            scope_record::would_change(&scopes, &change)
+            scope_writing::would_change(&scopes, &change)
         } else {
-            scope_record::write(session, &scopes.name, &change)?
+            scope_writing::write(session, &scopes.name, &change)?
         };
         let copy = if shared {
             ScopeCopy::Shared

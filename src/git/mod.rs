@@ -37,6 +37,7 @@ mod listening;
 pub mod marker_labels;
 mod merge_file;
 pub mod merge_tree;
+mod merge_tree_answer;
 pub mod merge_trees;
 pub mod message;
 pub mod network;

@@ -9,4 +9,5 @@ pub mod resolved;
 pub mod row;
 pub mod schema;
 pub mod scope_record;
+pub mod scope_writing;
 pub mod show;

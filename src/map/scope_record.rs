@@ -11,11 +11,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-use crate::git::object::NewCommit;
-use crate::git::refs::Reason;
-use crate::git::{Oid, RefChange, RefName, Repo, TreeEntry};
-use crate::model::{Code, RepoPath, Result, ResultExt as _, time};
-use crate::store::{Session, key};
+use crate::git::{Oid, RefName, Repo, TreeEntry};
+use crate::model::{RepoPath, Result};
+use crate::store::key;
 
 use super::resolved::ResolvedRow;
 use super::row::SourceRow;
@@ -37,9 +35,6 @@ pub const MOST_RECORDS: usize = 10_000;
 
 /// A longer id is none of ours.
 const LONGEST_ID: usize = 1024;
-
-/// How often a write is tried again after somebody else's.
-const TRIES: usize = 5;
 
 /// What follows the id of a scope where it is made of the worktree; no name of a row holds it.
 const OF_WORKTREE: &str = "@worktree";
@@ -198,21 +193,12 @@ pub struct UnreadableRecord {
 pub struct Scopes {
     /// The ref.
     pub name: RefName,
-    tip: Option<Oid>,
-    tree: Oid,
+    pub(super) tip: Option<Oid>,
+    pub(super) tree: Oid,
     /// The records, by scope id.
     pub records: BTreeMap<String, ScopeRecord>,
     /// What is there beside them.
     pub unreadable: Vec<UnreadableRecord>,
-}
-
-/// One record to write or to take away.
-#[derive(Clone, Debug)]
-pub enum Change {
-    /// Write it; where it says what is there already, nothing changes.
-    Put(Box<ScopeRecord>),
-    /// Take away that of a scope.
-    Remove(String),
 }
 
 impl Scopes {
@@ -287,129 +273,6 @@ impl Scopes {
     pub fn commit(&self) -> Option<Oid> {
         self.tip
     }
-}
-
-/// Makes changes at a ref, if they change anything: whether they did.
-///
-/// Where somebody else moves the ref meanwhile, the changes are made again on what that one wrote.
-///
-/// # Errors
-/// `ref-moved` where that goes on and on; `locked`, `no-space`, `io`, `git-failed`.
-pub fn write(session: &Session, name: &RefName, changes: &[Change]) -> Result<bool> {
-    let mut tries = 0;
-    loop {
-        let scopes = Scopes::load(&session.repo, name)?;
-        match write_once(session, &scopes, changes) {
-            Err(error) if error.code() == Code::RefMoved && tries < TRIES => tries += 1,
-            written => return written,
-        }
-    }
-}
-
-/// Tells whether changes would change anything, and changes nothing.
-pub fn would_change(scopes: &Scopes, changes: &[Change]) -> bool {
-    changes.iter().any(|change| match change {
-        Change::Put(record) => {
-            let known = scopes.records.get(&record.scope_id);
-            !known.is_some_and(|known| record.says_what(known))
-        }
-        Change::Remove(id) => scopes.records.contains_key(id),
-    })
-}
-
-fn write_once(session: &Session, scopes: &Scopes, changes: &[Change]) -> Result<bool> {
-    let (repo, world) = (&session.repo, &session.world);
-    if !would_change(scopes, changes) {
-        return Ok(false);
-    }
-    let now = time::rfc3339(&world.now());
-    let mut edits = Vec::new();
-    let mut parents: Vec<Oid> = scopes.tip.into_iter().collect();
-    for change in changes {
-        let entry = match change {
-            Change::Remove(_) => continue,
-            Change::Put(record) => {
-                let known = scopes.records.get(&record.scope_id);
-                if known.is_some_and(|known| record.says_what(known)) {
-                    continue;
-                }
-                let created = known.map_or(&record.created_at, |known| &known.created_at);
-                let record = ScopeRecord {
-                    created_at: created.clone(),
-                    updated_at: now.clone(),
-                    ..(**record).clone()
-                };
-                // Commits of other repositories are not here, and kept by their hubs.
-                let frozen = record.frozen.filter(|id| repo.read_commit(*id).is_ok());
-                parents.extend(frozen.filter(|id| !parents.contains(id)));
-                TreeEntry::file(blob_of(repo, &record)?)
-            }
-        };
-        edits.push((path_of(change_id(change)), entry));
-    }
-    let edits = edits.iter().map(|(path, entry)| (path, Some(*entry)));
-    let who = session.record_signature();
-    let commit = repo.write_commit(NewCommit {
-        tree: repo.edit_tree(without(repo, scopes.tree, changes)?, edits)?,
-        parents,
-        signature: &who,
-        message: message_of(changes),
-    })?;
-    let change = RefChange {
-        name: scopes.name.clone(),
-        old: scopes.tip,
-        new: Some(commit),
-    };
-    let why = Reason {
-        text: "git-colony: scopes",
-        who: &who,
-        operation: "scopes",
-    };
-    repo.move_refs(world, &[change], &why)?;
-    session.note_change();
-    Ok(true)
-}
-
-/// Takes the scopes that go out of a tree of records, with all that others put beside their records.
-fn without(repo: &Repo, tree: Oid, changes: &[Change]) -> Result<Oid> {
-    let gone: BTreeSet<RepoPath> = changes
-        .iter()
-        .filter(|change| matches!(change, Change::Remove(_)))
-        .map(|change| RepoPath::from(key::encode(change_id(change)).as_str()))
-        .collect();
-    if gone.is_empty() {
-        return Ok(tree);
-    }
-    let mut kept = repo.entries_of(tree)?;
-    kept.retain(|(name, _)| !gone.contains(name));
-    let kept = kept.iter().map(|(name, entry)| (name, Some(*entry)));
-    repo.edit_tree(repo.empty_tree(), kept)
-}
-
-fn change_id(change: &Change) -> &String {
-    match change {
-        Change::Put(record) => &record.scope_id,
-        Change::Remove(id) => id,
-    }
-}
-
-fn message_of(changes: &[Change]) -> String {
-    match changes {
-        [Change::Put(record)] => format!("map {}", key::encode(&record.scope_id)),
-        [Change::Remove(id)] => format!("unmap {}", key::encode(id)),
-        many => format!("map {} scopes", many.len()),
-    }
-}
-
-fn path_of(id: &str) -> RepoPath {
-    RepoPath::from(format!("{}/{FILE}", key::encode(id)).as_str())
-}
-
-fn blob_of(repo: &Repo, record: &ScopeRecord) -> Result<Oid> {
-    let json = serde_json::to_vec_pretty(record);
-    let mut json = json.or_code(Code::Io, || "cannot write the record of a scope")?;
-    json.push(b'\n');
-    repo.write_blob(&json)
 }
 
 /// Reads one record; the inner error is the record's.

@@ -8,7 +8,8 @@ use git_colony::flow::elsewhere::Network;
 use git_colony::flow::map_rows::{self, Request};
 use git_colony::git::url::{Provenance, RemoteUrl};
 use git_colony::git::{ObjectWrites, RefName};
-use git_colony::map::scope_record::{self, Change, ScopeRecord, Scopes};
+use git_colony::map::scope_record::{ScopeRecord, Scopes};
+use git_colony::map::scope_writing::{self, Change};
 use git_colony::map::show::State;
 use git_colony::store::Session;
 use git_colony::store::settings::Flags;
@@ -430,7 +431,7 @@ fn record(sandbox: &Sandbox) -> bool {
         )))
     });
     let changes: Vec<_> = changes.collect();
-    scope_record::write(&session, &rows.records.unwrap(), &changes).unwrap()
+    scope_writing::write(&session, &rows.records.unwrap(), &changes).unwrap()
 }
 
 #[test]
@@ -648,7 +649,7 @@ fn sixteen_writers_of_scopes_lose_none() {
                 let record = ScopeRecord::of(&outcome.row, resolved, "2026-01-02T03:04:05Z");
                 let change = [Change::Put(Box::new(record))];
                 let records = rows.records.unwrap();
-                while let Err(error) = scope_record::write(&session, &records, &change) {
+                while let Err(error) = scope_writing::write(&session, &records, &change) {
                     let moved = git_colony::model::Code::RefMoved;
                     assert_eq!(error.code(), moved, "{error:?}");
                 }

@@ -4,7 +4,8 @@ use crate::git::Oid;
 use crate::model::{Code, Error, Result};
 use crate::store::Session;
 
-use super::super::decisions::{Decision, Known};
+use super::super::decisions::Decision;
+use super::super::known_decisions::Known;
 use super::super::{names, published};
 
 /// More commits than this are not picked at once.
