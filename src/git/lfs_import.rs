@@ -43,6 +43,14 @@ pub struct Imported {
     pub large_files: PathBuf,
 }
 
+impl Imported {
+    /// Tells whether any file was given to git-lfs that it did not have.
+    pub fn has_large_files(&self) -> bool {
+        let listed = std::fs::read_dir(&self.large_files);
+        listed.is_ok_and(|mut listed| listed.next().is_some())
+    }
+}
+
 impl Import<'_> {
     fn path(&self) -> PathBuf {
         self.folder.join("repository.git")

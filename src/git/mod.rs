@@ -5,6 +5,7 @@
 
 mod again;
 pub mod attribute_lines;
+pub mod attribute_patterns;
 pub mod attributes;
 pub mod bare;
 mod beneath;

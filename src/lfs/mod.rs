@@ -7,3 +7,4 @@ pub mod install;
 pub mod locks;
 pub mod patterns;
 pub mod status;
+pub mod unconverted;

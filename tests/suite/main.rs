@@ -40,6 +40,7 @@ mod init;
 mod large_files;
 mod late_files;
 mod leases;
+mod lfs_again;
 mod lfs_carried;
 mod lfs_followed;
 mod lfs_hub;

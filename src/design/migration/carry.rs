@@ -67,6 +67,18 @@ pub fn movable(repo: &Repo) -> Result<Vec<FoundRef>> {
     Ok(found)
 }
 
+/// Returns the commits of branches, tags and checkpoints: what is in their history is a reason to rewrite it.
+pub fn histories(repo: &Repo, refs: &[FoundRef]) -> Vec<Oid> {
+    let is_history = |found: &&FoundRef| {
+        let kind = kind_of(&found.name);
+        matches!(kind, Some(Holds::History | Holds::Checkpoint))
+    };
+    let commits = refs.iter().filter(is_history);
+    commits
+        .filter_map(|found| repo.peel_to_commit(found.id))
+        .collect()
+}
+
 /// Returns the commits that have to be written again, with all that is below them.
 ///
 /// # Errors

@@ -23,7 +23,7 @@ use crate::store::operation::{Kind, Operation, Record};
 use crate::store::{Session, atomic, ref_names};
 
 pub use beside::{Beside, besides};
-pub use carry::{movable, tips};
+pub use carry::{histories, movable, tips};
 pub use files::refuse_edits;
 
 use super::worktree::{refuse_in_progress, run_post_checkout, tell_late};

@@ -36,9 +36,8 @@ pub(super) enum Goal<'a> {
 /// details.
 ///
 /// # Errors
-/// `unsupported`, `operation-in-progress`, `uncommitted-edits`, `unmerged-paths`, `left-behind`.
+/// `operation-in-progress`, `uncommitted-edits`, `unmerged-paths`, `left-behind`.
 pub(super) fn refuse(session: &Session, refs: &[FoundRef], goal: Goal<'_>) -> Result<()> {
-    refuse_incomplete(&session.repo)?;
     refuse_in_the_middle(session)?;
     let mut causes = Vec::new();
     let scan = session.repo.scan(&session.world)?;
@@ -82,7 +81,10 @@ pub(super) fn refuse(session: &Session, refs: &[FoundRef], goal: Goal<'_>) -> Re
 }
 
 /// Refuses a repository that does not have all of its history.
-fn refuse_incomplete(repo: &Repo) -> Result<()> {
+///
+/// # Errors
+/// `unsupported`.
+pub(super) fn refuse_incomplete(repo: &Repo) -> Result<()> {
     let wanted = "cannot migrate to git-lfs: the history of this repository is not all here";
     if repo.common_dir().join("shallow").exists() {
         return Err(Error::new(

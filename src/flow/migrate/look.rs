@@ -5,9 +5,11 @@ use crate::design::migration;
 use crate::git::lfs_import::ImportStep;
 use crate::git::refs::FoundRef;
 use crate::git::remote::Remote;
-use crate::lfs::install::{self, Way};
+use crate::git::{Oid, Repo};
+use crate::lfs::install;
 use crate::lfs::patterns::{self, Patterns};
-use crate::model::{Code, Result};
+use crate::lfs::unconverted;
+use crate::model::{Code, Error, Result};
 use crate::store::Session;
 use crate::store::migration_journal::RemoteRef;
 
@@ -23,7 +25,11 @@ pub(super) struct Look {
     pub(super) remote: Option<(String, Vec<RemoteRef>)>,
     /// The migration that somebody else has published, and that this follows.
     pub(super) follows: Option<Follows>,
-    pub(super) way: Way,
+    /// Whether there is anything to do: a file that git-lfs is to have is whole in git, or there is
+    /// something to follow.
+    pub(super) is_needed: bool,
+    /// Why it is not known whether there is something to follow.
+    unknown: Option<Error>,
 }
 
 impl Look {
@@ -38,27 +44,82 @@ impl Look {
         }
     }
 
+    /// Looks at everything, and refuses what stands in the way of what is to be done.
+    ///
+    /// # Errors
+    /// As [`super::migrate`].
     pub(super) fn take(session: &Session) -> Result<Look> {
+        Look::at(session, Err)
+    }
+
+    /// Looks at everything where the patterns may be those of a commit that comes, and refuses the same.
+    ///
+    /// # Errors
+    /// As [`super::migrate`].
+    pub(super) fn before_patterns(session: &Session) -> Result<Look> {
+        Look::at(session, |error| match error.code() {
+            Code::NoLfsPatterns => Ok(Patterns::default()),
+            _ => Err(error),
+        })
+    }
+
+    fn at(session: &Session, otherwise: impl Fn(Error) -> Result<Patterns>) -> Result<Look> {
         let repo = &session.repo;
+        checks::refuse_incomplete(repo)?;
         let mut look = Look::surroundings(session)?;
         let head = repo.head()?.commit();
-        look.patterns = match &look.follows {
-            Some(follows) => follows.patterns(),
-            None => patterns::in_force(repo, repo.tree_of(head)?)?,
+        let patterns = match &look.follows {
+            Some(follows) => Ok(follows.patterns()),
+            None => patterns::in_force(repo, repo.tree_of(head)?),
         };
+        look.is_needed = match &patterns {
+            Ok(patterns) if look.follows.is_none() => {
+                let tips = look.histories(repo);
+                unconverted::find(session, &tips, patterns)?.is_some()
+            }
+            _ => true,
+        };
+        if look.is_needed {
+            if let Some(error) = look.unknown.take() {
+                return Err(error);
+            }
+            install::plan(session)?;
+            let goal = match look.follows {
+                Some(_) => Goal::Known,
+                None => Goal::New(look.remote.as_ref()),
+            };
+            checks::refuse(session, &look.refs, goal)?;
+        }
+        look.patterns = patterns.or_else(otherwise)?;
         Ok(look)
     }
 
-    /// Looks at everything but the patterns, and refuses what stands in the way.
-    pub(super) fn surroundings(session: &Session) -> Result<Look> {
+    /// Returns the commits whose history may have large files: those here, and what is here of those that
+    /// the remote has.
+    fn histories(&self, repo: &Repo) -> Vec<Oid> {
+        let mut tips = migration::histories(repo, &self.refs);
+        for found in self.remote.iter().flat_map(|(_, refs)| refs) {
+            let commit = repo.peel_to_commit(found.id);
+            tips.extend(commit.filter(|_| publication::is_history(&found.name)));
+        }
+        tips.sort();
+        tips.dedup();
+        tips
+    }
+
+    fn surroundings(session: &Session) -> Result<Look> {
         let repo = &session.repo;
-        let way = install::plan(session)?;
         let refs = migration::movable(repo)?;
-        let (mut remote, mut follows) = (None, None);
+        let (mut remote, mut follows, mut unknown) = (None, None, None);
         match Remote::find(repo, &session.world, REMOTE) {
             Ok(found) => {
                 let theirs = publication::recorded(&found)?;
-                follows = following::find(session, &found, &theirs)?;
+                match following::find(session, &found, &theirs) {
+                    Ok(found) => follows = found,
+                    // A dry run fetches nothing.
+                    Err(error) if error.code() == Code::HistoryRewritten => unknown = Some(error),
+                    Err(error) => return Err(error),
+                }
                 remote = Some((REMOTE.to_owned(), theirs));
             }
             Err(error) if error.code() == Code::RemoteNotFound => {}
@@ -67,17 +128,13 @@ impl Look {
         if follows.is_none() {
             follows = following::find_heard(session)?;
         }
-        let goal = match follows {
-            Some(_) => Goal::Known,
-            None => Goal::New(remote.as_ref()),
-        };
-        checks::refuse(session, &refs, goal)?;
         Ok(Look {
             patterns: Patterns::default(),
             refs,
             remote,
             follows,
-            way,
+            is_needed: true,
+            unknown,
         })
     }
 }

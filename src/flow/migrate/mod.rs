@@ -96,7 +96,8 @@ pub fn migrate(session: &Session, request: &Request) -> Result<MigrateReport> {
         }
         None => begin(session)?,
     };
-    if request.publication == Publication::Yes && report.status != MigrateStatus::Followed {
+    let is_open = report.status != MigrateStatus::Followed && !report.is_settled;
+    if request.publication == Publication::Yes && is_open {
         publish(session, journal.as_ref(), &mut report)?;
     }
     Ok(report)
@@ -115,8 +116,11 @@ pub fn preview(session: &Session, request: &Request) -> Result<MigrateReport> {
         }
         None => {
             let look = Look::take(session)?;
-            install::plan(session)?;
-            report::of_look(session, &look)?
+            if look.is_needed {
+                report::of_look(session, &look)?
+            } else {
+                report::nothing_to_do(session, &look)?
+            }
         }
     };
     report.dry_run = true;
@@ -131,7 +135,7 @@ pub fn check(session: &Session) -> Result<()> {
     require_git_lfs(session)?;
     match unfinished(&session.repo)? {
         Some(_) => Ok(()),
-        None => Look::surroundings(session).map(drop),
+        None => Look::before_patterns(session).map(drop),
     }
 }
 
@@ -198,8 +202,13 @@ fn unfinished(repo: &Repo) -> Result<Option<(Journal, Oid)>> {
 
 fn begin(session: &Session) -> Result<(MigrateReport, Option<Journal>)> {
     let look = Look::take(session)?;
+    if !look.is_needed {
+        atomic::remove_folder(&folder(&session.repo))?;
+        return Ok((report::nothing_to_do(session, &look)?, None));
+    }
+    let way = install::plan(session)?;
     let standing = install::Standing::look(&session.repo);
-    let done = install::install(session, look.way).and_then(|()| {
+    let done = install::install(session, way).and_then(|()| {
         let set_up = standing.has_grown(&session.repo);
         rewrite(session, &look, set_up)
     });
@@ -243,7 +252,8 @@ fn rewrite(
         let commit = repo.peel_to_commit(found.id);
         commit.is_some_and(|id| map.get(id).is_some())
     };
-    if !look.refs.iter().any(moves) {
+    let is_converted = imported.has_large_files();
+    if !look.refs.iter().any(moves) || !(is_converted || look.follows.is_some()) {
         return Ok((report::up_to_date(session, look)?, None));
     }
     let record = migration::commit(
@@ -283,6 +293,7 @@ fn import(session: &Session, look: &Look, besides: &[Beside]) -> Result<Imported
     let mut tips = migration::tips(repo, &look.refs)?;
     // Somebody may have migrated before, and not published: then this is what ours came from.
     let theirs = look.remote.iter().flat_map(|(_, refs)| refs);
+    let theirs = theirs.filter(|found| publication::is_history(&found.name));
     tips.extend(theirs.filter_map(|found| repo.peel_to_commit(found.id)));
     tips.extend(besides.iter().map(|beside| beside.files));
     tips.sort();

@@ -16,7 +16,7 @@ use crate::store::operation::{Log, Record};
 use crate::store::places::Places;
 use crate::store::{Session, ref_names};
 
-use super::Look;
+use super::{Look, publication};
 
 /// How a migration ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
@@ -78,6 +78,9 @@ pub struct MigrateReport {
     /// What the remote had before.
     #[serde(skip)]
     pub(super) remote_refs: Vec<RemoteRef>,
+    /// Whether nothing is left to be done, on the remote neither.
+    #[serde(skip)]
+    pub(super) is_settled: bool,
 }
 
 /// What is said before and after.
@@ -104,6 +107,7 @@ impl MigrateReport {
             notes: Vec::new(),
             dry_run: false,
             remote_refs: Vec::new(),
+            is_settled: false,
         }
     }
 
@@ -179,6 +183,15 @@ pub(super) fn up_to_date(session: &Session, look: &Look) -> Result<MigrateReport
         .clone()
         .map(|(_, refs)| refs)
         .unwrap_or_default();
+    Ok(report)
+}
+
+/// Tells that there is nothing to do anywhere: no history that is here has a whole file for git-lfs.
+pub(super) fn nothing_to_do(session: &Session, look: &Look) -> Result<MigrateReport> {
+    let mut report = up_to_date(session, look)?;
+    report.is_settled = true;
+    let is_there = publication::plan(session, &report.remote_refs)?.is_empty();
+    report.pushed = look.remote.is_some() && is_there;
     Ok(report)
 }
 

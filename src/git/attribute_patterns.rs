@@ -1,0 +1,87 @@
+//! Patterns of attributes lines that stand in no file: which paths they give, and which they take away again.
+
+use std::fmt::Write as _;
+
+use gix::attrs::search::{MetadataCollection, Outcome};
+use gix::attrs::{Search, StateRef};
+use gix::bstr::BStr;
+
+use crate::model::{Code, Result, ResultExt as _};
+
+/// The attribute that the lines give; it is seen nowhere else.
+const GIVEN: &str = "given";
+
+/// Patterns, by git's grammar of attributes.
+pub struct AttributePatterns {
+    search: Search,
+    outcome: Outcome,
+}
+
+impl AttributePatterns {
+    /// Takes patterns that give paths, and such as take them away again, whatever gives them.
+    ///
+    /// # Errors
+    /// `repository-broken`.
+    pub fn new(given: &[String], taken: &[String]) -> Result<AttributePatterns> {
+        let mut text = String::new();
+        for (patterns, sign) in [(given, ""), (taken, "-")] {
+            for pattern in patterns {
+                // Such a line would be a comment.
+                let escape = if pattern.starts_with('#') { "\\" } else { "" };
+                writeln!(text, "{escape}{pattern} {sign}{GIVEN}").ok();
+            }
+        }
+        let (mut search, mut names) = (Search::default(), MetadataCollection::default());
+        let added = search.add_patterns_buffer(
+            text.as_bytes(),
+            ".gitattributes".into(),
+            None,
+            &mut names,
+            false,
+        );
+        added.or_code(Code::RepositoryBroken, || "cannot read the patterns")?;
+        let mut outcome = Outcome::default();
+        outcome.initialize_with_selection(&names, [GIVEN]);
+        Ok(AttributePatterns { search, outcome })
+    }
+
+    /// Tells whether a file is given.
+    pub fn give(&mut self, path: &[u8]) -> bool {
+        let case = gix::glob::pattern::Case::Sensitive;
+        self.outcome.reset();
+        let outcome = &mut self.outcome;
+        self.search
+            .pattern_matching_relative_path(BStr::new(path), case, Some(false), outcome);
+        let mut selected = self.outcome.iter_selected();
+        selected.any(|found| found.assignment.state == StateRef::Set)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_takes_away_counts_more_than_what_gives() {
+        let own = |list: &[&str]| list.iter().map(|&one| one.to_owned()).collect::<Vec<_>>();
+        let given = own(&["*.bin", "/top.x", "a/**/*.y", "my[[:space:]]file", "#odd"]);
+        let mut patterns = AttributePatterns::new(&given, &own(&["sub/*.bin", "/no.bin"])).unwrap();
+        for (path, wanted) in [
+            ("x.bin", true),
+            ("deep/down/x.bin", true),
+            ("sub/x.bin", false),
+            ("sub/deep/x.bin", true),
+            ("no.bin", false),
+            ("deep/no.bin", true),
+            ("top.x", true),
+            ("sub/top.x", false),
+            ("a/y.y", true),
+            ("a/b/c/y.y", true),
+            ("my file", true),
+            ("#odd", true),
+            ("bin", false),
+        ] {
+            assert_eq!(patterns.give(path.as_bytes()), wanted, "{path}");
+        }
+    }
+}

@@ -1,0 +1,87 @@
+//! Whether any history has a file that git-lfs is to have and that is whole in git: only that is a reason to
+//! write history again.
+
+use std::collections::{HashMap, HashSet};
+
+use crate::git::Oid;
+use crate::git::attribute_patterns::AttributePatterns;
+use crate::git::objects::Objects;
+use crate::model::{RepoPath, Result};
+use crate::store::Session;
+
+use super::patterns::Patterns;
+
+/// A file that is whole in git.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unconverted {
+    /// A commit that has it.
+    pub commit: Oid,
+    /// Where it is.
+    pub path: RepoPath,
+}
+
+/// Finds one in the histories of `tips`; `None` where git-lfs has all that the patterns give it. Each
+/// directory is looked at once, however many commits have it.
+///
+/// # Errors
+/// `object-missing`, `interrupted`.
+pub fn find(session: &Session, tips: &[Oid], patterns: &Patterns) -> Result<Option<Unconverted>> {
+    let mut look = Look {
+        objects: session.repo.objects(),
+        patterns: AttributePatterns::new(&patterns.include, &patterns.exclude)?,
+        trees: HashSet::new(),
+        blobs: HashMap::new(),
+    };
+    let mut seen: HashSet<Oid> = tips.iter().copied().collect();
+    let mut open: Vec<Oid> = seen.iter().copied().collect();
+    while let Some(commit) = open.pop() {
+        session.world.interrupt.check()?;
+        let read = session.repo.read_commit(commit)?;
+        if let Some(path) = look.whole_file(read.tree)? {
+            return Ok(Some(Unconverted { commit, path }));
+        }
+        let parents = read.parents.into_iter();
+        open.extend(parents.filter(|parent| seen.insert(*parent)));
+    }
+    Ok(None)
+}
+
+struct Look {
+    objects: Objects,
+    patterns: AttributePatterns,
+    /// The directories that have been looked at, with their place: the patterns look at that, too.
+    trees: HashSet<(Oid, RepoPath)>,
+    /// Which blobs are whole files.
+    blobs: HashMap<Oid, bool>,
+}
+
+impl Look {
+    fn whole_file(&mut self, root: Oid) -> Result<Option<RepoPath>> {
+        let mut open = vec![(root, RepoPath::new(Vec::new()))];
+        while let Some((tree, directory)) = open.pop() {
+            if !self.trees.insert((tree, directory.clone())) {
+                continue;
+            }
+            for named in self.objects.list(tree)? {
+                let path = directory.join(&RepoPath::new(named.name.as_slice()));
+                if named.entry.is_directory() {
+                    open.push((named.entry.id, path));
+                } else if named.entry.is_file()
+                    && named.name != b".gitattributes"
+                    && self.patterns.give(path.as_bytes())
+                    && self.is_whole(named.entry.id)
+                {
+                    return Ok(Some(path));
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    fn is_whole(&mut self, blob: Oid) -> bool {
+        let objects = &self.objects;
+        // git-lfs keeps empty files as they are.
+        let look = || objects.size(blob) != Some(0) && objects.lfs_pointer(blob).is_none();
+        *self.blobs.entry(blob).or_insert_with(look)
+    }
+}
