@@ -6,6 +6,7 @@
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
+use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use crate::model::{Code, Error, Result, World};
@@ -22,6 +23,8 @@ pub struct Import<'a> {
     pub steps: &'a [ImportStep],
     /// The commits, with all that is below them.
     pub tips: &'a [Oid],
+    /// A file that git-lfs and all that it starts keep open.
+    pub kept_open: &'a File,
 }
 
 /// One rewriting.
@@ -146,6 +149,7 @@ fn rewrite(
         }
     }
     git.arg("--object-map").arg(map);
+    git.keep_open(import.kept_open)?;
     lfs_progress::tell_commits(&mut git, world);
     let output = git.run();
     // The meter goes with the command.

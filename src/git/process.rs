@@ -1,17 +1,23 @@
 //! The one gate for child processes: git with a scrubbed environment, ended when we are.
 
 use std::ffi::{OsStr, OsString};
+use std::fs::File;
 use std::io::{Read as _, Write as _};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc;
 use std::time::Duration;
 
+use rustix::process::{Pid, Signal, kill_process};
+
 use crate::model::world::Interrupt;
 use crate::model::{Code, Error, Result, World};
 
 use super::command_config::CommandConfig;
+use super::kept_open;
 use super::listening::{Listener, read_aloud};
+
+pub use super::run_hook::{CommitHook, run_commit_hook, run_hook};
 
 /// The variable our children see: the operation they are part of. A changing command of ours that
 /// finds it set (in a hook, say) does nothing.
@@ -55,6 +61,7 @@ pub struct Git {
     most_time: Option<Duration>,
     config: CommandConfig,
     listener: Option<Listener>,
+    kept_open: Option<File>,
 }
 
 /// What a finished command left.
@@ -93,6 +100,7 @@ impl Git {
             most_time: None,
             config: CommandConfig::inherited(world),
             listener: None,
+            kept_open: None,
         }
     }
 
@@ -151,6 +159,17 @@ impl Git {
         self
     }
 
+    /// Has it and all it starts keep a file open, with the locks on it; not where it is given bytes, nor
+    /// in a conversation.
+    ///
+    /// # Errors
+    /// `io`.
+    pub fn keep_open(&mut self, file: &File) -> Result<&mut Self> {
+        let file = file.try_clone();
+        self.kept_open = Some(file.map_err(|e| Error::io("cannot hand a lock on", e))?);
+        Ok(self)
+    }
+
     /// Ends it, and on Linux all it has started, after so long.
     pub fn limit_time(&mut self, time: Duration) -> &mut Self {
         self.most_time = Some(time);
@@ -164,18 +183,7 @@ impl Git {
     pub fn run(&mut self) -> Result<Output> {
         self.interrupt.check()?;
         let input = self.input.take();
-        self.command.stdin(if input.is_some() {
-            Stdio::piped()
-        } else {
-            Stdio::null()
-        });
-        let stdout = if self.keeps_output {
-            Stdio::piped()
-        } else {
-            Stdio::null()
-        };
-        self.command.stdout(stdout).stderr(Stdio::piped());
-        let mut child = self.start()?;
+        let mut child = self.start_heard(input.is_some())?;
         let (mut stdin, mut stdout, mut stderr) =
             (child.stdin.take(), child.stdout.take(), child.stderr.take());
         let (mut out, mut err) = (Vec::new(), Vec::new());
@@ -245,9 +253,38 @@ impl Git {
         self.start()
     }
 
+    /// Starts it with the streams that [`Git::run`] reads and writes.
+    fn start_heard(&mut self, has_input: bool) -> Result<Child> {
+        let piped = |wanted| {
+            if wanted {
+                Stdio::piped()
+            } else {
+                Stdio::null()
+            }
+        };
+        let stdout = piped(self.keeps_output);
+        match &self.kept_open {
+            Some(file) if !has_input => {
+                self.command.envs(self.config.variables()?);
+                let mut command = kept_open::keeping(file, &self.command)?;
+                self.started(command.stdout(stdout).stderr(Stdio::piped()).spawn())
+            }
+            _ => {
+                let command = self.command.stdin(piped(has_input));
+                command.stdout(stdout).stderr(Stdio::piped());
+                self.start()
+            }
+        }
+    }
+
     fn start(&mut self) -> Result<Child> {
         self.command.envs(self.config.variables()?);
-        let child = self.command.spawn().map_err(|e| {
+        let child = self.command.spawn();
+        self.started(child)
+    }
+
+    fn started(&self, child: std::io::Result<Child>) -> Result<Child> {
+        let child = child.map_err(|e| {
             Error::new(Code::GitFailed, "cannot start git")
                 .caused_by(e)
                 .hint("git --version   # git has to be on the PATH")
@@ -259,16 +296,11 @@ impl Git {
 
 /// Ends a child and all it has started when the time is up before it has ended.
 fn end_late(child: u32, limit: Duration, end: &mpsc::Receiver<()>) {
-    use rustix::process::{Pid, Signal, kill_process};
     if end.recv_timeout(limit) != Err(mpsc::RecvTimeoutError::Timeout) {
         return;
     }
     // Nobody has waited for the child yet, so its number is still its own.
-    for id in descendants(child).into_iter().chain([child]) {
-        let id = i32::try_from(id).ok().and_then(Pid::from_raw);
-        // One that is gone already is what we want.
-        id.map(|id| kill_process(id, Signal::KILL).ok());
-    }
+    kill(&[descendants(child), vec![child]].concat());
 }
 
 /// Makes the error for a git command that failed.
@@ -281,24 +313,34 @@ pub fn failed(wanted: &str, stderr: &str) -> Error {
 ///
 /// Filters are started by gix and not by this gate, so on Linux all descendants are looked up.
 pub fn end_children(interrupt: &Interrupt) {
-    use rustix::process::{Pid, Signal, kill_process};
-    let signal_all = |children: &[u32], signal| {
-        for pid in children {
-            let pid = i32::try_from(*pid).ok().and_then(Pid::from_raw);
-            // A child that is gone already is what we want.
-            pid.map(|pid| kill_process(pid, signal).ok());
-        }
-    };
     let mut children = descendants(std::process::id());
     children.extend(interrupt.children());
-    signal_all(&children, Signal::TERM);
+    ask_to_end(&children);
     for _ in 0..20 {
         if interrupt.children().is_empty() && descendants(std::process::id()).is_empty() {
             return;
         }
         std::thread::sleep(std::time::Duration::from_millis(50));
     }
-    signal_all(&descendants(std::process::id()), Signal::KILL);
+    kill(&descendants(std::process::id()));
+}
+
+/// Asks processes to end.
+pub fn ask_to_end(pids: &[u32]) {
+    signal_all(pids, Signal::TERM);
+}
+
+/// Ends processes.
+pub fn kill(pids: &[u32]) {
+    signal_all(pids, Signal::KILL);
+}
+
+fn signal_all(pids: &[u32], signal: Signal) {
+    for pid in pids {
+        let pid = i32::try_from(*pid).ok().and_then(Pid::from_raw);
+        // One that is gone already is what we want.
+        pid.map(|pid| kill_process(pid, signal).ok());
+    }
 }
 
 /// Lists the children of a process and theirs; empty where the system does not tell.
@@ -321,62 +363,4 @@ pub(super) fn descendants(pid: u32) -> Vec<u32> {
         .flat_map(|child| descendants(*child))
         .collect::<Vec<_>>();
     children.into_iter().chain(below).collect()
-}
-
-/// A hook that runs before a commit is made.
-pub struct CommitHook<'a> {
-    /// Its name.
-    pub name: &'a str,
-    /// What git gives it.
-    pub args: &'a [String],
-    /// The index it sees and may add to.
-    pub index: &'a Path,
-}
-
-/// Runs a hook of a commit to be, if there is one; its output goes to the person.
-///
-/// # Errors
-/// `git-failed` when git cannot be started.
-pub fn run_commit_hook(repo: &super::Repo, world: &World, hook: &CommitHook<'_>) -> Result<Output> {
-    let mut git = repo.git(world);
-    git.env(OPERATION_VARIABLE, hook.name);
-    git.env("GIT_INDEX_FILE", hook.index);
-    // The message is given: no editor comes up.
-    git.env("GIT_EDITOR", ":");
-    git.args(["hook", "run", "--ignore-missing", hook.name, "--"]);
-    let output = git.args(hook.args).run()?;
-    for line in output.stderr.lines() {
-        (world.narrate)(line);
-    }
-    Ok(output)
-}
-
-/// Runs a hook of the repository, if there is one, as git would.
-///
-/// Its output goes to the person; its exit code is returned, not judged.
-///
-/// # Errors
-/// `git-failed` when git cannot be started.
-pub fn run_hook(
-    repo: &super::Repo,
-    world: &World,
-    name: &str,
-    args: &[String],
-) -> Result<Option<i32>> {
-    let folder = repo.config("core.hooksPath").map_or_else(
-        || repo.common_dir().join("hooks"),
-        |configured| repo.workdir().join(configured),
-    );
-    if !folder.join(name).exists() {
-        return Ok(None);
-    }
-    let mut git = repo.git(world);
-    git.env(OPERATION_VARIABLE, name);
-    git.args(["hook", "run", "--ignore-missing", name, "--"])
-        .args(args);
-    let output = git.run()?;
-    for line in output.stderr.lines() {
-        (world.narrate)(line);
-    }
-    Ok(output.code)
 }

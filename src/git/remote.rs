@@ -6,6 +6,7 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
+use std::fs::File;
 use std::os::unix::ffi::OsStrExt as _;
 
 use crate::model::{Code, Error, Result, World};
@@ -30,6 +31,7 @@ pub struct Remote<'a> {
     name: String,
     fetch_url: RemoteUrl,
     push_url: RemoteUrl,
+    kept_open: Option<&'a File>,
 }
 
 /// What became of a ref that was pushed.
@@ -73,7 +75,15 @@ impl<'a> Remote<'a> {
             name: name.to_owned(),
             fetch_url,
             push_url,
+            kept_open: None,
         })
+    }
+
+    /// Has every command that changes the remote, and all that it starts, keep a file open.
+    #[must_use]
+    pub fn keeping_open(mut self, file: &'a File) -> Remote<'a> {
+        self.kept_open = Some(file);
+        self
     }
 
     /// Returns its name.
@@ -273,6 +283,9 @@ impl<'a> Remote<'a> {
         git.env(OPERATION_VARIABLE, "sync");
         // A mirror would take no list of refs.
         git.config(&format!("remote.{}.mirror", self.name), "false");
+        if let Some(file) = self.kept_open.filter(|_| direction == Direction::Push) {
+            git.keep_open(file)?;
+        }
         Network::new(self.world, git, Some(url))
     }
 }

@@ -31,10 +31,16 @@ impl FileIdentity {
     /// Returns the identity of the file at `path`, links not followed; `None` when it is not there.
     pub fn of(path: &Path) -> Option<FileIdentity> {
         let metadata = std::fs::symlink_metadata(path).ok()?;
-        Some(FileIdentity {
+        Some(FileIdentity::from(&metadata))
+    }
+}
+
+impl From<&std::fs::Metadata> for FileIdentity {
+    fn from(metadata: &std::fs::Metadata) -> FileIdentity {
+        FileIdentity {
             device: metadata.dev(),
             inode: metadata.ino(),
-        })
+        }
     }
 }
 
@@ -196,7 +202,7 @@ fn locked(world: &World, holder: &str, path: &Path) -> Error {
 }
 
 /// Waiting with growing pauses that end on a signal.
-struct Wait {
+pub(super) struct Wait {
     left: Duration,
     pause: Duration,
     waited: Duration,
@@ -204,7 +210,7 @@ struct Wait {
 }
 
 impl Wait {
-    fn new(timeout: Duration) -> Wait {
+    pub(super) fn new(timeout: Duration) -> Wait {
         Wait {
             left: timeout,
             pause: Duration::from_millis(1),
@@ -214,7 +220,7 @@ impl Wait {
     }
 
     /// Sleeps a little; `Err(None)` when the time is up, `Err(Some(_))` on a signal.
-    fn longer(&mut self, world: &World, message: &str) -> Result<(), Option<Error>> {
+    pub(super) fn longer(&mut self, world: &World, message: &str) -> Result<(), Option<Error>> {
         world.interrupt.check().map_err(Some)?;
         if self.left.is_zero() {
             return Err(None);

@@ -16,7 +16,7 @@ use crate::model::{Code, Error, RepoPath, Result, ResultExt as _};
 
 use super::lock::WorktreeLock;
 use super::membership::{Membership, Role};
-use super::{Session, atomic, ref_names};
+use super::{Session, atomic, migration_children, ref_names};
 
 pub use super::object_map::ObjectMap;
 
@@ -56,9 +56,11 @@ pub fn lock(session: &Session, patience: Duration) -> Result<WorktreeLock> {
 /// `io`.
 pub(super) fn sweep(session: &Session) -> Result<()> {
     match lock(session, Duration::ZERO) {
-        Ok(_lock) => atomic::remove_folder(&folder(&session.repo)),
-        // One is at work.
-        Err(_) => Ok(()),
+        Ok(_lock) if !migration_children::are_left(&session.repo) => {
+            atomic::remove_folder(&folder(&session.repo))
+        }
+        // One is at work, or somebody still writes for a dead one.
+        _ => Ok(()),
     }
 }
 

@@ -17,6 +17,7 @@ pub mod lease;
 pub mod lock;
 pub mod membership;
 pub mod migration;
+pub mod migration_children;
 pub mod migration_journal;
 pub mod object_map;
 pub mod operation;

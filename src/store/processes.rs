@@ -4,6 +4,8 @@
 
 use std::path::{Path, PathBuf};
 
+use super::lock::FileIdentity;
+
 /// A process that runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Process {
@@ -72,6 +74,50 @@ pub fn at_work_in(folder: &Path) -> Option<Process> {
             || open().flatten().any(|file| leads_inside(&file.path()));
         inside.then(|| find(pid)).flatten()
     })
+}
+
+/// A process that has a file open.
+#[derive(Clone, Debug)]
+pub struct Holder {
+    /// Which.
+    pub process: Process,
+    /// Whether a lock on the whole file is its own or inherited.
+    pub has_lock: bool,
+}
+
+/// Lists the processes that have a file open, without this one; those of other users may not be seen.
+/// Costs a look at every open file of the user.
+pub fn holders_of(file: FileIdentity) -> Vec<Holder> {
+    let own = std::process::id();
+    let entries = std::fs::read_dir("/proc").into_iter().flatten().flatten();
+    let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
+    let holder = |pid: u32| {
+        let open = std::fs::read_dir(format!("/proc/{pid}/fd")).ok()?;
+        let mut numbers = open.flatten().filter(|entry| {
+            let found = std::fs::metadata(entry.path());
+            found.is_ok_and(|found| FileIdentity::from(&found) == file)
+        });
+        let locked = |number: &std::ffi::OsStr| {
+            let told = Path::new("/proc").join(pid.to_string()).join("fdinfo");
+            let told = std::fs::read_to_string(told.join(number)).unwrap_or_default();
+            told.lines()
+                .any(|line| line.starts_with("lock:") && line.contains("FLOCK"))
+        };
+        let first = locked(&numbers.next()?.file_name());
+        let has_lock = first || numbers.any(|entry| locked(&entry.file_name()));
+        find(pid).map(|process| Holder { process, has_lock })
+    };
+    pids.filter(|pid| *pid != own).filter_map(holder).collect()
+}
+
+/// Returns the words that a process was started with; empty where it has ended.
+pub fn words_of(pid: u32) -> Vec<String> {
+    let line = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+    let line = line.strip_suffix(b"\0").unwrap_or(&line);
+    let words = line.split(|byte| *byte == 0).filter(|_| !line.is_empty());
+    words
+        .map(|word| String::from_utf8_lossy(word).into_owned())
+        .collect()
 }
 
 /// Returns the folder that a process stands in; `None` where it has ended, or where that is not shown.

@@ -44,6 +44,7 @@ mod lfs_again;
 mod lfs_carried;
 mod lfs_followed;
 mod lfs_hub;
+mod lfs_killed;
 mod lfs_locks;
 mod lfs_migrate;
 mod lfs_progress;

@@ -25,6 +25,7 @@ use crate::lfs::install;
 use crate::model::{Code, Error, Result, time};
 use crate::store::lock::WorktreeLock;
 use crate::store::migration::{ObjectMap, folder};
+use crate::store::migration_children::{self, Children};
 use crate::store::migration_journal::Journal;
 use crate::store::operation::recover;
 use crate::store::operation::run::refuse_nested;
@@ -88,17 +89,18 @@ pub fn migrate(session: &Session, request: &Request) -> Result<MigrateReport> {
     if unfinished.is_none() && !was_cut_off && request.start == Start::CutOff {
         return Err(nothing_under_way());
     }
+    let children = Children::begin(&session.repo)?;
     let (mut report, journal) = match unfinished {
         Some((journal, _)) => {
             // What it was rewritten in is of no use any more.
             atomic::remove_folder(&folder(&session.repo))?;
             (report::of_journal(&session.repo, &journal)?, Some(journal))
         }
-        None => begin(session)?,
+        None => begin(session, &children)?,
     };
     let is_open = report.status != MigrateStatus::Followed && !report.is_settled;
     if request.publication == Publication::Yes && is_open {
-        publish(session, journal.as_ref(), &mut report)?;
+        publish(session, journal.as_ref(), &mut report, &children)?;
     }
     Ok(report)
 }
@@ -181,8 +183,12 @@ fn require_git_lfs(session: &Session) -> Result<()> {
     .hint("git lfs version   # git finds it once it is installed"))
 }
 
+/// Takes the lock, and makes sure that nothing is at work any more for whoever had it.
 fn lock(session: &Session) -> Result<WorktreeLock> {
-    store::migration::lock(session, session.settings.timeout.unwrap_or(PATIENCE))
+    let patience = session.settings.timeout.unwrap_or(PATIENCE);
+    let lock = store::migration::lock(session, patience)?;
+    migration_children::settle(session, patience)?;
+    Ok(lock)
 }
 
 /// Completes or cancels what a dead owner left.
@@ -200,7 +206,7 @@ fn unfinished(repo: &Repo) -> Result<Option<(Journal, Oid)>> {
     Ok(journal.filter(|(journal, _)| journal.published_at.is_none()))
 }
 
-fn begin(session: &Session) -> Result<(MigrateReport, Option<Journal>)> {
+fn begin(session: &Session, children: &Children) -> Result<(MigrateReport, Option<Journal>)> {
     let look = Look::take(session)?;
     if !look.is_needed {
         atomic::remove_folder(&folder(&session.repo))?;
@@ -210,7 +216,7 @@ fn begin(session: &Session) -> Result<(MigrateReport, Option<Journal>)> {
     let standing = install::Standing::look(&session.repo);
     let done = install::install(session, way).and_then(|()| {
         let set_up = standing.has_grown(&session.repo);
-        rewrite(session, &look, set_up)
+        rewrite(session, &look, set_up, children)
     });
     let cleaned = if session.world.is_dead() {
         Ok(())
@@ -232,10 +238,11 @@ fn rewrite(
     session: &Session,
     look: &Look,
     set_up: bool,
+    children: &Children,
 ) -> Result<(MigrateReport, Option<Journal>)> {
     let repo = &session.repo;
     let besides = migration::besides(repo, &look.refs)?;
-    let imported = import(session, look, &besides)?;
+    let imported = import(session, look, &besides, children)?;
     let mut map = ObjectMap::default();
     for (number, later) in imported.maps.iter().enumerate() {
         match number {
@@ -285,7 +292,12 @@ fn rewrite(
     Ok((report, journal))
 }
 
-fn import(session: &Session, look: &Look, besides: &[Beside]) -> Result<Imported> {
+fn import(
+    session: &Session,
+    look: &Look,
+    besides: &[Beside],
+    children: &Children,
+) -> Result<Imported> {
     let repo = &session.repo;
     let folder = folder(&session.repo);
     atomic::remove_folder(&folder)?;
@@ -305,14 +317,20 @@ fn import(session: &Session, look: &Look, besides: &[Beside]) -> Result<Imported
             folder: &folder,
             steps: &look.steps(),
             tips: &tips,
+            kept_open: children.file()?,
         },
     )
 }
 
 /// Publishes what is not published yet; what stands in the way is part of the report.
-fn publish(session: &Session, journal: Option<&Journal>, report: &mut MigrateReport) -> Result<()> {
+fn publish(
+    session: &Session,
+    journal: Option<&Journal>,
+    report: &mut MigrateReport,
+    children: &Children,
+) -> Result<()> {
     let remote = match Remote::find(&session.repo, &session.world, REMOTE) {
-        Ok(remote) => remote,
+        Ok(remote) => remote.keeping_open(children.file()?),
         Err(error) if error.code() == Code::RemoteNotFound => return Ok(()),
         Err(error) => return Err(error),
     };
