@@ -76,6 +76,13 @@ impl Answer for MigrateReport {
             (MigrateStatus::Followed, _) => {
                 format!("followed the migration of origin: {commits} rewritten, {refs} moved")
             }
+            (MigrateStatus::Aborted, true) if self.commits == 0 => {
+                "would take back what a migration has set up that was cut off".to_owned()
+            }
+            (MigrateStatus::Aborted, false) if self.commits == 0 => {
+                "took back what a migration had set up that was cut off; no ref had moved"
+                    .to_owned()
+            }
             (MigrateStatus::Aborted, true) => format!("would take back a migration of {commits}"),
             (MigrateStatus::Aborted, false) => format!("took back a migration of {commits}"),
         }

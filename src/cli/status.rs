@@ -1,6 +1,7 @@
 //! `git colony status`, with `--line` for prompts
 
 use crate::design::outlook::UndoStep;
+use crate::flow::migrate::UnderWay;
 use crate::flow::status::{self, StatusReport};
 use crate::flow::status_line::{self, LineReport};
 use crate::model::time::Moment;
@@ -116,6 +117,9 @@ impl Answer for StatusReport {
             ));
         }
         lines.extend(self.undo.as_ref().map(undo_line));
+        let is_quiet = |found: &&UnderWay| !found.needs_attention;
+        let migration = self.migration.as_ref().filter(is_quiet);
+        lines.extend(migration.map(|found| found.detail.clone()));
         let touched = self.touched_by_others.iter();
         lines.extend(touched.map(|other| {
             let files = text::count(other.paths.len(), "file");

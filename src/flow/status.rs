@@ -21,6 +21,8 @@ use crate::store::operation::{Log, recover};
 use crate::store::places::Places;
 use crate::store::{Session, ref_names};
 
+use super::migrate::{self, UnderWay};
+
 /// The state of the repository.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct StatusReport {
@@ -52,6 +54,8 @@ pub struct StatusReport {
     pub in_progress: Option<&'static str>,
     /// An operation whose owner is at work or died.
     pub pending_operation: Option<PendingOperation>,
+    /// A migration to git-lfs that has not ended.
+    pub migration: Option<UnderWay>,
     /// What undo would take back.
     pub undo: Option<UndoStep>,
     /// Forks that have changed files which are changed here.
@@ -115,6 +119,7 @@ pub fn status(session: &Session) -> Result<StatusReport> {
     let (ahead, behind) = compare_with_main(repo, head)?;
     let automatic = checkpoints::list(repo, Which::Automatic)?;
     let forks = repo.refs_below(ref_names::FORKS)?;
+    let migration = migrate::under_way(repo)?;
     Ok(StatusReport {
         is_fresh: is_fresh(repo, head)?,
         current_branch: head.label(),
@@ -140,7 +145,8 @@ pub fn status(session: &Session) -> Result<StatusReport> {
         }),
         undo: undo.transpose()?.flatten(),
         touched_by_others: clashes::touched_by_others(session, &scan)?,
-        health: health(session, pending.as_ref()),
+        health: health(session, pending.as_ref(), migration.as_ref()),
+        migration,
     })
 }
 
@@ -201,7 +207,11 @@ fn imported_tooling(repo: &Repo) -> Vec<Value> {
         .unwrap_or_default()
 }
 
-fn health(session: &Session, pending: Option<&Pending>) -> Vec<Health> {
+fn health(
+    session: &Session,
+    pending: Option<&Pending>,
+    migration: Option<&UnderWay>,
+) -> Vec<Health> {
     let repo = &session.repo;
     let mut found = Vec::new();
     let mut add = |name, detail| {
@@ -227,6 +237,9 @@ fn health(session: &Session, pending: Option<&Pending>) -> Vec<Health> {
             .map(|left| format!(": {left}; git colony cherry-pick --continue takes what is left"));
         let left = left.unwrap_or_default();
         add("in-progress", format!("a {what} is in progress{left}"));
+    }
+    if let Some(migration) = migration.filter(|found| found.needs_attention) {
+        add("migration", migration.detail.clone());
     }
     for problem in &session.settings.repository_problems {
         add("settings", problem.sentence());

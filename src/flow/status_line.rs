@@ -20,6 +20,8 @@ use crate::store::places::Places;
 use crate::store::setting_layers::Layers;
 use crate::store::settings::{self, Flags};
 
+use super::migrate;
+
 /// What a prompt shows; all empty outside of a repository.
 #[derive(Clone, Debug, Default, Serialize, JsonSchema)]
 pub struct LineReport {
@@ -60,6 +62,7 @@ pub fn line(world: &World) -> LineReport {
     let limit = settings::line_time(&layers);
     let attention = pending.is_some()
         || in_progress.is_some()
+        || migrate::under_way(&repo).is_ok_and(|found| found.is_some_and(|it| it.needs_attention))
         || IndexLock::path_in(&repo).exists()
         || !layers.repository_problems().is_empty()
         || repo.lacks_filter("lfs");

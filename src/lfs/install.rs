@@ -5,6 +5,8 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
+use serde::{Deserialize, Serialize};
+
 use crate::git::process::failed;
 use crate::git::{ObjectWrites, Repo};
 use crate::model::{Code, Error, Result};
@@ -224,7 +226,7 @@ pub fn has_section(session: &Session, section: &str) -> Result<bool> {
 }
 
 /// What of git-lfs was there at one moment.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct Standing {
     is_ours: bool,
     is_called: bool,

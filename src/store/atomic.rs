@@ -168,11 +168,19 @@ pub fn remove_file(path: &Path) -> Result<()> {
 /// # Errors
 /// `io`.
 pub fn remove_folder(path: &Path) -> Result<()> {
-    match fs::remove_dir_all(path) {
-        Err(e) if e.kind() != std::io::ErrorKind::NotFound => {
-            Err(Error::io(format!("cannot remove '{}'", path.display()), e))
-        }
-        _ => Ok(()),
+    use std::io::ErrorKind;
+    /// The child of a dead owner may write there until it finds its folder gone.
+    const TRIES: usize = 100;
+    let mut tries = 0..TRIES;
+    loop {
+        return match fs::remove_dir_all(path) {
+            Err(e) if e.kind() == ErrorKind::NotFound => Ok(()),
+            Err(e) if e.kind() == ErrorKind::DirectoryNotEmpty && tries.next().is_some() => {
+                continue;
+            }
+            Err(e) => Err(Error::io(format!("cannot remove '{}'", path.display()), e)),
+            Ok(()) => Ok(()),
+        };
     }
 }
 

@@ -105,6 +105,14 @@ impl WorktreeLock {
     }
 }
 
+impl WorktreeLock {
+    /// Tells whether somebody holds such a lock right now; what is not there nobody holds.
+    pub fn is_held(path: &Path) -> bool {
+        let tried = File::open(path).map(|file| file.try_lock_shared());
+        matches!(tried, Ok(Err(std::fs::TryLockError::WouldBlock)))
+    }
+}
+
 /// Tells whether an open file is the one that stands at `path`.
 fn is_at(file: &File, path: &Path) -> bool {
     let of = |metadata: std::fs::Metadata| (metadata.dev(), metadata.ino());

@@ -35,6 +35,9 @@ const MOST_BYTES_ABOUT: u64 = 1 << 20;
 /// The folder below `<common dir>/colony` that a new history is written in.
 pub const FOLDER: &str = "migration";
 
+/// The lock beside it; it is never deleted.
+const LOCK: &str = "migration-lock";
+
 /// Returns the folder that a new history is written in.
 pub fn folder(repo: &Repo) -> PathBuf {
     repo.common_dir().join("colony").join(FOLDER)
@@ -45,9 +48,14 @@ pub fn folder(repo: &Repo) -> PathBuf {
 /// # Errors
 /// `locked`, `interrupted`, `io`.
 pub fn lock(session: &Session, patience: Duration) -> Result<WorktreeLock> {
-    let path = folder(&session.repo).with_file_name("migration-lock");
+    let path = folder(&session.repo).with_file_name(LOCK);
     let waiting = "waiting for another migration in this repository";
     WorktreeLock::take_at(&session.world, &path, (patience, waiting))
+}
+
+/// Tells whether somebody holds that lock; none is made for it.
+pub fn is_at_work(repo: &Repo) -> bool {
+    WorktreeLock::is_held(&folder(repo).with_file_name(LOCK))
 }
 
 /// Removes the folder that a dead migration left.

@@ -51,6 +51,7 @@ mod lfs_progress;
 mod lfs_server;
 mod lfs_store;
 mod lfs_surroundings;
+mod lfs_ways;
 mod literature;
 mod manual;
 mod map_cancel;

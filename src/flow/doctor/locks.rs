@@ -5,6 +5,7 @@ use std::time::SystemTime;
 
 use super::Check;
 use crate::clones::hub;
+use crate::flow::migrate::{self, Stage, WAY_BACK};
 use crate::model::{Result, text};
 use crate::store::Session;
 use crate::store::operation::recover;
@@ -66,6 +67,20 @@ pub(super) fn locks(session: &Session) -> Result<Vec<Check>> {
         checks.push(Check::well("lock", "none"));
     }
     Ok(checks)
+}
+
+/// Looks for a migration to git-lfs that has not ended.
+pub(super) fn migration(session: &Session) -> Result<Option<Check>> {
+    let found = migrate::under_way(&session.repo)?;
+    Ok(found.map(|found| {
+        let ways = format!("{}   # or: {WAY_BACK}", found.way_on);
+        match found.stage {
+            Stage::CutOff | Stage::NotPublished if found.needs_attention => {
+                Check::ill("migration", found.detail, ways)
+            }
+            _ => Check::well("migration", found.detail),
+        }
+    }))
 }
 
 /// Looks for the hub that this repository takes part in.

@@ -71,6 +71,7 @@ pub fn doctor(session: &Session, depth: Depth) -> Result<DoctorReport> {
     let mut checks = vec![versions::git_version(session)?];
     checks.extend(versions::large_files(session)?);
     checks.extend(locks::locks(session)?);
+    checks.extend(locks::migration(session)?);
     checks.push(setup::mirrors(session)?);
     checks.extend(setup::set_up(session));
     checks.extend(merging::checks(session));

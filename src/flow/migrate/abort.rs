@@ -5,14 +5,14 @@ use crate::git::Repo;
 use crate::git::remote::Remote;
 use crate::lfs::install;
 use crate::model::{Code, Error, Result};
-use crate::store::migration::folder;
+use crate::store::Session;
 use crate::store::migration_journal::Journal;
 use crate::store::operation::Log;
 use crate::store::places::Places;
-use crate::store::{Session, atomic};
 
+use super::begun::{Begun, was_cut_off};
 use super::report::{self, MigrateReport};
-use super::{lock, nothing_under_way, publication, settle, unfinished};
+use super::{lock, nothing_under_way, publication, settle, tidy, unfinished};
 
 /// Takes a migration back that is not published: every ref is what it was.
 ///
@@ -20,13 +20,16 @@ use super::{lock, nothing_under_way, publication, settle, unfinished};
 /// `nothing-to-resolve`; `external-change` where somebody has worked on since; `published-commits`.
 pub fn abort(session: &Session, dry_run: bool) -> Result<MigrateReport> {
     let _lock = (!dry_run).then(|| lock(session)).transpose()?;
+    let has_begun = was_cut_off(&session.repo)?;
     if !dry_run {
         settle(session)?;
-        atomic::remove_folder(&folder(&session.repo))?;
     }
     let Some((journal, _)) = unfinished(&session.repo)? else {
-        return Err(nothing_under_way());
+        return abort_begun(session, has_begun, dry_run);
     };
+    if !dry_run {
+        tidy(&session.repo)?;
+    }
     let places = Places::find(&session.repo)?;
     if places.is_none_or(|places| places.key != journal.worktree) {
         return Err(Error::new(
@@ -47,6 +50,20 @@ pub fn abort(session: &Session, dry_run: bool) -> Result<MigrateReport> {
         install::uninstall(session)?;
     }
     Ok(report::of_abort(&journal, &back))
+}
+
+/// Takes back what one has set up that was cut off before it moved anything.
+fn abort_begun(session: &Session, has_begun: bool, dry_run: bool) -> Result<MigrateReport> {
+    if !has_begun {
+        return Err(nothing_under_way());
+    }
+    if !dry_run {
+        if let Some(begun) = Begun::find(&session.repo)? {
+            begun.standing.restore(session)?;
+        }
+        tidy(&session.repo)?;
+    }
+    Ok(report::of_abort_before(dry_run))
 }
 
 /// What was before goes with the operation when that is pruned.

@@ -7,12 +7,14 @@
 //! nothing there moves that somebody else has moved since.
 
 mod abort;
+mod begun;
 mod checks;
 mod desks;
 mod following;
 mod look;
 mod publication;
 mod report;
+mod under_way;
 
 use std::time::Duration;
 
@@ -32,12 +34,14 @@ use crate::store::operation::run::refuse_nested;
 use crate::store::places::Places;
 use crate::store::{self, Session, atomic, ref_names};
 
+use begun::{Begun, was_cut_off};
 use following::Follows;
 use look::Look;
 
 pub use abort::abort;
 pub use following::{refuse_rewritten, refuse_unpublished};
 pub use report::{MigrateReport, MigrateStatus, MovedRef};
+pub use under_way::{Stage, UnderWay, WAY_BACK, under_way};
 
 /// Where a history is published.
 const REMOTE: &str = "origin";
@@ -83,17 +87,17 @@ pub fn migrate(session: &Session, request: &Request) -> Result<MigrateReport> {
     session.refuse_reader()?;
     require_git_lfs(session)?;
     let _lock = lock(session)?;
-    let was_cut_off = folder(&session.repo).exists();
+    let has_begun = was_cut_off(&session.repo)?;
     settle(session)?;
     let unfinished = unfinished(&session.repo)?;
-    if unfinished.is_none() && !was_cut_off && request.start == Start::CutOff {
+    if unfinished.is_none() && !has_begun && request.start == Start::CutOff {
         return Err(nothing_under_way());
     }
     let children = Children::begin(&session.repo)?;
     let (mut report, journal) = match unfinished {
         Some((journal, _)) => {
             // What it was rewritten in is of no use any more.
-            atomic::remove_folder(&folder(&session.repo))?;
+            tidy(&session.repo)?;
             (report::of_journal(&session.repo, &journal)?, Some(journal))
         }
         None => begin(session, &children)?,
@@ -113,7 +117,7 @@ pub fn preview(session: &Session, request: &Request) -> Result<MigrateReport> {
     require_git_lfs(session)?;
     let mut report = match unfinished(&session.repo)? {
         Some((journal, _)) => report::of_journal(&session.repo, &journal)?,
-        None if request.start == Start::CutOff && !folder(&session.repo).exists() => {
+        None if request.start == Start::CutOff && !was_cut_off(&session.repo)? => {
             return Err(nothing_under_way());
         }
         None => {
@@ -209,29 +213,29 @@ fn unfinished(repo: &Repo) -> Result<Option<(Journal, Oid)>> {
 fn begin(session: &Session, children: &Children) -> Result<(MigrateReport, Option<Journal>)> {
     let look = Look::take(session)?;
     if !look.is_needed {
-        atomic::remove_folder(&folder(&session.repo))?;
+        tidy(&session.repo)?;
         return Ok((report::nothing_to_do(session, &look)?, None));
     }
     let way = install::plan(session)?;
-    let standing = install::Standing::look(&session.repo);
+    let standing = Begun::note(session)?.standing;
     let done = install::install(session, way).and_then(|()| {
         let set_up = standing.has_grown(&session.repo);
         rewrite(session, &look, set_up, children)
     });
-    let cleaned = if session.world.is_dead() {
-        Ok(())
-    } else {
-        atomic::remove_folder(&folder(&session.repo))
-    };
-    match done {
-        Ok(done) => cleaned.map(|()| done),
-        Err(error) => {
-            if !session.world.is_dead() {
-                standing.restore(session)?;
-            }
-            Err(error)
-        }
+    if session.world.is_dead() {
+        return done;
     }
+    if done.is_err() {
+        standing.restore(session)?;
+    }
+    let tidied = tidy(&session.repo);
+    done.and_then(|done| tidied.map(|()| done))
+}
+
+/// Removes what was only needed while history was rewritten.
+fn tidy(repo: &Repo) -> Result<()> {
+    atomic::remove_folder(&folder(repo))?;
+    Begun::forget(repo)
 }
 
 fn rewrite(

@@ -16,7 +16,8 @@ use crate::store::operation::{Log, Record};
 use crate::store::places::Places;
 use crate::store::{Session, ref_names};
 
-use super::{Look, publication};
+use super::under_way::other_remotes;
+use super::{Look, REMOTE, publication};
 
 /// How a migration ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
@@ -72,7 +73,7 @@ pub struct MigrateReport {
     /// The code of that.
     pub push_error_code: Option<&'static str>,
     /// What is worth knowing before, in words.
-    pub notes: Vec<&'static str>,
+    pub notes: Vec<String>,
     /// True when nothing was done because a dry run was asked for.
     pub dry_run: bool,
     /// What the remote had before.
@@ -89,6 +90,18 @@ const NOTES: [&str; 3] = [
     "the old history is kept below refs/colony-local/backup, so disk space is not freed until its operation is pruned",
     "other clones follow, each with its own commits: git colony lfs migrate there, or clones refresh",
 ];
+
+fn notes(repo: &Repo) -> Vec<String> {
+    let others = other_remotes(repo).into_iter();
+    let others = others.map(|other| {
+        format!("'{other}' is not published to, and keeps the old history: only '{REMOTE}' is")
+    });
+    NOTES
+        .iter()
+        .map(|&note| note.to_owned())
+        .chain(others)
+        .collect()
+}
 
 impl MigrateReport {
     fn new(status: MigrateStatus) -> MigrateReport {
@@ -152,7 +165,7 @@ pub(super) fn of_record(
         head: head_commit(repo)?,
         refs: moved(&record.refs),
         patterns: patterns.include.clone(),
-        notes: NOTES.to_vec(),
+        notes: notes(repo),
         ..MigrateReport::new(MigrateStatus::Migrated)
     })
 }
@@ -168,7 +181,7 @@ pub(super) fn of_journal(repo: &Repo, journal: &Journal) -> Result<MigrateReport
         refs: record.map_or_else(Vec::new, |entry| moved(&entry.record.refs)),
         commits: journal.commits,
         patterns: journal.patterns.clone(),
-        notes: NOTES.to_vec(),
+        notes: notes(repo),
         ..MigrateReport::new(MigrateStatus::Continued)
     })
 }
@@ -209,7 +222,7 @@ pub(super) fn of_look(session: &Session, look: &Look) -> Result<MigrateReport> {
         refs: refs.collect(),
         patterns: look.patterns.include.clone(),
         files: whole.len(),
-        notes: NOTES.to_vec(),
+        notes: notes(&session.repo),
         ..MigrateReport::new(MigrateStatus::Migrated)
     })
 }
@@ -222,6 +235,14 @@ pub(super) fn of_abort(journal: &Journal, back: &UndoReport) -> MigrateReport {
         commits: journal.commits,
         patterns: journal.patterns.clone(),
         dry_run: back.dry_run,
+        ..MigrateReport::new(MigrateStatus::Aborted)
+    }
+}
+
+/// Tells of one that was cut off before it moved anything, and is taken back.
+pub(super) fn of_abort_before(dry_run: bool) -> MigrateReport {
+    MigrateReport {
+        dry_run,
         ..MigrateReport::new(MigrateStatus::Aborted)
     }
 }
