@@ -2,7 +2,7 @@
 //! the way.
 
 use crate::design::migration;
-use crate::git::lfs_import::ImportStep;
+use crate::git::lfs_import::{ImportStep, Imported};
 use crate::git::refs::FoundRef;
 use crate::git::remote::Remote;
 use crate::git::{Oid, Repo};
@@ -11,6 +11,7 @@ use crate::lfs::patterns::{self, Patterns};
 use crate::lfs::unconverted;
 use crate::model::{Code, Error, Result};
 use crate::store::Session;
+use crate::store::migration::ObjectMap;
 use crate::store::migration_journal::RemoteRef;
 
 use super::checks::Goal;
@@ -92,6 +93,31 @@ impl Look {
         }
         look.patterns = patterns.or_else(otherwise)?;
         Ok(look)
+    }
+
+    /// Makes sure that git-lfs has done what it was asked for: where a git that works for it is killed, it
+    /// takes what that one told for all there is, and succeeds.
+    ///
+    /// # Errors
+    /// `git-failed`; `object-missing`, `interrupted`.
+    pub(super) fn refuse_partial(
+        &self,
+        session: &Session,
+        imported: &Imported,
+        map: &ObjectMap,
+    ) -> Result<()> {
+        let mut tips = self.histories(&session.repo);
+        tips.retain(|tip| map.get(*tip).is_none());
+        let left = match unconverted::find(session, &tips, &self.patterns)? {
+            Some(left) => format!("it left '{}' in {} whole", left.path, left.commit.short()),
+            None if imported.has_large_files() => return Ok(()),
+            None => "it stored no file".to_owned(),
+        };
+        Err(Error::new(
+            Code::GitFailed,
+            format!("cannot rewrite history for git-lfs: {left}; nothing has changed"),
+        )
+        .hint("git colony lfs migrate   # once more"))
     }
 
     /// Returns the commits whose history may have large files: those here, and what is here of those that

@@ -259,12 +259,14 @@ fn rewrite(
     } else if let Some((name, theirs)) = &look.remote {
         checks::refuse_ahead(session, &imported, (name, theirs), &map)?;
     }
+    if look.follows.is_none() {
+        look.refuse_partial(session, &imported, &map)?;
+    }
     let moves = |found: &FoundRef| {
         let commit = repo.peel_to_commit(found.id);
         commit.is_some_and(|id| map.get(id).is_some())
     };
-    let is_converted = imported.has_large_files();
-    if !look.refs.iter().any(moves) || !(is_converted || look.follows.is_some()) {
+    if !look.refs.iter().any(moves) {
         return Ok((report::up_to_date(session, look)?, None));
     }
     let record = migration::commit(
