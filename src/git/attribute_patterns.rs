@@ -45,6 +45,12 @@ impl AttributePatterns {
         Ok(AttributePatterns { search, outcome })
     }
 
+    /// Tells whether all files of another pattern are given, as far as its text tells.
+    pub fn give_all_of(&mut self, pattern: &str) -> bool {
+        let text = pattern.strip_prefix('/').unwrap_or(pattern);
+        self.give(text.as_bytes())
+    }
+
     /// Tells whether a file is given.
     pub fn give(&mut self, path: &[u8]) -> bool {
         let case = gix::glob::pattern::Case::Sensitive;

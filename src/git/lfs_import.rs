@@ -11,9 +11,9 @@ use std::path::{Path, PathBuf};
 
 use crate::model::{Code, Error, Result, World};
 
-use super::lfs_progress;
 use super::process::{Git, Output};
-use super::{BareRepo, Oid, Repo};
+use super::refs::FoundRef;
+use super::{BareRepo, Oid, RefChange, Repo, lfs_mending, lfs_progress};
 
 /// What is to be written again, and where.
 pub struct Import<'a> {
@@ -34,6 +34,9 @@ pub struct ImportStep {
     pub include: Vec<String>,
     /// Patterns of files that it does not get although a pattern above matches.
     pub exclude: Vec<String>,
+    /// The lines by which attributes take these away; `None` where what git-lfs makes is left as it is, as
+    /// it was done once.
+    pub taken: Option<Vec<String>>,
 }
 
 /// What was written.
@@ -74,7 +77,17 @@ impl Repo {
         let mut maps = Vec::new();
         for (number, step) in import.steps.iter().enumerate() {
             let map = import.folder.join(format!("object-map-{number}"));
-            maps.push(rewrite(world, import, (step, &map))?);
+            let made = rewrite(world, import, (step, &map))?;
+            let Some(lines) = &step.taken else {
+                maps.push(made);
+                continue;
+            };
+            let repository = BareRepo::open(&import.path())?;
+            let mended = lfs_mending::mend(world, &repository, (&made, lines))?;
+            if number + 1 < import.steps.len() {
+                move_branches(world, &repository, (&made, &mended))?;
+            }
+            maps.push(mended);
         }
         Ok(Imported {
             maps,
@@ -165,6 +178,27 @@ fn rewrite(
         pair.filter(|(old, new)| old != new)
     };
     Ok(printed.lines().filter_map(pair).collect())
+}
+
+/// Has the branches hold what the commits have become that git-lfs has put there.
+fn move_branches(
+    world: &World,
+    repository: &BareRepo,
+    (made, mended): (&HashMap<Oid, Oid>, &HashMap<Oid, Oid>),
+) -> Result<()> {
+    let became = |(old, new): (&Oid, &Oid)| (*new, mended.get(old).copied().unwrap_or(*old));
+    let became: HashMap<Oid, Oid> = made.iter().map(became).collect();
+    let branches = repository.refs_below("refs/heads/")?.into_iter();
+    let change = |branch: FoundRef| {
+        let new = became.get(&branch.id).filter(|new| **new != branch.id)?;
+        Some(RefChange {
+            name: branch.name,
+            old: Some(branch.id),
+            new: Some(*new),
+        })
+    };
+    let changes: Vec<RefChange> = branches.filter_map(change).collect();
+    repository.move_refs(world, &changes)
 }
 
 fn failed(output: &Output) -> Error {

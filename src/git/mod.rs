@@ -32,6 +32,7 @@ mod index_edit;
 pub mod index_state;
 mod kept_open;
 pub mod lfs_import;
+mod lfs_mending;
 pub mod lfs_objects;
 pub mod lfs_pointer;
 mod lfs_progress;

@@ -3,7 +3,8 @@
 //! They come from every `.gitattributes` of a tree. What stands below a directory counts from there, and
 //! a line that takes files away again is an exclusion. What cannot be said to git-lfs exactly is refused.
 
-use crate::git::attribute_lines::filter_lines;
+use crate::git::attribute_lines::{FilterLine, Macros, filter_lines_by};
+use crate::git::attribute_patterns::AttributePatterns;
 use crate::git::{Oid, Repo};
 use crate::model::{Code, Error, RepoPath, Result};
 
@@ -14,6 +15,8 @@ pub struct Patterns {
     pub include: Vec<String>,
     /// Patterns of files that it does not get although one above matches.
     pub exclude: Vec<String>,
+    /// The lines that say so, as they read at the root.
+    pub taken: Vec<String>,
 }
 
 /// A longer file of attributes is not read.
@@ -24,23 +27,26 @@ const MOST_BYTES: u64 = 1 << 20;
 /// # Errors
 /// `no-lfs-patterns`; `unsupported` for a pattern that git-lfs would read otherwise.
 pub fn in_force(repo: &Repo, tree: Oid) -> Result<Patterns> {
-    let mut patterns = Patterns::default();
-    for (path, blob) in repo.attributes_files(tree)? {
+    let mut files = repo.attributes_files(tree)?;
+    // What is deeper counts more.
+    files.sort_by_key(|(path, _)| path.parts().count());
+    let (mut lines, mut macros): (Vec<FilterLine>, _) = (Vec::new(), Macros::of(b""));
+    for (path, blob) in files {
         if repo.object_size(blob).is_some_and(|size| size > MOST_BYTES) {
             continue;
         }
-        for line in filter_lines(&repo.read_blob(blob)?, "lfs") {
-            let pattern = from_the_top(&path, &line.pattern)?;
+        let bytes = repo.read_blob(blob)?;
+        if path.as_bytes() == b".gitattributes" {
+            macros = Macros::of(&bytes);
+        }
+        for mut line in filter_lines_by(&macros, &bytes, "lfs") {
+            line.pattern = from_the_top(&path, &line.pattern)?;
             // Of lines that contradict each other the later one counts.
-            patterns.include.retain(|known| *known != pattern);
-            patterns.exclude.retain(|known| *known != pattern);
-            if line.gives {
-                patterns.include.push(pattern);
-            } else {
-                patterns.exclude.push(pattern);
-            }
+            lines.retain(|known| known.pattern != line.pattern);
+            lines.push(line);
         }
     }
+    let patterns = of_lines(&lines)?;
     if patterns.include.is_empty() {
         return Err(Error::new(
             Code::NoLfsPatterns,
@@ -49,6 +55,41 @@ pub fn in_force(repo: &Repo, tree: Oid) -> Result<Patterns> {
         .hint("git colony init --migrate-existing-to-lfs   # commits patterns for large formats first"));
     }
     Ok(patterns)
+}
+
+/// Says lines to git-lfs, for which what takes away counts more than what gives, whatever comes first.
+fn of_lines(lines: &[FilterLine]) -> Result<Patterns> {
+    let mut patterns = Patterns::default();
+    for (number, line) in lines.iter().enumerate() {
+        if line.gives {
+            patterns.include.push(line.pattern.clone());
+            continue;
+        }
+        let after = lines.iter().skip(number).filter(|later| later.gives);
+        let after: Vec<String> = after.map(|later| later.pattern.clone()).collect();
+        if AttributePatterns::new(&after, &[])?.give_all_of(&line.pattern) {
+            // All that it takes away is given again.
+            continue;
+        }
+        let mut taken = AttributePatterns::new(std::slice::from_ref(&line.pattern), &[])?;
+        if let Some(again) = after.iter().find(|given| taken.give_all_of(given)) {
+            return Err(refuse_order(&line.pattern, again));
+        }
+        patterns.exclude.push(line.pattern.clone());
+        patterns
+            .taken
+            .push(format!("{} {}", line.pattern, line.says));
+    }
+    Ok(patterns)
+}
+
+fn refuse_order(taken: &str, again: &str) -> Error {
+    Error::new(
+        Code::Unsupported,
+        format!("cannot migrate to git-lfs: it cannot be told that '{taken}' takes files away and '{again}' gives some of them again; nothing has changed"),
+    )
+    .detail("pattern", again)
+    .hint("write in .gitattributes what git-lfs is not to have by patterns that match nothing else, and commit it")
 }
 
 /// Returns a pattern of the attributes file at `path` as it reads from the root.
@@ -99,5 +140,23 @@ mod tests {
         for (path, pattern) in [(".gitattributes", "a,b"), ("a*/.gitattributes", "x")] {
             assert_eq!(of(path, pattern).unwrap_err().code(), Code::Unsupported);
         }
+    }
+
+    fn lines(text: &str) -> Vec<FilterLine> {
+        filter_lines_by(&Macros::of(text.as_bytes()), text.as_bytes(), "lfs")
+    }
+
+    #[test]
+    fn what_comes_later_counts_as_far_as_git_lfs_can_be_told() {
+        let of = |text: &str| of_lines(&lines(text));
+        let own = |list: &[&str]| list.iter().map(|&one| one.to_owned()).collect::<Vec<_>>();
+        let plain = of("*.a filter=lfs\nsub/*.a !filter !diff\n*.b filter=lfs\n").unwrap();
+        assert_eq!(plain.include, own(&["*.a", "*.b"]));
+        assert_eq!(plain.exclude, own(&["sub/*.a"]));
+        assert_eq!(plain.taken, own(&["sub/*.a !filter !diff"]));
+        let given_again = of("sub/*.a -filter\n*.a filter=lfs\n").unwrap();
+        assert_eq!(given_again.exclude, own(&[]));
+        let some = of("*.a -filter\nkeep.a filter=lfs\n").unwrap_err();
+        assert_eq!(some.code(), Code::Unsupported);
     }
 }

@@ -86,29 +86,40 @@ pub struct About {
     /// The patterns of files that it did not get although one above matches.
     #[serde(default)]
     pub exclude: Vec<String>,
+    /// The lines of attributes that say so; `None` where commits are as git-lfs alone has made them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub taken: Option<Vec<String>>,
+}
+
+/// What is told of a migration.
+#[derive(Clone, Copy)]
+pub struct Told<'a> {
+    /// Which commit became which.
+    pub map: &'a ObjectMap,
+    /// The patterns whose files git-lfs got.
+    pub include: &'a [String],
+    /// The patterns of files that it did not get although one above matches.
+    pub exclude: &'a [String],
+    /// The lines of attributes that say so.
+    pub taken: &'a [String],
 }
 
 /// Writes the commit of `refs/colony/migrations` with one more migration; no ref points to it yet.
 ///
 /// # Errors
 /// `object-missing`, `no-space`, `io`.
-pub fn add(
-    repo: &Repo,
-    name: &str,
-    (map, include, exclude): (&ObjectMap, &[String], &[String]),
-    who: &Signature,
-    now: String,
-) -> Result<Oid> {
+pub fn add(repo: &Repo, name: &str, told: Told<'_>, who: &Signature, now: String) -> Result<Oid> {
     let tip = repo.find_ref(&RefName::from(ref_names::MIGRATIONS))?;
     let about = About {
         format: FORMAT,
         created_at: now,
         author: format!("{} <{}>", who.name, who.email),
-        patterns: include.to_vec(),
-        exclude: exclude.to_vec(),
+        patterns: told.include.to_vec(),
+        exclude: told.exclude.to_vec(),
+        taken: Some(told.taken.to_vec()),
     };
     let json = pretty(&about, "cannot write the record of a migration")?;
-    let parts = [(ABOUT, json), (MAP, map.write())];
+    let parts = [(ABOUT, json), (MAP, told.map.write())];
     let mut entries = Vec::new();
     for (file, bytes) in parts {
         let path = RepoPath::from(format!("{name}/{file}").as_str());
@@ -119,7 +130,7 @@ pub fn add(
         tree: repo.edit_tree(repo.tree_of(tip)?, edits)?,
         parents: tip.into_iter().collect(),
         signature: who,
-        message: format!("lfs migrate: {} rewritten commits", map.len()),
+        message: format!("lfs migrate: {} rewritten commits", told.map.len()),
     })
 }
 

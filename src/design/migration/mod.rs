@@ -42,6 +42,8 @@ pub struct Request<'a> {
     pub include: &'a [String],
     /// The patterns of files that it does not get all the same.
     pub exclude: &'a [String],
+    /// The lines of attributes that say so.
+    pub taken: &'a [String],
     /// What this follows, where somebody else has made it before.
     pub follows: Option<Told>,
     /// Whether git-lfs was set up for it.
@@ -211,7 +213,12 @@ fn plan_refs(
     let who = session.record_signature();
     let now = time::rfc3339(&session.world.now());
     let name = session.world.nonce8();
-    let of = (&request.map, request.include, request.exclude);
+    let of = migration::Told {
+        map: &request.map,
+        include: request.include,
+        exclude: request.exclude,
+        taken: request.taken,
+    };
     let map = match request.follows {
         Some(told) => told.commit,
         None => migration::add(repo, &name, of, &who, now.clone())?,

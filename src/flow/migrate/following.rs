@@ -159,6 +159,7 @@ impl Follows {
         let step = |about: &About| ImportStep {
             include: about.patterns.clone(),
             exclude: about.exclude.clone(),
+            taken: about.taken.clone(),
         };
         abouts.map(step).collect()
     }
@@ -170,6 +171,7 @@ impl Follows {
             for (found, into) in [
                 (step.include, &mut all.include),
                 (step.exclude, &mut all.exclude),
+                (step.taken.unwrap_or_default(), &mut all.taken),
             ] {
                 for pattern in found {
                     if !into.contains(&pattern) {

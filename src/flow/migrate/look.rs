@@ -41,6 +41,7 @@ impl Look {
             None => vec![ImportStep {
                 include: self.patterns.include.clone(),
                 exclude: self.patterns.exclude.clone(),
+                taken: Some(self.patterns.taken.clone()),
             }],
         }
     }

@@ -279,6 +279,7 @@ fn rewrite(
             set_up,
             include: &look.patterns.include,
             exclude: &look.patterns.exclude,
+            taken: &look.patterns.taken,
             follows: look.follows.as_ref().map(Follows::told),
             remote: look.remote.clone(),
         },

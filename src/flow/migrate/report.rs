@@ -85,8 +85,9 @@ pub struct MigrateReport {
 }
 
 /// What is said before and after.
-const NOTES: [&str; 3] = [
-    "every commit gets another id, and no signature of a commit or tag holds any more",
+const NOTES: [&str; 4] = [
+    "every commit that is rewritten gets another id; its signature, and that of a tag of it, would be bad and is taken out",
+    "a merge of a signed tag keeps the text of that tag, with the old id; git-lfs takes carriage returns out of messages",
     "the old history is kept below refs/colony-local/backup, so disk space is not freed until its operation is pruned",
     "other clones follow, each with its own commits: git colony lfs migrate there, or clones refresh",
 ];
