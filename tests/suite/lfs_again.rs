@@ -122,6 +122,35 @@ fn a_fork_that_came_to_the_remote_later_is_no_reason_elsewhere() {
 }
 
 #[test]
+fn without_a_remote_there_is_nothing_to_go_on_with_and_each_migration_can_be_taken_back() {
+    let sandbox = grown();
+    let visible = || sandbox.git(&["for-each-ref", "refs/heads", "refs/tags", "refs/colony"]);
+    let before = visible();
+    sandbox.colony(&["lfs", "migrate"]);
+    let first = visible();
+    for args in [&["lfs", "migrate", "-n"][..], &["lfs", "migrate"]] {
+        let answer = sandbox.json(args);
+        assert_eq!(answer["status"], "up_to_date", "{answer:#}");
+        assert_eq!(visible(), first);
+    }
+    let attributes = sandbox.read(".gitattributes");
+    let more = "*.txt filter=lfs diff=lfs merge=lfs -text\n";
+    sandbox.write(".gitattributes", attributes + more);
+    sandbox.colony(&["commit", "-m", "texts as well", ".gitattributes"]);
+    let between = visible();
+    let second = sandbox.json(&["lfs", "migrate"]);
+    assert_eq!(second["status"], "migrated", "{second:#}");
+    let pointer = sandbox.git(&["show", "main~1:text.txt"]);
+    assert!(pointer.starts_with(POINTER), "{pointer}");
+    sandbox.colony(&["lfs", "migrate", "--abort"]);
+    assert_eq!(visible(), between);
+    sandbox.colony(&["undo"]);
+    sandbox.colony(&["lfs", "migrate", "--abort"]);
+    assert_eq!(visible(), before);
+    sandbox.check_invariants_of_git();
+}
+
+#[test]
 fn what_stands_in_the_way_of_a_migration_does_not_where_there_is_none() {
     let (sandbox, bare) = migrated();
     sandbox.write("text.txt", "edited\n");
