@@ -36,6 +36,8 @@ mod lfs_mending;
 pub mod lfs_objects;
 pub mod lfs_pointer;
 mod lfs_progress;
+mod lfs_reachable;
+pub mod lfs_upload;
 mod listening;
 pub mod marker_labels;
 mod merge_file;

@@ -11,23 +11,23 @@ use std::os::unix::ffi::OsStrExt as _;
 
 use crate::model::{Code, Error, Result, World};
 
-use super::lfs_progress;
+use super::lfs_upload::Uploads;
 use super::network::{Direction, Network};
 use super::process::{Git, OPERATION_VARIABLE};
 use super::refs::FoundRef;
-use super::url::redact;
+use super::url::{Transport, redact};
 use super::{Oid, RefChange, RefName, RemoteUrl, Repo};
 
 /// How much of a list of refs is read: some 600,000 of them.
 const MOST_LISTED_BYTES: u64 = 64 << 20;
 
 /// How many refs are pushed by one command: their names stand in its arguments.
-const PUSHED_AT_ONCE: usize = 500;
+pub(super) const PUSHED_AT_ONCE: usize = 500;
 
 /// A remote that git's configuration names.
 pub struct Remote<'a> {
-    repo: &'a Repo,
-    world: &'a World,
+    pub(super) repo: &'a Repo,
+    pub(super) world: &'a World,
     name: String,
     fetch_url: RemoteUrl,
     push_url: RemoteUrl,
@@ -94,6 +94,11 @@ impl<'a> Remote<'a> {
     /// Returns where it fetches from, without credentials.
     pub fn fetch_url(&self) -> String {
         self.fetch_url.without_credentials()
+    }
+
+    /// Tells whether it pushes into a repository on this machine.
+    pub(super) fn is_local(&self) -> bool {
+        self.push_url.transport() == Transport::Local
     }
 
     /// Returns where it pushes to, without credentials.
@@ -186,7 +191,7 @@ impl<'a> Remote<'a> {
     pub fn push(&self, changes: &[RefChange]) -> Result<BTreeMap<RefName, Pushed>> {
         let mut pushed = BTreeMap::new();
         for some in changes.chunks(PUSHED_AT_ONCE) {
-            pushed.extend(self.push_once(some, "--no-atomic")?);
+            pushed.extend(self.push_once(some, ("--no-atomic", Uploads::ByHook))?);
         }
         Ok(pushed)
     }
@@ -196,18 +201,27 @@ impl<'a> Remote<'a> {
     ///
     /// # Errors
     /// What the network says, where git says nothing of a single ref.
-    pub fn push_together(&self, changes: &[RefChange]) -> Result<BTreeMap<RefName, Pushed>> {
+    pub fn push_together(
+        &self,
+        changes: &[RefChange],
+        uploads: Uploads,
+    ) -> Result<BTreeMap<RefName, Pushed>> {
         if changes.is_empty() {
             return Ok(BTreeMap::new());
         }
-        self.push_once(changes, "--atomic")
+        self.push_once(changes, ("--atomic", uploads))
     }
 
-    fn push_once(&self, changes: &[RefChange], atomic: &str) -> Result<BTreeMap<RefName, Pushed>> {
+    fn push_once(
+        &self,
+        changes: &[RefChange],
+        (atomic, uploads): (&str, Uploads),
+    ) -> Result<BTreeMap<RefName, Pushed>> {
         let mut network = self.network(Direction::Push)?;
         network.once();
         let git = network.git();
         git.args(["push", "--porcelain", "--no-follow-tags", "--no-progress"]);
+        self.tell_of_uploads(git, uploads);
         git.args(["--recurse-submodules=no", "--no-signed", atomic]);
         let hex = |id: Option<Oid>| id.map(|id| id.to_string()).unwrap_or_default();
         for change in changes {
@@ -234,46 +248,7 @@ impl<'a> Remote<'a> {
         Ok(named.collect())
     }
 
-    /// Has git-lfs bring every object of the histories of `refs` to its server, as far as that lacks it.
-    /// It ends well only when the server has all of them.
-    ///
-    /// # Errors
-    /// `lfs-missing` for an object that is not here; what the network says.
-    pub fn upload_large_files(&self, refs: &[RefName]) -> Result<()> {
-        for some in refs.chunks(PUSHED_AT_ONCE) {
-            let mut network = self.network(Direction::Push)?;
-            let git = network.git();
-            git.config("lfs.allowincompletepush", "false");
-            git.args(["lfs", "push", "--all", &self.name]);
-            for name in some {
-                git.arg(OsStr::from_bytes(name.as_bytes()));
-            }
-            let run = lfs_progress::tell_transfers;
-            let output = run(self.world, &mut network, Network::git, Network::run)?;
-            if output.success() {
-                continue;
-            }
-            // git-lfs says this one thing on standard output.
-            let printed = String::from_utf8_lossy(&output.stdout);
-            let missing = printed.lines().find(|line| line.contains("(missing)"));
-            if let Some(line) = missing {
-                return Err(Error::new(
-                    Code::LfsMissing,
-                    format!(
-                        "cannot push large files to '{}': not here: {}",
-                        self.name,
-                        line.trim()
-                    ),
-                )
-                .hint(format!("git lfs fetch --all {}", self.name)));
-            }
-            let wanted = format!("push large files to '{}'", self.name);
-            return Err(network.failure(&wanted, &output.stderr));
-        }
-        Ok(())
-    }
-
-    fn network(&self, direction: Direction) -> Result<Network> {
+    pub(super) fn network(&self, direction: Direction) -> Result<Network> {
         let url = match direction {
             Direction::Fetch => &self.fetch_url,
             Direction::Push => &self.push_url,

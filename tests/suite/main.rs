@@ -49,6 +49,7 @@ mod lfs_killed;
 mod lfs_locks;
 mod lfs_migrate;
 mod lfs_progress;
+mod lfs_published;
 mod lfs_server;
 mod lfs_signed;
 mod lfs_store;

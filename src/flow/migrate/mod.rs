@@ -11,6 +11,7 @@ mod begun;
 mod checks;
 mod desks;
 mod following;
+mod large_files;
 mod look;
 mod publication;
 mod report;

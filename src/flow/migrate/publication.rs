@@ -13,6 +13,8 @@ use crate::model::{Code, Error, Result};
 use crate::store::migration_journal::RemoteRef;
 use crate::store::{Session, ref_names};
 
+use super::large_files::LargeFiles;
+
 /// Tells whether a ref of the remote is one that a migration rewrites there.
 pub(super) fn is_history(name: &RefName) -> bool {
     let bytes = name.as_bytes();
@@ -107,13 +109,12 @@ pub(super) fn publish(
     if !moved.is_empty() {
         return Err(refuse_moved(remote, &moved));
     }
-    let histories = changes.iter().filter(|change| is_history(&change.name));
-    let histories: Vec<RefName> = histories.map(|change| change.name.clone()).collect();
-    remote.upload_large_files(&histories)?;
-    let pushed = remote.push_together(&open)?;
+    let large = LargeFiles::find(session, &changes)?;
+    large.bring(remote)?;
+    let pushed = remote.push_together(&open, large.uploads(session)?)?;
     refuse_failed(remote, &open, &pushed)?;
     // Whoever has the refs has to find the objects.
-    remote.upload_large_files(&histories)?;
+    large.bring(remote)?;
     let now = remote.list(|_| true)?;
     let lacking = changes
         .iter()

@@ -16,6 +16,7 @@ pub mod fired;
 mod folder;
 pub mod install;
 pub mod payload;
+mod pre_push;
 mod record;
 mod redirect;
 mod script;
@@ -25,6 +26,7 @@ mod state;
 pub use agents::Agent;
 pub use folder::{FolderSort, HooksFolder};
 pub use install::{Act, InstallReport, Target};
+pub use pre_push::push_only_uploads;
 pub use script::HookName;
 pub use state::{
     GitHooksState, HookState, HookStatus, LfsHook, Presence, StatusReport, git_hooks_state, status,

@@ -1,0 +1,68 @@
+//! The large files of what is published: found by one walk, brought before the refs that need them, and
+//! asked for again after those.
+
+use crate::git::lfs_objects::Objects;
+use crate::git::lfs_pointer::LfsOid;
+use crate::git::lfs_upload::Uploads;
+use crate::git::remote::Remote;
+use crate::git::{Oid, RefChange, RefName};
+use crate::model::Result;
+use crate::setup::hooks;
+use crate::store::Session;
+
+use super::publication::is_history;
+
+/// The large files of histories.
+pub(super) struct LargeFiles {
+    /// All of them, where all are here.
+    oids: Option<Vec<LfsOid>>,
+    /// Where some are not, git-lfs asks the server for them as it walks each history.
+    refs: Vec<RefName>,
+}
+
+impl LargeFiles {
+    /// Finds those of the refs that are published.
+    ///
+    /// # Errors
+    /// `git-failed`, `interrupted`.
+    pub(super) fn find(session: &Session, changes: &[RefChange]) -> Result<LargeFiles> {
+        // Records stand on the commits they are about, too.
+        let tips: Vec<Oid> = changes.iter().filter_map(|change| change.new).collect();
+        let refs = changes.iter().map(|change| change.name.clone());
+        let refs: Vec<RefName> = refs.filter(is_history).collect();
+        let pointers = session.repo.pointers_below(&session.world, &tips)?;
+        let here = Objects::of(&session.repo);
+        // git-lfs asks no server for an empty one.
+        let mut needed = pointers.iter().filter(|pointer| pointer.size_bytes > 0);
+        let is_here = needed.clone().all(|pointer| here.has(pointer));
+        let oids = is_here.then(|| needed.by_ref().map(|pointer| pointer.oid.clone()));
+        Ok(LargeFiles {
+            oids: oids.map(Iterator::collect),
+            refs,
+        })
+    }
+
+    /// Has the server take what it lacks of them. Ends well only when it has all.
+    ///
+    /// # Errors
+    /// `lfs-missing`; what the network says.
+    pub(super) fn bring(&self, remote: &Remote<'_>) -> Result<()> {
+        match &self.oids {
+            Some(oids) => remote.upload_objects(oids),
+            None => remote.upload_large_files(&self.refs),
+        }
+    }
+
+    /// Tells what is left to do for the hook of git-lfs once all was brought.
+    ///
+    /// # Errors
+    /// `git-failed`, `repository-broken`.
+    pub(super) fn uploads(&self, session: &Session) -> Result<Uploads> {
+        let is_spared = || hooks::push_only_uploads(&session.repo, &session.world);
+        Ok(if self.oids.is_some() && is_spared()? {
+            Uploads::Done
+        } else {
+            Uploads::ByHook
+        })
+    }
+}
