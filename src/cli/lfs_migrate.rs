@@ -1,6 +1,8 @@
 //! `git colony lfs migrate`
 
-use crate::flow::migrate::{self, MigrateReport, MigrateStatus, Publication, Request, Start};
+use crate::flow::migrate::{
+    self, MigrateReport, MigrateStatus, Publication, Request, Since, Start,
+};
 use crate::model::time::Moment;
 use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;
@@ -25,6 +27,9 @@ pub(super) struct Args {
     /// Take back a migration that is not published: every ref is what it was
     #[arg(long)]
     abort: bool,
+    /// With --abort: also where commits were made since; they are kept below refs/colony/kept
+    #[arg(long, requires = "abort")]
+    force: bool,
     /// Leave origin as it is for now
     #[arg(long, conflicts_with = "abort")]
     no_push: bool,
@@ -49,7 +54,14 @@ pub(super) fn run(face: &mut Face<'_>, args: &Args) -> Result<Outcome, Stop> {
         },
     };
     let report = match run {
-        _ if args.abort => migrate::abort(&session, args.dry_run)?,
+        _ if args.abort => {
+            let since = if args.force {
+                Since::Keep
+            } else {
+                Since::Refuse
+            };
+            migrate::abort(&session, since, args.dry_run)?
+        }
         Run::Dry => migrate::preview(&session, &request)?,
         Run::ForReal => migrate::migrate(&session, &request)?,
     };
@@ -97,6 +109,21 @@ impl Answer for MigrateReport {
                 None if self.dry_run => format!("  {name}  {old}"),
                 _ => format!("  {name}  {old} -> {new}"),
             });
+        }
+        for one in &self.kept {
+            let (name, kept) = (one.name.short(), &one.kept_as);
+            let commits = text::count(one.commits, "commit");
+            lines.push(format!(
+                "{commits} of {name} kept as {kept}: {}",
+                one.way_back()
+            ));
+        }
+        for left in &self.left_on_new {
+            let name = left.name.short();
+            lines.push(format!(
+                "{name} stays in the history that was taken back: {}",
+                left.way_back
+            ));
         }
         if !self.patterns.is_empty() {
             lines.push(format!("patterns: {}", self.patterns.join(" ")));

@@ -115,13 +115,16 @@ pub(super) fn refuse_unrecorded(
         since.op, since.summary
     );
     let hint = match kind {
+        Kind::Redo if since.snapshot.is_none() => {
+            "git colony ops   # lists what was done".to_owned()
+        }
         Kind::Redo => format!(
             "git colony restore {}   # brings back the state before that operation",
             since.op
         ),
         _ => format!(
-            "git colony undo --force   # takes it back; git colony restore {} goes back further",
-            since.op
+            "git colony undo --force   # takes it back{}",
+            or_restore(since, "goes back further")
         ),
     };
     Ok(told.refusal(&start).detail("op", since.op).hint(hint))
@@ -140,10 +143,18 @@ pub(super) fn refuse_recorded(session: &Session, record: &Record) -> Result<Erro
     };
     let start = format!("the newest step, {}, is not one of git-colony", record.op);
     let hint = format!(
-        "git colony undo --force   # takes it back; git colony restore {} does so for all since",
-        record.op
+        "git colony undo --force   # takes it back{}",
+        or_restore(record, "does so for all since")
     );
     Ok(told.refusal(&start).detail("op", record.op).hint(hint))
+}
+
+/// Words the other way that a hint of undo names, where the operation has a state to restore.
+pub(super) fn or_restore(record: &Record, what: &str) -> String {
+    match record.snapshot {
+        Some(_) => format!("; git colony restore {} {what}", record.op),
+        None => String::new(),
+    }
 }
 
 /// What is said of a change.

@@ -4,11 +4,12 @@ use crate::git::{Oid, Repo};
 use crate::model::id::OperationId;
 use crate::model::{Code, Error, Result};
 use crate::store::operation::record::IndexTarget;
-use crate::store::operation::{Log, StateName};
+use crate::store::operation::{Kind, Log, StateName};
 use crate::store::places::Places;
 
 use super::checkpoints::{self, Checkpoint};
 use super::tag_message::Mode;
+use super::undo::refuse_migration;
 
 /// A state that can be brought back.
 #[derive(Clone, Debug)]
@@ -98,6 +99,9 @@ fn before_operation(repo: &Repo, id: OperationId) -> Result<Target> {
     };
     let record = &entry.record;
     let Some(snapshot) = record.snapshot else {
+        if record.kind == Kind::LfsMigrate {
+            return Err(refuse_migration(repo, record)?);
+        }
         return Err(Error::new(
             Code::OperationNotFound,
             format!(

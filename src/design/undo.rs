@@ -8,9 +8,10 @@ use serde::Serialize;
 
 use crate::git::index::Index;
 use crate::git::snapshot::Unstorable;
-use crate::git::{Oid, RefChange, RefName};
+use crate::git::{Oid, RefChange, RefName, Repo};
 use crate::model::id::OperationId;
 use crate::model::{Code, Error, Result};
+use crate::store::migration_journal::Journal;
 use crate::store::operation::external::record as record_external;
 use crate::store::operation::log::LogEntry;
 use crate::store::operation::record::{HeadRecord, IndexTarget};
@@ -183,7 +184,7 @@ pub(super) fn refuse_foreign_progress(session: &Session, direction: Direction) -
     refuse_in_progress(session, direction.kind().as_str())
 }
 
-fn require_next(log: &Log, direction: Direction) -> Result<&LogEntry> {
+fn require_next<'a>(session: &Session, log: &'a Log, direction: Direction) -> Result<&'a LogEntry> {
     let next = match direction {
         Direction::Undo | Direction::AbortMigration => log.next_undo(),
         Direction::Abort => log.next_abort(),
@@ -193,22 +194,44 @@ fn require_next(log: &Log, direction: Direction) -> Result<&LogEntry> {
     let is_migration = next.record.kind == Kind::LfsMigrate;
     match direction {
         Direction::AbortMigration if !is_migration => Err(after_migration(&next.record)),
-        Direction::Undo | Direction::Abort if is_migration => Err(refuse_migration(&next.record)),
+        Direction::Undo | Direction::Abort if is_migration => {
+            Err(refuse_migration(&session.repo, &next.record)?)
+        }
         _ => Ok(next),
     }
 }
 
-/// Refuses to go back behind a migration by halves: it takes every ref at once.
-fn refuse_migration(record: &Record) -> Error {
-    Error::new(
+/// Refuses to go back behind a migration by halves: it takes every ref at once, and only as long as
+/// nobody else has it.
+///
+/// # Errors
+/// `newer-format`, `repository-broken`.
+pub(super) fn refuse_migration(repo: &Repo, record: &Record) -> Result<Error> {
+    let journal = Journal::find(repo)?.map(|(journal, _)| journal);
+    let is_open = journal.is_some_and(|journal| {
+        let is_its = journal.op == record.op;
+        is_its && journal.published_at.is_none()
+    });
+    let (why, hint) = if is_open {
+        (
+            "what was before is in another history",
+            "git colony lfs migrate --abort   # takes all of it back",
+        )
+    } else {
+        (
+            "others have that history by now: nothing from before comes back",
+            "git colony checkpoints   # lists what can be restored, in the new history",
+        )
+    };
+    Ok(Error::new(
         Code::HistoryRewritten,
         format!(
-            "{} moved history to git-lfs, and what was before is in another history; nothing was done",
+            "{} moved history to git-lfs, and {why}; nothing was done",
             record.op
         ),
     )
     .detail("op", record.op)
-    .hint("git colony lfs migrate --abort   # as long as it is not published")
+    .hint(hint))
 }
 
 /// Names what was done since the migration, and has to be taken back before it.
@@ -259,7 +282,7 @@ impl Step {
                 direction.kind(),
             )?);
         }
-        let entry = require_next(log, direction)?.clone();
+        let entry = require_next(session, log, direction)?.clone();
         let record = &entry.record;
         let origin = origin_of(log, record);
         if origin.kind == Kind::External && direction != Direction::Redo && !force {

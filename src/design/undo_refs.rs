@@ -7,6 +7,7 @@ use crate::model::{Code, Error, Result, text};
 use crate::store::Session;
 use crate::store::operation::{Kind, Log, Record};
 
+use super::external;
 use super::undo::origin_of;
 use super::worktree::is_checkpoint_tag;
 
@@ -70,8 +71,8 @@ fn refuse_moved_refs(record: &Record, moved: &[String]) -> Error {
     .detail("changes", moved)
     .detail("op", record.op)
     .hint(format!(
-        "git colony undo --force   # takes back what the operation moved all the same; git colony restore {}",
-        record.op
+        "git colony undo --force   # takes back what the operation moved all the same{}",
+        external::or_restore(record, "does so for all since")
     ))
 }
 

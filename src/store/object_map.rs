@@ -62,6 +62,12 @@ impl ObjectMap {
         self.ids.insert(old, new);
     }
 
+    /// Takes another map over the other way around: what each commit was before.
+    pub fn insert_inverse(&mut self, other: &ObjectMap) {
+        let pairs = other.ids.iter().map(|(old, new)| (*new, *old));
+        self.ids.extend(pairs);
+    }
+
     /// Forgets a commit, and returns what it became.
     pub fn take(&mut self, id: Oid) -> Option<Oid> {
         self.ids.remove(&id)

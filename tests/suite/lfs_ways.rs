@@ -25,6 +25,11 @@ pub(crate) fn shell(sandbox: &Sandbox, root: &Path, line: &str) -> std::process:
     shell.args(["-c", line]).current_dir(root).output().unwrap()
 }
 
+pub(crate) fn hint_of(answer: &serde_json::Value) -> &str {
+    let hint = answer["hint"].as_str();
+    hint.unwrap_or_else(|| panic!("{answer:#}"))
+}
+
 /// What a look says of the migration that has not ended: in JSON, as a line, for a prompt, and the fix
 /// that `doctor` names.
 fn told(sandbox: &Sandbox) -> (serde_json::Value, Option<String>) {

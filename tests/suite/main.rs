@@ -54,6 +54,7 @@ mod lfs_server;
 mod lfs_signed;
 mod lfs_store;
 mod lfs_surroundings;
+mod lfs_taken_back;
 mod lfs_ways;
 mod literature;
 mod manual;

@@ -1,24 +1,34 @@
 //! Taking a migration back that nobody else has seen.
 
-use crate::design::undo::{self, Direction, UndoReport};
+use crate::design::undo::{self, Direction};
 use crate::git::Repo;
 use crate::git::remote::Remote;
 use crate::lfs::install;
 use crate::model::{Code, Error, Result};
 use crate::store::Session;
 use crate::store::migration_journal::Journal;
-use crate::store::operation::Log;
+use crate::store::operation::{Log, Record};
 use crate::store::places::Places;
 
 use super::begun::{Begun, was_cut_off};
 use super::report::{self, MigrateReport};
+use super::since::{keep, left_on_new, moved_since, refuse_moved};
 use super::{lock, nothing_under_way, publication, settle, tidy, unfinished};
+
+/// What becomes of commits that were made since.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Since {
+    /// They stop it.
+    Refuse,
+    /// They are kept under names of their own.
+    Keep,
+}
 
 /// Takes a migration back that is not published: every ref is what it was.
 ///
 /// # Errors
 /// `nothing-to-resolve`; `external-change` where somebody has worked on since; `published-commits`.
-pub fn abort(session: &Session, dry_run: bool) -> Result<MigrateReport> {
+pub fn abort(session: &Session, since: Since, dry_run: bool) -> Result<MigrateReport> {
     let _lock = (!dry_run).then(|| lock(session)).transpose()?;
     let has_begun = was_cut_off(&session.repo)?;
     if !dry_run {
@@ -38,18 +48,26 @@ pub fn abort(session: &Session, dry_run: bool) -> Result<MigrateReport> {
         )
         .hint("git worktree list   # run the command there"));
     }
-    refuse_pruned(&session.repo, &journal)?;
+    let record = recorded(&session.repo, &journal)?;
     refuse_half_published(session, &journal)?;
-    let back: UndoReport = if dry_run {
-        undo::preview(session, Direction::AbortMigration, false)?
-    } else {
-        undo::run(session, Direction::AbortMigration, false)?
-    };
+    let moved = moved_since(&session.repo, &record)?;
+    if since == Since::Refuse {
+        refuse_moved(session, &moved)?;
+    }
+    let left = left_on_new(&session.repo, &record)?;
+    let force = since == Since::Keep;
+    let mut back = undo::preview(session, Direction::AbortMigration, force)?;
+    if !dry_run {
+        keep(session, &moved)?;
+        back = undo::run(session, Direction::AbortMigration, force)?;
+    }
     if journal.set_up && !dry_run {
         // With the filters git would call every large file modified that is in git again.
         install::uninstall(session)?;
     }
-    Ok(report::of_abort(&journal, &back))
+    let mut report = report::of_abort(&journal, &back);
+    (report.kept, report.left_on_new) = (moved, left);
+    Ok(report)
 }
 
 /// Takes back what one has set up that was cut off before it moved anything.
@@ -67,11 +85,11 @@ fn abort_begun(session: &Session, has_begun: bool, dry_run: bool) -> Result<Migr
 }
 
 /// What was before goes with the operation when that is pruned.
-fn refuse_pruned(repo: &Repo, journal: &Journal) -> Result<()> {
+fn recorded(repo: &Repo, journal: &Journal) -> Result<Record> {
     let places = Places::find(repo)?;
     let log = places.map(|places| Log::read(repo, &places)).transpose()?;
-    if log.is_some_and(|log| log.find(journal.op).is_some()) {
-        return Ok(());
+    if let Some(entry) = log.as_ref().and_then(|log| log.find(journal.op)) {
+        return Ok(entry.record.clone());
     }
     Err(Error::new(
         Code::NothingToUndo,

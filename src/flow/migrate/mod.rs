@@ -15,6 +15,7 @@ mod large_files;
 mod look;
 mod publication;
 mod report;
+mod since;
 mod under_way;
 
 use std::time::Duration;
@@ -39,9 +40,10 @@ use begun::{Begun, was_cut_off};
 use following::Follows;
 use look::Look;
 
-pub use abort::abort;
+pub use abort::{Since, abort};
 pub use following::{refuse_rewritten, refuse_unpublished};
 pub use report::{MigrateReport, MigrateStatus, MovedRef};
+pub use since::{LeftOnNew, MovedSince};
 pub use under_way::{Stage, UnderWay, WAY_BACK, under_way};
 
 /// Where a history is published.

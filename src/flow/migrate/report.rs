@@ -16,6 +16,7 @@ use crate::store::operation::{Log, Record};
 use crate::store::places::Places;
 use crate::store::{Session, ref_names};
 
+use super::since::{LeftOnNew, MovedSince};
 use super::under_way::other_remotes;
 use super::{Look, REMOTE, publication};
 
@@ -72,6 +73,10 @@ pub struct MigrateReport {
     pub push_error: Option<String>,
     /// The code of that.
     pub push_error_code: Option<&'static str>,
+    /// What had moved on since, when a migration is taken back, and where that is kept.
+    pub kept: Vec<MovedSince>,
+    /// Branches and tags that were made since and stay in the history that was taken back.
+    pub left_on_new: Vec<LeftOnNew>,
     /// What is worth knowing before, in words.
     pub notes: Vec<String>,
     /// True when nothing was done because a dry run was asked for.
@@ -118,6 +123,8 @@ impl MigrateReport {
             pushed_refs: Vec::new(),
             push_error: None,
             push_error_code: None,
+            kept: Vec::new(),
+            left_on_new: Vec::new(),
             notes: Vec::new(),
             dry_run: false,
             remote_refs: Vec::new(),

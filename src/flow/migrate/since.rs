@@ -1,0 +1,212 @@
+//! What came about since a migration and is in its history only: taking the migration back would lose it
+//! from sight, so that each is named, and kept where that is asked for.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::git::{Oid, RefChange, RefName, Repo};
+use crate::model::text::{self, shell_word};
+use crate::model::{Code, Error, Result};
+use crate::store::migration::{self, ObjectMap};
+use crate::store::operation::Record;
+use crate::store::{Session, ref_names};
+
+use super::publication;
+
+/// How many commits of a ref are counted, and looked through.
+const MOST: usize = 1_000;
+
+/// A ref that a migration moved, and that somebody has moved on since.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct MovedSince {
+    /// Its full name.
+    #[serde(rename = "ref")]
+    pub name: RefName,
+    /// What the migration made of it.
+    pub from: Oid,
+    /// What it holds now.
+    pub to: Oid,
+    /// How many commits came to it (at most 1,000).
+    pub commits: usize,
+    /// Where these are kept.
+    pub kept_as: RefName,
+}
+
+impl MovedSince {
+    /// Words which commits they are.
+    fn told(&self, repo: &Repo) -> String {
+        let newest = repo.read_past(self.to);
+        let newest = newest.map(|past| past.message.lines().next().unwrap_or_default().to_owned());
+        let subject = newest.map_or_else(|_| String::new(), |subject| format!(" '{subject}'"));
+        let commits = text::count(self.commits, "commit");
+        format!(
+            "'{}' has {commits} since, {}{subject}",
+            self.name.short(),
+            self.to.short()
+        )
+    }
+
+    /// Words what brings its commits to the branch as it was.
+    pub fn way_back(&self) -> String {
+        format!(
+            "git switch {} && git cherry-pick {}..{}",
+            shell_word(&self.name.short()),
+            self.from,
+            shell_word(&self.kept_as.to_string())
+        )
+    }
+}
+
+/// Lists the refs that have moved on since; a ref that is gone takes nothing with it.
+pub(super) fn moved_since(repo: &Repo, record: &Record) -> Result<Vec<MovedSince>> {
+    let mut found = Vec::new();
+    for change in &record.refs {
+        if !publication::is_history(&change.name) {
+            continue;
+        }
+        let (Some(from), Some(to)) = (change.new, repo.find_ref(&change.name)?) else {
+            continue;
+        };
+        let commits = repo.peel_to_commit(from).zip(repo.peel_to_commit(to));
+        let Some((from, to)) = commits.filter(|(from, to)| from != to) else {
+            continue;
+        };
+        let rest = change.name.as_bytes().get(b"refs/".len()..);
+        let folder = format!("{}{}/", ref_names::KEPT_WORK, record.op);
+        found.push(MovedSince {
+            name: change.name.clone(),
+            from,
+            to,
+            commits: repo.commits_between(to, &[from], MOST)?.len(),
+            kept_as: RefName::new([folder.as_bytes(), rest.unwrap_or_default()].concat()),
+        });
+    }
+    Ok(found)
+}
+
+/// Refuses to lose sight of commits that were made since.
+pub(super) fn refuse_moved(session: &Session, moved: &[MovedSince]) -> Result<()> {
+    let repo = &session.repo;
+    let head = repo.head()?.moving_ref();
+    let current = moved.iter().find(|one| one.name == head);
+    if moved.is_empty() {
+        return Ok(());
+    }
+    let told: Vec<_> = moved.iter().map(|one| one.told(repo)).collect();
+    let error = Error::new(
+        Code::ExternalChange,
+        format!(
+            "commits were made since the migration, in the history that it would take back: {}; nothing was done",
+            told.join("; ")
+        ),
+    )
+    .detail("refs", moved);
+    Err(match current {
+        // Index and files are those of the commit: a step of its own takes them back.
+        Some(current) => {
+            let kept = format!("kept/{}-{}", current.name.short(), current.to.short());
+            error.hint(format!(
+                "git branch {} && git colony undo --force && git colony lfs migrate --abort   # the branch keeps them",
+                shell_word(&kept)
+            ))
+        }
+        None => error.hint(format!(
+            "{} --force   # keeps them below {}",
+            super::WAY_BACK,
+            ref_names::KEPT_WORK
+        )),
+    })
+}
+
+/// Gives what moved on names that keep it.
+pub(super) fn keep(session: &Session, moved: &[MovedSince]) -> Result<()> {
+    let mut changes = Vec::new();
+    for one in moved {
+        let old = session.repo.find_ref(&one.kept_as)?;
+        changes.push(RefChange {
+            name: one.kept_as.clone(),
+            old,
+            new: Some(one.to),
+        });
+    }
+    changes.retain(|change| change.old != change.new);
+    publication::move_refs(session, &changes)
+}
+
+/// A branch or tag that was made since a migration, in the history that goes with it.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct LeftOnNew {
+    /// Its full name.
+    #[serde(rename = "ref")]
+    pub name: RefName,
+    /// What it holds.
+    pub id: Oid,
+    /// The command that brings it to the history that is back.
+    pub way_back: String,
+}
+
+/// Lists the branches and tags that are in the new history, and that taking it back leaves there.
+pub(super) fn left_on_new(repo: &Repo, record: &Record) -> Result<Vec<LeftOnNew>> {
+    let is_map = |change: &&RefChange| change.name.as_bytes() == ref_names::MIGRATIONS.as_bytes();
+    let Some(change) = record.refs.iter().find(is_map) else {
+        return Ok(Vec::new());
+    };
+    let Some(new) = change.new else {
+        return Ok(Vec::new());
+    };
+    let mut back = ObjectMap::default();
+    for recorded in migration::since(repo, new, change.old)? {
+        back.insert_inverse(&recorded.map);
+    }
+    let made = record.refs.iter().filter_map(|change| change.new);
+    let tips: Vec<Oid> = made.filter_map(|id| repo.peel_to_commit(id)).collect();
+    let mut found = Vec::new();
+    for prefix in ["refs/heads/", "refs/tags/"] {
+        for reference in repo.refs_below(prefix)? {
+            if record
+                .refs
+                .iter()
+                .any(|change| change.name == reference.name)
+            {
+                continue;
+            }
+            let Some(tip) = repo.peel_to_commit(reference.id) else {
+                continue;
+            };
+            let Some((made, was)) = nearest(repo, &back, (tip, &tips))? else {
+                continue;
+            };
+            let name = shell_word(&reference.name.short());
+            let way_back = match prefix {
+                "refs/tags/" => format!("git tag --force {name} {was}"),
+                _ if made == tip => format!("git branch --force {name} {was}"),
+                _ => format!("git rebase --onto {was} {made} {name}"),
+            };
+            found.push(LeftOnNew {
+                name: reference.name,
+                id: reference.id,
+                way_back,
+            });
+        }
+    }
+    Ok(found)
+}
+
+/// Finds the commit of a migration that own work begins at, with what it was before.
+fn nearest(
+    repo: &Repo,
+    back: &ObjectMap,
+    (tip, tips): (Oid, &[Oid]),
+) -> Result<Option<(Oid, Oid)>> {
+    let was = |id: Oid| Some((id, back.get(id)?));
+    if let Some(found) = was(tip) {
+        return Ok(Some(found));
+    }
+    for commit in repo.commits_between(tip, tips, MOST)?.into_iter().rev() {
+        let mut parents = repo.read_commit(commit)?.parents.into_iter();
+        if let Some(found) = parents.find_map(was) {
+            return Ok(Some(found));
+        }
+    }
+    Ok(None)
+}
