@@ -268,20 +268,10 @@ impl Held {
 
     /// Returns what git was told to do.
     fn command(&self) -> &str {
-        let mut words = self.words.iter().map(String::as_str);
-        let program = words.next().unwrap_or(&self.process.command);
-        let program = program.rsplit('/').next().unwrap_or_default();
-        if let Some(command) = program.strip_prefix("git-") {
-            return command;
-        }
-        while let Some(word) = words.next() {
-            match word {
-                "-c" | "-C" | "--git-dir" | "--work-tree" => drop(words.next()),
-                _ if word.starts_with('-') => {}
-                command => return command,
-            }
-        }
-        program
+        let told = processes::git_command(&self.words);
+        // A script that stands for git-lfs is run by a shell.
+        let name = &self.process.command;
+        told.unwrap_or_else(|| name.strip_prefix("git-").unwrap_or(name))
     }
 }
 

@@ -148,6 +148,59 @@ pub fn folders_of(program: &str, argument: &str) -> Vec<PathBuf> {
     folders.collect()
 }
 
+/// What git does that locks no ref, or is us.
+const NO_LOCKS: [&str; 13] = [
+    "blame",
+    "cat-file",
+    "colony",
+    "credential-cache--daemon",
+    "daemon",
+    "diff",
+    "fsmonitor--daemon",
+    "grep",
+    "log",
+    "ls-files",
+    "rev-list",
+    "show",
+    "upload-pack",
+];
+
+/// Tells whether a git runs in one of some folders, or below, that may hold a lock on a ref. Costs a look
+/// at the command line of every process.
+pub fn git_may_lock_refs_in(folders: &[&Path]) -> bool {
+    let entries = std::fs::read_dir("/proc").into_iter().flatten().flatten();
+    let mut pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
+    pids.any(|pid| {
+        let words = words_of(pid);
+        let command = git_command(&words);
+        let may = command.is_some_and(|command| !NO_LOCKS.contains(&command));
+        // What has ended and is not waited for yet stands nowhere.
+        let stands =
+            || folder_of(pid).is_some_and(|at| folders.iter().any(|own| at.starts_with(own)));
+        may && stands()
+    })
+}
+
+/// Returns what git was told to do by its command line; `None` for another program.
+pub fn git_command(words: &[String]) -> Option<&str> {
+    let mut words = words.iter().map(String::as_str);
+    let program = words.next()?.rsplit('/').next()?;
+    if let Some(command) = program.strip_prefix("git-") {
+        return Some(command);
+    }
+    if program != "git" {
+        return None;
+    }
+    while let Some(word) = words.next() {
+        match word {
+            "-c" | "-C" | "--git-dir" | "--work-tree" => drop(words.next()),
+            _ if word.starts_with('-') => {}
+            command => return Some(command),
+        }
+    }
+    Some(program)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

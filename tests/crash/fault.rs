@@ -49,7 +49,7 @@ pub(crate) enum Blow {
 pub(crate) struct Struck {
     /// False when the command made fewer calls and was never struck.
     pub(crate) happened: bool,
-    /// A git was killed before the program could write down which locks it held.
+    /// A git was killed that took locks of its own accord.
     pub(crate) locks_unknown: bool,
     /// Its exit code; `None` for a killed one.
     pub(crate) exit_code: Option<i32>,
@@ -64,9 +64,10 @@ impl Fault {
         let (output, log) = trace(repository, command, self.blow, &inject);
         let locks_unknown = match self.blow {
             Blow::KillAnyGit | Blow::KillLfs => true,
-            Blow::KillGit => !log.lines().any(is_answer_to_prepare),
-            Blow::KillBoth => !note_of_locks_is_written(repository),
-            Blow::Kill | Blow::KillAndWorkOn | Blow::Fail(_) => false,
+            // It is written down which locks git is about to take.
+            Blow::KillGit | Blow::KillBoth | Blow::Kill | Blow::KillAndWorkOn | Blow::Fail(_) => {
+                false
+            }
         };
         Struck {
             happened: log.contains("killed by SIGKILL") || log.contains("(INJECTED)"),
@@ -163,17 +164,6 @@ impl fmt::Display for Blow {
             Blow::Fail(error) => f.write_str(error),
         }
     }
-}
-
-fn is_answer_to_prepare(line: &str) -> bool {
-    line.starts_with(r#"write(1, "prepare: ok\n""#) && line.ends_with("= 12")
-}
-
-fn note_of_locks_is_written(repository: &Repository) -> bool {
-    let ours = fs::read_dir(repository.root.join(".git/colony"));
-    let ours = ours.into_iter().flatten().flatten();
-    let mut notes = ours.filter(|entry| entry.path().extension().is_some_and(|e| e == "locks"));
-    notes.any(|entry| entry.metadata().is_ok_and(|note| note.len() > 0))
 }
 
 /// Returns those of the calls that whoever is to be struck makes.

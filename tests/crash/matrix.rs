@@ -202,8 +202,8 @@ impl<'a> Stage<'a> {
             return Ok(side);
         }
         if struck.happened && struck.locks_unknown {
-            // A git that is killed before it has said that it holds its locks leaves them, as any
-            // git does; nobody can prove whose they are, so they are reported, and removed by hand.
+            // A git that moves refs of its own accord leaves its locks; nobody can prove whose they are,
+            // so they are reported, and removed by hand.
             state::remove_locks_on_refs(repository);
         }
         if matches!(

@@ -106,10 +106,9 @@ git-colony.
 - *killed, then git commit*: before that, its user commits by plain git. Nothing of that is touched
   later. Where git refuses because of `index.lock`, the lock is removed by hand, as git advises.
 - *both killed*: the git that holds the locks of the refs is killed as well, before it can drop them.
-- *git killed*: that git gets SIGKILL, and the program lives. A git that dies before it has said that
-  it holds its locks leaves them, as any git does: then they are removed by hand.
-- *any git killed*: so does any other git, be it started by git-lfs; a lock on the configuration that
-  it leaves is removed by hand.
+- *git killed*: that git gets SIGKILL, and the program lives.
+- *any git killed*: so does any other git, be it started by git-lfs; locks that it leaves on refs or on
+  the configuration are removed by hand.
 - *git-lfs killed*: it gets SIGKILL as it opens, and as it writes, each of its hooks.
 - *ENOSPC*, *EIO*: the call fails. Nothing recovers: the program cleans up itself, or says what it
   cannot remove, and the next command does.

@@ -144,6 +144,21 @@ fn our_own_hook_beside_that_of_git_lfs_spares_it_too() {
 }
 
 #[test]
+fn status_tells_of_a_migration_until_it_is_published() {
+    let watched = Watched::new();
+    let told = |wanted: &str| {
+        let status = watched.sandbox.json(&["status"]);
+        let health = status["health"].as_array().unwrap().clone();
+        health.iter().any(|row| row["name"] == wanted)
+    };
+    assert!(!told("migration"));
+    watched.sandbox.colony(&["lfs", "migrate", "--no-push"]);
+    assert!(told("migration"));
+    watched.sandbox.colony(&["lfs", "migrate", "--continue"]);
+    assert!(!told("migration"));
+}
+
+#[test]
 fn what_only_the_server_has_is_no_obstacle_and_what_nobody_has_is() {
     let watched = Watched::new();
     let sandbox = &watched.sandbox;

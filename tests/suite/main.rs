@@ -52,6 +52,7 @@ mod lfs_progress;
 mod lfs_published;
 mod lfs_server;
 mod lfs_signed;
+mod lfs_stale_locks;
 mod lfs_store;
 mod lfs_surroundings;
 mod lfs_taken_back;

@@ -31,8 +31,8 @@ use crate::store::lock::WorktreeLock;
 use crate::store::migration::{ObjectMap, folder};
 use crate::store::migration_children::{self, Children};
 use crate::store::migration_journal::Journal;
-use crate::store::operation::recover;
 use crate::store::operation::run::refuse_nested;
+use crate::store::operation::recover;
 use crate::store::places::Places;
 use crate::store::{self, Session, atomic, ref_names};
 

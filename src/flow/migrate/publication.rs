@@ -10,8 +10,10 @@ use crate::git::{Head, Oid, RefChange, RefName};
 use crate::model::id::OperationId;
 use crate::model::text::shell_word;
 use crate::model::{Code, Error, Result};
+use crate::store::lock::WorktreeLock;
 use crate::store::migration_journal::RemoteRef;
-use crate::store::{Session, ref_names};
+use crate::store::places::Places;
+use crate::store::{Session, ref_locks, ref_names};
 
 use super::large_files::LargeFiles;
 
@@ -218,5 +220,10 @@ pub(super) fn move_refs(session: &Session, changes: &[RefChange]) -> Result<()> 
         who: &who,
         operation: "lfs-migrate",
     };
-    session.repo.move_refs(&session.world, changes, &why)
+    // Who has the lock of the worktree clears what is noted there.
+    let timeout = session.lock_timeout();
+    let _lock = WorktreeLock::take(&session.world, &session.repo, timeout)?;
+    let places = Places::require(&session.repo, &session.world)?;
+    let note = places.colony.join("migration.locks");
+    ref_locks::move_refs(session, &note, changes, &why)
 }

@@ -109,9 +109,9 @@ impl Finish<'_> {
     /// # Errors
     /// `ref-moved`, `recovery-needed`, `io`.
     pub fn again(&self, index_lock: Option<FileIdentity>) -> Result<()> {
-        ref_locks::clear(&self.places.ref_locks(self.record.op))?;
+        ref_locks::clear(&self.session.repo, &self.places.ref_locks(self.record.op))?;
         let left = ref_moves::refs_at(self.session, self.record, |change| change.old)?;
-        ref_moves::move_refs(self.session, self.record, &left)?;
+        ref_moves::move_refs((self.session, self.places), self.record, &left)?;
         self.switch_head()?;
         self.keep_large_files()?;
         let moved = self.move_files()?;
@@ -142,12 +142,12 @@ impl Finish<'_> {
     /// # Errors
     /// `recovery-needed` naming a file that could not go back; `io`.
     pub fn cancel(&self) -> Result<()> {
-        ref_locks::clear(&self.places.ref_locks(self.record.op))?;
+        ref_locks::clear(&self.session.repo, &self.places.ref_locks(self.record.op))?;
         self.move_files_back()?;
         state_files::write_back(&self.session.repo, &self.record.state_files)?;
         let moved = ref_moves::refs_at(self.session, self.record, |change| change.new)?;
         let back: Vec<_> = moved.iter().map(RefChange::inverse).collect();
-        ref_moves::move_refs(self.session, self.record, &back)?;
+        ref_moves::move_refs((self.session, self.places), self.record, &back)?;
         let record = self.record;
         ref_moves::switch_head(
             self.session,

@@ -1,6 +1,6 @@
 //! What happens to an operation whose owner died: completed after its commit point, else canceled.
 
-use crate::git::refs::{PreparedRefs, Reason};
+use crate::git::refs::Reason;
 use crate::git::{Oid, RefChange, RefName};
 use crate::model::id::OperationId;
 use crate::model::{Code, Error, Result};
@@ -79,15 +79,20 @@ fn finish_or_cancel(session: &Session, places: &Places, pending: &Pending) -> Re
         finish.cancel()
     };
     outcome.map_err(|error| {
-        Error::new(
+        let mut needed = Error::new(
             Code::RecoveryNeeded,
             format!(
                 "cannot finish '{}', which was cut off: {}",
                 record.summary,
                 error.message()
             ),
-        )
-        .hint("clear what is named above, then: git colony checkpoint --auto")
+        );
+        for (name, value) in error.details() {
+            needed = needed.detail(name, value);
+        }
+        // What a lock needs can be pasted.
+        let way = error.hint_text().filter(|_| error.code() == Code::Locked);
+        needed.hint(way.unwrap_or("clear what is named above, then: git colony checkpoint --auto"))
     })
 }
 
@@ -204,11 +209,7 @@ pub fn delete_refs(
         operation: reason,
     };
     let note = places.colony.join("delete.locks");
-    let deleted = ref_locks::prepare(session, &note, &changes, &why).and_then(PreparedRefs::commit);
-    match deleted {
-        Ok(()) => ref_locks::forget(&note),
-        Err(_) => ref_locks::clear(&note).and(deleted),
-    }
+    ref_locks::move_refs(session, &note, &changes, &why)
 }
 
 /// Removes what dead processes left in our folder, and locks that are proven theirs.
@@ -238,7 +239,9 @@ fn sweep(session: &Session, places: &Places) -> Result<()> {
             }
             _ if name == "automatic.lfs" => atomic::remove_folder(&path)?,
             _ if name == migration::FOLDER => migration::sweep(session)?,
-            _ if path.extension().is_some_and(|end| end == "locks") => ref_locks::clear(&path)?,
+            _ if path.extension().is_some_and(|end| end == "locks") => {
+                ref_locks::clear(&session.repo, &path)?;
+            }
             // The note about a merge or pick that git has ended.
             _ if name == "resolve" && session.repo.in_progress().is_none() => {
                 atomic::remove_file(&path)?;

@@ -4,7 +4,8 @@
 use crate::git::refs::Reason;
 use crate::git::{Oid, RefChange};
 use crate::model::Result;
-use crate::store::Session;
+use crate::store::places::Places;
+use crate::store::{Session, ref_locks};
 
 use super::record::{HeadRecord, Record};
 
@@ -30,9 +31,13 @@ pub(super) fn refs_at(
 ///
 /// # Errors
 /// `ref-moved`, `locked`.
-pub(super) fn move_refs(session: &Session, record: &Record, changes: &[RefChange]) -> Result<()> {
+pub(super) fn move_refs(
+    (session, places): (&Session, &Places),
+    record: &Record,
+    changes: &[RefChange],
+) -> Result<()> {
     with_reason(session, record, |why| {
-        session.repo.move_refs(&session.world, changes, why)
+        ref_locks::move_refs(session, &places.ref_locks(record.op), changes, why)
     })
 }
 
