@@ -92,7 +92,7 @@ pub fn migrate(session: &Session, request: &Request) -> Result<MigrateReport> {
     let _lock = lock(session)?;
     let has_begun = was_cut_off(&session.repo)?;
     settle(session)?;
-    let unfinished = to_go_on_with(session, request)?;
+    let unfinished = to_go_on_with(session, request.start)?;
     if unfinished.is_none() && !has_begun && request.start == Start::CutOff {
         return Err(nothing_under_way());
     }
@@ -118,7 +118,7 @@ pub fn migrate(session: &Session, request: &Request) -> Result<MigrateReport> {
 /// As [`migrate`].
 pub fn preview(session: &Session, request: &Request) -> Result<MigrateReport> {
     require_git_lfs(session)?;
-    let mut report = match to_go_on_with(session, request)? {
+    let mut report = match to_go_on_with(session, request.start)? {
         Some((journal, _)) => report::of_journal(&session.repo, &journal)?,
         None if request.start == Start::CutOff && !was_cut_off(&session.repo)? => {
             return Err(nothing_under_way());
@@ -215,13 +215,13 @@ fn unfinished(repo: &Repo) -> Result<Option<(Journal, Oid)>> {
 
 /// Returns the migration that a run goes on with. Where there is nowhere to publish it, it is done unless
 /// somebody says otherwise; it can be taken back all the same.
-fn to_go_on_with(session: &Session, request: &Request) -> Result<Option<(Journal, Oid)>> {
+fn to_go_on_with(session: &Session, start: Start) -> Result<Option<(Journal, Oid)>> {
     let has_remote = match Remote::find(&session.repo, &session.world, REMOTE) {
         Ok(_) => true,
         Err(error) => error.code() != Code::RemoteNotFound,
     };
     let found = unfinished(&session.repo)?;
-    Ok(found.filter(|_| has_remote || request.start == Start::CutOff))
+    Ok(found.filter(|_| has_remote || start == Start::CutOff))
 }
 
 fn begin(session: &Session, children: &Children) -> Result<(MigrateReport, Option<Journal>)> {
