@@ -57,6 +57,7 @@ mod lfs_store;
 mod lfs_surroundings;
 mod lfs_taken_back;
 mod lfs_ways;
+mod lfs_tags;
 mod literature;
 mod manual;
 mod map_cancel;

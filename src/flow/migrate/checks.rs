@@ -20,8 +20,8 @@ use crate::store::migration::{self, ObjectMap};
 use crate::store::migration_journal::RemoteRef;
 use crate::store::shared_root::SharedRoot;
 
-use super::desks;
 use super::publication::is_history;
+use super::{desks, no_history};
 
 /// Which history is to come about.
 #[derive(Clone, Copy)]
@@ -258,15 +258,20 @@ pub(super) fn is_within(repo: &Repo, id: Oid, tips: &[Oid]) -> bool {
 /// Finds what a remote has and what would stay behind in the old history.
 fn remote_only(repo: &Repo, remote: &str, theirs: &[RemoteRef]) -> Result<Vec<Error>> {
     let (mut absent, mut ahead, mut unsynced) = (Vec::new(), Vec::new(), Vec::new());
+    let mut tag = None;
     for found in theirs {
         let ours = repo.find_ref(&found.name)?;
-        if ours == Some(found.id) {
+        if ours == Some(found.id) || no_history::stays(repo, &found.name, found.id)? {
             continue;
         }
         let name = found.name.short();
         match ours {
             _ if !is_history(&found.name) => unsynced.push(name),
-            None => absent.push(name),
+            None => {
+                let is_tag = found.name.as_bytes().starts_with(b"refs/tags/");
+                tag.get_or_insert(is_tag);
+                absent.push(name);
+            }
             // What ours was before a migration made elsewhere is told once that is made here.
             Some(ours) if !is_ahead(repo, &found.name, (ours, found.id))? => {}
             Some(_) => ahead.push(name),
@@ -289,9 +294,14 @@ fn remote_only(repo: &Repo, remote: &str, theirs: &[RemoteRef]) -> Result<Vec<Er
         cause(
             &absent,
             format!("'{remote}' has what is not here, and it would keep the old history"),
-            format!(
-                "git fetch {at} {one} && git branch --no-track {one} FETCH_HEAD   # or delete it there: git push {at} --delete {one}"
-            ),
+            match tag {
+                Some(true) => format!(
+                    "git fetch {at} tag {one}   # or delete it there: git push {at} --delete refs/tags/{one}"
+                ),
+                _ => format!(
+                    "git fetch {at} {one} && git branch --no-track {one} FETCH_HEAD   # or delete it there: git push {at} --delete {one}"
+                ),
+            },
         ),
         cause(
             &ahead,
@@ -337,6 +347,9 @@ pub(super) fn refuse_ahead(
         let Some(ours) = repo.find_ref(&found.name)? else {
             continue;
         };
+        if no_history::stays(repo, &found.name, found.id)? {
+            continue;
+        }
         let (ours, theirs) = (commit(ours), commit(found.id));
         if is_within(repo, theirs, &[ours]) {
             continue;

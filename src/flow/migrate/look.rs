@@ -16,7 +16,7 @@ use crate::store::migration_journal::RemoteRef;
 
 use super::checks::Goal;
 use super::following::{self, Follows};
-use super::{REMOTE, checks, publication};
+use super::{REMOTE, checks, no_history, publication};
 
 /// Everything known before anything is done.
 pub(super) struct Look {
@@ -141,6 +141,7 @@ impl Look {
         match Remote::find(repo, &session.world, REMOTE) {
             Ok(found) => {
                 let theirs = publication::recorded(&found)?;
+                no_history::fetch_unknown(repo, &found, &theirs)?;
                 match following::find(session, &found, &theirs) {
                     Ok(found) => follows = found,
                     // A dry run fetches nothing.

@@ -13,6 +13,7 @@ mod desks;
 mod following;
 mod large_files;
 mod look;
+mod no_history;
 mod publication;
 mod report;
 mod since;
@@ -300,7 +301,7 @@ fn rewrite(
     )?;
     let journal = Journal::find(repo)?.map(|(journal, _)| journal);
     let journal = journal.filter(|journal| journal.op == record.op);
-    let mut report = report::of_record(repo, &look.patterns, &record)?;
+    let mut report = report::of_record(repo, look, &record)?;
     report.commits = journal.as_ref().map_or(0, |journal| journal.commits);
     report.remote_refs = look
         .remote

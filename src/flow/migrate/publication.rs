@@ -17,6 +17,8 @@ use crate::store::{Session, ref_locks, ref_names};
 
 use super::large_files::LargeFiles;
 
+use super::no_history;
+
 /// Tells whether a ref of the remote is one that a migration rewrites there.
 pub(super) fn is_history(name: &RefName) -> bool {
     let bytes = name.as_bytes();
@@ -52,6 +54,9 @@ pub(super) fn as_before(
     let mut refs = recorded(remote)?;
     refs.retain(|found| is_history(&found.name));
     for found in &refs {
+        if no_history::stays(&session.repo, &found.name, found.id)? {
+            continue;
+        }
         let here = session.repo.find_ref(&found.name)?;
         let then = session.repo.find_ref(&ref_names::backup(op, &found.name))?;
         if ![here, then].contains(&Some(found.id)) {
@@ -79,6 +84,11 @@ pub(super) fn plan(session: &Session, before: &[RemoteRef]) -> Result<Vec<RefCha
     let mut changes = Vec::new();
     for (name, old) in wanted {
         let new = repo.find_ref(&name)?;
+        if let Some(old) = old
+            && no_history::stays(repo, &name, old)?
+        {
+            continue;
+        }
         if new.is_some() && new != old {
             changes.push(RefChange { name, old, new });
         }

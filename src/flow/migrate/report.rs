@@ -6,8 +6,8 @@ use serde::Serialize;
 use crate::design::migration::head_commit;
 use crate::design::undo::UndoReport;
 use crate::git::attributes::AttributesOf;
+use crate::git::refs::FoundRef;
 use crate::git::{Oid, RefChange, RefName, Repo};
-use crate::lfs::patterns::Patterns;
 use crate::lfs::status;
 use crate::model::id::OperationId;
 use crate::model::{Error, Result};
@@ -18,7 +18,7 @@ use crate::store::{Session, ref_names};
 
 use super::since::{LeftOnNew, MovedSince};
 use super::under_way::other_remotes;
-use super::{Look, REMOTE, publication};
+use super::{Look, REMOTE, no_history, publication};
 
 /// How a migration ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
@@ -162,18 +162,22 @@ fn moved(refs: &[RefChange]) -> Vec<MovedRef> {
     refs.iter().filter(local).map(moved_ref).collect()
 }
 
+fn notes_of(repo: &Repo, look: &Look) -> Result<Vec<String>> {
+    let mut notes = notes(repo);
+    let theirs = look.remote.iter().flat_map(|(_, refs)| refs.clone());
+    let theirs: Vec<RemoteRef> = theirs.collect();
+    notes.extend(no_history::note(repo, &look.refs, &theirs)?);
+    Ok(notes)
+}
+
 /// Tells of an operation that was just made.
-pub(super) fn of_record(
-    repo: &Repo,
-    patterns: &Patterns,
-    record: &Record,
-) -> Result<MigrateReport> {
+pub(super) fn of_record(repo: &Repo, look: &Look, record: &Record) -> Result<MigrateReport> {
     Ok(MigrateReport {
         op: Some(record.op),
         head: head_commit(repo)?,
         refs: moved(&record.refs),
-        patterns: patterns.include.clone(),
-        notes: notes(repo),
+        patterns: look.patterns.include.clone(),
+        notes: notes_of(repo, look)?,
         ..MigrateReport::new(MigrateStatus::Migrated)
     })
 }
@@ -220,7 +224,9 @@ pub(super) fn nothing_to_do(session: &Session, look: &Look) -> Result<MigrateRep
 pub(super) fn of_look(session: &Session, look: &Look) -> Result<MigrateReport> {
     let index = session.repo.load_index()?;
     let whole = status::would_dirty(session, &index, AttributesOf::Index)?;
-    let refs = look.refs.iter().map(|found| MovedRef {
+    let stays = |found: &FoundRef| no_history::is_of_no_commit(&session.repo, found.id);
+    let refs = look.refs.iter().filter(|found| !stays(found));
+    let refs = refs.map(|found| MovedRef {
         name: found.name.clone(),
         old: Some(found.id),
         new: None,
@@ -230,7 +236,7 @@ pub(super) fn of_look(session: &Session, look: &Look) -> Result<MigrateReport> {
         refs: refs.collect(),
         patterns: look.patterns.include.clone(),
         files: whole.len(),
-        notes: notes(&session.repo),
+        notes: notes_of(&session.repo, look)?,
         ..MigrateReport::new(MigrateStatus::Migrated)
     })
 }
