@@ -1,6 +1,7 @@
 //! `git colony clones`
 
-use crate::flow::clones::{self, Clone, ClonesReport, GcReport, RefreshReport};
+use crate::flow::clone_refresh::{self, RefreshReport};
+use crate::flow::clones::{self, Clone, ClonesReport, GcReport};
 use crate::flow::setup_commands::{self, SetupCommand, SetupReport, Status};
 use crate::git::Oid;
 use crate::model::time::Moment;
@@ -39,6 +40,9 @@ enum Action {
         /// The clone: its id, its agent or its path
         #[arg(value_name = "CLONE")]
         id: String,
+        /// Say what would be done, and do nothing
+        #[arg(short = 'n', long)]
+        dry_run: bool,
     },
     /// Run the commands that make a clone ready, 'clone.run' of '.colony/colony.toml'
     ///
@@ -75,7 +79,12 @@ pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
             let report = clones::remove(&world, session, &id, (force, dry_run))?;
             face.answer(&report)
         }
-        Some(Action::Refresh { id }) => face.answer(&clones::refresh(&world, session, &id)?),
+        Some(Action::Refresh { id, dry_run: true }) => {
+            face.answer(&clone_refresh::preview(&world, session, &id)?)
+        }
+        Some(Action::Refresh { id, .. }) => {
+            face.answer(&clone_refresh::refresh(&world, session, &id)?)
+        }
         Some(Action::Setup {
             id,
             approve,
@@ -128,6 +137,10 @@ impl Answer for RefreshReport {
         });
         let moved = match self.moved.len() {
             0 => None,
+            count if self.dry_run => Some(format!(
+                "{} would move",
+                text::count(count, "remote branch")
+            )),
             count => Some(format!("{} moved", text::count(count, "remote branch"))),
         };
         let origin = self.url_changed.as_ref();
@@ -153,7 +166,15 @@ impl Answer for RefreshReport {
         let followed = self.followed.map(|op| {
             format!("history was rewritten for git-lfs, and this clone followed it ({op})")
         });
-        moved.chain(kept).chain(followed).collect()
+        let gave_up = self.gave_up.map(|op| {
+            format!("the migration to git-lfs that it had followed is taken back ({op})")
+        });
+        let would = self.would_follow.then(|| {
+            "history was rewritten for git-lfs, or that was taken back: the clone would follow"
+                .to_owned()
+        });
+        let rest = gave_up.into_iter().chain(followed).chain(would);
+        moved.chain(kept).chain(rest).collect()
     }
 }
 

@@ -86,7 +86,7 @@ impl Answer for MigrateReport {
             }
             (MigrateStatus::Continued, false) => format!("{commits} were rewritten already"),
             (MigrateStatus::Followed, _) => {
-                format!("followed the migration of origin: {commits} rewritten, {refs} moved")
+                format!("followed a migration made elsewhere: {commits} rewritten, {refs} moved")
             }
             (MigrateStatus::Aborted, true) if self.commits == 0 => {
                 "would take back what a migration has set up that was cut off".to_owned()

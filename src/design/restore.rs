@@ -9,7 +9,7 @@ use crate::git::diff::TreeChange;
 use crate::git::snapshot::Unstorable;
 use crate::git::{Head, Oid, RefChange, Repo};
 use crate::model::id::OperationId;
-use crate::model::{Code, Error, RepoPath, Result};
+use crate::model::{Code, Error, RepoPath, Result, text};
 use crate::store::operation::record::IndexTarget;
 use crate::store::operation::run::{Intent, NewIndex, Plan, Touches};
 use crate::store::operation::{FileMoves, Kind, LateFile, Operation, StateFile};
@@ -294,7 +294,16 @@ impl<'a> Work<'a> {
 fn refuse_old_history(session: &Session, request: &Request, target: &Target) -> Result<()> {
     match target.branch {
         Some(branch) if request.mode != RestoreMode::Files => {
-            migration::refuse_old(&session.repo, branch, &format!("'{}'", target.label))
+            let what = format!("'{}'", target.label);
+            migration::refuse_old(&session.repo, branch, &what).map_err(|error| {
+                let id = text::shell_word(&target.id);
+                match error.code() {
+                    Code::HistoryRewritten => error.hint(format!(
+                        "git colony restore {id} --mode files -- .   # brings back its files alone"
+                    )),
+                    _ => error,
+                }
+            })
         }
         _ => Ok(()),
     }

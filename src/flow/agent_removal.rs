@@ -178,7 +178,8 @@ fn look_at_removal(world: &World, clone: &FoundClone, force: bool) -> Result<Rem
 
 /// Lists the repositories of submodules, and the worktrees beside the clone's own.
 fn own_repositories(repo: &Repo) -> Vec<PathBuf> {
-    let mut found = repo.other_worktrees();
+    let others = repo.other_worktrees().into_iter();
+    let mut found: Vec<PathBuf> = others.map(|other| other.root).collect();
     let mut open = vec![repo.common_dir().join("modules")];
     while let Some(folder) = open.pop() {
         let entries = std::fs::read_dir(&folder).into_iter().flatten().flatten();

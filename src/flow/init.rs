@@ -117,7 +117,7 @@ pub struct InitReport {
 /// none of them changes anything.
 pub fn init(session: &Session, request: &Request) -> Result<InitReport> {
     if request.migrate.is_some() {
-        migrate::check(session)?;
+        migrate::check(session, &attributes::endings())?;
     }
     let plan = Plan::make(session, request)?;
     let mut report = plan.report(session, request)?;
@@ -210,7 +210,7 @@ impl Standing {
 /// As [`init`].
 pub fn preview(session: &Session, request: &Request) -> Result<InitReport> {
     if request.migrate.is_some() {
-        migrate::check(session)?;
+        migrate::check(session, &attributes::endings())?;
     }
     let mut report = Plan::make(session, request)?.report(session, request)?;
     report.dry_run = true;

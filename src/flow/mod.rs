@@ -5,6 +5,7 @@ pub mod agent_removal;
 pub mod agents;
 pub mod clone;
 pub mod clone_leaving;
+pub mod clone_refresh;
 pub mod clones;
 pub mod colonies;
 pub mod colony;

@@ -241,6 +241,11 @@ fn health(
     if let Some(migration) = migration.filter(|found| found.needs_attention) {
         add("migration", migration.detail.clone());
     }
+    // What cannot be read is told of by whoever needs it.
+    for (branch, way) in migrate::come_back(repo).unwrap_or_default() {
+        let what = "is from before history was rewritten for git-lfs";
+        add("history-rewritten", format!("'{branch}' {what}: {way}"));
+    }
     for problem in &session.settings.repository_problems {
         add("settings", problem.sentence());
     }

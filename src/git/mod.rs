@@ -49,7 +49,7 @@ pub mod network;
 pub mod new_repository;
 pub mod object;
 pub mod objects;
-mod other_worktrees;
+pub mod other_worktrees;
 pub mod path_pattern;
 pub mod pick;
 pub mod process;

@@ -122,6 +122,12 @@ impl Git {
         self
     }
 
+    /// Takes a variable from the child.
+    pub fn env_remove(&mut self, name: &str) -> &mut Self {
+        self.command.env_remove(name);
+        self
+    }
+
     /// Sets a value of git's configuration for the child and its children, after all the caller has
     /// set. It is in no argument and in no file.
     pub fn config(&mut self, key: &str, value: impl Into<OsString>) -> &mut Self {

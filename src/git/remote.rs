@@ -45,6 +45,15 @@ pub enum Pushed {
     Refused(String),
 }
 
+/// What a push came to.
+#[derive(Clone, Debug, Default)]
+pub struct Told {
+    /// What became of each ref.
+    pub refs: BTreeMap<RefName, Pushed>,
+    /// The lines that the server said, without credentials: data, whatever stands in them.
+    pub said: Vec<String>,
+}
+
 impl<'a> Remote<'a> {
     /// Finds a remote.
     ///
@@ -191,32 +200,24 @@ impl<'a> Remote<'a> {
     pub fn push(&self, changes: &[RefChange]) -> Result<BTreeMap<RefName, Pushed>> {
         let mut pushed = BTreeMap::new();
         for some in changes.chunks(PUSHED_AT_ONCE) {
-            pushed.extend(self.push_once(some, ("--no-atomic", Uploads::ByHook))?);
+            pushed.extend(self.push_once(some, ("--no-atomic", Uploads::ByHook))?.refs);
         }
         Ok(pushed)
     }
 
-    /// Pushes refs, all of them or none, each only from its old value; returns what became of each. Of a
-    /// push that went wrong none is [`Pushed::Done`].
+    /// Pushes refs, all of them or none, each only from its old value; returns what became of each, and
+    /// what the server said. Of a push that went wrong none is [`Pushed::Done`].
     ///
     /// # Errors
     /// What the network says, where git says nothing of a single ref.
-    pub fn push_together(
-        &self,
-        changes: &[RefChange],
-        uploads: Uploads,
-    ) -> Result<BTreeMap<RefName, Pushed>> {
+    pub fn push_together(&self, changes: &[RefChange], uploads: Uploads) -> Result<Told> {
         if changes.is_empty() {
-            return Ok(BTreeMap::new());
+            return Ok(Told::default());
         }
         self.push_once(changes, ("--atomic", uploads))
     }
 
-    fn push_once(
-        &self,
-        changes: &[RefChange],
-        (atomic, uploads): (&str, Uploads),
-    ) -> Result<BTreeMap<RefName, Pushed>> {
+    fn push_once(&self, changes: &[RefChange], (atomic, uploads): (&str, Uploads)) -> Result<Told> {
         let mut network = self.network(Direction::Push)?;
         network.once();
         let git = network.git();
@@ -245,7 +246,10 @@ impl<'a> Remote<'a> {
         };
         let named = changes.iter();
         let named = named.map(|change| (change.name.clone(), result(change)));
-        Ok(named.collect())
+        Ok(Told {
+            refs: named.collect(),
+            said: words_of_server(&output.stderr),
+        })
     }
 
     pub(super) fn network(&self, direction: Direction) -> Result<Network> {
@@ -253,7 +257,11 @@ impl<'a> Remote<'a> {
             Direction::Fetch => &self.fetch_url,
             Direction::Push => &self.push_url,
         };
-        let mut git: Git = self.repo.git(self.world);
+        let mut git: Git = match direction {
+            Direction::Fetch => self.repo.git(self.world),
+            // The hooks of the user see what they see under a push of theirs.
+            Direction::Push => self.repo.git_of_user(self.world),
+        };
         // A hook of ours that fires on the way has nothing to do.
         git.env(OPERATION_VARIABLE, "sync");
         // A mirror would take no list of refs.
@@ -282,6 +290,17 @@ const FETCH: [&str; 5] = [
     "--no-auto-maintenance",
     "--recurse-submodules=no",
 ];
+
+/// Finds what a server said among what git printed; not more than a screen of it.
+fn words_of_server(stderr: &str) -> Vec<String> {
+    const MOST_LINES: usize = 20;
+    const MOST_CHARACTERS: usize = 500;
+    let lines = stderr.split(['\n', '\r']);
+    let said = lines.filter_map(|line| line.strip_prefix("remote: "));
+    let said = said.map(|line| line.trim_end().chars().take(MOST_CHARACTERS).collect());
+    let said = said.filter(|line: &String| !line.is_empty());
+    said.take(MOST_LINES).collect()
+}
 
 /// Reads what `git push --porcelain` says of each ref: `<flag> TAB <from>:<to> TAB <what> (<why>)`.
 fn read_porcelain(printed: &[u8]) -> BTreeMap<RefName, Pushed> {

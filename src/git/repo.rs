@@ -273,6 +273,18 @@ impl Repo {
     }
 }
 
+impl Repo {
+    /// Starts a git command that acts on this repository and runs hooks of the user: where git finds the
+    /// repository by itself, they are told no more of it than by a git that the user has started.
+    pub fn git_of_user(&self, world: &World) -> process::Git {
+        let mut git = self.git(world);
+        if self.workdir.join(".git") == self.git_dir {
+            git.env_remove("GIT_DIR").env_remove("GIT_WORK_TREE");
+        }
+        git
+    }
+}
+
 fn options(world: &World) -> gix::open::Options {
     match world.user_configuration {
         UserConfiguration::Process => gix::open::Options::default(),

@@ -63,6 +63,12 @@ pub enum Lines {
     MergeOnly,
 }
 
+/// Returns how the names end of the files that git-lfs keeps.
+pub fn endings() -> Vec<String> {
+    let formats = FORMATS.iter().flat_map(|(_, formats)| formats.iter());
+    formats.map(|format| format!(".{format}")).collect()
+}
+
 /// Returns the file.
 pub fn template(lines: Lines) -> String {
     let mut text =

@@ -15,9 +15,9 @@ use crate::git::{Oid, RefName, Repo, Signature, TreeEntry};
 use crate::model::{Code, Error, RepoPath, Result, ResultExt as _};
 
 use super::lock::WorktreeLock;
-use super::membership::{Membership, Role};
 use super::{Session, atomic, migration_children, ref_names};
 
+pub use super::migration_heard::{explain, heard, was_taken_back};
 pub use super::object_map::ObjectMap;
 
 /// The format this version writes and the newest it reads.
@@ -200,6 +200,27 @@ pub fn is_old(repo: &Repo, map: &ObjectMap, tip: Oid) -> Result<bool> {
     Ok(false)
 }
 
+/// Tells whether a history is one that a migration has made.
+///
+/// # Errors
+/// `object-missing`.
+pub fn is_new(repo: &Repo, map: &ObjectMap, tip: Oid) -> Result<bool> {
+    let new: HashSet<Oid> = map.new_ids().collect();
+    let (mut open, mut seen) = (vec![tip], HashSet::from([tip]));
+    while let Some(commit) = open.pop() {
+        if new.contains(&commit) {
+            return Ok(true);
+        }
+        // What is below a commit of the old history is the old history.
+        if map.get(commit).is_some() {
+            continue;
+        }
+        let parents = repo.read_commit(commit)?.parents.into_iter();
+        open.extend(parents.filter(|parent| seen.insert(*parent)));
+    }
+    Ok(false)
+}
+
 /// Refuses what would go on with a history from before a migration.
 ///
 /// # Errors
@@ -212,9 +233,7 @@ pub fn refuse_old(repo: &Repo, tip: Oid, what: &str) -> Result<()> {
         Code::HistoryRewritten,
         format!("{what} is from before history was rewritten for git-lfs; nothing has changed"),
     )
-    .hint(
-        "git colony lfs migrate   # in the clone it comes from: it follows, own commits come along",
-    ))
+    .hint("git colony lfs migrate   # rewrites the branches here that are from before, own commits with them"))
 }
 
 /// Reads every migration that a commit of `refs/colony/migrations` holds, as one map. What cannot be
@@ -312,59 +331,6 @@ pub fn known(repo: &Repo) -> Result<ObjectMap> {
         Some(commit) => load(repo, commit),
         None => Ok(ObjectMap::default()),
     }
-}
-
-/// Returns the migrations that checkouts of people have published in the hub, for a clone of ours: there
-/// it is the checkout that says which history counts.
-///
-/// # Errors
-/// `newer-format`, `repository-broken`.
-pub fn heard(repo: &Repo) -> Result<Vec<Oid>> {
-    let is_clone = |member: Membership| member.role != Role::Desk;
-    if !Membership::find(repo)?.is_some_and(is_clone) {
-        return Ok(Vec::new());
-    }
-    let own = repo.find_ref(&RefName::from(ref_names::MIGRATIONS))?;
-    let end = format!("/{}", ref_names::PUBLISHED_MIGRATIONS);
-    let mut heard: Vec<Oid> = repo
-        .refs_below(ref_names::DESKS)?
-        .into_iter()
-        .filter(|found| {
-            let rest = found.name.as_bytes().get(ref_names::DESKS.len()..);
-            let mut parts = rest.unwrap_or_default().splitn(2, |&byte| byte == b'/');
-            parts.next().is_some() && parts.next() == end.as_bytes().get(1..)
-        })
-        .map(|found| found.id)
-        .filter(|id| Some(*id) != own)
-        .collect();
-    heard.sort_unstable();
-    heard.dedup();
-    Ok(heard)
-}
-
-/// Words a refusal anew where the branch that is checked out in a clone of ours is from before a
-/// migration that its hub tells of: that is why nothing fits.
-pub fn explain(repo: &Repo, error: Error) -> Error {
-    let is_before = || -> Result<bool> {
-        let Some(tip) = repo.head()?.commit() else {
-            return Ok(false);
-        };
-        for commit in heard(repo)? {
-            if is_old(repo, &load(repo, commit)?, tip)? {
-                return Ok(true);
-            }
-        }
-        Ok(false)
-    };
-    // What cannot be found out explains nothing.
-    if !is_before().unwrap_or(false) {
-        return error;
-    }
-    Error::new(
-        Code::HistoryRewritten,
-        "history was rewritten for git-lfs since this clone was made; nothing has changed",
-    )
-    .hint("git colony lfs migrate   # follows it; own commits come along")
 }
 
 /// Finds the commit that a revision stands for which was written down at some time, in a file say: one

@@ -35,6 +35,9 @@ pub struct Journal {
     /// Whether git-lfs was set up for it.
     #[serde(default)]
     pub set_up: bool,
+    /// Whether it is one that another checkout has made, and that is for that one to publish.
+    #[serde(default)]
+    pub is_followed: bool,
     /// When the remote had all of it, RFC 3339 UTC.
     #[serde(default)]
     pub published_at: Option<String>,

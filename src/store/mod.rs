@@ -18,6 +18,7 @@ pub mod lock;
 pub mod membership;
 pub mod migration;
 pub mod migration_children;
+mod migration_heard;
 pub mod migration_journal;
 pub mod object_map;
 pub mod operation;

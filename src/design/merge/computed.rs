@@ -201,6 +201,9 @@ fn no_base(session: &Session, sides: &Sides) -> Error {
         "git merge --allow-unrelated-histories {}   # if that is what is wanted",
         text::shell_word(source)
     ));
+    if let Some(taken_back) = sides.taken_back(session) {
+        return taken_back;
+    }
     migration::explain(&session.repo, unrelated)
 }
 

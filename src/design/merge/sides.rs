@@ -1,9 +1,12 @@
 //! The two lines of work of a merge, and where it may go.
 
 use crate::git::{Oid, RefName, Repo};
+use crate::model::text::shell_word;
 use crate::model::{Code, Error, Result};
 use crate::store::Session;
-use crate::store::migration;
+use crate::store::operation::{Kind, Log, LogEntry};
+use crate::store::places::Places;
+use crate::store::{migration, ref_names};
 
 use super::super::goal::Goal;
 use super::super::names::{self, Named};
@@ -40,8 +43,42 @@ impl Sides {
             .hint("git colony merge SOURCE --into BRANCH"));
         }
         goal.refuse_unusable(session, "merge", request.resolve)?;
-        migration::refuse_old(repo, source.commit, &format!("'{}'", source.name))?;
+        migration::refuse_old(repo, source.commit, &format!("'{}'", source.name))
+            .map_err(|error| way_on(repo, &source, error))?;
         Ok(Sides { source, goal })
+    }
+
+    /// Refuses a source in the history of a migration that was taken back here, while the clone it comes from
+    /// had followed it; `None` where it is none.
+    pub(super) fn taken_back(&self, session: &Session) -> Option<Error> {
+        let repo = &session.repo;
+        let agent = self.source.published.as_ref()?.agent.as_ref()?;
+        let log = Log::read(repo, &Places::find(repo).ok()??).ok()?;
+        let is_abort = |entry: &&LogEntry| entry.record.kind == Kind::LfsMigrateAbort;
+        for entry in log.entries.iter().rev().filter(is_abort) {
+            let maps = RefName::from(ref_names::MIGRATIONS);
+            let mut changes = entry.record.refs.iter();
+            let change = changes.find(|change| change.name == maps);
+            let Some(old) = change.and_then(|change| change.old) else {
+                continue;
+            };
+            let map = migration::load(repo, old).ok()?;
+            if migration::is_new(repo, &map, self.source.commit).ok()? {
+                let (name, agent) = (&self.source.name, shell_word(agent));
+                return Some(
+                    Error::new(
+                        Code::HistoryRewritten,
+                        format!(
+                            "'{name}' follows a migration to git-lfs that was taken back here; nothing was done"
+                        ),
+                    )
+                    .hint(format!(
+                        "git colony clones refresh {agent}   # takes it back there as well; or migrate again: git colony lfs migrate"
+                    )),
+                );
+            }
+        }
+        None
     }
 
     pub(super) fn target_name(&self) -> String {
@@ -101,4 +138,27 @@ fn usual(repo: &Repo, source: &Named, base: String) -> Result<(RefName, Oid)> {
     )
     .detail("branch", base)
     .hint("name the branch: git colony merge SOURCE --into BRANCH"))
+}
+
+/// Says how what is from before a migration comes along: the clone of an agent follows, and a commit has
+/// become another.
+fn way_on(repo: &Repo, source: &Named, error: Error) -> Error {
+    if error.code() != Code::HistoryRewritten {
+        return error;
+    }
+    let agent = source.published.as_ref();
+    if let Some(agent) = agent.and_then(|published| published.agent.as_ref()) {
+        let agent = shell_word(agent);
+        return error.hint(format!(
+            "git colony clones refresh {agent}   # it follows, own commits come along; then merge again"
+        ));
+    }
+    let map = migration::known(repo);
+    let now = map.map(|map| map.current(repo, source.commit));
+    match now {
+        Ok(now) if now != source.commit => {
+            error.hint(format!("git colony merge {now}   # what it has become"))
+        }
+        _ => error,
+    }
 }

@@ -12,6 +12,7 @@ mod large_files;
 
 use crate::git::lfs_import::Imported;
 use crate::git::lfs_objects::Objects;
+use crate::git::other_worktrees::{OtherWorktree, WorktreeSort};
 use crate::git::refs::FoundRef;
 use crate::git::transfer::{self, Linked};
 use crate::git::{Head, Oid, RefChange, RefName, Repo};
@@ -127,7 +128,7 @@ pub fn refuse_worktrees(repo: &Repo) -> Result<()> {
     };
     let names: Vec<_> = others
         .iter()
-        .map(|path| path.display().to_string())
+        .map(|other| other.root.display().to_string())
         .collect();
     let (is, it) = match others.len() {
         1 => ("is", "it"),
@@ -142,10 +143,24 @@ pub fn refuse_worktrees(repo: &Repo) -> Result<()> {
         ),
     )
     .detail("worktrees", &names)
-    .hint(format!(
-        "git worktree remove {}   # 'git worktree prune' where the files are gone already",
-        text::shell_word(&first.display().to_string())
-    )))
+    .hint(way_on(repo, first)))
+}
+
+/// Words what ends another worktree: only a linked one can be removed.
+fn way_on(repo: &Repo, other: &OtherWorktree) -> String {
+    let word = |path: &std::path::Path| text::shell_word(&path.display().to_string());
+    let root = word(&other.root);
+    match other.sort {
+        WorktreeSort::Linked => format!("git worktree remove {root}"),
+        WorktreeSort::Gone => "git worktree prune   # forgets it: its files are gone".to_owned(),
+        WorktreeSort::GoneAndLocked => {
+            format!("git worktree unlock {root} && git worktree prune   # its files are gone")
+        }
+        WorktreeSort::Main => format!(
+            "git -C {root} worktree remove {}   # then migrate there",
+            word(repo.workdir())
+        ),
+    }
 }
 
 fn refuse_moved(repo: &Repo, recorded: &[FoundRef]) -> Result<()> {
@@ -236,10 +251,11 @@ fn plan_refs(
         patterns: request.include.to_vec(),
         commits: request.map.len(),
         set_up: request.set_up,
-        // Without a remote there is nothing to publish, and what the other takes back is taken back here.
+        is_followed: request.follows.is_some(),
+        // What the other takes back as long as it is not published is taken back here.
         published_at: request
             .follows
-            .filter(|told| told.is_published || request.remote.is_some())
+            .filter(|told| told.is_published)
             .map(|_| now),
     };
     let journal = journal.write(repo, &who)?;

@@ -26,7 +26,10 @@ pub(super) fn migrate(
         Ok(done) => done,
         Err(error) if error.code() == Code::Interrupted => return Err(error),
         Err(error) => {
-            report.migrate_error = Some(with_hint(&error));
+            // The commit of init is made by then.
+            let said = with_hint(&error);
+            let said = said.replace("; nothing has changed", "; history is as it was");
+            report.migrate_error = Some(said);
             return Ok(());
         }
     };

@@ -2,26 +2,22 @@
 //! says how to go on.
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::clones::{found, hub};
 use crate::design::migration::{refuse_edits, refuse_in_the_middle, refuse_worktrees};
-use crate::git::attributes::AttributesOf;
-use crate::git::diff::TreeChange;
-use crate::git::index::Index;
-use crate::git::lfs_import::Imported;
-use crate::git::lfs_pointer::Pointer;
 use crate::git::refs::FoundRef;
-use crate::git::{ObjectWrites, Oid, RefName, Repo};
+use crate::git::{ObjectWrites, Oid, Repo};
 use crate::model::text::{self, shell_word};
-use crate::model::{Code, Error, RepoPath, Result};
+use crate::model::{Code, Error, Result};
 use crate::store::Session;
 use crate::store::migration::{self, ObjectMap};
 use crate::store::migration_journal::RemoteRef;
 use crate::store::shared_root::SharedRoot;
 
-use super::publication::is_history;
-use super::{desks, no_history};
+use super::remote_side::remote_only;
+use super::stashes::stashes;
+use super::{desks, refresh_hint};
 
 /// Which history is to come about.
 #[derive(Clone, Copy)]
@@ -37,13 +33,17 @@ pub(super) enum Goal<'a> {
 ///
 /// # Errors
 /// `operation-in-progress`, `uncommitted-edits`, `unmerged-paths`, `left-behind`.
-pub(super) fn refuse(session: &Session, refs: &[FoundRef], goal: Goal<'_>) -> Result<()> {
+pub(super) fn refuse(
+    session: &Session,
+    (refs, patterns): (&[FoundRef], &[String]),
+    goal: Goal<'_>,
+) -> Result<()> {
     refuse_in_the_middle(session)?;
     let mut causes = Vec::new();
     let scan = session.repo.scan(&session.world)?;
     causes.extend(refuse_edits(&scan).err());
     causes.extend(refuse_worktrees(&session.repo).err());
-    causes.extend(stashes(session)?);
+    causes.extend(stashes(session, patterns)?);
     if let Goal::New(remote) = goal {
         causes.extend(clones(session, refs)?);
         causes.extend(desks::unpublished(session, refs)?);
@@ -106,75 +106,6 @@ pub(super) fn refuse_incomplete(repo: &Repo) -> Result<()> {
     Ok(())
 }
 
-/// Finds stashes that would put large files back into git.
-fn stashes(session: &Session) -> Result<Option<Error>> {
-    let repo = &session.repo;
-    if repo.find_ref(&RefName::from("refs/stash"))?.is_none() {
-        return Ok(None);
-    }
-    let mut git = repo.git(&session.world);
-    git.args(["log", "-g", "--format=%H", "refs/stash", "--"]);
-    let printed = git.run_checked("list the stashes")?;
-    let index = repo.load_index()?;
-    let mut breaking = Vec::new();
-    let stashes = String::from_utf8_lossy(&printed).into_owned();
-    for (number, line) in stashes.lines().enumerate() {
-        let Some(stash) = Oid::parse(line.trim()) else {
-            continue;
-        };
-        if breaks(repo, &index, stash)? {
-            breaking.push(format!("stash@{{{number}}}"));
-        }
-    }
-    if breaking.is_empty() {
-        return Ok(None);
-    }
-    let have = if breaking.len() == 1 { "has" } else { "have" };
-    let message = format!(
-        "{} {have} large files, and would bring them back into git: {}; nothing has changed",
-        text::count(breaking.len(), "stash entry"),
-        breaking.join(", ")
-    );
-    Ok(Some(
-        Error::new(Code::LeftBehind, message)
-            .detail("stashes", &breaking)
-            .hint("git stash branch NAME   # makes a branch of the newest; or: git stash drop"),
-    ))
-}
-
-/// Tells whether a stash has changes of files that git-lfs is to have, or of what says so.
-fn breaks(repo: &Repo, index: &Index, stash: Oid) -> Result<bool> {
-    let parents = repo.read_commit(stash)?.parents;
-    // A pointer brings nothing back.
-    let is_whole = |change: &TreeChange| {
-        let pointer = change.new.and_then(|new| Pointer::of_blob(repo, new.id));
-        pointer.is_none()
-    };
-    let mut paths: Vec<RepoPath> = Vec::new();
-    if let Some(base) = parents.first() {
-        let (before, after) = (repo.tree_of(Some(*base))?, repo.tree_of(Some(stash))?);
-        let changes = repo.diff_trees(before, after)?;
-        paths.extend(
-            changes
-                .into_iter()
-                .filter(is_whole)
-                .map(|change| change.path),
-        );
-    }
-    if let Some(untracked) = parents.get(2) {
-        let files = repo.list_tree(repo.tree_of(Some(*untracked))?)?;
-        paths.extend(files.into_iter().filter(is_whole).map(|file| file.path));
-    }
-    for path in paths {
-        let is_attributes = path.as_bytes().ends_with(b".gitattributes");
-        let filter = repo.attribute(index, "filter", AttributesOf::Worktree, &path)?;
-        if is_attributes || filter.as_deref() == Some("lfs") {
-            return Ok(true);
-        }
-    }
-    Ok(false)
-}
-
 /// Finds clones of the hub with work that is not in the history that is going to be rewritten.
 fn clones(session: &Session, refs: &[FoundRef]) -> Result<Vec<Error>> {
     let root = SharedRoot::of(&session.world).ok();
@@ -213,13 +144,19 @@ fn unpublished(
         let branches = repo.refs_below("refs/heads/")?.into_iter();
         let here = &session.repo;
         let ahead = branches.filter(|branch| !is_within(here, map.current(here, branch.id), ours));
-        Ok((
-            edits,
-            ahead.map(|branch| branch.name.short()).collect::<Vec<_>>(),
-        ))
+        let ahead: Vec<_> = ahead.collect();
+        let is_old = |branch: &FoundRef| migration::is_old(&repo, map, branch.id);
+        let mut follows = Follows::Nothing;
+        for branch in &ahead {
+            if is_old(branch)? {
+                follows = Follows::First;
+            }
+        }
+        let ahead = ahead.iter().map(|branch| branch.name.short());
+        Ok((edits, ahead.collect::<Vec<_>>(), follows))
     });
-    let (edits, ahead): (usize, Vec<String>) = match found {
-        Ok((0, ahead)) if ahead.is_empty() => return None,
+    let (edits, ahead, follows): (usize, Vec<String>, Follows) = match found {
+        Ok((0, ahead, _)) if ahead.is_empty() => return None,
         Ok(found) => found,
         Err(error) => return Some(error),
     };
@@ -240,10 +177,32 @@ fn unpublished(
         )
         .detail("clone", name)
         .detail("path", path.display().to_string())
-        .hint(format!(
-            "git colony merge {0}   # takes its commits over; or: git colony agents remove {0}",
-            shell_word(name)
-        )),
+        .hint(way_on(name, &path, (edits, follows))),
+    )
+}
+
+/// Whether a clone has to follow an earlier migration before its commits can be taken over.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Follows {
+    First,
+    Nothing,
+}
+
+/// Words what takes over what a clone has: edits are committed there first.
+fn way_on(name: &str, path: &Path, (edits, follows): (usize, Follows)) -> String {
+    let mut steps = Vec::new();
+    if edits > 0 {
+        let path = shell_word(&path.display().to_string());
+        steps.push(format!("git -C {path} colony checkpoint"));
+    }
+    if follows == Follows::First {
+        steps.push(refresh_hint(name));
+    }
+    let word = shell_word(name);
+    steps.push(format!("git colony merge {word}"));
+    format!(
+        "{}   # takes its work over; or: git colony agents remove {word}",
+        steps.join(" && ")
     )
 }
 
@@ -253,130 +212,4 @@ pub(super) fn is_within(repo: &Repo, id: Oid, tips: &[Oid]) -> bool {
         && repo
             .commits_between(id, tips, 1)
             .is_ok_and(|more| more.is_empty())
-}
-
-/// Finds what a remote has and what would stay behind in the old history.
-fn remote_only(repo: &Repo, remote: &str, theirs: &[RemoteRef]) -> Result<Vec<Error>> {
-    let (mut absent, mut ahead, mut unsynced) = (Vec::new(), Vec::new(), Vec::new());
-    let mut tag = None;
-    for found in theirs {
-        let ours = repo.find_ref(&found.name)?;
-        if ours == Some(found.id) || no_history::stays(repo, &found.name, found.id)? {
-            continue;
-        }
-        let name = found.name.short();
-        match ours {
-            _ if !is_history(&found.name) => unsynced.push(name),
-            None => {
-                let is_tag = found.name.as_bytes().starts_with(b"refs/tags/");
-                tag.get_or_insert(is_tag);
-                absent.push(name);
-            }
-            // What ours was before a migration made elsewhere is told once that is made here.
-            Some(ours) if !is_ahead(repo, &found.name, (ours, found.id))? => {}
-            Some(_) => ahead.push(name),
-        }
-    }
-    let at = shell_word(remote);
-    let first = |names: &[String]| {
-        names
-            .first()
-            .map(|name| shell_word(name))
-            .unwrap_or_default()
-    };
-    let (one, two) = (first(&absent), first(&ahead));
-    let cause = |names: &[String], what: String, hint: String| {
-        let message = format!("{what}: {}; nothing has changed", names.join(", "));
-        let error = Error::new(Code::LeftBehind, message).detail("refs", names);
-        (!names.is_empty()).then(|| error.hint(hint))
-    };
-    let causes = [
-        cause(
-            &absent,
-            format!("'{remote}' has what is not here, and it would keep the old history"),
-            match tag {
-                Some(true) => format!(
-                    "git fetch {at} tag {one}   # or delete it there: git push {at} --delete refs/tags/{one}"
-                ),
-                _ => format!(
-                    "git fetch {at} {one} && git branch --no-track {one} FETCH_HEAD   # or delete it there: git push {at} --delete {one}"
-                ),
-            },
-        ),
-        cause(
-            &ahead,
-            format!("'{remote}' has more or something else under names that are here"),
-            format!("git pull {at} {two}"),
-        ),
-        cause(
-            &unsynced,
-            format!("'{remote}' has other records than there are here"),
-            format!("git colony sync {at}   # notes: git fetch {at} 'refs/notes/*:refs/notes/*'"),
-        ),
-    ];
-    Ok(causes.into_iter().flatten().collect())
-}
-
-/// Tells whether a ref of the remote has what is not in ours, in one history with it.
-fn is_ahead(repo: &Repo, name: &RefName, (ours, theirs): (Oid, Oid)) -> Result<bool> {
-    let is_tag = name.as_bytes().starts_with(b"refs/tags/");
-    let commits = repo.peel_to_commit(ours).zip(repo.peel_to_commit(theirs));
-    let Some((ours, theirs)) = commits else {
-        return Ok(true);
-    };
-    if repo.merge_bases(ours, theirs)?.is_empty() {
-        return Ok(false);
-    }
-    Ok(is_tag || !is_within(repo, theirs, &[ours]))
-}
-
-/// Refuses where a remote has what the new history of that name does not come from: nobody has migrated
-/// it elsewhere, it is another one.
-///
-/// # Errors
-/// `left-behind`, `git-failed`.
-pub(super) fn refuse_ahead(
-    session: &Session,
-    imported: &Imported,
-    (remote, theirs): (&str, &[RemoteRef]),
-    map: &ObjectMap,
-) -> Result<()> {
-    let repo = &session.repo;
-    let commit = |id| repo.peel_to_commit(id).unwrap_or(id);
-    for found in theirs.iter().filter(|found| is_history(&found.name)) {
-        let Some(ours) = repo.find_ref(&found.name)? else {
-            continue;
-        };
-        if no_history::stays(repo, &found.name, found.id)? {
-            continue;
-        }
-        let (ours, theirs) = (commit(ours), commit(found.id));
-        if is_within(repo, theirs, &[ours]) {
-            continue;
-        }
-        let became = |id| map.get(id).unwrap_or(id).to_string();
-        let mut git = imported.repository.git(&session.world);
-        git.args([
-            "merge-base",
-            "--is-ancestor",
-            &became(theirs),
-            &became(ours),
-        ]);
-        if !git.run()?.success() {
-            let name = found.name.short();
-            return Err(Error::new(
-                Code::LeftBehind,
-                format!(
-                    "'{name}' on '{remote}' has commits that are not here; nothing has changed"
-                ),
-            )
-            .detail("refs", [&name])
-            .hint(format!(
-                "git pull {} {}",
-                shell_word(remote),
-                shell_word(&name)
-            )));
-        }
-    }
-    Ok(())
 }

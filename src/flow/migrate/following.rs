@@ -40,9 +40,13 @@ pub(super) fn find(
     let name = RefName::from(ref_names::MIGRATIONS);
     let ours = repo.find_ref(&name)?;
     let found = theirs.iter().find(|found| found.name == name);
-    let Some(commit) = found.map(|found| found.id).filter(|id| Some(*id) != ours) else {
+    let Some(commit) = found.map(|found| found.id) else {
         return Ok(None);
     };
+    // Whoever has fetched it by hand has heard of it, and is where they were.
+    if Some(commit) == ours && !is_on_old(repo)? {
+        return Ok(None);
+    }
     if repo.object_size(commit).is_none() {
         if !repo.keeps_objects() {
             return Err(history_rewritten(remote.name()));
@@ -54,6 +58,14 @@ pub(super) fn find(
         return Ok(None);
     }
     Follows::of(repo, commit, true)
+}
+
+/// Tells whether what is checked out is from before a migration that is known here.
+fn is_on_old(repo: &Repo) -> Result<bool> {
+    match repo.head()?.commit() {
+        Some(tip) => migration::is_old(repo, &migration::known(repo)?, tip),
+        None => Ok(false),
+    }
 }
 
 /// Finds, in a clone of ours, migrations that a person's checkout has made and told the hub of, and that
@@ -89,15 +101,83 @@ pub(super) fn has_old_branch(repo: &Repo, map: &ObjectMap) -> Result<bool> {
 ///
 /// # Errors
 /// `history-rewritten`, `repository-broken`.
-pub fn refuse_unpublished(session: &Session) -> Result<()> {
-    if super::unfinished(&session.repo)?.is_none() {
+pub fn refuse_unpublished(session: &Session, remote: &Remote<'_>) -> Result<()> {
+    let Some((journal, _)) = super::unfinished(&session.repo)? else {
         return Ok(());
+    };
+    if journal.is_followed {
+        if has_arrived(session, remote)? {
+            return super::publishing::note_published(session);
+        }
+        return Err(not_arrived(remote.name()));
     }
     Err(Error::new(
         Code::HistoryRewritten,
         "history here is rewritten for git-lfs and not published yet; nothing has changed",
     )
     .hint("git colony lfs migrate --continue   # publishes it; --abort takes it back"))
+}
+
+/// Tells whether a remote has the migration that this clone followed.
+pub(super) fn has_arrived(session: &Session, remote: &Remote<'_>) -> Result<bool> {
+    let name = RefName::from(ref_names::MIGRATIONS);
+    let own = session.repo.find_ref(&name)?;
+    let theirs = remote.list(|found| *found == name)?.get(&name).copied();
+    let (Some(own), Some(theirs)) = (own, theirs) else {
+        return Ok(false);
+    };
+    // One that others have made since comes on top of it.
+    Ok(own == theirs || session.repo.has_more(theirs, own).unwrap_or(false))
+}
+
+/// Words that the migration that this clone followed is for another checkout to publish.
+pub(super) fn not_arrived(remote: &str) -> Error {
+    Error::new(
+        Code::HistoryRewritten,
+        format!(
+            "history here follows a migration to git-lfs that the checkout which made it has not published to '{remote}' yet; nothing has changed"
+        ),
+    )
+    .hint("git colony lfs migrate --continue   # in that checkout; --abort takes it back here")
+}
+
+/// Tells whether a ref of a remote has this clone follow a migration; what is not here yet may do so.
+///
+/// # Errors
+/// As [`find`].
+pub fn would_follow(
+    session: &Session,
+    remote: &Remote<'_>,
+    (name, id): (&RefName, Oid),
+) -> Result<bool> {
+    if name.as_bytes() != ref_names::MIGRATIONS.as_bytes() {
+        return Ok(false);
+    }
+    match refuse_rewritten(session, remote, Some(id)) {
+        Ok(()) => Ok(false),
+        Err(error) if error.code() == Code::HistoryRewritten => Ok(true),
+        Err(error) => Err(error),
+    }
+}
+
+/// Tells whether this clone followed a migration that was taken back, as far as it has heard of it.
+///
+/// # Errors
+/// `newer-format`, `repository-broken`.
+pub fn would_give_up(session: &Session) -> Result<bool> {
+    migration::was_taken_back(&session.repo)
+}
+
+/// Takes a migration back that this clone followed, where the checkout that made it has done so.
+///
+/// # Errors
+/// As [`super::abort()`].
+pub fn give_up(session: &Session) -> Result<Option<super::MigrateReport>> {
+    gather::gather(session)?;
+    if !migration::was_taken_back(&session.repo)? {
+        return Ok(None);
+    }
+    super::abort(session, super::Since::Refuse, false).map(Some)
 }
 
 /// Refuses to go on where the remote tells of a migration that branches here are from before of.
@@ -137,7 +217,7 @@ impl Follows {
             return Ok(None);
         }
         let ours = repo.find_ref(&RefName::from(ref_names::MIGRATIONS))?;
-        let missed = migration::since(repo, commit, ours)?;
+        let missed = migration::since(repo, commit, ours.filter(|ours| *ours != commit))?;
         Ok(Some(Follows {
             commit,
             is_published,

@@ -6,7 +6,6 @@ use crate::git::lfs_import::{ImportStep, Imported};
 use crate::git::refs::FoundRef;
 use crate::git::remote::Remote;
 use crate::git::{Oid, Repo};
-use crate::lfs::install;
 use crate::lfs::patterns::{self, Patterns};
 use crate::lfs::unconverted;
 use crate::model::{Code, Error, Result};
@@ -16,7 +15,7 @@ use crate::store::migration_journal::RemoteRef;
 
 use super::checks::Goal;
 use super::following::{self, Follows};
-use super::{REMOTE, checks, no_history, publication};
+use super::{REMOTE, checks, no_history, plan_install, publication};
 
 /// Everything known before anything is done.
 pub(super) struct Look {
@@ -31,6 +30,8 @@ pub(super) struct Look {
     pub(super) is_needed: bool,
     /// Why it is not known whether there is something to follow.
     unknown: Option<Error>,
+    /// Why no file is given to git-lfs.
+    no_patterns: Option<Error>,
 }
 
 impl Look {
@@ -51,21 +52,23 @@ impl Look {
     /// # Errors
     /// As [`super::migrate`].
     pub(super) fn take(session: &Session) -> Result<Look> {
-        Look::at(session, Err)
+        let look = Look::at(session, &[])?;
+        match look.no_patterns {
+            Some(error) => Err(error),
+            None => Ok(look),
+        }
     }
 
-    /// Looks at everything where the patterns may be those of a commit that comes, and refuses the same.
+    /// Looks at everything before more files are given to git-lfs, those whose names end so, and refuses
+    /// the same.
     ///
     /// # Errors
-    /// As [`super::migrate`].
-    pub(super) fn before_patterns(session: &Session) -> Result<Look> {
-        Look::at(session, |error| match error.code() {
-            Code::NoLfsPatterns => Ok(Patterns::default()),
-            _ => Err(error),
-        })
+    /// As [`super::migrate`], but for `no-lfs-patterns`.
+    pub(super) fn before_patterns(session: &Session, endings: &[String]) -> Result<Look> {
+        Look::at(session, endings)
     }
 
-    fn at(session: &Session, otherwise: impl Fn(Error) -> Result<Patterns>) -> Result<Look> {
+    fn at(session: &Session, endings: &[String]) -> Result<Look> {
         let repo = &session.repo;
         checks::refuse_incomplete(repo)?;
         let mut look = Look::surroundings(session)?;
@@ -74,25 +77,32 @@ impl Look {
             Some(follows) => Ok(follows.patterns()),
             None => patterns::in_force(repo, repo.tree_of(head)?),
         };
-        look.is_needed = match &patterns {
-            Ok(patterns) if look.follows.is_none() => {
-                let tips = look.histories(repo);
-                unconverted::find(session, &tips, patterns)?.is_some()
+        look.patterns = match patterns {
+            Ok(patterns) => patterns,
+            Err(error) if error.code() == Code::NoLfsPatterns => {
+                look.no_patterns = Some(error);
+                Patterns::default()
             }
-            _ => true,
+            Err(error) => return Err(error),
+        };
+        let mut sought = look.patterns.clone();
+        let given = endings.iter().map(|ending| format!("*{ending}"));
+        sought.include.extend(given);
+        look.is_needed = look.follows.is_some() || {
+            let tips = look.histories(repo);
+            unconverted::find(session, &tips, &sought)?.is_some()
         };
         if look.is_needed {
             if let Some(error) = look.unknown.take() {
                 return Err(error);
             }
-            install::plan(session)?;
+            plan_install(session)?;
             let goal = match look.follows {
                 Some(_) => Goal::Known,
                 None => Goal::New(look.remote.as_ref()),
             };
-            checks::refuse(session, &look.refs, goal)?;
+            checks::refuse(session, (&look.refs, endings), goal)?;
         }
-        look.patterns = patterns.or_else(otherwise)?;
         Ok(look)
     }
 
@@ -163,6 +173,7 @@ impl Look {
             follows,
             is_needed: true,
             unknown,
+            no_patterns: None,
         })
     }
 }

@@ -11,12 +11,16 @@ mod begun;
 mod checks;
 mod desks;
 mod following;
+mod full;
 mod large_files;
 mod look;
 mod no_history;
 mod publication;
+mod publishing;
+mod remote_side;
 mod report;
 mod since;
+mod stashes;
 mod under_way;
 
 use std::time::Duration;
@@ -25,30 +29,36 @@ use crate::design::migration::{self, Beside};
 use crate::git::lfs_import::{Import, Imported};
 use crate::git::refs::FoundRef;
 use crate::git::remote::Remote;
-use crate::git::{Oid, RefChange, RefName, Repo};
-use crate::lfs::install;
-use crate::model::{Code, Error, Result, time};
+use crate::git::{Oid, Repo};
+use crate::lfs::install::{self, Way};
+use crate::model::text::shell_word;
+use crate::model::{Code, Error, Result};
 use crate::store::lock::WorktreeLock;
 use crate::store::migration::{ObjectMap, folder};
 use crate::store::migration_children::{self, Children};
 use crate::store::migration_journal::Journal;
-use crate::store::operation::run::refuse_nested;
 use crate::store::operation::recover;
+use crate::store::operation::run::refuse_nested;
 use crate::store::places::Places;
-use crate::store::{self, Session, atomic, ref_names};
+use crate::store::{self, Session, atomic};
 
 use begun::{Begun, was_cut_off};
 use following::Follows;
 use look::Look;
 
 pub use abort::{Since, abort};
-pub use following::{refuse_rewritten, refuse_unpublished};
+pub use following::{give_up, refuse_rewritten, refuse_unpublished, would_follow, would_give_up};
+pub use remote_side::{come_back, refuse_come_back};
 pub use report::{MigrateReport, MigrateStatus, MovedRef};
 pub use since::{LeftOnNew, MovedSince};
 pub use under_way::{Stage, UnderWay, WAY_BACK, under_way};
 
 /// Where a history is published.
 const REMOTE: &str = "origin";
+
+/// What makes room for the hooks of git-lfs beside those of somebody else.
+const HOOKS_HINT: &str =
+    "git colony hooks install   # keeps and calls what is there; then run the command again";
 
 /// How long to wait for another migration in this repository.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -104,11 +114,11 @@ pub fn migrate(session: &Session, request: &Request) -> Result<MigrateReport> {
             tidy(&session.repo)?;
             (report::of_journal(&session.repo, &journal)?, Some(journal))
         }
-        None => begin(session, &children)?,
+        None => begin(session, (request.publication, &children))?,
     };
     let is_open = report.status != MigrateStatus::Followed && !report.is_settled;
     if request.publication == Publication::Yes && is_open {
-        publish(session, journal.as_ref(), &mut report, &children)?;
+        publishing::publish(session, journal.as_ref(), &mut report, &children)?;
     }
     Ok(report)
 }
@@ -137,15 +147,16 @@ pub fn preview(session: &Session, request: &Request) -> Result<MigrateReport> {
     Ok(report)
 }
 
-/// Refuses what would stop a migration, whatever the patterns will be. Nothing changes.
+/// Refuses what would stop a migration that gives git-lfs more files than now: those whose names end
+/// so. Nothing changes.
 ///
 /// # Errors
 /// As [`migrate`], but for `no-lfs-patterns`.
-pub fn check(session: &Session) -> Result<()> {
+pub fn check(session: &Session, endings: &[String]) -> Result<()> {
     require_git_lfs(session)?;
     match unfinished(&session.repo)? {
         Some(_) => Ok(()),
-        None => Look::before_patterns(session).map(drop),
+        None => Look::before_patterns(session, endings).map(drop),
     }
 }
 
@@ -191,6 +202,19 @@ fn require_git_lfs(session: &Session) -> Result<()> {
     .hint("git lfs version   # git finds it once it is installed"))
 }
 
+/// Decides how git-lfs is set up; without it nothing can be migrated.
+fn plan_install(session: &Session) -> Result<Way> {
+    install::plan(session).map_err(|error| match error.code() {
+        Code::HooksInTheWay => error.hint(HOOKS_HINT),
+        _ => error,
+    })
+}
+
+/// Words what has the clone of somebody follow a migration.
+fn refresh_hint(name: &str) -> String {
+    format!("git colony clones refresh {}", shell_word(name))
+}
+
 /// Takes the lock, and makes sure that nothing is at work any more for whoever had it.
 fn lock(session: &Session) -> Result<WorktreeLock> {
     let patience = session.settings.timeout.unwrap_or(PATIENCE);
@@ -225,26 +249,38 @@ fn to_go_on_with(session: &Session, start: Start) -> Result<Option<(Journal, Oid
     Ok(found.filter(|_| has_remote || start == Start::CutOff))
 }
 
-fn begin(session: &Session, children: &Children) -> Result<(MigrateReport, Option<Journal>)> {
+fn begin(
+    session: &Session,
+    (publication, children): (Publication, &Children),
+) -> Result<(MigrateReport, Option<Journal>)> {
     let look = Look::take(session)?;
     if !look.is_needed {
         tidy(&session.repo)?;
         return Ok((report::nothing_to_do(session, &look)?, None));
     }
-    let way = install::plan(session)?;
-    let standing = Begun::note(session)?.standing;
+    let way = plan_install(session)?;
+    let begun = Begun::note(session).map_err(|error| full::explain(session, error));
+    let standing = begun?.standing;
     let done = install::install(session, way).and_then(|()| {
         let set_up = standing.has_grown(&session.repo);
-        rewrite(session, &look, set_up, children)
+        rewrite(session, &look, (set_up, publication), children)
     });
     if session.world.is_dead() {
         return done;
     }
-    if done.is_err() {
-        standing.restore(session)?;
+    let done = done.map_err(|error| full::explain(session, error));
+    // First what takes room: on a full disk no configuration can be written.
+    let removed = atomic::remove_folder(&folder(&session.repo));
+    match done {
+        Ok(done) => removed
+            .and_then(|()| Begun::forget(&session.repo))
+            .map(|()| done),
+        // What cannot be taken back now is by --abort: the note of it stays.
+        Err(error) => match standing.restore(session).and(removed) {
+            Ok(()) => Begun::forget(&session.repo).and(Err(error)),
+            Err(_) => Err(full::with_way_back(error)),
+        },
     }
-    let tidied = tidy(&session.repo);
-    done.and_then(|done| tidied.map(|()| done))
 }
 
 /// Removes what was only needed while history was rewritten.
@@ -256,7 +292,7 @@ fn tidy(repo: &Repo) -> Result<()> {
 fn rewrite(
     session: &Session,
     look: &Look,
-    set_up: bool,
+    (set_up, publication): (bool, Publication),
     children: &Children,
 ) -> Result<(MigrateReport, Option<Journal>)> {
     let repo = &session.repo;
@@ -272,7 +308,8 @@ fn rewrite(
     if let Some(follows) = &look.follows {
         follows.refuse_another(repo, &imported.maps)?;
     } else if let Some((name, theirs)) = &look.remote {
-        checks::refuse_ahead(session, &imported, (name, theirs), &map)?;
+        let of = (&map, publication);
+        remote_side::refuse_ahead(session, &imported, (name, theirs), of)?;
     }
     if look.follows.is_none() {
         look.refuse_partial(session, &imported, &map)?;
@@ -342,57 +379,4 @@ fn import(
             kept_open: children.file()?,
         },
     )
-}
-
-/// Publishes what is not published yet; what stands in the way is part of the report.
-fn publish(
-    session: &Session,
-    journal: Option<&Journal>,
-    report: &mut MigrateReport,
-    children: &Children,
-) -> Result<()> {
-    let remote = match Remote::find(&session.repo, &session.world, REMOTE) {
-        Ok(remote) => remote.keeping_open(children.file()?),
-        Err(error) if error.code() == Code::RemoteNotFound => return Ok(()),
-        Err(error) => return Err(error),
-    };
-    let before = match journal {
-        Some(journal) if journal.remote.is_some() => Ok(journal.remote_refs.clone()),
-        Some(journal) => publication::as_before(session, &remote, journal.op),
-        None => Ok(report.remote_refs.clone()),
-    };
-    match before.and_then(|before| publication::publish(session, &remote, &before)) {
-        Ok(moved) => {
-            note_published(session)?;
-            report.publish(&moved);
-        }
-        Err(error) if error.code() == Code::Interrupted => return Err(stopped_short(&error)),
-        Err(error) => report.fail(&error),
-    }
-    Ok(())
-}
-
-/// Words that somebody has stopped it when all was done here.
-fn stopped_short(cause: &Error) -> Error {
-    let message = "interrupted: history is rewritten here, and it is not known to be published";
-    Error::new(Code::Interrupted, message)
-        .verdict(cause.ends_with())
-        .hint("git colony lfs migrate --continue   # publishes it; --abort takes it back")
-}
-
-fn note_published(session: &Session) -> Result<()> {
-    let Some((journal, old)) = unfinished(&session.repo)? else {
-        return Ok(());
-    };
-    let done = Journal {
-        published_at: Some(time::rfc3339(&session.world.now())),
-        ..journal
-    };
-    let new = done.write(&session.repo, &session.record_signature())?;
-    let change = RefChange {
-        name: RefName::from(ref_names::MIGRATION_JOURNAL),
-        old: Some(old),
-        new: Some(new),
-    };
-    publication::move_refs(session, &[change])
 }

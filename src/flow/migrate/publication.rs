@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use crate::clones::sync::travelers;
 use crate::git::refs::Reason;
-use crate::git::remote::{Pushed, Remote};
+use crate::git::remote::{Pushed, Remote, Told};
 use crate::git::{Head, Oid, RefChange, RefName};
 use crate::model::id::OperationId;
 use crate::model::text::shell_word;
@@ -143,10 +143,10 @@ pub(super) fn publish(
 fn refuse_failed(
     remote: &Remote<'_>,
     wanted: &[RefChange],
-    pushed: &BTreeMap<RefName, Pushed>,
+    Told { refs: pushed, said }: &Told,
 ) -> Result<()> {
-    /// What is said of refs that would have gone through.
-    const WITH_OTHERS: [&str; 2] = ["atomic push failed", "atomic transaction failed"];
+    /// How it begins what is said of refs that would have gone through.
+    const WITH_OTHERS: [&str; 2] = ["atomic push fail", "atomic transaction fail"];
     if pushed.values().all(|result| *result == Pushed::Done) {
         return Ok(());
     }
@@ -168,19 +168,26 @@ fn refuse_failed(
         Pushed::Refused(why) => Some((name, why)),
         Pushed::Done | Pushed::Moved => None,
     });
-    let itself = |(_, why): &(&RefName, &String)| !WITH_OTHERS.contains(&why.as_str());
+    let itself =
+        |(_, why): &(&RefName, &String)| !WITH_OTHERS.iter().any(|start| why.starts_with(start));
     let found = refused.clone().find(itself).or(refused.clone().next());
     let Some((name, why)) = found else {
         return Ok(());
     };
+    let words = if said.is_empty() {
+        String::new()
+    } else {
+        format!(" ({})", said.join("; "))
+    };
     Err(Error::new(
         Code::GitFailed,
         format!(
-            "'{}' refuses '{name}': {why}; nothing has changed there",
+            "'{}' refuses '{name}': {why}{words}; nothing has changed there",
             remote.name()
         ),
     )
     .detail("ref", name)
+    .detail("server", said)
     .hint("git colony lfs migrate --continue   # once the server allows it to be rewritten"))
 }
 

@@ -71,6 +71,8 @@ pub struct MigrateReport {
     pub pushed_refs: Vec<MovedRef>,
     /// Why the remote does not have it, although that was wanted.
     pub push_error: Option<String>,
+    /// What the server said of that, as it said it but for credentials.
+    pub server_said: Vec<String>,
     /// The code of that.
     pub push_error_code: Option<&'static str>,
     /// What had moved on since, when a migration is taken back, and where that is kept.
@@ -122,6 +124,7 @@ impl MigrateReport {
             pushed: false,
             pushed_refs: Vec::new(),
             push_error: None,
+            server_said: Vec::new(),
             push_error_code: None,
             kept: Vec::new(),
             left_on_new: Vec::new(),
@@ -141,6 +144,11 @@ impl MigrateReport {
         let hint = error.hint_text().map(|hint| format!("; hint: {hint}"));
         self.push_error = Some(error.message() + &hint.unwrap_or_default());
         self.push_error_code = Some(error.code().as_str());
+        let mut details = error.details().iter();
+        let said = details.find(|(name, _)| **name == "server");
+        let said = said.and_then(|(_, value)| value.as_array());
+        let lines = said.into_iter().flatten().filter_map(|line| line.as_str());
+        self.server_said = lines.map(str::to_owned).collect();
     }
 }
 

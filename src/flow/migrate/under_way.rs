@@ -84,6 +84,18 @@ pub fn under_way(repo: &Repo) -> Result<Option<UnderWay>> {
 
 fn not_published(repo: &Repo, journal: &Journal) -> UnderWay {
     let op = journal.op;
+    if journal.is_followed {
+        return UnderWay {
+            stage: Stage::NotPublished,
+            op: Some(op),
+            commits: journal.commits,
+            detail: format!(
+                "{op}: history here follows a migration to git-lfs that is not known to be published: {WAY_ON} finds out, {WAY_BACK} takes it back here"
+            ),
+            way_on: WAY_ON.to_owned(),
+            needs_attention: migration::was_taken_back(repo).unwrap_or(false),
+        };
+    }
     let is_here = format!("{op}: history is rewritten for git-lfs and not published");
     let others = other_remotes(repo);
     let has_remote = repo.remote_names().iter().any(|name| name == REMOTE);

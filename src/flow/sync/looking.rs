@@ -82,7 +82,8 @@ impl Look {
     /// `history-rewritten`, and what the network says.
     pub(super) fn refuse_rewritten(&self, session: &Session, remote: &Remote<'_>) -> Result<()> {
         let theirs = self.theirs.get(&RefName::from(ref_names::MIGRATIONS));
-        migrate::refuse_rewritten(session, remote, theirs.copied())
+        migrate::refuse_rewritten(session, remote, theirs.copied())?;
+        migrate::refuse_come_back(session, remote, &self.branches)
     }
 
     /// Fetches what has to be looked at.

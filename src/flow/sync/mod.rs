@@ -169,7 +169,7 @@ pub fn sync(session: &Session, request: &Request) -> Result<SyncReport> {
     let patience = session.settings.timeout.unwrap_or(PATIENCE);
     let waiting = "waiting for another 'git colony sync' in this repository";
     let _lock = WorktreeLock::take_at(world, &path, (patience, waiting))?;
-    migrate::refuse_unpublished(session)?;
+    migrate::refuse_unpublished(session, &remote)?;
     let before = branches(session, name)?;
     if way != Way::Push {
         remote.fetch_branches()?;
@@ -204,7 +204,7 @@ pub fn preview(session: &Session, request: &Request) -> Result<SyncReport> {
     let way = way(session, request)?;
     let name = request.remote.as_deref().unwrap_or("origin");
     let remote = Remote::find(&session.repo, &session.world, name)?;
-    migrate::refuse_unpublished(session)?;
+    migrate::refuse_unpublished(session, &remote)?;
     let mut look = Look::take(session, &remote)?;
     look.refuse_rewritten(session, &remote)?;
     look.inspect(&session.repo);

@@ -1,0 +1,58 @@
+//! A full disk, told as such: git and git-lfs say many things when they cannot write, or nothing.
+
+use crate::model::text::shell_word;
+use crate::model::{Code, Error};
+use crate::store::{Session, atomic};
+
+use super::WAY_BACK;
+
+/// With less than this left, what failed has failed for want of it.
+const LEAST_BYTES: u64 = 64 << 10;
+
+/// What those say that do say it.
+const WORDS: [&str; 3] = [
+    "no space left on device",
+    "disk quota exceeded",
+    "file too large",
+];
+
+/// Says that what was set up for it is still there.
+pub(super) fn with_way_back(error: Error) -> Error {
+    let hint = error.hint_text().unwrap_or_default().to_owned();
+    let (command, _) = hint.split_once("   # ").unwrap_or((&hint, ""));
+    let command = if command.is_empty() {
+        "git colony status"
+    } else {
+        command
+    };
+    error.hint(format!(
+        "{command}   # then: {WAY_BACK} takes back what could not be taken back now"
+    ))
+}
+
+/// Words a failure anew where the disk was full; called before anything is cleaned up.
+pub(super) fn explain(session: &Session, error: Error) -> Error {
+    let may_be = matches!(
+        error.code(),
+        Code::NoSpace | Code::GitFailed | Code::Io | Code::RefMoved | Code::Locked
+    );
+    let folder = session.repo.common_dir();
+    let said = error.details().get("stderr").and_then(|said| said.as_str());
+    let said = format!("{} {}", error.message(), said.unwrap_or_default());
+    let said = said.to_ascii_lowercase();
+    let is_full = WORDS.iter().any(|word| said.contains(word))
+        || atomic::free_bytes(folder).is_some_and(|free| free < LEAST_BYTES);
+    if !may_be || !(is_full || error.code() == Code::NoSpace) {
+        return error;
+    }
+    let message = error.message();
+    let message = message.trim_end_matches("; nothing has changed");
+    Error::new(
+        Code::NoSpace,
+        format!("no space is left to rewrite history in: {message}; nothing has changed"),
+    )
+    .hint(format!(
+        "df -h {}   # with more room, run the command again",
+        shell_word(&folder.display().to_string())
+    ))
+}
