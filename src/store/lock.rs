@@ -108,8 +108,17 @@ impl WorktreeLock {
 impl WorktreeLock {
     /// Tells whether somebody holds such a lock right now; what is not there nobody holds.
     pub fn is_held(path: &Path) -> bool {
-        let tried = File::open(path).map(|file| file.try_lock_shared());
-        matches!(tried, Ok(Err(std::fs::TryLockError::WouldBlock)))
+        let is_held = || {
+            let tried = File::open(path).map(|file| file.try_lock_shared());
+            matches!(tried, Ok(Err(std::fs::TryLockError::WouldBlock)))
+        };
+        // A process that is just being started has our files open until it becomes another program.
+        (0..5).all(|number| {
+            if number > 0 {
+                std::thread::sleep(Duration::from_millis(2));
+            }
+            is_held()
+        })
     }
 }
 

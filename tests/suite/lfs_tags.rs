@@ -98,7 +98,10 @@ fn a_tag_of_a_commit_that_only_the_remote_has_is_told_with_a_way_on_that_works()
     assert_eq!(answer["code"], "left-behind", "{answer:#}");
     let hint = answer["hint"].as_str().unwrap();
     let (command, _) = hint.split_once("   #").unwrap();
-    assert_eq!(command, "git fetch 'origin' tag 'there'");
+    assert_eq!(
+        command,
+        "git fetch 'origin' 'refs/tags/there:refs/tags/there'"
+    );
     sandbox.git(&["fetch", "-q", "origin", "tag", "there"]);
     assert_eq!(sandbox.json(&["lfs", "migrate"])["pushed"], true);
 }

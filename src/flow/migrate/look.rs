@@ -88,7 +88,7 @@ impl Look {
         let mut sought = look.patterns.clone();
         let given = endings.iter().map(|ending| format!("*{ending}"));
         sought.include.extend(given);
-        look.is_needed = look.follows.is_some() || {
+        look.is_needed = look.follows.is_some() || look.no_patterns.is_some() || {
             let tips = look.histories(repo);
             unconverted::find(session, &tips, &sought)?.is_some()
         };
