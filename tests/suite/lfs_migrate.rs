@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use git_colony::store::operation::STEPS;
 
 use super::git_server::{GitServer, Manner, Wire};
+use super::lfs_ways::{hint_of, paste};
 use super::support::Sandbox;
 
 pub(crate) const POINTER: &str = "version https://git-lfs.github.com/spec/v1";
@@ -368,9 +369,15 @@ fn a_racing_pusher_wins_whatever_is_fetched_meanwhile() {
         assert_eq!(answer["push_error_code"], "ref-moved", "{answer:#}");
         assert_eq!(at(&bare, &sandbox, &["for-each-ref"]), theirs);
         assert_eq!(refs(&sandbox), mine);
-        // The way on that it names: what was raced is in the new history then.
-        sandbox.colony(&["lfs", "migrate", "--abort"]);
-        sandbox.git(&["pull", "-q", "--ff-only", "origin", "main"]);
+        // The ways on that it names: what was raced is in the new history then.
+        let (_, hint) = answer["push_error"]
+            .as_str()
+            .unwrap()
+            .split_once("hint: ")
+            .unwrap();
+        paste(&sandbox, &sandbox.root, hint);
+        let refused = sandbox.json(&["lfs", "migrate"]);
+        paste(&sandbox, &sandbox.root, hint_of(&refused));
         let answer = sandbox.json(&["lfs", "migrate"]);
         assert_eq!(answer["pushed"], true, "{answer:#}");
         assert!(at(&bare, &sandbox, &["log", "--oneline", "main"]).contains("raced"));

@@ -8,7 +8,6 @@ use crate::git::refs::Reason;
 use crate::git::remote::{Pushed, Remote, Told};
 use crate::git::{Head, Oid, RefChange, RefName};
 use crate::model::id::OperationId;
-use crate::model::text::shell_word;
 use crate::model::{Code, Error, Result};
 use crate::store::lock::WorktreeLock;
 use crate::store::migration_journal::RemoteRef;
@@ -202,10 +201,7 @@ fn refuse_moved(remote: &Remote<'_>, moved: &[&RefName]) -> Error {
         ),
     )
     .detail("refs", moved)
-    .hint(format!(
-        "git colony lfs migrate --abort && git pull {}   # then migrate again",
-        shell_word(remote.name())
-    ))
+    .hint("git colony lfs migrate --abort   # then git colony lfs migrate says how to take over what was pushed")
 }
 
 /// Notes that both sides have the same of what travels, so that a sync finds nothing to do.
