@@ -18,7 +18,7 @@ use super::snapshot::WorktreeFile;
 use super::{ObjectWrites, Oid, Repo, TreeEntry};
 
 /// Files above this are hashed by git itself, as a stream.
-const STREAM_ABOVE_BYTES: u64 = 512 * 1024 * 1024;
+pub(super) const STREAM_ABOVE_BYTES: u64 = 512 * 1024 * 1024;
 
 /// What stands at a path, as git would store it.
 pub(super) enum Written {

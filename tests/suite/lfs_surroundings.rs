@@ -289,3 +289,45 @@ fn patterns_with_spaces_and_such_as_take_back_are_those_of_git() {
     assert_eq!(sandbox.read("my paper.pdf"), "mine\n");
     assert!(is_pointer("my paper.pdf"));
 }
+
+#[test]
+fn edits_that_git_was_told_not_to_look_at_are_edits() {
+    for flag in ["--assume-unchanged", "--skip-worktree"] {
+        let sandbox = grown();
+        sandbox.git(&[
+            "update-index",
+            flag,
+            "paper.pdf",
+            "text.txt",
+            "sub/data.bin",
+        ]);
+        sandbox.write("paper.pdf", "an edit that nobody sees\n");
+        // What a migration does not touch may be edited.
+        sandbox.write("text.txt", "an edit that nobody sees\n");
+        let answer = refused(&sandbox, "uncommitted-edits");
+        let dry = sandbox.json(&["lfs", "migrate", "-n"]);
+        assert_eq!(dry["code"], "uncommitted-edits", "{dry:#}");
+        let message = answer["message"].as_str().unwrap();
+        assert!(
+            message.contains("1 file has") && message.contains("paper.pdf"),
+            "{message}"
+        );
+        assert_eq!(
+            answer["detail"]["paths"],
+            json!(["paper.pdf"]),
+            "{answer:#}"
+        );
+        let hint = answer["hint"].as_str().unwrap();
+        let (command, _) = hint.split_once("   #").unwrap();
+        let shell = std::process::Command::new("sh")
+            .args(["-c", command])
+            .current_dir(&sandbox.root)
+            .status();
+        assert!(shell.unwrap().success());
+        let status = sandbox.git(&["status", "--porcelain"]);
+        assert_eq!(status.trim_start(), "M paper.pdf");
+        sandbox.git(&["checkout", "-q", "--", "paper.pdf"]);
+        migrated(&sandbox);
+        assert_eq!(sandbox.read("text.txt"), "an edit that nobody sees\n");
+    }
+}

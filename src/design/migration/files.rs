@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
+use crate::git::attribute_patterns::AttributePatterns;
 use crate::git::diff::TreeChange;
 use crate::git::lfs_pointer::Pointer;
 use crate::git::scan::Scan;
@@ -47,6 +48,40 @@ pub fn refuse_edits(scan: &Scan) -> Result<()> {
     )
     .detail("paths", &edited)
     .hint("git colony checkpoint   # commits them; then run the command again"))
+}
+
+/// Refuses where a file that is going to be another one has edits that git was told not to look at.
+///
+/// # Errors
+/// `uncommitted-edits`; `io`, `interrupted`.
+pub fn refuse_hidden_edits(
+    session: &Session,
+    scan: &Scan,
+    (include, exclude): (&[String], &[String]),
+) -> Result<()> {
+    let repo = &session.repo;
+    let mut patterns = AttributePatterns::new(include, exclude)?;
+    let changes =
+        |path: &RepoPath| path.as_bytes() == b".gitattributes" || patterns.give(path.as_bytes());
+    let edited = repo.hidden_edits(&session.world, scan, changes)?;
+    let Some(first) = edited.first() else {
+        return Ok(());
+    };
+    let paths: Vec<String> = edited.iter().map(ToString::to_string).collect();
+    let have = if edited.len() == 1 { "has" } else { "have" };
+    let first = text::shell_word(&first.to_string());
+    Err(Error::new(
+        Code::UncommittedEdits,
+        format!(
+            "cannot migrate to git-lfs: {} {have} edits that git was told not to look at: {}; nothing has changed",
+            text::count(edited.len(), "file"),
+            paths.join(", ")
+        ),
+    )
+    .detail("paths", &edited)
+    .hint(format!(
+        "git update-index --no-assume-unchanged {first} && git update-index --no-skip-worktree {first}   # then commit them, or git checkout -- {first}"
+    )))
 }
 
 /// Plans them. A file whose content becomes a large file stays in place, and what git knows of it too.

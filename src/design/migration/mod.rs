@@ -25,7 +25,7 @@ use crate::store::{Session, atomic, ref_names};
 
 pub use beside::{Beside, besides};
 pub use carry::{histories, movable, tips};
-pub use files::refuse_edits;
+pub use files::{refuse_edits, refuse_hidden_edits};
 
 use super::worktree::{refuse_in_progress, run_post_checkout, tell_late};
 
@@ -81,6 +81,7 @@ pub fn commit(session: &Session, mut request: Request<'_>) -> Result<Record> {
     refuse_worktrees(repo)?;
     let scan = repo.scan(&session.world)?;
     refuse_edits(&scan)?;
+    refuse_hidden_edits(session, &scan, (request.include, request.exclude))?;
     bring_objects(session, &operation, &request)?;
     beside::mend(repo, request.besides, &mut request.map)?;
     let refs = plan_refs(session, &operation, &request)?;

@@ -5,9 +5,12 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use crate::clones::{found, hub};
-use crate::design::migration::{refuse_edits, refuse_in_the_middle, refuse_worktrees};
+use crate::design::migration::{
+    refuse_edits, refuse_hidden_edits, refuse_in_the_middle, refuse_worktrees,
+};
 use crate::git::refs::FoundRef;
 use crate::git::{ObjectWrites, Oid, Repo};
+use crate::lfs::patterns::Patterns;
 use crate::model::text::{self, shell_word};
 use crate::model::{Code, Error, Result};
 use crate::store::Session;
@@ -35,15 +38,18 @@ pub(super) enum Goal<'a> {
 /// `operation-in-progress`, `uncommitted-edits`, `unmerged-paths`, `left-behind`.
 pub(super) fn refuse(
     session: &Session,
-    (refs, patterns): (&[FoundRef], &[String]),
+    refs: &[FoundRef],
+    (patterns, endings): (&Patterns, &[String]),
     goal: Goal<'_>,
 ) -> Result<()> {
     refuse_in_the_middle(session)?;
     let mut causes = Vec::new();
     let scan = session.repo.scan(&session.world)?;
     causes.extend(refuse_edits(&scan).err());
+    let all = (patterns.include.as_slice(), patterns.exclude.as_slice());
+    causes.extend(refuse_hidden_edits(session, &scan, all).err());
     causes.extend(refuse_worktrees(&session.repo).err());
-    causes.extend(stashes(session, patterns)?);
+    causes.extend(stashes(session, endings)?);
     if let Goal::New(remote) = goal {
         causes.extend(clones(session, refs)?);
         causes.extend(desks::unpublished(session, refs)?);

@@ -101,7 +101,7 @@ impl Look {
                 Some(_) => Goal::Known,
                 None => Goal::New(look.remote.as_ref()),
             };
-            checks::refuse(session, (&look.refs, endings), goal)?;
+            checks::refuse(session, &look.refs, (&sought, endings), goal)?;
         }
         Ok(look)
     }
