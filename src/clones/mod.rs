@@ -18,4 +18,5 @@ pub mod new_clone;
 pub mod publish;
 pub mod removal;
 pub mod removal_turn;
+pub mod rewritten;
 pub mod sync;

@@ -10,6 +10,7 @@ use crate::clones::found;
 use crate::clones::hub::{self, Hub};
 use crate::clones::new_clone::{LargeFiles, Sparse, Staged, Start, Wanted, remote_prefix};
 use crate::clones::publish;
+use crate::clones::rewritten;
 use crate::git::identity::Identity;
 use crate::git::url::{Provenance, RemoteUrl};
 use crate::git::{ObjectWrites, Oid, RefName};
@@ -89,7 +90,7 @@ pub fn clone(world: &World, session: Option<&Session>, request: &Request) -> Res
     }
     let root = SharedRoot::of(world)?;
     let source = Source::find(world, session, request, &root)?;
-    let start = source.start(session, request)?;
+    let start = source.start(world, session, request)?;
     let wanted = Wanted {
         root: &root,
         hub: &source.hub,
@@ -360,7 +361,7 @@ impl Source {
         }
     }
 
-    fn start(&self, session: Option<&Session>, request: &Request) -> Result<Start> {
+    fn start(&self, world: &World, session: Option<&Session>, request: &Request) -> Result<Start> {
         let of_colony = self.colony.as_ref();
         let branch = request.branch.clone();
         let branch = branch.or_else(|| of_colony.and_then(|colony| colony.branch.clone()));
@@ -379,11 +380,8 @@ impl Source {
                 .hub
                 .find_ref(&format!("refs/remotes/origin/{branch}"))?;
         }
-        let fixed = of_colony.and_then(|colony| colony.commit.as_deref());
-        let fixed = fixed
-            .and_then(Oid::parse)
-            .filter(|_| request.branch.is_none());
-        let commit = fixed.filter(|id| self.hub.store.has(*id)).or(commit);
+        let of_colony = of_colony.filter(|_| request.branch.is_none());
+        let commit = rewritten::noted(world, &self.hub, of_colony)?.or(commit);
         let commit = commit.ok_or_else(|| {
             Error::new(
                 Code::RevisionNotFound,

@@ -24,10 +24,11 @@ pub use super::object_map::ObjectMap;
 pub(super) const FORMAT: u32 = 1;
 
 const ABOUT: &str = "migration.json";
-const MAP: &str = "map";
+/// The file of a migration with its map.
+pub const MAP: &str = "map";
 
-/// Some five million commits.
-const MOST_BYTES: u64 = 512 << 20;
+/// Some five million commits: a longer map is not read.
+pub const MOST_BYTES: u64 = 512 << 20;
 
 /// What is known of a migration is less.
 const MOST_BYTES_ABOUT: u64 = 1 << 20;

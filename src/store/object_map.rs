@@ -148,7 +148,8 @@ impl ObjectMap {
         text.into_bytes()
     }
 
-    pub(super) fn read_into(&mut self, text: &[u8]) {
+    /// Takes over what a text says that was written of a map; what is none is left out.
+    pub fn read_into(&mut self, text: &[u8]) {
         let lines = text.split(|&byte| byte == b'\n');
         let pair = |line: &[u8]| {
             let (old, new) = std::str::from_utf8(line).ok()?.split_once(' ')?;

@@ -1,0 +1,79 @@
+//! The commit that clones of a colony begin at, as somebody noted it: where history was rewritten since, the
+//! one that it has become. The note itself is somebody's own, and stays.
+
+use crate::git::network::Network;
+use crate::git::objects::Objects;
+use crate::git::url::{Provenance, RemoteUrl};
+use crate::git::{Oid, RefName};
+use crate::model::{RepoPath, Result, World};
+use crate::store::migration::{self, ObjectMap};
+use crate::store::ref_names;
+
+use super::colonies::Colony;
+use super::hub::Hub;
+
+/// Where a hub keeps the migrations that its remote tells of.
+const FETCHED: &str = "refs/colony/fetched/";
+
+/// Returns the commit that a colony notes, as it is now; `None` where it notes none, or the hub has not got
+/// it. Asks the remote whether history was rewritten.
+///
+/// # Errors
+/// `repository-broken`, `object-missing`, `interrupted`.
+pub fn noted(world: &World, hub: &Hub, colony: Option<&Colony>) -> Result<Option<Oid>> {
+    let noted = colony.and_then(|colony| colony.commit.as_deref());
+    let Some(noted) = noted.and_then(Oid::parse) else {
+        return Ok(None);
+    };
+    world.interrupt.check()?;
+    // A remote that is away tells nothing new: what was known before counts.
+    fetch(world, hub).ok();
+    let objects = hub.store.objects();
+    let mut map = ObjectMap::default();
+    for commit in migrations(hub)? {
+        read(&objects, commit, &mut map)?;
+    }
+    let found = [map.newest(noted), Some(noted)].into_iter().flatten();
+    Ok(found.into_iter().find(|id| hub.store.has(*id)))
+}
+
+/// Lists what the remote tells of migrations, and the checkouts that share the hub.
+fn migrations(hub: &Hub) -> Result<Vec<Oid>> {
+    let mut found = hub.store.refs_below(FETCHED)?;
+    let end = format!("/{}", ref_names::PUBLISHED_MIGRATIONS);
+    let told = hub.store.refs_below(ref_names::PUBLISHED_DESKS)?;
+    let is_told = |name: &RefName| name.as_bytes().ends_with(end.as_bytes());
+    found.extend(told.into_iter().filter(|found| is_told(&found.name)));
+    Ok(found.into_iter().map(|found| found.id).collect())
+}
+
+fn fetch(world: &World, hub: &Hub) -> Result<()> {
+    let Some(url) = hub.store.config("remote.origin.url") else {
+        return Ok(());
+    };
+    let url = RemoteUrl::parse(&url, Provenance::User, hub.store.path())?;
+    let mut network = Network::new(world, hub.store.git(world), Some(&url))?;
+    let git = network.git();
+    git.args(["fetch", "-q", "--no-tags", "--no-write-fetch-head"]);
+    git.args(["--no-auto-maintenance", "--refmap=", "origin"]);
+    // With a star it is no error that there is none.
+    git.arg(format!("+{}*:{FETCHED}migrations*", ref_names::MIGRATIONS));
+    network.run_checked("ask what was rewritten").map(drop)
+}
+
+fn read(objects: &Objects, commit: Oid, into: &mut ObjectMap) -> Result<()> {
+    for named in objects.list(objects.tree_of(commit)?)? {
+        if !named.entry.is_directory() {
+            continue;
+        }
+        let map = objects.at(named.entry.id, &RepoPath::from(migration::MAP))?;
+        let map = map.filter(|map| {
+            let size = objects.size(map.id);
+            map.is_file() && size.is_some_and(|size| size <= migration::MOST_BYTES)
+        });
+        if let Some(map) = map {
+            into.read_into(&objects.blob(map.id)?);
+        }
+    }
+    Ok(())
+}
