@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::git::attributes::AttributesOf;
-use crate::git::lfs_pointer::Pointer;
+use crate::git::lfs_pointer::{LfsOid, Pointer};
 use crate::git::{Oid, RefName};
 use crate::lfs::install;
 use crate::model::{Code, Error, Result, text};
@@ -268,6 +268,7 @@ impl Found {
         self.kept_files = kept;
         self.report.needs_force = kept > 0 && !request.force;
         self.removed.extend(words);
+        self.removed.extend(unguarded(session));
         let all = private.into_iter().chain(tags);
         self.refs = all.map(|found| (found.name, found.id)).collect();
         self.folders = folders(session);
@@ -347,6 +348,27 @@ fn kept_files(folder: &std::path::Path) -> usize {
         .flat_map(|operation| below(operation.path()))
         .filter(|file| file.file_name() != "index")
         .count()
+}
+
+/// Says that large files are not kept from git-lfs any more, which looks at branches and at what is not
+/// published.
+fn unguarded(session: &Session) -> Option<String> {
+    let mut open = vec![session.repo.common_dir().join("colony-kept")];
+    let mut found = std::collections::BTreeSet::new();
+    while let Some(folder) = open.pop() {
+        for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+            let name = entry.file_name();
+            match entry.file_type() {
+                Ok(kind) if kind.is_dir() => open.push(entry.path()),
+                _ if name.to_str().and_then(LfsOid::parse).is_some() => drop(found.insert(name)),
+                _ => {}
+            }
+        }
+    }
+    let files = text::count(found.len(), "large file");
+    (!found.is_empty()).then(|| {
+        format!("what keeps {files} of tags and checkpoints beside the branch from 'git lfs prune': push such tags before it")
+    })
 }
 
 /// Lists our folders: the shared one and that of every worktree, this one's last.
