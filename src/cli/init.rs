@@ -110,6 +110,7 @@ impl Answer for InitReport {
                 "{flag} changed nothing: .colony/manifest.json is kept as it is, and edited by hand"
             ));
         }
+        lines.extend(self.would_migrate.iter().cloned());
         match (&self.migrate_error, self.migrated_to_lfs) {
             (Some(error), _) => lines.push(format!("history is not rewritten: {error}")),
             (None, true) => {
@@ -166,7 +167,7 @@ impl InitReport {
             }
             (None, false) => {}
         }
-        if !self.would_dirty.is_empty() {
+        if !self.would_dirty.is_empty() && self.would_migrate.is_empty() {
             let files = text::count(self.would_dirty.len(), "file");
             let (matches, stays) = match self.would_dirty.len() {
                 1 => ("matches", "stays as it is"),

@@ -90,7 +90,7 @@ pub(crate) fn run(args: &[OsString], env: &mut Env) -> Exit {
         (false, false) => Form::Text,
     };
     if cli.quiet || cli.no_progress {
-        env.world.progress = Progress::default();
+        env.world.progress = Progress::unwanted();
     }
     let mut face = Face {
         form,

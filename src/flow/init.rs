@@ -92,6 +92,9 @@ pub struct InitReport {
     pub migrated_to_lfs: bool,
     /// Why it has not, although that was asked for.
     pub migrate_error: Option<String>,
+    /// What rewriting history would come to, in words, where that was asked for in a dry run.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub would_migrate: Vec<String>,
     /// What is, or would be, set up here outside the tree, in words.
     pub set_up: Vec<String>,
     /// The lines of git-lfs that a `.gitattributes` of somebody else lacks: without them nothing is
@@ -209,10 +212,14 @@ impl Standing {
 /// # Errors
 /// As [`init`].
 pub fn preview(session: &Session, request: &Request) -> Result<InitReport> {
-    if request.migrate.is_some() {
-        migrate::check(session, &attributes::endings())?;
-    }
+    let outlook = request.migrate.map(|publication| {
+        let outlook = migrate::check(session, &attributes::endings())?;
+        Ok((outlook, publication))
+    });
     let mut report = Plan::make(session, request)?.report(session, request)?;
+    if let Some((outlook, publication)) = outlook.transpose()? {
+        report.would_migrate = migration::outlook(&outlook, publication, report.would_dirty.len());
+    }
     report.dry_run = true;
     Ok(report)
 }
@@ -313,6 +320,7 @@ impl Plan {
                 .then(|| "git-lfs is not installed, so large files stay in git".to_owned()),
             migrated_to_lfs: false,
             migrate_error: None,
+            would_migrate: Vec::new(),
             set_up: beside::set_up(session, self.way, self.merge_lines)?,
             lines_to_add: beside::lines_to_add(session, self.lfs)?,
             unused_flags: beside::unused_flags(session, request)?,

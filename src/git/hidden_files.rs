@@ -35,6 +35,17 @@ impl Repo {
         self.changed_by_content(world, scan, &unclear)
     }
 
+    /// Has git look at files whose times are not what the index has noted, and note them where they are what
+    /// it says. What git cannot do now, somebody else's git does later.
+    ///
+    /// # Errors
+    /// `interrupted`, and what keeps git from starting.
+    pub fn refresh_index(&self, world: &World) -> Result<()> {
+        let mut git = self.git(world);
+        git.args(["-c", "core.fsmonitor=false", "update-index", "-q"]);
+        git.arg("--refresh").run().map(drop)
+    }
+
     /// Has git look at every tracked file that is there again; returns how many it did not look at. For a
     /// clone that goes: what was set up in it on purpose is lost by this.
     ///

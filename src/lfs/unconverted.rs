@@ -3,9 +3,9 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crate::git::Oid;
 use crate::git::attribute_patterns::AttributePatterns;
 use crate::git::objects::Objects;
+use crate::git::{Oid, TreeEntry};
 use crate::model::{RepoPath, Result};
 use crate::store::Session;
 
@@ -46,6 +46,28 @@ pub fn find(session: &Session, tips: &[Oid], patterns: &Patterns) -> Result<Opti
     Ok(None)
 }
 
+/// Counts the files of one tree that are whole in git although the patterns give them to git-lfs.
+///
+/// # Errors
+/// `object-missing`.
+pub fn count(session: &Session, tree: Oid, patterns: &Patterns) -> Result<usize> {
+    let repo = &session.repo;
+    let mut given = AttributePatterns::new(&patterns.include, &patterns.exclude)?;
+    let objects = repo.objects();
+    let mut files = 0;
+    for file in repo.list_tree(tree)? {
+        let entry = file.new.filter(TreeEntry::is_file);
+        let is_given = file.path.name() != b".gitattributes" && given.give(file.path.as_bytes());
+        files += usize::from(entry.is_some_and(|entry| is_given && is_whole(&objects, entry.id)));
+    }
+    Ok(files)
+}
+
+/// Tells whether a blob is a file that git-lfs would take; it leaves empty ones as they are.
+fn is_whole(objects: &Objects, blob: Oid) -> bool {
+    objects.size(blob) != Some(0) && objects.lfs_pointer(blob).is_none()
+}
+
 struct Look {
     objects: Objects,
     patterns: AttributePatterns,
@@ -80,8 +102,7 @@ impl Look {
 
     fn is_whole(&mut self, blob: Oid) -> bool {
         let objects = &self.objects;
-        // git-lfs keeps empty files as they are.
-        let look = || objects.size(blob) != Some(0) && objects.lfs_pointer(blob).is_none();
-        *self.blobs.entry(blob).or_insert_with(look)
+        let blobs = &mut self.blobs;
+        *blobs.entry(blob).or_insert_with(|| is_whole(objects, blob))
     }
 }

@@ -7,7 +7,10 @@ type Tell = dyn Fn(&Step<'_>) + Send + Sync;
 
 /// Who is told. The one that is made from nothing tells nobody.
 #[derive(Clone, Default)]
-pub struct Progress(Option<Arc<Tell>>);
+pub struct Progress {
+    tell: Option<Arc<Tell>>,
+    is_unwanted: bool,
+}
 
 /// What is told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,16 +49,32 @@ pub enum Unit {
 impl Progress {
     /// Has each step told to `tell`, which decides what of it is shown.
     pub fn new(tell: impl Fn(&Step<'_>) + Send + Sync + 'static) -> Progress {
-        Progress(Some(Arc::new(tell)))
+        Progress {
+            tell: Some(Arc::new(tell)),
+            is_unwanted: false,
+        }
+    }
+
+    /// Has nothing told, as somebody wishes.
+    pub fn unwanted() -> Progress {
+        Progress {
+            tell: None,
+            is_unwanted: true,
+        }
+    }
+
+    /// Tells whether somebody wishes to hear nothing of it.
+    pub fn is_unwanted(&self) -> bool {
+        self.is_unwanted
     }
 
     /// Tells whether anybody is told.
     pub fn is_heard(&self) -> bool {
-        self.0.is_some()
+        self.tell.is_some()
     }
 
     fn tell(&self, step: &Step<'_>) {
-        if let Some(tell) = &self.0 {
+        if let Some(tell) = &self.tell {
             tell(step);
         }
     }

@@ -38,6 +38,9 @@ pub struct Journal {
     /// Whether it is one that another checkout has made, and that is for that one to publish.
     #[serde(default)]
     pub is_followed: bool,
+    /// How many files of HEAD went to git-lfs.
+    #[serde(default)]
+    pub files: usize,
     /// When the remote had all of it, RFC 3339 UTC.
     #[serde(default)]
     pub published_at: Option<String>,

@@ -60,6 +60,7 @@ mod lfs_store;
 mod lfs_surroundings;
 mod lfs_tags;
 mod lfs_taken_back;
+mod lfs_told;
 mod lfs_ways;
 mod literature;
 mod manual;

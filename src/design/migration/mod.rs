@@ -49,6 +49,8 @@ pub struct Request<'a> {
     pub follows: Option<Told>,
     /// Whether git-lfs was set up for it.
     pub set_up: bool,
+    /// How many files of HEAD go to git-lfs.
+    pub files: usize,
     /// The remote that is to get it, with what it has.
     pub remote: Option<(String, Vec<RemoteRef>)>,
 }
@@ -252,6 +254,7 @@ fn plan_refs(
         patterns: request.include.to_vec(),
         commits: request.map.len(),
         set_up: request.set_up,
+        files: request.files,
         is_followed: request.follows.is_some(),
         // What the other takes back as long as it is not published is taken back here.
         published_at: request

@@ -6,8 +6,33 @@ use crate::lfs::status;
 use crate::model::{Code, Result};
 use crate::store::Session;
 
-use super::super::migrate::{self, Publication, Request, Start};
+use super::super::migrate::{self, Outlook, Publication, Request, Start};
+use crate::model::text;
+
 use super::{InitReport, with_hint};
+
+/// Says what a migration would come to, with the files of HEAD that the patterns give to git-lfs.
+pub(super) fn outlook(outlook: &Outlook, publication: Publication, files: usize) -> Vec<String> {
+    let (refs, has_remote, notes) = match outlook {
+        Outlook::GoesOn => return vec!["would publish the history that is rewritten".to_owned()],
+        Outlook::UpToDate => return vec!["git-lfs has every large file already".to_owned()],
+        Outlook::Rewrites {
+            refs,
+            has_remote,
+            notes,
+        } => (*refs, *has_remote, notes),
+    };
+    let mut told = vec![format!(
+        "would rewrite the history of {}; {} of HEAD would go to git-lfs",
+        text::count(refs, "ref"),
+        text::count(files, "file")
+    )];
+    if has_remote && publication == Publication::Yes {
+        told.push("would publish it on origin, in place of what is there".to_owned());
+    }
+    told.extend(notes.iter().map(|note| format!("attention: {note}")));
+    told
+}
 
 /// Rewrites history after everything is set up; what stands in the way then is part of the report.
 ///

@@ -65,6 +65,10 @@ pub fn abort(session: &Session, since: Since, dry_run: bool) -> Result<MigrateRe
         // With the filters git would call every large file modified that is in git again.
         install::uninstall(session)?;
     }
+    if !dry_run {
+        // Files that came back have other times than the index has noted.
+        session.repo.refresh_index(&session.world)?;
+    }
     let mut report = report::of_abort(&journal, &back);
     (report.kept, report.left_on_new) = (moved, left);
     Ok(report)

@@ -131,6 +131,15 @@ impl Look {
         .hint("git colony lfs migrate   # once more"))
     }
 
+    /// Counts the files of HEAD that git-lfs gets.
+    ///
+    /// # Errors
+    /// `object-missing`, `repository-broken`.
+    pub(super) fn files(&self, session: &Session) -> Result<usize> {
+        let head = session.repo.head()?.commit();
+        unconverted::count(session, session.repo.tree_of(head)?, &self.patterns)
+    }
+
     /// Returns the commits whose history may have large files: those here, and what is here of those that
     /// the remote has.
     fn histories(&self, repo: &Repo) -> Vec<Oid> {

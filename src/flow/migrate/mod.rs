@@ -147,17 +147,43 @@ pub fn preview(session: &Session, request: &Request) -> Result<MigrateReport> {
     Ok(report)
 }
 
+/// What a migration would come to, as far as that is known before the patterns are.
+#[derive(Clone, Debug)]
+pub enum Outlook {
+    /// History is rewritten already, and would be published.
+    GoesOn,
+    /// Git-lfs has all that it is to have.
+    UpToDate,
+    /// History would be written again.
+    Rewrites {
+        /// How many refs would be looked at.
+        refs: usize,
+        /// Whether there is a remote to publish it on.
+        has_remote: bool,
+        /// What is worth knowing before.
+        notes: Vec<String>,
+    },
+}
+
 /// Refuses what would stop a migration that gives git-lfs more files than now: those whose names end
 /// so. Nothing changes.
 ///
 /// # Errors
 /// As [`migrate`], but for `no-lfs-patterns`.
-pub fn check(session: &Session, endings: &[String]) -> Result<()> {
+pub fn check(session: &Session, endings: &[String]) -> Result<Outlook> {
     require_git_lfs(session)?;
-    match unfinished(&session.repo)? {
-        Some(_) => Ok(()),
-        None => Look::before_patterns(session, endings).map(drop),
+    if to_go_on_with(session, Start::Anywhere)?.is_some() {
+        return Ok(Outlook::GoesOn);
     }
+    let look = Look::before_patterns(session, endings)?;
+    if !look.is_needed {
+        return Ok(Outlook::UpToDate);
+    }
+    Ok(Outlook::Rewrites {
+        refs: look.refs.len(),
+        has_remote: look.remote.is_some(),
+        notes: report::notes_of(&session.repo, &look)?,
+    })
 }
 
 /// Follows a migration that is published, where there is one to follow.
@@ -321,6 +347,7 @@ fn rewrite(
     if !look.refs.iter().any(moves) {
         return Ok((report::up_to_date(session, look)?, None));
     }
+    let files = look.files(session)?;
     let record = migration::commit(
         session,
         migration::Request {
@@ -329,6 +356,7 @@ fn rewrite(
             map,
             besides: &besides,
             set_up,
+            files,
             include: &look.patterns.include,
             exclude: &look.patterns.exclude,
             taken: &look.patterns.taken,
@@ -340,6 +368,7 @@ fn rewrite(
     let journal = journal.filter(|journal| journal.op == record.op);
     let mut report = report::of_record(repo, look, &record)?;
     report.commits = journal.as_ref().map_or(0, |journal| journal.commits);
+    report.files = files;
     report.remote_refs = look
         .remote
         .clone()
@@ -369,7 +398,9 @@ fn import(
     tips.extend(besides.iter().map(|beside| beside.files));
     tips.sort();
     tips.dedup();
-    (session.world.narrate)("rewriting history: this takes a while for a long one");
+    if !session.world.progress.is_unwanted() {
+        (session.world.narrate)("rewriting history: this takes a while for a long one");
+    }
     repo.import_for_lfs(
         &session.world,
         &Import {

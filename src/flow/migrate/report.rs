@@ -5,10 +5,8 @@ use serde::Serialize;
 
 use crate::design::migration::head_commit;
 use crate::design::undo::UndoReport;
-use crate::git::attributes::AttributesOf;
 use crate::git::refs::FoundRef;
 use crate::git::{Oid, RefChange, RefName, Repo};
-use crate::lfs::status;
 use crate::model::id::OperationId;
 use crate::model::{Error, Result};
 use crate::store::migration_journal::{Journal, RemoteRef};
@@ -63,7 +61,7 @@ pub struct MigrateReport {
     pub commits: usize,
     /// The patterns whose files git-lfs has.
     pub patterns: Vec<String>,
-    /// How many files of HEAD were committed whole, in a dry run.
+    /// How many files of HEAD were, or are, whole in git and go to git-lfs.
     pub files: usize,
     /// Whether the remote has all of it.
     pub pushed: bool,
@@ -170,7 +168,8 @@ fn moved(refs: &[RefChange]) -> Vec<MovedRef> {
     refs.iter().filter(local).map(moved_ref).collect()
 }
 
-fn notes_of(repo: &Repo, look: &Look) -> Result<Vec<String>> {
+/// Says what is worth knowing before.
+pub(super) fn notes_of(repo: &Repo, look: &Look) -> Result<Vec<String>> {
     let mut notes = notes(repo);
     let theirs = look.remote.iter().flat_map(|(_, refs)| refs.clone());
     let theirs: Vec<RemoteRef> = theirs.collect();
@@ -200,6 +199,7 @@ pub(super) fn of_journal(repo: &Repo, journal: &Journal) -> Result<MigrateReport
         head: head_commit(repo)?,
         refs: record.map_or_else(Vec::new, |entry| moved(&entry.record.refs)),
         commits: journal.commits,
+        files: journal.files,
         patterns: journal.patterns.clone(),
         notes: notes(repo),
         ..MigrateReport::new(MigrateStatus::Continued)
@@ -230,8 +230,6 @@ pub(super) fn nothing_to_do(session: &Session, look: &Look) -> Result<MigrateRep
 
 /// Tells what would be done.
 pub(super) fn of_look(session: &Session, look: &Look) -> Result<MigrateReport> {
-    let index = session.repo.load_index()?;
-    let whole = status::would_dirty(session, &index, AttributesOf::Index)?;
     let stays = |found: &FoundRef| no_history::is_of_no_commit(&session.repo, found.id);
     let refs = look.refs.iter().filter(|found| !stays(found));
     let refs = refs.map(|found| MovedRef {
@@ -243,7 +241,7 @@ pub(super) fn of_look(session: &Session, look: &Look) -> Result<MigrateReport> {
         head: head_commit(&session.repo)?,
         refs: refs.collect(),
         patterns: look.patterns.include.clone(),
-        files: whole.len(),
+        files: look.files(session)?,
         notes: notes_of(&session.repo, look)?,
         ..MigrateReport::new(MigrateStatus::Migrated)
     })
