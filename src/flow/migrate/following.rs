@@ -144,7 +144,7 @@ pub(super) fn not_arrived(remote: &str) -> Error {
 /// Tells whether a ref of a remote has this clone follow a migration; what is not here yet may do so.
 ///
 /// # Errors
-/// As [`find`].
+/// `newer-format`, `repository-broken`, and what the network says.
 pub fn would_follow(
     session: &Session,
     remote: &Remote<'_>,
