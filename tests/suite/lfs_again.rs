@@ -74,13 +74,15 @@ fn a_second_migration_has_nothing_to_do() {
 
 #[test]
 fn notes_and_records_of_the_remote_are_no_history() {
-    let (sandbox, bare) = migrated();
-    for name in ["refs/notes/commits", "refs/colony/forks/idea"] {
-        let files = sandbox.git(&["ls-tree", "--name-only", name]);
-        assert!(!files.contains(".gitattributes"), "{name}: {files}");
-    }
-    let map = at(&bare, &sandbox, &["ls-tree", "refs/colony/migrations"]);
-    assert_eq!(map.lines().count(), 1, "{map}");
+    let sandbox = grown();
+    with_origin(&sandbox);
+    sandbox.git(&["push", "-q", "origin", "refs/notes/*"]);
+    let notes = sandbox.git(&["rev-parse", "refs/notes/commits"]);
+    let answer = sandbox.json(&["lfs", "migrate"]);
+    assert_eq!(answer["commits"], 5, "{answer:#}");
+    let name = sandbox.git(&["ls-tree", "--name-only", "refs/colony/migrations"]);
+    let map = sandbox.git(&["show", &format!("refs/colony/migrations:{name}/map")]);
+    assert!(!map.contains(&notes), "{map}");
 }
 
 /// Somebody else's clone of the origin, made after the migration.
