@@ -173,7 +173,9 @@ fn published_states(
     let Some(tip) = repo.peel_to_commit(tip).filter(|_| !remote.is_empty()) else {
         return Ok(Vec::new());
     };
-    let staying: Vec<Oid> = before.into_iter().collect();
+    // A tag holds the history of its commit.
+    let staying = before.and_then(|id| repo.peel_to_commit(id));
+    let staying: Vec<Oid> = staying.into_iter().collect();
     let leaving = repo.commits_between(tip, &staying, MOST)?;
     let leaving: BTreeSet<_> = leaving.into_iter().collect();
     let hidden: Vec<Oid> = staying.iter().chain(remote).copied().collect();

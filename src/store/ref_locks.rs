@@ -27,6 +27,7 @@ const NAMED: usize = 3;
 
 #[derive(Serialize, Deserialize)]
 struct Noted {
+    #[serde(with = "written_path")]
     path: PathBuf,
     /// `None` for one that git was about to take.
     identity: Option<FileIdentity>,
@@ -36,6 +37,45 @@ struct Noted {
     /// What the ref is to hold.
     #[serde(default)]
     planned: Option<Oid>,
+}
+
+/// A path in a note: as text, or in hex where it is none.
+mod written_path {
+    use std::ffi::OsString;
+    use std::fmt::Write as _;
+    use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
+    use std::path::{Path, PathBuf};
+
+    use serde::de::Error as _;
+    use serde::{Deserialize as _, Deserializer, Serializer};
+
+    /// No path of a lock is relative.
+    const HEX: &str = "hex:";
+
+    pub(super) fn serialize<S: Serializer>(path: &Path, to: S) -> Result<S::Ok, S::Error> {
+        if let Some(text) = path.to_str() {
+            return to.serialize_str(text);
+        }
+        let mut hex = HEX.to_owned();
+        for byte in path.as_os_str().as_bytes() {
+            write!(hex, "{byte:02x}").ok();
+        }
+        to.serialize_str(&hex)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<PathBuf, D::Error> {
+        let text = String::deserialize(from)?;
+        let Some(hex) = text.strip_prefix(HEX) else {
+            return Ok(PathBuf::from(text));
+        };
+        let byte = |digits: &[u8]| {
+            let digits = std::str::from_utf8(digits).ok()?;
+            u8::from_str_radix(digits, 16).ok()
+        };
+        let bytes: Option<Vec<u8>> = hex.as_bytes().chunks(2).map(byte).collect();
+        let bytes = bytes.ok_or_else(|| D::Error::custom("a path that is neither text nor hex"))?;
+        Ok(PathBuf::from(OsString::from_vec(bytes)))
+    }
 }
 
 impl Noted {

@@ -2,7 +2,7 @@
 //! that is named works as it stands.
 
 use super::lfs_migrate::{grown, with_origin};
-use super::lfs_ways::{hint_of, paste};
+use super::lfs_ways::{hint_of, paste, shell};
 use super::support::Sandbox;
 
 /// A migration that is not published, and a commit since on a branch that is not checked out.
@@ -12,6 +12,52 @@ fn moved_on() -> (Sandbox, String) {
     let before = sandbox.refs();
     sandbox.colony(&["lfs", "migrate", "--no-push"]);
     (sandbox, before)
+}
+
+#[test]
+fn commits_that_stay_what_they_are_below_a_tag_are_not_called_published() {
+    let sandbox = Sandbox::new();
+    sandbox.write(
+        ".gitattributes",
+        "*.psd filter=lfs diff=lfs merge=lfs -text\n",
+    );
+    sandbox.git(&["add", "-A"]);
+    sandbox.git(&["commit", "-qm", "patterns"]);
+    sandbox.write("a.psd", "large\n");
+    sandbox.git(&["add", "-A"]);
+    sandbox.git(&["commit", "-qm", "large"]);
+    sandbox.git(&["tag", "-am", "annotated", "v1"]);
+    let url = sandbox.outside().join("origin.git").display().to_string();
+    sandbox.git(&["init", "-q", "--bare", &url]);
+    sandbox.git(&["remote", "add", "origin", &url]);
+    sandbox.git(&["push", "-q", "origin", "main", "v1"]);
+    sandbox.git(&["fetch", "-q", "origin"]);
+    let before = sandbox.refs();
+    sandbox.colony(&["lfs", "migrate", "--no-push"]);
+    sandbox.colony(&["lfs", "migrate", "--abort"]);
+    assert_eq!(sandbox.refs(), before);
+}
+
+#[test]
+fn a_branch_whose_name_is_no_text_is_rewritten_and_comes_back() {
+    let sandbox = grown();
+    // The shell makes the byte that is no text.
+    shell(
+        &sandbox,
+        &sandbox.root,
+        r#"git update-ref "$(printf 'refs/heads/l\351')" HEAD"#,
+    );
+    let listed = || {
+        let listed = shell(&sandbox, &sandbox.root, "git for-each-ref refs/heads");
+        listed.stdout
+    };
+    let before = listed();
+    sandbox.colony(&["lfs", "migrate"]);
+    let after = listed();
+    assert!(after.windows(2).any(|bytes| bytes == b"l\xe9"));
+    assert_ne!(after, before);
+    sandbox.colony(&["lfs", "migrate", "--abort"]);
+    assert_eq!(listed(), before);
 }
 
 fn commit_on(sandbox: &Sandbox, branch: &str) -> String {
