@@ -16,7 +16,7 @@ use crate::store::migration;
 use crate::store::ref_names;
 use crate::store::settings::Flags;
 
-use super::colony;
+use super::{colony, migrate};
 
 /// A hook of git that fires.
 #[derive(Clone, Debug)]
@@ -48,7 +48,7 @@ pub fn git(world: World, flags: &Flags, hook: &GitHook) -> Result<()> {
     noted?;
     if hook.name == HookName::PrePush {
         warn_of_private_refs(&session, &hook.input);
-        return refuse_old_history(&session, &hook.input);
+        return refuse_old_history(&session, hook);
     }
     after(&session, hook);
     Ok(())
@@ -79,18 +79,33 @@ fn after(session: &Session, hook: &GitHook) {
 }
 
 /// Refuses a push of a history from before a migration: it would come back on the remote.
-fn refuse_old_history(session: &Session, input: &[u8]) -> Result<()> {
-    let map = migration::known(&session.repo)?;
-    let pushed = String::from_utf8_lossy(input).into_owned();
-    for line in pushed.lines().filter(|_| !map.is_empty()) {
-        let mut words = line.split(' ');
-        let (name, id) = (words.next(), words.next());
-        let commit = id.and_then(|id| session.repo.peel_to_commit(Oid::parse(id)?));
-        if let Some((name, commit)) = name.zip(commit) {
-            migration::refuse_old(&session.repo, commit, &format!("'{name}'"))?;
+fn refuse_old_history(session: &Session, hook: &GitHook) -> Result<()> {
+    let repo = &session.repo;
+    let map = migration::known(repo)?;
+    let pushed = String::from_utf8_lossy(&hook.input).into_owned();
+    let mut unasked = Vec::new();
+    for line in pushed.lines() {
+        let words: Vec<&str> = line.split(' ').collect();
+        let &[name, id, _, there] = words.as_slice() else {
+            continue;
+        };
+        let Some(commit) = Oid::parse(id).and_then(|id| repo.peel_to_commit(id)) else {
+            continue;
+        };
+        if !map.is_empty() {
+            migration::refuse_old(repo, commit, &format!("'{name}'"))?;
+        }
+        // What goes on from where the remote is brings nothing back.
+        let there = Oid::parse(there).and_then(|there| repo.peel_to_commit(there));
+        if there.is_none_or(|there| repo.has_more(there, commit).unwrap_or(true)) {
+            unasked.push(commit);
         }
     }
-    Ok(())
+    let remote = hook.args.first().map(|name| String::from_utf8_lossy(name));
+    match remote.filter(|_| !unasked.is_empty()) {
+        Some(remote) => migrate::refuse_pushed(session, &remote, &unasked),
+        None => Ok(()),
+    }
 }
 
 /// Says which refs of ours a push is about to publish.

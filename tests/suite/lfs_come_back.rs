@@ -183,30 +183,31 @@ fn with_our_hooks_a_colleague_who_knows_of_it_does_not_push_it_back() {
 }
 
 #[test]
-fn with_our_hooks_a_colleague_who_has_not_heard_of_it_is_caught_afterwards() {
+fn with_our_hooks_a_colleague_who_has_not_heard_of_it_does_not_push_it_back_either() {
     let sandbox = grown();
     let (bare, colleague) = with_colleague(&sandbox);
     colleague.colony(&["hooks", "install"]);
+    colleague.git(&["commit", "-q", "--allow-empty", "-m", "work"]);
     sandbox.colony(&["lfs", "migrate"]);
-    let output = shell(
-        &sandbox,
-        &colleague.path(""),
+    let theirs = at(&bare, &sandbox, &["for-each-ref"]);
+    for line in [
         "git push --force origin main",
-    );
-    if output.status.success() {
-        let hint = is_recognised(&sandbox, "main");
-        paste(&sandbox, &sandbox.root, &hint);
+        "git push origin main:refs/heads/another",
+    ] {
+        let output = shell(&sandbox, &colleague.path(""), line);
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert!(said.contains("history was rewritten"), "{line}: {said}");
+        assert_eq!(at(&bare, &sandbox, &["for-each-ref"]), theirs);
     }
-    is_over(&sandbox, &bare);
-    // And the colleague, too, comes along.
+    // What has nothing to do with it goes through.
+    let tree = colleague.git(&["mktree"]);
+    let apart = colleague.git(&["commit-tree", "-m", "apart", &tree]);
+    colleague.git(&["push", "-q", "origin", &format!("{apart}:refs/heads/apart")]);
     let refused = colleague.json(&["sync"]);
     assert_eq!(refused["code"], "history-rewritten", "{refused:#}");
     paste(&sandbox, &colleague.path(""), hint_of(&refused));
-    colleague.colony(&["sync"]);
-    assert_eq!(
-        colleague.git(&["rev-parse", "main"]),
-        sandbox.git(&["rev-parse", "main"])
-    );
+    colleague.git(&["push", "-q", "origin", "main"]);
+    assert_eq!(colleague.git(&["log", "-1", "--format=%s"]), "work");
 }
 
 #[test]

@@ -199,6 +199,40 @@ pub fn refuse_rewritten(session: &Session, remote: &Remote<'_>, theirs: Option<O
     }
 }
 
+/// Refuses to push histories from before a migration that the remote tells of, whether it was heard of here
+/// or not. A remote that cannot be asked stops nobody: the push itself fails then.
+///
+/// # Errors
+/// `history-rewritten`; `newer-format`, `repository-broken`.
+pub fn refuse_pushed(session: &Session, remote: &str, pushed: &[Oid]) -> Result<()> {
+    let repo = &session.repo;
+    let name = RefName::from(ref_names::MIGRATIONS);
+    let Ok(remote) = Remote::find(repo, &session.world, remote) else {
+        return Ok(());
+    };
+    let told = remote.list(|listed| *listed == name).unwrap_or_default();
+    let Some(commit) = told.get(&name).copied() else {
+        return Ok(());
+    };
+    if repo.find_ref(&name)? == Some(commit) {
+        return Ok(());
+    }
+    let incoming = travelers::incoming_of(remote.name());
+    if repo.object_size(commit).is_none() && remote.fetch_refs(&[name], &incoming).is_err() {
+        return Ok(());
+    }
+    if repo.peel_to_commit(commit) != Some(commit) || migration::flaw(repo, commit)?.is_some() {
+        return Ok(());
+    }
+    let map = migration::load(repo, commit)?;
+    for tip in pushed {
+        if migration::is_old(repo, &map, *tip)? {
+            return Err(history_rewritten(remote.name()));
+        }
+    }
+    Ok(())
+}
+
 /// Refuses to go on in a history that has been replaced on a remote.
 pub(super) fn history_rewritten(remote: &str) -> Error {
     Error::new(

@@ -47,7 +47,9 @@ use following::Follows;
 use look::Look;
 
 pub use abort::{Since, abort};
-pub use following::{give_up, refuse_rewritten, refuse_unpublished, would_follow, would_give_up};
+pub use following::{
+    give_up, refuse_pushed, refuse_rewritten, refuse_unpublished, would_follow, would_give_up,
+};
 pub use remote_side::{come_back, refuse_come_back};
 pub use report::{MigrateReport, MigrateStatus, MovedRef};
 pub use since::{LeftOnNew, MovedSince};
