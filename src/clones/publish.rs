@@ -127,10 +127,8 @@ pub(super) fn wanted(repo: &Repo, member: &Membership) -> Result<BTreeMap<RefNam
             }
         }
     }
-    if member.role == Role::Desk {
-        let map = repo.find_ref(&RefName::from(ref_names::MIGRATIONS))?;
-        wanted.extend(map.map(|id| (RefName::from(ref_names::PUBLISHED_MIGRATIONS), id)));
-    }
+    let map = repo.find_ref(&RefName::from(ref_names::MIGRATIONS))?;
+    wanted.extend(map.map(|id| (RefName::from(ref_names::PUBLISHED_MIGRATIONS), id)));
     match repo.head()? {
         Head::Branch { name, commit } => {
             let on = format!("on/{}", key::encode(&name.short()));

@@ -238,6 +238,18 @@ fn describe(repo: &Repo, copy: &Copy, branch: String) -> Option<Published> {
     })
 }
 
+/// Lists what the clones of an agent tell of migrations to git-lfs.
+///
+/// # Errors
+/// `repository-broken`.
+pub(super) fn migrations_of(repo: &Repo, agent: &str) -> Result<Vec<Oid>> {
+    let is_told = |copy: &Copy| {
+        copy.agent.as_deref() == Some(agent) && copy.rest == ref_names::PUBLISHED_MIGRATIONS
+    };
+    let copies = copies(repo)?.into_iter();
+    Ok(copies.filter(is_told).map(|copy| copy.id).collect())
+}
+
 fn copies(repo: &Repo) -> Result<Vec<Copy>> {
     let mut copies = Vec::new();
     for found in repo.refs_below(ref_names::AGENTS)? {

@@ -45,7 +45,38 @@ impl Sides {
         goal.refuse_unusable(session, "merge", request.resolve)?;
         migration::refuse_old(repo, source.commit, &format!("'{}'", source.name))
             .map_err(|error| way_on(repo, &source, error))?;
-        Ok(Sides { source, goal })
+        let sides = Sides { source, goal };
+        sides.refuse_ahead(session)?;
+        Ok(sides)
+    }
+
+    /// Refuses a source whose clone has written history again, where the goal is from before that: the two have
+    /// every commit twice.
+    fn refuse_ahead(&self, session: &Session) -> Result<()> {
+        let (repo, source, goal) = (&session.repo, &self.source, &self.goal);
+        let published = source.published.as_ref();
+        let Some(agent) = published.and_then(|published| published.agent.as_ref()) else {
+            return Ok(());
+        };
+        for told in published::migrations_of(repo, agent)? {
+            let map = migration::load(repo, told)?;
+            if migration::is_old(repo, &map, goal.tip)?
+                && migration::is_new(repo, &map, source.commit)?
+            {
+                if let Some(error) = self.taken_back(session) {
+                    return Err(error);
+                }
+                let (name, into) = (&source.name, goal.branch.short());
+                return Err(Error::new(
+                    Code::HistoryRewritten,
+                    format!(
+                        "'{name}' is in history that was rewritten for git-lfs, and '{into}' is from before that; nothing was done"
+                    ),
+                )
+                .hint("git colony lfs migrate   # follows it where it is published; 'lfs migrate --abort' in the clone takes back what is not"));
+            }
+        }
+        Ok(())
     }
 
     /// Refuses a source in the history of a migration that was taken back here, while the clone it comes from
