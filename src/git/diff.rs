@@ -2,14 +2,12 @@
 
 use std::collections::{HashMap, HashSet};
 
-use gix::bstr::BStr;
 use gix::diff::tree::recorder::Change as RecordedChange;
-use gix::diff::tree::visit::{Action, Change};
-use gix::diff::tree::{Recorder, Visit};
 use gix::objs::tree::{EntryKind, EntryMode};
 
 use crate::model::{Code, Error, RepoPath, Result, ResultExt as _};
 
+use super::bounded_diff::{MOST_CHANGES, changed_files};
 use super::{Oid, Repo, TreeEntry};
 
 /// One path that differs between two trees.
@@ -23,59 +21,19 @@ pub struct TreeChange {
     pub new: Option<TreeEntry>,
 }
 
-/// More changes are not listed: a few small trees that hold each other can stand for any number of paths.
-pub const MOST_CHANGES: usize = 4_000_000;
-
-/// Records changes up to a limit.
-struct Bounded {
-    recorder: Recorder,
-    most: usize,
-}
-
-impl Bounded {
-    fn is_full(&self) -> bool {
-        self.recorder.records.len() > self.most
-    }
-}
-
-impl Visit for Bounded {
-    fn pop_front_tracked_path_and_set_current(&mut self) {
-        self.recorder.pop_front_tracked_path_and_set_current();
-    }
-
-    fn push_back_tracked_path_component(&mut self, component: &BStr) {
-        self.recorder.push_back_tracked_path_component(component);
-    }
-
-    fn push_path_component(&mut self, component: &BStr) {
-        self.recorder.push_path_component(component);
-    }
-
-    fn pop_path_component(&mut self) {
-        self.recorder.pop_path_component();
-    }
-
-    fn visit(&mut self, change: Change) -> Action {
-        if self.is_full() {
-            return Action::Break(());
-        }
-        self.recorder.visit(change)
-    }
-}
-
 impl Repo {
     /// Lists the paths that differ between two trees, sorted by path.
     ///
     /// Costs reading the trees that differ, and no blob.
     ///
     /// # Errors
-    /// `object-missing`; `tree-too-large` above [`MOST_CHANGES`].
+    /// `object-missing`; `tree-too-large` above four million changes.
     pub fn diff_trees(&self, old: Oid, new: Oid) -> Result<Vec<TreeChange>> {
         if old == new {
             return Ok(Vec::new());
         }
         let (lhs, rhs) = (self.tree_data(old)?, self.tree_data(new)?);
-        let Some(changes) = changes(&self.inner, &lhs, &rhs, MOST_CHANGES)? else {
+        let Some(changes) = changed_files(&self.inner, (&lhs, &rhs), MOST_CHANGES)? else {
             let message = format!("tree {new} differs from {old} in over {MOST_CHANGES} paths");
             return Err(Error::new(Code::TreeTooLarge, message));
         };
@@ -146,31 +104,6 @@ impl Repo {
     }
 }
 
-/// Compares two trees; `None` where they differ in more than so many paths.
-fn changes(
-    repository: &gix::Repository,
-    old: &[u8],
-    new: &[u8],
-    most: usize,
-) -> Result<Option<Vec<RecordedChange>>> {
-    let mut bounded = Bounded {
-        recorder: Recorder::default(),
-        most,
-    };
-    let compared = gix::diff::tree(
-        gix::objs::TreeRefIter::from_bytes(old, repository.object_hash()),
-        gix::objs::TreeRefIter::from_bytes(new, repository.object_hash()),
-        gix::diff::tree::State::default(),
-        &repository.objects,
-        &mut bounded,
-    );
-    if bounded.is_full() {
-        return Ok(None);
-    }
-    compared.or_code(Code::ObjectMissing, || "cannot compare two trees")?;
-    Ok(Some(bounded.recorder.records))
-}
-
 fn from_record(record: RecordedChange) -> TreeChange {
     use RecordedChange as C;
     match record {
@@ -214,34 +147,4 @@ fn leaf(mode: EntryMode, id: gix::ObjectId) -> Option<TreeEntry> {
         kind,
         id: id.into(),
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn trees_that_stand_for_paths_without_end_are_not_listed() {
-        let folder = tempfile::tempdir().unwrap();
-        let repository = gix::init_bare(folder.path()).unwrap();
-        let blob = repository.write_blob("a file\n").unwrap().detach();
-        let mut below = (EntryKind::Blob, blob);
-        let mut tree = Vec::new();
-        for _ in 0..20 {
-            let entry = |at| gix::objs::tree::Entry {
-                mode: below.0.into(),
-                filename: format!("{at}").into(),
-                oid: below.1,
-            };
-            let entries = (0..10).map(entry).collect();
-            let written = repository.write_object(gix::objs::Tree { entries });
-            below = (EntryKind::Tree, written.unwrap().detach());
-            tree = repository.find_tree(below.1).unwrap().detach().data;
-            let listed = changes(&repository, &[], &tree, 1110).unwrap();
-            let files = listed.map(|listed| listed.len());
-            assert!(files.is_none_or(|count| [10, 110, 1110].contains(&count)));
-        }
-        assert_eq!(changes(&repository, &[], &tree, 1110).unwrap(), None);
-        assert_eq!(changes(&repository, &tree, &[], 1110).unwrap(), None);
-    }
 }

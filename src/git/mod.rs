@@ -10,6 +10,7 @@ pub mod attributes;
 pub mod bare;
 mod beneath;
 pub mod bounded;
+mod bounded_diff;
 mod cache_tree;
 mod certain_lines;
 pub mod certain_merge;

@@ -1,14 +1,12 @@
 //! What recent commits touched: which files change together.
 
-use std::ops::ControlFlow;
-
-use gix::bstr::BStr;
-use gix::diff::tree::{Recorder, Visit, recorder, visit};
+use gix::diff::tree::recorder::Change;
 use gix::revision::walk::Sorting;
 use gix::traverse::commit::simple::CommitTimeOrder;
 
 use crate::model::{Code, RepoPath, Result, ResultExt as _};
 
+use super::bounded_diff::changed_files;
 use super::{Objects, Oid};
 
 /// Merges are walked through and not counted; a history of little else ends after so many times the
@@ -88,76 +86,18 @@ impl Objects {
             _ => return Ok(Vec::new()),
         };
         let after = found.tree().or_code(Code::ObjectMissing, cannot)?;
-        let mut touched = Touched {
-            recorder: Recorder::default(),
-            left: most,
-            too_many: false,
-        };
-        let compared = gix::diff::tree(
-            gix::objs::TreeRefIter::from_bytes(&before, repo.object_hash()),
-            gix::objs::TreeRefIter::from_bytes(&after.data, repo.object_hash()),
-            gix::diff::tree::State::default(),
-            &repo.objects,
-            &mut touched,
-        );
-        if touched.too_many {
-            return Ok(Vec::new());
-        }
-        compared.or_code(Code::ObjectMissing, cannot)?;
-        Ok(touched.paths())
-    }
-}
-
-/// Notes the files that differ, and stops the comparison when they are too many.
-struct Touched {
-    recorder: Recorder,
-    left: usize,
-    too_many: bool,
-}
-
-impl Touched {
-    fn paths(self) -> Vec<RepoPath> {
-        let records = self.recorder.records.into_iter();
-        let mut paths: Vec<RepoPath> = records
+        let changes = changed_files(repo, (&before, &after.data), most)?;
+        let changes = changes.into_iter().flatten();
+        let mut paths: Vec<RepoPath> = changes
             .map(|change| match change {
-                recorder::Change::Addition { path, .. }
-                | recorder::Change::Deletion { path, .. }
-                | recorder::Change::Modification { path, .. } => RepoPath::new(path),
+                Change::Addition { path, .. }
+                | Change::Deletion { path, .. }
+                | Change::Modification { path, .. } => RepoPath::new(path),
             })
             .collect();
         paths.sort();
         // A file that became a link is told in two halves.
         paths.dedup();
-        paths
-    }
-}
-
-impl Visit for Touched {
-    fn pop_front_tracked_path_and_set_current(&mut self) {
-        self.recorder.pop_front_tracked_path_and_set_current();
-    }
-
-    fn push_back_tracked_path_component(&mut self, component: &BStr) {
-        self.recorder.push_back_tracked_path_component(component);
-    }
-
-    fn push_path_component(&mut self, component: &BStr) {
-        self.recorder.push_path_component(component);
-    }
-
-    fn pop_path_component(&mut self) {
-        self.recorder.pop_path_component();
-    }
-
-    fn visit(&mut self, change: visit::Change) -> visit::Action {
-        if change.entry_mode().is_tree() {
-            return ControlFlow::Continue(());
-        }
-        if self.left == 0 {
-            self.too_many = true;
-            return ControlFlow::Break(());
-        }
-        self.left -= 1;
-        self.recorder.visit(change)
+        Ok(paths)
     }
 }
