@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use super::lfs_migrate::{POINTER, at, grown, with_origin};
+use super::lfs_migrate::{POINTER, at, clone_of_another, grown, with_origin};
 use super::support::{Sandbox, View};
 
 /// Every ref but operations.
@@ -87,12 +87,7 @@ fn notes_and_records_of_the_remote_are_no_history() {
 
 /// Somebody else's clone of the origin, made after the migration.
 fn new_clone<'a>(sandbox: &'a Sandbox, bare: &Path) -> View<'a> {
-    let place = sandbox.outside().join("new");
-    let url = format!("file://{}", bare.display());
-    sandbox.git(&["clone", "-q", &url, &place.display().to_string()]);
-    let clone = sandbox.at(place);
-    clone.git(&["config", "user.name", "Bob"]);
-    clone.git(&["config", "user.email", "bob@example.com"]);
+    let clone = clone_of_another(sandbox, bare, "new");
     clone.git(&["lfs", "install", "--local"]);
     clone.git(&["lfs", "pull"]);
     clone

@@ -5,19 +5,14 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use super::lfs_migrate::{POINTER, grown, with_origin};
+use super::lfs_migrate::{POINTER, clone_of_another, grown, with_origin};
 use super::support::{Sandbox, View};
 
 const SCOPES: &str = "refs/colony/scopes";
 
 /// Somebody else's clone of the origin, from after the migration, with the records that travel.
 fn new_clone<'a>(sandbox: &'a Sandbox, bare: &Path) -> View<'a> {
-    let place = sandbox.outside().join("new");
-    let url = format!("file://{}", bare.display());
-    sandbox.git(&["clone", "-q", &url, &place.display().to_string()]);
-    let clone = sandbox.at(place);
-    clone.git(&["config", "user.name", "Bob"]);
-    clone.git(&["config", "user.email", "bob@example.com"]);
+    let clone = clone_of_another(sandbox, bare, "new");
     clone.git(&["lfs", "install", "--local"]);
     clone.colony(&["sync", "--fetch"]);
     clone

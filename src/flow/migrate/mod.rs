@@ -15,6 +15,7 @@ mod full;
 mod large_files;
 mod look;
 mod no_history;
+mod outlook;
 mod publication;
 mod publishing;
 mod remote_side;
@@ -50,6 +51,7 @@ pub use abort::{Since, abort};
 pub use following::{
     give_up, refuse_pushed, refuse_rewritten, refuse_unpublished, would_follow, would_give_up,
 };
+pub use outlook::{Outlook, check};
 pub use remote_side::{come_back, refuse_come_back};
 pub use report::{MigrateReport, MigrateStatus, MovedRef};
 pub use since::{LeftOnNew, MovedSince};
@@ -147,45 +149,6 @@ pub fn preview(session: &Session, request: &Request) -> Result<MigrateReport> {
     };
     report.dry_run = true;
     Ok(report)
-}
-
-/// What a migration would come to, as far as that is known before the patterns are.
-#[derive(Clone, Debug)]
-pub enum Outlook {
-    /// History is rewritten already, and would be published.
-    GoesOn,
-    /// Git-lfs has all that it is to have.
-    UpToDate,
-    /// History would be written again.
-    Rewrites {
-        /// How many refs would be looked at.
-        refs: usize,
-        /// Whether there is a remote to publish it on.
-        has_remote: bool,
-        /// What is worth knowing before.
-        notes: Vec<String>,
-    },
-}
-
-/// Refuses what would stop a migration that gives git-lfs more files than now: those whose names end
-/// so. Nothing changes.
-///
-/// # Errors
-/// As [`migrate`], but for `no-lfs-patterns`.
-pub fn check(session: &Session, endings: &[String]) -> Result<Outlook> {
-    require_git_lfs(session)?;
-    if to_go_on_with(session, Start::Anywhere)?.is_some() {
-        return Ok(Outlook::GoesOn);
-    }
-    let look = Look::before_patterns(session, endings)?;
-    if !look.is_needed {
-        return Ok(Outlook::UpToDate);
-    }
-    Ok(Outlook::Rewrites {
-        refs: look.refs.len(),
-        has_remote: look.remote.is_some(),
-        notes: report::notes_of(&session.repo, &look)?,
-    })
 }
 
 /// Follows a migration that is published, where there is one to follow.
