@@ -20,7 +20,9 @@ use super::histories;
 use super::kept::Kept;
 use super::left_out::{Allowances, LeftOut};
 use super::restore_target::Target;
-use super::tree_moves::{ignored_among, outside_sparse, plan_moves, refuse_nested};
+use super::tree_moves::{
+    changes_from_here, ignored_among, outside_sparse, plan_moves, refuse_nested,
+};
 use super::unignored;
 use super::worktree::{refuse_in_progress, run_post_checkout, snapshot_commit};
 
@@ -83,7 +85,7 @@ pub struct RestoreReport {
     pub files: FileCounts,
     /// Commits that left the branch, newest first (at most 1,000).
     pub leaving: Vec<Oid>,
-    /// Ignored or left-out files that stood in the way and were moved aside.
+    /// Files that were moved aside and are in no snapshot: ignored, left out, or not to be read.
     pub ignored_kept: Vec<RepoPath>,
     /// Files that somebody wrote where files were put meanwhile; undo brings them back.
     pub kept_late: Vec<LateFile>,
@@ -201,7 +203,6 @@ impl<'a> Work<'a> {
         target: Target,
         unignored: &[RepoPath],
     ) -> Result<Work<'a>> {
-        let repo = &session.repo;
         let allowances = Allowances::default();
         let kept = Kept::look(session, &allowances, Unstorable::LeaveOut, unignored)?;
         let mut report = empty_report(&target, request, &kept);
@@ -220,8 +221,8 @@ impl<'a> Work<'a> {
         if let Some(start) = &start {
             report.branch = start.branch.short();
         }
-        let now = kept.snapshot.worktree_tree;
-        let mut changes = select(repo.diff_trees(now, target.tree)?, request, &kept);
+        let changes = changes_from_here(session, &kept, target.tree)?;
+        let mut changes = select(changes, request, &kept);
         let outside = match request.mode {
             RestoreMode::Replace | RestoreMode::Fork => outside_sparse(session, &changes)?,
             RestoreMode::Files => BTreeSet::new(),

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::git::Oid;
 use crate::git::diff::TreeChange;
 use crate::model::{Code, Error, RepoPath, Result};
 use crate::store::Session;
@@ -27,6 +28,30 @@ pub(super) fn outside_sparse(
         .filter(|change| change.old.is_none() && change.new.is_some() && !stands(&change.path));
     let new = new.map(|change| change.path.clone()).collect();
     repo.outside_sparse_checkout(&session.world, new)
+}
+
+/// Lists how the files that are here differ from `tree`. What could not be stored and has no place there is
+/// among it, as something that goes: no comparison of trees has it.
+///
+/// # Errors
+/// `object-missing`.
+pub(super) fn changes_from_here(
+    session: &Session,
+    kept: &Kept,
+    tree: Oid,
+) -> Result<Vec<TreeChange>> {
+    let repo = &session.repo;
+    let mut changes = repo.diff_trees(kept.snapshot.worktree_tree, tree)?;
+    for path in &kept.snapshot.unstored {
+        if repo.leaf_in(tree, path)?.is_none() {
+            changes.push(TreeChange {
+                path: path.clone(),
+                old: None,
+                new: None,
+            });
+        }
+    }
+    Ok(changes)
 }
 
 /// Plans how the files become what the changes say.
@@ -86,7 +111,7 @@ pub(super) fn refuse_nested(session: &Session, moves: &FileMoves, kept: &Kept) -
     .hint("move that repository away, then run the command again"))
 }
 
-/// Lists what would be moved aside although no checkpoint takes it in.
+/// Lists what would be moved aside although no checkpoint takes it in, or could not this time.
 pub(super) fn ignored_among(moves: &FileMoves, kept: &Kept) -> Vec<RepoPath> {
     let visible = |path: &RepoPath| {
         let left_out = kept
@@ -98,7 +123,8 @@ pub(super) fn ignored_among(moves: &FileMoves, kept: &Kept) -> Vec<RepoPath> {
             .untracked
             .binary_search_by(|u| u.path.cmp(path))
             .is_ok();
-        kept.scan.is_tracked(path) || (untracked && !left_out)
+        let is_stored = !kept.snapshot.unstored.contains(path);
+        is_stored && (kept.scan.is_tracked(path) || (untracked && !left_out))
     };
     moves
         .aside

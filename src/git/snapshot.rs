@@ -1,7 +1,7 @@
 //! Turns what a scan found into trees: the index as a tree, and the worktree as `git add -A`
 //! would write it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::Metadata;
 
 use crate::model::{Code, Error, RepoPath, Result, World};
@@ -18,6 +18,8 @@ pub struct Snapshot {
     pub worktree_tree: Oid,
     /// What differs between index and files, with the stat data seen before reading.
     pub changes: BTreeMap<RepoPath, Option<WorktreeFile>>,
+    /// What stands there and could not be stored: it cannot be read, or its filter fails.
+    pub unstored: BTreeSet<RepoPath>,
 }
 
 /// What happens to a file that cannot be stored: one that cannot be read, or whose filter fails.
@@ -66,7 +68,7 @@ impl Repo {
     ) -> Result<Snapshot> {
         let index_tree = self.write_index_tree(scan)?;
         let mut writer = FileWriter::new(self, world, scan)?;
-        let mut changes = BTreeMap::new();
+        let (mut changes, mut unstored) = (BTreeMap::new(), BTreeSet::new());
         let paths = scan.unstaged.iter().chain(&scan.conflicts);
         for path in paths.chain(untracked.iter().map(|untracked| &untracked.path)) {
             world.interrupt.check()?;
@@ -76,7 +78,12 @@ impl Repo {
                 Err(error) if unstorable == Unstorable::Refuse || is_final(&error) => {
                     return Err(error);
                 }
-                Ok(Written::Absent) | Err(_) => drop(changes.insert(path.clone(), None)),
+                written => {
+                    if written.is_err() {
+                        unstored.insert(path.clone());
+                    }
+                    changes.insert(path.clone(), None);
+                }
             }
         }
         let edits = changes
@@ -87,6 +94,7 @@ impl Repo {
             index_tree,
             worktree_tree,
             changes,
+            unstored,
         })
     }
 }

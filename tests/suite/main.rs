@@ -112,6 +112,7 @@ mod tools;
 mod topology;
 mod torture;
 mod undo;
+mod unread_files;
 mod unignored;
 mod young_files;
 mod zero_init;
