@@ -125,6 +125,7 @@ pub(super) fn left_out_line(left_out: &LeftOut) -> String {
     let path = &left_out.path;
     match left_out.reason {
         Reason::NestedRepository => format!("left out: {path} (a repository of its own)"),
+        Reason::RefusedName => format!("left out: {path} (git refuses the name)"),
         Reason::Unignored => {
             format!("left out: {path} (ignored until a restore; --include-unignored takes it in)")
         }

@@ -64,8 +64,9 @@ impl Chosen {
             let named = found.kind == UntrackedKind::File && paths.contains(&found.path);
             named && !known.contains(&found.path)
         }));
-        left_out
-            .retain(|left| left.reason == Reason::NestedRepository || !paths.contains(&left.path));
+        let never =
+            |left: &LeftOut| matches!(left.reason, Reason::NestedRepository | Reason::RefusedName);
+        left_out.retain(|left| never(left) || !paths.contains(&left.path));
         let stored = repo.write_snapshot(&session.world, &scan, &taken, Unstorable::Refuse)?;
         let staged = scan.staged.iter();
         let staged = staged.filter(|change| !stored.changes.contains_key(&change.path));

@@ -1,7 +1,7 @@
 //! What a checkpoint leaves out of an otherwise complete worktree, and why.
 //!
-//! Only untracked paths are ever left out: large files, likely secrets, repositories of their own,
-//! and what a restore un-ignored.
+//! Only untracked paths are ever left out: large files, likely secrets, repositories of their own, names
+//! that git refuses, and what a restore un-ignored.
 //! What is left out is named in the report and in the tag, and a restore does not touch it.
 
 use std::collections::BTreeMap;
@@ -24,6 +24,8 @@ pub enum Reason {
     Large,
     /// Looks like a secret; `--allow-secret PATH` takes it in.
     Secret,
+    /// git puts no such name into a tree: it stands for `.git` on some file system.
+    RefusedName,
     /// Was ignored until a restore; `--include-unignored` takes it in, with all below it.
     Unignored,
 }
@@ -85,7 +87,9 @@ pub fn split<'a>(
             .secrets
             .iter()
             .any(|path| untracked.path.is_at_or_below(path));
-        let reason = if untracked.kind == UntrackedKind::Repository {
+        let reason = if untracked.kind == UntrackedKind::Refused {
+            Some(Reason::RefusedName)
+        } else if untracked.kind == UntrackedKind::Repository {
             Some(Reason::NestedRepository)
         } else if untracked.size_bytes > max_new_file_size_bytes && !allowances.large {
             Some(Reason::Large)

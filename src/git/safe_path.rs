@@ -1,6 +1,32 @@
 //! Paths that content of a repository names: what is refused, and why.
 
 use gix::bstr::BStr;
+use gix::index::entry::Mode;
+use gix::validate::path::{self, component};
+
+use super::Repo;
+
+/// Which names git puts into no tree of a repository, by `core.protectHFS` and `core.protectNTFS`: what
+/// stands for `.git` on some file system, and `.gitmodules` as a link.
+#[derive(Clone, Copy)]
+pub(super) struct RefusedNames(component::Options);
+
+impl RefusedNames {
+    pub(super) fn of(repo: &Repo) -> RefusedNames {
+        let is_mac = cfg!(target_os = "macos");
+        RefusedNames(component::Options {
+            protect_windows: false,
+            protect_hfs: repo.config_bool("core.protectHFS").unwrap_or(is_mac),
+            protect_ntfs: repo.config_bool("core.protectNTFS").unwrap_or(true),
+        })
+    }
+
+    /// Tells whether a name, without slashes, is one of them for an entry of that mode.
+    pub(super) fn has(self, name: &[u8], mode: Mode) -> bool {
+        let link = (mode == Mode::SYMLINK).then_some(component::Mode::Symlink);
+        path::component(BStr::new(name), link, self.0).is_err()
+    }
+}
 
 /// Says why a text is no path below the root of a repository, on any file system; `None` for one that
 /// is. Slashes separate; none stands at either end.
@@ -27,19 +53,16 @@ pub fn refusal(path: &str) -> Option<&'static str> {
 }
 
 fn part_refusal(part: &str) -> Option<&'static str> {
-    let options = gix::validate::path::component::Options {
+    let every_system = RefusedNames(component::Options {
         protect_windows: false,
         ..Default::default()
-    };
+    });
     match part {
         "" | "." => Some("has '.' or nothing between slashes"),
         ".." => Some("leads out of the repository"),
-        _ => {
-            let checked = gix::validate::path::component(BStr::new(part), None, options);
-            checked
-                .is_err()
-                .then_some("has a part that git refuses, such as '.git' in any spelling")
-        }
+        _ => every_system
+            .has(part.as_bytes(), Mode::FILE)
+            .then_some("has a part that git refuses, such as '.git' in any spelling"),
     }
 }
 

@@ -27,7 +27,7 @@ pub struct Scan {
     pub staged: Vec<TreeChange>,
     /// Tracked paths whose file is no longer what the index says.
     pub unstaged: Vec<RepoPath>,
-    /// Files and nested repositories that are neither tracked nor ignored.
+    /// Files, nested repositories and what git refuses by name, neither tracked nor ignored.
     pub untracked: Vec<Untracked>,
     /// Paths with conflict stages.
     pub conflicts: Vec<RepoPath>,
@@ -48,7 +48,7 @@ pub struct IndexLook {
 /// Something on disk that git does not track and does not ignore.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Untracked {
-    /// Where it is; for a nested repository its directory.
+    /// Where it is; for a nested repository, or a directory that git refuses, that one.
     pub path: RepoPath,
     /// What it is.
     pub kind: UntrackedKind,
@@ -63,6 +63,8 @@ pub enum UntrackedKind {
     File,
     /// A directory that is a repository of its own.
     Repository,
+    /// A file or directory whose name git puts into no tree.
+    Refused,
 }
 
 impl Scan {

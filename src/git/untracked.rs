@@ -12,6 +12,7 @@ use gix::worktree::stack::state::ignore::Source;
 use crate::model::{Code, Error, RepoPath, Result, ResultExt as _, World};
 
 use super::Repo;
+use super::safe_path::RefusedNames;
 use super::scan::{Untracked, UntrackedKind};
 
 /// Lists untracked files and nested repositories, sorted by path.
@@ -45,6 +46,7 @@ struct Walk<'a> {
     world: &'a World,
     workdir: &'a Path,
     folds_case: bool,
+    refused: RefusedNames,
     index: &'a gix::index::File,
     excludes: gix::AttributeStack<'a>,
     found: Vec<Untracked>,
@@ -71,6 +73,7 @@ impl<'a> Walk<'a> {
             world,
             workdir: repo.workdir(),
             folds_case: repo.config_bool("core.ignoreCase").unwrap_or(false),
+            refused: RefusedNames::of(repo),
             index,
             excludes,
             found: Vec::new(),
@@ -84,7 +87,7 @@ impl<'a> Walk<'a> {
         self.world.interrupt.check()?;
         let depth = self.path.len();
         for (name, kind) in self.read()? {
-            if name.eq_ignore_ascii_case(b".git") {
+            if name == b".git" || self.folds_case && name.eq_ignore_ascii_case(b".git") {
                 continue;
             }
             self.path.extend_from_slice(&name);
@@ -192,6 +195,18 @@ impl<'a> Walk<'a> {
             return Ok(());
         }
         let path = RepoPath::new(self.path.clone());
+        let metadata = std::fs::symlink_metadata(path.under(self.workdir));
+        let metadata = metadata.ok();
+        let is_link = metadata.as_ref().is_some_and(std::fs::Metadata::is_symlink);
+        let mode = if is_link { Mode::SYMLINK } else { mode };
+        if self.refused.has(path.name(), mode) {
+            self.found.push(Untracked {
+                path,
+                kind: UntrackedKind::Refused,
+                size_bytes: 0,
+            });
+            return Ok(());
+        }
         if kind == OnDisk::Directory {
             if is_repository(&path.under(self.workdir)) {
                 self.found.push(Untracked {
@@ -204,7 +219,6 @@ impl<'a> Walk<'a> {
             self.path.push(b'/');
             return self.directory(0..0);
         }
-        let metadata = std::fs::symlink_metadata(path.under(self.workdir));
         let size_bytes = metadata.map_or(0, |metadata| metadata.len());
         self.found.push(Untracked {
             path,

@@ -91,6 +91,7 @@ mod property;
 mod readme;
 mod recovery;
 mod referee;
+mod refused_names;
 mod removal;
 mod repo_map;
 mod restore;

@@ -148,6 +148,7 @@ fn left_out_line(left_out: &LeftOut) -> String {
     let path = &left_out.path;
     match left_out.reason {
         Reason::NestedRepository => format!("left out: {path} is a repository of its own"),
+        Reason::RefusedName => format!("left out: {path} has a name that git refuses"),
         Reason::Unignored => format!("left out: {path} was ignored until a restore"),
         Reason::Large => format!("left out: {path} is large, and new"),
         Reason::Secret => format!("left out: {path} looks like a secret"),
