@@ -1,7 +1,9 @@
 //! `git colony prune`
 
-use crate::design::retention::{self, PruneReport, Scope};
+use crate::design::retention::PruneReport;
+use crate::flow::prune;
 use crate::model::time::Moment;
+use crate::store::lost_refs::LostRef;
 use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;
 
@@ -24,7 +26,7 @@ pub(super) struct Args {
 
 pub(super) fn run(face: &mut Face<'_>, args: &Args) -> Result<Outcome, Stop> {
     let session = face.session(Run::from(args.dry_run))?;
-    let report = retention::prune(&session, Scope::Everything, args.keep, args.dry_run)?;
+    let report = prune::prune(&session, args.keep, args.dry_run)?;
     face.answer(&report)
 }
 
@@ -37,8 +39,12 @@ impl Answer for PruneReport {
         };
         let operations = text::count(self.operations_removed.len(), "operation");
         let automatic = text::count(self.automatic_removed, "automatic checkpoint");
+        let lost = match self.lost.len() {
+            0 => String::new(),
+            count => format!(", {} whose objects are gone", text::count(count, "ref")),
+        };
         format!(
-            "{verb} {operations} and {automatic}, {} of kept files",
+            "{verb} {operations} and {automatic}, {} of kept files{lost}",
             text::size(self.freed)
         )
     }
@@ -50,6 +56,11 @@ impl Answer for PruneReport {
             let refs = text::count(self.backups_removed, "ref");
             lines.push(format!("of a migration to git-lfs: {refs} as before it"));
         }
+        let gone = |lost: &LostRef| {
+            let (name, missing) = (&lost.name, lost.missing);
+            format!("lost: '{name}', whose object git has removed: {missing}")
+        };
+        lines.extend(self.lost.iter().map(gone));
         lines
     }
 }

@@ -91,7 +91,11 @@ fn changes(repo: &Repo, member: &Membership, hub: &Hub, below: &str) -> Result<V
     for (name, id) in wanted {
         let name = RefName::new([below.as_bytes(), name.as_bytes()].concat());
         let old = published.remove(&name);
-        if old != Some(id) {
+        // A branch without its commit is worth an error; what else lost its object, doctor names.
+        let is_branch = name
+            .as_bytes()
+            .starts_with(&[below.as_bytes(), b"heads/"].concat());
+        if old != Some(id) && (is_branch || !repo.is_gone(id)) {
             changes.push(RefChange {
                 name,
                 old,

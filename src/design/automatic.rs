@@ -8,6 +8,7 @@ use crate::git::{RefName, process};
 use crate::model::id::SessionId;
 use crate::model::{Code, Error, Result, time};
 use crate::store::lock::WorktreeLock;
+use crate::store::operation::whole::{self, Written};
 use crate::store::operation::{Kind, log, recover};
 use crate::store::places::Places;
 use crate::store::{Session, atomic, kept_large_files, large_files, ref_names};
@@ -85,9 +86,23 @@ fn keep(
     large_files::guard(session, &places.new_large_files(), trees, &|_| false)?;
     kept_large_files::keep(session, places, &draft.short_id)?;
     if let Some(id) = tag.new {
-        session
-            .repo
-            .create_private_ref(&RefName::from(name.as_str()), id)?;
+        let base = kept.scan.head.commit();
+        let mut parents = session.repo.read_commit(commit)?.parents;
+        parents.retain(|parent| Some(*parent) != base);
+        let written = Written {
+            what: &draft.id(),
+            base: kept.scan.head_tree,
+            // The index as it was.
+            records: parents,
+            files: vec![id],
+            others: Vec::new(),
+        };
+        whole::create_ref(
+            session,
+            places,
+            (&RefName::from(name.as_str()), id),
+            &written,
+        )?;
     }
     retention::thin_automatic_if_many(session, places)?;
     session.note_change();

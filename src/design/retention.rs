@@ -10,6 +10,7 @@ use crate::git::{Oid, RefName};
 use crate::model::id::OperationId;
 use crate::model::{Result, time::Moment};
 use crate::store::lock::WorktreeLock;
+use crate::store::lost_refs::LostRef;
 use crate::store::operation::{Log, prune, recover};
 use crate::store::places::Places;
 use crate::store::{Session, atomic, kept_large_files, ref_names};
@@ -27,6 +28,8 @@ pub struct PruneReport {
     pub automatic_removed: usize,
     /// Refs as they were before migrations to git-lfs, that were removed with these.
     pub backups_removed: usize,
+    /// Refs of ours whose objects git has removed: what they held is lost, and they went too.
+    pub lost: Vec<LostRef>,
     /// Operations that are left in this worktree.
     pub kept: usize,
     /// True when nothing was removed because a dry run was asked for.
@@ -34,10 +37,13 @@ pub struct PruneReport {
 }
 
 /// What prune is to look at.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Scope {
-    /// Operations and automatic checkpoints.
-    Everything,
+    /// Operations and automatic checkpoints, and refs that are known to hold nothing any more.
+    Everything {
+        /// Those refs.
+        lost: Vec<LostRef>,
+    },
     /// Operations only.
     Operations,
 }
@@ -61,11 +67,22 @@ pub fn prune(
             session.lock_timeout(),
         )?)
     };
-    let Some(places) = Places::find(&session.repo)? else {
-        return Ok(PruneReport::nothing(dry_run));
+    let (lost, takes_automatic) = match scope {
+        Scope::Everything { lost } => (lost, true),
+        Scope::Operations => (Vec::new(), false),
+    };
+    let places = match Places::find(&session.repo)? {
+        None if lock.is_some() && !lost.is_empty() => {
+            Some(Places::require(&session.repo, &session.world)?)
+        }
+        found => found,
+    };
+    let Some(places) = places else {
+        return Ok(PruneReport::nothing(lost, dry_run));
     };
     if lock.is_some() {
         recover::recover(session, &places)?;
+        take_out(session, &places, &lost)?;
     }
     let log = Log::read(&session.repo, &places)?;
     let now = session.world.now();
@@ -76,10 +93,12 @@ pub fn prune(
     let ids: Vec<_> = expired.iter().map(|entry| entry.record.op).collect();
     let folders = ids.iter().chain(&orphans).map(|id| places.kept_by(*id));
     let freed = folders.map(|folder| size_of(&folder)).sum();
-    let automatic = match scope {
-        Scope::Everything => expired_automatic(session, ref_names::AUTOMATIC, &now)?,
-        Scope::Operations => Vec::new(),
+    let mut automatic = if takes_automatic {
+        expired_automatic(session, ref_names::AUTOMATIC, &now)?
+    } else {
+        Vec::new()
     };
+    automatic.retain(|(name, _)| lost.iter().all(|lost| lost.name != *name));
     if lock.is_some() {
         prune::remove(session, &places, &expired)?;
         for id in orphans {
@@ -92,19 +111,36 @@ pub fn prune(
         freed,
         automatic_removed: automatic.len(),
         backups_removed: backups.len(),
+        lost,
         kept: log.entries.len() - ids.len(),
         operations_removed: ids,
         dry_run,
     })
 }
 
+/// Takes out refs that hold nothing any more; what their operations moved aside stays until it is old.
+fn take_out(session: &Session, places: &Places, lost: &[LostRef]) -> Result<()> {
+    if lost.is_empty() {
+        return Ok(());
+    }
+    // Recovery may have dropped one of them.
+    let refs = lost.iter().filter_map(|lost| {
+        let stands = session.repo.find_ref(&lost.name).ok()? == Some(lost.id);
+        stands.then(|| (lost.name.clone(), lost.id))
+    });
+    let refs: Vec<_> = refs.collect();
+    prune::remember_last(session, places)?;
+    recover::delete_refs(session, places, &refs, "prune")
+}
+
 impl PruneReport {
-    fn nothing(dry_run: bool) -> PruneReport {
+    fn nothing(lost: Vec<LostRef>, dry_run: bool) -> PruneReport {
         PruneReport {
             freed: 0,
             operations_removed: Vec::new(),
             automatic_removed: 0,
             backups_removed: 0,
+            lost,
             kept: 0,
             dry_run,
         }

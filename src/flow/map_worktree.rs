@@ -15,6 +15,7 @@ use crate::map::row::SourceRow;
 use crate::map::scope_record::{self, ScopeRecord};
 use crate::map::scope_writing::{self, Change};
 use crate::model::{Code, Result, time};
+use crate::store::operation::whole::{self, Written};
 use crate::store::places::Places;
 use crate::store::{Session, ref_names};
 use crate::text::tokenizer::Tokenizer;
@@ -150,6 +151,15 @@ pub(super) fn keep_alive(
         who: &who,
         operation: "map",
     };
+    let written = Written {
+        what: &"the uncommitted work",
+        base: session
+            .repo
+            .tree_of(commit.and(session.repo.head()?.commit()))?,
+        records: Vec::new(),
+        files: commit.into_iter().collect(),
+        others: Vec::new(),
+    };
     let mut tries = 0;
     loop {
         let old = session.repo.find_ref(&name)?;
@@ -161,7 +171,7 @@ pub(super) fn keep_alive(
             old,
             new: commit,
         };
-        match session.repo.move_refs(&session.world, &[change], &why) {
+        match whole::move_ref(session, &change, &why, &written) {
             Err(error) if error.code() == Code::RefMoved && tries < TRIES => tries += 1,
             moved => return moved,
         }

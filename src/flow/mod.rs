@@ -35,6 +35,7 @@ pub mod operations;
 pub mod page_graph;
 mod page_labels;
 pub mod pages;
+pub mod prune;
 pub mod scopes;
 pub mod setup_commands;
 pub mod status;

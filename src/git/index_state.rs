@@ -13,6 +13,9 @@ use crate::model::{Code, RepoPath, Result, ResultExt as _};
 use super::index::{Carry, Index, carry};
 use super::{Oid, Repo, TreeEntry, object};
 
+/// The name of stage 0 in a state.
+pub const STAGE_0: &str = "0";
+
 #[derive(Serialize, Deserialize)]
 struct FlaggedPath {
     path: RepoPath,
@@ -30,7 +33,7 @@ impl Repo {
     /// # Errors
     /// `no-space`, `io`.
     pub fn write_index_state(&self, index: &Index, stage0: Oid) -> Result<Oid> {
-        let mut parts = vec![(RepoPath::from("0"), Some(self.tree_entry(stage0)?))];
+        let mut parts = vec![(RepoPath::from(STAGE_0), Some(self.tree_entry(stage0)?))];
         for (name, stage) in [("1", Stage::Base), ("2", Stage::Ours), ("3", Stage::Theirs)] {
             let entries = stage_entries(index, stage);
             if !entries.is_empty() {
@@ -67,7 +70,7 @@ impl Repo {
     /// # Errors
     /// `repository-broken` when `state` is not one.
     pub fn state_tree(&self, state: Oid) -> Result<Oid> {
-        self.entry_in(state, "0")?
+        self.entry_in(state, STAGE_0)?
             .ok_or_else(|| object::not_a_record(state))
     }
 

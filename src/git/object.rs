@@ -237,6 +237,12 @@ impl Repo {
             .map(|header| header.size())
     }
 
+    /// Tells whether an object is certainly not here: not where the store could not be read.
+    pub fn is_gone(&self, id: Oid) -> bool {
+        let is_known = id == self.empty_tree();
+        !is_known && matches!(self.inner.try_find_header(id.0), Ok(None))
+    }
+
     /// Hashes bytes as a blob without writing them.
     ///
     /// # Errors

@@ -280,6 +280,13 @@ impl Repo {
         let names = names.iter().map(|name| std::str::from_utf8(name).ok());
         names.flatten().map(str::to_owned).collect()
     }
+
+    /// Tells whether it is a partial clone: objects that are not here may be with a remote.
+    pub fn is_partial(&self) -> bool {
+        let promises =
+            |name: &String| self.config_bool(&format!("remote.{name}.promisor")) == Some(true);
+        self.config("extensions.partialClone").is_some() || self.remote_names().iter().any(promises)
+    }
 }
 
 /// How everything is fetched.

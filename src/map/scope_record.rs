@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 
 use crate::git::{Oid, RefName, Repo, TreeEntry};
-use crate::model::{RepoPath, Result};
+use crate::model::{Error, RepoPath, Result};
 use crate::store::key;
 
 use super::resolved::ResolvedRow;
@@ -208,10 +208,12 @@ impl Scopes {
     /// `repository-broken`, `object-missing`.
     pub fn load(repo: &Repo, name: &RefName) -> Result<Scopes> {
         let tip = repo.find_ref(name)?;
+        let lost =
+            |error: Error| error.hint("git colony doctor   # says what is lost, and the way on");
         let mut scopes = Scopes {
             name: name.clone(),
             tip,
-            tree: repo.tree_of(tip)?,
+            tree: repo.tree_of(tip).map_err(lost)?,
             records: BTreeMap::new(),
             unreadable: Vec::new(),
         };

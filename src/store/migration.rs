@@ -323,12 +323,14 @@ fn is_map(text: &[u8], hex_len: usize) -> bool {
     })
 }
 
-/// Reads the migrations that this repository knows of; empty where it knows of none.
+/// Reads the migrations that this repository knows of; empty where it knows of none, and where git has
+/// removed what it knew.
 ///
 /// # Errors
 /// As [`load`].
 pub fn known(repo: &Repo) -> Result<ObjectMap> {
-    match repo.find_ref(&RefName::from(ref_names::MIGRATIONS))? {
+    let tip = repo.find_ref(&RefName::from(ref_names::MIGRATIONS))?;
+    match tip.filter(|commit| !repo.is_gone(*commit)) {
         Some(commit) => load(repo, commit),
         None => Ok(ObjectMap::default()),
     }

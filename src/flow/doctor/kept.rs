@@ -5,9 +5,9 @@ use std::path::Path;
 use super::Check;
 use crate::design::retention::{self, Scope};
 use crate::model::{Result, text};
-use crate::store::Session;
 use crate::store::operation::Log;
 use crate::store::places::Places;
+use crate::store::{Session, lost_refs};
 
 /// Less than this is not worth a word.
 const NOTABLE_BYTES: u64 = 10 << 20;
@@ -29,6 +29,22 @@ pub(super) fn disk(session: &Session) -> Result<Check> {
         ),
         fix: (freed > NOTABLE_BYTES).then(|| "git colony prune --keep 30".to_owned()),
     })
+}
+
+/// Looks for refs of ours whose object is gone.
+pub(super) fn refs(session: &Session) -> Result<Option<Check>> {
+    let lost = lost_refs::find(&session.repo)?;
+    Ok(lost.first().map(|first| {
+        let count = text::count(lost.len(), "ref");
+        let (name, missing) = (&first.name, first.missing);
+        Check::ill(
+            "refs",
+            format!(
+                "objects are gone under {count} of git-colony, the first: '{name}' ({missing})"
+            ),
+            "git colony prune   # takes them out and says what was lost; git works again then",
+        )
+    }))
 }
 
 fn size_below(folder: &Path) -> u64 {

@@ -77,6 +77,7 @@ pub fn doctor(session: &Session, depth: Depth) -> Result<DoctorReport> {
     checks.extend(merging::checks(session));
     checks.extend(setup::settings(session));
     checks.extend(setup::hook_checks(session)?);
+    checks.extend(kept::refs(session)?);
     checks.push(kept::disk(session)?);
     if depth == Depth::Deep {
         checks.push(kept::objects(session)?);

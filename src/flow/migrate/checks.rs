@@ -99,10 +99,7 @@ pub(super) fn refuse_incomplete(repo: &Repo) -> Result<()> {
         )
         .hint("git fetch --unshallow"));
     }
-    let promises =
-        |name: &String| repo.config_bool(&format!("remote.{name}.promisor")) == Some(true);
-    let is_partial = repo.config("extensions.partialClone").is_some();
-    if is_partial || repo.remote_names().iter().any(promises) {
+    if repo.is_partial() {
         return Err(Error::new(
             Code::Unsupported,
             format!("{wanted}, it is a partial clone; nothing has changed"),

@@ -52,6 +52,9 @@ impl Look {
                 ours.insert(name, id);
             }
         }
+        let gone = ours.iter().filter(|(_, id)| repo.is_gone(**id));
+        let gone = gone.map(|(name, _)| (name.clone(), GONE.to_owned()));
+        let gone = gone.collect();
         let notes = repo.refs_below(&travelers::notes_of(remote.name()))?;
         let is_here = |id: &&Oid| repo.peel_to_commit(**id).is_some();
         let published = offered.values().filter(is_here).copied();
@@ -65,7 +68,7 @@ impl Look {
                 .into_iter()
                 .map(|found| (found.name, found.id))
                 .collect(),
-            invalid: BTreeMap::new(),
+            invalid: gone,
             branches: branches.map(|(name, id)| (name.clone(), *id)).collect(),
             published: published.into_iter().collect(),
             theirs: offered
@@ -148,6 +151,9 @@ impl Look {
         }
     }
 }
+
+/// What is said of a ref whose object is gone here: it is not deleted, and nothing of it can be sent.
+const GONE: &str = "git has removed its object here: 'git colony prune' takes the ref out";
 
 /// Tells how one commit stands to another. Where that cannot be told, each has something of its own.
 pub(super) fn standing(repo: &Repo, sides: &Sides<Oid>) -> Standing {

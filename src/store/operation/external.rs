@@ -20,6 +20,7 @@ use super::log::LogEntry;
 use super::record::{
     ExternalChange, FORMAT, FileMoves, HeadRecord, IndexTarget, Kind, Record, Side,
 };
+use super::whole::{self, Written};
 
 /// A change that is in no record yet.
 pub struct Unrecorded<'a> {
@@ -87,7 +88,7 @@ pub fn find<'a>(
 /// Records the change as operation `id`. The caller holds the worktree lock.
 ///
 /// # Errors
-/// `no-space`, `io`, `object-missing`.
+/// `no-space`, `io`; `object-missing` where git has removed some of it meanwhile: nothing is recorded.
 pub fn record(
     session: &Session,
     places: &Places,
@@ -97,7 +98,8 @@ pub fn record(
     let entry = write(session, places, id, found)?;
     session.world.reach("external-written")?;
     let name = ref_names::operation(&places.key, id);
-    session.repo.create_private_ref(&name, entry.commit)?;
+    let written = Written::of_record(&session.repo, entry.commit, &entry.record)?;
+    whole::create_ref(session, places, (&name, entry.commit), &written)?;
     session.world.reach("external-recorded")?;
     Ok(entry)
 }

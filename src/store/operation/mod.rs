@@ -29,7 +29,7 @@ pub mod recover;
 mod ref_moves;
 pub mod run;
 pub mod state_files;
-mod whole;
+pub mod whole;
 
 pub use late::LateFile;
 pub use log::{Log, LogEntry, Tail};

@@ -52,15 +52,10 @@ pub fn backups(repo: &Repo, entries: &[&LogEntry]) -> Result<Vec<(RefName, Oid)>
 /// # Errors
 /// `ref-moved`, `git-failed`, `io`.
 pub fn remove(session: &Session, places: &Places, entries: &[&LogEntry]) -> Result<()> {
-    let Some(newest) = entries.iter().map(|entry| entry.record.op).max() else {
+    if entries.is_empty() {
         return Ok(());
-    };
-    // Ids are never used again, or new checkpoints would sort before old ones.
-    let last = log::next_id(&session.repo, places)?
-        .0
-        .saturating_sub(1)
-        .max(newest.0);
-    atomic::write_durably(&places.sequence(), OperationId(last).to_string().as_bytes())?;
+    }
+    remember_last(session, places)?;
     let name = |entry: &&LogEntry| ref_names::operation(&entry.worktree, entry.record.op);
     let mut refs: Vec<_> = entries
         .iter()
@@ -71,6 +66,15 @@ pub fn remove(session: &Session, places: &Places, entries: &[&LogEntry]) -> Resu
     entries
         .iter()
         .try_for_each(|entry| atomic::remove_folder(&places.kept_by(entry.record.op)))
+}
+
+/// Notes the newest id: it is never used again, or new checkpoints would sort before old ones.
+///
+/// # Errors
+/// `repository-broken` when refs cannot be listed; `no-space`, `io`.
+pub fn remember_last(session: &Session, places: &Places) -> Result<()> {
+    let last = log::next_id(&session.repo, places)?.0.saturating_sub(1);
+    atomic::write_durably(&places.sequence(), OperationId(last).to_string().as_bytes())
 }
 
 /// Returns old folders of kept files whose operation is gone: left when prune was cut off, or by an

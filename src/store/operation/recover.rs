@@ -11,6 +11,7 @@ use crate::store::{Session, atomic, large_files, migration, ref_locks, ref_names
 use super::finish::Finish;
 use super::record::Record;
 use super::run::Pending;
+use super::whole;
 
 /// Reads the operation that is under way or was left by a dead owner; `None` when there is none.
 ///
@@ -51,8 +52,8 @@ pub fn recover(session: &Session, places: &Places) -> Result<()> {
 fn finish_or_cancel(session: &Session, places: &Places, pending: &Pending) -> Result<()> {
     let name = ref_names::operation(&places.key, pending.op);
     let committed = session.repo.find_ref(&name)?;
-    let record = committed.and_then(|commit| Record::read(&session.repo, commit).ok());
-    let Some(record) = record else {
+    let read = |commit| Some((commit, Record::read(&session.repo, commit).ok()?));
+    let Some((commit, record)) = committed.and_then(read) else {
         if committed.is_some() {
             refuse_if_files_moved(places, pending.op)?;
             // The objects behind it did not reach the disk before a power cut.
@@ -73,7 +74,9 @@ fn finish_or_cancel(session: &Session, places: &Places, pending: &Pending) -> Re
         // Whatever happened since happened after it.
         return release(session, places, pending.op);
     }
-    let outcome = if may_go_forward(session, &record, pending)? {
+    // A gc may have been at work when it died, before it could look.
+    let is_whole = whole::is_whole(session, commit, &record);
+    let outcome = if is_whole && may_go_forward(session, &record, pending)? {
         finish.again(pending.index_lock)
     } else {
         finish.cancel()

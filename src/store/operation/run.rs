@@ -18,7 +18,8 @@ use crate::store::{Session, atomic, large_files, lease, ref_locks, ref_names};
 use super::finish::Finish;
 use super::log::LogEntry;
 use super::record::{FORMAT, FileMoves, HeadRecord, IndexTarget, Kind, Record, Side};
-use super::{LateFile, StateFile, Tail, external, recover, whole};
+use super::whole::{self, Written};
+use super::{LateFile, StateFile, Tail, external, recover};
 
 /// What a command says about an operation before it runs.
 pub struct Intent {
@@ -251,11 +252,8 @@ impl<'a> Operation<'a> {
         world.reach("prepared")?;
         world.interrupt.check()?;
         let name = ref_names::operation(&self.places.key, self.id);
-        session.repo.create_private_ref(&name, commit)?;
-        if let Err(error) = whole::require(session, commit, &record) {
-            recover::drop_operation_ref(session, &self.places, self.id)?;
-            return Err(error);
-        }
+        let written = Written::of_record(&session.repo, commit, &record)?;
+        whole::create_ref(session, &self.places, (&name, commit), &written)?;
         self.finished = true;
         world.reach("committed")?;
         let lock = self.index_lock.take();
