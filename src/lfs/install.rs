@@ -1,8 +1,6 @@
 //! Setting git-lfs up in a repository: hooks first, then the filters, so that no moment exists in
 //! which a push could publish pointers without their objects.
 
-use std::ffi::OsStr;
-use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -14,13 +12,13 @@ use crate::store::config_file::ConfigFile;
 use crate::store::settings::Flags;
 use crate::store::{Session, atomic};
 
+use super::hooks_folder::{State, hooks_folder, is_own, read_hook, remove_if_git_lfs, state};
+
 /// The hooks that git-lfs needs, the one that uploads objects first.
 pub const HOOKS: [&str; 4] = ["pre-push", "post-checkout", "post-commit", "post-merge"];
 
 /// Says to our hooks that they have to call git-lfs, which has none of its own here.
 pub const CALL_FROM_OUR_HOOKS: &str = "colony.lfsHooks";
-
-const HOOKS_PATH: &str = "core.hooksPath";
 
 /// How git-lfs can be set up here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -87,7 +85,7 @@ pub fn plan(session: &Session) -> Result<Way> {
             Way::FiltersOnly
         });
     }
-    let in_git = folder.starts_with(session.repo.common_dir());
+    let in_git = is_own(&session.repo, &folder);
     let foreign = HOOKS
         .iter()
         .zip(&states)
@@ -99,7 +97,7 @@ pub fn plan(session: &Session) -> Result<Way> {
             folder.display()
         ))),
         None => Err(in_the_way(&format!(
-            "core.hooksPath is '{}', which is not a folder of this repository's own",
+            "git takes hooks from '{}', which is not a folder of this repository's own",
             folder.display()
         ))),
     }
@@ -284,11 +282,18 @@ pub fn uninstall(session: &Session) -> Result<()> {
     uninstall_filters(session)?;
     let noted = noted(&session.repo);
     let folder = hooks_folder(session);
-    for hook in noted.iter().filter(|noted| HOOKS.contains(&noted.as_str())) {
-        remove_if_git_lfs(&folder, hook)?;
+    let mut hooks = noted.iter().filter(|noted| HOOKS.contains(&noted.as_str()));
+    if is_own(&session.repo, &folder) {
+        hooks.try_for_each(|hook| remove_if_git_lfs(&folder, hook))?;
+    } else if hooks.next().is_some() {
+        let shown = folder.display();
+        let told =
+            format!("the hooks of git-lfs in '{shown}' stay: others may take hooks from there");
+        (session.world.narrate)(&told);
     }
     // The folder of git itself may be missing, and an empty one says nothing. Any other is not ours.
-    if folder == session.repo.common_dir().join("hooks") {
+    let is_plain = folder.symlink_metadata().is_ok_and(|found| found.is_dir());
+    if is_plain && folder == session.repo.common_dir().join("hooks") {
         atomic::remove_empty_folder(&folder)?;
     }
     atomic::remove_file(&path)
@@ -321,20 +326,6 @@ fn noted(repo: &Repo) -> Vec<String> {
     text.lines().map(str::to_owned).collect()
 }
 
-/// Removes a hook that was not there before git-lfs was asked for its own.
-fn remove_if_git_lfs(folder: &Path, name: &str) -> Result<()> {
-    if !matches!(state(folder, name), State::GitLfs | State::Empty) {
-        return Ok(());
-    }
-    let path = folder.join(name);
-    let text = std::fs::read_to_string(&path).unwrap_or_default();
-    // A hook that does more than call git-lfs is somebody's work.
-    if text.lines().count() > 4 {
-        return Ok(());
-    }
-    atomic::remove_file(&path)
-}
-
 /// Tells whether a push uploads objects: whether a hook that git runs then calls git-lfs.
 pub fn uploads(session: &Session) -> bool {
     let standing = state(&hooks_folder(session), "pre-push");
@@ -349,8 +340,8 @@ pub fn uploads(session: &Session) -> bool {
 pub fn refuse_push_without_objects(session: &Session) -> Result<()> {
     let repo = &session.repo;
     let folder = hooks_folder(session);
-    let former = std::fs::read(folder.join("pre-push.before-colony")).unwrap_or_default();
-    let calls_git_lfs = String::from_utf8_lossy(&former).contains("git lfs pre-push");
+    let calls_git_lfs =
+        read_hook(&folder.join("pre-push.before-colony")).contains("git lfs pre-push");
     let called_by_ours = repo.config_bool(CALL_FROM_OUR_HOOKS) == Some(true)
         && state(&folder, "pre-push") == State::Ours
         && !calls_git_lfs;
@@ -365,56 +356,4 @@ pub fn refuse_push_without_objects(session: &Session) -> Result<()> {
     .hint(format!(
         "git config {CALL_FROM_OUR_HOOKS} false && git colony hooks uninstall && git lfs update   # git-lfs gets hooks of its own"
     )))
-}
-
-/// What stands where a hook would be.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum State {
-    Absent,
-    /// What a git-lfs leaves that was cut off between making the file and writing it.
-    Empty,
-    GitLfs,
-    Ours,
-    Foreign,
-}
-
-fn state(folder: &Path, name: &str) -> State {
-    let path = folder.join(name);
-    if std::fs::symlink_metadata(&path).is_err() {
-        return State::Absent;
-    }
-    if !path.is_file() {
-        return State::Foreign;
-    }
-    let text = std::fs::read(&path).unwrap_or_default();
-    let text = String::from_utf8_lossy(&text);
-    if text.is_empty() && path.is_file() {
-        State::Empty
-    } else if text.contains(&format!("git-colony hook {name}")) {
-        State::Ours
-    } else if text.contains(&format!("git lfs {name}")) {
-        State::GitLfs
-    } else {
-        State::Foreign
-    }
-}
-
-/// Returns the folder git takes hooks from, as git itself resolves it.
-fn hooks_folder(session: &Session) -> PathBuf {
-    let repo = &session.repo;
-    let mut git = repo.git(&session.world);
-    git.args(["config", "-z", "--type=path", "--get", HOOKS_PATH]);
-    let configured = match git.run() {
-        Ok(output) if output.success() => {
-            let value = output.stdout.strip_suffix(b"\0").unwrap_or_default();
-            Some(PathBuf::from(OsStr::from_bytes(value)))
-        }
-        // `~nobody/hooks` cannot be resolved; as it is written it is a folder that is missing.
-        _ => repo.config(HOOKS_PATH).map(PathBuf::from),
-    };
-    // An empty value names the root of the worktree: that is where git-lfs would write.
-    configured.map_or_else(
-        || repo.common_dir().join("hooks"),
-        |folder| repo.workdir().join(folder),
-    )
 }

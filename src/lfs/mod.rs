@@ -2,6 +2,7 @@
 //!
 //! Nothing here reads a large file: pointers say what there is to say.
 
+mod hooks_folder;
 pub mod hydrate;
 pub mod install;
 pub mod locks;

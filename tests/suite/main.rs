@@ -34,6 +34,7 @@ mod fleet_story;
 mod fleet_tokens;
 mod fork;
 mod hooks;
+mod hooks_folders;
 mod house;
 mod hub_faults;
 mod init;

@@ -114,6 +114,10 @@ impl Action {
             }
             Action::PutBack { from, to } => {
                 if Standing::content_at(to).is_none_or(|content| content == Content::Ours) {
+                    // A folder takes the place of no file.
+                    if from.symlink_metadata().is_ok_and(|found| found.is_dir()) {
+                        atomic::remove_file(to)?;
+                    }
                     atomic::rename(from, to)?;
                     return world.reach("hooks-put-back");
                 }

@@ -1,0 +1,102 @@
+//! The folder git takes hooks from, as git-lfs sees it, and what stands there under a name of its hooks.
+//!
+//! The folder may be one of the worktree, or shared by others: it is looked at and never trusted.
+
+use std::ffi::OsStr;
+use std::io::Read as _;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::{Path, PathBuf};
+
+use crate::git::Repo;
+use crate::model::Result;
+use crate::store::{Session, atomic};
+
+/// No hook that we judge by its text is longer.
+const MAX_HOOK_BYTES: u64 = 1 << 20;
+
+const HOOKS_PATH: &str = "core.hooksPath";
+
+/// What stands where a hook would be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum State {
+    Absent,
+    /// What a git-lfs leaves that was cut off between making the file and writing it.
+    Empty,
+    GitLfs,
+    Ours,
+    Foreign,
+}
+
+pub(super) fn state(folder: &Path, name: &str) -> State {
+    let path = folder.join(name);
+    if std::fs::symlink_metadata(&path).is_err() {
+        return State::Absent;
+    }
+    if !path.is_file() {
+        return State::Foreign;
+    }
+    let text = read_hook(&path);
+    if text.is_empty() && path.is_file() {
+        State::Empty
+    } else if text.contains(&format!("git-colony hook {name}")) {
+        State::Ours
+    } else if text.contains(&format!("git lfs {name}")) {
+        State::GitLfs
+    } else {
+        State::Foreign
+    }
+}
+
+/// Reads the beginning of a hook; nothing where it is not a file. The folder may be one of the worktree.
+pub(super) fn read_hook(path: &Path) -> String {
+    let mut bytes = Vec::new();
+    let is_file = path.metadata().is_ok_and(|found| found.is_file());
+    if is_file && let Ok(file) = std::fs::File::open(path) {
+        // What cannot be read says nothing.
+        file.take(MAX_HOOK_BYTES).read_to_end(&mut bytes).ok();
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+/// Tells whether a folder of hooks is inside the git directory, links on the way followed; one that is
+/// missing is made there.
+pub(super) fn is_own(repo: &Repo, folder: &Path) -> bool {
+    match folder.canonicalize() {
+        Ok(real) => real.starts_with(repo.common_dir()),
+        Err(_) => folder.symlink_metadata().is_err() && folder.starts_with(repo.common_dir()),
+    }
+}
+
+/// Returns the folder git takes hooks from, as git itself resolves it.
+pub(super) fn hooks_folder(session: &Session) -> PathBuf {
+    let repo = &session.repo;
+    let mut git = repo.git(&session.world);
+    git.args(["config", "-z", "--type=path", "--get", HOOKS_PATH]);
+    let configured = match git.run() {
+        Ok(output) if output.success() => {
+            let value = output.stdout.strip_suffix(b"\0").unwrap_or_default();
+            Some(PathBuf::from(OsStr::from_bytes(value)))
+        }
+        // `~nobody/hooks` cannot be resolved; as it is written it is a folder that is missing.
+        _ => repo.config(HOOKS_PATH).map(PathBuf::from),
+    };
+    // An empty value names the root of the worktree: that is where git-lfs would write.
+    configured.map_or_else(
+        || repo.common_dir().join("hooks"),
+        |folder| repo.workdir().join(folder),
+    )
+}
+
+/// Removes a hook that was not there before git-lfs was asked for its own.
+pub(super) fn remove_if_git_lfs(folder: &Path, name: &str) -> Result<()> {
+    if !matches!(state(folder, name), State::GitLfs | State::Empty) {
+        return Ok(());
+    }
+    let path = folder.join(name);
+    let text = read_hook(&path);
+    // A hook that does more than call git-lfs is somebody's work.
+    if text.lines().count() > 4 {
+        return Ok(());
+    }
+    atomic::remove_file(&path)
+}
