@@ -8,6 +8,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
+use crate::git::beneath::Fault;
 use crate::git::{Oid, Repo, TreeEntry};
 use crate::model::id::OperationId;
 use crate::model::{Code, Error, RepoPath, Result, time};
@@ -320,10 +321,13 @@ fn unusable(path: &RepoPath, problem: &str) -> Error {
 
 /// Refuses to replace a record that somebody has edited and not committed.
 fn refuse_edits(repo: &Repo, path: &RepoPath, old: Option<&[u8]>) -> Result<()> {
-    let here = std::fs::read(path.under(repo.workdir())).ok();
-    let stands = std::fs::symlink_metadata(path.under(repo.workdir())).is_ok();
-    if !stands || (here.is_some() && here.as_deref() == old) {
-        return Ok(());
+    // What is longer than the old record, a link or a pipe is not the old record.
+    let most = old.map_or(0, |old| old.len() as u64);
+    match repo.read_file(path, most) {
+        Ok(None) => return Ok(()),
+        Ok(here) if here.as_deref() == old => return Ok(()),
+        Err(Fault::Interrupted(error)) => return Err(error),
+        Ok(_) | Err(_) => {}
     }
     Err(Error::new(
         Code::UncommittedEdits,

@@ -5,7 +5,6 @@
 //! What is left out is named in the report and in the tag, and a restore does not touch it.
 
 use std::collections::BTreeMap;
-use std::io::Read as _;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -204,16 +203,10 @@ pub(super) fn is_named_as_secret(path: &RepoPath) -> bool {
 }
 
 fn holds_secret(repo: &Repo, untracked: &Untracked) -> bool {
-    let path = untracked.path.under(repo.workdir());
-    let is_file = std::fs::symlink_metadata(&path).is_ok_and(|metadata| metadata.is_file());
-    if !is_file {
-        return false;
-    }
-    let mut bytes = Vec::new();
     // A file that cannot be read here fails, with its name, when it is stored.
-    let read = std::fs::File::open(&path)
-        .and_then(|file| file.take(SEARCHED_BYTES).read_to_end(&mut bytes));
-    read.is_ok() && contains_secret(&bytes)
+    let read = repo.read_beginning(&untracked.path, SEARCHED_BYTES);
+    let bytes = read.ok().flatten();
+    bytes.is_some_and(|bytes| contains_secret(&bytes))
 }
 
 /// Tells whether the beginning of a file holds a key or a token.

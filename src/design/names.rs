@@ -1,9 +1,10 @@
 //! What a name stands for that a person types for a line of work: a branch, a fork, any revision, or a
 //! checkpoint.
 
+use crate::git::beneath::MAX_RECORD_BYTES;
 use crate::git::{Oid, RefName, Repo};
 use crate::model::text::shell_word;
-use crate::model::{Code, Error, Result};
+use crate::model::{Code, Error, RepoPath, Result};
 use crate::store::ref_names;
 
 use super::published::{self, Published};
@@ -300,12 +301,9 @@ pub fn default_branch(repo: &Repo) -> Result<Option<(RefName, Oid)>> {
 
 /// Reads the default branch of the manifest; one that does not read well counts as absent here.
 fn manifest_branch(repo: &Repo) -> Option<String> {
-    let path = repo.workdir().join(".colony/manifest.json");
-    let metadata = std::fs::symlink_metadata(&path).ok()?;
-    if !metadata.is_file() || metadata.len() > 1 << 20 {
-        return None;
-    }
-    let manifest: serde_json::Value = serde_json::from_slice(&std::fs::read(path).ok()?).ok()?;
+    let path = RepoPath::from(".colony/manifest.json");
+    let bytes = repo.read_file(&path, MAX_RECORD_BYTES).ok()??;
+    let manifest: serde_json::Value = serde_json::from_slice(&bytes).ok()?;
     Some(manifest.get("default_branch")?.as_str()?.to_owned())
 }
 

@@ -314,7 +314,7 @@ fn settings(session: &Session) -> Result<Vec<String>> {
 
 /// Says what stays of ours in `.gitattributes`.
 fn attribute_lines(session: &Session, lfs_goes: bool) -> Option<String> {
-    let text = std::fs::read_to_string(session.repo.workdir().join(".gitattributes")).ok()?;
+    let text = session.repo.root_attributes();
     let lfs = text.lines().filter(|line| attributes::gives_to_lfs(line));
     let lfs = if lfs_goes { lfs.count() } else { 0 };
     let merges = text.lines().filter(|line| line.contains("merge=colony-"));

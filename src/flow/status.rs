@@ -9,6 +9,7 @@ use crate::design::clashes::{self, TouchedBy};
 use crate::design::names;
 use crate::design::outlook::{self, UndoStep};
 use crate::design::pick;
+use crate::git::beneath::MAX_RECORD_BYTES;
 use crate::git::scan::{Scan, Untracked};
 use crate::git::{Head, Oid, Repo};
 use crate::model::id::OperationId;
@@ -192,12 +193,9 @@ fn compare_with_main(repo: &Repo, head: &Head) -> Result<(usize, usize)> {
 
 /// Reads a JSON object below `.colony/`; a malformed one counts as absent here.
 pub(super) fn registry(repo: &Repo, name: &str) -> Option<Value> {
-    let path = repo.workdir().join(".colony").join(name);
-    let metadata = std::fs::symlink_metadata(&path).ok()?;
-    if !metadata.is_file() || metadata.len() > 1 << 20 {
-        return None;
-    }
-    serde_json::from_slice(&std::fs::read(path).ok()?).ok()
+    let path = RepoPath::from(format!(".colony/{name}").as_str());
+    let bytes = repo.read_file(&path, MAX_RECORD_BYTES).ok()??;
+    serde_json::from_slice(&bytes).ok()
 }
 
 fn imported_tooling(repo: &Repo) -> Vec<Value> {

@@ -7,6 +7,7 @@ use gix::worktree::stack::state::attributes::Source;
 use crate::model::{Code, RepoPath, Result, ResultExt as _};
 
 use super::index::Index;
+use super::rule_files::{RuleFile, RuleFiles};
 use super::{Oid, Repo};
 
 /// A file that an attribute line gives to a filter.
@@ -36,6 +37,12 @@ impl AttributesOf {
             AttributesOf::Index => Source::IdMapping,
         }
     }
+
+    /// Returns what has to look at the files of the worktree first, where they count.
+    fn rules(self, repo: &Repo) -> Option<RuleFiles> {
+        let of_worktree = self == AttributesOf::Worktree;
+        of_worktree.then(|| RuleFiles::of(repo, RuleFile::Attributes))
+    }
 }
 
 /// Tells whether a line of an attributes file gives files to a filter.
@@ -54,16 +61,7 @@ pub fn names_filter(text: &str, filter: &str) -> bool {
 impl Repo {
     /// Tells whether the `.gitattributes` at the root gives files to a filter that is not configured.
     pub fn lacks_filter(&self, filter: &str) -> bool {
-        const MOST_BYTES: u64 = 1 << 20;
-        let path = self.workdir().join(".gitattributes");
-        let small = std::fs::symlink_metadata(&path)
-            .is_ok_and(|metadata| metadata.is_file() && metadata.len() <= MOST_BYTES);
-        if !small || self.has_filter(filter) {
-            return false;
-        }
-        // One that cannot be read gives nothing to anybody.
-        let bytes = std::fs::read(&path).unwrap_or_default();
-        names_filter(&String::from_utf8_lossy(&bytes), filter)
+        !self.has_filter(filter) && names_filter(&self.root_attributes(), filter)
     }
 
     /// Tells whether a filter is configured, at any level of the configuration.
@@ -91,7 +89,11 @@ impl Repo {
             .inner
             .attributes_only(&index.file, attributes_of.source())
             .or_code(Code::RepositoryBroken, cannot)?;
+        let mut rules = attributes_of.rules(self);
         let mut outcome = stack.selected_attribute_matches([attribute]);
+        rules
+            .as_mut()
+            .map_or(Ok(()), |rules| rules.require(path.as_bytes()))?;
         let path: &BStr = path.as_bytes().into();
         let platform = stack
             .at_entry(path, Some(Mode::FILE))
@@ -136,6 +138,7 @@ impl Repo {
             .inner
             .attributes_only(file, attributes_of.source())
             .or_code(Code::RepositoryBroken, cannot)?;
+        let mut rules = attributes_of.rules(self);
         let mut outcome = stack.selected_attribute_matches(["filter"]);
         let mut found = Vec::new();
         let paths = file.path_backing();
@@ -148,6 +151,7 @@ impl Repo {
             if !wanted(path) {
                 continue;
             }
+            rules.as_mut().map_or(Ok(()), |rules| rules.require(path))?;
             let platform = stack
                 .at_entry(path, Some(entry.mode))
                 .or_code(Code::Io, cannot)?;

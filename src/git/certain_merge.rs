@@ -17,6 +17,7 @@ use crate::model::{RepoPath, Result, World};
 use super::certain_lines::{self, Meeting};
 use super::diff::TreeChange;
 use super::merge_tree::{Merged, Note, Stages};
+use super::rule_files::{RuleFile, RuleFiles};
 use super::{Oid, Repo, TreeEntry};
 
 /// Merges what can be merged with certainty; what was compared once is not compared again.
@@ -25,7 +26,7 @@ pub struct CertainMerges<'a> {
     /// Whether any merge can be certain here.
     is_plain: bool,
     changes: HashMap<(Oid, Oid), Rc<Changes>>,
-    attributes: Option<gix::AttributeStack<'a>>,
+    attributes: Option<(gix::AttributeStack<'a>, RuleFiles)>,
 }
 
 /// What one side changed, by path.
@@ -209,11 +210,15 @@ impl CertainMerges<'_> {
                 .repo
                 .inner
                 .attributes_only(&none, Source::WorktreeThenIdMapping);
-            self.attributes = stack.ok();
+            let rules = RuleFiles::of(self.repo, RuleFile::Attributes);
+            self.attributes = stack.ok().map(|stack| (stack, rules));
         }
-        let Some(stack) = self.attributes.as_mut() else {
+        let Some((stack, rules)) = self.attributes.as_mut() else {
             return true;
         };
+        if rules.require(path.as_bytes()).is_err() {
+            return true;
+        }
         let mut outcome = stack.selected_attribute_matches(["merge"]);
         let path = BStr::new(path.as_bytes());
         let Ok(platform) = stack.at_entry(path, Some(gix::index::entry::Mode::FILE)) else {

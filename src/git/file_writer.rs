@@ -10,9 +10,10 @@ use gix::objs::tree::EntryKind;
 
 use crate::model::{Code, Error, RepoPath, Result, ResultExt as _, World};
 
-use super::beneath;
+use super::beneath::{self, Fault};
 use super::clean_filters::CleanFilters;
 use super::process::Git;
+use super::rule_files::{RuleFile, RuleFiles};
 use super::scan::Scan;
 use super::snapshot::WorktreeFile;
 use super::{ObjectWrites, Oid, Repo, TreeEntry};
@@ -46,6 +47,7 @@ pub(super) struct FileWriter<'a> {
     scan: &'a Scan,
     filters: CleanFilters,
     attributes: gix::AttributeStack<'a>,
+    rules: RuleFiles,
     keeps_executable_bit: bool,
     has_symlinks: bool,
 }
@@ -62,6 +64,7 @@ impl<'a> FileWriter<'a> {
         let attributes = attributes()?;
         Ok(FileWriter {
             attributes,
+            rules: RuleFiles::of(repo, RuleFile::Attributes),
             repo,
             world,
             scan,
@@ -72,14 +75,14 @@ impl<'a> FileWriter<'a> {
     }
 
     pub(super) fn write(&mut self, path: &RepoPath) -> Result<Written> {
+        self.rules.require(path.as_bytes())?;
         let indexed = self.scan.entry(path);
-        let disk_path = path.under(self.repo.workdir());
         let Some(metadata) = metadata_without_links(self.repo, path)? else {
             return Ok(Written::Absent);
         };
         if let Some(entry) = indexed
             && metadata.is_file()
-            && self.equals_blob(entry, &metadata, &disk_path)?
+            && self.equals_blob(entry, &metadata, path)?
         {
             let kind = self.kind(EntryKind::Blob, &metadata, indexed);
             if entry
@@ -179,6 +182,7 @@ impl<'a> FileWriter<'a> {
         let Some(entry) = self.scan.entry(path) else {
             return Ok(true);
         };
+        self.rules.require(path.as_bytes())?;
         let disk_path = path.under(self.repo.workdir());
         let cannot = |e| Error::io(format!("cannot read '{path}'"), e);
         let metadata = match std::fs::symlink_metadata(&disk_path) {
@@ -196,8 +200,10 @@ impl<'a> FileWriter<'a> {
             return Ok(true);
         }
         // A file that cannot be read is certainly not known to be the same.
-        let Ok(bytes) = std::fs::read(&disk_path) else {
-            return Ok(true);
+        let bytes = match self.repo.read_file(path, STREAM_ABOVE_BYTES) {
+            Ok(Some(bytes)) => bytes,
+            Err(Fault::Interrupted(error)) => return Err(error),
+            Ok(None) | Err(_) => return Ok(true),
         };
         if self.repo.hash_blob(&bytes)? == indexed {
             return Ok(false);
@@ -234,7 +240,7 @@ impl<'a> FileWriter<'a> {
         &self,
         entry: &gix::index::Entry,
         metadata: &Metadata,
-        disk_path: &std::path::Path,
+        path: &RepoPath,
     ) -> Result<bool> {
         let is_file = entry.mode == gix::index::entry::Mode::FILE
             || entry.mode == gix::index::entry::Mode::FILE_EXECUTABLE;
@@ -248,9 +254,13 @@ impl<'a> FileWriter<'a> {
         {
             return Ok(false);
         }
-        let bytes = std::fs::read(disk_path)
-            .map_err(|e| Error::io(format!("cannot read '{}'", disk_path.display()), e))?;
-        Ok(self.repo.hash_blob(&bytes)? == id)
+        match self.repo.read_file(path, STREAM_ABOVE_BYTES) {
+            Ok(Some(bytes)) => Ok(self.repo.hash_blob(&bytes)? == id),
+            Err(Fault::Unreadable(e)) => Err(Error::io(format!("cannot read '{path}'"), e)),
+            Err(Fault::Interrupted(error)) => Err(error),
+            // It is something else by now.
+            Ok(None) | Err(_) => Ok(false),
+        }
     }
 
     /// Returns the kind git would record, where the file system keeps no modes or no links.

@@ -9,6 +9,7 @@ use gix::worktree::stack::state::ignore::Source;
 
 use crate::model::{Code, RepoPath, Result, ResultExt as _, World};
 
+use super::beneath::MAX_RULES_BYTES;
 use super::scan::Scan;
 use super::untracked::{self, is_repository};
 use super::{Oid, Repo};
@@ -190,13 +191,8 @@ impl<'a> Rules<'a> {
         if self.index.entry_by_path(BStr::new(&name)).is_some() {
             return false;
         }
-        let file = RepoPath::new(name).under(self.repo.workdir());
-        let is_file = std::fs::symlink_metadata(&file).is_ok_and(|metadata| metadata.is_file());
-        let text = if is_file {
-            std::fs::read(&file).unwrap_or_default()
-        } else {
-            Vec::new()
-        };
+        let text = self.repo.read_file(&RepoPath::new(name), MAX_RULES_BYTES);
+        let text = text.ok().flatten().unwrap_or_default();
         let mut lines = text.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii);
         lines.any(|line| line == b"*")
     }

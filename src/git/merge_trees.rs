@@ -45,7 +45,7 @@ impl Repo {
     /// `unsupported`.
     pub fn in_memory(&self) -> Result<Repo> {
         let inner = self.inner.clone().with_object_memory();
-        Repo::from_inner(inner, ObjectWrites::InMemory)
+        Repo::from_inner(inner, ObjectWrites::InMemory, &self.interrupt)
     }
 
     /// Takes over the objects that were written to [`Repo::in_memory`].

@@ -5,7 +5,8 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::model::{Code, Error, Result, ResultExt as _, World, world::UserConfiguration};
+use crate::model::world::{Interrupt, UserConfiguration};
+use crate::model::{Code, Error, Result, ResultExt as _, World};
 
 use super::refs::RefName;
 use super::{Oid, config, process};
@@ -17,6 +18,8 @@ pub struct Repo {
     common_dir: PathBuf,
     workdir: PathBuf,
     writes: ObjectWrites,
+    /// Looked at while files are read.
+    pub(super) interrupt: Interrupt,
     /// The index as last read, with the stat data of its file.
     pub(super) read_index: RefCell<Option<ReadIndex>>,
     /// Where git-lfs stores what is cleaned, if not in its own store.
@@ -115,10 +118,14 @@ impl Repo {
         if writes == ObjectWrites::InMemory {
             inner = inner.with_object_memory();
         }
-        Repo::from_inner(inner, writes)
+        Repo::from_inner(inner, writes, &world.interrupt)
     }
 
-    pub(super) fn from_inner(mut inner: gix::Repository, writes: ObjectWrites) -> Result<Repo> {
+    pub(super) fn from_inner(
+        mut inner: gix::Repository,
+        writes: ObjectWrites,
+        interrupt: &Interrupt,
+    ) -> Result<Repo> {
         inner.object_cache_size_if_unset(8 * 1024 * 1024);
         let ref_storage = inner.config_snapshot().string("extensions.refStorage");
         if ref_storage.is_some_and(|storage| storage != "files") {
@@ -139,6 +146,7 @@ impl Repo {
             common_dir: canonical(inner.common_dir())?,
             workdir: canonical(workdir)?,
             writes,
+            interrupt: interrupt.clone(),
             read_index: RefCell::new(None),
             large_files_in: RefCell::new(None),
             inner,
@@ -150,7 +158,7 @@ impl Repo {
     /// # Errors
     /// `io`.
     pub(super) fn for_thread(&self) -> Result<Repo> {
-        Repo::from_inner(self.inner.clone(), self.writes)
+        Repo::from_inner(self.inner.clone(), self.writes, &self.interrupt)
     }
 
     /// Returns the git directory of this worktree.

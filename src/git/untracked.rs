@@ -3,17 +3,24 @@
 //! Directories are read in order beside the sorted index, so that a tracked file costs no look-up
 //! of its own; ignore rules are asked only about names the index does not have.
 
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
 use gix::bstr::{BStr, ByteSlice as _, ByteVec as _};
 use gix::index::entry::Mode;
 use gix::worktree::stack::state::ignore::Source;
 
+use crate::model::world::Interrupt;
 use crate::model::{Code, Error, RepoPath, Result, ResultExt as _, World};
 
-use super::Repo;
+use super::rule_files::{RuleFile, RuleFiles};
 use super::safe_path::RefusedNames;
 use super::scan::{Untracked, UntrackedKind};
+use super::{Repo, beneath};
+
+/// A `.git` file is one path; none is longer.
+const MAX_LINK_BYTES: u64 = 8 * 1024;
 
 /// Lists untracked files and nested repositories, sorted by path.
 ///
@@ -49,6 +56,7 @@ struct Walk<'a> {
     refused: RefusedNames,
     index: &'a gix::index::File,
     excludes: gix::AttributeStack<'a>,
+    rules: RuleFiles,
     found: Vec<Untracked>,
     /// What is ignored, if somebody wants to know.
     ignored: Option<Vec<RepoPath>>,
@@ -76,6 +84,7 @@ impl<'a> Walk<'a> {
             refused: RefusedNames::of(repo),
             index,
             excludes,
+            rules: RuleFiles::of(repo, RuleFile::Ignore),
             found: Vec::new(),
             ignored: None,
             path: Vec::new(),
@@ -183,6 +192,7 @@ impl<'a> Walk<'a> {
             OnDisk::File => Mode::FILE,
             OnDisk::Other => return Ok(()),
         };
+        self.rules.require(&self.path)?;
         let path = BStr::new(&self.path);
         let platform = self.excludes.at_entry(path, Some(mode));
         let platform = platform.or_code(Code::Io, || {
@@ -252,11 +262,13 @@ pub(super) fn is_repository(directory: &Path) -> bool {
     let git = directory.join(".git");
     let target = match std::fs::symlink_metadata(&git) {
         Ok(metadata) if metadata.is_file() => {
-            let text = std::fs::read_to_string(&git).unwrap_or_default();
-            let Some(target) = text.strip_prefix("gitdir:") else {
+            let name = RepoPath::from(".git");
+            let text = beneath::beginning(&Interrupt::default(), directory, &name, MAX_LINK_BYTES);
+            let text = text.ok().flatten().unwrap_or_default();
+            let Some(target) = text.strip_prefix(b"gitdir:") else {
                 return false;
             };
-            directory.join(target.trim())
+            directory.join(OsStr::from_bytes(target.trim_ascii()))
         }
         Ok(_) => git,
         Err(_) => return false,

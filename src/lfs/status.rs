@@ -129,10 +129,9 @@ pub fn would_dirty(session: &Session, index: &Index, of: AttributesOf) -> Result
 
 /// Tells whether the file of the worktree is a pointer; a large file is not read.
 pub(super) fn is_pointer_in_worktree(session: &Session, path: &RepoPath) -> bool {
-    let path = path.under(session.repo.workdir());
-    let small = std::fs::symlink_metadata(&path)
-        .is_ok_and(|metadata| metadata.is_file() && metadata.len() <= lfs_pointer::MAX_BYTES);
-    small && std::fs::read(&path).is_ok_and(|bytes| Pointer::parse(&bytes).is_some())
+    let read = session.repo.read_file(path, lfs_pointer::MAX_BYTES);
+    let bytes = read.ok().flatten();
+    bytes.is_some_and(|bytes| Pointer::parse(&bytes).is_some())
 }
 
 fn by_bytes(patterns: BTreeMap<String, (usize, u64)>) -> Vec<PatternUse> {

@@ -2,10 +2,10 @@
 //!
 //! No link is followed on the way, in the tree or on disk: the map of a tree is what the tree holds.
 
+use crate::git::beneath::Fault;
 use crate::git::{Oid, Repo};
 use crate::model::text::shell_word;
 use crate::model::{Code, Error, RepoPath, Result};
-use crate::store::plain_file::{self, Fault};
 use crate::store::yaml::MAX_BYTES;
 
 use super::problem::Problem;
@@ -16,7 +16,6 @@ use super::show::State;
 pub const PATH: &str = ".colony/repo_map.yaml";
 
 const FOLDER: &str = ".colony";
-const NAME: &str = "repo_map.yaml";
 
 /// Where a map is read from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -143,11 +142,9 @@ fn find_in_tree(repo: &Repo, tree: Oid) -> Result<Found> {
 }
 
 fn find_on_disk(repo: &Repo) -> Found {
-    let read = plain_file::read(repo.workdir(), [FOLDER, NAME], MAX_BYTES as u64);
+    let read = repo.read_file(&RepoPath::from(PATH), MAX_BYTES as u64);
     read.map_err(|fault| match fault {
-        Fault::Link => Problem::of_file("it is reached through a link, wanted a plain file"),
-        Fault::NoPlainFile => Problem::of_file("it is no plain file"),
-        Fault::TooLarge => too_large(),
-        Fault::Unreadable(why) => Problem::of_file(format!("it cannot be read: {why}")),
+        Fault::TooLarge(_) => too_large(),
+        fault => Problem::of_file(fault.to_string()),
     })
 }

@@ -3,12 +3,11 @@
 //! Read strictly where it is ours, with line and column of what is wrong; in what is imported a bad
 //! entry is left out and named. Its content is data of whoever wrote it.
 
-use std::io::Read as _;
-
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::git::Repo;
+use crate::git::beneath::MAX_RECORD_BYTES;
 use crate::model::text::Position;
 use crate::model::{Code, Error, RepoPath, Result, ResultExt as _};
 
@@ -19,7 +18,7 @@ use super::tool_entry::Entry;
 pub const PATH: &str = ".colony/tool-registry.json";
 
 /// In bytes; a larger one is not read.
-pub const LARGEST: u64 = 1 << 20;
+pub const LARGEST: u64 = MAX_RECORD_BYTES;
 
 /// The format this version writes and the newest it reads.
 const FORMAT: u64 = 1;
@@ -178,32 +177,9 @@ pub fn read(repo: &Repo) -> Result<Vec<Entry>> {
 /// # Errors
 /// `code` when it is something else, or too large; `io`.
 pub fn read_file(repo: &Repo, path: &str, code: Code) -> Result<Option<Vec<u8>>> {
-    let cannot = |e| Error::io(format!("cannot read '{path}'"), e);
-    let path_of = RepoPath::from(path);
-    for directory in path_of.ancestors() {
-        let standing = std::fs::symlink_metadata(directory.under(repo.workdir()));
-        if standing.is_ok_and(|metadata| !metadata.is_dir()) {
-            return Err(Error::new(code, format!("'{directory}' is no directory")));
-        }
-    }
-    let on_disk = path_of.under(repo.workdir());
-    let metadata = match std::fs::symlink_metadata(&on_disk) {
-        Ok(metadata) => metadata,
-        Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-        Err(e) => return Err(cannot(e)),
-    };
-    if !metadata.is_file() {
-        return Err(Error::new(code, format!("'{path}' is no plain file")).detail("path", path));
-    }
-    let file = std::fs::File::open(&on_disk).map_err(cannot)?;
-    let mut bytes = Vec::new();
-    let read = file.take(LARGEST + 1).read_to_end(&mut bytes);
-    let size = read.map_err(cannot)?;
-    if u64::try_from(size).is_ok_and(|size| size > LARGEST) {
-        let message = format!("'{path}' is larger than {LARGEST} bytes, and is not read");
-        return Err(Error::new(code, message).detail("path", path));
-    }
-    Ok(Some(bytes))
+    let path = RepoPath::from(path);
+    let read = repo.read_file(&path, LARGEST);
+    read.map_err(|fault| fault.error(code, &path))
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@
 //! counts. No link is followed, and no more than [`LIMIT_BYTES`] are read. Which settings a
 //! repository may set, and what their values look like, says the table in [`super::settings`].
 
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
 use schemars::JsonSchema;
@@ -15,8 +16,6 @@ use toml::de::{DeTable, DeValue};
 use crate::git::{Oid, Repo, TreeEntry};
 use crate::model::text::Position;
 use crate::model::{RepoPath, World};
-
-use super::plain_file;
 
 /// A larger file is not read.
 pub const LIMIT_BYTES: u64 = 64 * 1024;
@@ -94,13 +93,11 @@ pub struct Found {
 pub fn find(world: &World, repo: &Repo) -> Found {
     let root = repo.workdir();
     let mut found = Found::default();
-    found.root = read(root, &mut found.problems);
+    found.root = read(repo, Path::new(""), &mut found.problems);
     let here = world.cwd.canonicalize().ok();
-    let inside = here.filter(|here| {
-        let below = here.strip_prefix(root);
-        below.is_ok_and(|path| !path.as_os_str().is_empty() && !path.starts_with(".git"))
-    });
-    found.directory = inside.and_then(|here| read(&here, &mut found.problems));
+    let below = here.as_ref().and_then(|here| here.strip_prefix(root).ok());
+    let inside = below.filter(|path| !path.as_os_str().is_empty() && !path.starts_with(".git"));
+    found.directory = inside.and_then(|below| read(repo, below, &mut found.problems));
     found
 }
 
@@ -129,9 +126,10 @@ pub fn in_tree(repo: &Repo, tree: Oid, problems: &mut Vec<Problem>) -> Option<Co
     }
 }
 
-fn read(directory: &Path, problems: &mut Vec<Problem>) -> Option<ColonyToml> {
-    let path = directory.join(FOLDER).join(NAME);
-    let text = match read_text(directory) {
+fn read(repo: &Repo, directory: &Path, problems: &mut Vec<Problem>) -> Option<ColonyToml> {
+    let below = directory.join(FOLDER).join(NAME);
+    let path = repo.workdir().join(&below);
+    let text = match read_text(repo, &below) {
         Ok(text) => text?,
         Err(message) => {
             problems.push(Problem::at(&path, None, message));
@@ -147,15 +145,11 @@ fn read(directory: &Path, problems: &mut Vec<Problem>) -> Option<ColonyToml> {
     }
 }
 
-/// Reads the file below `directory`; `None` when there is none.
-fn read_text(directory: &Path) -> Result<Option<String>, String> {
-    let read = plain_file::read(directory, [FOLDER, NAME], LIMIT_BYTES);
-    let bytes = read.map_err(|fault| match fault {
-        plain_file::Fault::Link => "it is reached through a symbolic link, and ignored".to_owned(),
-        plain_file::Fault::NoPlainFile => "it is not a plain file, and ignored".to_owned(),
-        plain_file::Fault::TooLarge => "it is larger than 64 KiB, and ignored".to_owned(),
-        plain_file::Fault::Unreadable(why) => format!("it cannot be read: {why}"),
-    })?;
+/// Reads the file at a path of the worktree; `None` when there is none.
+fn read_text(repo: &Repo, path: &Path) -> Result<Option<String>, String> {
+    let path = RepoPath::from(path.as_os_str().as_bytes());
+    let read = repo.read_file(&path, LIMIT_BYTES);
+    let bytes = read.map_err(|fault| format!("{fault}, and ignored"))?;
     let text = bytes.map(String::from_utf8).transpose();
     text.map_err(|_| "it is not UTF-8, and ignored".to_owned())
 }

@@ -25,7 +25,6 @@ pub mod object_map;
 pub mod operation;
 pub mod page_table;
 pub mod places;
-pub mod plain_file;
 pub mod process_tree;
 pub mod processes;
 pub mod ref_locks;

@@ -168,6 +168,68 @@ fn below_the_faces_nothing_prints() {
     }
 }
 
+/// Who reads a path as it is, links followed and to any size: files of git and ours in the git directory
+/// and in folders of the user, files git has just made for us, `/proc`. A file of the worktree is read by
+/// `Repo::read_file`, whatever stands there.
+const READERS: [&str; 42] = [
+    "clones/carried.rs",
+    "clones/hub_making.rs",
+    "clones/keeping.rs",
+    "clones/leaving.rs",
+    "clones/new_clone.rs",
+    "design/commit.rs",
+    "flow/merge_driver.rs",
+    "flow/page_graph.rs",
+    "git/config.rs",
+    "git/lfs_import.rs",
+    "git/lfs_objects.rs",
+    "git/new_repository.rs",
+    "git/other_worktrees.rs",
+    "git/process.rs",
+    "git/reflog.rs",
+    "git/refs.rs",
+    "git/repo.rs",
+    "lfs/hooks_folder.rs",
+    "lfs/hydrate.rs",
+    "lfs/install.rs",
+    "setup/hooks/fired.rs",
+    "setup/hooks/pre_push.rs",
+    "setup/hooks/record.rs",
+    "setup/hooks/standing.rs",
+    "setup/info_attributes.rs",
+    "store/atomic.rs",
+    "store/cache.rs",
+    "store/config_file.rs",
+    "store/large_files.rs",
+    "store/lock.rs",
+    "store/migration_children.rs",
+    "store/operation/finish.rs",
+    "store/operation/log.rs",
+    "store/operation/recover.rs",
+    "store/operation/state_files.rs",
+    "store/operation/whole.rs",
+    "store/places.rs",
+    "store/processes.rs",
+    "store/ref_locks.rs",
+    "store/setup_commands.rs",
+    "store/user_cache.rs",
+    "store/worktree_files.rs",
+];
+
+#[test]
+fn files_of_the_worktree_are_read_in_one_place() {
+    let opens = ["fs::read(", "fs::read_to_string(", "File::open("];
+    let mut found = Vec::new();
+    for (path, text) in sources() {
+        let code = text.split("#[cfg(test)]").next().unwrap();
+        if opens.iter().any(|open| code.contains(open)) {
+            found.push(path.display().to_string());
+        }
+    }
+    found.sort();
+    assert_eq!(found, READERS, "a reader is new, or none any more");
+}
+
 #[test]
 fn every_file_says_what_it_is_for() {
     for (path, text) in sources() {

@@ -36,6 +36,7 @@ mod fork;
 mod hooks;
 mod hooks_folders;
 mod house;
+mod hostile_files;
 mod hub_faults;
 mod init;
 mod large_files;

@@ -112,10 +112,7 @@ fn a_map_that_is_no_plain_file_is_refused_in_tree_and_on_disk() {
             .unwrap()
             .to_owned()
     };
-    assert_eq!(
-        checked(&[]),
-        "it is reached through a link, wanted a plain file"
-    );
+    assert_eq!(checked(&[]), "it is reached through a symbolic link");
     sandbox.git(&["add", "-A"]);
     sandbox.git(&["commit", "-qm", "link"]);
     assert_eq!(
@@ -125,10 +122,7 @@ fn a_map_that_is_no_plain_file_is_refused_in_tree_and_on_disk() {
     assert_eq!(sandbox.json(&["map", "show"])["raw"], Value::Null);
     sandbox.remove(".colony");
     symlink(sandbox.outside(), sandbox.path(".colony")).unwrap();
-    assert_eq!(
-        checked(&[]),
-        "it is reached through a link, wanted a plain file"
-    );
+    assert_eq!(checked(&[]), "it is reached through a symbolic link");
     sandbox.git(&["add", "-A"]);
     sandbox.git(&["commit", "-qm", "folder"]);
     let message = checked(&["--rev", "HEAD"]);
@@ -138,7 +132,7 @@ fn a_map_that_is_no_plain_file_is_refused_in_tree_and_on_disk() {
     );
     sandbox.remove(".colony");
     std::fs::create_dir_all(sandbox.path(MAP)).unwrap();
-    assert_eq!(checked(&[]), "it is no plain file");
+    assert_eq!(checked(&[]), "it is not a plain file");
     sandbox.write(".colony/repo_map.yaml/x", "");
     sandbox.git(&["add", "-A"]);
     sandbox.git(&["commit", "-qm", "directory"]);

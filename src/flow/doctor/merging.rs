@@ -9,8 +9,7 @@ use crate::flow::merge_driver;
 /// Looks at the drivers and at what merges left to do.
 pub(super) fn checks(session: &Session) -> Vec<Check> {
     let mut checks = Vec::new();
-    let path = session.repo.workdir().join(".gitattributes");
-    let text = std::fs::read_to_string(path).unwrap_or_default();
+    let text = session.repo.root_attributes();
     let names_ours = |line: &str| attributes::MERGE_LINES.contains(&line);
     if text.lines().any(names_ours) || info_attributes::is_there(&session.repo) {
         let missing = merge_drivers::missing(session);

@@ -1,13 +1,17 @@
 //! What is set up here: the manifest, the merge lines, the hooks, the settings, the remotes.
 
 use super::Check;
-use crate::model::Result;
+use crate::git::beneath::{self, MAX_RECORD_BYTES, MAX_RULES_BYTES};
+use crate::model::{RepoPath, Result};
 use crate::setup::attributes::{MERGE_LINES, gives_to_lfs};
 use crate::setup::hooks::{self, FolderSort, HookState, HookStatus};
 use crate::setup::info_attributes;
 use crate::setup::manifest::{self, LfsMode, Manifest};
 use crate::store::Session;
 use crate::store::colony_toml::Problem;
+
+/// What git reads at the root; a link there counts as nothing.
+const RULE_FILES: [&str; 2] = [".gitattributes", ".gitignore"];
 
 pub(super) fn mirrors(session: &Session) -> Result<Check> {
     let mut git = session.repo.git(&session.world);
@@ -41,23 +45,28 @@ pub(super) fn mirrors(session: &Session) -> Result<Check> {
 }
 
 pub(super) fn set_up(session: &Session) -> Vec<Check> {
-    let path = session.repo.workdir().join(manifest::PATH);
-    let Ok(bytes) = std::fs::read(path) else {
-        return vec![Check::well(
-            "manifest",
-            "none: 'git colony init' was not run here",
-        )];
+    let mut checks: Vec<Check> = RULE_FILES
+        .into_iter()
+        .filter_map(|path| unreadable(session, "rules", path, MAX_RULES_BYTES))
+        .collect();
+    let ill = unreadable(session, "manifest", manifest::PATH, MAX_RECORD_BYTES);
+    let read = session
+        .repo
+        .read_file(&manifest::PATH.into(), MAX_RECORD_BYTES);
+    let Some(bytes) = read.ok().flatten() else {
+        let none = || Check::well("manifest", "none: 'git colony init' was not run here");
+        checks.push(ill.unwrap_or_else(none));
+        return checks;
     };
-    let mut checks = vec![match Manifest::parse(&bytes) {
+    checks.push(match Manifest::parse(&bytes) {
         Ok(_) => Check::well("manifest", "reads well"),
         Err(error) => Check::ill(
             "manifest",
             error.message(),
             format!("edit {}", manifest::PATH),
         ),
-    }];
-    let attributes = session.repo.workdir().join(".gitattributes");
-    let text = std::fs::read_to_string(attributes).unwrap_or_default();
+    });
+    let text = session.repo.root_attributes();
     let in_tree = MERGE_LINES
         .iter()
         .all(|line| text.lines().any(|found| found == *line));
@@ -85,6 +94,14 @@ pub(super) fn set_up(session: &Session) -> Vec<Check> {
         ));
     }
     checks
+}
+
+/// Tells of a file that stands there and cannot be read.
+fn unreadable(session: &Session, name: &'static str, path: &str, limit: u64) -> Option<Check> {
+    let path = RepoPath::from(path);
+    let fault = session.repo.read_file(&path, limit).err()?;
+    let found = format!("'{path}' cannot be used: {fault}");
+    Some(Check::ill(name, found, beneath::look_at(&path)))
 }
 
 pub(super) fn hook_checks(session: &Session) -> Result<Vec<Check>> {

@@ -84,9 +84,9 @@ pub(super) fn large_files(session: &Session) -> Result<Vec<Check>> {
             "git colony init",
         ));
     }
-    let attributes = session.repo.workdir().join(".gitattributes");
-    let attributes = std::fs::read_to_string(attributes).unwrap_or_default();
-    let is_used = gives_to_lfs(&attributes) || !status.patterns.is_empty() || status.pointers > 0;
+    let is_used = gives_to_lfs(&session.repo.root_attributes())
+        || !status.patterns.is_empty()
+        || status.pointers > 0;
     if is_used && status.installed && !install::uploads(session) {
         checks.push(Check::ill(
             "git-lfs-push",

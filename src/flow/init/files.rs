@@ -1,6 +1,7 @@
 //! The files that init writes: what stands there already, and what they become.
 
 use crate::git::Head;
+use crate::git::beneath::MAX_RULES_BYTES;
 use crate::model::{Code, Error, RepoPath, Result};
 use crate::setup::attributes::{self, Lines};
 use crate::setup::manifest::{LfsMode, Manifest};
@@ -11,21 +12,10 @@ use super::{Lfs, MergeLines, Request};
 /// Returns what a path of ours holds; an index entry without a file counts as empty.
 pub(super) fn existing(session: &Session, path: &str) -> Result<Option<Vec<u8>>> {
     let path = RepoPath::from(path);
-    let on_disk = path.under(session.repo.workdir());
-    match std::fs::symlink_metadata(&on_disk) {
-        Ok(metadata) if metadata.is_file() => {
-            let bytes = std::fs::read(&on_disk);
-            let bytes = bytes.map_err(|e| Error::io(format!("cannot read '{path}'"), e))?;
-            return Ok(Some(bytes));
-        }
-        Ok(_) => {
-            return Err(Error::new(
-                Code::PathInTheWay,
-                format!("'{path}' is not a file; nothing has changed"),
-            )
-            .detail("path", &path));
-        }
-        Err(_) => {}
+    let read = session.repo.read_file(&path, MAX_RULES_BYTES);
+    let read = read.map_err(|fault| fault.error(Code::PathInTheWay, &path));
+    if let Some(bytes) = read? {
+        return Ok(Some(bytes));
     }
     let head = session.repo.tree_of(session.repo.head()?.commit())?;
     match session.repo.entry_in(head, path.as_path())? {

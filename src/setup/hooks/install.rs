@@ -172,7 +172,7 @@ fn hooks_of(session: &Session, target: Target) -> Result<Vec<HookStatus>> {
     }
 }
 
-fn of_agent(plan: &AgentPlan, agent: Agent, act: Act) -> InstallReport {
+fn of_agent(plan: &AgentPlan<'_>, agent: Agent, act: Act) -> InstallReport {
     InstallReport {
         hooks: Vec::new(),
         target: agent.as_str(),

@@ -5,13 +5,15 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use crate::git::Repo;
-use crate::model::{Code, Error, Result};
+use crate::git::beneath::MAX_RECORD_BYTES;
+use crate::model::{Code, Error, RepoPath, Result};
 use crate::store::atomic;
 
 use super::Agent;
 
 /// A file in a folder in the root of the worktree.
-pub(super) struct AgentFile {
+pub(super) struct AgentFile<'a> {
+    repo: &'a Repo,
     folder: PathBuf,
     path: PathBuf,
     shown: String,
@@ -19,10 +21,11 @@ pub(super) struct AgentFile {
     stage: PathBuf,
 }
 
-impl AgentFile {
-    pub(super) fn of(repo: &Repo, agent: Agent) -> AgentFile {
+impl<'a> AgentFile<'a> {
+    pub(super) fn of(repo: &'a Repo, agent: Agent) -> AgentFile<'a> {
         let folder = repo.workdir().join(agent.folder());
         AgentFile {
+            repo,
             path: folder.join(agent.file()),
             folder,
             stage: repo.git_dir().join("colony"),
@@ -48,10 +51,11 @@ impl AgentFile {
     /// Reads the text; `None` when there is no file.
     pub(super) fn read(&self) -> Result<Option<String>> {
         self.refuse_links()?;
-        let bytes = match std::fs::read(&self.path) {
-            Ok(bytes) => bytes,
-            Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-            Err(e) => return Err(Error::io(format!("cannot read '{}'", self.shown), e)),
+        let path = RepoPath::from(self.shown.as_str());
+        let bytes = match self.repo.read_file(&path, MAX_RECORD_BYTES) {
+            Ok(Some(bytes)) => bytes,
+            Ok(None) => return Ok(None),
+            Err(fault) => return Err(fault.error(Code::AgentConfigRefused, &path)),
         };
         match String::from_utf8(bytes) {
             Ok(text) => Ok(Some(text)),

@@ -89,19 +89,19 @@ impl Agent {
 }
 
 /// What becomes of an agent's configuration.
-pub(super) struct AgentPlan {
+pub(super) struct AgentPlan<'a> {
     agent: Agent,
-    file: AgentFile,
+    file: AgentFile<'a>,
     before: Option<String>,
     after: Option<String>,
 }
 
-impl AgentPlan {
+impl<'a> AgentPlan<'a> {
     /// Plans to put our entries in or to take them out; changes nothing.
     ///
     /// # Errors
     /// `agent-config-refused` with the lines to add by hand; `io`.
-    pub(super) fn make(session: &Session, agent: Agent, act: Act) -> Result<AgentPlan> {
+    pub(super) fn make(session: &'a Session, agent: Agent, act: Act) -> Result<AgentPlan<'a>> {
         let file = AgentFile::of(&session.repo, agent);
         let before = file.read()?;
         let after = match act {
@@ -212,7 +212,7 @@ impl AgentPlan {
 fn without_ours(
     session: &Session,
     agent: Agent,
-    file: &AgentFile,
+    file: &AgentFile<'_>,
     text: Option<&str>,
 ) -> Result<Option<String>> {
     let Some(text) = text else { return Ok(None) };
@@ -229,7 +229,7 @@ fn without_ours(
     Ok(Some(rest).filter(|rest| !made || !entries::is_bare(agent, rest)))
 }
 
-fn refuse(agent: Agent, file: &AgentFile, why: &str) -> Error {
+fn refuse(agent: Agent, file: &AgentFile<'_>, why: &str) -> Error {
     let lines = serde_json::to_string_pretty(&entries::whole(agent)).unwrap_or_default();
     Error::new(
         Code::AgentConfigRefused,
