@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use super::error::{Code, Error, Result, Verdict};
@@ -81,7 +81,7 @@ impl World {
     #[must_use]
     pub fn undisturbed(&self) -> World {
         World {
-            interrupt: Interrupt::default(),
+            interrupt: self.interrupt.set_aside(),
             ..self.clone()
         }
     }
@@ -168,6 +168,19 @@ pub struct Interrupt {
     signal: Arc<AtomicI32>,
     children: Arc<Mutex<Vec<u32>>>,
     died: Arc<AtomicBool>,
+    heard: Arc<AtomicBool>,
+    completing: Arc<AtomicUsize>,
+    /// Of the interrupt this was set aside for.
+    _outer: Option<Arc<Completing>>,
+}
+
+/// As long as this lives, something is at work that must not be left half done.
+pub struct Completing(Arc<AtomicUsize>);
+
+impl Drop for Completing {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::SeqCst);
+    }
 }
 
 impl Interrupt {
@@ -185,11 +198,37 @@ impl Interrupt {
         if !self.flag.load(Ordering::SeqCst) {
             return Ok(());
         }
+        self.heard.store(true, Ordering::SeqCst);
         let signal = self.signal.load(Ordering::SeqCst);
         Err(
             Error::new(Code::Interrupted, "interrupted: nothing has changed")
                 .verdict(Verdict::Signal(signal)),
         )
+    }
+
+    /// Tells whether the work has taken notice of a signal: it is on its way out.
+    pub fn is_heard(&self) -> bool {
+        self.heard.load(Ordering::SeqCst)
+    }
+
+    /// Begins what has to be carried through once it has begun, however long a signal waits for it.
+    #[must_use]
+    pub fn complete(&self) -> Completing {
+        self.completing.fetch_add(1, Ordering::SeqCst);
+        Completing(Arc::clone(&self.completing))
+    }
+
+    /// Tells whether such work is under way.
+    pub fn is_completing(&self) -> bool {
+        self.completing.load(Ordering::SeqCst) > 0
+    }
+
+    /// Returns one that no signal reaches; as long as it lives, this one has work to complete.
+    fn set_aside(&self) -> Interrupt {
+        Interrupt {
+            _outer: Some(Arc::new(self.complete())),
+            ..Interrupt::default()
+        }
     }
 
     /// Notes a child process that has to end when we are asked to stop.

@@ -3,6 +3,7 @@
 
 use std::fs;
 use std::os::unix::fs::symlink;
+use std::os::unix::process::ExitStatusExt as _;
 use std::path::Path;
 use std::process::{Command, Output};
 
@@ -225,4 +226,31 @@ fn rules_that_must_not_be_read_are_named() {
             }
         }
     }
+}
+
+#[test]
+fn a_signal_ends_a_command_that_is_stuck_in_a_read() {
+    let sandbox = Sandbox::new();
+    let waits = sandbox.outside().join("waits");
+    pipe(&waits);
+    let mut child = Command::new(PROGRAM)
+        .args(["merge-driver", "colony-kg"])
+        .args([&waits, &waits, &waits, &waits])
+        .env_clear()
+        .envs(sandbox.variables())
+        .current_dir(&sandbox.root)
+        .spawn()
+        .unwrap();
+    // It is opened when the command opens it to read.
+    let _writer = fs::File::options().write(true).open(&waits).unwrap();
+    let pid = child.id().to_string();
+    assert!(Command::new("kill").arg(&pid).status().unwrap().success());
+    let mut guard = Command::new("sh")
+        .args(["-c", &format!("sleep {MOST_SECONDS}; kill -9 {pid}")])
+        .spawn()
+        .unwrap();
+    let ended = child.wait().unwrap();
+    guard.kill().unwrap();
+    guard.wait().unwrap();
+    assert_eq!(ended.signal(), Some(15), "{ended:?}");
 }

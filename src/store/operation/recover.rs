@@ -74,6 +74,7 @@ fn finish_or_cancel(session: &Session, places: &Places, pending: &Pending) -> Re
         // Whatever happened since happened after it.
         return release(session, places, pending.op);
     }
+    let _completing = session.world.interrupt.complete();
     // A gc may have been at work when it died, before it could look.
     let is_whole = whole::is_whole(session, commit, &record);
     let outcome = if is_whole && may_go_forward(session, &record, pending)? {

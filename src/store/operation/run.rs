@@ -251,6 +251,7 @@ impl<'a> Operation<'a> {
         };
         world.reach("prepared")?;
         world.interrupt.check()?;
+        let _completing = world.interrupt.complete();
         let name = ref_names::operation(&self.places.key, self.id);
         let written = Written::of_record(&session.repo, commit, &record)?;
         whole::create_ref(session, &self.places, (&name, commit), &written)?;
