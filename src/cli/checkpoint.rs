@@ -126,6 +126,7 @@ pub(super) fn left_out_line(left_out: &LeftOut) -> String {
     match left_out.reason {
         Reason::NestedRepository => format!("left out: {path} (a repository of its own)"),
         Reason::RefusedName => format!("left out: {path} (git refuses the name)"),
+        Reason::Unreadable => format!("left out: {path} (cannot be read)"),
         Reason::Unignored => {
             format!("left out: {path} (ignored until a restore; --include-unignored takes it in)")
         }

@@ -64,9 +64,12 @@ impl Chosen {
             let named = found.kind == UntrackedKind::File && paths.contains(&found.path);
             named && !known.contains(&found.path)
         }));
-        let never =
-            |left: &LeftOut| matches!(left.reason, Reason::NestedRepository | Reason::RefusedName);
-        left_out.retain(|left| never(left) || !paths.contains(&left.path));
+        let stays = [
+            Reason::NestedRepository,
+            Reason::RefusedName,
+            Reason::Unreadable,
+        ];
+        left_out.retain(|left| stays.contains(&left.reason) || !paths.contains(&left.path));
         let stored = repo.write_snapshot(&session.world, &scan, &taken, Unstorable::Refuse)?;
         let staged = scan.staged.iter();
         let staged = staged.filter(|change| !stored.changes.contains_key(&change.path));

@@ -1,7 +1,7 @@
 //! What a checkpoint leaves out of an otherwise complete worktree, and why.
 //!
 //! Only untracked paths are ever left out: large files, likely secrets, repositories of their own, names
-//! that git refuses, and what a restore un-ignored.
+//! that git refuses, what a restore un-ignored, and what cannot be read.
 //! What is left out is named in the report and in the tag, and a restore does not touch it.
 
 use std::collections::BTreeMap;
@@ -27,6 +27,8 @@ pub enum Reason {
     RefusedName,
     /// Was ignored until a restore; `--include-unignored` takes it in, with all below it.
     Unignored,
+    /// Cannot be read: a directory without the permission, a path that is too long.
+    Unreadable,
 }
 
 /// A path that was left out.
@@ -90,6 +92,8 @@ pub fn split<'a>(
             Some(Reason::RefusedName)
         } else if untracked.kind == UntrackedKind::Repository {
             Some(Reason::NestedRepository)
+        } else if untracked.kind == UntrackedKind::Unreadable {
+            Some(Reason::Unreadable)
         } else if untracked.size_bytes > max_new_file_size_bytes && !allowances.large {
             Some(Reason::Large)
         } else if looks_secret(repo, untracked) {

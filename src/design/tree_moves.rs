@@ -3,12 +3,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::git::Oid;
+use crate::git::beneath::look_at;
 use crate::git::diff::TreeChange;
+use crate::git::scan::UntrackedKind;
 use crate::model::{Code, Error, RepoPath, Result};
 use crate::store::Session;
 use crate::store::operation::FileMoves;
 use crate::store::operation::moves::{self, Emptied, Want};
-use crate::store::operation::record::Source;
+use crate::store::operation::record::{Directory, Source};
 
 use super::kept::Kept;
 use super::worktree::{cwd_in_worktree, open_worktree};
@@ -86,11 +88,13 @@ pub(super) fn plan_moves(session: &Session, changes: &[TreeChange]) -> Result<Fi
     )
 }
 
-/// Refuses to move a file of a repository of its own, whatever the ignore rules say of it.
+/// Refuses to move a file of a repository of its own, whatever the ignore rules say of it, and what
+/// the look at the worktree could not read.
 ///
 /// # Errors
-/// `nested-repository-in-the-way`.
+/// `nested-repository-in-the-way`, `path-in-the-way`.
 pub(super) fn refuse_nested(session: &Session, moves: &FileMoves, kept: &Kept) -> Result<()> {
+    refuse_unreadable(moves, kept)?;
     let foreign = moves.aside.iter();
     let mut foreign = foreign.filter(|path| !kept.scan.is_tracked(path));
     let found = foreign.find_map(|path| {
@@ -109,6 +113,38 @@ pub(super) fn refuse_nested(session: &Session, moves: &FileMoves, kept: &Kept) -
     .detail("path", path)
     .detail("repository", repository)
     .hint("move that repository away, then run the command again"))
+}
+
+fn refuse_unreadable(moves: &FileMoves, kept: &Kept) -> Result<()> {
+    let of = |one: &Directory| one.path.clone();
+    let placed = moves.place.iter().map(|place| place.path.clone());
+    let folders = moves
+        .remove_directories
+        .iter()
+        .chain(&moves.make_directories);
+    let mut moved = moves
+        .aside
+        .iter()
+        .cloned()
+        .chain(placed)
+        .chain(folders.map(of));
+    let untracked = kept.scan.untracked.iter();
+    let unread = untracked.filter(|found| found.kind == UntrackedKind::Unreadable);
+    let unread: Vec<_> = unread.map(|found| &found.path).collect();
+    let found = moved.find_map(|path| {
+        let above = unread.iter().find(|unread| path.is_at_or_below(unread))?;
+        Some((path, (*above).clone()))
+    });
+    let Some((path, unread)) = found else {
+        return Ok(());
+    };
+    Err(Error::new(
+        Code::PathInTheWay,
+        format!("'{path}' has to change, and '{unread}' cannot be read; nothing has changed"),
+    )
+    .detail("path", &path)
+    .detail("unreadable", &unread)
+    .hint(look_at(&unread)))
 }
 
 /// Lists what would be moved aside although no checkpoint takes it in, or could not this time.

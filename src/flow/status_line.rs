@@ -4,7 +4,7 @@
 //! attention are read from names of refs and files; changes are looked for as long as the setting
 //! `colony.lineTime` allows, and left out when the look did not come to its end by then.
 
-use std::sync::mpsc;
+use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
 use schemars::JsonSchema;
@@ -85,6 +85,8 @@ fn changes_within(limit: Duration, world: &World, repo: Repo) -> Option<usize> {
     let interrupt = Interrupt::default();
     let world = World {
         interrupt: interrupt.clone(),
+        // A prompt has no place for warnings.
+        narrate: Arc::new(|_| ()),
         ..world.clone()
     };
     let look = move || {

@@ -27,7 +27,8 @@ pub struct Scan {
     pub staged: Vec<TreeChange>,
     /// Tracked paths whose file is no longer what the index says.
     pub unstaged: Vec<RepoPath>,
-    /// Files, nested repositories and what git refuses by name, neither tracked nor ignored.
+    /// Files, nested repositories and what git refuses by name, neither tracked nor ignored, and what
+    /// could not be looked at.
     pub untracked: Vec<Untracked>,
     /// Paths with conflict stages.
     pub conflicts: Vec<RepoPath>,
@@ -52,7 +53,7 @@ pub struct Untracked {
     pub path: RepoPath,
     /// What it is.
     pub kind: UntrackedKind,
-    /// Its size in bytes (0 for repositories).
+    /// Its size in bytes (0 for all but files).
     pub size_bytes: u64,
 }
 
@@ -65,6 +66,8 @@ pub enum UntrackedKind {
     Repository,
     /// A file or directory whose name git puts into no tree.
     Refused,
+    /// Something that could not be looked at: a directory that cannot be read, a path that is too long.
+    Unreadable,
 }
 
 impl Scan {

@@ -4,6 +4,7 @@
 //! of its own; ignore rules are asked only about names the index does not have.
 
 use std::ffi::OsStr;
+use std::io::ErrorKind;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
@@ -25,7 +26,8 @@ const MAX_LINK_BYTES: u64 = 8 * 1024;
 /// Lists untracked files and nested repositories, sorted by path.
 ///
 /// # Errors
-/// `io` for a directory that cannot be read; `interrupted`.
+/// `io` when the worktree itself cannot be read; `path-in-the-way` for an ignore file that must not be
+/// read; `interrupted`.
 pub(super) fn find(world: &World, repo: &Repo, index: &gix::index::File) -> Result<Vec<Untracked>> {
     let mut walk = Walk::of(world, repo, index)?;
     walk.directory(0..index.entries().len())?;
@@ -95,7 +97,18 @@ impl<'a> Walk<'a> {
     fn directory(&mut self, tracked: std::ops::Range<usize>) -> Result<()> {
         self.world.interrupt.check()?;
         let depth = self.path.len();
-        for (name, kind) in self.read()? {
+        let entries = match self.read() {
+            Ok(entries) => entries,
+            Err(error) if self.path.is_empty() => {
+                return Err(Error::io("cannot read the worktree", error));
+            }
+            Err(error) => {
+                let path = RepoPath::new(self.path.strip_suffix(b"/").unwrap_or(&self.path));
+                self.unreadable(path, &error);
+                return Ok(());
+            }
+        };
+        for (name, kind) in entries {
             if name == b".git" || self.folds_case && name.eq_ignore_ascii_case(b".git") {
                 continue;
             }
@@ -113,19 +126,18 @@ impl<'a> Walk<'a> {
         Ok(())
     }
 
-    fn read(&self) -> Result<Vec<(Vec<u8>, OnDisk)>> {
+    fn read(&self) -> std::io::Result<Vec<(Vec<u8>, OnDisk)>> {
         let directory = RepoPath::new(self.path.strip_suffix(b"/").unwrap_or_default());
-        let cannot = |e| Error::io(format!("cannot read directory '{directory}'"), e);
         let entries = match std::fs::read_dir(directory.under(self.workdir)) {
             Ok(entries) => entries,
             // Gone since its parent was read.
-            Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
-            Err(e) => return Err(cannot(e)),
+            Err(e) if e.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
+            Err(e) => return Err(e),
         };
         let mut names = Vec::new();
         for entry in entries {
-            let entry = entry.map_err(cannot)?;
-            let kind = match entry.file_type().map_err(cannot)? {
+            let entry = entry?;
+            let kind = match entry.file_type()? {
                 kind if kind.is_dir() => OnDisk::Directory,
                 kind if kind.is_file() || kind.is_symlink() => OnDisk::File,
                 _ => OnDisk::Other,
@@ -186,6 +198,19 @@ impl<'a> Walk<'a> {
             .any(|entry| entry.path_in(backing).to_lowercase() == path)
     }
 
+    /// Notes what cannot be looked at, as git does: it says so and goes on.
+    fn unreadable(&mut self, path: RepoPath, error: &std::io::Error) {
+        if self.ignored.is_none() {
+            let told = format!("warning: cannot read '{path}', which is left out: {error}");
+            (self.world.narrate)(&told);
+        }
+        self.found.push(Untracked {
+            path,
+            kind: UntrackedKind::Unreadable,
+            size_bytes: 0,
+        });
+    }
+
     fn unknown(&mut self, kind: OnDisk) -> Result<()> {
         let mode = match kind {
             OnDisk::Directory => Mode::DIR,
@@ -205,8 +230,13 @@ impl<'a> Walk<'a> {
             return Ok(());
         }
         let path = RepoPath::new(self.path.clone());
-        let metadata = std::fs::symlink_metadata(path.under(self.workdir));
-        let metadata = metadata.ok();
+        let metadata = match metadata_of(&path.under(self.workdir)) {
+            Ok(metadata) => metadata,
+            Err(error) => {
+                self.unreadable(path, &error);
+                return Ok(());
+            }
+        };
         let is_link = metadata.as_ref().is_some_and(std::fs::Metadata::is_symlink);
         let mode = if is_link { Mode::SYMLINK } else { mode };
         if self.refused.has(path.name(), mode) {
@@ -226,6 +256,12 @@ impl<'a> Walk<'a> {
                 });
                 return Ok(());
             }
+            // Where this cannot be looked for, gix cannot read the rules.
+            let ignore_file = path.join(&RepoPath::from(".gitignore"));
+            if let Err(error) = metadata_of(&ignore_file.under(self.workdir)) {
+                self.unreadable(path, &error);
+                return Ok(());
+            }
             self.path.push(b'/');
             return self.directory(0..0);
         }
@@ -236,6 +272,15 @@ impl<'a> Walk<'a> {
             size_bytes,
         });
         Ok(())
+    }
+}
+
+/// Looks at what stands at a path; `None` for what is gone by now.
+fn metadata_of(path: &Path) -> std::io::Result<Option<std::fs::Metadata>> {
+    match std::fs::symlink_metadata(path) {
+        Ok(metadata) => Ok(Some(metadata)),
+        Err(e) if matches!(e.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => Ok(None),
+        Err(e) => Err(e),
     }
 }
 

@@ -149,6 +149,7 @@ fn left_out_line(left_out: &LeftOut) -> String {
     match left_out.reason {
         Reason::NestedRepository => format!("left out: {path} is a repository of its own"),
         Reason::RefusedName => format!("left out: {path} has a name that git refuses"),
+        Reason::Unreadable => format!("left out: {path} cannot be read"),
         Reason::Unignored => format!("left out: {path} was ignored until a restore"),
         Reason::Large => format!("left out: {path} is large, and new"),
         Reason::Secret => format!("left out: {path} looks like a secret"),
