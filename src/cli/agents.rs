@@ -344,6 +344,7 @@ impl Answer for RemovedAgent {
             let count = text::count(self.ignored_count, "ignored path");
             lines.push(format!("not kept, {count}: {first}{more}"));
         }
+        lines.extend(kept_log(self));
         lines.extend(self.left_behind.as_ref().map(left_behind));
         if let Some(kept) = &self.kept_as {
             lines.push(format!("its work is kept in the hub, below {kept}"));
@@ -355,6 +356,36 @@ impl Answer for RemovedAgent {
         }
         lines
     }
+}
+
+/// Says what the hub keeps of the log of a clone, and how that is seen.
+fn kept_log(removed: &RemovedAgent) -> Vec<String> {
+    let log = &removed.log;
+    let mut lines = Vec::new();
+    lines.extend(log.pending_operation.as_ref().map(|pending| {
+        let (op, since) = (pending.op, &pending.started_at);
+        format!("{op}, begun {since}, was cut off or is at work: it is finished first")
+    }));
+    if log.kept_operations > 0 {
+        let mut what = text::count(log.kept_operations, "operation");
+        if let Some(first) = log.kept_files.first() {
+            let few = log.kept_files.iter().skip(1).take(2);
+            let few = few.fold(first.to_string(), |all, path| format!("{all}, {path}"));
+            let more = if log.kept_files_count > 3 {
+                ", ..."
+            } else {
+                ""
+            };
+            let files = text::count(log.kept_files_count, "file");
+            what = format!("{what}, with {files} that they moved aside ({few}{more})");
+        }
+        let id = removed.clone.get(..8).unwrap_or(&removed.clone);
+        let name = shell_word(removed.agent.as_deref().unwrap_or(id));
+        lines.push(format!(
+            "kept in the hub: {what}: git colony ops --removed {name}"
+        ));
+    }
+    lines
 }
 
 /// Says which clones cannot be used.

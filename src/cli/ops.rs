@@ -1,5 +1,6 @@
 //! `git colony ops`
 
+use crate::clones::removed_log::RemovedClone;
 use crate::design::retention::{self, Scope};
 use crate::flow::operations::{self, OperationInfo, OperationReport, OperationsReport};
 use crate::model::id::OperationId;
@@ -18,6 +19,9 @@ pub(super) struct Args {
     /// List the operations of every worktree of the repository
     #[arg(long)]
     all_worktrees: bool,
+    /// List the operations of a clone that was removed, from the hub: by its agent or its id
+    #[arg(long, value_name = "NAME", conflicts_with = "all_worktrees")]
+    removed: Option<String>,
     #[command(subcommand)]
     action: Option<Action>,
 }
@@ -29,6 +33,9 @@ enum Action {
         /// The operation, as in 'op-12'
         #[arg(value_name = "OP")]
         id: String,
+        /// Show one of a clone that was removed, and where the hub has what it moved aside
+        #[arg(long, value_name = "NAME")]
+        removed: Option<String>,
     },
     /// Let go of operations that are past their time, with what they moved aside
     Prune {
@@ -45,10 +52,13 @@ pub(super) fn run(face: &mut Face<'_>, args: &Args) -> Result<Outcome, Stop> {
     match &args.action {
         None => {
             let session = face.session(Run::ForReal)?;
-            let report = operations::list(&session, args.all_worktrees)?;
+            let report = match &args.removed {
+                Some(name) => operations::list_removed(&session, name)?,
+                None => operations::list(&session, args.all_worktrees)?,
+            };
             face.answer(&report)
         }
-        Some(Action::Show { id }) => {
+        Some(Action::Show { id, removed }) => {
             let session = face.session(Run::ForReal)?;
             let id = OperationId::parse(id).ok_or_else(|| {
                 Error::new(
@@ -57,7 +67,10 @@ pub(super) fn run(face: &mut Face<'_>, args: &Args) -> Result<Outcome, Stop> {
                 )
                 .hint("git colony ops")
             })?;
-            let report = operations::show(&session, id)?;
+            let report = match removed {
+                Some(name) => operations::show_removed(&session, name, id)?,
+                None => operations::show(&session, id)?,
+            };
             face.answer(&report)
         }
         Some(Action::Prune { keep, dry_run }) => {
@@ -82,9 +95,31 @@ fn row(info: &OperationInfo, now: &Moment) -> Vec<String> {
     ]
 }
 
+/// Words whose removed clone it was, and when it went.
+fn of_removed(clone: &RemovedClone) -> String {
+    let whose = match &clone.agent {
+        Some(agent) => format!("of agent '{agent}'"),
+        None => format!("'{}'", clone.name()),
+    };
+    format!("the clone {whose}, removed {}", clone.removed_at)
+}
+
 impl Answer for OperationsReport {
     fn message(&self) -> String {
-        text::count(self.count, "operation")
+        let count = text::count(self.count, "operation");
+        match self.removed.first() {
+            Some(clone) => format!("{count} of {}", of_removed(clone)),
+            None => count,
+        }
+    }
+
+    fn narration(&self) -> Vec<String> {
+        let others = self.removed.iter().skip(1).map(|clone| {
+            let id = clone.clone.get(..8).unwrap_or(&clone.clone);
+            let (when, command) = (&clone.removed_at, "git colony ops --removed");
+            format!("another clone of that name was removed {when}: {command} {id}")
+        });
+        others.collect()
     }
 
     fn body(&self, now: &Moment) -> Vec<String> {
@@ -111,6 +146,8 @@ impl Answer for OperationReport {
             format!("date    {}", self.info.created_at),
             format!("author  {}", self.info.author),
         ];
+        let removed = self.removed.as_ref();
+        lines.extend(removed.map(|clone| format!("in      {}", of_removed(clone))));
         if let Some(head) = &self.head {
             lines.push(format!(
                 "HEAD    {} -> {}",

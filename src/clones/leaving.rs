@@ -6,28 +6,35 @@
 //! taker has died: a lock beside it says so. What is written into it even while it is deleted stays, and
 //! it goes back to *leaving*.
 
-use std::fs::{self, Metadata};
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use serde::{Deserialize, Serialize};
 
 use crate::git::Repo;
-use crate::model::{Code, Error, Result, ResultExt as _, World};
+use crate::model::{Code, Error, Result, ResultExt as _, World, time};
 use crate::store::atomic;
 use crate::store::lock::WorktreeLock;
-use crate::store::membership::{Membership, Role};
+use crate::store::membership::{self, Membership, Role};
+use crate::store::places::Places;
 use crate::store::processes::{self, Process};
 use crate::store::shared_root::SharedRoot;
 
 use super::found::{FoundClone, clones};
 use super::hub::Hub;
 use super::keeping::{keep_beside, keep_published};
+use super::last_writes::{self, Deleted};
+use super::log_keeping::{self, Broken};
 use super::new_clone::membership_at;
 use super::removal::{forget, remove_empty_folders};
+use super::removed_log::RemovedClone;
 
 /// What the name of a clone in the trash ends with.
 const CLONE: &str = "clone";
+
+/// What the name of its git directory ends with, when that is all that is left of it.
+const RUBBISH: &str = "git";
 
 /// How long to wait for a process that may be about to end.
 const PATIENCE: Duration = Duration::from_millis(500);
@@ -68,15 +75,6 @@ pub struct Leaving {
     _lock: WorktreeLock,
 }
 
-/// What came of deleting a clone.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Deleted {
-    /// All of it is gone.
-    All,
-    /// Somebody wrote into it meanwhile: that is still there.
-    NotAll,
-}
-
 impl Leaving {
     /// Keeps the refs of a clone whose work is published under second names, and what one for reading has, and renames its folder: from
     /// there on the clone is gone for everybody. Returns it, and whether the hub had anything of it.
@@ -95,6 +93,13 @@ impl Leaving {
         if clone.member.role == Role::Reader {
             has_kept |= keep_beside(world, repo, (&clone.member, &kept))? > 0;
         }
+        // What stands in the way of that is told while the clone stands.
+        let broken = if lets_go {
+            Broken::LeaveOut
+        } else {
+            Broken::Refuse
+        };
+        log_keeping::keep_operations(world, repo, &clone.member.hub, broken)?;
         world.reach("clone-kept")?;
         let note = Note {
             place: clone.path.clone(),
@@ -184,12 +189,26 @@ impl Leaving {
         Ok(())
     }
 
-    /// Keeps what the repository has beside what is kept already.
+    /// Keeps what the repository has beside what is kept already, and its operations.
     ///
     /// # Errors
     /// As [`super::publish::publish`].
-    pub fn keep_refs_again(&self, world: &World, repo: &Repo) -> Result<usize> {
-        keep_beside(world, repo, (&self.member, &self.kept))
+    pub fn keep_again(&self, world: &World, repo: &Repo) -> Result<()> {
+        keep_beside(world, repo, (&self.member, &self.kept))?;
+        let broken = if self.lets_go {
+            Broken::LeaveOut
+        } else {
+            Broken::Refuse
+        };
+        log_keeping::keep_operations(world, repo, &self.member.hub, broken)?;
+        let clone = RemovedClone {
+            clone: self.member.id.clone(),
+            agent: self.member.agent.clone(),
+            path: self.place.clone(),
+            kept_as: self.kept.clone(),
+            removed_at: time::rfc3339(&world.now()),
+        };
+        log_keeping::note(repo, &clone)
     }
 
     /// Returns the file system's time, before which everything was written that is looked at next.
@@ -208,18 +227,7 @@ impl Leaving {
     /// # Errors
     /// `interrupted`.
     pub fn was_written_since(&self, world: &World, since: SystemTime) -> Result<bool> {
-        let mut open = vec![self.folder.clone()];
-        while let Some(folder) = open.pop() {
-            world.interrupt.check()?;
-            for (path, metadata) in entries(&self.folder, &folder) {
-                if metadata.is_dir() {
-                    open.push(path);
-                } else if is_younger(&metadata, since) {
-                    return Ok(true);
-                }
-            }
-        }
-        Ok(false)
+        last_writes::has_any(world, &self.folder, since)
     }
 
     /// Finds a process that can still write into the clone, as far as the system tells; waits a moment
@@ -258,13 +266,14 @@ impl Leaving {
         let away = trash.join(name).with_extension(CLONE);
         atomic::rename(&self.folder, &away)?;
         world.reach("clone-in-trash")?;
-        let mut deleted = delete_worktree(world, &away, &away, since)?;
+        let mut deleted = last_writes::delete_others(world, &away, since)?;
         if deleted == Deleted::All {
             // Half a repository is none that could be taken up again: it goes as one, as rubbish.
-            let rubbish = away.with_extension("git");
+            let rubbish = away.with_extension(RUBBISH);
             atomic::rename(&away.join(".git"), &rubbish)?;
             if atomic::remove_empty_folder(&away)? {
-                atomic::remove_folder(&rubbish)?;
+                world.reach("clone-is-rubbish")?;
+                delete_rubbish(&rubbish)?;
                 atomic::remove_file(&self.lock_path)?;
                 return Ok(Deleted::All);
             }
@@ -276,11 +285,42 @@ impl Leaving {
     }
 }
 
-/// Lists the hubs that clones on their way out still borrow from.
+/// Lists the hubs that clones on their way out still borrow from, or have something for.
 pub fn hubs(root: &SharedRoot) -> Vec<PathBuf> {
+    let members = git_directories(root).into_iter();
+    members.map(|(_, member)| member.hub).collect()
+}
+
+/// Lists the folders of what operations moved aside in clones of a hub that are on their way out.
+pub(super) fn kept_of(root: &SharedRoot, hub: &Path) -> Vec<PathBuf> {
+    let own = git_directories(root).into_iter();
+    let own = own.filter(|(_, member)| member.hub == hub);
+    own.map(|(git_dir, _)| Places::kept_in(&git_dir)).collect()
+}
+
+fn git_directories(root: &SharedRoot) -> Vec<(PathBuf, Membership)> {
     let folders = [folders(&root.leaving()), folders(&root.trash())].concat();
-    let members = folders.iter().filter_map(|folder| membership_at(folder));
-    members.map(|member| member.hub).collect()
+    let found = folders.into_iter().filter_map(|folder| {
+        let git_dir = match folder.extension() {
+            Some(end) if end == RUBBISH => folder,
+            _ => folder.join(".git"),
+        };
+        let member = Membership::read(&membership::path_in(&git_dir));
+        Some((git_dir, member.ok()??))
+    });
+    found.collect()
+}
+
+/// Deletes the git directory of a clone that is no more. The files that operations moved aside are the
+/// user's: they come into the hub first.
+pub(super) fn delete_rubbish(git_dir: &Path) -> Result<()> {
+    log_keeping::bring_files(git_dir)?;
+    atomic::remove_folder(git_dir)
+}
+
+/// Tells whether a folder of the trash is the git directory of a clone that is no more.
+pub(super) fn is_rubbish(folder: &Path) -> bool {
+    folder.extension().is_some_and(|end| end == RUBBISH)
 }
 
 /// Tells whether a folder of the trash is a clone on its way out that is not deleted yet. One without a
@@ -337,48 +377,4 @@ fn folders(path: &Path) -> Vec<PathBuf> {
     folders.retain(|path| path.is_dir());
     folders.sort();
     folders
-}
-
-/// Lists what is in a folder of a worktree, but for git's own at the top.
-fn entries(top: &Path, folder: &Path) -> Vec<(PathBuf, Metadata)> {
-    let found = fs::read_dir(folder).into_iter().flatten().flatten();
-    let found = found.map(|entry| entry.path());
-    let found = found.filter(|path| *path != top.join(".git"));
-    let found = found.filter_map(|path| {
-        let metadata = fs::symlink_metadata(&path).ok()?;
-        Some((path, metadata))
-    });
-    found.collect()
-}
-
-/// Tells whether a file was written since. The time of its last change of any kind cannot be set by
-/// anybody, but says nothing of files with several names: any of those may come and go.
-fn is_younger(metadata: &Metadata, since: SystemTime) -> bool {
-    use std::os::unix::fs::MetadataExt as _;
-    let written = metadata.modified().is_ok_and(|at| at >= since);
-    let nanos = |at: Duration| i128::try_from(at.as_nanos()).unwrap_or(i128::MAX);
-    let since = since
-        .duration_since(SystemTime::UNIX_EPOCH)
-        .map_or(0, nanos);
-    let changed = i128::from(metadata.ctime()) * 1_000_000_000 + i128::from(metadata.ctime_nsec());
-    written || (metadata.nlink() == 1 && changed >= since)
-}
-
-fn delete_worktree(world: &World, top: &Path, folder: &Path, since: SystemTime) -> Result<Deleted> {
-    let mut deleted = Deleted::All;
-    for (path, metadata) in entries(top, folder) {
-        world.interrupt.check()?;
-        if metadata.is_dir() {
-            if delete_worktree(world, top, &path, since)? == Deleted::NotAll
-                || !atomic::remove_empty_folder(&path)?
-            {
-                deleted = Deleted::NotAll;
-            }
-        } else if metadata.modified().is_ok_and(|at| at >= since) {
-            deleted = Deleted::NotAll;
-        } else {
-            atomic::remove_file(&path)?;
-        }
-    }
-    Ok(deleted)
 }

@@ -82,7 +82,7 @@ pub fn complete(world: &World, root: &SharedRoot, hub: &Path) -> Result<()> {
             forget(world, &hub, &below)?;
         }
     }
-    empty(&root.trash())
+    empty(world, &root.trash())
 }
 
 /// Removes a hub that nobody borrows from.
@@ -97,7 +97,7 @@ pub fn remove_hub(world: &World, root: &SharedRoot, hub: &Path) -> Result<()> {
     let is_wanted =
         || found::are_of(root, hub) || leaving::hubs(root).iter().any(|used| used == hub);
     set_aside(world, hub, is_wanted, &away)?;
-    empty(&trash)
+    empty(world, &trash)
 }
 
 /// Takes the refs of a clone that is gone out of sight.
@@ -115,10 +115,16 @@ pub(super) fn forget(world: &World, hub: &Hub, below: &str) -> Result<()> {
 
 /// Deletes what was renamed into the trash, also by those who died before they could. Clones go their
 /// own way there.
-fn empty(trash: &Path) -> Result<()> {
+fn empty(world: &World, trash: &Path) -> Result<()> {
     let entries = std::fs::read_dir(trash).into_iter().flatten().flatten();
     for entry in entries.map(|entry| entry.path()) {
-        if !leaving::is_one(&entry) {
+        if leaving::is_rubbish(&entry) {
+            // It stays where it is until its hub is there again; nobody has to wait for that.
+            if let Err(error) = leaving::delete_rubbish(&entry) {
+                let (shown, why) = (entry.display(), error.message());
+                (world.narrate)(&format!("warning: '{shown}' is not deleted yet: {why}"));
+            }
+        } else if !leaving::is_one(&entry) {
             atomic::remove_folder(&entry)?;
         }
     }

@@ -22,6 +22,7 @@ use crate::store::shared_root::SharedRoot;
 use super::agent_places::find;
 use super::agents::session_at;
 use super::clone_leaving::{LeftBehind, last_state, resume, see_out};
+use super::kept_log::{self, KeptLog};
 
 /// So many ignored paths are named.
 const FEW: usize = 10;
@@ -53,6 +54,9 @@ pub struct RemovedAgent {
     pub ignored_count: usize,
     /// The first of them.
     pub ignored: Vec<RepoPath>,
+    /// What it did and moved aside.
+    #[serde(flatten)]
+    pub log: KeptLog,
     /// Where the folder is that could not be deleted yet; `None` where it is gone.
     pub left_behind: Option<LeftBehind>,
     /// True when nothing was done because a dry run was asked for.
@@ -120,6 +124,11 @@ fn remove_standing(
     clone: &FoundClone,
     (force, dry_run): (bool, bool),
 ) -> Result<RemovedAgent> {
+    refuse_use(world, clone, force)?;
+    if !dry_run {
+        // What it had moved aside half is back, or aside as a whole.
+        kept_log::settle(world, clone)?;
+    }
     let mut report = look_at_removal(world, clone, force)?;
     if dry_run {
         return Ok(report);
@@ -129,6 +138,7 @@ fn remove_standing(
         checkpoint::create(&inside, &last_state())?;
     }
     publish::publish(&inside)?;
+    report.log = kept_log::look(&inside)?;
     let root = SharedRoot::of(world)?;
     let (leaving, has_kept) = Leaving::begin(world, &root, (clone, &inside.repo), force)?;
     drop(inside);
@@ -139,11 +149,16 @@ fn remove_standing(
     Ok(report)
 }
 
-fn look_at_removal(world: &World, clone: &FoundClone, force: bool) -> Result<RemovedAgent> {
+/// Refuses to take away where this runs, and unless forced where somebody works.
+fn refuse_use(world: &World, clone: &FoundClone, force: bool) -> Result<()> {
     removal::refuse_own_directory(world, clone)?;
-    if let Some(agent) = clone.member.agent.as_deref().filter(|_| !force) {
-        lease::refuse_busy(world, &clone.git_dir(), agent)?;
+    match clone.member.agent.as_deref() {
+        Some(agent) if !force => lease::refuse_busy(world, &clone.git_dir(), agent),
+        _ => Ok(()),
     }
+}
+
+fn look_at_removal(world: &World, clone: &FoundClone, force: bool) -> Result<RemovedAgent> {
     let inside = world.standing_in(&clone.path);
     let inside = Session::open(inside, &Flags::default(), ObjectWrites::InMemory)?;
     let scan = inside.repo.scan(&inside.world)?;
@@ -162,6 +177,7 @@ fn look_at_removal(world: &World, clone: &FoundClone, force: bool) -> Result<Rem
         own_repositories: own_repositories(&inside.repo),
         ignored_count,
         ignored,
+        log: kept_log::look(&inside)?,
         left_behind: None,
         dry_run: true,
     };

@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::clones::leaving::{Deleted, Leaving};
+use crate::clones::last_writes::Deleted;
+use crate::clones::leaving::Leaving;
 use crate::design::left_out::Allowances;
 use crate::design::{automatic, checkpoint};
 use crate::git::{ObjectWrites, Repo};
@@ -68,7 +69,7 @@ fn attempt(world: &World, root: &SharedRoot, leaving: Leaving) -> Result<Option<
             Some(until) if !leaving.was_written_since(world, until)? => {
                 let inside = world.standing_in(&leaving.folder);
                 let repo = Repo::open(&inside, ObjectWrites::Durable)?;
-                leaving.keep_refs_again(world, &repo)?;
+                leaving.keep_again(world, &repo)?;
                 until
             }
             _ => {
@@ -123,7 +124,7 @@ fn keep_again(world: &World, leaving: &Leaving) -> Result<Option<String>> {
     } else if !leaving.lets_go && super::status::unsaved(&inside.repo.scan(&inside.world)?) > 0 {
         return Ok(Some("somebody has edited it".to_owned()));
     }
-    leaving.keep_refs_again(world, &inside.repo)?;
+    leaving.keep_again(world, &inside.repo)?;
     Ok(None)
 }
 

@@ -89,7 +89,7 @@ pub fn deinit(session: &Session, request: Request) -> Result<DeinitReport> {
         if let Some(places) = Places::find(&session.repo)? {
             recover::delete_refs(session, &places, &found.refs, "deinit")?;
         }
-        atomic::remove_folder(&session.repo.common_dir().join("colony-kept"))?;
+        atomic::remove_folder(&Places::kept_in(session.repo.common_dir()))?;
         for folder in &found.folders {
             atomic::remove_folder(folder)?;
         }
@@ -249,7 +249,7 @@ impl Found {
         let repo = &session.repo;
         let private = repo.refs_below("refs/colony-local/")?;
         let tags = repo.refs_below(ref_names::CHECKPOINTS)?;
-        let kept = kept_files(&repo.common_dir().join("colony-kept"));
+        let kept = kept_files(&Places::kept_in(repo.common_dir()));
         let counted = [
             (private.len(), "private ref"),
             (tags.len(), "checkpoint"),
@@ -353,7 +353,7 @@ fn kept_files(folder: &std::path::Path) -> usize {
 /// Says that large files are not kept from git-lfs any more, which looks at branches and at what is not
 /// published.
 fn unguarded(session: &Session) -> Option<String> {
-    let mut open = vec![session.repo.common_dir().join("colony-kept")];
+    let mut open = vec![Places::kept_in(session.repo.common_dir())];
     let mut found = std::collections::BTreeSet::new();
     while let Some(folder) = open.pop() {
         for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {

@@ -17,6 +17,7 @@ pub mod elsewhere;
 pub mod fleet;
 pub mod hook;
 pub mod init;
+pub mod kept_log;
 mod large_file_store;
 pub mod map;
 pub mod map_diff;

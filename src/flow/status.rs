@@ -89,6 +89,15 @@ pub struct PendingOperation {
     pub started_at: String,
 }
 
+impl From<Pending> for PendingOperation {
+    fn from(pending: Pending) -> Self {
+        PendingOperation {
+            op: pending.op,
+            started_at: pending.started_at,
+        }
+    }
+}
+
 /// Something that needs attention.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Health {
@@ -140,10 +149,7 @@ pub fn status(session: &Session) -> Result<StatusReport> {
         imported_tooling_remotes: imported_tooling(repo),
         changes,
         in_progress: repo.in_progress(),
-        pending_operation: pending.as_ref().map(|pending| PendingOperation {
-            op: pending.op,
-            started_at: pending.started_at.clone(),
-        }),
+        pending_operation: pending.clone().map(PendingOperation::from),
         undo: undo.transpose()?.flatten(),
         touched_by_others: clashes::touched_by_others(session, &scan)?,
         health: health(session, pending.as_ref(), migration.as_ref()),

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use crate::model::{Code, Error, RepoPath, Result, ResultExt as _, World};
 
 use super::refs::FoundRef;
-use super::{Oid, RefChange, RefName, process, refs};
+use super::{ObjectWrites, Oid, RefChange, RefName, Repo, process, refs};
 
 /// A repository that is only a store of objects and refs.
 pub struct BareRepo {
@@ -27,6 +27,21 @@ impl BareRepo {
             inner,
             path: path.to_owned(),
         })
+    }
+
+    /// Returns the same repository to read records from, as one with a worktree is read. What is written
+    /// there is forgotten with it.
+    ///
+    /// # Errors
+    /// `repository-broken`, `io`.
+    pub fn to_read(&self) -> Result<Repo> {
+        let mut inner = self.inner.clone().with_object_memory();
+        inner
+            .set_workdir(self.path.clone())
+            .or_code(Code::RepositoryBroken, || {
+                format!("cannot read from '{}'", self.path.display())
+            })?;
+        Repo::from_inner(inner, ObjectWrites::InMemory)
     }
 
     pub(super) fn inner(&self) -> &gix::Repository {

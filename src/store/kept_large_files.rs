@@ -127,7 +127,7 @@ fn folders(session: &Session, kind: &str) -> Vec<PathBuf> {
         let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
         entries.map(|entry| entry.path())
     };
-    below(session.repo.common_dir().join("colony-kept"))
+    below(Places::kept_in(session.repo.common_dir()))
         .flat_map(|worktree| below(worktree.join(kind)))
         .collect()
 }

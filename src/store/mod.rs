@@ -9,6 +9,7 @@ pub mod colony_toml;
 pub mod config_file;
 pub mod cut_cache;
 pub mod database;
+pub mod kept_files;
 pub mod kept_large_files;
 pub mod key;
 pub mod large_file_locks;

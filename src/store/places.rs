@@ -1,6 +1,6 @@
 //! Where our own files are: below the git directory, never in the tree.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::git::Repo;
 use crate::model::id::{OperationId, WorktreeKey};
@@ -95,7 +95,7 @@ impl Places {
                 format!("'{}' does not hold a worktree key", path.display()),
             ));
         };
-        let kept = repo.common_dir().join("colony-kept").join(key.as_str());
+        let kept = Places::kept_in(repo.common_dir()).join(key.as_str());
         Ok(Some(Places { key, colony, kept }))
     }
 
@@ -117,6 +117,20 @@ impl Places {
                 "the worktree key vanished while it was written",
             )
         })
+    }
+
+    /// Returns the places of a worktree that is gone: what its operations moved aside is at `kept`.
+    pub fn of_removed(key: WorktreeKey, kept: PathBuf) -> Places {
+        Places {
+            key,
+            colony: PathBuf::new(),
+            kept,
+        }
+    }
+
+    /// Returns the folder of what operations of all worktrees moved aside, below a common git directory.
+    pub fn kept_in(common_dir: &Path) -> PathBuf {
+        common_dir.join("colony-kept")
     }
 
     /// Returns the lock that commands of ours take, one at a time per worktree.

@@ -357,6 +357,23 @@ pub(super) fn rename_exclusively(
     }
 }
 
+/// Moves what stands at one place of ours to another that is free, a file also to another file system.
+///
+/// # Errors
+/// What the file system says; `CrossesDevices` for a directory.
+pub(super) fn move_to_free(source: &Path, destination: &Path) -> io::Result<Moved> {
+    let cwd = rustix::fs::CWD;
+    match rename_exclusively(cwd, source.as_os_str(), cwd, destination.as_os_str()) {
+        Err(e) if e.kind() == io::ErrorKind::CrossesDevices => {
+            match std::fs::symlink_metadata(source)? {
+                found if found.is_dir() => Err(e),
+                _ => move_by_copy(source, destination),
+            }
+        }
+        other => other,
+    }
+}
+
 /// Moves a file or link between file systems: copied beside its destination, made durable, put in
 /// place exclusively, and only then removed at its source.
 fn move_by_copy(source: &Path, destination: &Path) -> io::Result<Moved> {

@@ -96,6 +96,7 @@ mod recovery;
 mod referee;
 mod refused_names;
 mod removal;
+mod removed_log;
 mod repo_map;
 mod restore;
 mod schema;

@@ -1,5 +1,7 @@
 //! Lets go of old operations, with what they moved aside. Nothing else does.
 
+use std::path::Path;
+
 use chrono::{DateTime, Duration};
 
 use crate::git::{Oid, RefName, Repo};
@@ -18,7 +20,7 @@ pub fn expired<'a>(log: &'a Log, now: &Moment, keep_days: u64, keep: u64) -> Vec
         .entries
         .len()
         .saturating_sub(usize::try_from(keep).unwrap_or(usize::MAX));
-    let oldest = *now - days(keep_days);
+    let oldest = oldest(now, keep_days);
     let is_old = |entry: &LogEntry| {
         DateTime::parse_from_rfc3339(&entry.record.created_at).is_ok_and(|made| made <= oldest)
     };
@@ -95,20 +97,25 @@ pub fn orphans(
         .iter()
         .filter_map(|r| ref_names::parse_operation(&r.name))
         .collect();
-    let oldest = *now - days(keep_days);
     let folders = std::fs::read_dir(&places.kept)
         .into_iter()
         .flatten()
         .flatten();
     let expired = folders.filter_map(|entry| {
         let id = OperationId::parse(entry.file_name().to_str()?)?;
-        let changed: DateTime<chrono::Utc> = entry.metadata().ok()?.modified().ok()?.into();
         let orphaned = !known.iter().any(|(_, known)| *known == id);
-        (orphaned && changed <= oldest).then_some(id)
+        (orphaned && is_past(&entry.path(), now, keep_days)).then_some(id)
     });
     Ok(expired.collect())
 }
 
-fn days(count: u64) -> Duration {
-    Duration::days(i64::try_from(count).unwrap_or(i64::MAX).min(36_500))
+/// Tells whether nothing came into a folder for so many days.
+pub fn is_past(folder: &Path, now: &Moment, keep_days: u64) -> bool {
+    let changed = folder.metadata().and_then(|metadata| metadata.modified());
+    changed.is_ok_and(|changed| DateTime::<chrono::Utc>::from(changed) <= oldest(now, keep_days))
+}
+
+/// Returns the moment from which on things are kept.
+pub fn oldest(now: &Moment, keep_days: u64) -> Moment {
+    *now - Duration::days(i64::try_from(keep_days).unwrap_or(i64::MAX).min(36_500))
 }

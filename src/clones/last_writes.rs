@@ -1,0 +1,89 @@
+//! What is written into the worktree of a clone on its way out: found by the times of files, and spared when
+//! the rest is deleted.
+
+use std::fs::{self, Metadata};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use crate::model::{Result, World};
+use crate::store::atomic;
+
+/// What came of deleting a clone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Deleted {
+    /// All of it is gone.
+    All,
+    /// Somebody wrote into it meanwhile: that is still there.
+    NotAll,
+}
+
+/// Tells whether a file of the worktree at `top` was written since.
+///
+/// # Errors
+/// `interrupted`.
+pub(super) fn has_any(world: &World, top: &Path, since: SystemTime) -> Result<bool> {
+    let mut open = vec![top.to_owned()];
+    while let Some(folder) = open.pop() {
+        world.interrupt.check()?;
+        for (path, metadata) in entries(top, &folder) {
+            if metadata.is_dir() {
+                open.push(path);
+            } else if is_younger(&metadata, since) {
+                return Ok(true);
+            }
+        }
+    }
+    Ok(false)
+}
+
+/// Deletes the worktree at `top`, but for git's own and what was written since.
+///
+/// # Errors
+/// `interrupted`, `io`.
+pub(super) fn delete_others(world: &World, top: &Path, since: SystemTime) -> Result<Deleted> {
+    delete_worktree(world, top, top, since)
+}
+
+/// Lists what is in a folder of a worktree, but for git's own at the top.
+fn entries(top: &Path, folder: &Path) -> Vec<(PathBuf, Metadata)> {
+    let found = fs::read_dir(folder).into_iter().flatten().flatten();
+    let found = found.map(|entry| entry.path());
+    let found = found.filter(|path| *path != top.join(".git"));
+    let found = found.filter_map(|path| {
+        let metadata = fs::symlink_metadata(&path).ok()?;
+        Some((path, metadata))
+    });
+    found.collect()
+}
+
+/// Tells whether a file was written since. The time of its last change of any kind cannot be set by
+/// anybody, but says nothing of files with several names: any of those may come and go.
+fn is_younger(metadata: &Metadata, since: SystemTime) -> bool {
+    use std::os::unix::fs::MetadataExt as _;
+    let written = metadata.modified().is_ok_and(|at| at >= since);
+    let nanos = |at: Duration| i128::try_from(at.as_nanos()).unwrap_or(i128::MAX);
+    let since = since
+        .duration_since(SystemTime::UNIX_EPOCH)
+        .map_or(0, nanos);
+    let changed = i128::from(metadata.ctime()) * 1_000_000_000 + i128::from(metadata.ctime_nsec());
+    written || (metadata.nlink() == 1 && changed >= since)
+}
+
+fn delete_worktree(world: &World, top: &Path, folder: &Path, since: SystemTime) -> Result<Deleted> {
+    let mut deleted = Deleted::All;
+    for (path, metadata) in entries(top, folder) {
+        world.interrupt.check()?;
+        if metadata.is_dir() {
+            if delete_worktree(world, top, &path, since)? == Deleted::NotAll
+                || !atomic::remove_empty_folder(&path)?
+            {
+                deleted = Deleted::NotAll;
+            }
+        } else if metadata.modified().is_ok_and(|at| at >= since) {
+            deleted = Deleted::NotAll;
+        } else {
+            atomic::remove_file(&path)?;
+        }
+    }
+    Ok(deleted)
+}

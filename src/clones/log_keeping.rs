@@ -1,0 +1,138 @@
+//! Brings the log of a clone that goes into the hub, and the files that its operations moved aside. Where
+//! they are then says [`super::removed_log`].
+//!
+//! The operations come first, while the clone is whole; the files last, when its worktree is deleted and
+//! its git directory is where no command finds it. Both may be done again.
+
+use std::path::Path;
+
+use crate::git::{RefChange, Repo};
+use crate::model::{Code, Error, Result, World};
+use crate::store::membership::{self, Membership};
+use crate::store::places::Places;
+use crate::store::{atomic, kept_files, ref_names};
+
+use super::hub::Hub;
+use super::publish::bring_objects;
+use super::removed_log::{Note, RemovedClone};
+
+/// What to do about an operation whose objects are not whole.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Broken {
+    /// Fail.
+    Refuse,
+    /// Leave it out and say so.
+    LeaveOut,
+}
+
+/// Gives the operations of a repository, of all its worktrees, the same names in the hub.
+///
+/// # Errors
+/// `hub-missing`, `object-missing`, `git-failed`, `no-space`, `locked`.
+pub(super) fn keep_operations(
+    world: &World,
+    repo: &Repo,
+    hub: &Path,
+    broken: Broken,
+) -> Result<()> {
+    let hub = Hub::open(hub)?;
+    let mut changes = Vec::new();
+    for found in repo.refs_below(ref_names::OPERATIONS)? {
+        let old = hub.store.find_ref(&found.name)?;
+        if old != Some(found.id) {
+            changes.push(RefChange {
+                name: found.name,
+                old,
+                new: Some(found.id),
+            });
+        }
+    }
+    if changes.is_empty() {
+        return Ok(());
+    }
+    match bring_objects(world, repo, &hub, &changes) {
+        Err(error) if broken == Broken::LeaveOut && is_of_objects(&error) => {
+            changes = leave_out_broken(world, repo, &hub, changes)?;
+        }
+        done => done?,
+    }
+    hub.store.move_refs(world, &changes)
+}
+
+fn is_of_objects(error: &Error) -> bool {
+    matches!(error.code(), Code::ObjectMissing | Code::GitFailed)
+}
+
+fn leave_out_broken(
+    world: &World,
+    repo: &Repo,
+    hub: &Hub,
+    changes: Vec<RefChange>,
+) -> Result<Vec<RefChange>> {
+    let mut whole = Vec::new();
+    for change in changes {
+        match bring_objects(world, repo, hub, std::slice::from_ref(&change)) {
+            Ok(()) => whole.push(change),
+            Err(error) if is_of_objects(&error) => (world.narrate)(&format!(
+                "warning: '{}' is not kept: {}",
+                change.name,
+                error.message()
+            )),
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(whole)
+}
+
+/// Notes in the folder of what each worktree kept whose it was, before that comes into the hub.
+///
+/// # Errors
+/// `repository-broken`, `no-space`, `io`.
+pub(super) fn note(repo: &Repo, clone: &RemovedClone) -> Result<()> {
+    let kept = Places::kept_in(repo.common_dir());
+    let main = Places::find(repo)?.map(|places| places.key);
+    let in_refs = repo.refs_below(ref_names::OPERATIONS)?;
+    let in_refs = in_refs
+        .iter()
+        .filter_map(|found| ref_names::parse_operation(&found.name));
+    let in_folders = kept_files::worktrees(&kept).into_iter();
+    let mut keys: Vec<_> = in_refs
+        .map(|(key, _)| key)
+        .chain(in_folders.map(|(key, _)| key))
+        .collect();
+    keys.sort();
+    keys.dedup();
+    for key in keys {
+        let note = Note {
+            clone: clone.clone(),
+            is_main: main.as_ref() == Some(&key),
+        };
+        note.write_into(&kept.join(key.as_str()))?;
+    }
+    Ok(())
+}
+
+/// Brings the files that operations moved aside from a git directory that nobody uses any more.
+///
+/// # Errors
+/// `hub-missing`, `io`, `no-space`; the rest is where it was then.
+pub(super) fn bring_files(git_dir: &Path) -> Result<()> {
+    let kept = Places::kept_in(git_dir);
+    if kept_files::worktrees(&kept).is_empty() {
+        return Ok(());
+    }
+    let Some(member) = Membership::read(&membership::path_in(git_dir))? else {
+        return Err(Error::new(
+            Code::RepositoryBroken,
+            format!("nothing says which hub '{}' belongs to", git_dir.display()),
+        ));
+    };
+    let hub = Hub::open(&member.hub)?;
+    let home = Places::kept_in(hub.store.path());
+    atomic::make_directory(&home)?;
+    for (key, folder) in kept_files::worktrees(&kept) {
+        kept_files::bring(&folder, &home.join(key.as_str()))?;
+    }
+    // They are durable there before the rest is deleted.
+    atomic::sync_file_system(&home)
+}

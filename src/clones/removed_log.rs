@@ -1,0 +1,286 @@
+//! The logs of clones that were removed, in the hub: what they did, and the files that it moved aside.
+//!
+//! For each worktree of such a clone, by its key, the hub has what the clone had, under the same names, so
+//! that it can be put into a new clone as it is:
+//!
+//! - `refs/colony-local/ops/<key>/<operation>`: the operations, with all that their commits keep alive;
+//! - `colony-kept/<key>/`: the files that they moved aside, and the second names of large files;
+//! - `colony-kept/<key>/removed.json`: whose worktree it was, [`RemovedClone`].
+//!
+//! While a folder of the clone cannot be deleted yet, its kept files are still in that. [`super::log_keeping`]
+//! brings all this; only `prune`, and the removal of the hub by force, let go of it.
+
+use std::path::{Path, PathBuf};
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::git::RefChange;
+use crate::model::id::{OperationId, WorktreeKey};
+use crate::model::time::Moment;
+use crate::model::{Code, Error, Result, World, time};
+use crate::store::operation::{Log, prune};
+use crate::store::places::Places;
+use crate::store::shared_root::SharedRoot;
+use crate::store::{atomic, kept_files, ref_names};
+
+use super::hub::Hub;
+use super::leaving;
+
+/// A clone that was removed, as it is noted with each of its logs.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct RemovedClone {
+    /// The id of the clone.
+    pub clone: String,
+    /// Whose it was; `None` for one that was read only.
+    pub agent: Option<String>,
+    /// Where it stood.
+    #[schemars(with = "String")]
+    pub path: PathBuf,
+    /// The prefix of the refs in the hub that keep its work.
+    pub kept_as: String,
+    /// When it was removed, RFC 3339 UTC.
+    pub removed_at: String,
+}
+
+/// A removed clone with the logs of its worktrees.
+#[derive(Clone, Debug)]
+pub struct RemovedLog {
+    /// Whose they are.
+    pub clone: RemovedClone,
+    /// Its worktrees, the main one first.
+    pub worktrees: Vec<Places>,
+}
+
+/// What the note says beside whose worktree it was.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Note {
+    /// The clone.
+    #[serde(flatten)]
+    pub(super) clone: RemovedClone,
+    /// Whether it is the worktree that the clone was made with.
+    pub(super) is_main: bool,
+}
+
+/// The name of the note in the folder of a worktree.
+const NOTE: &str = "removed.json";
+
+impl Note {
+    /// Notes whose worktree it was in the folder of what it kept, where that is not noted yet.
+    pub(super) fn write_into(&self, worktree: &Path) -> Result<()> {
+        if worktree.join(NOTE).exists() {
+            return Ok(());
+        }
+        atomic::make_directory(worktree)?;
+        let json = serde_json::to_vec_pretty(self);
+        let json = json.map_err(|e| {
+            Error::new(Code::Io, "cannot note whose the kept files are").caused_by(e)
+        })?;
+        atomic::write_durably(&worktree.join(NOTE), &json)
+    }
+
+    fn read(worktree: &Path) -> Option<Note> {
+        serde_json::from_slice(&atomic::read_file(&worktree.join(NOTE)).ok()?).ok()
+    }
+}
+
+/// Lists the removed clones of a hub that have a log there, the newest first.
+pub fn list(root: &SharedRoot, hub: &Path) -> Vec<RemovedLog> {
+    let mut found: Vec<RemovedLog> = Vec::new();
+    let leaving = leaving::kept_of(root, hub).into_iter();
+    for folder in [Places::kept_in(hub)].into_iter().chain(leaving) {
+        for (key, kept) in kept_files::worktrees(&folder) {
+            let Some(note) = Note::read(&kept) else {
+                continue;
+            };
+            let place = Places::of_removed(key, kept);
+            match found
+                .iter_mut()
+                .find(|log| log.clone.clone == note.clone.clone)
+            {
+                Some(log) if note.is_main => log.worktrees.insert(0, place),
+                Some(log) => log.worktrees.push(place),
+                None => found.push(RemovedLog {
+                    clone: note.clone,
+                    worktrees: vec![place],
+                }),
+            }
+        }
+    }
+    let age = |log: &RemovedLog| (log.clone.removed_at.clone(), log.clone.kept_as.clone());
+    found.sort_by_key(|log| std::cmp::Reverse(age(log)));
+    found
+}
+
+/// Finds the removed clones of an agent, or the one whose id begins so, the newest first: one at least.
+///
+/// # Errors
+/// `clone-not-found`.
+pub fn find(root: &SharedRoot, hub: &Path, name: &str) -> Result<Vec<RemovedLog>> {
+    let all = list(root, hub);
+    let of_agent = |log: &&RemovedLog| log.clone.agent.as_deref() == Some(name);
+    let mut fitting: Vec<_> = all.iter().filter(of_agent).cloned().collect();
+    if fitting.is_empty() && name.len() >= 4 {
+        let begins = |log: &&RemovedLog| log.clone.clone.starts_with(name);
+        fitting = all.iter().filter(begins).cloned().collect();
+    }
+    if !fitting.is_empty() {
+        return Ok(fitting);
+    }
+    let mut names: Vec<_> = all.into_iter().map(|log| log.clone.name()).collect();
+    names.sort();
+    names.dedup();
+    Err(Error::new(
+        Code::CloneNotFound,
+        format!("no removed clone is named '{name}', or its log is pruned"),
+    )
+    .detail("removed", names)
+    .hint("git colony agents   # names agents whose work is kept"))
+}
+
+impl RemovedClone {
+    /// Returns the name that finds it: its agent, or the beginning of its id.
+    pub fn name(&self) -> String {
+        let id = self.clone.get(..8).unwrap_or(&self.clone);
+        self.agent.clone().unwrap_or_else(|| id.to_owned())
+    }
+}
+
+/// How much a hub has of the logs of removed clones.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Amount {
+    /// Operations.
+    pub operations: usize,
+    /// Files that they moved aside.
+    pub files: usize,
+}
+
+/// Counts what a hub has of removed clones.
+///
+/// # Errors
+/// `repository-broken`.
+pub fn amount(hub: &Hub) -> Result<Amount> {
+    Ok(Amount {
+        operations: hub.store.refs_below(ref_names::OPERATIONS)?.len(),
+        files: kept_files::list(&Places::kept_in(hub.store.path())).len(),
+    })
+}
+
+/// How long logs are kept.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// So many days.
+    pub days: u64,
+    /// So many operations of each worktree.
+    pub operations: u64,
+}
+
+/// What prune let go of, or would.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Pruned {
+    /// How much.
+    pub amount: Amount,
+    /// The bytes of the files.
+    pub freed: u64,
+}
+
+/// Lets go of operations of removed clones that are past their time, with what they moved aside; says what
+/// would go where `dry_run` is asked for.
+///
+/// # Errors
+/// `repository-broken`, `ref-moved`, `locked`, `io`.
+pub fn prune(world: &World, hub: &Hub, limits: Limits, dry_run: bool) -> Result<Pruned> {
+    let now = world.now();
+    let kept = Places::kept_in(hub.store.path());
+    let Expired { refs, folders } = Expired::find(hub, limits, &now)?;
+    let folder_goes = |file: &Path| folders.iter().any(|folder| file.starts_with(folder));
+    let files = kept_files::list(&kept).into_iter();
+    let pruned = Pruned {
+        amount: Amount {
+            operations: refs.len(),
+            files: files.filter(|file| folder_goes(&file.at)).count(),
+        },
+        freed: folders.iter().map(|at| kept_files::size_of(at)).sum(),
+    };
+    if dry_run {
+        return Ok(pruned);
+    }
+    hub.store.move_refs(world, &refs)?;
+    for folder in &folders {
+        atomic::remove_folder(folder)?;
+    }
+    for (key, folder) in kept_files::worktrees(&kept) {
+        remove_if_over(hub, (&key, &folder), limits, &now)?;
+    }
+    Ok(pruned)
+}
+
+/// What is past its time.
+#[derive(Default)]
+struct Expired {
+    /// The refs of operations, as they go.
+    refs: Vec<RefChange>,
+    /// The folders of what these, and those whose ref is gone already, moved aside.
+    folders: Vec<PathBuf>,
+}
+
+impl Expired {
+    fn find(hub: &Hub, limits: Limits, now: &Moment) -> Result<Expired> {
+        let mut expired = Expired::default();
+        let kept = Places::kept_in(hub.store.path());
+        let log = Log::read_all(&hub.store.to_read()?)?;
+        for entries in log.entries.chunk_by(|a, b| a.worktree == b.worktree) {
+            let one = Log {
+                entries: entries.to_vec(),
+            };
+            for entry in prune::expired(&one, now, limits.days, limits.operations) {
+                let (key, op) = (&entry.worktree, entry.record.op);
+                expired.refs.push(RefChange {
+                    name: ref_names::operation(key, op),
+                    old: Some(entry.commit),
+                    new: None,
+                });
+                expired
+                    .folders
+                    .push(kept.join(key.as_str()).join(op.digits()));
+            }
+        }
+        for (key, folder) in kept_files::worktrees(&kept) {
+            let known = known(hub, &key)?;
+            let orphans = kept_files::operations(&folder).into_iter();
+            let orphans = orphans.filter(|id| !known.contains(id));
+            let orphans = orphans.map(|id| folder.join(id.digits()));
+            let past = orphans.filter(|orphan| prune::is_past(orphan, now, limits.days));
+            expired.folders.extend(past);
+        }
+        expired.folders.retain(|folder| folder.exists());
+        Ok(expired)
+    }
+}
+
+fn known(hub: &Hub, key: &WorktreeKey) -> Result<Vec<OperationId>> {
+    let refs = hub.store.refs_below(&ref_names::operations_of(key))?;
+    let ids = refs
+        .iter()
+        .filter_map(|found| ref_names::parse_operation(&found.name));
+    Ok(ids.map(|(_, id)| id).collect())
+}
+
+/// Removes the folder of a worktree of which nothing is left but the second names of large files, once
+/// these are past their time as well.
+fn remove_if_over(
+    hub: &Hub,
+    (key, folder): (&WorktreeKey, &Path),
+    limits: Limits,
+    now: &Moment,
+) -> Result<()> {
+    if !known(hub, key)?.is_empty() || !kept_files::operations(folder).is_empty() {
+        return Ok(());
+    }
+    let removed = Note::read(folder).and_then(|note| time::parse_rfc3339(&note.clone.removed_at));
+    let oldest = prune::oldest(now, limits.days);
+    if removed.is_some_and(|removed| removed <= oldest) {
+        atomic::remove_folder(folder)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,142 @@
+//! The files that operations moved aside, by worktree and operation: what there is below
+//! `<common dir>/colony-kept/<key>/<operation>/`, and how it gets from one repository to another.
+//!
+//! Nothing here deletes a file of the user: what is moved never takes the place of anything.
+
+use std::ffi::OsString;
+use std::fs;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+use crate::model::id::{OperationId, WorktreeKey};
+use crate::model::{Error, Result};
+
+use super::atomic;
+use super::worktree_files::{Moved, move_to_free};
+
+/// A file that was moved aside.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct KeptFile {
+    /// The worktree it stood in.
+    pub worktree: WorktreeKey,
+    /// The operation that moved it.
+    pub operation: OperationId,
+    /// Where it is.
+    pub at: PathBuf,
+}
+
+/// Lists the files below the folder of all worktrees, by worktree and operation. The copies of the index
+/// are not the user's, and the second names of large files are none of these.
+pub fn list(kept: &Path) -> Vec<KeptFile> {
+    let mut found = Vec::new();
+    for (worktree, folder) in worktrees(kept) {
+        for operation in operations(&folder) {
+            let files = entries(&folder.join(operation.digits()));
+            let files = files.into_iter().filter(|name| name != "index");
+            found.extend(files.map(|name| KeptFile {
+                worktree: worktree.clone(),
+                operation,
+                at: folder.join(operation.digits()).join(name),
+            }));
+        }
+    }
+    found
+}
+
+/// Lists the folders of worktrees below the folder of them all.
+pub fn worktrees(kept: &Path) -> Vec<(WorktreeKey, PathBuf)> {
+    let names = entries(kept).into_iter();
+    names
+        .filter_map(|name| {
+            let key = WorktreeKey::parse(name.to_str()?)?;
+            Some((key, kept.join(name)))
+        })
+        .collect()
+}
+
+/// Lists the operations that keep something in the folder of a worktree.
+pub fn operations(worktree: &Path) -> Vec<OperationId> {
+    let names = entries(worktree).into_iter();
+    names
+        .filter_map(|name| OperationId::parse(name.to_str()?))
+        .collect()
+}
+
+/// Returns how many bytes are in the folder of an operation.
+pub fn size_of(folder: &Path) -> u64 {
+    let found = fs::read_dir(folder).into_iter().flatten().flatten();
+    found
+        .filter_map(|entry| entry.metadata().ok())
+        .map(|metadata| metadata.len())
+        .sum()
+}
+
+/// Moves what is at `from` to `to`, with all that is in it; what stands there already stays, and what has
+/// its name gets another. It may be cut off anywhere and done again.
+///
+/// # Errors
+/// `io`, `no-space`; what was moved until then is at `to`, the rest at `from`.
+pub fn bring(from: &Path, to: &Path) -> Result<()> {
+    let cannot = |e| Error::io(format!("cannot move '{}'", from.display()), e);
+    let is_folder = fs::symlink_metadata(from).is_ok_and(|metadata| metadata.is_dir());
+    for number in 0.. {
+        let free = numbered(to, number);
+        match move_to_free(from, &free) {
+            Ok(Moved::Yes | Moved::SourceMissing) => return Ok(()),
+            Ok(Moved::Occupied) if !is_folder => {}
+            Ok(Moved::Occupied) => break,
+            // Some file systems move files only.
+            Err(e) if e.kind() == ErrorKind::CrossesDevices && is_folder => break,
+            Err(e) => return Err(cannot(e)),
+        }
+    }
+    atomic::make_directory(to)?;
+    for name in entries(from) {
+        bring(&from.join(&name), &to.join(&name))?;
+    }
+    atomic::remove_empty_folder(from).map(drop)
+}
+
+fn numbered(path: &Path, number: usize) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    if number > 0 {
+        name.push(format!("+{number}"));
+    }
+    name.into()
+}
+
+fn entries(folder: &Path) -> Vec<OsString> {
+    let found = fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut names: Vec<_> = found.map(|entry| entry.file_name()).collect();
+    names.sort();
+    names
+}
+
+#[cfg(test)]
+mod tests {
+    #![expect(clippy::disallowed_methods, reason = "tests write files themselves")]
+
+    use super::*;
+
+    #[test]
+    fn what_is_brought_takes_the_place_of_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        let (from, to) = (folder.path().join("from"), folder.path().join("to"));
+        for (place, path, content) in [
+            (&from, "0000000001/0", "ours"),
+            (&from, "0000000002/0", "new"),
+            (&to, "0000000001/0", "theirs"),
+        ] {
+            let path = place.join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, content).unwrap();
+        }
+        bring(&from, &to).unwrap();
+        bring(&from, &to).unwrap();
+        let read = |path: &str| fs::read_to_string(to.join(path)).unwrap();
+        assert_eq!(read("0000000001/0"), "theirs");
+        assert_eq!(read("0000000001/0+1"), "ours");
+        assert_eq!(read("0000000002/0"), "new");
+        assert!(!from.exists());
+    }
+}
