@@ -1,5 +1,7 @@
 //! `git colony clones`
 
+use std::path::Path;
+
 use crate::flow::clone_refresh::{self, RefreshReport};
 use crate::flow::clones::{self, Clone, ClonesReport, GcReport};
 use crate::flow::setup_commands::{self, SetupCommand, SetupReport, Status};
@@ -239,12 +241,24 @@ impl Answer for GcReport {
     }
 
     fn body(&self, _now: &Moment) -> Vec<String> {
-        let removed = self.removed.iter();
-        let removed = removed.map(|path| format!("  {}", path.display()));
+        let logs = |hub: &Path| {
+            let held = self.logs.iter().find(|held| held.hub == hub)?;
+            let operations = text::count(held.amount.operations, "operation");
+            let files = text::count(held.amount.files, "file");
+            Some(format!("{operations}, {files} moved aside"))
+        };
+        let removed = self.removed.iter().map(|path| match logs(path) {
+            None => format!("  {}", path.display()),
+            Some(logs) => {
+                let path = path.display();
+                format!("  with the logs of clones that were removed ({logs}): {path}")
+            }
+        });
         let kept = self.kept.iter().map(|path| {
+            let logs = logs(path).map_or(String::new(), |logs| format!(" ({logs})"));
+            let path = path.display();
             format!(
-                "  kept, it holds the work of clones that were removed: {}   (--force lets go of it)",
-                path.display()
+                "  kept, it holds the work of clones that were removed{logs}: {path}   (--force lets go of it)"
             )
         });
         let leaving = self.leaving.iter();

@@ -18,6 +18,7 @@ use crate::store::{Session, ref_names};
 
 use super::hub_making::{make_from_repository, make_from_url};
 use super::hub_place::{Place, SET_ASIDE};
+use super::removed_log::{self, Amount};
 use super::{desk_note, found, hub_anew, leaving};
 
 /// A hub, open.
@@ -133,12 +134,13 @@ impl Hub {
         .hint("git colony clone URL --branch BRANCH"))
     }
 
-    /// Tells whether it holds work of clones that were removed.
+    /// Tells whether it holds work of clones that were removed, or a log of theirs.
     ///
     /// # Errors
     /// `repository-broken`.
     pub fn holds_kept_work(&self) -> Result<bool> {
-        Ok(!self.store.refs_below(ref_names::KEPT_WORK)?.is_empty())
+        let holds_refs = !self.store.refs_below(ref_names::KEPT_WORK)?.is_empty();
+        Ok(holds_refs || removed_log::amount(self)? != Amount::default())
     }
 
     /// Returns the commit that a ref of the hub holds.

@@ -8,6 +8,7 @@ use serde::Serialize;
 use crate::clones::damaged::{self, DamagedClone};
 use crate::clones::found::{self, FoundClone};
 use crate::clones::hub::{self, Hub};
+use crate::clones::removed_log::{self, Amount};
 use crate::clones::{hub_place, leaving, removal};
 use crate::git::{ObjectWrites, Oid};
 use crate::model::{Result, World};
@@ -136,10 +137,23 @@ pub struct GcReport {
     /// Hubs without a clone that hold work of removed clones; they stay unless forced.
     #[schemars(with = "Vec<String>")]
     pub kept: Vec<PathBuf>,
+    /// What these hubs, removed or kept, hold of the logs of removed clones.
+    pub logs: Vec<HeldLogs>,
     /// Folders of clones that were taken away and that could not be deleted yet.
     pub leaving: Vec<LeftBehind>,
     /// True when nothing was removed because a dry run was asked for.
     pub dry_run: bool,
+}
+
+/// The logs of removed clones in a hub.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct HeldLogs {
+    /// The hub.
+    #[schemars(with = "String")]
+    pub hub: PathBuf,
+    /// How much they are.
+    #[serde(flatten)]
+    pub amount: Amount,
 }
 
 /// Removes the hubs that no clone borrows from any more.
@@ -151,6 +165,7 @@ pub fn gc(world: &World, force: bool, dry_run: bool) -> Result<GcReport> {
     let mut report = GcReport {
         removed: Vec::new(),
         kept: Vec::new(),
+        logs: Vec::new(),
         leaving: Vec::new(),
         dry_run,
     };
@@ -168,7 +183,13 @@ pub fn gc(world: &World, force: bool, dry_run: bool) -> Result<GcReport> {
         if used.contains(&path) || found::are_of(&root, &path) {
             continue;
         }
-        if Hub::open(&path)?.holds_kept_work()? && !force {
+        let store = Hub::open(&path)?;
+        let amount = removed_log::amount(&store)?;
+        if amount != Amount::default() {
+            let hub = path.clone();
+            report.logs.push(HeldLogs { hub, amount });
+        }
+        if store.holds_kept_work()? && !force {
             report.kept.push(path);
             continue;
         }

@@ -248,3 +248,74 @@ fn shows_kept_files(desk: &Sandbox, step: &str) {
         assert_eq!(fs::read_to_string(kept_at).unwrap(), content);
     }
 }
+
+#[test]
+fn a_hub_with_the_log_of_a_removed_clone_goes_by_force_only_and_says_so() {
+    let desk = Sandbox::new();
+    restored(&desk, "ada");
+    let hub = desk.json(&["agents", "remove", "ada"])["hub"].clone();
+    let hub = hub.as_str().unwrap();
+    // What was published is let go of by hand: the log alone keeps the hub.
+    let kept = [
+        "-C",
+        hub,
+        "for-each-ref",
+        "--format=delete %(refname)",
+        "refs/colony/kept/",
+    ];
+    for line in desk.git(&kept).lines() {
+        desk.git(&[
+            "-C",
+            hub,
+            "update-ref",
+            "-d",
+            line.trim_start_matches("delete "),
+        ]);
+    }
+    let said = desk.colony(&["clones", "gc"]);
+    assert!(said.contains("removed 0 hubs"), "{said}");
+    assert!(
+        said.contains("(3 operations, 2 files moved aside)"),
+        "{said}"
+    );
+    assert_eq!(with_content(&desk.outside(), WORK).len(), 1);
+    let swept = desk.json(&["clones", "gc", "--force"]);
+    assert_eq!(swept["removed"][0], hub, "{swept:#}");
+    assert_eq!(swept["logs"][0]["operations"], 3);
+    assert_eq!(swept["logs"][0]["files"], 2);
+    assert_eq!(with_content(&desk.outside(), WORK).len(), 0);
+}
+
+/// A desk and two clones, one of them removed, whose restores have each moved files aside; and what the
+/// files of the three say.
+fn colony() -> (Sandbox, [String; 3]) {
+    let desk = Sandbox::new();
+    let contents = ["desk", "ada", "bob"].map(|whose| format!("an hour of work of {whose}\n"));
+    let [of_desk, of_ada, of_bob] = contents.clone();
+    desk.colony(&["checkpoint", "-m", "good"]);
+    for (name, content) in [("ada", of_ada), ("bob", of_bob)] {
+        let clone = agent(&desk, name);
+        let inside = desk.at(clone.clone());
+        inside.colony(&["checkpoint", "-m", "good"]);
+        fs::write(clone.join("scratch.txt"), content).unwrap();
+        inside.colony(&["restore", "good", "--force"]);
+    }
+    desk.write("scratch.txt", of_desk);
+    desk.colony(&["restore", "good", "--force"]);
+    desk.colony(&["agents", "remove", "ada"]);
+    (desk, contents)
+}
+
+#[test]
+fn only_force_lets_go_of_the_hub_with_the_kept_files_of_removed_clones() {
+    let (desk, [_, of_ada, of_bob]) = colony();
+    desk.colony(&["clones", "remove", "bob"]);
+    desk.colony(&["clones", "gc"]);
+    for content in [&of_ada, &of_bob] {
+        assert_eq!(with_content(&desk.outside(), content).len(), 1);
+    }
+    desk.colony(&["clones", "gc", "--force"]);
+    for content in [&of_ada, &of_bob] {
+        assert_eq!(with_content(&desk.outside(), content).len(), 0);
+    }
+}
