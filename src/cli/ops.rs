@@ -1,8 +1,8 @@
 //! `git colony ops`
 
 use crate::clones::removed_log::RemovedClone;
-use crate::design::retention::{self, Scope};
 use crate::flow::operations::{self, OperationInfo, OperationReport, OperationsReport};
+use crate::flow::prune::{self, What};
 use crate::model::id::OperationId;
 use crate::model::time::Moment;
 use crate::model::{Code, Error};
@@ -75,7 +75,7 @@ pub(super) fn run(face: &mut Face<'_>, args: &Args) -> Result<Outcome, Stop> {
         }
         Some(Action::Prune { keep, dry_run }) => {
             let session = face.session(Run::from(*dry_run))?;
-            let report = retention::prune(&session, Scope::Operations, *keep, *dry_run)?;
+            let report = prune::prune(&session, What::Operations, *keep, *dry_run)?;
             face.answer(&report)
         }
     }

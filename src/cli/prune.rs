@@ -1,7 +1,7 @@
 //! `git colony prune`
 
 use crate::design::retention::PruneReport;
-use crate::flow::prune;
+use crate::flow::prune::{self, What};
 use crate::model::time::Moment;
 use crate::store::lost_refs::LostRef;
 use crate::ui::answer::{Answer, Outcome};
@@ -12,8 +12,8 @@ use super::{Face, Run, Stop};
 /// Let go of old operations and automatic checkpoints
 ///
 /// Operations go after 90 days or when there are more than 2,000, with the files they moved aside;
-/// automatic checkpoints after 30 days or when a branch has more than 50. Checkpoints somebody asked
-/// for stay. Objects nobody needs any more are git's to collect.
+/// automatic checkpoints after 30 days or when a branch has more than 50. From the checkout of a person
+/// so do the operations of removed clones that the hub keeps. Checkpoints somebody asked for stay. Objects nobody needs any more are git's to collect.
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     /// Keep operations of the last DAYS days (default: colony.keepDays)
@@ -26,7 +26,7 @@ pub(super) struct Args {
 
 pub(super) fn run(face: &mut Face<'_>, args: &Args) -> Result<Outcome, Stop> {
     let session = face.session(Run::from(args.dry_run))?;
-    let report = prune::prune(&session, args.keep, args.dry_run)?;
+    let report = prune::prune(&session, What::Everything, args.keep, args.dry_run)?;
     face.answer(&report)
 }
 
@@ -61,6 +61,13 @@ impl Answer for PruneReport {
             format!("lost: '{name}', whose object git has removed: {missing}")
         };
         lines.extend(self.lost.iter().map(gone));
+        if self.of_removed_clones + self.files_of_removed_clones > 0 {
+            let operations = text::count(self.of_removed_clones, "operation");
+            let files = text::count(self.files_of_removed_clones, "kept file");
+            lines.push(format!(
+                "of removed clones, in the hub: {operations}, {files}"
+            ));
+        }
         lines
     }
 }

@@ -13,7 +13,7 @@ use crate::store::lock::WorktreeLock;
 use crate::store::lost_refs::LostRef;
 use crate::store::operation::{Log, prune, recover};
 use crate::store::places::Places;
-use crate::store::{Session, atomic, kept_large_files, ref_names};
+use crate::store::{Session, atomic, kept_files, kept_large_files, ref_names};
 
 use super::tag_message::TagMessage;
 
@@ -30,6 +30,10 @@ pub struct PruneReport {
     pub backups_removed: usize,
     /// Refs of ours whose objects git has removed: what they held is lost, and they went too.
     pub lost: Vec<LostRef>,
+    /// How many operations of removed clones were removed from the hub.
+    pub of_removed_clones: usize,
+    /// How many files that these had moved aside were removed.
+    pub files_of_removed_clones: usize,
     /// Operations that are left in this worktree.
     pub kept: usize,
     /// True when nothing was removed because a dry run was asked for.
@@ -92,7 +96,7 @@ pub fn prune(
     let backups = prune::backups(&session.repo, &expired)?;
     let ids: Vec<_> = expired.iter().map(|entry| entry.record.op).collect();
     let folders = ids.iter().chain(&orphans).map(|id| places.kept_by(*id));
-    let freed = folders.map(|folder| size_of(&folder)).sum();
+    let freed = folders.map(|folder| kept_files::size_of(&folder)).sum();
     let mut automatic = if takes_automatic {
         expired_automatic(session, ref_names::AUTOMATIC, &now)?
     } else {
@@ -112,6 +116,8 @@ pub fn prune(
         automatic_removed: automatic.len(),
         backups_removed: backups.len(),
         lost,
+        of_removed_clones: 0,
+        files_of_removed_clones: 0,
         kept: log.entries.len() - ids.len(),
         operations_removed: ids,
         dry_run,
@@ -141,6 +147,8 @@ impl PruneReport {
             automatic_removed: 0,
             backups_removed: 0,
             lost,
+            of_removed_clones: 0,
+            files_of_removed_clones: 0,
             kept: 0,
             dry_run,
         }
@@ -196,12 +204,4 @@ fn expired_automatic(session: &Session, prefix: &str, now: &Moment) -> Result<Ve
         }
     }
     Ok(expired)
-}
-
-fn size_of(folder: &std::path::Path) -> u64 {
-    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
-    entries
-        .filter_map(|entry| entry.metadata().ok())
-        .map(|metadata| metadata.len())
-        .sum()
 }

@@ -1,7 +1,10 @@
-//! Letting go of what is past its time, and of refs of ours that hold nothing any more.
+//! Letting go of what is past its time, and of refs of ours that hold nothing any more: here, and from a
+//! person's checkout also what the hub keeps of the logs of removed clones.
 
 use std::collections::BTreeSet;
 
+use crate::clones::hub::Hub;
+use crate::clones::removed_log::{self, Limits};
 use crate::clones::sync::travelers;
 use crate::design::retention::{self, PruneReport, Scope};
 use crate::git::RefChange;
@@ -9,18 +12,54 @@ use crate::git::refs::Reason;
 use crate::model::Result;
 use crate::store::Session;
 use crate::store::lost_refs::{self, LostRef};
+use crate::store::membership::Role;
 
-/// Prunes everything that [`retention::prune`] does, and takes out the refs whose objects are gone: what
-/// remotes have of them comes back with the next sync.
+/// What is looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum What {
+    /// Operations, automatic checkpoints, and refs of ours whose objects are gone.
+    Everything,
+    /// Operations only.
+    Operations,
+}
+
+/// Does what [`retention::prune`] does, takes out the refs whose objects are gone (what remotes have of
+/// them comes back with the next sync), and lets go of operations of removed clones.
 ///
 /// # Errors
-/// `locked`, `ref-moved`, `io`.
-pub fn prune(session: &Session, keep_days: Option<u64>, dry_run: bool) -> Result<PruneReport> {
-    let lost = lost_refs::find(&session.repo)?;
-    if !dry_run {
-        forget_agreement(session, &lost)?;
+/// As [`retention::prune`]; `repository-broken` for the hub.
+pub fn prune(
+    session: &Session,
+    what: What,
+    keep_days: Option<u64>,
+    dry_run: bool,
+) -> Result<PruneReport> {
+    let scope = match what {
+        What::Operations => Scope::Operations,
+        What::Everything => {
+            let lost = lost_refs::find(&session.repo)?;
+            if !dry_run {
+                forget_agreement(session, &lost)?;
+            }
+            Scope::Everything { lost }
+        }
+    };
+    let mut report = retention::prune(session, scope, keep_days, dry_run)?;
+    let member = session.membership.as_ref();
+    let hub = member.filter(|member| member.role == Role::Desk && member.hub.is_dir());
+    if let Some(member) = hub {
+        let settings = &session.settings;
+        let limits = Limits {
+            days: keep_days.unwrap_or(settings.keep_days),
+            operations: settings.keep_operations,
+        };
+        let hub = Hub::open(&member.hub)?;
+        let pruned = removed_log::prune(&session.world, &hub, limits, dry_run)?;
+        report.freed += pruned.freed;
+        report.of_removed_clones = pruned.amount.operations;
+        report.files_of_removed_clones = pruned.amount.files;
     }
-    retention::prune(session, Scope::Everything { lost }, keep_days, dry_run)
+    Ok(report)
 }
 
 /// Forgets that remotes had them: sync would take what is not here any more for deleted.

@@ -286,6 +286,44 @@ fn a_hub_with_the_log_of_a_removed_clone_goes_by_force_only_and_says_so() {
     assert_eq!(with_content(&desk.outside(), WORK).len(), 0);
 }
 
+#[test]
+fn prune_lets_go_of_the_logs_of_removed_clones_after_their_time() {
+    let desk = Sandbox::new();
+    restored(&desk, "ada");
+    let hub = desk.json(&["agents", "remove", "ada"])["hub"].clone();
+    let hub = hub.as_str().unwrap();
+    for command in [&["prune"][..], &["ops", "prune"]] {
+        let young = desk.json(command);
+        assert_eq!(young["of_removed_clones"], 0, "{young:#}");
+    }
+    let day = 24 * 60 * 60;
+    let late = |args: &[&str]| {
+        let run = desk.run_in(desk.world_at(91 * day), &[&["--json"], args].concat());
+        serde_json::from_str::<Value>(&run.stdout).unwrap()
+    };
+    // Whoever works in a clone prunes what is theirs.
+    let other = agent(&desk, "bob");
+    let world = World {
+        cwd: other,
+        ..desk.world_at(91 * day)
+    };
+    let run = desk.run_in(world, &["prune"]);
+    assert!(!run.stdout.contains("removed clones"), "{}", run.stdout);
+    let planned = late(&["prune", "-n"]);
+    assert_eq!(planned["of_removed_clones"], 3, "{planned:#}");
+    assert_eq!(with_content(&desk.outside(), WORK).len(), 1);
+    let pruned = late(&["prune"]);
+    assert_eq!(pruned["of_removed_clones"], 3, "{pruned:#}");
+    assert_eq!(pruned["files_of_removed_clones"], 2);
+    assert_eq!(with_content(&desk.outside(), WORK).len(), 0);
+    let operations = ["-C", hub, "for-each-ref", "refs/colony-local/ops/"];
+    assert_eq!(desk.git(&operations), "");
+    let left = fs::read_dir(Path::new(hub).join("colony-kept")).unwrap();
+    assert_eq!(left.count(), 0);
+    assert_eq!(late(&["prune"])["of_removed_clones"], 0);
+    assert_eq!(desk.error(&["ops", "--removed", "ada"]), "clone-not-found");
+}
+
 /// A desk and two clones, one of them removed, whose restores have each moved files aside; and what the
 /// files of the three say.
 fn colony() -> (Sandbox, [String; 3]) {
@@ -304,6 +342,48 @@ fn colony() -> (Sandbox, [String; 3]) {
     desk.colony(&["restore", "good", "--force"]);
     desk.colony(&["agents", "remove", "ada"]);
     (desk, contents)
+}
+
+#[test]
+fn no_command_that_removes_a_folder_deletes_a_kept_file_unless_it_is_to() {
+    let all = ["desk", "ada", "bob"];
+    let by_itself: [&[&str]; 15] = [
+        &["agents", "remove", "bob"],
+        &["agents", "remove", "bob", "--force"],
+        &["clones", "remove", "bob"],
+        &["clones", "remove", "bob", "--force"],
+        &["clones", "refresh", "bob"],
+        &["clones", "gc"],
+        &["agents", "new", "eve"],
+        &["clone", "URL", "--read-only"],
+        &["deinit"],
+        &["deinit", "--purge"],
+        &["init"],
+        &["prune"],
+        &["ops", "prune"],
+        &["undo"],
+        &["tour"],
+    ];
+    for args in by_itself {
+        assert_eq!(left_by(args), all, "{args:?}");
+    }
+    assert_eq!(left_by(&["deinit", "--purge", "--force"]), ["ada", "bob"]);
+    assert_eq!(left_by(&["prune", "--keep", "0"]), ["bob"]);
+    assert_eq!(left_by(&["ops", "prune", "--keep", "0"]), ["bob"]);
+}
+
+/// Whose kept files are on the disk after a command, be it done or refused, and after `clones gc`.
+fn left_by(args: &[&str]) -> Vec<&'static str> {
+    let (desk, contents) = colony();
+    let url = desk.root.to_str().unwrap().to_owned();
+    let args: Vec<_> = args.iter().map(|word| word.replace("URL", &url)).collect();
+    let args: Vec<_> = args.iter().map(String::as_str).collect();
+    let run = desk.run(&args);
+    assert!(matches!(run.code, 0 | 128), "{args:?} {}", run.stderr);
+    desk.colony(&["clones", "gc"]);
+    let whose = ["desk", "ada", "bob"].into_iter().zip(&contents);
+    let left = whose.filter(|(_, content)| !with_content(&desk.outside(), content).is_empty());
+    left.map(|(whose, _)| whose).collect()
 }
 
 #[test]
