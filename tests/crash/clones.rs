@@ -3,10 +3,10 @@
 //! more than one folder to look at.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use super::desk::{Desk, Point, Whom, each_point};
-use super::repository;
+use super::desk::{Desk, EDIT, Point, WORK, Whom, each_point};
+use super::{fault, repository};
 
 #[test]
 fn a_killed_agents_new_made_the_clone_or_did_not() {
@@ -166,10 +166,12 @@ fn a_killed_clones_remove_loses_nothing() {
         let clone = PathBuf::from(desk.colony(&["agents", "new", "ada"]));
         fs::write(clone.join("a.txt"), "of ada\n").expect("it is there");
         desk.colony_in(&clone, &["commit", "-m", "edit", "--all"]);
+        move_aside(&desk, &clone);
         let tip = Desk::git_in(&clone, &["rev-parse", "HEAD"]);
         let before = desk.state();
         let struck = desk.strike(&["clones", "remove", "ada"], point);
         desk.check_whole(&before);
+        desk.check_kept(&format!("{point:?} at once"));
         if clone.exists() {
             Desk::git_in(&clone, &["fsck", "--strict", "--no-dangling"]);
             assert_eq!(Desk::git_in(&clone, &["rev-parse", "HEAD"]), tip);
@@ -187,8 +189,56 @@ fn a_killed_clones_remove_loses_nothing() {
         assert!(!refs.contains("refs/colony/agents/"), "{point:?} {refs}");
         let kept = format!("/heads/fork/ada {}", tip.trim_end());
         assert!(refs.contains(&kept), "{point:?} {refs}");
+        desk.check_kept(&format!("{point:?} {said}"));
+        check_log(&desk, &format!("{point:?}"));
         struck
     });
+}
+
+/// Has a restore move an untracked file and an edit aside.
+fn move_aside(desk: &Desk, clone: &Path) {
+    desk.colony_in(clone, &["checkpoint", "--off-branch", "-m", "good"]);
+    write_work(clone);
+    desk.colony_in(clone, &["restore", "good", "--force"]);
+    assert!(!clone.join("scratch.txt").exists());
+}
+
+fn write_work(clone: &Path) {
+    for (path, content) in [("scratch.txt", WORK), ("dir/b.txt", EDIT)] {
+        fs::write(clone.join(path), content).expect("it is there");
+    }
+}
+
+/// The log of the removed clone says where the files are, and they are there.
+fn check_log(desk: &Desk, said: &str) {
+    let log = desk.colony(&["ops", "--removed", "ada"]);
+    let restore = log.lines().find(|line| line.contains("restore"));
+    let restore = restore.unwrap_or_else(|| panic!("{said} {log}"));
+    let op = restore.split_whitespace().next().expect("its id");
+    let shown = desk.colony(&["ops", "show", "--removed", "ada", op]);
+    let kept = shown.lines().filter(|line| line.starts_with("moved aside"));
+    let kept = kept.filter_map(|line| fs::read_to_string(line.split("  ").last()?).ok());
+    let mut kept: Vec<_> = kept.collect();
+    kept.sort();
+    assert_eq!(kept, [EDIT, WORK], "{said} {shown}");
+}
+
+#[test]
+fn a_clone_whose_restore_was_killed_while_it_moved_files_is_removed_without_loss() {
+    fault::require_strace();
+    for at in 1..=4 {
+        let desk = Desk::new();
+        let clone = PathBuf::from(desk.colony(&["agents", "new", "ada"]));
+        desk.colony_in(&clone, &["checkpoint", "-m", "good"]);
+        write_work(&clone);
+        let restore = ["restore", "good", "--force"];
+        let point = ("renameat2", at);
+        desk.strike_in(&clone, &restore, (point, Whom::Program));
+        desk.colony(&["agents", "remove", "ada"]);
+        desk.check_kept(&format!("{point:?}"));
+        desk.check_swept(&format!("{point:?}"));
+        check_log(&desk, &format!("{point:?}"));
+    }
 }
 
 #[test]

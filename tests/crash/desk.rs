@@ -33,6 +33,11 @@ pub(crate) enum Whom {
     Everybody,
 }
 
+/// What is in files that no commit has and that a restore moves aside.
+pub(crate) const WORK: &str = "an hour of work\n";
+/// The same, of a file that git has otherwise.
+pub(crate) const EDIT: &str = "an edit that nobody committed\n";
+
 /// A checkout of a person, and the folder of everything shared beside it.
 pub(crate) struct Desk {
     /// The checkout.
@@ -138,6 +143,28 @@ impl Desk {
         self.repository.git(&["fsck", "--strict", "--no-dangling"]);
         if let Some(hub) = self.hub() {
             Desk::git_in(&hub, &["fsck", "--strict", "--no-dangling"]);
+        }
+    }
+
+    /// What was moved aside in a clone is on the disk, once.
+    pub(crate) fn check_kept(&self, said: &str) {
+        for content in [WORK, EDIT] {
+            let mut count = 0;
+            let mut open = vec![self.shared.path().to_owned()];
+            while let Some(folder) = open.pop() {
+                let entries = fs::read_dir(folder).expect("nobody else is at work");
+                for path in entries.flatten().map(|entry| entry.path()) {
+                    match fs::symlink_metadata(&path) {
+                        Ok(found) if found.is_dir() => open.push(path),
+                        Ok(found) if found.is_file() => {
+                            let bytes = fs::read(&path).expect("it is there");
+                            count += usize::from(bytes == content.as_bytes());
+                        }
+                        _ => {}
+                    }
+                }
+            }
+            assert_eq!(count, 1, "{content} {said}");
         }
     }
 
