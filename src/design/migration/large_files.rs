@@ -44,6 +44,6 @@ fn folder(session: &Session, places: &Places, change: &RefChange) -> Option<Path
         return (message.mode != Mode::Branch).then(|| places.named_large_files(checkpoint));
     }
     let (key, checkpoint) = name.strip_prefix(ref_names::AUTOMATIC)?.split_once('/')?;
-    let kept = repo.common_dir().join("colony-kept").join(key);
+    let kept = Places::kept_in(repo.common_dir()).join(key);
     Some(kept.join("large").join(checkpoint))
 }

@@ -14,7 +14,7 @@ const NOTABLE_BYTES: u64 = 10 << 20;
 
 pub(super) fn disk(session: &Session) -> Result<Check> {
     let common = session.repo.common_dir();
-    let kept = size_below(&common.join("colony-kept"));
+    let kept = size_below(&Places::kept_in(common));
     let ours = size_below(&common.join("colony"));
     let operations = session.repo.refs_below("refs/colony-local/ops/")?.len();
     let automatic = session.repo.refs_below("refs/colony-local/auto/")?.len();
