@@ -43,9 +43,9 @@ use command::{
     CHECKPOINT, CHECKPOINT_AUTO, CHECKPOINT_OF_A_CLEAN_STATE, CHECKPOINT_OFF_BRANCH, COMMIT,
     DECIDE, DEINIT, DEINIT_OF_A_REDIRECT, DEINIT_PURGE, FORK, FORK_WITHOUT_A_SWITCH, FORKS_DELETE,
     HYDRATE, INIT, LFS_MIGRATE, LFS_MIGRATE_ABORT, MERGE, MERGE_ABORT, MERGE_CONTINUE,
-    MERGE_ELSEWHERE, MERGE_RESOLVE, PICK, PICK_ABORT, PICK_CONTINUE, PICK_RESOLVE, PRUNE, RECOVERY,
-    RECOVERY_BACKWARDS, REDO, RESTORE, RESTORE_FILES, RESTORE_FORK, RESTORE_OFF_BRANCH, TAG,
-    TAG_AFTER_PLAIN_GIT, TOOLS_NEW, UNDO, UNDO_OF_PLAIN_GIT,
+    MERGE_ELSEWHERE, MERGE_RESOLVE, PICK, PICK_ABORT, PICK_CONTINUE, PICK_RESOLVE, PRUNE,
+    PRUNE_PACKED, RECOVERY, RECOVERY_BACKWARDS, REDO, RESTORE, RESTORE_FILES, RESTORE_FORK,
+    RESTORE_OFF_BRANCH, TAG, TAG_AFTER_PLAIN_GIT, TOOLS_NEW, UNDO, UNDO_OF_PLAIN_GIT, UNDO_PACKED,
 };
 use matrix::Depth;
 
@@ -210,8 +210,53 @@ fn a_checkpoint_killed_with_its_git_happened_or_did_not() {
 }
 
 #[test]
+fn a_checkpoint_killed_with_its_git_as_it_writes_happened_or_did_not() {
+    matrix::kill_both_at_writes(&CHECKPOINT);
+}
+
+#[test]
 fn a_restore_killed_with_its_git_happened_or_did_not() {
     matrix::kill_both(&RESTORE, Depth::EveryFifth);
+}
+
+#[test]
+fn a_group_killed_in_a_checkpoint_leaves_nothing_in_the_way() {
+    matrix::kill_group(&CHECKPOINT);
+}
+
+#[test]
+fn a_group_killed_in_a_restore_leaves_nothing_in_the_way() {
+    matrix::kill_group(&RESTORE);
+}
+
+#[test]
+fn a_group_killed_in_a_restore_to_a_fork_leaves_nothing_in_the_way() {
+    matrix::kill_group(&RESTORE_FORK);
+}
+
+#[test]
+fn a_group_killed_in_a_fork_leaves_nothing_in_the_way() {
+    matrix::kill_group(&FORK);
+}
+
+#[test]
+fn a_group_killed_in_an_undo_leaves_nothing_in_the_way() {
+    matrix::kill_group(&UNDO);
+}
+
+#[test]
+fn a_group_killed_in_an_undo_of_packed_refs_leaves_nothing_in_the_way() {
+    matrix::kill_group(&UNDO_PACKED);
+}
+
+#[test]
+fn a_group_killed_in_a_deletion_of_a_fork_leaves_nothing_in_the_way() {
+    matrix::kill_group(&FORKS_DELETE);
+}
+
+#[test]
+fn a_group_killed_in_a_prune_leaves_nothing_in_the_way() {
+    matrix::kill_group(&PRUNE_PACKED);
 }
 
 #[test]

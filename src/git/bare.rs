@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::model::world::Interrupt;
 use crate::model::{Code, Error, RepoPath, Result, ResultExt as _, World};
 
 use super::refs::FoundRef;
@@ -41,7 +42,8 @@ impl BareRepo {
             .or_code(Code::RepositoryBroken, || {
                 format!("cannot read from '{}'", self.path.display())
             })?;
-        Repo::from_inner(inner, ObjectWrites::InMemory)
+        // Its folder has no files of a worktree, which is what an interrupt would stop the reading of.
+        Repo::from_inner(inner, ObjectWrites::InMemory, &Interrupt::default())
     }
 
     pub(super) fn inner(&self) -> &gix::Repository {

@@ -40,6 +40,7 @@ mod lfs_progress;
 mod lfs_reachable;
 pub mod lfs_upload;
 mod listening;
+mod lock_file;
 pub mod marker_labels;
 mod merge_file;
 pub mod merge_tree;

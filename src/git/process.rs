@@ -14,8 +14,9 @@ use crate::model::world::Interrupt;
 use crate::model::{Code, Error, Result, World};
 
 use super::command_config::CommandConfig;
-use super::kept_open;
+use super::kept_open::{self, InPlaceOf};
 use super::listening::{Listener, read_aloud};
+use super::lock_file;
 
 pub use super::run_hook::{CommitHook, run_commit_hook, run_hook};
 
@@ -165,8 +166,8 @@ impl Git {
         self
     }
 
-    /// Has it and all it starts keep a file open, with the locks on it; not where it is given bytes, nor
-    /// in a conversation.
+    /// Has it and all it starts keep a file open, with the locks on it; not where it is given bytes. In a
+    /// conversation what it says on standard error comes on standard output then.
     ///
     /// # Errors
     /// `io`.
@@ -252,11 +253,14 @@ impl Git {
     /// # Errors
     /// `git-failed` when git cannot be started.
     pub fn converse(&mut self) -> Result<Child> {
-        self.command
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped());
-        self.start()
+        let Some(file) = &self.kept_open else {
+            let command = self.command.stdin(Stdio::piped());
+            command.stdout(Stdio::piped()).stderr(Stdio::piped());
+            return self.start();
+        };
+        self.command.envs(self.config.variables()?);
+        let mut command = kept_open::keeping(file, &self.command, InPlaceOf::Errors)?;
+        self.started(command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn())
     }
 
     /// Starts it with the streams that [`Git::run`] reads and writes.
@@ -272,7 +276,7 @@ impl Git {
         match &self.kept_open {
             Some(file) if !has_input => {
                 self.command.envs(self.config.variables()?);
-                let mut command = kept_open::keeping(file, &self.command)?;
+                let mut command = kept_open::keeping(file, &self.command, InPlaceOf::Input)?;
                 self.started(command.stdout(stdout).stderr(Stdio::piped()).spawn())
             }
             _ => {
@@ -309,8 +313,11 @@ fn end_late(child: u32, limit: Duration, end: &mpsc::Receiver<()>) {
     kill(&[descendants(child), vec![child]].concat());
 }
 
-/// Makes the error for a git command that failed.
+/// Makes the error for a git command that failed; `locked` where a lock file stood in its way.
 pub fn failed(wanted: &str, stderr: &str) -> Error {
+    if let Some(lock) = lock_file::named_in(stderr) {
+        return lock_file::stands(&format!("cannot {wanted}"), &lock);
+    }
     let said = stderr.lines().last().unwrap_or("git gave no reason");
     Error::new(Code::GitFailed, format!("cannot {wanted}: {said}"))
 }

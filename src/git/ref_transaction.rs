@@ -3,9 +3,10 @@
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::process::{Child, ChildStdin, ChildStdout};
 
-use crate::model::text::shell_word;
 use crate::model::world::Interrupt;
 use crate::model::{Code, Error, Result};
+
+use super::lock_file;
 
 /// A ref transaction whose locks git holds until it is committed or dropped.
 #[must_use = "a prepared transaction has to be committed, or its refs stay as they are"]
@@ -14,6 +15,8 @@ pub struct PreparedRefs {
     stdin: Option<ChildStdin>,
     stdout: BufReader<ChildStdout>,
     interrupt: Interrupt,
+    /// What it said besides its answers, where both come the same way.
+    said: String,
 }
 
 impl PreparedRefs {
@@ -29,6 +32,7 @@ impl PreparedRefs {
             stdin: Some(stdin),
             stdout,
             interrupt,
+            said: String::new(),
         };
         // A refusal closes the pipe; the reason is on stderr, read below.
         let sent = prepared.send(commands);
@@ -62,17 +66,29 @@ impl PreparedRefs {
     }
 
     fn expect(&mut self, answer: &str) -> bool {
-        let mut line = String::new();
-        self.stdout.read_line(&mut line).is_ok() && line.trim_end() == answer
+        loop {
+            let mut line = Vec::new();
+            // It has ended, or cannot be heard.
+            if !matches!(self.stdout.read_until(b'\n', &mut line), Ok(1..)) {
+                return false;
+            }
+            if line.trim_ascii_end() == answer.as_bytes() {
+                return true;
+            }
+            self.said.push_str(&String::from_utf8_lossy(&line));
+        }
     }
 
     fn refusal(mut self) -> Error {
         self.stdin = None;
-        let mut said = String::new();
-        if let Some(mut stderr) = self.child.stderr.take() {
-            // Without its words the refusal is still reported.
-            drop(stderr.read_to_string(&mut said));
-        }
+        let mut said = std::mem::take(&mut self.said);
+        let mut rest = Vec::new();
+        // Without its words the refusal is still reported.
+        drop(match self.child.stderr.take() {
+            Some(mut stderr) => stderr.read_to_end(&mut rest),
+            None => self.stdout.read_to_end(&mut rest),
+        });
+        said.push_str(&String::from_utf8_lossy(&rest));
         let line = said
             .lines()
             .find(|line| line.starts_with("fatal:") || line.starts_with("error:"));
@@ -80,29 +96,23 @@ impl PreparedRefs {
         if let Err(interrupted) = self.interrupt.check() {
             return interrupted;
         }
-        let locked = said.contains("File exists") || said.contains("Unable to create");
         if said.is_empty() {
             // Killed, most likely: the locks it held then stay, and only git can name them.
             return Error::new(Code::GitFailed, "git update-ref ended without a word")
                 .hint("run the command again; git names the lock files that were left, if any");
         }
         let error = Error::new(Code::RefMoved, format!("git cannot move the refs: {said}"));
-        match (said.contains("ref updates aborted by hook"), locked) {
-            (true, _) => error.hint("the reference-transaction hook of this repository refused"),
-            (_, true) => Error::new(Code::Locked, format!("git cannot lock the refs: {said}"))
-                .hint(way_past(said)),
-            _ => error.hint("git colony status   # somebody moved a ref; look, then run it again"),
+        if said.contains("ref updates aborted by hook") {
+            return error.hint("the reference-transaction hook of this repository refused");
         }
-    }
-}
-
-/// Returns what to do about a lock that git names.
-fn way_past(said: &str) -> String {
-    let named = said.split_once("Unable to create '").map(|(_, rest)| rest);
-    let path = named.and_then(|rest| rest.split_once("': File exists"));
-    match path {
-        Some((path, _)) => format!("rm {}   # only if no git is running", shell_word(path)),
-        None => "git colony doctor   # names the locks that stand".to_owned(),
+        if let Some(lock) = lock_file::named_in(said) {
+            return lock_file::stands("git cannot lock the refs", &lock);
+        }
+        if said.contains("File exists") || said.contains("Unable to create") {
+            return Error::new(Code::Locked, format!("git cannot lock the refs: {said}"))
+                .hint("git colony doctor   # names the locks that stand");
+        }
+        error.hint("git colony status   # somebody moved a ref; look, then run it again")
     }
 }
 

@@ -6,6 +6,7 @@
 //! `refs/colony-local/` are created by one `link(2)`, which is atomic and cannot overwrite.
 
 use std::fmt;
+use std::fs::File;
 use std::io::Write as _;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
@@ -15,6 +16,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::model::{Code, Error, RepoPath, Result, ResultExt as _, World};
 
+use super::process::{Git, OPERATION_VARIABLE};
 pub use super::ref_transaction::PreparedRefs;
 use super::{Oid, Repo, Signature};
 
@@ -178,22 +180,38 @@ impl Repo {
         changes: &[RefChange],
         reason: &Reason<'_>,
     ) -> Result<PreparedRefs> {
+        let git = self.git(world);
+        self.begin_transaction(world, git, (changes, reason))
+    }
+
+    /// Does that for refs that nobody but us moves: no hook runs, and git keeps `lock` open as long as it
+    /// lives.
+    ///
+    /// # Errors
+    /// As [`Repo::prepare_refs`].
+    pub fn prepare_own_refs(
+        &self,
+        world: &World,
+        changes: &[RefChange],
+        (reason, lock): (&Reason<'_>, &File),
+    ) -> Result<PreparedRefs> {
         let mut git = self.git(world);
-        git.args([
-            "update-ref",
-            "--no-deref",
-            "--stdin",
-            "-z",
-            "-m",
-            reason.text,
-        ]);
+        git.args(["-c", "core.hooksPath=/dev/null"]);
+        git.keep_open(lock)?;
+        self.begin_transaction(world, git, (changes, reason))
+    }
+
+    fn begin_transaction(
+        &self,
+        world: &World,
+        mut git: Git,
+        (changes, reason): (&[RefChange], &Reason<'_>),
+    ) -> Result<PreparedRefs> {
+        git.args(["update-ref", "--no-deref", "--stdin", "-z"]);
+        git.args(["-m", reason.text]);
         reason.tell(&mut git);
-        let child = git.converse()?;
-        PreparedRefs::prepare(
-            child,
-            world.interrupt.clone(),
-            &commands(changes, self.hex_len()),
-        )
+        let commands = commands(changes, self.hex_len());
+        PreparedRefs::prepare(git.converse()?, world.interrupt.clone(), &commands)
     }
 
     /// Puts HEAD on a branch, or on `commit` itself when `name` is `HEAD`. Nothing else changes.
@@ -304,11 +322,11 @@ pub struct Reason<'a> {
 }
 
 impl Reason<'_> {
-    fn tell(&self, git: &mut super::process::Git) {
+    fn tell(&self, git: &mut Git) {
         git.env("GIT_COMMITTER_NAME", &self.who.name);
         git.env("GIT_COMMITTER_EMAIL", &self.who.email);
         git.env("GIT_COMMITTER_DATE", git_date(self.who));
-        git.env(super::process::OPERATION_VARIABLE, self.operation);
+        git.env(OPERATION_VARIABLE, self.operation);
     }
 }
 

@@ -82,6 +82,20 @@ pub fn make_directory(path: &Path) -> Result<()> {
         .map_err(|e| Error::io(format!("cannot make directory '{}'", path.display()), e))
 }
 
+/// Makes a directory whose parent is there; one that is there already is fine.
+///
+/// # Errors
+/// `no-space`, `io`.
+pub fn make_last_directory(path: &Path) -> Result<()> {
+    match fs::create_dir(path) {
+        Err(e) if e.kind() != std::io::ErrorKind::AlreadyExists => Err(Error::io(
+            format!("cannot make directory '{}'", path.display()),
+            e,
+        )),
+        _ => Ok(()),
+    }
+}
+
 /// Renames within one of our own folders, or our lock into place.
 ///
 /// # Errors

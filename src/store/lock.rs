@@ -6,7 +6,7 @@
 use std::fs::{File, OpenOptions};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use serde::{Deserialize, Serialize};
 
@@ -47,7 +47,7 @@ impl From<&std::fs::Metadata> for FileIdentity {
 /// Holds the worktree for one changing command of ours; dropped with it.
 #[must_use = "the lock is released when this is dropped"]
 #[derive(Debug)]
-pub struct WorktreeLock(#[expect(dead_code, reason = "held for its lock")] File);
+pub struct WorktreeLock(File);
 
 impl WorktreeLock {
     /// Takes the lock, waiting up to `timeout` and saying so.
@@ -71,14 +71,31 @@ impl WorktreeLock {
     ///
     /// # Errors
     /// As [`WorktreeLock::take`].
-    pub fn take_at(
+    pub fn take_at(world: &World, path: &Path, waiting: (Duration, &str)) -> Result<WorktreeLock> {
+        let make = atomic::make_directory;
+        WorktreeLock::take_in(world, (path, Hold::Alone), waiting, make)
+    }
+
+    /// Takes such a lock alone, or with others who take it with others. Of the folders above it only the last
+    /// is made: what is gone is not begun anew by a lock.
+    ///
+    /// # Errors
+    /// As [`WorktreeLock::take`].
+    pub fn take_as(
         world: &World,
-        path: &Path,
-        (timeout, what): (Duration, &str),
+        lock: (&Path, Hold),
+        waiting: (Duration, &str),
     ) -> Result<WorktreeLock> {
-        if let Some(folder) = path.parent() {
-            atomic::make_directory(folder)?;
-        }
+        WorktreeLock::take_in(world, lock, waiting, atomic::make_last_directory)
+    }
+
+    fn take_in(
+        world: &World,
+        (path, hold): (&Path, Hold),
+        (timeout, what): (Duration, &str),
+        make_folder: fn(&Path) -> Result<()>,
+    ) -> Result<WorktreeLock> {
+        path.parent().map_or(Ok(()), make_folder)?;
         let file = OpenOptions::new()
             .create(true)
             .truncate(false)
@@ -87,10 +104,15 @@ impl WorktreeLock {
             .map_err(|e| Error::io(format!("cannot open '{}'", path.display()), e))?;
         let mut wait = Wait::new(timeout);
         loop {
-            match file.try_lock() {
+            let tried = match hold {
+                Hold::Alone => file.try_lock(),
+                Hold::WithOthers => file.try_lock_shared(),
+            };
+            match tried {
                 // Taken out by 'deinit' while we waited: what we hold is nobody's lock any more.
                 Ok(()) if !is_at(&file, path) => {
-                    return WorktreeLock::take_at(world, path, (timeout, what));
+                    let waiting = (timeout, what);
+                    return WorktreeLock::take_in(world, (path, hold), waiting, make_folder);
                 }
                 Ok(()) => return Ok(WorktreeLock(file)),
                 Err(std::fs::TryLockError::WouldBlock) => {}
@@ -103,6 +125,20 @@ impl WorktreeLock {
             })?;
         }
     }
+
+    /// Returns the locked file, for children to keep open: whoever does holds the lock, too.
+    pub fn file(&self) -> &File {
+        &self.0
+    }
+}
+
+/// Who may hold a lock at a time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Hold {
+    /// One.
+    Alone,
+    /// All who do not want it alone.
+    WithOthers,
 }
 
 impl WorktreeLock {
@@ -201,11 +237,17 @@ impl IndexLock {
     }
 }
 
+/// Returns how old a file is, links not followed; `None` where it is gone or of the future.
+pub fn age_seconds(world: &World, path: &Path) -> Option<u64> {
+    let modified = std::fs::symlink_metadata(path).ok()?.modified().ok()?;
+    let age = SystemTime::from(world.now())
+        .duration_since(modified)
+        .ok()?;
+    Some(age.as_secs())
+}
+
 fn locked(world: &World, holder: &str, path: &Path) -> Error {
-    let modified = std::fs::metadata(path).and_then(|metadata| metadata.modified());
-    let modified = modified.map(chrono::DateTime::<chrono::Utc>::from);
-    let age = modified.map(|modified| world.now().signed_duration_since(modified));
-    let age_seconds = age.map_or(0, |age| age.num_seconds().max(0));
+    let age_seconds = age_seconds(world, path).unwrap_or(0);
     Error::new(
         Code::Locked,
         format!(

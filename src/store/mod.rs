@@ -16,6 +16,7 @@ pub mod large_file_locks;
 pub mod large_files;
 pub mod lease;
 pub mod lock;
+pub mod lock_notes;
 pub mod lost_refs;
 pub mod membership;
 pub mod migration;

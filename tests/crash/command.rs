@@ -43,6 +43,8 @@ pub(crate) enum Scene {
     Kept,
     /// Instead, the first checkpoint was restored.
     Restored,
+    /// A checkpoint was made, and then git packed all refs.
+    Packed,
     /// Then that was undone.
     Undone,
     /// All of it was kept, and then plain git switched to a branch with other files.
@@ -141,6 +143,20 @@ pub(crate) const REDO: ChangingCommand = ChangingCommand {
     scene: Scene::Undone,
     history: History::Operation,
     exit_code: 0,
+};
+
+/// Refs go that are packed, so that git writes the packed ones anew.
+pub(crate) const UNDO_PACKED: ChangingCommand = ChangingCommand {
+    name: "undo of packed refs",
+    scene: Scene::Packed,
+    ..UNDO
+};
+
+/// What it lets go of is packed.
+pub(crate) const PRUNE_PACKED: ChangingCommand = ChangingCommand {
+    name: "prune of packed refs",
+    scene: Scene::Packed,
+    ..PRUNE
 };
 
 /// HEAD, index and files go back to the branch that plain git left.
@@ -400,8 +416,11 @@ impl Scene {
 
     fn build_worked(self) -> Repository {
         let repository = worked();
-        if matches!(self, Scene::Kept | Scene::Switched) {
+        if matches!(self, Scene::Kept | Scene::Switched | Scene::Packed) {
             repository.colony(&["checkpoint", "-m", "kept"]);
+        }
+        if self == Scene::Packed {
+            repository.git(&["pack-refs", "--all"]);
         }
         if self == Scene::Switched {
             repository.git(&["branch", "elsewhere", "HEAD~1"]);

@@ -5,7 +5,7 @@
 //!
 //! Nobody waits here: the program and the gits it started end before a run returns.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -37,6 +37,8 @@ pub(crate) enum Blow {
     KillBoth,
     /// Its first `git update-ref` is killed as it makes the call; the program lives.
     KillGit,
+    /// A git that moves refs or HEAD is killed as it makes the call, and the program before it can tell.
+    KillGroup,
     /// Any other git is, be it started by git-lfs; the calls of all are counted together.
     KillAnyGit,
     /// git-lfs is, when it makes the call on the one or the other of its hooks.
@@ -65,9 +67,12 @@ impl Fault {
         let locks_unknown = match self.blow {
             Blow::KillAnyGit | Blow::KillLfs => true,
             // It is written down which locks git is about to take.
-            Blow::KillGit | Blow::KillBoth | Blow::Kill | Blow::KillAndWorkOn | Blow::Fail(_) => {
-                false
-            }
+            Blow::KillGit
+            | Blow::KillBoth
+            | Blow::KillGroup
+            | Blow::Kill
+            | Blow::KillAndWorkOn
+            | Blow::Fail(_) => false,
         };
         Struck {
             happened: log.contains("killed by SIGKILL") || log.contains("(INJECTED)"),
@@ -89,14 +94,8 @@ impl Fault {
         let (call, at) = (self.call, self.at);
         let mut tracing = Tracing::inject(call, &self.blow.effect(), &at.to_string());
         match self.blow {
-            Blow::KillAnyGit => {
-                tracing = Tracing::inject(call, &self.blow.effect(), "$left");
-                tracing.script = format!(
-                    "made=$(cat \"$logs\"/* 2>/dev/null | grep -c '^{call}(')\n\
-                     left=$(({at} - made))\n\
-                     [ \"$left\" -gt 0 ] || exec $git \"$@\"\n"
-                );
-            }
+            Blow::KillAnyGit => tracing = Tracing::of_all(call, at),
+            Blow::KillGroup => tracing = Tracing::of_a_group(Some(self)),
             Blow::KillLfs => {
                 let hook = HOOKS_OF_LFS.get(at - 1).copied().unwrap_or("none");
                 let path = repository.root.join(".git/hooks").join(hook);
@@ -124,6 +123,24 @@ impl Tracing {
         }
     }
 
+    /// Counts the calls of all gits together.
+    fn of_all(call: &str, at: usize) -> Tracing {
+        let mut tracing = Tracing::inject(call, "signal=KILL", "$left");
+        tracing.script = format!(
+            "made=$(cat \"$logs\"/* 2>/dev/null | grep -c '^{call}(')\n\
+             left=$(({at} - made))\n\
+             [ \"$left\" -gt 0 ] || exec $git \"$@\"\n"
+        );
+        tracing
+    }
+
+    fn of_a_group(fault: Option<&Fault>) -> Tracing {
+        match fault {
+            Some(fault) => Tracing::of_all(fault.call, fault.at),
+            None => Tracing::watch(&CALLS_OF_A_GROUP),
+        }
+    }
+
     fn watch(calls: &[&str]) -> Tracing {
         Tracing {
             options: ["-e".to_owned(), format!("trace=?{}", calls.join(",?"))].to_vec(),
@@ -135,7 +152,10 @@ impl Tracing {
 impl Blow {
     /// Tells whether the program is killed, so that the next command has to recover.
     pub(crate) fn kills_the_program(self) -> bool {
-        matches!(self, Blow::Kill | Blow::KillAndWorkOn | Blow::KillBoth)
+        matches!(
+            self,
+            Blow::Kill | Blow::KillAndWorkOn | Blow::KillBoth | Blow::KillGroup
+        )
     }
 
     fn effect(self) -> String {
@@ -159,6 +179,7 @@ impl fmt::Display for Blow {
             Blow::KillAndWorkOn => f.write_str("killed, then git commit"),
             Blow::KillBoth => f.write_str("both killed"),
             Blow::KillGit => f.write_str("git killed"),
+            Blow::KillGroup => f.write_str("group killed"),
             Blow::KillAnyGit => f.write_str("any git killed"),
             Blow::KillLfs => f.write_str("git-lfs killed"),
             Blow::Fail(error) => f.write_str(error),
@@ -186,6 +207,47 @@ pub(crate) fn calls_made(
     calls.filter(|call| made.contains(call)).collect()
 }
 
+/// The calls of git by which it takes, fills, uses and removes its locks.
+const CALLS_OF_A_GROUP: [&str; 7] = [
+    "openat", "write", "close", "rename", "unlink", "mkdir", "rmdir",
+];
+
+/// Returns every moment at which a git that moves refs or HEAD may be killed with the program: each of
+/// its calls from where it makes its first file. What it does before leaves nothing.
+pub(crate) fn moments_of_a_group(repository: &Repository, command: &ChangingCommand) -> Vec<Fault> {
+    let (_, log) = trace(
+        repository,
+        command,
+        Blow::KillGroup,
+        &Tracing::of_a_group(None),
+    );
+    moments_in(&log)
+}
+
+/// Reads the logs of several gits, one after the other; the calls of all are counted together.
+pub(crate) fn moments_in(logs: &str) -> Vec<Fault> {
+    let (mut made, mut moments) = (BTreeMap::<&str, usize>::new(), Vec::new());
+    let mut has_begun = false;
+    for line in logs.lines() {
+        has_begun |= line.contains("O_CREAT");
+        has_begun &= !line.starts_with("+++");
+        let name = line.split_once('(').map(|(name, _)| name);
+        let Some(&call) = CALLS_OF_A_GROUP.iter().find(|call| Some(**call) == name) else {
+            continue;
+        };
+        let at = made.entry(call).or_default();
+        *at += 1;
+        if has_begun {
+            moments.push(Fault {
+                blow: Blow::KillGroup,
+                call,
+                at: *at,
+            });
+        }
+    }
+    moments
+}
+
 /// Runs the command with strace at whoever is to be struck; returns what strace wrote, too.
 fn trace(
     repository: &Repository,
@@ -208,6 +270,10 @@ fn trace(
             stand_in_for_git(tools, &log, tracing);
             Vec::new()
         }
+        Blow::KillGroup => {
+            stand_in_for_a_group(tools, &log, tracing);
+            Vec::new()
+        }
         Blow::KillAnyGit => {
             stand_in_for_every_git(tools, &log, tracing);
             Vec::new()
@@ -223,7 +289,7 @@ fn trace(
 }
 
 /// Reads what strace wrote: one file, or a folder of them.
-fn read_logs(log: &Path) -> String {
+pub(crate) fn read_logs(log: &Path) -> String {
     let mut logs: Vec<PathBuf> = match fs::read_dir(log) {
         Ok(entries) => entries.flatten().map(|entry| entry.path()).collect(),
         Err(_) => vec![log.to_owned()],
@@ -275,6 +341,31 @@ fn stand_in_for_every_git(folder: &Path, logs: &Path, tracing: &Tracing) {
         lfs = real("git-lfs").display(),
         before = tracing.script,
         strace = format_args!("strace {} -o {}", tracing.options.join(" "), logs.display()),
+    );
+    put(folder, &script);
+}
+
+/// Puts a `git` into a folder that runs every git that moves refs or HEAD under strace, and kills whoever
+/// started one that was killed. It holds the pipes of that git, so that nobody hears of its end before.
+fn stand_in_for_a_group(folder: &Path, logs: &Path, tracing: &Tracing) {
+    fs::create_dir(logs).expect("the folder is empty");
+    let script = format!(
+        "#!/bin/sh\n\
+         git={git} logs={logs}\n\
+         case \" $* \" in\n\
+         *' update-ref '*|*' symbolic-ref '*) ;;\n\
+         *) exec $git \"$@\" ;;\n\
+         esac\n\
+         {before}\
+         log=$logs/$(date +%s%N).$$\n\
+         strace {options} -o \"$log\" $git \"$@\"\n\
+         code=$?\n\
+         ! grep -q 'killed by SIGKILL' \"$log\" || kill -KILL $PPID\n\
+         exit $code\n",
+        git = real("git").display(),
+        logs = logs.display(),
+        before = tracing.script,
+        options = tracing.options.join(" "),
     );
     put(folder, &script);
 }

@@ -1,6 +1,8 @@
 //! Strikes one command at one call after the other until it gets through, and judges each time what
 //! is left.
 
+use std::collections::BTreeMap;
+
 use super::command::{ChangingCommand, History};
 use super::fault::{self, Blow, Fault, Struck};
 use super::repository::Repository;
@@ -83,6 +85,40 @@ pub(crate) fn kill_any_git(command: &ChangingCommand, depth: Depth) {
     run(command, Blow::KillAnyGit, CALLS_OF_ANY_GIT, depth);
 }
 
+/// How many moments of a command the short form tries with a whole group.
+const MOST_IN_SHORT: usize = 10;
+
+/// Kills the program and its git together, at the calls of each git that moves refs or HEAD.
+pub(crate) fn kill_group(command: &ChangingCommand) {
+    fault::require_strace();
+    let stage = Stage::set(command);
+    let moments = fault::moments_of_a_group(&stage.fresh(), command);
+    assert!(!moments.is_empty(), "'{}' moves nothing", command.name);
+    let (mut rows, mut problems) = (BTreeMap::<_, table::Row>::new(), Vec::new());
+    for fault in moments.iter().step_by(stride_of_a_group(moments.len())) {
+        let row = rows.entry(fault.call).or_default();
+        stage.strike(fault, row, &mut problems);
+    }
+    for (call, row) in rows {
+        table::note(command, Blow::KillGroup, call, row);
+    }
+    require_no_problems(command, &problems);
+}
+
+/// Spreads the moments that are tried over all there are.
+pub(crate) fn stride_of_a_group(moments: usize) -> usize {
+    if is_long() {
+        1
+    } else {
+        moments.div_ceil(MOST_IN_SHORT)
+    }
+}
+
+/// Kills the program at each of its writes, and its git with it.
+pub(crate) fn kill_both_at_writes(command: &ChangingCommand) {
+    run(command, Blow::KillBoth, &["write"], Depth::Every);
+}
+
 /// Kills git-lfs as it writes its hooks.
 pub(crate) fn kill_lfs(command: &ChangingCommand) {
     run(command, Blow::KillLfs, CALLS_OF_LFS, Depth::Every);
@@ -101,16 +137,7 @@ fn run(command: &ChangingCommand, blow: Blow, calls: &[&'static str], depth: Dep
         let mut row = table::Row::default();
         for at in (1..).step_by(depth.stride()) {
             let fault = Fault { blow, call, at };
-            let repository = stage.fresh();
-            let struck = fault.strike(&repository, command);
-            match stage.judge(&repository, blow, &struck) {
-                Ok(side) if struck.happened => row.count(side),
-                Ok(_) => {}
-                Err(problem) => {
-                    problems.push(format!("{fault}: {problem}\n  it said: {}", struck.said));
-                }
-            }
-            if !struck.happened {
+            if !stage.strike(&fault, &mut row, &mut problems) {
                 break;
             }
             total += 1;
@@ -118,6 +145,10 @@ fn run(command: &ChangingCommand, blow: Blow, calls: &[&'static str], depth: Dep
         table::note(command, blow, call, row);
     }
     assert!(total > 0, "'{}' never made one of {calls:?}", command.name);
+    require_no_problems(command, &problems);
+}
+
+fn require_no_problems(command: &ChangingCommand, problems: &[String]) {
     let (count, problems) = (problems.len(), problems.join("\n\n"));
     assert!(
         count == 0,
@@ -191,6 +222,20 @@ impl<'a> Stage<'a> {
 
     fn fresh(&self) -> Repository {
         copy_of(&self.template, self.command)
+    }
+
+    /// Strikes a fresh repository once and judges it; tells whether it came to that.
+    fn strike(&self, fault: &Fault, row: &mut table::Row, problems: &mut Vec<String>) -> bool {
+        let repository = self.fresh();
+        let struck = fault.strike(&repository, self.command);
+        match self.judge(&repository, fault.blow, &struck) {
+            Ok(side) if struck.happened => row.count(side),
+            Ok(_) => {}
+            Err(problem) => {
+                problems.push(format!("{fault}: {problem}\n  it said: {}", struck.said));
+            }
+        }
+        struck.happened
     }
 
     /// Recovers what was killed, then checks every promise.

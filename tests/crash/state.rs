@@ -295,6 +295,7 @@ pub(crate) fn leftovers(repository: &Repository) -> Vec<String> {
         let passing = [".stage", ".index", ".locks", ".done"];
         let ours = path.parent() == Some(&git.join("colony"));
         name.ends_with(".lock")
+            || name == "packed-refs.new"
             || (path.parent() == Some(&git) && name.starts_with("tmp-"))
             || (ours && (name == "pending" || name == "migration" || name.starts_with("tmp-")))
             || (ours && passing.iter().any(|ending| name.ends_with(ending)))

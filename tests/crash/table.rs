@@ -107,6 +107,8 @@ git-colony.
   later. Where git refuses because of `index.lock`, the lock is removed by hand, as git advises.
 - *both killed*: the git that holds the locks of the refs is killed as well, before it can drop them.
 - *git killed*: that git gets SIGKILL, and the program lives.
+- *group killed*: program and git get SIGKILL together, as a harness or a cgroup does it, at each call of every
+  git that moves refs or HEAD, from where it makes its first file.
 - *any git killed*: so does any other git, be it started by git-lfs; locks that it leaves on refs or on
   the configuration are removed by hand.
 - *git-lfs killed*: it gets SIGKILL as it opens, and as it writes, each of its hooks.

@@ -201,17 +201,25 @@ fn the_doctor_names_locks_mirrors_and_lost_files() {
     sandbox.colony(&["checkpoint", "-m", "one"]);
     sandbox.write("a.txt", "precious\n");
     sandbox.colony(&["restore", "one"]);
-    for lock in [".git/HEAD.lock", ".git/refs/heads/main.lock"] {
-        sandbox.write(lock, "");
+    for lock in [
+        "HEAD.lock",
+        "objects/maintenance.lock",
+        "packed-refs.new",
+        "refs/heads/main.lock",
+    ] {
+        sandbox.write(&format!(".git/{lock}"), "");
     }
     sandbox.git(&["config", "remote.up.mirror", "true"]);
     let kept = sandbox.path(".git/colony-kept");
     let worktree = fs::read_dir(kept).unwrap().next().unwrap().unwrap().path();
     fs::remove_file(worktree.join("0000000002/0")).unwrap();
-    assert_eq!(ill(&sandbox, &[]), ["lock", "lock", "mirror"]);
+    assert_eq!(
+        ill(&sandbox, &[]),
+        ["lock", "lock", "lock", "lock", "mirror"]
+    );
     assert_eq!(
         ill(&sandbox, &["--deep"]),
-        ["lock", "lock", "mirror", "operations"]
+        ["lock", "lock", "lock", "lock", "mirror", "operations"]
     );
     assert!(sandbox.path(".git/HEAD.lock").exists());
 }

@@ -172,6 +172,43 @@ fn a_foreign_index_lock_is_reported_and_left() {
 }
 
 #[test]
+fn a_foreign_lock_on_head_is_named_with_its_age_and_the_way_past_it() {
+    let sandbox = Sandbox::new();
+    let lock = sandbox.path(".git/HEAD.lock");
+    assert_ne!(die(&sandbox, "committed", &["fork", "f1"]), 0);
+    fs::write(&lock, "somebody's").unwrap();
+    let answer = sandbox.json(&["checkpoint", "--auto"]);
+    assert_eq!(answer["code"], "recovery-needed", "{answer:#}");
+    let message = answer["message"].as_str().unwrap();
+    assert!(message.contains(lock.to_str().unwrap()), "{message}");
+    assert!(message.contains(" s old)"), "{message}");
+    let hint = answer["hint"].as_str().unwrap();
+    assert!(
+        hint.starts_with(&format!("rm '{}'", lock.display())),
+        "{hint}"
+    );
+    assert_eq!(fs::read_to_string(&lock).unwrap(), "somebody's");
+    fs::remove_file(lock).unwrap();
+    sandbox.automatic_checkpoint();
+    let on = sandbox.git(&["symbolic-ref", "HEAD"]);
+    assert_eq!(on.trim_end(), "refs/heads/fork/f1");
+    sandbox.check_invariants();
+}
+
+#[test]
+fn a_fork_that_meets_a_foreign_lock_on_head_is_refused_and_taken_back() {
+    let sandbox = Sandbox::new();
+    let before = sandbox.visible_state();
+    sandbox.write(".git/HEAD.lock", "");
+    let answer = sandbox.json(&["fork", "f1"]);
+    assert_eq!(answer["code"], "locked", "{answer:#}");
+    assert!(answer["hint"].as_str().unwrap().contains("HEAD.lock"));
+    fs::remove_file(sandbox.path(".git/HEAD.lock")).unwrap();
+    assert_eq!(sandbox.visible_state(), before);
+    sandbox.check_invariants();
+}
+
+#[test]
 fn a_live_command_of_ours_is_waited_for() {
     let sandbox = Sandbox::new();
     sandbox.colony(&["checkpoint", "-m", "first"]);

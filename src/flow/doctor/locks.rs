@@ -1,15 +1,14 @@
 //! What is under way, or was cut off: an operation, or a lock of git.
 
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
 
 use super::Check;
 use crate::clones::hub;
 use crate::flow::migrate::{self, Stage, WAY_BACK};
 use crate::model::{Result, text};
-use crate::store::Session;
 use crate::store::operation::recover;
 use crate::store::places::Places;
+use crate::store::{Session, lock};
 
 /// What is at the top of a git directory and holds no refs; our own folder is looked at as an operation.
 const BESIDE_REFS: [&str; 6] = [
@@ -44,12 +43,17 @@ pub(super) fn locks(session: &Session) -> Result<Vec<Check>> {
     if session.repo.common_dir() != session.repo.git_dir() {
         collect_locks(session.repo.common_dir(), &BESIDE_REFS, &mut found);
     }
+    for folder in AMONG_OBJECTS {
+        collect_here(&session.repo.common_dir().join(folder), &mut found);
+    }
     if let Some(member) = &session.membership {
         checks.extend(hub_check(session, &member.hub)?);
         let mut of_hub = Vec::new();
         collect_locks(&member.hub, &BESIDE_REFS, &mut of_hub);
         // Others publish there all the time.
-        of_hub.retain(|path| age_seconds(session, path).is_some_and(|age| age >= STALE_SECONDS));
+        of_hub.retain(|path| {
+            lock::age_seconds(&session.world, path).is_some_and(|age| age >= STALE_SECONDS)
+        });
         found.extend(of_hub);
     }
     for path in found {
@@ -95,6 +99,23 @@ fn hub_check(session: &Session, path: &Path) -> Result<Option<Check>> {
     }))
 }
 
+/// Where git locks what it keeps of all objects: an upkeep that was killed stops every later one.
+const AMONG_OBJECTS: [&str; 4] = [
+    "objects",
+    "objects/info",
+    "objects/info/commit-graphs",
+    "objects/pack",
+];
+
+/// Collects the lock files that stand in one folder.
+fn collect_here(folder: &Path, found: &mut Vec<PathBuf>) {
+    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+        if is_lock(&entry.file_name().to_string_lossy()) {
+            found.push(entry.path());
+        }
+    }
+}
+
 /// Collects lock files below a git directory, except for folders at its top that hold no refs.
 fn collect_locks(folder: &Path, skipped: &[&str], found: &mut Vec<PathBuf>) {
     for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
@@ -107,20 +128,16 @@ fn collect_locks(folder: &Path, skipped: &[&str], found: &mut Vec<PathBuf>) {
             if !skipped.iter().any(|skipped| name == *skipped) {
                 collect_locks(&path, &[], found);
             }
-        } else if path
-            .extension()
-            .is_some_and(|extension| extension == "lock")
-        {
+        } else if is_lock(&name.to_string_lossy()) {
             found.push(path);
         }
     }
 }
 
-fn age_seconds(session: &Session, path: &Path) -> Option<u64> {
-    let metadata = std::fs::symlink_metadata(path).ok()?;
-    let now = SystemTime::from(session.world.now());
-    let age = now.duration_since(metadata.modified().ok()?).ok()?;
-    Some(age.as_secs())
+/// Tells whether git goes by a file of that name as by a lock; those of ours say nothing by standing there.
+fn is_lock(name: &str) -> bool {
+    let lock = name.strip_suffix(".lock");
+    name == "packed-refs.new" || lock.is_some_and(|of| !of.starts_with("colony-"))
 }
 
 fn owner_and_age(session: &Session, path: &Path) -> String {
@@ -128,7 +145,7 @@ fn owner_and_age(session: &Session, path: &Path) -> String {
     let Ok(metadata) = std::fs::symlink_metadata(path) else {
         return "is gone again".to_owned();
     };
-    let age = age_seconds(session, path);
+    let age = lock::age_seconds(&session.world, path);
     let age = age.map_or("an unknown time".to_owned(), |age| format!("{age} seconds"));
     format!("belongs to user {}, {age} old", metadata.uid())
 }

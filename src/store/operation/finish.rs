@@ -10,7 +10,7 @@ use crate::git::refs::PreparedRefs;
 use crate::model::{Code, Error, Result};
 use crate::store::lock::{FileIdentity, IndexLock};
 use crate::store::places::Places;
-use crate::store::{Session, atomic, large_files, ref_locks};
+use crate::store::{Session, atomic, large_files, lock_notes};
 
 use super::late::{self, LateFile};
 use super::record::{IndexTarget, Record};
@@ -76,7 +76,7 @@ impl Finish<'_> {
         let world = &self.session.world;
         if let Some(prepared) = prepared {
             prepared.commit()?;
-            ref_locks::forget(&self.places.ref_locks(self.record.op))?;
+            lock_notes::forget(&self.places.ref_locks(self.record.op))?;
         }
         self.switch_head()?;
         world.reach("refs-moved")?;
@@ -109,7 +109,7 @@ impl Finish<'_> {
     /// # Errors
     /// `ref-moved`, `recovery-needed`, `io`.
     pub fn again(&self, index_lock: Option<FileIdentity>) -> Result<()> {
-        ref_locks::clear(&self.session.repo, &self.places.ref_locks(self.record.op))?;
+        lock_notes::clear(&self.session.repo, &self.places.ref_locks(self.record.op))?;
         let left = ref_moves::refs_at(self.session, self.record, |change| change.old)?;
         ref_moves::move_refs((self.session, self.places), self.record, &left)?;
         self.switch_head()?;
@@ -142,7 +142,7 @@ impl Finish<'_> {
     /// # Errors
     /// `recovery-needed` naming a file that could not go back; `io`.
     pub fn cancel(&self) -> Result<()> {
-        ref_locks::clear(&self.session.repo, &self.places.ref_locks(self.record.op))?;
+        lock_notes::clear(&self.session.repo, &self.places.ref_locks(self.record.op))?;
         self.move_files_back()?;
         state_files::write_back(&self.session.repo, &self.record.state_files)?;
         let moved = ref_moves::refs_at(self.session, self.record, |change| change.new)?;
@@ -150,7 +150,7 @@ impl Finish<'_> {
         ref_moves::move_refs((self.session, self.places), self.record, &back)?;
         let record = self.record;
         ref_moves::switch_head(
-            self.session,
+            (self.session, self.places),
             record,
             &record.after.head,
             &record.before.head,
@@ -211,7 +211,7 @@ impl Finish<'_> {
     fn switch_head(&self) -> Result<()> {
         let record = self.record;
         ref_moves::switch_head(
-            self.session,
+            (self.session, self.places),
             record,
             &record.before.head,
             &record.after.head,

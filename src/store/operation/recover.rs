@@ -6,7 +6,7 @@ use crate::model::id::OperationId;
 use crate::model::{Code, Error, Result};
 use crate::store::lock::{FileIdentity, IndexLock};
 use crate::store::places::Places;
-use crate::store::{Session, atomic, large_files, migration, ref_locks, ref_names};
+use crate::store::{Session, atomic, large_files, lock_notes, migration, ref_locks, ref_names};
 
 use super::finish::Finish;
 use super::record::Record;
@@ -244,7 +244,7 @@ fn sweep(session: &Session, places: &Places) -> Result<()> {
             _ if name == "automatic.lfs" => atomic::remove_folder(&path)?,
             _ if name == migration::FOLDER => migration::sweep(session)?,
             _ if path.extension().is_some_and(|end| end == "locks") => {
-                ref_locks::clear(&session.repo, &path)?;
+                lock_notes::clear(&session.repo, &path)?;
             }
             // The note about a merge or pick that git has ended.
             _ if name == "resolve" && session.repo.in_progress().is_none() => {

@@ -54,7 +54,7 @@ pub(super) fn head_is_on(session: &Session, side: &HeadRecord) -> Result<bool> {
 /// # Errors
 /// `locked`, `git-failed`.
 pub(super) fn switch_head(
-    session: &Session,
+    (session, places): (&Session, &Places),
     record: &Record,
     from: &HeadRecord,
     to: &HeadRecord,
@@ -63,8 +63,8 @@ pub(super) fn switch_head(
         return Ok(());
     }
     with_reason(session, record, |why| {
-        let repo = &session.repo;
-        repo.point_head(&session.world, &to.name, to.commit, why)
+        let note = places.ref_locks(record.op);
+        ref_locks::point_head(session, &note, (&to.name, to.commit), why)
     })
 }
 
