@@ -26,6 +26,8 @@ mod command;
 mod desk;
 #[path = "crash/fault.rs"]
 mod fault;
+#[path = "crash/groups.rs"]
+mod groups;
 #[path = "crash/matrix.rs"]
 mod matrix;
 #[path = "crash/migration.rs"]

@@ -72,7 +72,7 @@ pub(super) fn settle(world: &World, repo: &Repo, member: &Membership) -> Result<
     }
     let json = serde_json::to_vec_pretty(&here);
     let json = json.or_code(Code::Io, || "cannot note which checkout this is")?;
-    atomic::write_plainly(&path, &json)?;
+    atomic::write_quickly(&path, &json)?;
     Ok(member)
 }
 

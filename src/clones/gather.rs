@@ -9,7 +9,7 @@ use crate::git::transfer::{Linked, link_objects, send_pack};
 use crate::git::{Oid, RefChange, RefName, Signature};
 use crate::model::{Code, Result};
 use crate::store::membership::{Membership, Role, mirror_of};
-use crate::store::{Session, ref_names, stale_locks};
+use crate::store::{Session, own_refs, ref_names};
 
 use super::hub::{self, Hub};
 use super::publish::large_objects_of;
@@ -26,17 +26,7 @@ pub fn gather(session: &Session) -> Result<usize> {
     if member.role == Role::Desk && !member.hub.is_dir() && !hub::is_missed(session, &member.hub)? {
         return Ok(0);
     }
-    let hub = Hub::open(&member.hub)?;
-    match bring(session, member, &hub) {
-        // A git that was killed here has left its locks.
-        Err(error)
-            if error.code() == Code::Locked
-                && stale_locks::clear_copies(&session.world, &session.repo)? > 0 =>
-        {
-            bring(session, member, &hub)
-        }
-        done => done,
-    }
+    bring(session, member, &Hub::open(&member.hub)?)
 }
 
 fn bring(session: &Session, member: &Membership, hub: &Hub) -> Result<usize> {
@@ -74,8 +64,7 @@ fn bring(session: &Session, member: &Membership, hub: &Hub) -> Result<usize> {
             .iter()
             .cloned()
             .partition(|change| change.new.is_none());
-        let move_refs =
-            |changes: &[RefChange]| session.repo.move_refs(&session.world, changes, &why);
+        let move_refs = |changes: &[RefChange]| own_refs::move_copies(session, changes, &why);
         // A name may become a folder of names.
         match move_refs(&gone).and_then(|()| move_refs(&rest)) {
             Ok(()) => return Ok(changes.len()),

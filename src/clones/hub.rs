@@ -9,12 +9,12 @@ use std::time::Duration;
 use crate::git::network::Network;
 use crate::git::refs::FoundRef;
 use crate::git::url::{Provenance, RemoteUrl};
-use crate::git::{BareRepo, Oid, RefName};
+use crate::git::{BareRepo, Oid, RefChange, RefName};
 use crate::model::{Code, Error, Result, World, time};
 use crate::store::lock::FileIdentity;
 use crate::store::membership::{Membership, Role};
 use crate::store::shared_root::SharedRoot;
-use crate::store::{Session, ref_names};
+use crate::store::{Session, own_refs, ref_names};
 
 use super::hub_making::{make_from_repository, make_from_url};
 use super::hub_place::{Place, SET_ASIDE};
@@ -87,17 +87,40 @@ impl Hub {
     /// Brings branches and tags of the remote up to date.
     ///
     /// # Errors
-    /// What the network says; `url-refused`.
+    /// What the network says; `url-refused`, `locked`.
     pub fn fetch(&self, world: &World) -> Result<()> {
+        self.fetch_refs(world, &["--prune", "origin"], "bring the hub up to date")
+    }
+
+    /// Fetches from the remote, which has to be configured.
+    pub(super) fn fetch_refs(&self, world: &World, args: &[&str], wanted: &str) -> Result<()> {
         let url = self.store.config("remote.origin.url").unwrap_or_default();
         let url = RemoteUrl::parse(&url, Provenance::User, self.store.path())?;
-        let mut network = Network::new(world, self.store.git(world), Some(&url))?;
-        network
-            .git()
-            .args(["fetch", "-q", "--prune", "--no-write-fetch-head"]);
-        network.git().args(["--no-auto-maintenance", "origin"]);
-        network.run_checked("bring the hub up to date").map(drop)?;
-        Ok(())
+        own_refs::in_hub(world, self.store.path(), |lock| {
+            let mut network = Network::new(world, self.store.git(world), Some(&url))?;
+            let git = network.git().keep_open(lock)?;
+            git.args([
+                "fetch",
+                "-q",
+                "--no-write-fetch-head",
+                "--no-auto-maintenance",
+            ]);
+            git.args(args);
+            network.run_checked(wanted).map(drop)
+        })
+    }
+
+    /// Moves refs in one transaction; what a killed git has left locked is no obstacle.
+    ///
+    /// # Errors
+    /// `ref-moved` when one is not at its old value, `locked`.
+    pub fn move_refs(&self, world: &World, changes: &[RefChange]) -> Result<()> {
+        if changes.is_empty() {
+            return Ok(());
+        }
+        own_refs::in_hub(world, self.store.path(), |lock| {
+            self.store.move_refs_under(world, changes, lock)
+        })
     }
 
     /// Tells whether the repository has a remote.

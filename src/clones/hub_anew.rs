@@ -62,7 +62,7 @@ fn publish_copies(session: &Session, hub: &Hub) -> Result<()> {
             );
         }
     }
-    hub.store.move_refs(&session.world, &changes)
+    hub.move_refs(&session.world, &changes)
 }
 
 /// Has a clone publish what it has; says what it has lost with the hub.

@@ -46,7 +46,7 @@ pub(super) fn make_from_repository(session: &Session, new: &Path) -> Result<()> 
         old: None,
         new: Some(found.id),
     }));
-    store.move_refs(world, &changes)
+    store.move_refs_unshared(world, &changes)
 }
 
 /// Refuses a repository that has not all of its own history.
@@ -96,7 +96,7 @@ pub(super) fn make_from_url(world: &World, url: &RemoteUrl, new: &Path) -> Resul
         old: None,
         new: Some(found.id),
     }));
-    store.move_refs(world, &changes)?;
+    store.move_refs_unshared(world, &changes)?;
     store.follow_remote_head(world)
 }
 

@@ -199,7 +199,7 @@ fn attempt_beside(
         format!("{below}{AGAIN}{}/", rounds + 1)
     };
     bring(world, (repo, hub), &prefix, &wanted)?;
-    hub.store.move_refs(world, &creations(&prefix, &wanted))?;
+    hub.move_refs(world, &creations(&prefix, &wanted))?;
     Ok(wanted.len())
 }
 
@@ -341,7 +341,7 @@ fn keep_in_new_folder(
         if !there.is_empty() {
             continue;
         }
-        match hub.store.move_refs(world, &creations(&prefix, refs)) {
+        match hub.move_refs(world, &creations(&prefix, refs)) {
             Ok(()) => return Ok(prefix),
             // Somebody else was faster.
             Err(e) if matches!(e.code(), Code::RefMoved | Code::Locked) => {}

@@ -56,7 +56,7 @@ pub(super) fn keep_operations(
         }
         done => done?,
     }
-    hub.store.move_refs(world, &changes)
+    hub.move_refs(world, &changes)
 }
 
 fn is_of_objects(error: &Error) -> bool {

@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use crate::git::BareRepo;
 use crate::model::{Result, World};
-use crate::store::lock::WorktreeLock;
+use crate::store::atomic;
+use crate::store::lock::{Hold, WorktreeLock};
 
 /// With so many packs, or loose objects, a hub is compacted.
 const MANY_PACKS: usize = 20;
@@ -14,6 +15,13 @@ const MANY_PACKS: usize = 20;
 const MANY_IN_A_FOLDER: usize = 27;
 /// Packs up to this size are joined.
 const BATCH: &str = "--batch-size=64m";
+
+/// What git locks here, below `objects`.
+const LOCKS: [&str; 3] = [
+    "info/commit-graph.lock",
+    "info/commit-graphs/commit-graph-chain.lock",
+    "pack/multi-pack-index.lock",
+];
 
 /// Compacts a hub where that is due and nobody else is at it.
 ///
@@ -24,10 +32,18 @@ pub fn maintain_if_due(world: &World, hub: &BareRepo) -> Result<()> {
         return Ok(());
     }
     let lock = hub.path().join("colony-maintenance.lock");
-    let Ok(_lock) = WorktreeLock::take_at(world, &lock, (Duration::ZERO, "")) else {
+    let Ok(lock) = WorktreeLock::take_as(world, (&lock, Hold::Alone), (Duration::ZERO, "")) else {
         return Ok(());
     };
-    let run = |args: &[&str]| hub.git(world).args(args).run_checked("compact the hub");
+    // Every git below keeps the lock, so that these are of one that was killed.
+    for left in LOCKS {
+        atomic::remove_file(&hub.path().join("objects").join(left))?;
+    }
+    let run = |args: &[&str]| {
+        let mut git = hub.git(world);
+        let git = git.keep_open(lock.file())?.args(args);
+        git.run_checked("compact the hub")
+    };
     // Without -a and -d: packs are only added here.
     run(&["repack", "-q"])?;
     run(&["prune-packed", "-q"])?;

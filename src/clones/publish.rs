@@ -75,8 +75,8 @@ fn move_refs(world: &World, hub: &Hub, changes: &[RefChange]) -> Result<()> {
         .iter()
         .cloned()
         .partition(|change| change.new.is_none());
-    hub.store.move_refs(world, &gone)?;
-    hub.store.move_refs(world, &rest)
+    hub.move_refs(world, &gone)?;
+    hub.move_refs(world, &rest)
 }
 
 /// Compares what there is with what the hub has of it.

@@ -110,7 +110,7 @@ pub(super) fn forget(world: &World, hub: &Hub, below: &str) -> Result<()> {
             new: None,
         })
         .collect();
-    hub.store.move_refs(world, &gone)
+    hub.move_refs(world, &gone)
 }
 
 /// Deletes what was renamed into the trash, also by those who died before they could. Clones go their

@@ -205,7 +205,7 @@ pub fn prune(world: &World, hub: &Hub, limits: Limits, dry_run: bool) -> Result<
     if dry_run {
         return Ok(pruned);
     }
-    hub.store.move_refs(world, &refs)?;
+    hub.move_refs(world, &refs)?;
     for folder in &folders {
         atomic::remove_folder(folder)?;
     }

@@ -1,9 +1,7 @@
 //! The commit that clones of a colony begin at, as somebody noted it: where history was rewritten since, the
 //! one that it has become. The note itself is somebody's own, and stays.
 
-use crate::git::network::Network;
 use crate::git::objects::Objects;
-use crate::git::url::{Provenance, RemoteUrl};
 use crate::git::{Oid, RefName};
 use crate::model::{RepoPath, Result, World};
 use crate::store::migration::{self, ObjectMap};
@@ -48,17 +46,13 @@ fn migrations(hub: &Hub) -> Result<Vec<Oid>> {
 }
 
 fn fetch(world: &World, hub: &Hub) -> Result<()> {
-    let Some(url) = hub.store.config("remote.origin.url") else {
+    if !hub.has_remote() {
         return Ok(());
-    };
-    let url = RemoteUrl::parse(&url, Provenance::User, hub.store.path())?;
-    let mut network = Network::new(world, hub.store.git(world), Some(&url))?;
-    let git = network.git();
-    git.args(["fetch", "-q", "--no-tags", "--no-write-fetch-head"]);
-    git.args(["--no-auto-maintenance", "--refmap=", "origin"]);
+    }
     // With a star it is no error that there is none.
-    git.arg(format!("+{}*:{FETCHED}migrations*", ref_names::MIGRATIONS));
-    network.run_checked("ask what was rewritten").map(drop)
+    let migrations = format!("+{}*:{FETCHED}migrations*", ref_names::MIGRATIONS);
+    let args = ["--no-tags", "--refmap=", "origin", &migrations];
+    hub.fetch_refs(world, &args, "ask what was rewritten")
 }
 
 fn read(objects: &Objects, commit: Oid, into: &mut ObjectMap) -> Result<()> {

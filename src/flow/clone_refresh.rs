@@ -9,13 +9,13 @@ use crate::clones::found::FoundClone;
 use crate::clones::hub::{self, Hub};
 use crate::clones::keeping;
 use crate::git::remote::Remote;
-use crate::git::{ObjectWrites, Oid, RefChange, RefName};
+use crate::git::{ObjectWrites, Oid, RefChange, RefName, process};
 use crate::lfs::locks;
 use crate::model::id::OperationId;
 use crate::model::{Code, Error, Result, World, text};
-use crate::store::Session;
 use crate::store::membership::Role;
 use crate::store::settings::Flags;
+use crate::store::{Session, own_refs};
 
 use super::{clones, colony, migrate};
 
@@ -129,7 +129,7 @@ fn move_remote_branches(inside: &Session, hub: &Hub) -> Result<Vec<RefChange>> {
         who: &who,
         operation: "refresh",
     };
-    inside.repo.move_refs(&inside.world, &changes, &why)?;
+    own_refs::move_refs(inside, &changes, &why)?;
     Ok(changes)
 }
 
@@ -196,26 +196,31 @@ fn follow_origin(session: Option<&Session>, clone: &FoundClone) -> Result<Option
     let hub = Hub::open(&clone.member.hub)?;
     let key = "remote.origin.url";
     let fetch = ("remote.origin.fetch", "+refs/heads/*:refs/remotes/origin/*");
-    let set = |mut git: crate::git::process::Git, (key, value): (&str, &str)| {
+    let set = |git: &mut process::Git, (key, value): (&str, &str)| {
         git.args(["config", "--local", "--replace-all", key, value]);
         let done = git.run_checked("follow the origin of this checkout");
         done.map(drop)
     };
     if hub.store.config(key).as_ref() != Some(&url) {
         for entry in [(key, url.as_str()), fetch] {
-            set(hub.store.git(&desk.world), entry)?;
+            own_refs::in_hub(&desk.world, hub.store.path(), |lock| {
+                set(hub.store.git(&desk.world).keep_open(lock)?, entry)
+            })?;
         }
     }
     if let Some(push) = hub::push_url_of(desk)
         && inside.config("remote.origin.pushurl").as_ref() != Some(&push)
     {
-        set(inside.git(&desk.world), ("remote.origin.pushurl", &push))?;
+        set(
+            &mut inside.git(&desk.world),
+            ("remote.origin.pushurl", &push),
+        )?;
     }
     if inside.config(key).as_ref() == Some(&url) {
         return Ok(None);
     }
     for entry in [(key, url.as_str()), fetch] {
-        set(inside.git(&desk.world), entry)?;
+        set(&mut inside.git(&desk.world), entry)?;
     }
     Ok(Some(url))
 }
@@ -235,13 +240,17 @@ fn follow(inside: &Session, clone: &FoundClone) -> Result<()> {
         return Ok(());
     }
     let mut git = inside.repo.git(&inside.world);
-    git.env(crate::git::process::OPERATION_VARIABLE, "refresh");
+    git.env(process::OPERATION_VARIABLE, "refresh");
     // Ignored files of the user are no less his.
     git.args(["checkout", "-q", "--no-overwrite-ignore", "--no-track"]);
     git.args(["-B", branch, &remote, "--"]);
     let output = git.run()?;
     if output.success() {
         return Ok(());
+    }
+    let failed = process::failed("bring the clone up to date", &output.stderr);
+    if failed.code() == Code::Locked {
+        return Err(failed);
     }
     Err(cannot_follow(clone, &output.stderr))
 }

@@ -10,9 +10,9 @@ use crate::design::retention::{self, PruneReport, Scope};
 use crate::git::RefChange;
 use crate::git::refs::Reason;
 use crate::model::Result;
-use crate::store::Session;
 use crate::store::lost_refs::{self, LostRef};
 use crate::store::membership::Role;
+use crate::store::{Session, own_refs};
 
 /// What is looked at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -83,5 +83,5 @@ fn forget_agreement(session: &Session, lost: &[LostRef]) -> Result<()> {
         who: &who,
         operation: "prune",
     };
-    session.repo.move_refs(&session.world, &changes, &why)
+    own_refs::move_refs(session, &changes, &why)
 }

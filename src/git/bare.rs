@@ -1,5 +1,6 @@
 //! A repository without a worktree: the hub that clones borrow objects from.
 
+use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use crate::model::world::Interrupt;
@@ -163,15 +164,33 @@ impl BareRepo {
         git_at(world, &self.path)
     }
 
-    /// Moves refs in one transaction of git's. No hook runs.
+    /// Moves refs in one transaction of git's, in a repository that nobody else knows of yet. No hook runs.
     ///
     /// # Errors
     /// `ref-moved` when one is not at its old value, `locked`.
-    pub fn move_refs(&self, world: &World, changes: &[RefChange]) -> Result<()> {
+    pub fn move_refs_unshared(&self, world: &World, changes: &[RefChange]) -> Result<()> {
+        self.move_refs_with(world, changes, self.git(world))
+    }
+
+    /// Does that anywhere: git keeps `lock` open as long as it lives.
+    ///
+    /// # Errors
+    /// As [`BareRepo::move_refs_unshared`].
+    pub fn move_refs_under(&self, world: &World, changes: &[RefChange], lock: &File) -> Result<()> {
+        let mut git = self.git(world);
+        git.keep_open(lock)?;
+        self.move_refs_with(world, changes, git)
+    }
+
+    fn move_refs_with(
+        &self,
+        world: &World,
+        changes: &[RefChange],
+        mut git: process::Git,
+    ) -> Result<()> {
         if changes.is_empty() {
             return Ok(());
         }
-        let mut git = self.git(world);
         git.args(["-c", "core.hooksPath=/dev/null"]);
         git.args(["update-ref", "--no-deref", "--stdin", "-z"]);
         let hex_len = self.inner.object_hash().len_in_hex();

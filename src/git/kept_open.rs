@@ -10,7 +10,7 @@ use std::process::{Command, Stdio};
 
 use crate::model::{Error, Result};
 
-/// Which stream of a child has the file until it is descriptor 9.
+/// Which stream of a child has the file until it is descriptor 8.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum InPlaceOf {
     /// Standard input, which is empty from then on.
@@ -23,8 +23,8 @@ impl InPlaceOf {
     /// Becomes the command in its arguments.
     fn script(self) -> &'static str {
         match self {
-            InPlaceOf::Input => r#"exec "$@" 9<&0 </dev/null"#,
-            InPlaceOf::Errors => r#"exec "$@" 9>&2 2>&1"#,
+            InPlaceOf::Input => r#"exec "$@" 8<&0 </dev/null"#,
+            InPlaceOf::Errors => r#"exec "$@" 8>&2 2>&1"#,
         }
     }
 }

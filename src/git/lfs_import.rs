@@ -198,7 +198,7 @@ fn move_branches(
         })
     };
     let changes: Vec<RefChange> = branches.filter_map(change).collect();
-    repository.move_refs(world, &changes)
+    repository.move_refs_unshared(world, &changes)
 }
 
 fn failed(output: &Output) -> Error {

@@ -242,17 +242,6 @@ impl Repo {
         reason.tell(&mut git);
         git.run_checked("move HEAD").map(drop)
     }
-
-    /// Moves refs in one transaction, without holding it open.
-    ///
-    /// # Errors
-    /// As [`Repo::prepare_refs`].
-    pub fn move_refs(&self, world: &World, changes: &[RefChange], why: &Reason<'_>) -> Result<()> {
-        if changes.is_empty() {
-            return Ok(());
-        }
-        self.prepare_refs(world, changes, why)?.commit()
-    }
 }
 
 pub(super) fn find_ref(repo: &gix::Repository, name: &RefName) -> Result<Option<Oid>> {

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Output;
 
-use super::fault;
+use super::fault::{self, Fault};
 use super::matrix::is_long;
 use super::repository::{self, Repository};
 use super::table;
@@ -29,6 +29,8 @@ pub(crate) type Point = (&'static str, usize);
 pub(crate) enum Whom {
     /// The program; the gits it started end by themselves.
     Program,
+    /// A git that moves refs or HEAD, and the program with it.
+    Group,
     /// Whoever comes to its own call of that number first, be it a git.
     Everybody,
 }
@@ -115,6 +117,23 @@ impl Desk {
         fs::read_to_string(&log)
             .expect("strace writes it")
             .contains("killed by SIGKILL")
+    }
+
+    /// Runs the program, and kills it with its git at one moment; returns what strace saw of all its gits.
+    pub(crate) fn strike_group(
+        &self,
+        directory: &Path,
+        args: &[&str],
+        fault: Option<&Fault>,
+    ) -> String {
+        let scratch = repository::temporary_folder();
+        let logs = scratch.path().join("logs");
+        fault::strike_group(scratch.path(), &logs, fault);
+        let mut traced = self.repository.traced_colony(&[], scratch.path());
+        traced.current_dir(directory).env("HOME", directory);
+        traced.env("COLONY_SHARED_ROOT", self.shared.path());
+        repository::run(traced.args(args));
+        fault::read_logs(&logs)
     }
 
     /// What plain git sees of the checkout.

@@ -288,6 +288,11 @@ fn trace(
     (output, read_logs(&log))
 }
 
+/// Puts a `git` into a folder that strikes at one moment, or only notes all in the folder `logs`.
+pub(crate) fn strike_group(folder: &Path, logs: &Path, fault: Option<&Fault>) {
+    stand_in_for_a_group(folder, logs, &Tracing::of_a_group(fault));
+}
+
 /// Reads what strace wrote: one file, or a folder of them.
 pub(crate) fn read_logs(log: &Path) -> String {
     let mut logs: Vec<PathBuf> = match fs::read_dir(log) {

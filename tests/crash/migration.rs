@@ -83,7 +83,7 @@ fn check_whole(desk: &Desk, remote: &Path, point: Point) {
 fn a_killed_publication_is_whole(whom: Whom, stride: usize) {
     let calls = match whom {
         Whom::Program => &CALLS_OF_SYNC[..],
-        Whom::Everybody => &CALLS,
+        Whom::Everybody | Whom::Group => &CALLS,
     };
     let name = "lfs migrate --continue";
     each_point_of((name, whom), (calls, stride), |point: Point| {

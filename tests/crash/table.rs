@@ -150,7 +150,8 @@ uncommitted file, `clones gc` removes a hub whole or leaves it. A publication le
 or new; so does `sync` on both sides, and the next one brings them to the same. `lfs migrate` with a remote,
 and `--continue` of one that is not published, leave the remote all old or all new, with every large file of what it
 has (a server that is killed itself has moved some refs); the next run ends it, or `--abort` takes it back. The next command
-sweeps what a killed one left. Where gits are killed as well, locks that they leave on refs are removed by hand.
+sweeps what a killed one left, locks of git in the hub and on copies included. Where any git is killed alone, locks that
+one of a `sync` or of a clone leaves on refs of a remote or on branches are removed by hand.
 
 The first column of numbers says how many points one was struck of: the short run, which wrote this table unless
 that is 1, leaves some out. `tests/suite/large_files.rs` lets a commit die at each of its steps, with a `git lfs prune`
@@ -166,6 +167,7 @@ fn text_beside(rows: &Beside) -> String {
     for ((command, whom, call), (every, points)) in rows.iter().filter(|(_, row)| row.1 > 0) {
         let whom = match whom {
             Whom::Program => "the program",
+            Whom::Group => "program and git",
             Whom::Everybody => "any process",
         };
         writeln!(text, "| {whom} | {command} | {call} | {every} | {points} |")

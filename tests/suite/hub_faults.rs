@@ -29,7 +29,8 @@ fn a_named_agent_whose_work_cannot_be_seen_is_no_answer() {
     let ada = agent(&desk, "ada");
     let lock = lock_of_copy(&desk);
     commit(&ada, "a.txt", "of ada\n");
-    leave_lock(&lock, false);
+    // No git leaves a folder there: nobody takes it for one of the dead.
+    fs::create_dir_all(&lock).unwrap();
     let before = desk.visible_state();
     for args in [
         &["merge", "ada"][..],
@@ -61,8 +62,78 @@ fn a_named_agent_whose_work_cannot_be_seen_is_no_answer() {
         "{}",
         shown.stderr
     );
-    fs::remove_file(lock).unwrap();
+    fs::remove_dir(lock).unwrap();
     assert_eq!(desk.json(&["merge", "ada"])["outcome"], "fast_forward");
+}
+
+#[test]
+fn young_locks_that_a_killed_git_has_left_in_the_hub_go_by_themselves() {
+    let desk = Sandbox::new();
+    let ada = agent(&desk, "ada");
+    ada.git(&["branch", "extra"]);
+    commit(&ada, "a.txt", "published\n");
+    let store = hub(&desk);
+    desk.git(&["-C", store.to_str().unwrap(), "pack-refs", "--all"]);
+    let of_ada = store.join("refs/colony/agents/ada/main/heads/fork/ada.lock");
+    let left = ["packed-refs.lock", "packed-refs.new", "HEAD.lock"];
+    let left: Vec<_> = left.iter().map(|name| store.join(name)).collect();
+    for path in left.iter().chain([&of_ada]) {
+        leave_lock(path, false);
+    }
+    ada.git(&["branch", "-q", "-D", "extra"]);
+    fs::write(ada.path("a.txt"), "of ada\n").unwrap();
+    let said = ada.run(&["commit", "-m", "of ada", "--all"]);
+    assert_eq!(said.code, 0, "{}", said.stderr);
+    assert!(!said.stderr.contains("warning"), "{}", said.stderr);
+    assert!(said.stderr.contains("removed the lock"), "{}", said.stderr);
+    for path in left.iter().chain([&of_ada]) {
+        assert!(!path.exists(), "{}", path.display());
+    }
+    let name = "refs/colony/agents/ada/main/heads/fork/ada";
+    let published = desk.git(&["-C", store.to_str().unwrap(), "rev-parse", name]);
+    assert_eq!(published, ada.git(&["rev-parse", "HEAD"]));
+    desk.colony(&["agents", "new", "bob"]);
+}
+
+#[test]
+fn locks_of_a_killed_upkeep_do_not_stop_the_next() {
+    let desk = Sandbox::new();
+    let ada = agent(&desk, "ada");
+    let objects = hub(&desk).join("objects");
+    // As many loose objects as make an upkeep due, to who counts them.
+    fs::create_dir_all(objects.join("17")).unwrap();
+    for number in 0..40 {
+        File::create(objects.join(format!("17/no-object-{number}"))).unwrap();
+    }
+    let left = ["pack/multi-pack-index.lock", "info/commit-graph.lock"];
+    let left: Vec<_> = left.iter().map(|name| objects.join(name)).collect();
+    for path in &left {
+        leave_lock(path, false);
+    }
+    fs::write(ada.path("a.txt"), "of ada\n").unwrap();
+    let said = ada.run(&["commit", "-m", "of ada", "--all"]);
+    assert_eq!(said.code, 0, "{}", said.stderr);
+    assert!(!said.stderr.contains("warning"), "{}", said.stderr);
+    assert!(left.iter().all(|path| !path.exists()), "{left:?}");
+    assert!(objects.join("pack/multi-pack-index").is_file());
+}
+
+#[test]
+fn a_lock_on_a_copy_stays_while_a_git_of_ours_may_hold_it() {
+    let desk = Sandbox::new();
+    let ada = agent(&desk, "ada");
+    let lock = lock_of_copy(&desk);
+    commit(&ada, "a.txt", "of ada\n");
+    leave_lock(&lock, true);
+    // As a git does that has outlived its parent.
+    let held = File::open(desk.path(".git/colony/refs-lock")).unwrap();
+    held.lock_shared().unwrap();
+    let refused = desk.json(&["--timeout", "0.05", "merge", "ada"]);
+    assert_eq!(refused["code"], "locked", "{refused:#}");
+    assert!(lock.exists());
+    drop(held);
+    assert_eq!(desk.json(&["merge", "ada"])["outcome"], "fast_forward");
+    assert!(!lock.exists());
 }
 
 #[test]

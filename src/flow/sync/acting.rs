@@ -8,7 +8,7 @@ use crate::git::remote::{Pushed, Remote};
 use crate::git::{RefChange, Signature};
 use crate::model::text::shell_word;
 use crate::model::{Code, Result};
-use crate::store::Session;
+use crate::store::{Session, own_refs};
 
 use super::deciding::Step;
 use super::looking::Look;
@@ -90,7 +90,7 @@ fn move_refs(session: &Session, changes: &[RefChange]) -> Result<()> {
         who: &who,
         operation: "sync",
     };
-    session.repo.move_refs(&session.world, changes, &why)
+    own_refs::move_refs(session, changes, &why)
 }
 
 /// Pushes, and tells what the server said of each ref.

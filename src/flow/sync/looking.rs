@@ -13,7 +13,7 @@ use crate::git::remote::Remote;
 use crate::git::{Oid, RefName, Repo};
 use crate::map::scope_record::Scopes;
 use crate::model::Result;
-use crate::store::{Session, migration, ref_names};
+use crate::store::{Session, migration, own_refs, ref_names};
 
 use super::super::migrate;
 
@@ -106,7 +106,11 @@ impl Look {
         };
         let wanted = self.theirs.iter().filter(is_wanted);
         let wanted: Vec<RefName> = wanted.map(|(name, _)| name.clone()).collect();
-        for found in remote.fetch_refs(&wanted, &super::incoming(remote))? {
+        if wanted.is_empty() {
+            return Ok(());
+        }
+        let into = super::incoming(remote);
+        for found in own_refs::fetch(session, || remote.fetch_refs(&wanted, &into))? {
             self.published.extend(session.repo.peel_to_commit(found.id));
             self.theirs.insert(found.name, found.id);
         }

@@ -6,7 +6,9 @@ use crate::model::id::OperationId;
 use crate::model::{Code, Error, Result};
 use crate::store::lock::{FileIdentity, IndexLock};
 use crate::store::places::Places;
-use crate::store::{Session, atomic, large_files, lock_notes, migration, ref_locks, ref_names};
+use crate::store::{
+    Session, atomic, large_files, lock_notes, migration, own_refs, ref_locks, ref_names,
+};
 
 use super::finish::Finish;
 use super::record::Record;
@@ -220,6 +222,7 @@ pub fn delete_refs(
 ///
 /// The caller holds the lock of the worktree and no operation is under way.
 fn sweep(session: &Session, places: &Places) -> Result<()> {
+    own_refs::sweep(session)?;
     for entry in std::fs::read_dir(&places.colony)
         .into_iter()
         .flatten()
@@ -243,6 +246,8 @@ fn sweep(session: &Session, places: &Places) -> Result<()> {
             }
             _ if name == "automatic.lfs" => atomic::remove_folder(&path)?,
             _ if name == migration::FOLDER => migration::sweep(session)?,
+            // What is moved beside operations was looked at above, and may be under way.
+            _ if own_refs::is_note(name) => {}
             _ if path.extension().is_some_and(|end| end == "locks") => {
                 lock_notes::clear(&session.repo, &path)?;
             }

@@ -13,7 +13,7 @@ use crate::git::refs::Reason;
 use crate::git::{Oid, RefChange, RefName, Repo, TreeEntry};
 use crate::model::{Code, Error, RepoPath, Result};
 use crate::store::places::Places;
-use crate::store::{Session, processes, ref_names};
+use crate::store::{Session, own_refs, processes, ref_names};
 
 use super::record::Record;
 use super::recover;
@@ -93,10 +93,9 @@ pub fn move_ref(
     why: &Reason<'_>,
     written: &Written<'_>,
 ) -> Result<()> {
-    let (repo, world) = (&session.repo, &session.world);
-    repo.move_refs(world, std::slice::from_ref(change), why)?;
+    own_refs::move_refs(session, std::slice::from_ref(change), why)?;
     require(session, written).or_else(|error| {
-        repo.move_refs(world, &[change.inverse()], why)?;
+        own_refs::move_refs(session, &[change.inverse()], why)?;
         Err(error)
     })
 }

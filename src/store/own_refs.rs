@@ -1,0 +1,264 @@
+//! Refs that nobody but us moves: all of a hub, and in a clone the copies of what others publish and of what
+//! remotes have.
+//!
+//! Who moves some holds an OS lock together with others who do, and so does each git it starts, until the
+//! last of them has ended. So who has that lock alone knows that no git of ours is left, and that each
+//! lock file of git on such a ref was left by one that was killed: it goes. The system frees the lock of
+//! the dead; its file is never deleted.
+//!
+//! In a clone, refs of the user are moved beside operations, too (`sync`, scopes): there hooks of the user run,
+//! which may leave something running, so git does not hold the lock. What git is about to lock is noted
+//! (`ref_locks`), one note for each who moves some, and proven by that.
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use crate::git::refs::Reason;
+use crate::git::{RefChange, RefName, Repo};
+use crate::model::{Code, Error, Result, World};
+
+use super::lock::{FileIdentity, Hold, WorktreeLock};
+use super::{Session, atomic, lock_notes, processes, ref_locks, ref_names};
+
+/// How long to wait in a hub for those who move refs, or who clear what the dead have left.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// What git may leave at the top of a hub.
+const AT_THE_TOP: [&str; 5] = [
+    "HEAD.lock",
+    "config.lock",
+    "packed-refs.lock",
+    "packed-refs.new",
+    "shallow.lock",
+];
+
+/// How the name of a note begins.
+const NOTE: &str = "refs-";
+
+/// Has `act` move refs of a hub by gits that keep its file open; clears what the dead have left where that is
+/// in the way.
+///
+/// # Errors
+/// Those of `act`; `locked` where somebody moves refs for long, `interrupted`, `io`.
+pub fn in_hub<T>(world: &World, hub: &Path, act: impl Fn(&File) -> Result<T>) -> Result<T> {
+    let place = Place {
+        world,
+        patience: PATIENCE,
+        lock: lock_in(hub),
+        is_littered: &|| !left_at_the_top(hub).is_empty(),
+        left: &|| left_in_hub(hub),
+        clear: &|| remove_all(world, left_in_hub(hub)),
+    };
+    place.act(act)
+}
+
+/// Moves refs of a clone that nobody but us moves. No hook runs.
+///
+/// # Errors
+/// As [`ref_locks::prepare`]; `locked` where somebody moves refs for long, `interrupted`.
+pub fn move_copies(session: &Session, changes: &[RefChange], why: &Reason<'_>) -> Result<()> {
+    if changes.is_empty() {
+        return Ok(());
+    }
+    in_clone(session, |lock| {
+        let note = new_note(session)?;
+        ref_locks::move_own_refs(session, (&note, lock), changes, why)
+    })
+}
+
+/// Moves refs of a clone beside any operation.
+///
+/// # Errors
+/// As [`move_copies`].
+pub fn move_refs(session: &Session, changes: &[RefChange], why: &Reason<'_>) -> Result<()> {
+    if changes.is_empty() {
+        return Ok(());
+    }
+    in_clone(session, |_| {
+        ref_locks::move_refs(session, &new_note(session)?, changes, why)
+    })
+}
+
+/// Has `act` fetch into refs of a clone that nobody but us moves.
+///
+/// # Errors
+/// Those of `act`; `locked` where somebody moves refs for long, `interrupted`, `io`.
+pub fn fetch<T>(session: &Session, act: impl Fn() -> Result<T>) -> Result<T> {
+    in_clone(session, |_| act())
+}
+
+/// Clears what those have left who were killed while they moved refs of a clone; nothing while somebody
+/// moves some.
+///
+/// # Errors
+/// `locked`, `interrupted`, `io`.
+pub fn sweep(session: &Session) -> Result<()> {
+    if notes(&session.repo).is_empty() {
+        return Ok(());
+    }
+    in_clone(session, |_| Ok(()))
+}
+
+/// Tells whether a file of that name is a note of refs that are moved beside operations.
+pub fn is_note(name: &str) -> bool {
+    let of = name.strip_suffix(".locks");
+    of.is_some_and(|of| of.starts_with(NOTE))
+}
+
+fn in_clone<T>(session: &Session, act: impl Fn(&File) -> Result<T>) -> Result<T> {
+    let (world, repo) = (&session.world, &session.repo);
+    let place = Place {
+        world,
+        patience: session.lock_timeout(),
+        lock: lock_in(repo.common_dir()),
+        is_littered: &|| !notes(repo).is_empty(),
+        left: &|| [notes(repo), left_on_copies(repo)].concat(),
+        clear: &|| {
+            clear_notes(repo)?;
+            remove_all(world, left_on_copies(repo))
+        },
+    };
+    place.act(act)
+}
+
+/// Makes a note that nobody else writes to; empty, it says nothing.
+fn new_note(session: &Session) -> Result<PathBuf> {
+    let cannot = |e| Error::io("cannot write down the locks of git", e);
+    let mut builder = tempfile::Builder::new();
+    let note = builder.prefix(NOTE).suffix(".locks");
+    let note = note.tempfile_in(session.repo.common_dir().join("colony"));
+    let note = note.map_err(cannot)?.into_temp_path();
+    note.keep().map_err(|e| cannot(e.error))
+}
+
+/// Where refs are moved, and what is done to what the dead have left there.
+struct Place<'a> {
+    world: &'a World,
+    patience: Duration,
+    lock: PathBuf,
+    /// Tells at little cost whether some of it is there.
+    is_littered: &'a dyn Fn() -> bool,
+    left: &'a dyn Fn() -> Vec<PathBuf>,
+    clear: &'a dyn Fn() -> Result<()>,
+}
+
+impl Place<'_> {
+    fn act<T>(&self, act: impl Fn(&File) -> Result<T>) -> Result<T> {
+        let lock = self.take(Hold::WithOthers)?;
+        let done = act(lock.file());
+        drop(lock);
+        match done {
+            Err(error) if is_about_locks(&error) && !(self.left)().is_empty() => {}
+            Err(error) => return Err(error),
+            Ok(done) => {
+                self.tidy()?;
+                return Ok(done);
+            }
+        }
+        let lock = match self.take(Hold::Alone) {
+            Err(error) if error.code() == Code::Locked && self.only_daemons_hold() => {
+                self.take(Hold::WithOthers)?
+            }
+            taken => taken?,
+        };
+        (self.clear)()?;
+        act(lock.file())
+    }
+
+    /// Clears what is in nobody's way yet, unless somebody is at work.
+    fn tidy(&self) -> Result<()> {
+        if !(self.is_littered)() {
+            return Ok(());
+        }
+        let at_once = (Duration::ZERO, "");
+        match WorktreeLock::take_as(self.world, (&self.lock, Hold::Alone), at_once) {
+            Ok(_lock) => (self.clear)(),
+            Err(error) if error.code() == Code::Locked => Ok(()),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Tells whether nobody holds the lock but what git leaves running for its own sake, a keeper of
+    /// credentials say: that moves no ref.
+    fn only_daemons_hold(&self) -> bool {
+        let lock = FileIdentity::of(&self.lock);
+        let holders = lock.map(processes::holders_of).unwrap_or_default();
+        let is_daemon = |pid| {
+            let words = processes::words_of(pid);
+            processes::git_command(&words).is_some_and(|command| command.ends_with("--daemon"))
+        };
+        let mut locked = holders.iter().filter(|holder| holder.has_lock).peekable();
+        locked.peek().is_some() && locked.all(|holder| is_daemon(holder.process.pid))
+    }
+
+    fn take(&self, hold: Hold) -> Result<WorktreeLock> {
+        let waiting = "waiting for another git-colony that moves refs here";
+        WorktreeLock::take_as(self.world, (&self.lock, hold), (self.patience, waiting))
+    }
+}
+
+/// A git that talks to a remote says in too many words what was in its way.
+fn is_about_locks(error: &Error) -> bool {
+    matches!(error.code(), Code::Locked | Code::GitFailed)
+}
+
+fn lock_in(git_dir: &Path) -> PathBuf {
+    git_dir.join("colony").join("refs-lock")
+}
+
+fn notes(repo: &Repo) -> Vec<PathBuf> {
+    let entries = fs::read_dir(repo.common_dir().join("colony"));
+    let entries = entries.into_iter().flatten().flatten();
+    let notes = entries.filter(|entry| is_note(&entry.file_name().to_string_lossy()));
+    notes.map(|entry| entry.path()).collect()
+}
+
+fn clear_notes(repo: &Repo) -> Result<()> {
+    let mut notes = notes(repo).into_iter();
+    notes.try_for_each(|note| lock_notes::clear(repo, &note))
+}
+
+fn left_at_the_top(hub: &Path) -> Vec<PathBuf> {
+    let top = AT_THE_TOP.iter().map(|name| hub.join(name));
+    top.filter(|path| path.is_file()).collect()
+}
+
+fn left_in_hub(hub: &Path) -> Vec<PathBuf> {
+    let mut found = left_at_the_top(hub);
+    collect(&hub.join("refs"), &mut found);
+    found
+}
+
+fn left_on_copies(repo: &Repo) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for prefix in [ref_names::AGENTS, ref_names::DESKS, ref_names::REMOTES] {
+        let folder = RefName::from(prefix).under(repo.common_dir());
+        collect(&folder, &mut found);
+    }
+    found
+}
+
+fn collect(folder: &Path, found: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let path = entry.path();
+        match entry.file_type() {
+            Ok(kind) if kind.is_dir() => collect(&path, found),
+            Ok(kind) if kind.is_file() && path.extension().is_some_and(|end| end == "lock") => {
+                found.push(path);
+            }
+            _ => {}
+        }
+    }
+}
+
+fn remove_all(world: &World, locks: Vec<PathBuf>) -> Result<()> {
+    for path in locks {
+        atomic::remove_file(&path)?;
+        (world.narrate)(&format!(
+            "removed the lock that a killed git has left: {}",
+            path.display()
+        ));
+    }
+    Ok(())
+}
