@@ -1,5 +1,6 @@
 //! The process as values: the only reader of the environment, the wall clock and chance.
 
+use std::fs::File;
 use std::io::{IsTerminal as _, Read, Write};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -9,6 +10,7 @@ use crate::model::World;
 use crate::model::progress::Progress;
 use crate::model::time::Moment;
 use crate::model::world::{Changes, Interrupt, UserConfiguration};
+use crate::streams::Streams;
 use crate::ui::progress_line::ProgressLine;
 
 /// The surroundings and the streams of one run.
@@ -25,13 +27,16 @@ pub struct Env {
 
 impl Env {
     /// Reads the process once. Signals are not handled yet; see [`crate::signals`].
+    ///
+    /// # Errors
+    /// Where the process may open no more files.
     #[expect(
         clippy::disallowed_methods,
         reason = "this is the gate for the environment"
     )]
-    pub fn from_process() -> Env {
+    pub fn from_process(streams: Streams) -> std::io::Result<Env> {
         let cwd = std::env::current_dir().unwrap_or_else(|_| PathBuf::from("/"));
-        let (narrate, progress) = narration();
+        let (narrate, progress) = narration(streams.stderr.try_clone()?);
         let world = World {
             cwd,
             started_in: None,
@@ -46,14 +51,14 @@ impl Env {
             process: Some(std::process::id()),
             program: program(),
             die_at: die_at(),
-            stdout_is_terminal: std::io::stdout().is_terminal(),
+            stdout_is_terminal: streams.stdout.is_terminal(),
         };
-        Env {
+        Ok(Env {
             world,
             stdin: stdin(),
-            stdout: Box::new(std::io::BufWriter::new(std::io::stdout())),
-            stderr: Box::new(std::io::stderr()),
-        }
+            stdout: Box::new(std::io::BufWriter::new(streams.stdout)),
+            stderr: Box::new(streams.stderr),
+        })
     }
 }
 
@@ -61,25 +66,27 @@ type Narrate = Arc<dyn Fn(&str) + Send + Sync>;
 
 /// Says things on standard error, and how far long work is where that is a terminal: on a line that goes
 /// when something else is said. Nobody reads it when standard error is closed.
-fn narration() -> (Narrate, Progress) {
+fn narration(stderr: File) -> (Narrate, Progress) {
+    let is_seen = stderr.is_terminal();
+    let stderr = Arc::new(stderr);
     let line = Arc::new(Mutex::new(ProgressLine::default()));
     let of = |line: &Mutex<ProgressLine>, act: &dyn Fn(&mut ProgressLine) -> String| {
         // A poisoned line is still a line.
         act(&mut line.lock().unwrap_or_else(PoisonError::into_inner))
     };
-    let shown = Arc::clone(&line);
+    let (shown, narrated) = (Arc::clone(&line), Arc::clone(&stderr));
     let narrate = move |text: &str| {
         let clear = of(&shown, &|line| line.clear().to_owned());
         let text = crate::ui::escape::line(text);
-        drop(writeln!(std::io::stderr(), "{clear}{text}"));
+        // At once: two threads may speak.
+        drop((&*narrated).write_all(format!("{clear}{text}\n").as_bytes()));
     };
     let progress = Progress::new(move |step| {
         let text = of(&line, &|line| line.step(step, Instant::now()));
         if !text.is_empty() {
-            drop(write!(std::io::stderr(), "{text}"));
+            drop((&*stderr).write_all(text.as_bytes()));
         }
     });
-    let is_seen = std::io::stderr().is_terminal();
     let progress = if is_seen {
         progress
     } else {

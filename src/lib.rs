@@ -7,6 +7,7 @@ use std::ffi::OsString;
 
 pub mod env;
 pub mod signals;
+pub mod streams;
 
 pub mod cli;
 pub mod ui;

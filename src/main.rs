@@ -1,12 +1,24 @@
 //! The `git-colony` program: the process as values, one call, its exit code.
 
+use std::io::Write as _;
 use std::process::ExitCode;
 
 use git_colony::env::Env;
 
 fn main() -> ExitCode {
-    let mut env = Env::from_process();
+    run().unwrap_or_else(|error| {
+        // Where nobody reads it, the exit code still says it.
+        writeln!(std::io::stderr(), "error: cannot start: {error}").ok();
+        ExitCode::from(128)
+    })
+}
+
+fn run() -> std::io::Result<ExitCode> {
+    let (streams, inherited) = git_colony::streams::take()?;
+    let mut env = Env::from_process(streams)?;
+    let ear = inherited.listen(&env.world)?;
     git_colony::signals::watch(env.world.interrupt.clone());
     let exit = git_colony::run(std::env::args_os(), &mut env);
-    ExitCode::from(exit.0)
+    drop(ear);
+    Ok(ExitCode::from(exit.0))
 }

@@ -8,6 +8,7 @@ use std::sync::mpsc;
 use std::time::Duration;
 
 use crate::model::progress::{PartMeter, Unit};
+use crate::model::said::Listening;
 use crate::model::{Error, Result, World};
 
 use super::process::Git;
@@ -21,20 +22,17 @@ const FILE: &str = "GIT_LFS_PROGRESS";
 /// How often that file is looked at.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// A line that is longer is none of git-lfs's.
-const MOST_BYTES: usize = 4096;
-
 /// Tells how many commits a `git lfs migrate` has written while it runs.
 pub(super) fn tell_commits(git: &mut Git, world: &World) {
     if !world.progress.is_heard() {
         return;
     }
     let meter = PartMeter::begin(&world.progress, Unit::Commits);
-    let mut lines = Lines::default();
+    let mut said = Listening::default();
     git.env(FORCE, "1");
     git.listen(move |bytes| {
-        for line in lines.take(bytes) {
-            if let Some(part) = commits(&line) {
+        for said in said.take(bytes) {
+            if let Some(part) = commits(said.text()) {
                 meter.tell("rewrite history", part);
             }
         }
@@ -65,7 +63,7 @@ pub(super) fn tell_transfers<N, T>(
     let (ended, end) = mpsc::channel::<()>();
     std::thread::scope(|scope| {
         scope.spawn(move || {
-            let (mut lines, mut at) = (Lines::default(), 0);
+            let (mut said, mut at) = (Listening::default(), 0);
             loop {
                 let is_over = end.recv_timeout(PAUSE) != Err(mpsc::RecvTimeoutError::Timeout);
                 let mut bytes = Vec::new();
@@ -73,8 +71,8 @@ pub(super) fn tell_transfers<N, T>(
                 let found = file.seek(SeekFrom::Start(at));
                 let read = found.and_then(|_| file.read_to_end(&mut bytes));
                 at += read.map_or(0, |count| count as u64);
-                let read = lines.take(&bytes);
-                let mut told = read.iter().filter_map(|line| transfer(line));
+                let read = said.take(&bytes);
+                let mut told = read.iter().filter_map(|said| transfer(said.text()));
                 if let Some((what, part)) = told.next_back() {
                     meter.tell(&what, part);
                 }
@@ -87,27 +85,6 @@ pub(super) fn tell_transfers<N, T>(
         drop(ended);
         done
     })
-}
-
-/// Puts pieces together to lines; what stands on one line of a terminal in turn is a line each.
-#[derive(Default)]
-struct Lines {
-    open: Vec<u8>,
-}
-
-impl Lines {
-    fn take(&mut self, bytes: &[u8]) -> Vec<String> {
-        let mut lines = Vec::new();
-        for byte in bytes {
-            if matches!(byte, b'\r' | b'\n') {
-                lines.push(String::from_utf8_lossy(&self.open).into_owned());
-                self.open.clear();
-            } else if self.open.len() < MOST_BYTES {
-                self.open.push(*byte);
-            }
-        }
-        lines
-    }
 }
 
 /// Reads `migrate: Rewriting commits:  30% (121/400)`.
@@ -140,9 +117,9 @@ mod tests {
         let said =
             b"migrate: Sorting commits: ...\rmigrate: Rewriting commits:  30% (121/400)   \rmigr";
         for size in 1..said.len() {
-            let mut lines = Lines::default();
-            let read = said.chunks(size).flat_map(|piece| lines.take(piece));
-            let read: Vec<_> = read.filter_map(|line| commits(&line)).collect();
+            let mut heard = Listening::default();
+            let read = said.chunks(size).flat_map(|piece| heard.take(piece));
+            let read: Vec<_> = read.filter_map(|said| commits(said.text())).collect();
             assert_eq!(read, [(121, 400)], "{size}");
         }
         let line = "upload 1/3 33792/200000 a name.pdf";

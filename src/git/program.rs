@@ -13,6 +13,7 @@ use rustix::process::{
     Pid, Signal, WaitId, WaitIdOptions, kill_process, kill_process_group, waitid,
 };
 
+use crate::model::said::Listening;
 use crate::model::{Error, Result, World};
 
 use super::credentials;
@@ -27,9 +28,6 @@ const GRACE: Duration = Duration::from_secs(1);
 
 /// How often to look.
 const BEAT: Duration = Duration::from_millis(10);
-
-/// A longer line is told in pieces.
-const LINE_BYTES: usize = 4096;
 
 /// How a command ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -170,11 +168,11 @@ impl Group<'_> {
     }
 }
 
-/// What a command says, told line by line.
+/// What a command says, told as it comes.
 struct Lines<'a> {
     world: &'a World,
     reader: PipeReader,
-    rest: Vec<u8>,
+    said: Listening,
     ended: bool,
 }
 
@@ -183,7 +181,7 @@ impl<'a> Lines<'a> {
         Lines {
             world,
             reader,
-            rest: Vec::new(),
+            said: Listening::default(),
             ended: false,
         }
     }
@@ -199,31 +197,17 @@ impl<'a> Lines<'a> {
             Err(e) => return Err(e),
         };
         self.ended = count == 0;
-        self.rest.extend(bytes.iter().take(count));
-        while let Some(end) = self.end_of_line() {
-            let line: Vec<u8> = self.rest.drain(..end).collect();
-            self.say(line.strip_suffix(b"\n").unwrap_or(&line));
+        let said = self.said.take(bytes.get(..count).unwrap_or_default());
+        for said in said {
+            said.tell(self.world);
         }
         Ok(count > 0)
     }
 
-    /// Returns where the first line ends, if it is whole or too long.
-    fn end_of_line(&self) -> Option<usize> {
-        match self.rest.iter().position(|&byte| byte == b'\n') {
-            Some(end) if end < LINE_BYTES => Some(end + 1),
-            _ => (self.rest.len() > LINE_BYTES).then_some(LINE_BYTES),
-        }
-    }
-
     fn finish(&mut self) {
-        let rest = std::mem::take(&mut self.rest);
-        if !rest.is_empty() {
-            self.say(&rest);
+        if let Some(last) = self.said.finish() {
+            last.tell(self.world);
         }
-    }
-
-    fn say(&self, line: &[u8]) {
-        let line = line.strip_suffix(b"\r").unwrap_or(line);
-        (self.world.narrate)(&String::from_utf8_lossy(line));
+        self.world.progress.end();
     }
 }

@@ -63,6 +63,8 @@ impl Repo {
         )
         .or_code(Code::FilterFailed, cannot)
         .and_then(|outcome| refuse_incomplete(&outcome));
+        // What a filter has said of its progress.
+        world.progress.end();
         world.interrupt.check()?;
         outcome.map_err(|error| self.missing_large_objects(&index, wanted).unwrap_or(error))?;
         self.restage_reencoded(world, (tree, &index), wanted, folder)

@@ -4,6 +4,7 @@ pub mod error;
 pub mod id;
 pub mod path;
 pub mod progress;
+pub mod said;
 pub mod text;
 pub mod time;
 pub mod world;

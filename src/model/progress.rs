@@ -33,6 +33,8 @@ pub enum Step<'a> {
         /// What is counted.
         unit: Unit,
     },
+    /// What a program says of its own work. Told from any thread.
+    Said(&'a str),
     /// The work has ended, one way or another.
     Ended,
 }
@@ -71,6 +73,16 @@ impl Progress {
     /// Tells whether anybody is told.
     pub fn is_heard(&self) -> bool {
         self.tell.is_some()
+    }
+
+    /// Passes on what a program says of its own work.
+    pub fn pass_on(&self, text: &str) {
+        self.tell(&Step::Said(text));
+    }
+
+    /// Tells that the work of a program has ended.
+    pub fn end(&self) {
+        self.tell(&Step::Ended);
     }
 
     fn tell(&self, step: &Step<'_>) {

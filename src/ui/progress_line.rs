@@ -31,6 +31,7 @@ impl ProgressLine {
                 self.began = None;
                 self.clear().to_owned()
             }
+            Step::Said(text) => self.shown(now, || (*text).to_owned()),
             Step::Files { what, done } => self.shown(now, || format!("{what}: {done} files")),
             Step::Part {
                 what,
@@ -93,6 +94,16 @@ mod tests {
         assert_eq!(at(1101, None), CLEAR);
         assert_eq!(at(1102, None), "");
         assert_eq!(at(5000, Some(1)), "", "other work begins anew");
+    }
+
+    #[test]
+    fn what_a_program_says_of_its_work_is_shown_without_its_control_bytes() {
+        let mut line = ProgressLine::default();
+        let start = Instant::now();
+        line.step(&Step::Said("10%"), start);
+        let shown = line.step(&Step::Said("20%\x1b[2J"), start + PATIENCE);
+        assert_eq!(shown, format!("{CLEAR}20%\\x1b[2J"));
+        assert_eq!(line.clear(), CLEAR);
     }
 
     #[test]

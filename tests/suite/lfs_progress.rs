@@ -30,7 +30,7 @@ fn told(sandbox: &Sandbox, args: &[&str]) -> (Told, Told) {
                 total,
                 unit,
             } => Some((*unit, (*what).to_owned(), *done, *total)),
-            Step::Files { .. } | Step::Ended => None,
+            Step::Files { .. } | Step::Said(_) | Step::Ended => None,
         };
         heard.lock().unwrap().push(part);
     });

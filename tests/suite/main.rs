@@ -111,6 +111,7 @@ mod surroundings;
 mod sync;
 mod sync_scopes;
 mod taken_along;
+mod terminal;
 mod tokens;
 mod tool_scaffolds;
 mod tools;

@@ -79,7 +79,7 @@ fn each_file_counts_once_and_the_end_is_told() {
                 assert!(what.starts_with("map "), "{what}");
                 Some(*done)
             }
-            Step::Part { .. } | Step::Ended => None,
+            Step::Part { .. } | Step::Said(_) | Step::Ended => None,
         };
         heard.lock().unwrap().push(done);
     });

@@ -1,0 +1,114 @@
+//! What a program says, put together from any pieces: lines, and what it writes over itself meanwhile.
+
+use super::World;
+
+/// A longer line is told in pieces.
+const MAX_LINE_BYTES: usize = 4096;
+
+/// One thing that was said.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Said {
+    /// A line that stays.
+    Line(String),
+    /// A line that the next one is written over: how far work is.
+    Passing(String),
+}
+
+impl Said {
+    /// Returns the text of either.
+    pub fn text(&self) -> &str {
+        match self {
+            Said::Line(text) | Said::Passing(text) => text,
+        }
+    }
+
+    /// Passes it on to the person who waits.
+    pub fn tell(&self, world: &World) {
+        match self {
+            Said::Line(text) => (world.narrate)(text),
+            Said::Passing(text) => world.progress.pass_on(text),
+        }
+    }
+}
+
+/// Puts pieces together. A line that ends in `\r\n` is told twice: nobody knows at `\r` what follows.
+#[derive(Default)]
+pub struct Listening {
+    open: Vec<u8>,
+    has_returned: bool,
+}
+
+impl Listening {
+    /// Takes the next piece; returns what is whole by now, in order.
+    pub fn take(&mut self, bytes: &[u8]) -> Vec<Said> {
+        bytes.iter().filter_map(|byte| self.next(*byte)).collect()
+    }
+
+    /// Returns what was said last, if its line never ended.
+    pub fn finish(&mut self) -> Option<Said> {
+        self.has_returned = false;
+        (!self.open.is_empty()).then(|| self.line())
+    }
+
+    fn next(&mut self, byte: u8) -> Option<Said> {
+        let was_over = std::mem::replace(&mut self.has_returned, byte == b'\r');
+        if was_over && byte != b'\n' {
+            self.open.clear();
+        }
+        match byte {
+            b'\n' => Some(self.line()),
+            b'\r' => (!self.open.is_empty()).then(|| Said::Passing(self.text())),
+            byte => {
+                self.open.push(byte);
+                (self.open.len() == MAX_LINE_BYTES).then(|| self.line())
+            }
+        }
+    }
+
+    fn line(&mut self) -> Said {
+        let text = self.text();
+        self.open.clear();
+        Said::Line(text)
+    }
+
+    fn text(&self) -> String {
+        String::from_utf8_lossy(&self.open).into_owned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_stay_and_what_is_written_over_passes_in_any_pieces() {
+        let said = b"one\n\n10%\r20%\rdone\r\nlast";
+        let line = |text: &str| Said::Line(text.to_owned());
+        let passing = |text: &str| Said::Passing(text.to_owned());
+        for size in 1..=said.len() {
+            let mut listening = Listening::default();
+            let pieces = said.chunks(size);
+            let mut heard: Vec<_> = pieces.flat_map(|piece| listening.take(piece)).collect();
+            heard.extend(listening.finish());
+            let wanted = [
+                line("one"),
+                line(""),
+                passing("10%"),
+                passing("20%"),
+                passing("done"),
+                line("done"),
+                line("last"),
+            ];
+            assert_eq!(heard, wanted, "{size}");
+        }
+    }
+
+    #[test]
+    fn a_line_without_an_end_is_told_in_pieces() {
+        let mut listening = Listening::default();
+        let heard = listening.take(&[b'x'; 2 * MAX_LINE_BYTES + 1]);
+        assert_eq!(heard.len(), 2);
+        assert_eq!(listening.finish(), Some(Said::Line("x".to_owned())));
+        assert_eq!(listening.finish(), None);
+    }
+}
