@@ -44,6 +44,7 @@ mod paths;
 mod prune;
 mod restore;
 mod roff;
+mod room;
 mod schema;
 mod scopes;
 mod status;
@@ -109,7 +110,10 @@ pub(crate) fn run(args: &[OsString], env: &mut Env) -> Exit {
         Ok(Outcome::Yes) => Exit(0),
         Ok(Outcome::No) => Exit(1),
         Err(Stop::Stream(error)) => stream_failed(&error, env),
-        Err(Stop::Command(error)) => face_error(&again::with_the_newest(error, args), form, env),
+        Err(Stop::Command(error)) => {
+            let error = room::with_way_to_look(again::with_the_newest(error, args), &env.world.cwd);
+            face_error(&error, form, env)
+        }
     }
 }
 

@@ -24,6 +24,7 @@ pub mod diff;
 mod file_writer;
 mod fingerprint;
 mod fork_points;
+pub mod full_disk;
 mod hidden_files;
 pub mod history;
 pub mod identity;

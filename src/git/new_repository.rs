@@ -184,8 +184,10 @@ impl Repo {
         )
         .or_code(Code::FilterFailed, cannot)
         .and_then(|outcome| super::stage::refuse_incomplete(&outcome));
+        // What a filter has said of its progress.
+        world.progress.end();
         world.interrupt.check()?;
-        outcome?;
+        outcome.map_err(|error| super::full_disk::explained(error, self.workdir()))?;
         if self.names_encodings(&file) {
             self.restage_reencoded(world, (tree, &file), &all, self.workdir())?;
         }

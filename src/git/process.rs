@@ -14,6 +14,7 @@ use crate::model::world::Interrupt;
 use crate::model::{Code, Error, Result, World};
 
 use super::command_config::CommandConfig;
+use super::full_disk;
 use super::kept_open::{self, InPlaceOf};
 use super::listening::{Listener, read_aloud};
 use super::lock_file;
@@ -228,7 +229,10 @@ impl Git {
         self.interrupt.release(child.id());
         let status = status.map_err(|e| Error::io("cannot wait for git", e))?;
         self.interrupt.check()?;
-        let stderr = String::from_utf8_lossy(&err).trim().to_owned();
+        let mut stderr = String::from_utf8_lossy(&err).trim().to_owned();
+        if !status.success() {
+            stderr = full_disk::with_reason(stderr, &self.command);
+        }
         Ok(Output {
             code: status.code(),
             stdout: out,

@@ -6,7 +6,7 @@ use std::process::{Child, ChildStdin, ChildStdout};
 use crate::model::world::Interrupt;
 use crate::model::{Code, Error, Result};
 
-use super::lock_file;
+use super::{full_disk, lock_file};
 
 /// A ref transaction whose locks git holds until it is committed or dropped.
 #[must_use = "a prepared transaction has to be committed, or its refs stay as they are"]
@@ -93,6 +93,7 @@ impl PreparedRefs {
             .lines()
             .find(|line| line.starts_with("fatal:") || line.starts_with("error:"));
         let said = line.unwrap_or(said.trim()).trim_start_matches("fatal: ");
+        let said = &*full_disk::with_reason_of(said);
         if let Err(interrupted) = self.interrupt.check() {
             return interrupted;
         }

@@ -12,6 +12,7 @@ use serde_json::json;
 
 use crate::model::{Code, Error, RepoPath, Result, ResultExt as _, World};
 
+use super::full_disk;
 use super::lfs_objects::Objects;
 use super::lfs_pointer::Pointer;
 use super::{Oid, Repo};
@@ -66,7 +67,9 @@ impl Repo {
         // What a filter has said of its progress.
         world.progress.end();
         world.interrupt.check()?;
-        outcome.map_err(|error| self.missing_large_objects(&index, wanted).unwrap_or(error))?;
+        outcome
+            .map_err(|error| self.missing_large_objects(&index, wanted).unwrap_or(error))
+            .map_err(|error| full_disk::explained(error, folder))?;
         self.restage_reencoded(world, (tree, &index), wanted, folder)
     }
 

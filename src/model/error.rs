@@ -7,6 +7,8 @@ use std::fmt;
 
 use serde_json::{Map, Value};
 
+use super::full_disk;
+
 /// A `Result` with our [`Error`].
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
@@ -221,15 +223,20 @@ struct Inner {
     hint: Option<String>,
     detail: Map<String, Value>,
     verdict: Verdict,
+    /// It was called something else where it was met.
+    is_full_disk: bool,
     source: Option<Box<dyn std::error::Error + Send + Sync>>,
 }
 
 impl Error {
-    /// Makes an error that ends the process with exit code 128.
+    /// Makes an error that ends the process with exit code 128. What is in truth a full disk is called so.
     pub fn new(code: Code, message: impl Into<String>) -> Self {
+        let message = message.into();
+        let is_full_disk = full_disk::is_behind(code, &message);
+        let code = if is_full_disk { Code::NoSpace } else { code };
         Error(Box::new(Inner {
             code,
-            message: message.into(),
+            message,
             hint: None,
             detail: Map::new(),
             verdict: if code == Code::Usage {
@@ -237,13 +244,23 @@ impl Error {
             } else {
                 Verdict::Failed
             },
+            is_full_disk,
             source: None,
         }))
     }
 
-    /// Adds the next command to try.
+    /// Adds the next command to try; not where the disk turned out to be full, which needs another.
     #[must_use]
-    pub fn hint(mut self, hint: impl Into<String>) -> Self {
+    pub fn hint(self, hint: impl Into<String>) -> Self {
+        if self.0.is_full_disk {
+            return self;
+        }
+        self.replace_hint(hint)
+    }
+
+    /// Says what to try next, whatever was said before.
+    #[must_use]
+    pub fn replace_hint(mut self, hint: impl Into<String>) -> Self {
         self.0.hint = Some(hint.into());
         self
     }
@@ -256,10 +273,16 @@ impl Error {
         self
     }
 
-    /// Adds the cause.
+    /// Adds the cause. A full disk has its own code, and the hint was for something else.
     #[must_use]
     pub fn caused_by(mut self, cause: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
-        self.0.source = Some(cause.into());
+        let cause = cause.into();
+        if full_disk::has_caused(self.0.code, cause.as_ref()) {
+            self.0.code = Code::NoSpace;
+            self.0.is_full_disk = true;
+            self.0.hint = None;
+        }
+        self.0.source = Some(cause);
         self
     }
 
@@ -272,12 +295,7 @@ impl Error {
 
     /// Returns an error for a failed file operation; a full disk has its own code.
     pub fn io(what: impl Into<String>, cause: std::io::Error) -> Self {
-        let full = matches!(
-            cause.kind(),
-            std::io::ErrorKind::StorageFull | std::io::ErrorKind::QuotaExceeded
-        );
-        let code = if full { Code::NoSpace } else { Code::Io };
-        Error::new(code, what).caused_by(cause)
+        Error::new(Code::Io, what).caused_by(cause)
     }
 
     /// Returns the stable code.
@@ -352,29 +370,8 @@ pub trait ResultExt<T> {
 
 impl<T, E: Into<Box<dyn std::error::Error + Send + Sync>>> ResultExt<T> for Result<T, E> {
     fn or_code<M: Into<String>>(self, code: Code, message: impl FnOnce() -> M) -> Result<T> {
-        self.map_err(|cause| {
-            let cause = cause.into();
-            let code = if out_of_space(cause.as_ref()) {
-                Code::NoSpace
-            } else {
-                code
-            };
-            Error::new(code, message()).caused_by(cause)
-        })
+        self.map_err(|cause| Error::new(code, message()).caused_by(cause))
     }
-}
-
-fn out_of_space(error: &(dyn std::error::Error + 'static)) -> bool {
-    let mut next = Some(error);
-    while let Some(error) = next {
-        if let Some(io) = error.downcast_ref::<std::io::Error>()
-            && io.kind() == std::io::ErrorKind::StorageFull
-        {
-            return true;
-        }
-        next = error.source();
-    }
-    false
 }
 
 #[cfg(test)]
@@ -392,14 +389,5 @@ mod tests {
                 .iter()
                 .all(|n| n.bytes().all(|b| b.is_ascii_lowercase() || b == b'-'))
         );
-    }
-
-    #[test]
-    fn a_full_disk_has_its_own_code_however_deep() {
-        let full = std::io::Error::from(std::io::ErrorKind::StorageFull);
-        let error = Err::<(), _>(full)
-            .or_code(Code::Io, || "cannot write")
-            .unwrap_err();
-        assert_eq!(error.code(), Code::NoSpace);
     }
 }

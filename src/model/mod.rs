@@ -1,6 +1,7 @@
 //! Plain values that every layer shares: errors, ids, paths, times, the world. No IO.
 
 pub mod error;
+pub mod full_disk;
 pub mod id;
 pub mod path;
 pub mod progress;

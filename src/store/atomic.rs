@@ -198,12 +198,6 @@ pub fn remove_folder(path: &Path) -> Result<()> {
     }
 }
 
-/// Returns how much may still be written on the file system of a path; `None` where that cannot be told.
-pub fn free_bytes(path: &Path) -> Option<u64> {
-    let told = rustix::fs::statvfs(path).ok()?;
-    told.f_bavail.checked_mul(told.f_frsize)
-}
-
 /// Reads a file of ours. What else stands there is never opened: a pipe would not answer.
 ///
 /// # Errors

@@ -52,7 +52,7 @@ fn prepare_by(
 fn refused(session: &Session, note: &Path, wanted: &[Wanted], error: Error) -> Error {
     // A git that says why not has let go of what it held; one that was killed has not.
     let settled = match error.code() {
-        Code::RefMoved | Code::Locked => lock_notes::forget(note),
+        Code::RefMoved | Code::Locked | Code::NoSpace => lock_notes::forget(note),
         _ => lock_notes::clear(&session.repo, note),
     };
     let left = wanted.iter().filter(|lock| lock.stands());

@@ -1,20 +1,14 @@
 //! A full disk, told as such: git and git-lfs say many things when they cannot write, or nothing.
 
+use crate::git::full_disk::is_full;
 use crate::model::text::shell_word;
-use crate::model::{Code, Error};
-use crate::store::{Session, atomic};
+use crate::model::{Code, Error, full_disk};
+use crate::store::Session;
 
 use super::WAY_BACK;
 
-/// With less than this left, what failed has failed for want of it.
-const LEAST_BYTES: u64 = 64 << 10;
-
-/// What those say that do say it.
-const WORDS: [&str; 3] = [
-    "no space left on device",
-    "disk quota exceeded",
-    "file too large",
-];
+/// What those say that may write no larger file.
+const WORDS: &str = "file too large";
 
 /// Says that what was set up for it is still there.
 pub(super) fn with_way_back(error: Error) -> Error {
@@ -25,7 +19,7 @@ pub(super) fn with_way_back(error: Error) -> Error {
     } else {
         command
     };
-    error.hint(format!(
+    error.replace_hint(format!(
         "{command}   # then: {WAY_BACK} takes back what could not be taken back now"
     ))
 }
@@ -39,9 +33,8 @@ pub(super) fn explain(session: &Session, error: Error) -> Error {
     let folder = session.repo.common_dir();
     let said = error.details().get("stderr").and_then(|said| said.as_str());
     let said = format!("{} {}", error.message(), said.unwrap_or_default());
-    let said = said.to_ascii_lowercase();
-    let is_full = WORDS.iter().any(|word| said.contains(word))
-        || atomic::free_bytes(folder).is_some_and(|free| free < LEAST_BYTES);
+    let is_full =
+        full_disk::is_told(&said) || said.to_ascii_lowercase().contains(WORDS) || is_full(folder);
     if !may_be || !(is_full || error.code() == Code::NoSpace) {
         return error;
     }

@@ -1,0 +1,72 @@
+//! Asks the disk where git does not say why: that it "could not set" or "couldn't write" something is all
+//! that it says of a full one.
+
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::model::full_disk::is_told;
+use crate::model::{Code, Error};
+
+/// With less than this left, what failed has failed for want of it.
+const LEAST_BYTES: u64 = 64 << 10;
+
+/// Tells whether next to nothing can be written on the file system of a path, or of what is above it.
+pub fn is_full(path: &Path) -> bool {
+    let told = path.ancestors().find_map(|at| rustix::fs::statvfs(at).ok());
+    let free = told.and_then(|told| told.f_bavail.checked_mul(told.f_frsize));
+    free.is_some_and(|free| free < LEAST_BYTES)
+}
+
+/// Names the file system in what a git that failed has said, where it is full.
+pub(super) fn with_reason(said: String, command: &Command) -> String {
+    if said.is_empty() {
+        return said;
+    }
+    let environment = command.get_envs();
+    let set = environment.filter(|(name, _)| ["GIT_DIR", "TMPDIR"].map(OsStr::new).contains(name));
+    let set = set.filter_map(|(_, value)| value);
+    let given = command.get_args().chain(set).map(PathBuf::from);
+    let own = command.get_current_dir().map(Path::to_owned);
+    let places = own.into_iter().chain(given).chain(named(&said));
+    let full = places
+        .filter(|place| place.is_absolute())
+        .find(|place| is_full(place));
+    full.map_or_else(|| said.clone(), |place| with_place(&said, &place))
+}
+
+/// Names the file system in a line of git's, by the paths that are in it.
+pub(super) fn with_reason_of(said: &str) -> String {
+    let full = named(said).find(|place| is_full(place));
+    full.map_or_else(|| said.to_owned(), |place| with_place(said, &place))
+}
+
+/// Tells of a failure to write below a folder as what it is.
+pub(super) fn explained(error: Error, folder: &Path) -> Error {
+    let error = match error.code() {
+        Code::FilterFailed | Code::Io if is_full(folder) => {
+            let said = with_place(&error.message(), folder);
+            Error::new(Code::NoSpace, said)
+        }
+        _ => error,
+    };
+    match error.code() {
+        Code::NoSpace => error.detail("path", folder.display().to_string()),
+        _ => error,
+    }
+}
+
+/// Lists the absolute paths in quotes.
+fn named(said: &str) -> impl Iterator<Item = PathBuf> {
+    let quoted = said.split(['\'', '"']).filter(|part| part.starts_with('/'));
+    quoted.map(PathBuf::from)
+}
+
+fn with_place(said: &str, place: &Path) -> String {
+    let place = place.display();
+    if is_told(said.lines().last().unwrap_or_default()) {
+        format!("{said}, at '{place}'")
+    } else {
+        format!("{said}: no space left on device, at '{place}'")
+    }
+}
