@@ -1,5 +1,7 @@
 //! The process as values: the only reader of the environment, the wall clock and chance.
 
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::{IsTerminal as _, Read, Write};
 use std::path::PathBuf;
@@ -35,12 +37,19 @@ impl Env {
         reason = "this is the gate for the environment"
     )]
     pub fn from_process(streams: Streams) -> std::io::Result<Env> {
-        let cwd = std::env::current_dir().unwrap_or_else(|_| PathBuf::from("/"));
+        let mut variables: BTreeMap<OsString, OsString> = std::env::vars_os().collect();
+        let cwd = std::env::current_dir().or_else(|_| left(&variables))?;
+        if !variables.contains_key(OsStr::new("HOME"))
+            && let Some(home) = std::env::home_dir()
+        {
+            // Where the user database has it: what is shared is there, whoever asks.
+            variables.insert("HOME".into(), home.into());
+        }
         let (narrate, progress) = narration(streams.stderr.try_clone()?);
         let world = World {
             cwd,
             started_in: None,
-            variables: std::env::vars_os().collect(),
+            variables,
             clock: Arc::new(now),
             entropy: Arc::new(random),
             narrate,
@@ -60,6 +69,15 @@ impl Env {
             stderr: Box::new(streams.stderr),
         })
     }
+}
+
+/// Leaves a folder that is gone for one that is there, and returns where the shell thinks it is: `-C` works,
+/// and everything else finds no repository.
+fn left(variables: &BTreeMap<OsString, OsString>) -> std::io::Result<PathBuf> {
+    std::env::set_current_dir("/")?;
+    let told = variables.get(OsStr::new("PWD")).map(PathBuf::from);
+    let told = told.filter(|told| told.is_absolute() && !told.exists());
+    Ok(told.unwrap_or_else(|| PathBuf::from("/")))
 }
 
 type Narrate = Arc<dyn Fn(&str) + Send + Sync>;

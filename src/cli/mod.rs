@@ -77,6 +77,9 @@ use crate::ui::{Answer, print_answer, print_error};
 
 use args::{Cli, Command};
 
+/// The number of the signal that tells of a terminal that is gone.
+const SIGHUP: i32 = 1;
+
 /// Parses and runs one command line.
 pub(crate) fn run(args: &[OsString], env: &mut Env) -> Exit {
     let wants_json = args.iter().any(|arg| arg == "--json");
@@ -339,6 +342,8 @@ fn face_error(error: &Error, form: Form, env: &mut Env) -> Exit {
     match error.ends_with() {
         Verdict::Failed => Exit(128),
         Verdict::Usage => Exit(129),
+        // 129, as a shell has it, is that of wrong usage: SIGHUP asks for what SIGTERM asks for.
+        Verdict::Signal(SIGHUP) => Exit(143),
         Verdict::Signal(signal) => Exit(u8::try_from(128 + signal).unwrap_or(255)),
     }
 }

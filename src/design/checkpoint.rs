@@ -14,6 +14,7 @@ use crate::store::{Session, kept_large_files};
 
 use super::checkpoints;
 use super::draft::Draft;
+use super::goal::retried;
 use super::kept::Kept;
 use super::left_out::{Allowances, LeftOut};
 use super::unignored;
@@ -70,12 +71,16 @@ pub struct CheckpointReport {
     pub kind: Kind,
 }
 
-/// Makes a checkpoint that somebody asked for.
+/// Makes a checkpoint that somebody asked for; again where plain git moves the branch meanwhile.
 ///
 /// # Errors
 /// `invalid-value` for a label that names something else, `operation-in-progress`,
-/// `identity-unknown`, `locked`, `filter-failed`, `no-space`, `signing-failed`.
+/// `identity-unknown`, `locked`, `ref-moved`, `filter-failed`, `no-space`, `signing-failed`.
 pub fn create(session: &Session, request: &Request) -> Result<CheckpointReport> {
+    retried(session, || attempt(session, request))
+}
+
+fn attempt(session: &Session, request: &Request) -> Result<CheckpointReport> {
     refuse_unwanted(session, request)?;
     if !request.off_branch {
         refuse_in_progress(session)?;

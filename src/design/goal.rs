@@ -22,7 +22,7 @@ pub(super) fn retried<T>(session: &Session, attempt: impl Fn() -> Result<T>) -> 
     loop {
         session.world.interrupt.check()?;
         match attempt() {
-            Err(error) if error.code() == Code::RefMoved => {
+            Err(error) if is_lost_race(&error) => {
                 if tries >= TRIES && began.elapsed() >= session.lock_timeout() {
                     return Err(keeps_moving(tries, error));
                 }
@@ -31,6 +31,11 @@ pub(super) fn retried<T>(session: &Session, attempt: impl Fn() -> Result<T>) -> 
             ended => return ended,
         }
     }
+}
+
+/// Tells whether a branch moved; a hook that refuses does so again.
+fn is_lost_race(error: &Error) -> bool {
+    error.code() == Code::RefMoved && !error.details().contains_key("hook")
 }
 
 fn keeps_moving(tries: usize, cause: Error) -> Error {

@@ -31,6 +31,13 @@ impl Identity {
                 format!("'{agent}' is not an agent name: letters, digits, '.', '_', '-', up to 64"),
             ));
         }
+        if names_revision(agent) {
+            return Err(Error::new(
+                Code::InvalidValue,
+                format!("'{agent}' is not an agent name: git reads it as a revision"),
+            )
+            .hint("git colony agents new NAME   # as in 'ada' or 'parser-2'"));
+        }
         if names_device(agent) {
             return Err(Error::new(
                 Code::InvalidValue,
@@ -97,6 +104,12 @@ fn clean(text: &str) -> String {
         .collect();
     let crud = |c: char| c <= ' ' || matches!(c, ',' | ':' | ';' | '"' | '\\' | '\'');
     kept.trim_matches(crud).to_owned()
+}
+
+/// Tells whether git has a ref of that name beside branches and tags, such as `HEAD` and `MERGE_HEAD`.
+fn names_revision(name: &str) -> bool {
+    let name = name.to_ascii_uppercase();
+    name == "HEAD" || name == "AUTO_MERGE" || name.ends_with("_HEAD")
 }
 
 #[cfg(test)]

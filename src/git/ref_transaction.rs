@@ -104,7 +104,9 @@ impl PreparedRefs {
         }
         let error = Error::new(Code::RefMoved, format!("git cannot move the refs: {said}"));
         if said.contains("ref updates aborted by hook") {
-            return error.hint("the reference-transaction hook of this repository refused");
+            return error
+                .detail("hook", "reference-transaction")
+                .hint("the reference-transaction hook of this repository refused");
         }
         if let Some(lock) = lock_file::named_in(said) {
             return lock_file::stands("git cannot lock the refs", &lock);

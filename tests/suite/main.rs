@@ -6,6 +6,7 @@
     reason = "tests start processes and write files themselves"
 )]
 
+mod as_process;
 mod full_disk;
 mod git_server;
 mod guide;

@@ -20,12 +20,23 @@ const FIXED_GIT: [(u32, u32, u32); 8] = [
     (2, 50, 1),
 ];
 
+/// The first version that has all we cannot do without.
+const OLDEST_GIT: (u32, u32, u32) = (2, 36, 0);
+
+/// What to do about any other.
+const INSTALL_GIT: &str = "install git 2.50.1 or newer";
+
 pub(super) fn git_version(session: &Session) -> Result<Check> {
     let output = Git::new(&session.world).arg("--version").run()?;
     let text = String::from_utf8_lossy(&output.stdout).trim().to_owned();
     let Some(version) = version_in(&text) else {
-        return Ok(Check::well("git-version", text));
+        let detail = format!("the version of git cannot be read from '{text}'");
+        return Ok(Check::ill("git-version", detail, INSTALL_GIT));
     };
+    if version < OLDEST_GIT {
+        let detail = format!("{text} is too old: 'git hook run' came with 2.36");
+        return Ok(Check::ill("git-version", detail, INSTALL_GIT));
+    }
     let series = FIXED_GIT
         .iter()
         .find(|(major, minor, _)| (*major, *minor) == (version.0, version.1));
@@ -35,7 +46,7 @@ pub(super) fn git_version(session: &Session) -> Result<Check> {
         Check::ill(
             "git-version",
             format!("{text} has known holes (CVE-2025-48384), unless the distribution mended it"),
-            "install git 2.50.1 or newer",
+            INSTALL_GIT,
         )
     } else {
         Check::well("git-version", text)
