@@ -5,6 +5,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::design::checkpoints::{self, Checkpoint, Which};
+use crate::design::damaged_checkpoint::DamagedCheckpoint;
 use crate::design::restore_target::Target;
 use crate::flow::colony;
 use crate::git::diff::TreeChange;
@@ -50,16 +51,19 @@ pub(super) fn run(face: &mut Face<'_>, args: &Args) -> Result<Outcome, Stop> {
     } else {
         Which::Named
     };
-    let checkpoints = checkpoints::list(&session.repo, which)?;
+    let listed = checkpoints::list(&session.repo, which)?;
     face.answer(&ListReport {
-        count: checkpoints.len(),
-        checkpoints,
+        count: listed.sound.len(),
+        checkpoints: listed.sound,
+        damaged: listed.damaged,
     })
 }
 
 #[derive(Serialize, JsonSchema)]
 pub(super) struct ListReport {
     checkpoints: Vec<Checkpoint>,
+    /// Refs of checkpoints that lead to no commit.
+    damaged: Vec<DamagedCheckpoint>,
     count: usize,
 }
 
@@ -78,7 +82,8 @@ impl Answer for ListReport {
             ]
         };
         let rows: Vec<_> = self.checkpoints.iter().map(row).collect();
-        text::table(&rows)
+        let damaged = self.damaged.iter().map(DamagedCheckpoint::words);
+        text::table(&rows).into_iter().chain(damaged).collect()
     }
 }
 

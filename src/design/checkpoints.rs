@@ -11,6 +11,7 @@ use crate::model::id::{OperationId, SessionId, WorktreeKey};
 use crate::model::{Code, Error, Result, time, time::Moment};
 use crate::store::{key, ref_names};
 
+use super::damaged_checkpoint::DamagedCheckpoint;
 use super::left_out::LeftOut;
 use super::tag_message::{Mode, TagMessage};
 
@@ -47,6 +48,15 @@ pub struct Checkpoint {
     operation: Option<(WorktreeKey, OperationId)>,
 }
 
+/// Every checkpoint of a kind.
+#[derive(Clone, Debug, Default)]
+pub struct Listed {
+    /// Those that can be brought back, oldest first.
+    pub sound: Vec<Checkpoint>,
+    /// Those that cannot, by name.
+    pub damaged: Vec<DamagedCheckpoint>,
+}
+
 /// Which checkpoints are meant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Which {
@@ -56,19 +66,24 @@ pub enum Which {
     Automatic,
 }
 
-/// Lists checkpoints, oldest first. Within one worktree the order is that of its log, whatever the
-/// clock said.
+/// Lists checkpoints. Within one worktree the order is that of its log, whatever the clock said.
 ///
 /// # Errors
 /// `repository-broken` when refs cannot be listed.
-pub fn list(repo: &Repo, which: Which) -> Result<Vec<Checkpoint>> {
-    let found = repo.refs_below(prefix_of(which))?;
-    Ok(in_order(
-        found
-            .iter()
-            .filter_map(|found| read(repo, found, which))
-            .collect(),
-    ))
+pub fn list(repo: &Repo, which: Which) -> Result<Listed> {
+    let mut listed = Listed::default();
+    for found in repo.refs_below(prefix_of(which))? {
+        match read(repo, &found, which) {
+            Ok(checkpoint) => listed.sound.push(checkpoint),
+            Err(reason) => listed.damaged.push(DamagedCheckpoint {
+                checkpoint_id: id_of(&found.name, which),
+                name: found.name,
+                reason,
+            }),
+        }
+    }
+    listed.sound = in_order(listed.sound);
+    Ok(listed)
 }
 
 /// Reads at most `limit` checkpoints, newest first by the time in their names; the others are not
@@ -78,7 +93,7 @@ pub fn newest(repo: &Repo, which: Which, limit: usize) -> Vec<Checkpoint> {
     names.sort_by_key(|name| std::cmp::Reverse(last_part(name)));
     let read = |name: RefName| {
         let id = repo.find_ref(&name).ok().flatten()?;
-        read(repo, &FoundRef { name, id }, which)
+        read(repo, &FoundRef { name, id }, which).ok()
     };
     names.into_iter().take(limit).filter_map(read).collect()
 }
@@ -108,19 +123,18 @@ fn last_part(name: &RefName) -> String {
     name.rsplit('/').next().unwrap_or_default().to_owned()
 }
 
-fn read(repo: &Repo, found: &FoundRef, which: Which) -> Option<Checkpoint> {
-    let sha = repo.peel_to_commit(found.id)?;
-    let checkpoint_id = id_of(&found.name, which)?;
+/// Reads a checkpoint, or tells what is wrong with it.
+fn read(repo: &Repo, found: &FoundRef, which: Which) -> Result<Checkpoint, String> {
+    let sha = repo.peel(found.id).map_err(|flaw| flaw.to_string())?;
+    let commit = repo.read_commit(sha).map_err(|error| error.message())?;
+    let checkpoint_id = id_of(&found.name, which);
     let tag = repo.find_tag(found.id);
     let message = match &tag {
         Some(tag) => TagMessage::read(&String::from_utf8_lossy(&tag.message)),
         // A lightweight tag that somebody made by hand.
         None => TagMessage::read(checkpoint_id.trim_start_matches("checkpoint/")),
     };
-    let tagger = match tag.and_then(|tag| tag.tagger) {
-        Some(tagger) => tagger,
-        None => repo.read_commit(sha).ok()?.committer,
-    };
+    let tagger = tag.and_then(|tag| tag.tagger).unwrap_or(commit.committer);
     let moment = tagger.moment();
     let label = if message.label.is_empty() && which == Which::Named && message.operation.is_none()
     {
@@ -128,7 +142,7 @@ fn read(repo: &Repo, found: &FoundRef, which: Which) -> Option<Checkpoint> {
     } else {
         message.label
     };
-    Some(Checkpoint {
+    Ok(Checkpoint {
         checkpoint_id,
         sha,
         label,
@@ -145,11 +159,13 @@ fn read(repo: &Repo, found: &FoundRef, which: Which) -> Option<Checkpoint> {
     })
 }
 
-fn id_of(name: &RefName, which: Which) -> Option<String> {
-    let name = name.to_string();
+fn id_of(name: &RefName, which: Which) -> String {
     match which {
-        Which::Named => name.strip_prefix("refs/tags/").map(str::to_owned),
-        Which::Automatic => Some(format!("auto/{}", name.rsplit('/').next()?)),
+        Which::Named => {
+            let name = name.to_string();
+            name.trim_start_matches("refs/tags/").to_owned()
+        }
+        Which::Automatic => format!("auto/{}", last_part(name)),
     }
 }
 
@@ -190,10 +206,11 @@ fn in_order(checkpoints: Vec<Checkpoint>) -> Vec<Checkpoint> {
 /// by `<agent>/` and one of those but the last two.
 ///
 /// # Errors
-/// `checkpoint-not-found`; `checkpoint-ambiguous` with the ids that fit.
+/// `checkpoint-not-found`; `checkpoint-ambiguous` with the ids that fit; `repository-broken` for one that is
+/// damaged.
 pub fn find(repo: &Repo, name: &str) -> Result<Checkpoint> {
     if let Some((which, back)) = parse_position(name) {
-        let mut all = list(repo, which)?;
+        let mut all = list(repo, which)?.sound;
         let count = all.len();
         return match count.checked_sub(back + 1).filter(|at| *at < count) {
             Some(at) => Ok(all.swap_remove(at)),
@@ -203,10 +220,15 @@ pub fn find(repo: &Repo, name: &str) -> Result<Checkpoint> {
             None => Err(not_found(name)),
         };
     }
-    let mut all = list(repo, Which::Named)?;
-    all.extend(list(repo, Which::Automatic)?);
+    let (named, automatic) = (list(repo, Which::Named)?, list(repo, Which::Automatic)?);
+    let mut damaged = named.damaged.iter().chain(&automatic.damaged);
+    let damaged = damaged.find(|checkpoint| fits(&checkpoint.checkpoint_id, name));
+    let all = [named.sound, automatic.sound].concat();
     if let Some(found) = pick(&all, name)? {
         return Ok(found);
+    }
+    if let Some(damaged) = damaged {
+        return Err(damaged.refusal());
     }
     if let Some((agent, rest)) = name.split_once('/')
         && let Some(found) = pick(&of_agent(repo, agent)?, rest)?
@@ -241,7 +263,8 @@ fn of_agent(repo: &Repo, agent: &str) -> Result<Vec<Checkpoint>> {
             name: RefName::from(format!("refs/tags/{tag}").as_str()),
             id: found.id,
         };
-        all.extend(read(repo, &copy, Which::Named));
+        // What is damaged with an agent is no checkpoint here.
+        all.extend(read(repo, &copy, Which::Named).ok());
     }
     Ok(all)
 }
@@ -254,13 +277,7 @@ fn pick(all: &[Checkpoint], name: &str) -> Result<Option<Checkpoint>> {
         &|c| c.label == name,
         &|c| c.checkpoint_id.rsplit('-').next() == Some(name),
         &|c| {
-            let tail = c.checkpoint_id.rsplit('-').next().unwrap_or_default();
-            let ids = [
-                c.checkpoint_id.as_str(),
-                &short(c).unwrap_or_default(),
-                tail,
-            ];
-            let by_id = name.len() >= SHORTEST_PREFIX && ids.iter().any(|id| id.starts_with(name));
+            let by_id = fits(&c.checkpoint_id, name);
             by_id || c.label.starts_with(name)
         },
     ];
@@ -274,6 +291,13 @@ fn pick(all: &[Checkpoint], name: &str) -> Result<Option<Checkpoint>> {
         }
     }
     Ok(None)
+}
+
+/// Tells whether an id, or a part of it, begins as a name does.
+fn fits(id: &str, name: &str) -> bool {
+    let short = id.split_once('/').map_or("", |(_, short)| short);
+    let tail = id.rsplit('-').next().unwrap_or_default();
+    name.len() >= SHORTEST_PREFIX && [id, short, tail].iter().any(|id| id.starts_with(name))
 }
 
 fn is_plain(name: &str) -> bool {
@@ -335,10 +359,10 @@ fn ambiguous(name: &str, fitting: &[Checkpoint]) -> Error {
         ))
 }
 
-/// Returns the tree of the newest checkpoint of any kind, by the time in its name.
+/// Returns the tree of the newest checkpoint of any kind, by the time in its name; `None` where that is damaged.
 ///
 /// # Errors
-/// `repository-broken`, `object-missing`.
+/// `repository-broken`.
 pub fn newest_tree(repo: &Repo, key: &WorktreeKey) -> Result<Option<Oid>> {
     let mut newest: Option<(String, Oid)> = None;
     for prefix in [
@@ -359,5 +383,6 @@ pub fn newest_tree(repo: &Repo, key: &WorktreeKey) -> Result<Option<Oid>> {
         }
     }
     let commit = newest.and_then(|(_, id)| repo.peel_to_commit(id));
-    commit.map(|commit| repo.tree_of(Some(commit))).transpose()
+    // What is damaged is like no state at all.
+    Ok(commit.and_then(|commit| repo.tree_of(Some(commit)).ok()))
 }

@@ -7,6 +7,7 @@ mod chosen;
 pub mod clashes;
 pub mod commit;
 pub mod conflicts;
+pub mod damaged_checkpoint;
 pub mod decide;
 mod decision;
 mod decision_history;

@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use crate::design::checkpoints::{self, Checkpoint, Which};
 use crate::design::clashes::{self, TouchedBy};
+use crate::design::damaged_checkpoint::DamagedCheckpoint;
 use crate::design::names;
 use crate::design::outlook::{self, UndoStep};
 use crate::design::pick;
@@ -128,19 +129,25 @@ pub fn status(session: &Session) -> Result<StatusReport> {
     let head = &scan.head;
     let (ahead, behind) = compare_with_main(repo, head)?;
     let automatic = checkpoints::list(repo, Which::Automatic)?;
+    let named = checkpoints::list(repo, Which::Named)?;
     let forks = repo.refs_below(ref_names::FORKS)?;
     let migration = migrate::under_way(repo)?;
+    let mut health = health(session, pending.as_ref(), migration.as_ref());
+    health.extend(damaged(&named.damaged, &automatic.damaged));
     Ok(StatusReport {
         is_fresh: is_fresh(repo, head)?,
         current_branch: head.label(),
         current_sha: head.commit(),
         ahead_of_main_by: ahead,
         behind_main_by: behind,
-        checkpoints: checkpoints::list(repo, Which::Named)?,
+        checkpoints: named.sound,
         forks: forks.iter().map(|found| found.name.short()).collect(),
         // One that makes no sense is told of below.
         tools: tool_registry::read(repo).unwrap_or_default(),
-        last_quiescence_at: automatic.last().map(|newest| newest.created_at.clone()),
+        last_quiescence_at: automatic
+            .sound
+            .last()
+            .map(|newest| newest.created_at.clone()),
         uncommitted_changes: changes.staged
             + changes.changed
             + changes.untracked
@@ -152,7 +159,7 @@ pub fn status(session: &Session) -> Result<StatusReport> {
         pending_operation: pending.clone().map(PendingOperation::from),
         undo: undo.transpose()?.flatten(),
         touched_by_others: clashes::touched_by_others(session, &scan)?,
-        health: health(session, pending.as_ref(), migration.as_ref()),
+        health,
         migration,
     })
 }
@@ -209,6 +216,20 @@ fn imported_tooling(repo: &Repo) -> Vec<Value> {
     found
         .and_then(|object| object.get("imports_tooling_from")?.as_array().cloned())
         .unwrap_or_default()
+}
+
+/// Names the first checkpoint that is damaged, and where the others are named.
+fn damaged(named: &[DamagedCheckpoint], automatic: &[DamagedCheckpoint]) -> Option<Health> {
+    let first = named.first().or(automatic.first())?;
+    let list = |count: usize, how: &str| {
+        (count > 1).then(|| format!("; {count} in 'git colony checkpoints{how}'"))
+    };
+    let more = [list(named.len(), ""), list(automatic.len(), " --auto")];
+    Some(Health {
+        name: "checkpoint-damaged",
+        ok: false,
+        detail: first.words() + &more.into_iter().flatten().collect::<String>(),
+    })
 }
 
 fn health(

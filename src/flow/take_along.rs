@@ -57,7 +57,9 @@ pub(super) fn uncommitted(session: &Session) -> Result<Option<Oid>> {
     }
     // Unchanged since the newest one: that is the state.
     let known = checkpoints::list(&session.repo, Which::Automatic)?;
-    Ok(made.sha.or_else(|| known.last().map(|newest| newest.sha)))
+    Ok(made
+        .sha
+        .or_else(|| known.sound.last().map(|newest| newest.sha)))
 }
 
 /// Puts the files of a state over those of a clone that has no place yet, as changes that nobody has

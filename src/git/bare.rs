@@ -7,7 +7,7 @@ use crate::model::world::Interrupt;
 use crate::model::{Code, Error, RepoPath, Result, ResultExt as _, World};
 
 use super::refs::FoundRef;
-use super::{ObjectWrites, Oid, RefChange, RefName, Repo, process, refs};
+use super::{ObjectWrites, Oid, RefChange, RefName, Repo, peel, process, refs};
 
 /// A repository that is only a store of objects and refs.
 pub struct BareRepo {
@@ -114,11 +114,9 @@ impl BareRepo {
     /// Resolves a revision to a commit.
     ///
     /// # Errors
-    /// `revision-not-found`.
+    /// `revision-not-found`; `repository-broken` for a tag that leads to nothing.
     pub fn resolve_commit(&self, revision: &str) -> Result<Oid> {
-        let spec = format!("{revision}^{{commit}}");
-        let found = self.inner.rev_parse_single(spec.as_str());
-        found.map(|id| id.detach().into()).map_err(|_| {
+        peel::resolve(&self.inner, revision, || {
             let message = format!("no commit is named '{revision}' there");
             Error::new(Code::RevisionNotFound, message)
         })

@@ -298,13 +298,6 @@ impl Repo {
             subject: subject.to_str_lossy().into_owned(),
         })
     }
-
-    /// Follows tags until a commit; `None` when there is none at the end.
-    pub fn peel_to_commit(&self, id: Oid) -> Option<Oid> {
-        let object = self.inner.try_find_object(id.0).ok().flatten()?;
-        let object = object.peel_to_kind(gix::objs::Kind::Commit).ok()?;
-        Some(object.id.into())
-    }
 }
 
 /// Makes the error for an object that ought to be a record of ours and is not.

@@ -251,26 +251,6 @@ impl Repo {
         }
     }
 
-    /// Resolves a revision to a commit.
-    ///
-    /// # Errors
-    /// `revision-not-found`.
-    pub fn resolve_commit(&self, revision: &str) -> Result<Oid> {
-        let not_found = || {
-            Error::new(
-                Code::RevisionNotFound,
-                format!("no commit is named '{revision}'"),
-            )
-            .hint("git log --oneline --all")
-        };
-        let spec = format!("{revision}^{{commit}}");
-        let id = self
-            .inner
-            .rev_parse_single(spec.as_str())
-            .map_err(|_| not_found())?;
-        Ok(id.detach().into())
-    }
-
     /// Starts a git command that acts on this repository and no other.
     pub fn git(&self, world: &World) -> process::Git {
         let mut git = process::Git::new(world);

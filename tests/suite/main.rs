@@ -25,6 +25,7 @@ mod commit;
 mod completion;
 mod concurrency;
 mod credentials;
+mod damaged_tags;
 mod decide;
 mod deinit;
 mod diff;

@@ -145,6 +145,29 @@ impl Sandbox {
         self.at(self.root.clone()).git_any(args)
     }
 
+    /// Writes bytes as an object of a kind, whatever they say; returns its id.
+    pub(crate) fn hash_literally(&self, kind: &str, bytes: &[u8]) -> String {
+        self.hash_all_literally(kind, &[bytes])
+    }
+
+    /// Writes many objects of a kind by one git; returns the id of the last.
+    pub(crate) fn hash_all_literally(&self, kind: &str, objects: &[impl AsRef<[u8]>]) -> String {
+        let folder = tempfile::tempdir_in(self.outside()).unwrap();
+        let paths = objects.iter().enumerate().map(|(at, bytes)| {
+            let path = folder.path().join(at.to_string());
+            fs::write(&path, bytes).unwrap();
+            format!("{}\n", path.display())
+        });
+        let list = folder.path().join("list");
+        fs::write(&list, paths.collect::<String>()).unwrap();
+        let mut git = command_in(&self.root, &self.variables(), &["hash-object", "-w"]);
+        git.args(["--literally", "--no-filters", "--stdin-paths", "-t", kind]);
+        let output = git.stdin(fs::File::open(list).unwrap()).output().unwrap();
+        assert!(output.status.success(), "{output:?}");
+        let ids = String::from_utf8(output.stdout).unwrap();
+        ids.lines().last().unwrap().to_owned()
+    }
+
     /// Runs the program; it has to exit with 0.
     pub(crate) fn colony(&self, args: &[&str]) -> String {
         let run = self.run(args);
@@ -466,6 +489,13 @@ fn command_in(root: &Path, variables: &BTreeMap<OsString, OsString>, args: &[&st
         .current_dir(root)
         .args(args);
     command
+}
+
+/// The id that an object has in a repository with SHA-1.
+pub(crate) fn id_of(kind: &str, text: &str) -> String {
+    use sha1::Digest as _;
+    let object = format!("{kind} {}\0{text}", text.len());
+    format!("{:x}", sha1::Sha1::digest(object.as_bytes()))
 }
 
 /// A stream that keeps what is written to it.
