@@ -3,6 +3,7 @@
 use crate::design::pick::{self, PickReport, Request};
 use crate::design::resolve;
 use crate::flow::agent_places;
+use crate::model::Error;
 use crate::model::time::Moment;
 use crate::store::operation::LateFile;
 use crate::ui::answer::{Answer, Outcome};
@@ -73,7 +74,8 @@ pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
         Run::ForReal => pick::pick(&session, &request),
     };
     let explained = |error| agent_places::explain_unknown_of(&session, &request.what, error);
-    face.answer(&report.map_err(explained)?)
+    let named = |error: Error| error.of_tree(&request.what.join("' and '"));
+    face.answer(&report.map_err(named).map_err(explained)?)
 }
 
 impl Answer for PickReport {

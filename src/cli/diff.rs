@@ -4,6 +4,7 @@ use crate::design::diff::{
     self, ChangeType, DiffReport, Entry, Named, Request, WORKTREE, WithPatch,
 };
 use crate::flow::agent_places;
+use crate::model::Error;
 use crate::model::time::Moment;
 use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;
@@ -59,7 +60,8 @@ pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
         },
     );
     let explained = |error| agent_places::explain_unknown_of(&session, &typed, error);
-    face.answer(&report.map_err(explained)?)
+    let named = |error: Error| error.of_tree(&typed.join("' and '"));
+    face.answer(&report.map_err(named).map_err(explained)?)
 }
 
 impl Answer for DiffReport {

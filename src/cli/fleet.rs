@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::design::clashes::Clash;
 use crate::design::forks::Outcome as Ending;
+use crate::design::problem::Problem;
 use crate::flow::fleet::{self, FleetReport, Row, State};
 use crate::lfs::locks;
 use crate::model::RepoPath;
@@ -125,6 +126,9 @@ fn cells(row: &Row, now: &Moment) -> Vec<String> {
 }
 
 fn ending(row: &Row) -> String {
+    if let Some(problem) = &row.problem {
+        return problem.words();
+    }
     let Some(into) = &row.into else {
         return String::new();
     };
@@ -143,6 +147,7 @@ fn ending(row: &Row) -> String {
 fn clash(clash: &Clash) -> String {
     let binary = if clash.binary { " (no text)" } else { "" };
     let paths = first_of(&clash.paths);
+    let paths = clash.problem.as_ref().map_or(paths, Problem::words);
     format!("clash: {} and {}: {paths}{binary}", clash.a, clash.b)
 }
 

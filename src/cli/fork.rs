@@ -38,10 +38,11 @@ pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
         switch: !args.no_switch,
     };
     let report = match run {
-        Run::Dry => fork::preview(&session, &request)?,
-        Run::ForReal => fork::create(&session, &request)?,
+        Run::Dry => fork::preview(&session, &request),
+        Run::ForReal => fork::create(&session, &request),
     };
-    face.answer(&report)
+    let from = request.from.as_deref().unwrap_or("HEAD");
+    face.answer(&report.map_err(|error| error.of_tree(from))?)
 }
 
 impl Answer for ForkReport {

@@ -136,7 +136,10 @@ fn told(clashes: &Matrix) -> Vec<String> {
         vec![
             format!("  {}", clash.a),
             clash.b.clone(),
-            format!("{}{more}{binary}", shown.join(", ")),
+            match &clash.problem {
+                Some(problem) => problem.words(),
+                None => format!("{}{more}{binary}", shown.join(", ")),
+            },
         ]
     };
     let mut lines = vec![format!(
@@ -156,6 +159,9 @@ fn told(clashes: &Matrix) -> Vec<String> {
 }
 
 fn ending(fork: &Fork) -> String {
+    if let Some(problem) = &fork.problem {
+        return problem.words();
+    }
     let Some(into) = &fork.into else {
         return "no branch to go to".to_owned();
     };

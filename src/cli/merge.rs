@@ -100,7 +100,8 @@ pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
         Run::ForReal => merge::merge(&session, &request),
     };
     let explained = |error| agent_places::explain_unknown(&session, &request.source, error);
-    face.answer(&report.map_err(explained)?)
+    let named = |error: Error| error.of_tree(&request.source);
+    face.answer(&report.map_err(named).map_err(explained)?)
 }
 
 /// Reads '--force'.

@@ -94,10 +94,10 @@ pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
         force: args.force,
     };
     let report = match Run::from(args.dry_run) {
-        Run::Dry => restore::preview(&session, &request)?,
-        Run::ForReal => restore::restore(&session, &request)?,
+        Run::Dry => restore::preview(&session, &request),
+        Run::ForReal => restore::restore(&session, &request),
     };
-    face.answer(&report)
+    face.answer(&report.map_err(|error| error.of_tree(&request.name))?)
 }
 
 impl Answer for RestoreReport {

@@ -14,6 +14,7 @@ use crate::store::{Session, ref_names};
 
 use super::conflicts::{self, ConflictKind};
 use super::forks::{self, Fork, Outcome};
+use super::problem::Problem;
 
 /// The name and format of the cache; another format is another file.
 const CACHE: &str = "clashes-1.json";
@@ -29,6 +30,9 @@ pub struct Clash {
     pub paths: Vec<RepoPath>,
     /// Whether one of them is a binary file or a file of git-lfs.
     pub binary: bool,
+    /// Why it cannot be told whether they clash: there are no paths then.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub problem: Option<Problem>,
 }
 
 /// All forks against each other.
@@ -58,7 +62,7 @@ pub fn matrix(session: &Session, forks: &[Fork]) -> Result<Matrix> {
     // What is merged already clashes with nobody.
     let open = forks.iter().filter(|fork| {
         let into = fork.into.as_ref();
-        into.is_none_or(|into| into.outcome != Outcome::UpToDate)
+        fork.problem.is_none() && into.is_none_or(|into| into.outcome != Outcome::UpToDate)
     });
     let open: Vec<_> = open.collect();
     let mut pairs = Vec::new();
@@ -83,8 +87,12 @@ pub fn matrix(session: &Session, forks: &[Fork]) -> Result<Matrix> {
     }
     questions.sort();
     questions.dedup();
+    let mut problems = BTreeMap::new();
     for (key, clash) in ask(session, questions)? {
-        known.insert(key, clash);
+        match Problem::or(clash)? {
+            Ok(clash) => drop(known.insert(key, clash)),
+            Err(problem) => drop(problems.insert(key, problem)),
+        }
     }
     // Where nothing was and nothing is known, nothing is written.
     if !(old.is_empty() && known.is_empty()) {
@@ -92,15 +100,18 @@ pub fn matrix(session: &Session, forks: &[Fork]) -> Result<Matrix> {
     }
     let mut found = Matrix::default();
     for (a, b) in pairs {
-        let clash = known.get(&key(a.head_sha, b.head_sha));
-        let Some(clash) = clash.filter(|clash| !clash.paths.is_empty()) else {
+        let key = key(a.head_sha, b.head_sha);
+        let clash = known.get(&key).filter(|clash| !clash.paths.is_empty());
+        let problem = problems.get(&key).cloned();
+        if clash.is_none() && problem.is_none() {
             continue;
-        };
+        }
         found.matrix.push(Clash {
             a: a.name.clone(),
             b: b.name.clone(),
-            paths: clash.paths.clone(),
-            binary: clash.binary,
+            paths: clash.map_or_else(Vec::new, |clash| clash.paths.clone()),
+            binary: clash.is_some_and(|clash| clash.binary),
+            problem,
         });
     }
     found.merge_order = order(&open, &found.matrix);
@@ -112,7 +123,10 @@ fn key(a: Oid, b: Oid) -> String {
 }
 
 /// Merges pairs that have a common ancestor; the others clash nowhere and everywhere.
-fn ask(session: &Session, questions: Vec<(String, (Oid, Oid))>) -> Result<Vec<(String, Known)>> {
+fn ask(
+    session: &Session,
+    questions: Vec<(String, (Oid, Oid))>,
+) -> Result<Vec<(String, Result<Known>)>> {
     let repo = &session.repo;
     let (keys, pairs): (Vec<_>, Vec<_>) = questions.into_iter().unzip();
     let bases = repo.merge_bases_of(&pairs)?;
@@ -128,7 +142,8 @@ fn ask(session: &Session, questions: Vec<(String, (Oid, Oid))>) -> Result<Vec<(S
         }
     }
     let previews = repo.preview_pairs(&session.world, &asked)?;
-    let clashes = previews.iter().map(|preview| clash_of(repo, preview));
+    let clash = |preview: Result<Preview>| preview.map(|preview| clash_of(repo, &preview));
+    let clashes = previews.into_iter().map(clash);
     Ok(related.into_iter().zip(clashes).collect())
 }
 
@@ -170,29 +185,40 @@ pub struct TouchedBy {
     pub paths: Vec<RepoPath>,
 }
 
+/// What was found out about other lines of work.
+#[derive(Clone, Debug, Default)]
+pub struct Touching {
+    /// Those that touch files which are changed here.
+    pub others: Vec<TouchedBy>,
+    /// Those of which that cannot be told, and why.
+    pub unknown: Vec<(String, Problem)>,
+}
+
 /// Finds the forks that have changed what is changed here: uncommitted, or on this fork since it began.
 ///
 /// Looks at no more than 100 forks; costs a walk to the common ancestor and a comparison of trees each.
 ///
 /// # Errors
 /// `object-missing`.
-pub fn touched_by_others(session: &Session, scan: &Scan) -> Result<Vec<TouchedBy>> {
+pub fn touched_by_others(session: &Session, scan: &Scan) -> Result<Touching> {
     const MOST: usize = 100;
     let repo = &session.repo;
     let forks = repo.refs_below(ref_names::FORKS)?;
     let here = scan.head.moving_ref();
     let others: Vec<_> = forks.iter().filter(|fork| fork.name != here).collect();
     let Some(head) = scan.head.commit().filter(|_| !others.is_empty()) else {
-        return Ok(Vec::new());
+        return Ok(Touching::default());
     };
     let staged = scan.staged.iter().map(|change| change.path.clone());
     let untracked = scan.untracked.iter().map(|found| found.path.clone());
     let mut mine: BTreeSet<RepoPath> = staged.chain(untracked).collect();
     mine.extend(scan.unstaged.iter().cloned());
     if let Some((_, target)) = forks::into_of(repo, &here)? {
-        mine.extend(changed_since_base(repo, head, target)?);
+        // Where that cannot be told, what is uncommitted counts alone.
+        let own = Problem::or(changed_since_base(repo, head, target))?;
+        mine.extend(own.into_iter().flatten());
     }
-    let mut found = Vec::new();
+    let mut found = Touching::default();
     for fork in others.into_iter().take(MOST) {
         if mine.is_empty() {
             break;
@@ -200,14 +226,20 @@ pub fn touched_by_others(session: &Session, scan: &Scan) -> Result<Vec<TouchedBy
         let Some(tip) = repo.peel_to_commit(fork.id) else {
             continue;
         };
-        let theirs = changed_since_base(repo, tip, head)?;
+        let theirs = match Problem::or(changed_since_base(repo, tip, head))? {
+            Ok(theirs) => theirs,
+            Err(problem) => {
+                found.unknown.push((fork.name.short(), problem));
+                continue;
+            }
+        };
         let paths: Vec<_> = theirs
             .into_iter()
             .filter(|path| mine.contains(path))
             .collect();
         if !paths.is_empty() {
             let fork = fork.name.short();
-            found.push(TouchedBy { fork, paths });
+            found.others.push(TouchedBy { fork, paths });
         }
     }
     Ok(found)

@@ -10,6 +10,7 @@ use crate::store::{Session, ref_names};
 
 use super::fork_record::{self, ForkRecord};
 use super::names::{self, label_of};
+use super::problem::Problem;
 use super::published;
 
 /// More commits than this are not counted.
@@ -42,6 +43,9 @@ pub struct Fork {
     pub is_current: bool,
     /// How it would merge back.
     pub into: Option<Into>,
+    /// Why nothing of that can be told: what it holds is too large, damaged or gone.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub problem: Option<Problem>,
 }
 
 /// How a fork would merge into the branch it goes to.
@@ -109,7 +113,8 @@ pub fn lines_of_work(session: &Session) -> Result<Vec<Fork>> {
         });
         let mut is_copy = false;
         for other in published {
-            is_copy |= repo.commits_between(line.tip, &[other.tip], 1)?.is_empty();
+            let more = Problem::or(repo.commits_between(line.tip, &[other.tip], 1))?;
+            is_copy |= more.is_ok_and(|more| more.is_empty());
         }
         if !is_copy {
             lines.push(line.clone());
@@ -161,26 +166,26 @@ fn compared(session: &Session, lines: Vec<Found>) -> Result<Vec<Fork>> {
         let base = base.and_then(|record| record.base_branch.as_deref());
         let into = standing(repo, base)?.or_else(|| default.clone());
         let into = into.filter(|(branch, _)| Some(branch) != found.branch.as_ref());
-        let mut fork = describe(repo, &found)?;
+        let mut fork = describe(&found);
         fork.is_current = found.branch.as_ref() == Some(&here);
-        if let Some((branch, target)) = into {
-            let bases = compare(repo, &mut fork, (&branch, target))?;
-            let open = fork.into.as_ref();
-            if open.is_some_and(|into| into.outcome == Outcome::Merged) {
-                pairs.push(Pair {
-                    bases,
-                    ours: target,
-                    theirs: found.tip,
-                });
+        match Problem::or(compare(repo, &mut fork, into))? {
+            Ok(Some(pair)) => {
+                pairs.push(pair);
                 merging.push(forks.len());
             }
+            Ok(None) => {}
+            Err(problem) => fork.trouble(problem),
         }
         forks.push(fork);
     }
     let answers = repo.preview_pairs(&session.world, &pairs)?;
-    for (at, preview) in merging.into_iter().zip(&answers) {
-        if let Some(into) = forks.get_mut(at).and_then(|fork| fork.into.as_mut()) {
-            settle(into, preview);
+    for (at, preview) in merging.into_iter().zip(answers) {
+        let preview = Problem::or(preview)?;
+        if let Some(fork) = forks.get_mut(at) {
+            match preview {
+                Ok(preview) => fork.settle(&preview),
+                Err(problem) => fork.trouble(problem),
+            }
         }
     }
     forks.sort_by(|a, b| {
@@ -251,28 +256,33 @@ pub(super) fn standing(repo: &Repo, branch: Option<&str>) -> Result<Option<(RefN
     Ok(tip.map(|tip| (branch, tip)))
 }
 
-fn describe(repo: &Repo, found: &Found) -> Result<Fork> {
-    let (tip, known) = (found.tip, found.record.as_ref());
-    let last = repo.read_commit(tip)?.committer.moment();
-    Ok(Fork {
+fn describe(found: &Found) -> Fork {
+    let known = found.record.as_ref();
+    Fork {
         name: found.name.clone(),
         agent: found.agent.clone(),
-        head_sha: tip,
+        head_sha: found.tip,
         diverged_from_sha: known.map(|record| record.base),
         diverged_from_branch: known.and_then(|record| record.base_branch.clone()),
         created_at: known.map(|record| record.created_at.clone()),
         owner: known.map(|record| record.owner.clone()),
-        last_commit_at: last.map(|moment| time::rfc3339(&moment)),
+        last_commit_at: None,
         ahead: 0,
         behind: 0,
         is_current: false,
         into: None,
-    })
+        problem: None,
+    }
 }
 
-/// Compares a fork with the branch it goes to; returns their merge bases.
-fn compare(repo: &Repo, fork: &mut Fork, (branch, target): (&RefName, Oid)) -> Result<Vec<Oid>> {
+/// Compares a fork with the branch it goes to; returns what has to be merged to tell how that ends.
+fn compare(repo: &Repo, fork: &mut Fork, into: Option<(RefName, Oid)>) -> Result<Option<Pair>> {
     let tip = fork.head_sha;
+    let last = repo.read_commit(tip)?.committer.moment();
+    fork.last_commit_at = last.map(|moment| time::rfc3339(&moment));
+    let Some((branch, target)) = into else {
+        return Ok(None);
+    };
     let bases = repo.merge_bases(target, tip)?;
     fork.ahead = repo.commits_between(tip, &[target], MOST_COMMITS)?.len();
     fork.behind = repo.commits_between(target, &[tip], MOST_COMMITS)?.len();
@@ -283,12 +293,20 @@ fn compare(repo: &Repo, fork: &mut Fork, (branch, target): (&RefName, Oid)) -> R
         Some(base) if *base == target => Outcome::FastForward,
         Some(_) => Outcome::Merged,
     };
+    if outcome == Outcome::FastForward {
+        repo.require_comparable(repo.tree_of(Some(target))?, repo.tree_of(Some(tip))?)?;
+    }
     fork.into = Some(Into {
         branch: branch.short(),
         outcome,
         paths: Vec::new(),
     });
-    Ok(bases)
+    let pair = Pair {
+        bases,
+        ours: target,
+        theirs: tip,
+    };
+    Ok(Some(pair).filter(|_| outcome == Outcome::Merged))
 }
 
 /// Counts the files that those commits of a fork have changed which the branch it goes to has not.
@@ -312,9 +330,16 @@ pub fn files_ahead(repo: &Repo, fork: &Fork) -> Result<usize> {
     Ok(repo.diff_trees(old, new)?.len())
 }
 
-fn settle(into: &mut Into, preview: &Preview) {
-    if !preview.is_clean {
-        into.outcome = Outcome::Conflicted;
-        into.paths = preview.stages.keys().cloned().collect();
+impl Fork {
+    fn settle(&mut self, preview: &Preview) {
+        if let Some(into) = self.into.as_mut().filter(|_| !preview.is_clean) {
+            into.outcome = Outcome::Conflicted;
+            into.paths = preview.stages.keys().cloned().collect();
+        }
+    }
+
+    fn trouble(&mut self, problem: Problem) {
+        self.into = None;
+        self.problem = Some(problem);
     }
 }

@@ -32,6 +32,7 @@ pub mod migration;
 pub mod names;
 pub mod outlook;
 pub mod pick;
+pub mod problem;
 pub mod published;
 pub mod resolve;
 pub mod restore;

@@ -12,6 +12,7 @@ use crate::design::checkpoints;
 use crate::design::clashes::{self, Clash, Matrix};
 use crate::design::forks::{self, Fork, Into, Outcome};
 use crate::design::locked::{self, Locked};
+use crate::design::problem::Problem;
 use crate::design::scope_outlook;
 use crate::git::scan::Scan;
 use crate::git::{ObjectWrites, Repo};
@@ -88,6 +89,9 @@ pub struct Row {
     pub into: Option<Into>,
     /// The paths for which the rule of its agent would have that merge refused.
     pub outside_scope: Vec<RepoPath>,
+    /// Why nothing more can be told of its fork: what that holds is too large, damaged or gone.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub problem: Option<Problem>,
     /// What is uncommitted in its clone and locked by others.
     #[serde(skip)]
     unsaved_locked: BTreeSet<RepoPath>,
@@ -235,6 +239,7 @@ impl Row {
             held_by: None,
             into: None,
             outside_scope: Vec::new(),
+            problem: None,
             unsaved_locked: BTreeSet::new(),
         }
     }
@@ -254,6 +259,7 @@ impl Row {
             held_by: None,
             into: None,
             outside_scope: Vec::new(),
+            problem: None,
             unsaved_locked: BTreeSet::new(),
         };
         row.held_by = lease::held_by(world, &clone.git_dir());
@@ -303,12 +309,20 @@ fn state(world: &World, heard: &hooks::Heard) -> State {
 fn describe(repo: &Repo, row: &mut Row, fork: &Fork) -> Result<()> {
     row.commits = fork.ahead;
     row.into.clone_from(&fork.into);
-    row.outside_scope = scope_outlook::outside(repo, fork)?;
+    row.problem.clone_from(&fork.problem);
     row.last_seen_at = [row.last_seen_at.clone(), fork.last_commit_at.clone()]
         .into_iter()
         .flatten()
         .max();
-    row.files = forks::files_ahead(repo, fork)?;
+    if row.problem.is_some() {
+        return Ok(());
+    }
+    let found = scope_outlook::outside(repo, fork);
+    let found = found.and_then(|outside| Ok((outside, forks::files_ahead(repo, fork)?)));
+    match Problem::or(found)? {
+        Ok((outside, files)) => (row.outside_scope, row.files) = (outside, files),
+        Err(problem) => row.problem = Some(problem),
+    }
     Ok(())
 }
 
@@ -317,6 +331,7 @@ fn hint(rows: &[Row], order: &[String]) -> Option<String> {
     let is_ready = |row: &&Row| {
         let outcome = row.into.as_ref().map(|into| into.outcome);
         row.outside_scope.is_empty()
+            && row.problem.is_none()
             && row.commits > 0
             && matches!(outcome, Some(Outcome::FastForward | Outcome::Merged))
     };

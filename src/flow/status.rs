@@ -134,6 +134,12 @@ pub fn status(session: &Session) -> Result<StatusReport> {
     let migration = migrate::under_way(repo)?;
     let mut health = health(session, pending.as_ref(), migration.as_ref());
     health.extend(damaged(&named.damaged, &automatic.damaged));
+    let touching = clashes::touched_by_others(session, &scan)?;
+    health.extend(touching.unknown.iter().map(|(fork, problem)| Health {
+        name: "fork-problem",
+        ok: false,
+        detail: format!("'{fork}' cannot be compared: {}", problem.reason),
+    }));
     Ok(StatusReport {
         is_fresh: is_fresh(repo, head)?,
         current_branch: head.label(),
@@ -158,7 +164,7 @@ pub fn status(session: &Session) -> Result<StatusReport> {
         in_progress: repo.in_progress(),
         pending_operation: pending.clone().map(PendingOperation::from),
         undo: undo.transpose()?.flatten(),
-        touched_by_others: clashes::touched_by_others(session, &scan)?,
+        touched_by_others: touching.others,
         health,
         migration,
     })

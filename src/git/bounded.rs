@@ -14,6 +14,8 @@ use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, wa
 
 use crate::model::{Error, Result, World};
 
+use super::resources::limit_address_space;
+
 /// What ends a program that has done nothing wrong.
 const FROM_OTHERS: [Signal; 4] = [Signal::HUP, Signal::INT, Signal::KILL, Signal::TERM];
 
@@ -78,7 +80,7 @@ pub fn run(
     };
     let id = child.id();
     world.interrupt.adopt(id);
-    limit(id, limits.memory_bytes);
+    limit_address_space(id, limits.memory_bytes);
     let finished = attend(&mut child, input, limits);
     world.interrupt.release(id);
     world.interrupt.check()?;
@@ -100,24 +102,6 @@ fn command(world: &World, program: &Path, args: &[&str]) -> Command {
         .stderr(Stdio::piped());
     command
 }
-
-/// Limits the memory of a process; one that is gone already needs no limit.
-#[cfg(target_os = "linux")]
-fn limit(id: u32, memory_bytes: u64) {
-    use rustix::process::{Resource, Rlimit, prlimit};
-    let set = |resource, most| {
-        let both = Rlimit {
-            current: Some(most),
-            maximum: Some(most),
-        };
-        prlimit(pid(id), resource, both).ok()
-    };
-    set(Resource::As, memory_bytes);
-    set(Resource::Core, 0);
-}
-
-#[cfg(not(target_os = "linux"))]
-fn limit(_: u32, _: u64) {}
 
 fn pid(id: u32) -> Option<Pid> {
     i32::try_from(id).ok().and_then(Pid::from_raw)

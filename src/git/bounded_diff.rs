@@ -1,5 +1,4 @@
-//! Comparing two trees up to a limit: a few small trees that hold each other can stand for any number of
-//! paths.
+//! Comparing two trees, once it is told that this has an end (`tree_weight`).
 
 use std::ops::ControlFlow;
 
@@ -10,50 +9,63 @@ use gix::diff::tree::{Recorder, Visit};
 
 use crate::model::{Code, Result, ResultExt as _};
 
-/// More changes are not looked at, those of directories counted too.
-pub(super) const MOST_CHANGES: usize = 4_000_000;
+use super::Oid;
+use super::tree_weight::{self, MAX_CHANGES, TooLarge};
 
-/// Lists the files that differ between two trees; `None` where there are more than `most`.
+/// Lists the files that differ between two trees; inside, why they are not listed: a few small trees can
+/// stand for any number, and more than `most` are too many.
 ///
 /// # Errors
 /// `object-missing`.
 pub(super) fn changed_files(
     repository: &gix::Repository,
-    (old, new): (&[u8], &[u8]),
+    (old, new): (Oid, Oid),
     most: usize,
-) -> Result<Option<Vec<RecordedChange>>> {
-    let mut bounded = Bounded {
+) -> Result<std::result::Result<Vec<RecordedChange>, TooLarge>> {
+    let most_changes = MAX_CHANGES.min(most.saturating_mul(DIRECTORIES));
+    if let Err(why) = tree_weight::weigh(repository, (old, new), most_changes)? {
+        return Ok(Err(why));
+    }
+    let hash = repository.object_hash();
+    let cannot = || "cannot compare two trees";
+    let data = |id: Oid| -> Result<Vec<u8>> {
+        if id.0.is_empty_tree() {
+            return Ok(Vec::new());
+        }
+        let tree = repository.find_tree(id.0);
+        Ok(tree.or_code(Code::ObjectMissing, cannot)?.detach().data)
+    };
+    let (old, new) = (data(old)?, data(new)?);
+    let mut files = Files {
         recorder: Recorder::default(),
-        files_left: most,
-        left: MOST_CHANGES.min(most.saturating_mul(DIRECTORIES)),
+        left: most,
         is_over: false,
     };
     let compared = gix::diff::tree(
-        gix::objs::TreeRefIter::from_bytes(old, repository.object_hash()),
-        gix::objs::TreeRefIter::from_bytes(new, repository.object_hash()),
+        gix::objs::TreeRefIter::from_bytes(&old, hash),
+        gix::objs::TreeRefIter::from_bytes(&new, hash),
         gix::diff::tree::State::default(),
         &repository.objects,
-        &mut bounded,
+        &mut files,
     );
-    if bounded.is_over {
-        return Ok(None);
+    if files.is_over {
+        return Ok(Err(TooLarge::Wide));
     }
-    compared.or_code(Code::ObjectMissing, || "cannot compare two trees")?;
-    Ok(Some(bounded.recorder.records))
+    compared.or_code(Code::ObjectMissing, cannot)?;
+    Ok(Ok(files.recorder.records))
 }
 
 /// So many directories for each file are looked into: a deep one counts for each of its levels.
 const DIRECTORIES: usize = 64;
 
 /// Records files, and stops the comparison when there are too many.
-struct Bounded {
+struct Files {
     recorder: Recorder,
-    files_left: usize,
     left: usize,
     is_over: bool,
 }
 
-impl Visit for Bounded {
+impl Visit for Files {
     fn pop_front_tracked_path_and_set_current(&mut self) {
         self.recorder.pop_front_tracked_path_and_set_current();
     }
@@ -71,16 +83,14 @@ impl Visit for Bounded {
     }
 
     fn visit(&mut self, change: Change) -> Action {
-        let is_file = !change.entry_mode().is_tree();
-        if self.left == 0 || (is_file && self.files_left == 0) {
+        if change.entry_mode().is_tree() {
+            return ControlFlow::Continue(());
+        }
+        if self.left == 0 {
             self.is_over = true;
             return ControlFlow::Break(());
         }
         self.left -= 1;
-        if !is_file {
-            return ControlFlow::Continue(());
-        }
-        self.files_left -= 1;
         self.recorder.visit(change)
     }
 }
@@ -113,11 +123,11 @@ mod tests {
             let entries = (0..10).map(entry).collect();
             let written = repository.write_object(gix::objs::Tree { entries });
             below = (EntryKind::Tree, written.unwrap().detach());
-            let tree = repository.find_tree(below.1).unwrap().detach().data;
-            let there = changed_files(&repository, (&[], &tree), 1000).unwrap();
-            let back = changed_files(&repository, (&tree, &[]), 1000).unwrap();
-            assert_eq!(there.as_ref().map(Vec::len), back.map(|back| back.len()));
-            counts.push(there.map(|files| files.len()));
+            let (tree, none) = (Oid(below.1), Oid(repository.empty_tree().id));
+            let there = changed_files(&repository, (none, tree), 1000).unwrap();
+            let back = changed_files(&repository, (tree, none), 1000).unwrap();
+            assert_eq!(there.as_ref().map(Vec::len), back.as_ref().map(Vec::len));
+            counts.push(there.map(|files| files.len()).ok());
         }
         counts
     }

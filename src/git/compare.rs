@@ -8,7 +8,15 @@ use crate::model::{Code, Error, RepoPath, Result, World};
 
 use super::process::{Git, failed};
 use super::quarantine::Quarantine;
+use super::resources::Resources;
 use super::{Oid, Repo};
+
+/// What git may use for a comparison. The paths have been counted before; a file of a few kilobytes can
+/// still stand for gigabytes of lines.
+const COMPARING: Resources = Resources {
+    memory_bytes: 2 << 30,
+    processor_seconds: 300,
+};
 
 /// How a path differs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,7 +61,7 @@ impl Repo {
     /// Lists what differs between two trees, sorted by path. One process, none for equal trees.
     ///
     /// # Errors
-    /// `git-failed`, `object-missing`.
+    /// `git-failed`, `object-missing`, `tree-too-large`.
     pub fn compare(
         &self,
         world: &World,
@@ -63,6 +71,7 @@ impl Repo {
         if old == new {
             return Ok(Vec::new());
         }
+        self.require_comparable(old, new)?;
         let mut git = self.diff_tree(world, quarantine);
         git.args(["-z", "--raw", "--numstat"]);
         git.arg(old.to_string()).arg(new.to_string());
@@ -79,7 +88,7 @@ impl Repo {
     /// One process, none for equal trees.
     ///
     /// # Errors
-    /// `git-failed`, `object-missing`.
+    /// `git-failed`, `object-missing`, `tree-too-large`.
     pub fn patch(
         &self,
         world: &World,
@@ -89,6 +98,7 @@ impl Repo {
     ) -> Result<Patch> {
         let (mut text, mut truncated) = (Vec::new(), false);
         if old != new {
+            self.require_comparable(old, new)?;
             let mut git = self.diff_tree(world, quarantine);
             git.args(["-p", "-U3", "--full-index"]);
             git.args(["--src-prefix=a/", "--dst-prefix=b/"]);
@@ -124,6 +134,7 @@ impl Repo {
             "--no-relative",
         ]);
         git.args(["--ignore-submodules=none", "--submodule=short"]);
+        git.limit_resources(COMPARING);
         git
     }
 }

@@ -5,9 +5,10 @@ use std::collections::{HashMap, HashSet};
 use gix::diff::tree::recorder::Change as RecordedChange;
 use gix::objs::tree::{EntryKind, EntryMode};
 
-use crate::model::{Code, Error, RepoPath, Result, ResultExt as _};
+use crate::model::{RepoPath, Result};
 
-use super::bounded_diff::{MOST_CHANGES, changed_files};
+use super::bounded_diff::changed_files;
+use super::tree_weight::MAX_CHANGES;
 use super::{Oid, Repo, TreeEntry};
 
 /// One path that differs between two trees.
@@ -27,16 +28,13 @@ impl Repo {
     /// Costs reading the trees that differ, and no blob.
     ///
     /// # Errors
-    /// `object-missing`; `tree-too-large` above four million changes.
+    /// `object-missing`, `tree-too-large`.
     pub fn diff_trees(&self, old: Oid, new: Oid) -> Result<Vec<TreeChange>> {
         if old == new {
             return Ok(Vec::new());
         }
-        let (lhs, rhs) = (self.tree_data(old)?, self.tree_data(new)?);
-        let Some(changes) = changed_files(&self.inner, (&lhs, &rhs), MOST_CHANGES)? else {
-            let message = format!("tree {new} differs from {old} in over {MOST_CHANGES} paths");
-            return Err(Error::new(Code::TreeTooLarge, message));
-        };
+        let changes = changed_files(&self.inner, (old, new), MAX_CHANGES)?;
+        let changes = changes.map_err(|why| why.error((old, new)))?;
         let mut by_path = std::collections::BTreeMap::<RepoPath, TreeChange>::new();
         for record in changes {
             let change = from_record(record);
@@ -69,7 +67,7 @@ impl Repo {
     /// are not compared again in another place, so that no tree costs more than its objects.
     ///
     /// # Errors
-    /// `object-missing`; `repository-broken` for an entry that makes no sense.
+    /// `object-missing`, `tree-too-large`; `repository-broken` for an entry that makes no sense.
     pub fn new_files(&self, old: Oid, new: Oid) -> Result<Vec<(RepoPath, TreeEntry)>> {
         let mut found = Vec::new();
         let mut seen = HashSet::from([(old, new)]);
@@ -92,15 +90,6 @@ impl Repo {
         }
         found.sort_by(|one, other| one.0.cmp(&other.0));
         Ok(found)
-    }
-
-    fn tree_data(&self, id: Oid) -> Result<Vec<u8>> {
-        if id == self.empty_tree() {
-            return Ok(Vec::new());
-        }
-        let tree = self.inner.find_tree(id.0);
-        let tree = tree.or_code(Code::ObjectMissing, || format!("cannot read tree {id}"))?;
-        Ok(tree.detach().data)
     }
 }
 

@@ -142,7 +142,7 @@ impl Repo {
     /// `before`.
     ///
     /// # Errors
-    /// `object-missing`; `unsupported` for a tree with names no worktree may hold.
+    /// `object-missing`, `tree-too-large`; `unsupported` for a tree with names no worktree may hold.
     pub fn index_of_tree(&self, tree: Oid, before: &Index) -> Result<Index> {
         let mut file = self.plain_index_of_tree(tree)?;
         carry(&mut file, &before.file, Carry::StatAndFlags);
@@ -155,6 +155,7 @@ impl Repo {
         if tree == self.empty_tree() {
             return Ok(self.empty_index());
         }
+        self.require_comparable(self.empty_tree(), tree)?;
         self.inner
             .index_from_tree(&tree.0)
             .or_code(Code::Unsupported, || {

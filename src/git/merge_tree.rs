@@ -121,51 +121,18 @@ pub struct MergeCase {
 }
 
 impl Repo {
-    /// Lists the best common ancestors of two commits; none for histories that are not related.
-    ///
-    /// # Errors
-    /// `object-missing`.
-    pub fn merge_bases(&self, one: Oid, other: Oid) -> Result<Vec<Oid>> {
-        let bases = self.inner.merge_bases_many(one.0, &[other.0]);
-        let bases = bases.or_code(Code::ObjectMissing, || "cannot find the common ancestor")?;
-        Ok(bases.into_iter().map(|id| id.detach().into()).collect())
-    }
-
-    /// Lists the best common ancestors of each of many pairs; no commit is read twice.
-    ///
-    /// # Errors
-    /// `object-missing`.
-    pub fn merge_bases_of(&self, pairs: &[(Oid, Oid)]) -> Result<Vec<Vec<Oid>>> {
-        let cannot = || "cannot find a common ancestor";
-        let cache = self.inner.commit_graph_if_enabled();
-        let cache = cache.or_code(Code::RepositoryBroken, cannot)?;
-        let mut graph = self.inner.revision_graph(cache.as_ref());
-        let mut bases_of = |(one, other): &(Oid, Oid)| {
-            let bases = self
-                .inner
-                .merge_bases_many_with_graph(one.0, &[other.0], &mut graph);
-            let bases = bases.or_code(Code::ObjectMissing, cannot)?;
-            Ok(bases.into_iter().map(|id| id.detach().into()).collect())
-        };
-        pairs.iter().map(&mut bases_of).collect()
-    }
-
-    /// Tells whether the history is cut off.
-    pub fn is_shallow(&self) -> bool {
-        self.inner.is_shallow().unwrap_or(false)
-    }
-
     /// Merges `theirs` into `ours` on trees. The objects it makes are kept apart until
     /// [`Repo::keep_objects_of`]; without that nothing stays.
     ///
     /// # Errors
-    /// `git-failed`, `object-missing`.
+    /// `git-failed`, `object-missing`, `tree-too-large`.
     pub fn merge_commits(
         &self,
         world: &World,
         ours: &MergeSide,
         theirs: &MergeSide,
     ) -> Result<Merged> {
+        self.require_mergeable(ours.commit, theirs.commit)?;
         let folder = quarantine()?;
         let mut git = self.git(world);
         self.write_objects_to(folder.path(), &mut git);
@@ -215,29 +182,36 @@ impl Repo {
         Ok(())
     }
 
-    /// Tells what merging each pair would leave to be settled, and keeps no object. Costs one process of
-    /// git, none where every merge is certain.
+    /// Tells what merging each pair would leave to be settled, and keeps no object; of a pair that cannot
+    /// be merged, why. Costs one process of git, none where every merge is certain.
     ///
     /// # Errors
-    /// As [`Repo::preview_merges`].
-    pub fn preview_pairs(&self, world: &World, pairs: &[Pair]) -> Result<Vec<Preview>> {
+    /// `git-failed`.
+    pub fn preview_pairs(&self, world: &World, pairs: &[Pair]) -> Result<Vec<Result<Preview>>> {
         let mut merges = self.certain_merges(world);
-        let sides = |pair: &Pair| (pair.ours, pair.theirs);
-        let certain = pairs
-            .iter()
-            .map(|pair| merges.commits(&pair.bases, sides(pair)));
-        let certain: Vec<_> = certain.collect();
-        let open = pairs
-            .iter()
-            .zip(&certain)
-            .filter(|(_, known)| known.is_none());
-        let open: Vec<_> = open.map(|(pair, _)| sides(pair)).collect();
+        let mut open = Vec::new();
+        let mut found = Vec::new();
+        for pair in pairs {
+            let sides = (pair.ours, pair.theirs);
+            let known = merges.commits(&pair.bases, sides);
+            let known = match known {
+                Some(certain) => Some(Ok(certain.into())),
+                None => self.require_mergeable(sides.0, sides.1).err().map(Err),
+            };
+            if known.is_none() {
+                open.push(sides);
+            }
+            found.push(known);
+        }
         let mut asked = self.preview_merges(world, &open)?.into_iter();
-        let known = certain.into_iter().map(|known| {
-            let asked = || asked.next().map(Preview::from).ok_or_else(unreadable);
-            known.map(Preview::from).map_or_else(asked, Ok)
-        });
-        known.collect()
+        let mut all = Vec::new();
+        for known in found {
+            all.push(match known {
+                Some(known) => known,
+                None => Ok(asked.next().ok_or_else(unreadable)?.into()),
+            });
+        }
+        Ok(all)
     }
 
     /// Merges many pairs in one process and keeps no object: for questions only.
@@ -281,13 +255,14 @@ impl Repo {
     /// (before 2.40). Git sees the objects that are in memory, too.
     ///
     /// # Errors
-    /// `git-failed`, `no-space`, `io`.
+    /// `git-failed`, `tree-too-large`, `no-space`, `io`.
     pub fn merge_from(
         &self,
         world: &World,
         base: Oid,
         (ours, theirs): (Oid, Oid),
     ) -> Result<Option<Merged>> {
+        self.require_mergeable_from(base, (ours, theirs))?;
         let folder = quarantine()?;
         self.export_memory(folder.path())?;
         let mut git = self.git(world);
@@ -328,11 +303,12 @@ impl Repo {
     /// memory, too.
     ///
     /// # Errors
-    /// `git-failed` when git cannot be started.
+    /// `git-failed` when git cannot be started; `tree-too-large`.
     pub fn first_disagreement(&self, world: &World, cases: &[MergeCase]) -> Result<Option<usize>> {
         if cases.is_empty() {
             return Ok(None);
         }
+        self.require_cases(cases)?;
         let folder = quarantine()?;
         self.export_memory(folder.path())?;
         let mut git = self.git(world);

@@ -67,7 +67,7 @@ impl Repo {
     /// Merges `theirs` into `ours`, all three being trees.
     ///
     /// # Errors
-    /// `object-missing`, `no-space`, `io`.
+    /// `object-missing`, `tree-too-large`, `no-space`, `io`.
     pub fn merge_on_trees(
         &self,
         base: Oid,
@@ -77,6 +77,7 @@ impl Repo {
         for tree in [base, ours, theirs] {
             self.ensure_tree(tree)?;
         }
+        self.require_mergeable_trees(base, (ours, theirs))?;
         let options = self.inner.tree_merge_options();
         let options = options.or_code(Code::InvalidValue, || CANNOT)?;
         let outcome = self

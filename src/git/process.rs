@@ -18,6 +18,7 @@ use super::full_disk;
 use super::kept_open::{self, InPlaceOf};
 use super::listening::{Listener, read_aloud};
 use super::lock_file;
+use super::resources::Resources;
 
 pub use super::run_hook::{CommitHook, run_commit_hook, run_hook};
 
@@ -61,6 +62,7 @@ pub struct Git {
     keeps_output: bool,
     most_output_bytes: u64,
     most_time: Option<Duration>,
+    resources: Option<Resources>,
     config: CommandConfig,
     listener: Option<Listener>,
     kept_open: Option<File>,
@@ -100,6 +102,7 @@ impl Git {
             keeps_output: true,
             most_output_bytes: u64::MAX,
             most_time: None,
+            resources: None,
             config: CommandConfig::inherited(world),
             listener: None,
             kept_open: None,
@@ -181,6 +184,12 @@ impl Git {
     /// Ends it, and on Linux all it has started, after so long.
     pub fn limit_time(&mut self, time: Duration) -> &mut Self {
         self.most_time = Some(time);
+        self
+    }
+
+    /// Has the system limit what it may use; on Linux only. That holds also when we are killed.
+    pub(super) fn limit_resources(&mut self, resources: Resources) -> &mut Self {
+        self.resources = Some(resources);
         self
     }
 
@@ -305,6 +314,9 @@ impl Git {
                 .hint("git --version   # git has to be on the PATH")
         })?;
         self.interrupt.adopt(child.id());
+        if let Some(resources) = self.resources {
+            resources.impose(child.id());
+        }
         Ok(child)
     }
 }

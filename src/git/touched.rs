@@ -4,7 +4,7 @@ use gix::diff::tree::recorder::Change;
 use gix::revision::walk::Sorting;
 use gix::traverse::commit::simple::CommitTimeOrder;
 
-use crate::model::{Code, RepoPath, Result, ResultExt as _};
+use crate::model::{Code, Error, RepoPath, Result, ResultExt as _};
 
 use super::bounded_diff::changed_files;
 use super::{Objects, Oid};
@@ -75,18 +75,19 @@ impl Objects {
         let found = repo.find_commit(commit.0);
         let found = found.or_code(Code::ObjectMissing, cannot)?;
         let parents: Vec<_> = found.parent_ids().map(gix::Id::detach).collect();
+        let tree = |commit: &gix::Commit<'_>| {
+            let tree = commit.tree_id().or_code(Code::ObjectMissing, cannot);
+            Ok::<_, Error>(Oid(tree?.detach()))
+        };
         let before = match parents.as_slice() {
-            [] => Vec::new(),
+            [] => Oid(gix::ObjectId::empty_tree(repo.object_hash())),
             [parent] if repo.has_object(parent) => {
                 let parent = repo.find_commit(*parent);
-                let parent = parent.or_code(Code::ObjectMissing, cannot)?;
-                let tree = parent.tree().or_code(Code::ObjectMissing, cannot)?;
-                tree.detach().data
+                tree(&parent.or_code(Code::ObjectMissing, cannot)?)?
             }
             _ => return Ok(Vec::new()),
         };
-        let after = found.tree().or_code(Code::ObjectMissing, cannot)?;
-        let changes = changed_files(repo, (&before, &after.data), most)?;
+        let changes = changed_files(repo, (before, tree(&found)?), most)?;
         let changes = changes.into_iter().flatten();
         let mut paths: Vec<RepoPath> = changes
             .map(|change| match change {

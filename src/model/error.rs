@@ -273,6 +273,15 @@ impl Error {
         self
     }
 
+    /// Begins the message of a tree that is too large with the name that led to it.
+    #[must_use]
+    pub fn of_tree(mut self, name: &str) -> Self {
+        if self.0.code == Code::TreeTooLarge {
+            self.0.message = format!("'{name}': {}", self.0.message);
+        }
+        self
+    }
+
     /// Adds the cause. A full disk has its own code, and the hint was for something else.
     #[must_use]
     pub fn caused_by(mut self, cause: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {

@@ -120,6 +120,7 @@ mod tool_scaffolds;
 mod tools;
 mod topology;
 mod torture;
+mod tree_bombs;
 mod undo;
 mod unignored;
 mod unread_files;

@@ -145,6 +145,19 @@ impl Sandbox {
         self.at(self.root.clone()).git_any(args)
     }
 
+    /// Makes a tree of lines as 'git ls-tree' prints them; returns its id.
+    pub(crate) fn make_tree(&self, lines: &str) -> String {
+        let list = self.outside().join("tree");
+        fs::write(&list, lines).unwrap();
+        let mut git = command_in(&self.root, &self.variables(), &["mktree"]);
+        let output = git.stdin(fs::File::open(list).unwrap()).output().unwrap();
+        assert!(output.status.success(), "{output:?}");
+        String::from_utf8(output.stdout)
+            .unwrap()
+            .trim_end()
+            .to_owned()
+    }
+
     /// Writes bytes as an object of a kind, whatever they say; returns its id.
     pub(crate) fn hash_literally(&self, kind: &str, bytes: &[u8]) -> String {
         self.hash_all_literally(kind, &[bytes])
@@ -492,10 +505,13 @@ fn command_in(root: &Path, variables: &BTreeMap<OsString, OsString>, args: &[&st
 }
 
 /// The id that an object has in a repository with SHA-1.
-pub(crate) fn id_of(kind: &str, text: &str) -> String {
+pub(crate) fn id_of(kind: &str, bytes: impl AsRef<[u8]>) -> String {
     use sha1::Digest as _;
-    let object = format!("{kind} {}\0{text}", text.len());
-    format!("{:x}", sha1::Sha1::digest(object.as_bytes()))
+    let bytes = bytes.as_ref();
+    let mut hasher = sha1::Sha1::new();
+    hasher.update(format!("{kind} {}\0", bytes.len()));
+    hasher.update(bytes);
+    format!("{:x}", hasher.finalize())
 }
 
 /// A stream that keeps what is written to it.

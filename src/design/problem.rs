@@ -1,0 +1,48 @@
+//! What cannot be told of one line of work, so that the others are told all the same.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::model::{Code, Error, Result};
+
+/// Why something of a line of work cannot be told.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Problem {
+    /// What is wrong: an error code.
+    pub code: &'static str,
+    /// The same in words.
+    pub reason: String,
+}
+
+impl Problem {
+    /// Takes an error for a problem of what was looked at, where it is one of its content: too large, damaged,
+    /// gone.
+    ///
+    /// # Errors
+    /// Every other error.
+    pub fn of(error: Error) -> Result<Problem> {
+        match error.code() {
+            Code::TreeTooLarge | Code::ObjectMissing | Code::RepositoryBroken => Ok(Problem {
+                code: error.code().as_str(),
+                reason: error.message(),
+            }),
+            _ => Err(error),
+        }
+    }
+
+    /// Separates what was found from why it could not be.
+    ///
+    /// # Errors
+    /// What is no problem of the content.
+    pub fn or<T>(found: Result<T>) -> Result<std::result::Result<T, Problem>> {
+        match found {
+            Ok(found) => Ok(Ok(found)),
+            Err(error) => Problem::of(error).map(Err),
+        }
+    }
+
+    /// Returns it for people, in one line.
+    pub fn words(&self) -> String {
+        format!("{}: {}", self.code, self.reason)
+    }
+}
