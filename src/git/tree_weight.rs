@@ -227,6 +227,6 @@ impl Walk<'_> {
 }
 
 /// Tells what stands in the place of an entry.
-fn what<'a>(entry: EntryRef<'a>) -> (gix::objs::tree::EntryMode, &'a gix::oid) {
+fn what(entry: EntryRef<'_>) -> (gix::objs::tree::EntryMode, &gix::oid) {
     (entry.mode, entry.oid)
 }

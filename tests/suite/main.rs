@@ -36,6 +36,7 @@ mod fleet;
 mod fleet_story;
 mod fleet_tokens;
 mod fork;
+mod fuzz;
 mod hooks;
 mod hooks_folders;
 mod hostile_files;

@@ -145,6 +145,14 @@ impl Sandbox {
         self.at(self.root.clone()).git_any(args)
     }
 
+    /// The bytes of an object.
+    pub(crate) fn object(&self, kind: &str, id: &str) -> Vec<u8> {
+        let mut git = command_in(&self.root, &self.variables(), &["cat-file", kind, id]);
+        let output = git.output().unwrap();
+        assert!(output.status.success(), "{output:?}");
+        output.stdout
+    }
+
     /// Makes a tree of lines as 'git ls-tree' prints them; returns its id.
     pub(crate) fn make_tree(&self, lines: &str) -> String {
         let list = self.outside().join("tree");
