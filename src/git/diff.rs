@@ -67,7 +67,7 @@ impl Repo {
     /// are not compared again in another place, so that no tree costs more than its objects.
     ///
     /// # Errors
-    /// `object-missing`, `tree-too-large`; `repository-broken` for an entry that makes no sense.
+    /// `object-missing`; `repository-broken` for an entry that makes no sense.
     pub fn new_files(&self, old: Oid, new: Oid) -> Result<Vec<(RepoPath, TreeEntry)>> {
         let mut found = Vec::new();
         let mut seen = HashSet::from([(old, new)]);
