@@ -240,7 +240,7 @@ impl Git {
         self.interrupt.check()?;
         let mut stderr = String::from_utf8_lossy(&err).trim().to_owned();
         if !status.success() {
-            refuse_old(&stderr)?;
+            refuse_old(&stderr, &self.command)?;
             stderr = full_disk::with_reason(stderr, &self.command);
         }
         Ok(Output {
@@ -321,17 +321,20 @@ impl Git {
     }
 }
 
-/// Refuses a git that lacks a command of git's that we use; git-lfs may be missing.
-fn refuse_old(said: &str) -> Result<()> {
+/// Refuses a git that lacks a command of git's that we use; git-lfs may be missing, and so may a program
+/// that git itself asks for.
+fn refuse_old(said: &str, started: &Command) -> Result<()> {
     let named = said
         .strip_prefix("git: '")
         .and_then(|rest| rest.split_once("' is not a git command"));
     match named {
-        Some((command, _)) if command != "lfs" => Err(Error::new(
-            Code::Unsupported,
-            format!("this git is too old: it has no 'git {command}'; nothing has changed"),
-        )
-        .hint("git --version   # 2.36 or newer is needed")),
+        Some((command, _)) if command != "lfs" && started.get_args().any(|arg| arg == command) => {
+            Err(Error::new(
+                Code::Unsupported,
+                format!("this git is too old: it has no 'git {command}'; nothing has changed"),
+            )
+            .hint("git --version   # 2.36 or newer is needed"))
+        }
         _ => Ok(()),
     }
 }
