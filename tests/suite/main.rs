@@ -84,6 +84,7 @@ mod merge_attacks;
 mod merge_drivers;
 mod merge_laws;
 mod merge_rules;
+mod merge_styles;
 mod newcomer;
 mod page_attacks;
 mod page_cache;

@@ -15,7 +15,11 @@ pub(super) fn parse(text: &str) -> Option<Document<'_>> {
     parser.skip_space();
     let root = parser.value(0)?;
     parser.skip_space();
-    (parser.at == text.len()).then_some(Document { text, root })
+    (parser.at == text.len()).then_some(Document {
+        text,
+        root,
+        value: None,
+    })
 }
 
 struct Parser<'t> {

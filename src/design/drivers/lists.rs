@@ -192,8 +192,8 @@ fn by_identity<'n>(all: &[Option<&'n Node>; 3], key: &str) -> Option<Sides<'n>> 
         let mut pairs = Vec::new();
         let mut seen = std::collections::HashSet::new();
         for entry in entries {
-            let identity = entry.value.member(key)?.scalar()?;
-            if identity == "null" || !seen.insert(identity) {
+            let identity = entry.value.scalar_member(key)?;
+            if identity == "null" || !seen.insert(identity.clone()) {
                 return None;
             }
             pairs.push((identity.trim_matches('"').to_owned(), entry));

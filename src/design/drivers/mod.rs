@@ -17,13 +17,15 @@ mod yaml_words;
 
 use std::cell::RefCell;
 
+use serde_json::Value;
+
 use crate::model::RepoPath;
 
 use render::Renderer;
 pub use text::Marks;
 pub use three_way::{Clash, Conflict};
 use three_way::{Merge, Merged, Numbers, PlainLists, Rules, Side, Triples};
-use tree::{Document, Node};
+use tree::Document;
 
 /// One way of merging, as it is named in attributes and in git's configuration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -141,7 +143,7 @@ impl Driver {
             None => None,
         };
         let base_root = before.as_ref().map(|before| &before.root);
-        let rules = self.rules(base_root, &one.root, &other.root);
+        let rules = self.rules(before.as_ref(), &one, &other);
         let mut merge = Merge::new(rules);
         let merged = merge.node(base_root, &one.root, &other.root);
         let render = |side: Side| -> Option<(String, Vec<Conflict>)> {
@@ -178,7 +180,12 @@ impl Driver {
         }))
     }
 
-    fn rules(self, base: Option<&Node>, ours: &Node, theirs: &Node) -> Rules<'static> {
+    fn rules(
+        self,
+        base: Option<&Document<'_>>,
+        ours: &Document<'_>,
+        theirs: &Document<'_>,
+    ) -> Rules<'static> {
         let generic = Rules {
             identity: &["decision_id", "id", "name", "path"],
             record: None,
@@ -214,19 +221,22 @@ fn says(parse: Parse, text: &str, merged: &Merged<'_>, side: Side) -> bool {
 }
 
 /// Returns what `metadata.policy` says in the merged budget: ours, unless only theirs changed it.
-fn policy(base: Option<&Node>, ours: &Node, theirs: &Node) -> Numbers {
-    let of = |node: &Node| {
-        node.member("metadata")?
-            .member("policy")?
-            .scalar()
-            .map(str::to_owned)
-    };
-    let (before, one, other) = (base.and_then(of), of(ours), of(theirs));
+///
+/// It decides, so it is what the YAML reader says, in whatever style it is written. A policy that is
+/// not known leaves the numbers to a person.
+fn policy(base: Option<&Document<'_>>, ours: &Document<'_>, theirs: &Document<'_>) -> Numbers {
+    let before = base.and_then(policy_of);
+    let (one, other) = (policy_of(ours), policy_of(theirs));
     let merged = if one == before { other } else { one };
-    match merged.as_deref() {
-        Some("\"min_on_increase\"") => Numbers::MinOnIncrease,
-        _ => Numbers::MaxOnIncrease,
+    match merged.map(Value::as_str) {
+        None | Some(Some("max_on_increase")) => Numbers::MaxOnIncrease,
+        Some(Some("min_on_increase")) => Numbers::MinOnIncrease,
+        Some(_) => Numbers::Conflict,
     }
+}
+
+fn policy_of<'d>(document: &'d Document<'_>) -> Option<&'d Value> {
+    document.value.as_ref()?.pointer("/metadata/policy")
 }
 
 /// Returns the driver that the attributes of a new repository name for a path.

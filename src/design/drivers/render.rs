@@ -85,7 +85,7 @@ impl Renderer<'_> {
 
     fn joined(&self, frame: &Node, places: &[Place<'_>]) -> Option<String> {
         match frame.data {
-            Data::Scalar(_) => None,
+            Data::Scalar(_) | Data::Whole(_) => None,
             Data::Map(Style::Flow, _) | Data::List(Style::Flow, _) => self.flow(frame, places),
             Data::Map(Style::Block(column), _) | Data::List(Style::Block(column), _) => {
                 self.block(frame, column, places)

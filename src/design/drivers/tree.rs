@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use serde_json::Value;
+
 /// How an entry is told from its neighbors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Style {
@@ -18,6 +20,8 @@ pub(super) struct Document<'t> {
     pub(super) text: &'t str,
     /// The value it holds; what is around it is white space and comments.
     pub(super) root: Node,
+    /// The same value as the reader of the format says it; `None` for JSON, which has no other.
+    pub(super) value: Option<Value>,
 }
 
 /// A value and where it stands.
@@ -31,9 +35,10 @@ pub(super) struct Node {
 /// What a value is.
 #[derive(Clone, Debug)]
 pub(super) enum Data {
-    /// In one canonical spelling: JSON, numbers as they are written. Also a collection that is read
-    /// as one value, spelled as [`Node::canonical`] does.
+    /// In one canonical spelling: JSON, numbers as they are written.
     Scalar(String),
+    /// A collection that is merged as one value: what the reader says of it.
+    Whole(Value),
     Map(Style, Vec<Entry>),
     List(Style, Vec<Entry>),
 }
@@ -79,7 +84,7 @@ impl Node {
     /// Returns the members or items; none of a scalar.
     pub(super) fn entries(&self) -> &[Entry] {
         match &self.data {
-            Data::Scalar(_) => &[],
+            Data::Scalar(_) | Data::Whole(_) => &[],
             Data::Map(_, entries) | Data::List(_, entries) => entries,
         }
     }
@@ -102,7 +107,7 @@ impl Node {
 
     /// Tells whether it is a map or list that is read as one value.
     pub(super) fn is_whole(&self) -> bool {
-        matches!(&self.data, Data::Scalar(text) if text.starts_with(['[', '{']))
+        matches!(self.data, Data::Whole(_))
     }
 
     /// Returns the member of that name.
@@ -113,6 +118,17 @@ impl Node {
                 .find(|entry| entry.key == key)
                 .map(|entry| &entry.value),
             _ => None,
+        }
+    }
+
+    /// Returns the canonical spelling of the member of that name if that is a scalar.
+    pub(super) fn scalar_member(&self, key: &str) -> Option<String> {
+        match &self.data {
+            Data::Whole(value) => {
+                let member = value.get(key)?;
+                (!member.is_object() && !member.is_array()).then(|| spelled(member))
+            }
+            _ => self.member(key)?.scalar().map(str::to_owned),
         }
     }
 
@@ -134,6 +150,7 @@ impl Node {
     fn write_canonical(&self, out: &mut String) {
         match &self.data {
             Data::Scalar(text) => out.push_str(text),
+            Data::Whole(value) => out.push_str(&spelled(value)),
             Data::List(_, entries) => {
                 let items = entries.iter().map(|entry| entry.value.canonical());
                 write_list(out, items);
@@ -146,6 +163,22 @@ impl Node {
             }
         }
     }
+}
+
+/// Spells a value as [`Node::canonical`] does.
+pub(super) fn spelled(value: &Value) -> String {
+    let mut out = String::new();
+    match value {
+        Value::Array(items) => write_list(&mut out, items.iter().map(spelled)),
+        Value::Object(members) => {
+            let members = members
+                .iter()
+                .map(|(key, value)| (key.as_str(), spelled(value)));
+            write_map(&mut out, members.collect());
+        }
+        value => out = value.to_string(),
+    }
+    out
 }
 
 /// Writes the canonical spelling of a list.
@@ -181,6 +214,8 @@ fn equal(one: &Node, other: &Node) -> bool {
     let (some, others) = (one.entries(), other.entries());
     match (&one.data, &other.data) {
         (Data::Scalar(one), Data::Scalar(other)) => one == other,
+        // One may be written in a way that has parts.
+        (Data::Whole(_), _) | (_, Data::Whole(_)) => one.canonical() == other.canonical(),
         (Data::List(..), Data::List(..)) => {
             let mut pairs = some.iter().zip(others);
             some.len() == others.len() && pairs.all(|(a, b)| equal(&a.value, &b.value))

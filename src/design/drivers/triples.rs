@@ -45,7 +45,7 @@ pub(super) fn functional(node: &Node) -> Option<String> {
 
 fn parts(node: &Node) -> Option<[String; 3]> {
     match &node.data {
-        Data::Scalar(_) => None,
+        Data::Scalar(_) | Data::Whole(_) => None,
         Data::Map(..) => NAMES.iter().find_map(|[subject, predicate, object]| {
             let part = |name| node.member(name).map(Node::canonical);
             Some([part(subject)?, part(predicate)?, part(object)?])

@@ -31,7 +31,11 @@ pub(super) fn parse(text: &str) -> Option<Document<'_>> {
         return None;
     }
     fill(&mut root, text, &value)?;
-    Some(Document { text, root })
+    Some(Document {
+        text,
+        root,
+        value: Some(value),
+    })
 }
 
 /// Reads blocks; `at` is the next line of content.
@@ -200,33 +204,19 @@ fn fill(node: &mut Node, text: &str, value: &Value) -> Option<()> {
                 fill(&mut entry.value, text, item)?;
             }
         }
-        (Data::Scalar(canonical), value) => {
+        (Data::Scalar(_), value) => {
             let written = text.get(node.span.clone())?;
-            let is_flow = written.starts_with(['[', '{']);
-            *canonical = match value {
+            node.data = match value {
                 // Two spellings may be one number to the reader, and more digits than it keeps.
-                Value::Number(_) => written.to_owned(),
-                Value::Array(_) | Value::Object(_) if !is_flow => return None,
-                value => spelled(value),
+                Value::Number(_) => Data::Scalar(written.to_owned()),
+                Value::Array(_) | Value::Object(_) if written.starts_with(['[', '{']) => {
+                    Data::Whole(value.clone())
+                }
+                Value::Array(_) | Value::Object(_) => return None,
+                value => Data::Scalar(tree::spelled(value)),
             };
         }
         _ => return None,
     }
     Some(())
-}
-
-/// Spells a value as [`Node::canonical`] does.
-fn spelled(value: &Value) -> String {
-    let mut out = String::new();
-    match value {
-        Value::Array(items) => tree::write_list(&mut out, items.iter().map(spelled)),
-        Value::Object(members) => {
-            let members = members
-                .iter()
-                .map(|(key, value)| (key.as_str(), spelled(value)));
-            tree::write_map(&mut out, members.collect());
-        }
-        value => out = value.to_string(),
-    }
-    out
 }
