@@ -13,10 +13,10 @@ use crate::ui::text;
 
 use super::{Face, Run, Stop, paths};
 
-/// Keep the whole worktree as a commit and a tag
+/// Keep the whole worktree under a label
 ///
 /// Commits everything that is tracked, and everything untracked that is not ignored, on the current
-/// branch, and tags it. Commit hooks do not run: a checkpoint keeps what is there, ready or not.
+/// branch. Commit hooks do not run: a checkpoint keeps what is there, ready or not.
 /// Left out, and named: untracked files over 100 MiB, likely secrets, repositories of their own.
 #[derive(Debug, clap::Args)]
 #[expect(
@@ -35,9 +35,12 @@ pub(super) struct Args {
         hide_default_value = true
     )]
     rationale: String,
-    /// Leave branch, index and HEAD as they are; only a tag is made
+    /// Leave branch, index and HEAD as they are (default: colony.checkpoint.offBranch)
     #[arg(long)]
     off_branch: bool,
+    /// Commit on the branch, whatever colony.checkpoint.offBranch says
+    #[arg(long, conflicts_with_all = ["off_branch", "auto"])]
+    on_branch: bool,
     /// Keep the state privately if it has changed since the last checkpoint; wait for nobody
     #[arg(long, conflicts_with_all = ["label", "off_branch"])]
     auto: bool,
@@ -72,7 +75,7 @@ pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
     let request = Request {
         label: args.label,
         rationale: args.rationale,
-        off_branch: args.off_branch,
+        off_branch: args.off_branch || (session.settings.checkpoint_off_branch && !args.on_branch),
         allowances: Allowances {
             large: args.allow_large,
             secrets: secrets.collect::<Result<_, Error>>()?,

@@ -117,11 +117,17 @@ pub(super) fn wanted(repo: &Repo, member: &Membership) -> Result<BTreeMap<RefNam
     let mut wanted = BTreeMap::new();
     let tags = match member.role {
         Role::Desk => "refs/tags/",
-        Role::Agent | Role::Reader => ref_names::CHECKPOINTS,
+        Role::Agent | Role::Reader => ref_names::CHECKPOINT_TAGS,
     };
     let kinds = [
         ("heads/", "refs/heads/", "refs/heads/"),
         ("tags/", "refs/tags/", tags),
+        // Published as the tags they were, which older programs know.
+        (
+            "tags/checkpoint/",
+            ref_names::CHECKPOINTS,
+            ref_names::CHECKPOINTS,
+        ),
         ("forks/", ref_names::FORK_RECORDS, ref_names::FORK_RECORDS),
     ];
     for (kind, cut, prefix) in kinds {

@@ -80,30 +80,24 @@ fn keep(
     let next = log::next_id(&session.repo, places)?;
     draft.message.operation = Some((places.key.clone(), next));
     let (commit, _) = draft.commit(session, &kept)?;
-    let tag = draft.tag(session, commit)?;
+    let tag = draft.write_tag(session, commit)?;
     let name = format!("{}{}", ref_names::automatic_of(&places.key), draft.short_id);
     let trees = (kept.scan.head_tree, kept.snapshot.worktree_tree);
     large_files::guard(session, &places.new_large_files(), trees, &|_| false)?;
     kept_large_files::keep(session, places, &draft.short_id)?;
-    if let Some(id) = tag.new {
-        let base = kept.scan.head.commit();
-        let mut parents = session.repo.read_commit(commit)?.parents;
-        parents.retain(|parent| Some(*parent) != base);
-        let written = Written {
-            what: &draft.id(),
-            base: kept.scan.head_tree,
-            // The index as it was.
-            records: parents,
-            files: vec![id],
-            others: Vec::new(),
-        };
-        whole::create_ref(
-            session,
-            places,
-            (&RefName::from(name.as_str()), id),
-            &written,
-        )?;
-    }
+    let base = kept.scan.head.commit();
+    let mut parents = session.repo.read_commit(commit)?.parents;
+    parents.retain(|parent| Some(*parent) != base);
+    let written = Written {
+        what: &draft.id(),
+        base: kept.scan.head_tree,
+        // The index as it was.
+        records: parents,
+        files: vec![tag],
+        others: Vec::new(),
+    };
+    let name = RefName::from(name.as_str());
+    whole::create_ref(session, places, (&name, tag), &written)?;
     retention::thin_automatic_if_many(session, places)?;
     session.note_change();
     let mut report = draft.report(session, &kept)?;
@@ -153,6 +147,7 @@ fn nothing_to_do(session: &Session, request: &Request, reason: &'static str) -> 
     let signature = session.record_signature();
     CheckpointReport {
         checkpoint_id: None,
+        git_ref: None,
         sha: None,
         label: request.label.clone().unwrap_or_default(),
         rationale: request.rationale.clone(),

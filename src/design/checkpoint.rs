@@ -17,6 +17,7 @@ use super::draft::Draft;
 use super::goal::retried;
 use super::kept::Kept;
 use super::left_out::{Allowances, LeftOut};
+use super::names;
 use super::unignored;
 
 /// What is asked for.
@@ -37,6 +38,9 @@ pub struct Request {
 pub struct CheckpointReport {
     /// Its id; `None` when nothing had to be kept.
     pub checkpoint_id: Option<String>,
+    /// What plain git calls it: the ref without `refs/`.
+    #[serde(rename = "ref")]
+    pub git_ref: Option<String>,
     /// The commit that holds it.
     pub sha: Option<Oid>,
     /// What it is called.
@@ -109,13 +113,13 @@ fn attempt(session: &Session, request: &Request) -> Result<CheckpointReport> {
     let mut draft = Draft::new(session, request, &kept, signature);
     draft.belongs_to(&operation);
     let (commit, branch_change) = draft.commit(session, &kept)?;
-    if request.off_branch {
-        keep_large_files(session, &operation, &draft, &kept)?;
-    }
-    let tag = draft.tag(session, commit)?;
+    let made = operation.places.large_files(operation.id);
+    let trees = [kept.snapshot.index_tree, kept.snapshot.worktree_tree];
+    kept_large_files::hold(session, Some(&made), &trees)?;
+    let tags = draft.tag(session, commit)?;
     let mut refs: Vec<RefChange> = branch_change.into_iter().collect();
     let branch_moved = !refs.is_empty();
-    refs.push(tag);
+    refs.extend(tags);
     let index = if request.off_branch || kept.snapshot.changes.is_empty() {
         None
     } else {
@@ -151,24 +155,6 @@ fn new_index(session: &Session, kept: &Kept) -> Result<NewIndex> {
     })
 }
 
-/// Gives the large files of a checkpoint beside the branch the names that no `git lfs prune` takes away.
-fn keep_large_files(
-    session: &Session,
-    operation: &Operation<'_>,
-    draft: &Draft,
-    kept: &Kept,
-) -> Result<()> {
-    let places = &operation.places;
-    let trees = (kept.scan.head_tree, kept.snapshot.worktree_tree);
-    let new = places.large_files(operation.id);
-    kept_large_files::keep_named(
-        session,
-        &places.named_large_files(&draft.short_id),
-        &new,
-        trees,
-    )
-}
-
 /// Tells what [`create`] would do, and changes nothing.
 ///
 /// # Errors
@@ -198,7 +184,7 @@ pub fn tag(
     dry_run: bool,
 ) -> Result<CheckpointReport> {
     refuse_unwanted(session, request)?;
-    let commit = session.repo.resolve_commit(revision)?;
+    let commit = names::find(&session.repo, revision)?.commit;
     let signature = session.identity()?.at(&session.world);
     let head = session.repo.head()?;
     let mut draft = Draft::of_commit(session, request, &head, signature);
@@ -214,13 +200,15 @@ pub fn tag(
     };
     let operation = Operation::begin(session, intent)?;
     draft.belongs_to(&operation);
-    let tag = draft.tag(session, commit)?;
+    let tree = session.repo.tree_of(Some(commit))?;
+    kept_large_files::hold(session, None, &[tree])?;
+    let refs = draft.tag(session, commit)?;
     let scan = session.repo.scan(&session.world)?;
     let index_tree = session.repo.write_index_tree(&scan)?;
     let done = operation.commit(Plan {
         summary: format!("tag '{}'", draft.message.label),
         head: scan.head.clone(),
-        refs: vec![tag],
+        refs,
         index_before: (scan.index(), index_tree),
         index: None,
         files: FileMoves::default(),
@@ -235,6 +223,7 @@ impl CheckpointReport {
     /// Turns it into the report of a dry run: nothing was made.
     pub(super) fn into_dry_run(mut self) -> CheckpointReport {
         self.checkpoint_id = None;
+        self.git_ref = None;
         self.dry_run = true;
         self
     }

@@ -1,6 +1,6 @@
 //! Listing checkpoints and finding one by what a person would call it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -20,6 +20,9 @@ use super::tag_message::{Mode, TagMessage};
 pub struct Checkpoint {
     /// `checkpoint/<time>-<8 hex>` or `auto/<time>-<8 hex>`.
     pub checkpoint_id: String,
+    /// What plain git calls it: the ref without `refs/`.
+    #[serde(rename = "ref")]
+    pub git_ref: String,
     /// The commit.
     pub sha: Oid,
     /// What it was called.
@@ -71,8 +74,15 @@ pub enum Which {
 /// # Errors
 /// `repository-broken` when refs cannot be listed.
 pub fn list(repo: &Repo, which: Which) -> Result<Listed> {
+    let mut all: Vec<FoundRef> = Vec::new();
+    for place in places_of(which) {
+        let known: BTreeSet<(String, Oid)> = all.iter().map(identity).collect();
+        let below = repo.refs_below(place)?.into_iter();
+        // What is in both places is one checkpoint, unless the objects differ.
+        all.extend(below.filter(|found| !known.contains(&identity(found))));
+    }
     let mut listed = Listed::default();
-    for found in repo.refs_below(prefix_of(which))? {
+    for found in all {
         match read(repo, &found, which) {
             Ok(checkpoint) => listed.sound.push(checkpoint),
             Err(reason) => listed.damaged.push(DamagedCheckpoint {
@@ -86,11 +96,17 @@ pub fn list(repo: &Repo, which: Which) -> Result<Listed> {
     Ok(listed)
 }
 
+/// Returns what makes two refs one checkpoint.
+fn identity(found: &FoundRef) -> (String, Oid) {
+    (last_part(&found.name), found.id)
+}
+
 /// Reads at most `limit` checkpoints, newest first by the time in their names; the others are not
 /// opened.
 pub fn newest(repo: &Repo, which: Which, limit: usize) -> Vec<Checkpoint> {
-    let mut names = repo.ref_names_below(prefix_of(which));
+    let mut names = names_in(repo, which);
     names.sort_by_key(|name| std::cmp::Reverse(last_part(name)));
+    names.dedup_by_key(|name| last_part(name));
     let read = |name: RefName| {
         let id = repo.find_ref(&name).ok().flatten()?;
         read(repo, &FoundRef { name, id }, which).ok()
@@ -101,20 +117,26 @@ pub fn newest(repo: &Repo, which: Which, limit: usize) -> Vec<Checkpoint> {
 /// Returns when the newest checkpoint of any kind was made, by the time in its name; of the automatic
 /// ones those of one worktree count. Opens no object.
 pub fn newest_moment(repo: &Repo, key: Option<&WorktreeKey>) -> Option<Moment> {
-    let automatic = key.map(ref_names::automatic_of);
-    let prefixes = [Some(ref_names::CHECKPOINTS.to_owned()), automatic];
-    let names = prefixes
-        .iter()
-        .flatten()
-        .flat_map(|prefix| repo.ref_names_below(prefix));
+    let automatic = key.map(|key| repo.ref_names_below(&ref_names::automatic_of(key)));
+    let names = names_in(repo, Which::Named)
+        .into_iter()
+        .chain(automatic.into_iter().flatten());
     let moment = |name: &RefName| time::parse_compact(last_part(name).split('-').next()?);
     names.filter_map(|name| moment(&name)).max()
 }
 
-fn prefix_of(which: Which) -> &'static str {
+/// Returns the names of the refs of checkpoints, of both places of named ones; none is opened.
+pub fn names_in(repo: &Repo, which: Which) -> Vec<RefName> {
+    let places = places_of(which).iter();
+    places
+        .flat_map(|place| repo.ref_names_below(place))
+        .collect()
+}
+
+fn places_of(which: Which) -> &'static [&'static str] {
     match which {
-        Which::Named => ref_names::CHECKPOINTS,
-        Which::Automatic => ref_names::AUTOMATIC,
+        Which::Named => &ref_names::CHECKPOINT_PLACES,
+        Which::Automatic => &[ref_names::AUTOMATIC],
     }
 }
 
@@ -143,6 +165,7 @@ fn read(repo: &Repo, found: &FoundRef, which: Which) -> Result<Checkpoint, Strin
         message.label
     };
     Ok(Checkpoint {
+        git_ref: found.name.to_string().replacen("refs/", "", 1),
         checkpoint_id,
         sha,
         label,
@@ -162,8 +185,8 @@ fn read(repo: &Repo, found: &FoundRef, which: Which) -> Result<Checkpoint, Strin
 fn id_of(name: &RefName, which: Which) -> String {
     match which {
         Which::Named => {
-            let name = name.to_string();
-            name.trim_start_matches("refs/tags/").to_owned()
+            let of_place = ref_names::parse_checkpoint(name);
+            format!("checkpoint/{}", of_place.unwrap_or_default())
         }
         Which::Automatic => format!("auto/{}", last_part(name)),
     }
@@ -255,16 +278,19 @@ fn of_agent(repo: &Repo, agent: &str) -> Result<Vec<Checkpoint>> {
     let mut all = Vec::new();
     for found in repo.refs_below(&prefix)? {
         let name = found.name.to_string();
-        let tag = name.split_once("/tags/").map(|(_, tag)| tag);
-        let Some(tag) = tag.filter(|tag| tag.starts_with("checkpoint/")) else {
+        let Some((_, published)) = name.split_once("/tags/checkpoint/") else {
             continue;
         };
-        let copy = FoundRef {
-            name: RefName::from(format!("refs/tags/{tag}").as_str()),
+        let as_here = FoundRef {
+            name: ref_names::checkpoint(published),
             id: found.id,
         };
         // What is damaged with an agent is no checkpoint here.
-        all.extend(read(repo, &copy, Which::Named).ok());
+        let read = read(repo, &as_here, Which::Named).ok();
+        all.extend(read.map(|checkpoint| Checkpoint {
+            git_ref: name.replacen("refs/", "", 1),
+            ..checkpoint
+        }));
     }
     Ok(all)
 }
@@ -343,6 +369,12 @@ fn not_found(name: &str) -> Error {
 fn ambiguous(name: &str, fitting: &[Checkpoint]) -> Error {
     let mut fitting: Vec<_> = fitting.iter().collect();
     fitting.sort_by_key(|checkpoint| std::cmp::Reverse(checkpoint.moment));
+    let of_one_id = fitting
+        .windows(2)
+        .all(|pair| matches!(pair, [a, b] if a.checkpoint_id == b.checkpoint_id));
+    if of_one_id {
+        return two_objects(name, &fitting);
+    }
     let ids: Vec<_> = fitting.iter().map(|c| c.checkpoint_id.as_str()).collect();
     let newest = ids.first().copied().unwrap_or_default();
     let shown: Vec<&str> = ids.iter().take(5).copied().collect();
@@ -359,24 +391,34 @@ fn ambiguous(name: &str, fitting: &[Checkpoint]) -> Error {
         ))
 }
 
+/// Makes the error for an id that stands in both places, for different objects.
+fn two_objects(name: &str, fitting: &[&Checkpoint]) -> Error {
+    let refs: Vec<_> = fitting.iter().map(|c| c.git_ref.as_str()).collect();
+    Error::new(
+        Code::CheckpointAmbiguous,
+        format!(
+            "'{name}' is two different checkpoints: {}",
+            refs.join(" and ")
+        ),
+    )
+    .detail("name", name)
+    .detail("candidates", &refs)
+    .hint(format!(
+        "git show {}   # and the other one; 'git update-ref -d' deletes the wrong one",
+        refs.join(" ")
+    ))
+}
+
 /// Returns the tree of the newest checkpoint of any kind, by the time in its name; `None` where that is damaged.
 ///
 /// # Errors
 /// `repository-broken`.
 pub fn newest_tree(repo: &Repo, key: &WorktreeKey) -> Result<Option<Oid>> {
     let mut newest: Option<(String, Oid)> = None;
-    for prefix in [
-        ref_names::CHECKPOINTS.to_owned(),
-        ref_names::automatic_of(key),
-    ] {
-        if let Some(last) = repo.refs_below(&prefix)?.pop() {
-            let name = last
-                .name
-                .to_string()
-                .rsplit('/')
-                .next()
-                .unwrap_or_default()
-                .to_owned();
+    let automatic = ref_names::automatic_of(key);
+    for place in [&ref_names::CHECKPOINT_PLACES[..], &[automatic.as_str()]].concat() {
+        if let Some(last) = repo.refs_below(place)?.pop() {
+            let name = last_part(&last.name);
             if newest.as_ref().is_none_or(|(known, _)| *known < name) {
                 newest = Some((name, last.id));
             }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use crate::git::object::NewCommit;
 use crate::git::tag::NewTag;
-use crate::git::{Head, Oid, RefChange, RefName, Signature};
+use crate::git::{Head, Oid, RefChange, Signature};
 use crate::model::{Result, time};
 use crate::store::operation::{Kind, Operation};
 use crate::store::places::Places;
@@ -110,6 +110,20 @@ impl Draft {
         }
     }
 
+    /// Returns what plain git calls its ref.
+    fn git_ref(&self) -> Option<String> {
+        let name = match (self.message.mode, &self.message.operation) {
+            (Mode::Auto, None) => return None,
+            (Mode::Auto, Some((key, _))) => {
+                format!("{}{}", ref_names::automatic_of(key), self.short_id)
+            }
+            (Mode::Branch | Mode::OffBranch, _) => {
+                ref_names::checkpoint(&self.short_id).to_string()
+            }
+        };
+        name.strip_prefix("refs/").map(str::to_owned)
+    }
+
     /// Writes the commit; with the change of the branch if it gets one.
     pub(super) fn commit(
         &self,
@@ -153,7 +167,8 @@ impl Draft {
         session.repo.write_commit(commit)
     }
 
-    pub(super) fn tag(&self, session: &Session, commit: Oid) -> Result<RefChange> {
+    /// Writes the tag object, which no ref holds yet.
+    pub(super) fn write_tag(&self, session: &Session, commit: Oid) -> Result<Oid> {
         let (repo, id) = (&session.repo, self.id());
         let new = NewTag {
             name: &id,
@@ -161,18 +176,27 @@ impl Draft {
             tagger: &self.signature,
             message: self.message.write(),
         };
-        let tag = match &self.scratch {
+        match &self.scratch {
             Some(scratch) if repo.signs_tags()? => {
-                repo.write_signed_tag(&session.world, scratch, new)?
+                repo.write_signed_tag(&session.world, scratch, new)
             }
-            _ => repo.write_tag(new)?,
-        };
-        let name = RefName::from(format!("refs/tags/{id}").as_str());
-        Ok(RefChange {
+            _ => repo.write_tag(new),
+        }
+    }
+
+    /// Writes the tag object; returns the refs of a named checkpoint, which are to hold it.
+    pub(super) fn tag(&self, session: &Session, commit: Oid) -> Result<Vec<RefChange>> {
+        let tag = self.write_tag(session, commit)?;
+        let mut names = vec![ref_names::checkpoint(&self.short_id)];
+        if session.settings.checkpoint_git_tags {
+            names.push(ref_names::checkpoint_tag(&self.short_id));
+        }
+        let made = |name| RefChange {
             name,
             old: None,
             new: Some(tag),
-        })
+        };
+        Ok(names.into_iter().map(made).collect())
     }
 
     pub(super) fn report(&self, session: &Session, kept: &Kept) -> Result<CheckpointReport> {
@@ -191,6 +215,7 @@ impl Draft {
     ) -> CheckpointReport {
         CheckpointReport {
             checkpoint_id: Some(self.id()),
+            git_ref: self.git_ref(),
             sha: None,
             label: self.message.label.clone(),
             rationale: self.message.rationale.clone(),

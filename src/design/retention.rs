@@ -96,7 +96,7 @@ pub fn prune(
     let backups = prune::backups(&session.repo, &expired)?;
     let ids: Vec<_> = expired.iter().map(|entry| entry.record.op).collect();
     let folders = ids.iter().chain(&orphans).map(|id| places.kept_by(*id));
-    let freed = folders.map(|folder| kept_files::size_of(&folder)).sum();
+    let freed: u64 = folders.map(|folder| kept_files::size_of(&folder)).sum();
     let mut automatic = if takes_automatic {
         expired_automatic(session, ref_names::AUTOMATIC, &now)?
     } else {
@@ -111,8 +111,9 @@ pub fn prune(
         recover::delete_refs(session, &places, &automatic, "prune")?;
         kept_large_files::forget_unheld(session)?;
     }
+    let large = kept_large_files::forget_unheld_named(session, prune_of(dry_run))?;
     Ok(PruneReport {
-        freed,
+        freed: freed + large,
         automatic_removed: automatic.len(),
         backups_removed: backups.len(),
         lost,
@@ -137,6 +138,14 @@ fn take_out(session: &Session, places: &Places, lost: &[LostRef]) -> Result<()> 
     let refs: Vec<_> = refs.collect();
     prune::remember_last(session, places)?;
     recover::delete_refs(session, places, &refs, "prune")
+}
+
+fn prune_of(dry_run: bool) -> kept_large_files::Prune {
+    if dry_run {
+        kept_large_files::Prune::Dry
+    } else {
+        kept_large_files::Prune::ForReal
+    }
 }
 
 impl PruneReport {

@@ -4,12 +4,11 @@ use std::collections::BTreeSet;
 
 use crate::git::{Oid, RefChange, RefName};
 use crate::model::{Code, Error, Result, text};
-use crate::store::Session;
 use crate::store::operation::{Kind, Log, Record};
+use crate::store::{Session, ref_names};
 
 use super::external;
 use super::undo::origin_of;
-use super::worktree::is_checkpoint_tag;
 
 /// Returns where the branch is now that HEAD comes back to, if commits have come there since an operation
 /// that left it alone: they are somebody's work, and stay.
@@ -109,7 +108,7 @@ pub(super) fn published(
         let Some(tip) = change.old.filter(|_| !is_left) else {
             continue;
         };
-        if is_checkpoint_tag(&change.name.to_string()) {
+        if ref_names::parse_checkpoint(&change.name).is_some() {
             continue;
         }
         let others = match origin_of(log, record).kind {

@@ -3,10 +3,10 @@
 use crate::git::object::NewCommit;
 use crate::git::{Oid, process};
 use crate::model::{Code, Error, RepoPath, Result};
+use crate::store::Session;
 use crate::store::operation::{LateFile, Record, Tail};
 use crate::store::places::Places;
 use crate::store::worktree_files::WorktreeFiles;
-use crate::store::{Session, ref_names};
 
 use super::kept::Kept;
 use super::pick;
@@ -111,9 +111,4 @@ pub(super) fn run_post_checkout(
         Ok(Some(code)) => say(&format!("the post-checkout hook exited with {code}")),
         Err(error) => say(&format!("post-checkout: {}", error.message())),
     }
-}
-
-/// Tells whether a ref is a checkpoint's tag.
-pub(super) fn is_checkpoint_tag(name: &str) -> bool {
-    name.starts_with(ref_names::CHECKPOINTS)
 }

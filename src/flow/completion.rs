@@ -4,7 +4,7 @@
 //! themselves in every shell are offered, whatever the shell quotes. Reads only, refuses nothing: what
 //! cannot be read is not offered.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::design::checkpoints::{self, Checkpoint, Which};
 use crate::git::{RefName, Repo};
@@ -113,8 +113,11 @@ fn checkpoints_for(repo: &Repo, typed: &str, now: &Moment) -> Vec<Offer> {
         }
     }
     if !typed.is_empty() {
-        let named = repo.ref_names_below(ref_names::CHECKPOINTS);
-        let ids = named.iter().rev().map(RefName::short);
+        let named = checkpoints::names_in(repo, Which::Named);
+        let id =
+            |name: &RefName| Some(format!("checkpoint/{}", ref_names::parse_checkpoint(name)?));
+        let ids: BTreeSet<String> = named.iter().filter_map(id).collect();
+        let ids = ids.into_iter().rev();
         let offered = |id: &String| offers.iter().any(|offer| offer.value == *id);
         let ids: Vec<_> = ids
             .filter(|id| id.starts_with(typed) && !offered(id))

@@ -12,6 +12,7 @@ use crate::git::attributes::AttributesOf;
 use crate::git::lfs_pointer::{LfsOid, Pointer};
 use crate::git::{Oid, RefName};
 use crate::lfs::install;
+use crate::model::id::WorktreeKey;
 use crate::model::{Code, Error, Result, text};
 use crate::setup::attributes;
 use crate::setup::hooks::{self, Act, HookState, Target};
@@ -20,7 +21,7 @@ use crate::store::config_file::ConfigFile;
 use crate::store::lock::WorktreeLock;
 use crate::store::operation::recover;
 use crate::store::places::Places;
-use crate::store::{Session, atomic, ref_names};
+use crate::store::{Session, atomic, kept_large_files, ref_names};
 
 /// How much goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -89,6 +90,7 @@ pub fn deinit(session: &Session, request: Request) -> Result<DeinitReport> {
         if let Some(places) = Places::find(&session.repo)? {
             recover::delete_refs(session, &places, &found.refs, "deinit")?;
         }
+        atomic::remove_folder(&kept_large_files::pool_of(&session.repo))?;
         atomic::remove_folder(&Places::kept_in(session.repo.common_dir()))?;
         for folder in &found.folders {
             atomic::remove_folder(folder)?;
@@ -248,7 +250,10 @@ impl Found {
     fn look_at_records(&mut self, session: &Session, request: Request) -> Result<()> {
         let repo = &session.repo;
         let private = repo.refs_below("refs/colony-local/")?;
-        let tags = repo.refs_below(ref_names::CHECKPOINTS)?;
+        let mut tags = Vec::new();
+        for place in ref_names::CHECKPOINT_PLACES {
+            tags.extend(repo.refs_below(place)?);
+        }
         let kept = kept_files(&Places::kept_in(repo.common_dir()));
         let counted = [
             (private.len(), "private ref"),
@@ -343,7 +348,12 @@ fn tracked_pointers(session: &Session) -> Result<usize> {
 /// Counts the files that operations moved aside; the copies of the index are not the user's.
 fn kept_files(folder: &std::path::Path) -> usize {
     let below = |folder: PathBuf| std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let is_worktree = |entry: &std::fs::DirEntry| {
+        let name = entry.file_name();
+        name.to_str().and_then(WorktreeKey::parse).is_some()
+    };
     below(folder.to_owned())
+        .filter(is_worktree)
         .flat_map(|worktree| below(worktree.path()))
         .flat_map(|operation| below(operation.path()))
         .filter(|file| file.file_name() != "index")
@@ -367,7 +377,7 @@ fn unguarded(session: &Session) -> Option<String> {
     }
     let files = text::count(found.len(), "large file");
     (!found.is_empty()).then(|| {
-        format!("what keeps {files} of tags and checkpoints beside the branch from 'git lfs prune': push such tags before it")
+        format!("what keeps {files} of checkpoints from 'git lfs prune': push those before it")
     })
 }
 

@@ -89,12 +89,7 @@ impl Objects {
     /// # Errors
     /// As [`Objects::link_all_into`].
     pub fn link_from_into(&self, first: &Objects, other: &Path) -> Result<()> {
-        // Beside objects there may be what somebody who died left of one.
-        let is_object = |file: &PathBuf| {
-            let name = file.file_name().unwrap_or_default().as_encoded_bytes();
-            name.len() == 64 && name.iter().all(u8::is_ascii_hexdigit)
-        };
-        for file in files_below(&self.folder, 3).into_iter().filter(is_object) {
+        for file in self.files() {
             let Ok(rest) = file.strip_prefix(&self.folder) else {
                 continue;
             };
@@ -104,6 +99,18 @@ impl Objects {
             }
         }
         Ok(())
+    }
+
+    /// Lists the files of objects.
+    pub fn files(&self) -> Vec<PathBuf> {
+        // Beside objects there may be what somebody who died left of one.
+        let is_object = |file: &PathBuf| {
+            let name = file.file_name().unwrap_or_default().as_encoded_bytes();
+            name.len() == 64 && name.iter().all(u8::is_ascii_hexdigit)
+        };
+        let mut files = files_below(&self.folder, 3);
+        files.retain(is_object);
+        files
     }
 
     /// Links one object into another folder of objects; tells whether it is there now.

@@ -59,7 +59,8 @@ impl Repo {
         peel(&self.inner, id)
     }
 
-    /// Resolves a revision to a commit.
+    /// Resolves a revision to a commit. Beyond what git knows, `checkpoint/<id>` is the checkpoint of that
+    /// id, so that what may follow a name in a revision may follow it.
     ///
     /// # Errors
     /// `revision-not-found`; `repository-broken` for a tag that leads to nothing.
@@ -68,6 +69,13 @@ impl Repo {
             let message = format!("no commit is named '{revision}'");
             Error::new(Code::RevisionNotFound, message).hint("git log --oneline --all")
         };
+        if let Some(rest) = revision.strip_prefix("checkpoint/") {
+            let name = format!("refs/colony/checkpoints/{rest}");
+            match resolve(&self.inner, &name, not_found) {
+                Err(error) if error.code() == Code::RevisionNotFound => {}
+                found => return found,
+            }
+        }
         resolve(&self.inner, revision, not_found)
     }
 }

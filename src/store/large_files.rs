@@ -37,14 +37,19 @@ fn staged(folder: &Path) -> Objects {
 /// twice.
 pub fn begin(session: &Session, folder: &Path) {
     let repo = &session.repo;
+    let is_beside = is_on_one_device(folder, Objects::of(repo).folder());
+    if repo.keeps_objects() && repo.has_filter("lfs") && is_beside {
+        repo.store_large_files_in(Some(folder.to_owned()));
+    }
+}
+
+/// Tells whether two places, that need not exist yet, are on one file system.
+pub(super) fn is_on_one_device(one: &Path, other: &Path) -> bool {
     let device = |path: &Path| {
         let here = path.ancestors().find_map(FileIdentity::of);
         here.map(|identity| identity.device)
     };
-    let is_beside = device(folder) == device(Objects::of(repo).folder());
-    if repo.keeps_objects() && repo.has_filter("lfs") && is_beside {
-        repo.store_large_files_in(Some(folder.to_owned()));
-    }
+    device(one) == device(other)
 }
 
 /// Has the clean filters store in the store of git-lfs again.

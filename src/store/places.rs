@@ -73,9 +73,6 @@ pub fn stale_page_graphs(repo: &Repo) -> PathBuf {
     repo.common_dir().join("colony").join("stale-page-graphs")
 }
 
-/// The folder of large files of checkpoints beside the branch, below that of the worktree.
-pub const LARGE_OF_NAMED: &str = "large-named";
-
 impl Places {
     /// Returns the folders of the worktree; `None` when no command of ours has changed it yet.
     ///
@@ -181,11 +178,6 @@ impl Places {
     /// Returns the folder of the large files of an automatic checkpoint.
     pub fn automatic_large_files(&self, checkpoint: &str) -> PathBuf {
         self.kept.join("large").join(checkpoint)
-    }
-
-    /// Returns the folder of the large files of a checkpoint beside the branch that somebody named.
-    pub fn named_large_files(&self, checkpoint: &str) -> PathBuf {
-        self.kept.join(LARGE_OF_NAMED).join(checkpoint)
     }
 
     /// Returns the folder of what an operation moved aside.

@@ -3,8 +3,13 @@
 use crate::git::RefName;
 use crate::model::id::{OperationId, WorktreeKey};
 
-/// Where named checkpoints live, as annotated tags.
-pub const CHECKPOINTS: &str = "refs/tags/checkpoint/";
+/// Where named checkpoints live, as annotated tag objects. Not below `refs/tags/`: there they would
+/// change `git describe`, fill `git tag` and start what a server does about tags.
+pub const CHECKPOINTS: &str = "refs/colony/checkpoints/";
+/// Where they lived before, and where they are as well if `colony.checkpoint.gitTags` asks for it.
+pub const CHECKPOINT_TAGS: &str = "refs/tags/checkpoint/";
+/// Both, the first one first: what it has counts.
+pub const CHECKPOINT_PLACES: [&str; 2] = [CHECKPOINTS, CHECKPOINT_TAGS];
 /// Where everything is that is private to a repository; never pushed.
 pub const PRIVATE: &str = "refs/colony-local/";
 /// Where automatic checkpoints live; never pushed.
@@ -74,6 +79,25 @@ pub fn uncommitted(key: &WorktreeKey, scope_id: &str) -> RefName {
     let digest = blake3::hash(scope_id.as_bytes()).to_hex();
     let digest: String = digest.as_str().chars().take(16).collect();
     RefName::from(format!("{UNCOMMITTED}{key}/{digest}").as_str())
+}
+
+/// Returns the ref of a named checkpoint, given `<time>-<8 hex>`.
+pub fn checkpoint(name: &str) -> RefName {
+    RefName::from(format!("{CHECKPOINTS}{name}").as_str())
+}
+
+/// Returns the git tag of a named checkpoint, given `<time>-<8 hex>`.
+pub fn checkpoint_tag(name: &str) -> RefName {
+    RefName::from(format!("{CHECKPOINT_TAGS}{name}").as_str())
+}
+
+/// Returns `<time>-<8 hex>` of a named checkpoint, wherever it lives; `None` for any other ref.
+pub fn parse_checkpoint(name: &RefName) -> Option<String> {
+    let name = name.to_string();
+    let rest = CHECKPOINT_PLACES
+        .iter()
+        .find_map(|place| name.strip_prefix(place));
+    rest.map(str::to_owned)
 }
 
 /// Returns the branch of a fork, given its label.

@@ -119,6 +119,24 @@ pub const TABLE: &[Setting] = &[
         help: "automatic checkpoints kept per branch",
     },
     Setting {
+        key: "colony.checkpoint.offBranch",
+        variable: "COLONY_CHECKPOINT_OFF_BRANCH",
+        flag: Some("--off-branch"),
+        kind: Kind::Truth,
+        set_by: SetBy::User,
+        default: "false",
+        help: "whether 'checkpoint' leaves branch, index and HEAD as they are; --on-branch overrides it",
+    },
+    Setting {
+        key: "colony.checkpoint.gitTags",
+        variable: "COLONY_CHECKPOINT_GIT_TAGS",
+        flag: None,
+        kind: Kind::Truth,
+        set_by: SetBy::User,
+        default: "false",
+        help: "whether a checkpoint is a git tag as well, 'checkpoint/<id>'",
+    },
+    Setting {
         key: "colony.clone.copy",
         variable: "COLONY_CLONE_COPY",
         flag: None,
@@ -274,6 +292,10 @@ pub struct Settings {
     pub keep_auto_days: u64,
     /// How many automatic checkpoints are kept per branch.
     pub keep_auto_per_branch: u64,
+    /// Whether checkpoints are made beside the branch.
+    pub checkpoint_off_branch: bool,
+    /// Whether checkpoints are git tags as well.
+    pub checkpoint_git_tags: bool,
     /// Ignored paths that a new clone gets a copy of.
     pub clone_copy: Vec<String>,
     /// Ignored paths that a new clone shares.
@@ -314,10 +336,7 @@ impl MapSettings {
             let number = parse_range(found.kind(), &found.value);
             number.map_err(|wanted| found.invalid(&wanted))
         };
-        let truth = |key| {
-            let found = layers.require(key)?;
-            parse_truth(&found.value).ok_or_else(|| found.invalid(&wanted(Kind::Truth)))
-        };
+        let truth = |key| truth(layers, key);
         let tokenizer = layers.require("colony.map.tokenizer")?;
         if let Err(wanted) = check(tokenizer.kind(), &tokenizer.value) {
             return Err(tokenizer.invalid(&wanted));
@@ -333,6 +352,11 @@ impl MapSettings {
             max_entries: number("colony.map.maxEntries")?,
         })
     }
+}
+
+fn truth(layers: &Layers<'_>, key: &'static str) -> Result<bool> {
+    let found = layers.require(key)?;
+    parse_truth(&found.value).ok_or_else(|| found.invalid(&wanted(Kind::Truth)))
 }
 
 impl Settings {
@@ -360,6 +384,8 @@ impl Settings {
             keep_operations: number("colony.keepOperations")?,
             keep_auto_days: number("colony.keepAutoDays")?,
             keep_auto_per_branch: number("colony.keepAutoPerBranch")?,
+            checkpoint_off_branch: truth(layers, "colony.checkpoint.offBranch")?,
+            checkpoint_git_tags: truth(layers, "colony.checkpoint.gitTags")?,
             clone_copy: list("colony.clone.copy")?,
             clone_link: list("colony.clone.link")?,
             clone_run_time: seconds("colony.clone.runTime")?,

@@ -151,7 +151,7 @@ fn add_refs(listed: &str, facts: &mut BTreeMap<String, String>) {
         } else if name.starts_with("refs/colony/forks/") || MIGRATION.contains(&name) {
             // Its tree holds the time.
             (name, what.rsplit(' ').next().unwrap_or_default())
-        } else if name.starts_with("refs/tags/checkpoint/") {
+        } else if name.starts_with("refs/colony/checkpoints/") {
             // Its name holds the time and chance.
             ("refs", what)
         } else {

@@ -436,8 +436,12 @@ fn redo_is_refused_after_plain_git_and_then_there_is_none() {
 #[test]
 fn a_tag_that_was_deleted_by_hand_takes_force() {
     let sandbox = kept();
-    let tag = sandbox.git(&["tag", "-l"]);
-    sandbox.git(&["tag", "-d", &tag]);
+    let tag = sandbox.git(&[
+        "for-each-ref",
+        "--format=%(refname)",
+        "refs/colony/checkpoints",
+    ]);
+    sandbox.git(&["update-ref", "-d", &tag]);
     assert_eq!(sandbox.error(&["undo"]), "external-change");
     sandbox.colony(&["undo", "--force"]);
     assert_eq!(sandbox.git(&["log", "--format=%s"]), "first");
@@ -451,8 +455,13 @@ fn the_state_before_an_external_step_can_be_restored() {
     sandbox.git(&["rm", "-q", "c.txt"]);
     sandbox.git(&["commit", "-qm", "removed"]);
     sandbox.colony(&["tag", "-m", "records", "HEAD~1"]);
-    let tag = sandbox.git(&["tag", "-l", "--sort=-refname"]);
-    sandbox.git(&["tag", "-d", tag.lines().next().unwrap()]);
+    let tag = sandbox.git(&[
+        "for-each-ref",
+        "--format=%(refname)",
+        "--sort=-refname",
+        "refs/colony/checkpoints",
+    ]);
+    sandbox.git(&["update-ref", "-d", tag.lines().next().unwrap()]);
     sandbox.colony(&["restore", "op-2"]);
     assert_eq!(sandbox.visible_state(), before);
     sandbox.check_invariants();

@@ -280,14 +280,14 @@ fn large_files_of_a_named_checkpoint_go_long_after_its_tag() {
     let sandbox = half_staged();
     let made = sandbox.json(&["checkpoint", "-m", "beside", "--off-branch"]);
     assert_eq!(large_ones(&sandbox).len(), 2);
-    let tag = made["checkpoint_id"].as_str().unwrap();
+    let tag = format!("refs/{}", made["ref"].as_str().unwrap());
     let prune = |days: i64| {
         let later = sandbox.world_at(days * 24 * 60 * 60);
         assert_eq!(sandbox.run_in(later, &["prune"]).code, 0);
     };
     prune(4000);
     assert_eq!(large_ones(&sandbox).len(), 2, "the tag is there");
-    sandbox.git(&["tag", "-d", tag]);
+    sandbox.git(&["update-ref", "-d", &tag]);
     prune(1);
     assert_eq!(large_ones(&sandbox).len(), 2, "it may come back");
     prune(4000);
@@ -299,7 +299,7 @@ fn large_ones(sandbox: &Sandbox) -> Vec<PathBuf> {
     let mut all = kept(sandbox);
     all.retain(|path| {
         path.components()
-            .any(|part| part.as_os_str() == "large-named")
+            .any(|part| part.as_os_str() == "large-files")
     });
     all
 }

@@ -18,6 +18,7 @@ mod agents;
 mod attacks;
 mod certain;
 mod checkpoint;
+mod checkpoint_refs;
 mod cherry_pick;
 mod clones;
 mod colonyignore;

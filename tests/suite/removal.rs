@@ -294,9 +294,13 @@ fn a_commit_that_only_a_lightweight_tag_holds_is_kept() {
     fs::write(clone.join("a.txt"), "tagged\n").unwrap();
     // It is published, and then let go of: the hub has the object, and no ref.
     inside.colony(&["checkpoint", "-m", "tried"]);
-    let checkpoint = inside.git(&["tag", "--list", "checkpoint/*"]);
+    let checkpoint = inside.git(&[
+        "for-each-ref",
+        "--format=%(refname)",
+        "refs/colony/checkpoints",
+    ]);
     inside.git(&["tag", "mine"]);
-    inside.git(&["tag", "-d", &checkpoint]);
+    inside.git(&["update-ref", "-d", &checkpoint]);
     inside.git(&["reset", "-q", "--hard", "HEAD~1"]);
     inside.git(&["tag", "here"]);
     let tagged = inside.git(&["rev-parse", "mine"]);

@@ -61,7 +61,7 @@ fn git_verifies_what_a_checkpoint_signs_and_undo_keeps_the_very_objects() {
         with_ssh_key(&sandbox);
         let label = "signed\n\u{e9} # kept";
         let made = sandbox.json(&["checkpoint", "-m", label, "--rationale", "# why\n\n\n  so"]);
-        let (tag, sha) = (id_of(&made, "checkpoint_id"), id_of(&made, "sha"));
+        let (tag, sha) = (id_of(&made, "ref"), id_of(&made, "sha"));
         sandbox.git(&["verify-commit", &sha]);
         sandbox.git(&["verify-tag", &tag]);
         sandbox.git(&["verify-commit", "HEAD"]);
@@ -89,9 +89,9 @@ fn off_branch_checkpoints_and_tags_are_signed_and_restore_as_others_do() {
     let before = sandbox.visible_state();
     let made = sandbox.json(&["checkpoint", "-m", "beside", "--off-branch"]);
     sandbox.git(&["verify-commit", &id_of(&made, "sha")]);
-    sandbox.git(&["verify-tag", &id_of(&made, "checkpoint_id")]);
+    sandbox.git(&["verify-tag", &id_of(&made, "ref")]);
     let named = sandbox.json(&["tag", "-m", "start", "--rationale", "first", "HEAD"]);
-    sandbox.git(&["verify-tag", &id_of(&named, "checkpoint_id")]);
+    sandbox.git(&["verify-tag", &id_of(&named, "ref")]);
     assert!(!sandbox.try_git(&["verify-commit", "HEAD"]));
     sandbox.colony(&["restore", "beside"]);
     let after = sandbox.visible_state();
@@ -135,7 +135,7 @@ fn a_signed_checkpoint_says_what_an_unsigned_one_says() {
         ];
         let run = sandbox.run_in(world, &args);
         let answer = serde_json::from_str(&run.stdout).unwrap();
-        let tag = unsigned(&sandbox, &id_of(&answer, "checkpoint_id"));
+        let tag = unsigned(&sandbox, &id_of(&answer, "ref"));
         let commit = unsigned(&sandbox, &id_of(&answer, "sha"));
         // The key of the worktree and the commit differ with the signature.
         let tag = tag.lines().filter(|line| !line.starts_with("object "));

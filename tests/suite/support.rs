@@ -355,7 +355,11 @@ impl Sandbox {
         let left = find_files(&colony, &|name| {
             !matches!(
                 name,
-                "lock" | "worktree-key" | "sequence" | "decisions-1.json"
+                "lock"
+                    | "worktree-key"
+                    | "sequence"
+                    | "decisions-1.json"
+                    | "held-large-files-1.json"
             )
         });
         assert_eq!(left, Vec::<PathBuf>::new(), "leftovers");

@@ -99,8 +99,8 @@ fn forks_and_checkpoints_of_either_side_arrive() {
     let (a, b) = (&two.a, two.b());
     a.colony(&["fork", "x"]);
     a.write("new.txt", "by a\n");
-    let kept = a.json(&["checkpoint", "-m", "of a"])["checkpoint_id"].clone();
-    let tag = format!("refs/tags/{}", kept.as_str().unwrap());
+    let kept = a.json(&["checkpoint", "-m", "of a"])["ref"].clone();
+    let tag = format!("refs/{}", kept.as_str().unwrap());
     b.colony(&["fork", "y/z", "--no-switch"]);
     let would = a.json(&["sync", "-n"]);
     assert_eq!(results(&would, &[RECORD, BRANCH, &tag]), ["created"; 3]);
@@ -555,16 +555,16 @@ fn a_race_that_is_lost_is_run_again() {
 fn a_checkpoint_that_holds_a_secret_stays_at_home() {
     let two = Two::new();
     let a = &two.a;
-    let clean = a.json(&["checkpoint", "-m", "clean"])["checkpoint_id"].clone();
+    let clean = a.json(&["checkpoint", "-m", "clean"])["ref"].clone();
     a.colony(&["fork", "x"]);
     a.write(".env", "TOKEN=1\n");
     let kept = a.json(&["checkpoint", "-m", "secret", "--allow-secret", ".env"]);
     a.write("later.txt", "later\n");
-    let later = a.json(&["checkpoint", "-m", "later"])["checkpoint_id"].clone();
-    let tag = |id: &Value| format!("refs/tags/{}", id.as_str().unwrap());
-    let message = a.git(&["cat-file", "tag", &tag(&kept["checkpoint_id"])]);
+    let later = a.json(&["checkpoint", "-m", "later"])["ref"].clone();
+    let tag = |id: &Value| format!("refs/{}", id.as_str().unwrap());
+    let message = a.git(&["cat-file", "tag", &tag(&kept["ref"])]);
     assert!(message.contains("\nColony-Secret: \".env\""), "{message}");
-    let names = [tag(&clean), tag(&kept["checkpoint_id"]), tag(&later)];
+    let names = [tag(&clean), tag(&kept["ref"]), tag(&later)];
     let names = [names[0].as_str(), &names[1], &names[2], BRANCH, RECORD];
     let did = a.json(&["sync"]);
     let wanted = [
@@ -600,21 +600,21 @@ fn a_checkpoint_that_holds_a_secret_stays_at_home() {
 fn a_checkpoint_that_was_deleted_does_not_come_back() {
     let two = Two::new();
     let (a, b) = (&two.a, two.b());
-    let kept = a.json(&["checkpoint", "-m", "one"])["checkpoint_id"].clone();
-    let tag = format!("refs/tags/{}", kept.as_str().unwrap());
+    let kept = a.json(&["checkpoint", "-m", "one"])["ref"].clone();
+    let tag = format!("refs/{}", kept.as_str().unwrap());
     a.colony(&["sync"]);
     b.colony(&["sync"]);
-    a.git(&["tag", "-d", kept.as_str().unwrap()]);
+    a.git(&["update-ref", "-d", &tag]);
     assert_eq!(result(&a.json(&["sync"]), &tag), "");
     assert!(!a.try_git(&["rev-parse", "-q", "--verify", &tag]));
     assert_ne!(
-        two.remote_refs("refs/tags"),
+        two.remote_refs("refs/colony/checkpoints"),
         "",
         "nor is it taken from others"
     );
     two.at_remote(&["update-ref", "-d", &tag]);
     assert_eq!(result(&b.json(&["sync"]), &tag), "kept_here");
-    assert_eq!(two.remote_refs("refs/tags"), "");
+    assert_eq!(two.remote_refs("refs/colony/checkpoints"), "");
 }
 
 #[test]

@@ -18,6 +18,8 @@ pub enum Kind {
     ForkRecord,
     /// A named checkpoint: it never changes.
     Checkpoint,
+    /// The git tag of one: the same, in the place where checkpoints were before.
+    CheckpointTag,
     /// The mappings of the default branch: each scope is merged by itself.
     Scopes,
     /// A record with many keys, or one of many, that has no rule of its own yet: it only moves on.
@@ -34,7 +36,8 @@ struct Traveler {
 
 const TRAVELERS: &[Traveler] = &[
     row("refs/heads/fork", Kind::ForkBranch, "heads"),
-    row("refs/tags/checkpoint", Kind::Checkpoint, "checkpoints"),
+    row("refs/colony/checkpoints", Kind::Checkpoint, "kept"),
+    row("refs/tags/checkpoint", Kind::CheckpointTag, "checkpoints"),
     row("refs/colony/forks", Kind::ForkRecord, "forks"),
     row("refs/colony/scopes", Kind::Scopes, "scopes"),
     row("refs/colony/knowledge", Kind::Shared, "knowledge"),
@@ -125,7 +128,8 @@ mod tests {
     fn only_what_is_listed_travels() {
         assert_eq!(kind("refs/heads/fork/a/b"), Some(Kind::ForkBranch));
         assert_eq!(kind("refs/colony/forks/a"), Some(Kind::ForkRecord));
-        assert_eq!(kind("refs/tags/checkpoint/x"), Some(Kind::Checkpoint));
+        assert_eq!(kind("refs/colony/checkpoints/x"), Some(Kind::Checkpoint));
+        assert_eq!(kind("refs/tags/checkpoint/x"), Some(Kind::CheckpointTag));
         assert_eq!(kind("refs/colony/scopes"), Some(Kind::Scopes));
         assert_eq!(kind("refs/colony/blackboard/s"), Some(Kind::Shared));
         for home in [

@@ -31,9 +31,11 @@ const STAGE_0: &str = "0";
 pub fn besides(repo: &Repo, refs: &[FoundRef]) -> Result<Vec<Beside>> {
     let mut found: Vec<Beside> = Vec::new();
     for reference in refs {
-        let name = reference.name.to_string();
-        let places = [ref_names::CHECKPOINTS, ref_names::AUTOMATIC];
-        if !places.iter().any(|place| name.starts_with(place)) {
+        let is_automatic = reference
+            .name
+            .as_bytes()
+            .starts_with(ref_names::AUTOMATIC.as_bytes());
+        if !is_automatic && ref_names::parse_checkpoint(&reference.name).is_none() {
             continue;
         }
         let Some(tag) = repo.find_tag(reference.id) else {

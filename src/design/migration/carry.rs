@@ -26,6 +26,7 @@ enum Holds {
 const KINDS: &[(&str, Holds)] = &[
     ("refs/heads/", Holds::History),
     (ref_names::CHECKPOINTS, Holds::Checkpoint),
+    (ref_names::CHECKPOINT_TAGS, Holds::Checkpoint),
     ("refs/tags/", Holds::History),
     (ref_names::AUTOMATIC, Holds::Checkpoint),
     ("refs/notes/", Holds::Notes),

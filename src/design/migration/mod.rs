@@ -87,7 +87,7 @@ pub fn commit(session: &Session, mut request: Request<'_>) -> Result<Record> {
     bring_objects(session, &operation, &request)?;
     beside::mend(repo, request.besides, &mut request.map)?;
     let refs = plan_refs(session, &operation, &request)?;
-    large_files::keep(session, &operation.places, &refs)?;
+    large_files::keep(session, &refs)?;
     let head = scan.head.commit();
     let new_head = head.map(|id| request.map.get(id).unwrap_or(id));
     let index_tree = repo.write_index_tree(&scan)?;

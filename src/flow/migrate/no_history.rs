@@ -7,7 +7,7 @@ use crate::git::{Oid, RefName, Repo};
 use crate::model::Result;
 use crate::store::migration_journal::RemoteRef;
 
-use super::publication::is_history;
+use super::publication::{is_history, is_tag};
 
 /// So many unknown tags are looked at; who has more has them all told.
 const MOST: usize = 500;
@@ -36,10 +36,8 @@ pub(super) fn stays(repo: &Repo, name: &RefName, theirs: Oid) -> Result<bool> {
 /// # Errors
 /// What the network says.
 pub(super) fn fetch_unknown(repo: &Repo, remote: &Remote<'_>, theirs: &[RemoteRef]) -> Result<()> {
-    let is_unknown = |found: &&RemoteRef| {
-        let is_tag = found.name.as_bytes().starts_with(b"refs/tags/");
-        is_tag && repo.object_size(found.id).is_none()
-    };
+    let is_unknown =
+        |found: &&RemoteRef| is_tag(&found.name) && repo.object_size(found.id).is_none();
     let unknown = theirs.iter().filter(is_unknown);
     let names: Vec<RefName> = unknown.map(|found| found.name.clone()).collect();
     // A dry run keeps nothing.

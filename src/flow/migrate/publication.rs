@@ -20,10 +20,15 @@ use super::no_history;
 
 /// Tells whether a ref of the remote is one that a migration rewrites there.
 pub(super) fn is_history(name: &RefName) -> bool {
-    let bytes = name.as_bytes();
-    [&b"refs/heads/"[..], b"refs/tags/"]
+    name.as_bytes().starts_with(b"refs/heads/") || is_tag(name)
+}
+
+/// Tells whether a ref is a tag, or a checkpoint, which is one in a place of ours.
+pub(super) fn is_tag(name: &RefName) -> bool {
+    let places = ["refs/tags/", ref_names::CHECKPOINTS];
+    places
         .iter()
-        .any(|prefix| bytes.starts_with(prefix))
+        .any(|place| name.as_bytes().starts_with(place.as_bytes()))
 }
 
 /// Lists what the remote has and what a migration may move there.

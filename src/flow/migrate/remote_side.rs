@@ -13,7 +13,7 @@ use crate::store::migration::{self, ObjectMap};
 use crate::store::migration_journal::RemoteRef;
 
 use super::checks::is_within;
-use super::publication::is_history;
+use super::publication::{is_history, is_tag};
 use super::{Publication, no_history};
 
 /// Finds what a remote has and what would stay behind in the old history.
@@ -90,7 +90,7 @@ fn first(names: &[RefName]) -> String {
 fn take_over(repo: &Repo, remote: &str, name: &RefName) -> Result<String> {
     let at = shell_word(remote);
     let (full, short) = (shell_word(&name.to_string()), shell_word(&name.short()));
-    if name.as_bytes().starts_with(b"refs/tags/") {
+    if is_tag(name) {
         let theirs = specs(std::slice::from_ref(name));
         return Ok(format!(
             "git fetch --force {at} {theirs}   # takes theirs; or gives them ours: git push --force {at} {full}"
@@ -106,7 +106,7 @@ fn take_over(repo: &Repo, remote: &str, name: &RefName) -> Result<String> {
 
 /// Tells whether a ref of the remote has what is not in ours, in one history with it.
 fn is_ahead(repo: &Repo, name: &RefName, (ours, theirs): (Oid, Oid)) -> Result<bool> {
-    let is_tag = name.as_bytes().starts_with(b"refs/tags/");
+    let is_tag = is_tag(name);
     let commits = repo.peel_to_commit(ours).zip(repo.peel_to_commit(theirs));
     let Some((ours, theirs)) = commits else {
         return Ok(true);
@@ -208,7 +208,7 @@ pub(super) fn refuse_unmerged(
         let new = repo.peel_to_commit(new).unwrap_or(new);
         if !is_within(repo, became, &[new]) {
             let into = shell_word(&change.name.short());
-            let is_tag = change.name.as_bytes().starts_with(b"refs/tags/");
+            let is_tag = is_tag(&change.name);
             let hint = if is_tag {
                 format!("git tag --force {into} {became} && git colony lfs migrate --continue")
             } else {

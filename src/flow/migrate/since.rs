@@ -161,7 +161,7 @@ pub(super) fn left_on_new(repo: &Repo, record: &Record) -> Result<Vec<LeftOnNew>
     let made = record.refs.iter().filter_map(|change| change.new);
     let tips: Vec<Oid> = made.filter_map(|id| repo.peel_to_commit(id)).collect();
     let mut found = Vec::new();
-    for prefix in ["refs/heads/", "refs/tags/"] {
+    for prefix in ["refs/heads/", "refs/tags/", ref_names::CHECKPOINTS] {
         for reference in repo.refs_below(prefix)? {
             if record
                 .refs
@@ -179,6 +179,7 @@ pub(super) fn left_on_new(repo: &Repo, record: &Record) -> Result<Vec<LeftOnNew>
             let name = shell_word(&reference.name.short());
             let way_back = match prefix {
                 "refs/tags/" => format!("git tag --force {name} {was}"),
+                ref_names::CHECKPOINTS => format!("git colony tag -m LABEL {was}"),
                 _ if made == tip => format!("git branch --force {name} {was}"),
                 _ => format!("git rebase --onto {was} {made} {name}"),
             };

@@ -50,6 +50,8 @@ pub(super) fn steps(session: &Session, look: &Look, way: Way) -> Result<Vec<Step
             }
             _ if look.invalid.contains_key(&name) => Verdict::Nothing,
             Some(Kind::Checkpoint) => verdict::decide_checkpoint(&sides),
+            Some(Kind::CheckpointTag) if is_moved(session, look, &name) => Verdict::Nothing,
+            Some(Kind::CheckpointTag) => verdict::decide_checkpoint(&sides),
             Some(Kind::Scopes | Kind::Shared) => {
                 verdict::decide_shared(&sides, standing(repo, &sides))
             }
@@ -67,6 +69,17 @@ pub(super) fn steps(session: &Session, look: &Look, way: Way) -> Result<Vec<Step
     keep_home(repo, look, &mut steps)?;
     steps.sort_by(|one, other| one.row.name.cmp(&other.row.name));
     Ok(steps)
+}
+
+/// Tells whether the git tag of a checkpoint has given way to the checkpoint's own ref, here or on the
+/// remote: then no sync makes it again.
+fn is_moved(session: &Session, look: &Look, tag: &RefName) -> bool {
+    let Some(name) = ref_names::parse_checkpoint(tag) else {
+        return false;
+    };
+    let moved = look.sides(&ref_names::checkpoint(&name));
+    let is_known = moved.ours.or(moved.theirs).or(moved.base).is_some();
+    is_known && !session.settings.checkpoint_git_tags
 }
 
 /// Decides on record and branch of a fork.

@@ -181,8 +181,10 @@ fn flaw(repo: &Repo, name: &RefName, id: Oid, known: &[Oid]) -> Option<String> {
     let commit = repo.peel_to_commit(id);
     let is_commit = commit == Some(id);
     match travelers::kind_of(name)? {
-        Kind::Checkpoint if commit.is_none() => Some("it names no commit".to_owned()),
-        Kind::Checkpoint => None,
+        Kind::Checkpoint | Kind::CheckpointTag if commit.is_none() => {
+            Some("it names no commit".to_owned())
+        }
+        Kind::Checkpoint | Kind::CheckpointTag => None,
         _ if !is_commit => Some("it is no commit".to_owned()),
         Kind::ForkRecord => {
             let label = travelers::label_of(name)?;
