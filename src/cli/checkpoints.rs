@@ -7,7 +7,8 @@ use serde::Serialize;
 use crate::design::checkpoints::{self, Checkpoint, Which};
 use crate::design::damaged_checkpoint::DamagedCheckpoint;
 use crate::design::restore_target::Target;
-use crate::flow::colony;
+use crate::flow::checkpoints::{DeleteReport, MoveReport};
+use crate::flow::{self, colony};
 use crate::git::diff::TreeChange;
 use crate::model::time::{self, Moment};
 use crate::model::{RepoPath, Result};
@@ -37,15 +38,50 @@ enum Action {
         #[arg(value_name = "ID")]
         name: String,
     },
+    /// Delete checkpoints by name; 'git colony undo' brings them back
+    Delete {
+        /// The checkpoints
+        #[arg(value_name = "ID", required = true)]
+        names: Vec<String>,
+        /// Say what would be deleted, and change nothing
+        #[arg(short = 'n', long)]
+        dry_run: bool,
+    },
+    /// Move checkpoints that are git tags, from earlier versions, to refs/colony/checkpoints/
+    MoveTags {
+        /// Move them on this remote as well, and delete their tags there
+        #[arg(long, value_name = "REMOTE")]
+        remote: Option<String>,
+        /// Say what would be moved, and change nothing
+        #[arg(short = 'n', long)]
+        dry_run: bool,
+    },
 }
 
 pub(super) fn run(face: &mut Face<'_>, args: &Args) -> Result<Outcome, Stop> {
-    let session = face.session(Run::ForReal)?;
-    if let Some(Action::Show { name }) = &args.action {
-        colony::gather_checkpoint(&session, name);
-        let report = show(&session, name)?;
-        return face.answer(&report);
+    match &args.action {
+        None => list(face, args),
+        Some(Action::Show { name }) => {
+            let session = face.session(Run::ForReal)?;
+            colony::gather_checkpoint(&session, name);
+            let report = show(&session, name)?;
+            face.answer(&report)
+        }
+        Some(Action::Delete { names, dry_run }) => {
+            let session = face.session(Run::from(*dry_run))?;
+            let report = flow::checkpoints::delete(&session, names, *dry_run)?;
+            face.answer(&report)
+        }
+        Some(Action::MoveTags { remote, dry_run }) => {
+            let session = face.session(Run::from(*dry_run))?;
+            let report = flow::checkpoints::move_tags(&session, remote.as_deref(), *dry_run)?;
+            face.answer(&report)
+        }
     }
+}
+
+fn list(face: &mut Face<'_>, args: &Args) -> Result<Outcome, Stop> {
+    let session = face.session(Run::ForReal)?;
     let which = if args.auto {
         Which::Automatic
     } else {
@@ -144,6 +180,73 @@ impl Answer for ShowReport {
         lines.push(text::count(self.paths.len(), "changed path"));
         lines.extend(self.paths.iter().map(|path| format!("  {path}")));
         lines
+    }
+}
+
+impl Answer for DeleteReport {
+    fn message(&self) -> String {
+        let verb = if self.dry_run {
+            "would delete"
+        } else {
+            "deleted"
+        };
+        match self.deleted.as_slice() {
+            [one] => format!("{verb} checkpoint '{}'", one.label),
+            several => format!("{verb} {}", text::count(several.len(), "checkpoint")),
+        }
+    }
+
+    fn body(&self, _now: &Moment) -> Vec<String> {
+        let mut lines = Vec::new();
+        for one in &self.deleted {
+            if self.deleted.len() > 1 {
+                lines.push(format!("  {}  {}", one.checkpoint_id, one.label));
+            }
+            if !one.published.is_empty() {
+                lines.push(format!(
+                    "  '{}' stays on {}",
+                    one.label,
+                    text::list(&one.published)
+                ));
+            }
+        }
+        let op = self.op.as_ref();
+        lines.extend(op.map(|op| format!("take it back: git colony undo   ({op})")));
+        lines
+    }
+}
+
+impl Answer for MoveReport {
+    fn message(&self) -> String {
+        let verb = if self.dry_run { "would move" } else { "moved" };
+        let here = format!("{verb} {}", text::count(self.moved.len(), "checkpoint"));
+        let Some(remote) = &self.remote else {
+            return format!("{here} out of the tags of git");
+        };
+        let there = self.remote_refs.iter().filter(|one| one.moved).count();
+        format!("{here} out of the tags of git, and {there} on '{remote}'")
+    }
+
+    fn body(&self, _now: &Moment) -> Vec<String> {
+        let mut lines: Vec<String> = self
+            .left
+            .iter()
+            .map(|left| format!("stays: {} ({})", left.checkpoint_id, left.reason))
+            .collect();
+        for one in &self.remote_refs {
+            let reason = one.reason.as_ref();
+            lines.extend(
+                reason.map(|why| format!("stays on the remote: {} ({why})", one.checkpoint_id)),
+            );
+        }
+        let op = self.op.as_ref();
+        lines.extend(op.map(|op| format!("take it back: git colony undo   ({op})")));
+        lines
+    }
+
+    fn outcome(&self) -> Outcome {
+        let stays = !self.left.is_empty() || self.remote_refs.iter().any(|one| !one.moved);
+        if stays { Outcome::No } else { Outcome::Yes }
     }
 }
 

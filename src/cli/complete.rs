@@ -54,6 +54,7 @@ const VALUES: &[(&str, &str, Value)] = &[
         Value::Name(Names::CheckpointsAndOperations),
     ),
     ("checkpoints show", "ID", Value::Name(Names::Checkpoints)),
+    ("checkpoints delete", "ID", Value::Name(Names::Checkpoints)),
     ("diff", "ID", Value::Name(Names::CheckpointsAndOperations)),
     ("diff", "A", Value::Name(Names::Revisions)),
     ("diff", "B", Value::Name(Names::Revisions)),

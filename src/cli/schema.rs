@@ -87,6 +87,14 @@ const REPORTS: &[(&str, Make)] = &[
     ("checkpoint", answer::<CheckpointReport>),
     ("checkpoints", answer::<checkpoints::ListReport>),
     ("checkpoints show", answer::<checkpoints::ShowReport>),
+    (
+        "checkpoints delete",
+        answer::<crate::flow::checkpoints::DeleteReport>,
+    ),
+    (
+        "checkpoints move-tags",
+        answer::<crate::flow::checkpoints::MoveReport>,
+    ),
     ("cherry-pick", answer::<PickReport>),
     ("cherry-pick --abort", answer::<UndoReport>),
     ("clone", answer::<CloneReport>),

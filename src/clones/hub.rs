@@ -21,6 +21,12 @@ use super::hub_place::{Place, SET_ASIDE};
 use super::removed_log::{self, Amount};
 use super::{desk_note, found, hub_anew, leaving};
 
+/// What a hub fetches of the branches of the remote.
+const REMOTE_BRANCHES: &str = "+refs/heads/*:refs/remotes/origin/*";
+
+/// What it fetches of the checkpoints that people have published there.
+pub(super) const REMOTE_CHECKPOINTS: &str = "+refs/colony/checkpoints/*:refs/colony/checkpoints/*";
+
 /// A hub, open.
 pub struct Hub {
     /// The repository.
@@ -89,7 +95,8 @@ impl Hub {
     /// # Errors
     /// What the network says; `url-refused`, `locked`.
     pub fn fetch(&self, world: &World) -> Result<()> {
-        self.fetch_refs(world, &["--prune", "origin"], "bring the hub up to date")
+        let what = ["--prune", "origin", REMOTE_BRANCHES, REMOTE_CHECKPOINTS];
+        self.fetch_refs(world, &what, "bring the hub up to date")
     }
 
     /// Fetches from the remote, which has to be configured.

@@ -82,9 +82,9 @@ pub(super) fn make_from_url(world: &World, url: &RemoteUrl, new: &Path) -> Resul
     let mut git = process::Git::new(world);
     git.env("GIT_DEFAULT_REF_FORMAT", "files");
     let mut network = Network::new(world, git, Some(url))?;
-    network
-        .git()
-        .args(["clone", "-q", "--bare", "--template=", "--"]);
+    network.git().args(["clone", "-q", "--bare", "--template="]);
+    let checkpoints = format!("remote.origin.fetch={}", super::hub::REMOTE_CHECKPOINTS);
+    network.git().args(["-c", &checkpoints, "--"]);
     network.git().arg(url.for_git()).arg(new);
     network.run_checked("make the hub from the remote")?;
     own_all_objects(world, new)?;

@@ -14,11 +14,11 @@ use crate::store::lock::WorktreeLock;
 use crate::store::membership::Membership;
 use crate::store::settings::Flags;
 use crate::store::shared_root::SharedRoot;
-use crate::store::{Session, atomic, key};
+use crate::store::{Session, atomic, key, ref_names};
 
 use super::hub::Hub;
 use super::large_files::{self, Store};
-use super::publish::large_objects_of;
+use super::publish::{large_objects_of, of_team};
 
 /// How long to wait for the moment in which others look for what the dead have left.
 const PATIENCE: Duration = Duration::from_mins(1);
@@ -207,7 +207,8 @@ impl Wanted<'_> {
         Ok(())
     }
 
-    /// Returns the refs a clone begins with: its branch, what it takes for remote branches, and tags.
+    /// Returns the refs a clone begins with: its branch, what it takes for remote branches, tags, and the
+    /// checkpoints of the team.
     fn refs(&self, branch: &RefName) -> Result<Vec<FoundRef>> {
         let mut refs = vec![FoundRef {
             name: branch.clone(),
@@ -224,6 +225,11 @@ impl Wanted<'_> {
             }
         }
         refs.extend(self.hub.store.refs_below("refs/tags/")?);
+        let checkpoints = of_team(&self.hub)?.into_iter();
+        refs.extend(checkpoints.map(|(name, id)| FoundRef {
+            name: ref_names::checkpoint(&name),
+            id,
+        }));
         Ok(refs)
     }
 

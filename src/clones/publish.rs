@@ -47,6 +47,7 @@ pub fn publish_as(world: &World, repo: &Repo, member: &Membership) -> Result<usi
         return Ok(0);
     }
     let hub = Hub::open(&member.hub)?;
+    member.bring_up_to_date(repo.common_dir())?;
     let below = member.published_below();
     let mut tries = 1;
     loop {
@@ -103,6 +104,9 @@ fn changes(repo: &Repo, member: &Membership, hub: &Hub, below: &str) -> Result<V
             });
         }
     }
+    if member.role == Role::Agent {
+        leave_to_others(hub, below, &mut changes)?;
+    }
     let gone = published.into_iter().map(|(name, id)| RefChange {
         name,
         old: Some(id),
@@ -110,6 +114,48 @@ fn changes(repo: &Repo, member: &Membership, hub: &Hub, below: &str) -> Result<V
     });
     // Directories give way before files take their place.
     Ok(gone.chain(changes).collect())
+}
+
+/// Leaves out checkpoints that the remote has or a person's checkout publishes: a new clone begins with
+/// these, and each would publish them again.
+fn leave_to_others(hub: &Hub, below: &str, changes: &mut Vec<RefChange>) -> Result<()> {
+    let checkpoint = |change: &RefChange| {
+        let name = change.name.to_string();
+        let rest = name.strip_prefix(below)?;
+        Some((rest.strip_prefix(CHECKPOINTS)?.to_owned(), change.new?))
+    };
+    if !changes.iter().any(|change| checkpoint(change).is_some()) {
+        return Ok(());
+    }
+    let others = of_team(hub)?;
+    changes.retain(|change| {
+        let known = checkpoint(change).map(|(name, id)| others.get(&name) == Some(&id));
+        known != Some(true)
+    });
+    Ok(())
+}
+
+/// Below this a checkpoint is published, as the tag it was, which earlier versions know.
+const CHECKPOINTS: &str = "tags/checkpoint/";
+
+/// Returns the checkpoints of the remote and of the checkouts of people, by `<time>-<8 hex>`.
+///
+/// # Errors
+/// `repository-broken`.
+pub(super) fn of_team(hub: &Hub) -> Result<BTreeMap<String, Oid>> {
+    let mut found = BTreeMap::new();
+    for desk in hub.store.refs_below(ref_names::PUBLISHED_DESKS)? {
+        let name = desk.name.to_string();
+        let rest = name.strip_prefix(ref_names::PUBLISHED_DESKS);
+        let of_desk = rest.and_then(|rest| rest.split_once('/'));
+        if let Some(name) = of_desk.and_then(|(_, rest)| rest.strip_prefix(CHECKPOINTS)) {
+            found.insert(name.to_owned(), desk.id);
+        }
+    }
+    for remote in hub.store.refs_below(ref_names::CHECKPOINTS)? {
+        found.extend(ref_names::parse_checkpoint(&remote.name).map(|name| (name, remote.id)));
+    }
+    Ok(found)
 }
 
 /// Returns what is to be published: names below the place of this repository, and objects.
@@ -122,12 +168,7 @@ pub(super) fn wanted(repo: &Repo, member: &Membership) -> Result<BTreeMap<RefNam
     let kinds = [
         ("heads/", "refs/heads/", "refs/heads/"),
         ("tags/", "refs/tags/", tags),
-        // Published as the tags they were, which older programs know.
-        (
-            "tags/checkpoint/",
-            ref_names::CHECKPOINTS,
-            ref_names::CHECKPOINTS,
-        ),
+        (CHECKPOINTS, ref_names::CHECKPOINTS, ref_names::CHECKPOINTS),
         ("forks/", ref_names::FORK_RECORDS, ref_names::FORK_RECORDS),
     ];
     for (kind, cut, prefix) in kinds {

@@ -2,6 +2,7 @@
 
 pub mod automatic;
 pub mod checkpoint;
+pub mod checkpoint_refs;
 pub mod checkpoints;
 mod chosen;
 pub mod clashes;

@@ -3,6 +3,7 @@
 pub mod agent_places;
 pub mod agent_removal;
 pub mod agents;
+pub mod checkpoints;
 pub mod clone;
 pub mod clone_leaving;
 pub mod clone_refresh;

@@ -10,8 +10,10 @@ use crate::model::{Code, Error, Result, ResultExt as _};
 
 use super::{atomic, key, ref_names};
 
-/// The format this version writes and the newest it reads.
-const FORMAT: u32 = 1;
+/// The format this version writes and the newest it reads. 2: checkpoints are below
+/// `refs/colony/checkpoints/`; a version that does not know them would withdraw what was published of
+/// them.
+const FORMAT: u32 = 2;
 
 /// As what a repository takes part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -128,6 +130,21 @@ impl Membership {
             .or_code(Code::Io, || "cannot write the record of a clone")?;
         json.push(b'\n');
         atomic::write_durably(&path, &json)
+    }
+
+    /// Writes the record anew where an earlier version wrote it: that one must not go on here.
+    ///
+    /// # Errors
+    /// `no-space`, `io`.
+    pub fn bring_up_to_date(&self, common_dir: &std::path::Path) -> Result<()> {
+        if self.format == FORMAT {
+            return Ok(());
+        }
+        let renewed = Membership {
+            format: FORMAT,
+            ..self.clone()
+        };
+        renewed.write(common_dir)
     }
 
     /// Returns the prefix of the refs that it publishes in the hub.

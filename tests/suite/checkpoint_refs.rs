@@ -181,3 +181,227 @@ fn large_files_go_with_the_last_checkpoint_and_operation_that_have_them() {
     prune(&[]);
     assert_eq!(held(), 1);
 }
+
+/// Makes the checkpoints of a repository what they were in earlier versions: tags.
+fn as_tags(sandbox: &Sandbox) -> Vec<String> {
+    let names = sandbox.git(&[
+        "for-each-ref",
+        "--format=%(refname)",
+        "refs/colony/checkpoints",
+    ]);
+    let ids = names.lines().map(|name| {
+        let id = name.replacen("refs/colony/checkpoints/", "checkpoint/", 1);
+        sandbox.git(&["tag", &id, &sandbox.git(&["rev-parse", name])]);
+        sandbox.git(&["update-ref", "-d", name]);
+        id
+    });
+    ids.collect()
+}
+
+#[test]
+fn tags_from_before_are_moved_in_one_step_and_back() {
+    let sandbox = Sandbox::new();
+    for (text, label) in [("two\n", "one"), ("three\n", "two")] {
+        sandbox.write("a.txt", text);
+        sandbox.colony(&["checkpoint", "-m", label]);
+    }
+    let ids = as_tags(&sandbox);
+    sandbox.git(&["tag", "v1"]);
+    sandbox.git(&["tag", "checkpoint/of-a-blob", "HEAD:a.txt"]);
+    let before = sandbox.visible_state();
+    let dry = sandbox.json(&["checkpoints", "move-tags", "-n"]);
+    assert_eq!(dry["moved"].as_array().unwrap().len(), 2, "{dry:#}");
+    assert_eq!(sandbox.visible_state(), before);
+    let moved = sandbox.json(&["checkpoints", "move-tags"]);
+    assert_eq!(moved["moved"], dry["moved"], "{moved:#}");
+    assert_eq!(
+        moved["left"][0]["reason"], "it names no commit",
+        "{moved:#}"
+    );
+    assert_eq!(sandbox.git(&["tag"]), "checkpoint/of-a-blob\nv1");
+    let listed = sandbox.json(&["checkpoints"]);
+    let listed: Vec<_> = listed["checkpoints"].as_array().unwrap().iter().collect();
+    assert_eq!(listed[0]["checkpoint_id"], ids[0].as_str());
+    assert_eq!(
+        listed[1]["ref"],
+        ids[1].replacen("checkpoint/", "colony/checkpoints/", 1)
+    );
+    let again = sandbox.json(&["checkpoints", "move-tags"]);
+    assert_eq!(
+        (&again["moved"], &again["op"]),
+        (&serde_json::json!([]), &serde_json::Value::Null)
+    );
+    sandbox.colony(&["undo"]);
+    assert_eq!(sandbox.visible_state(), before);
+    sandbox.colony(&["redo"]);
+    assert_eq!(sandbox.git(&["tag"]), "checkpoint/of-a-blob\nv1");
+    sandbox.check_invariants();
+}
+
+#[test]
+fn a_tag_whose_id_stands_for_another_object_stays() {
+    let sandbox = Sandbox::new();
+    sandbox.write("a.txt", "two\n");
+    let name = ref_of(&sandbox.json(&["checkpoint", "-m", "one"]));
+    let id = as_tags(&sandbox).remove(0);
+    sandbox.git(&["update-ref", &name, "HEAD"]);
+    let run = sandbox.run(&["checkpoints", "move-tags"]);
+    assert_eq!(run.code, 1, "{}{}", run.stdout, run.stderr);
+    assert!(run.stdout.contains("is another object"), "{}", run.stdout);
+    assert_eq!(sandbox.git(&["tag"]), id);
+}
+
+#[test]
+fn checkpoints_are_deleted_by_name_and_come_back() {
+    let sandbox = Sandbox::new();
+    for (text, label) in [("two\n", "one"), ("three\n", "two"), ("four\n", "three")] {
+        sandbox.write("a.txt", text);
+        sandbox.colony(&["checkpoint", "-m", label]);
+    }
+    let before = sandbox.visible_state();
+    let dry = sandbox.json(&["checkpoints", "delete", "one", "@{0}", "-n"]);
+    assert_eq!(dry["deleted"].as_array().unwrap().len(), 2, "{dry:#}");
+    assert_eq!(sandbox.visible_state(), before);
+    let deleted = sandbox.json(&["checkpoints", "delete", "one", "@{0}", "three"]);
+    assert_eq!(
+        deleted["deleted"].as_array().unwrap().len(),
+        2,
+        "{deleted:#}"
+    );
+    let listed = sandbox.json(&["checkpoints"]);
+    assert_eq!(listed["count"], 1, "{listed:#}");
+    assert_eq!(listed["checkpoints"][0]["label"], "two");
+    assert_eq!(
+        sandbox.error(&["checkpoints", "delete", "one"]),
+        "checkpoint-not-found"
+    );
+    sandbox.colony(&["undo"]);
+    assert_eq!(sandbox.visible_state(), before);
+    sandbox.write("a.txt", "five\n");
+    sandbox.automatic_checkpoint();
+    assert_eq!(
+        sandbox.error(&["checkpoints", "delete", "auto@{0}"]),
+        "invalid-value"
+    );
+}
+
+#[test]
+fn a_remote_gets_and_gives_checkpoints_as_refs_of_ours_and_tags_never_come_again() {
+    let two = super::sync::Two::new();
+    let (a, b) = (&two.a, two.b());
+    a.write("a.txt", "two\n");
+    let name = ref_of(&a.json(&["checkpoint", "-m", "of a"]));
+    let id = as_tags(a).remove(0);
+    // An earlier version has published it as a tag.
+    a.git(&["push", "-q", "origin", &format!("refs/tags/{id}")]);
+    let tags = || two.at_remote(&["for-each-ref", "--format=%(refname)", "refs/tags"]);
+    let moved = a.json(&["checkpoints", "move-tags"]);
+    assert_eq!(moved["ok"], true, "{moved:#}");
+    assert_ne!(tags(), "", "tags of the remote go only with --remote");
+    a.colony(&["sync", "--push"]);
+    assert_eq!(
+        two.at_remote(&["for-each-ref", "--format=%(refname)", "refs/colony"]),
+        name
+    );
+    // The tag is on the remote still: it comes to nobody who has the checkpoint.
+    a.git(&["fetch", "-q", "--no-tags", "origin"]);
+    a.colony(&["sync"]);
+    b.colony(&["sync"]);
+    for clone in [a.at(a.root.clone()), b] {
+        assert_eq!(clone.git(&["tag", "--list", "checkpoint/*"]), "");
+        assert_eq!(clone.json(&["checkpoints"])["count"], 1);
+    }
+    let dry = a.json(&["checkpoints", "move-tags", "--remote", "origin", "-n"]);
+    assert_eq!(dry["remote_refs"][0]["moved"], true, "{dry:#}");
+    assert_ne!(tags(), "");
+    a.colony(&["checkpoints", "move-tags", "--remote", "origin"]);
+    assert_eq!(tags(), "");
+    let deleted = a.json(&["checkpoints", "delete", &id]);
+    assert_eq!(
+        deleted["deleted"][0]["published"],
+        serde_json::json!(["origin"]),
+        "{deleted:#}"
+    );
+    // Where a plain fetch has brought the tag back, it is a checkpoint as ever.
+    a.git(&["tag", &id, &two.at_remote(&["rev-parse", &name])]);
+    assert_eq!(a.json(&["restore", &id, "-n"])["ok"], true);
+}
+
+#[test]
+fn a_server_that_wants_no_such_refs_is_heard_with_a_way_on() {
+    let two = super::sync::Two::new();
+    two.remote_hook(
+        "update",
+        "case \"$1\" in refs/colony/*) echo 'no such refs here' >&2; exit 1;; esac",
+    );
+    two.a.write("a.txt", "two\n");
+    let name = ref_of(&two.a.json(&["checkpoint", "-m", "of a"]));
+    let did = two.a.json(&["sync", "--push"]);
+    let row = super::sync::row(&did, &name);
+    assert_eq!(row["result"], "refused_by_server", "{did:#}");
+    let hint = row["hint"].as_str().unwrap();
+    assert!(
+        hint.contains("git config colony.checkpoint.gitTags true"),
+        "{hint}"
+    );
+}
+
+#[test]
+fn a_new_agent_begins_with_the_checkpoints_of_the_team() {
+    let two = super::sync::Two::new();
+    let (a, b) = (&two.a, two.b());
+    fs::write(b.path("b.txt"), "by b\n").unwrap();
+    b.colony(&["checkpoint", "-m", "of b"]);
+    b.colony(&["sync", "--push"]);
+    a.write("a.txt", "two\n");
+    a.colony(&["checkpoint", "-m", "of a"]);
+    let made = a.json(&["agents", "new", "ada"]);
+    let ada = a.at(made["path"].as_str().unwrap().into());
+    let labels = |view: &super::support::View<'_>| {
+        let listed = view.json(&["checkpoints"]);
+        let listed = listed["checkpoints"].as_array().unwrap().clone();
+        let mut labels: Vec<_> = listed
+            .iter()
+            .map(|row| row["label"].as_str().unwrap().to_owned())
+            .collect();
+        labels.sort();
+        labels
+    };
+    assert_eq!(labels(&ada), ["of a"], "the remote was not asked since");
+    a.colony(&["clones", "remove", "ada", "--force"]);
+    let hub = made["hub"].as_str().unwrap();
+    a.git(&[
+        "-C",
+        hub,
+        "fetch",
+        "-q",
+        "origin",
+        "+refs/colony/checkpoints/*:refs/colony/checkpoints/*",
+    ]);
+    let made = a.json(&["agents", "new", "bob"]);
+    let bob = a.at(made["path"].as_str().unwrap().into());
+    assert_eq!(labels(&bob), ["of a", "of b"]);
+    fs::write(bob.path("c.txt"), "by bob\n").unwrap();
+    bob.colony(&["checkpoint", "-m", "of bob"]);
+    let of_bob = a.git(&["-C", hub, "for-each-ref", "refs/colony/agents/bob"]);
+    assert_eq!(of_bob.matches("/tags/checkpoint/").count(), 1, "{of_bob}");
+    assert_eq!(
+        a.json(&["checkpoints", "show", "bob/of bob"])["label"],
+        "of bob"
+    );
+}
+
+#[test]
+fn an_earlier_version_does_not_go_on_in_a_colony_of_this_one() {
+    let sandbox = Sandbox::new();
+    sandbox.colony(&["agents", "new", "ada"]);
+    let path = ".git/colony/membership.json";
+    let record = sandbox.read(path);
+    assert!(record.contains("\"format\": 2"), "{record}");
+    sandbox.write(path, record.replace("\"format\": 2", "\"format\": 1"));
+    sandbox.write("a.txt", "two\n");
+    sandbox.colony(&["checkpoint", "-m", "publishes"]);
+    assert_eq!(sandbox.read(path), record);
+    sandbox.write(path, record.replace("\"format\": 2", "\"format\": 3"));
+    assert_eq!(sandbox.error(&["checkpoint", "-m", "x"]), "newer-format");
+}

@@ -67,7 +67,7 @@ impl Two {
         fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
     }
 
-    fn remote_hook(&self, name: &str, script: &str) {
+    pub(crate) fn remote_hook(&self, name: &str, script: &str) {
         Two::hook(&Path::new(&self.remote).join("hooks").join(name), script);
     }
 }

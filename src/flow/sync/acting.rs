@@ -2,10 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::clones::sync::travelers;
+use crate::clones::sync::travelers::{self, Kind};
 use crate::git::refs::Reason;
 use crate::git::remote::{Pushed, Remote};
-use crate::git::{RefChange, Signature};
+use crate::git::{RefChange, RefName, Signature};
 use crate::model::text::shell_word;
 use crate::model::{Code, Result};
 use crate::store::{Session, own_refs};
@@ -120,8 +120,10 @@ fn move_there(remote: &Remote<'_>, steps: &mut [Step]) -> Result<Race> {
         };
         step.row.result = result;
         step.row.reason = Some(reason);
-        let again = || format!("git colony sync {}", shell_word(remote.name()));
-        step.row.hint = (result == SyncResult::Rejected).then(again);
+        step.row.hint = match result {
+            SyncResult::Rejected => Some(format!("git colony sync {}", shell_word(remote.name()))),
+            _ => way_of_checkpoint(&step.row.name),
+        };
     }
     Ok(race)
 }
@@ -165,6 +167,14 @@ fn note(session: &Session, remote: &Remote<'_>, look: &Look, steps: &[Step]) -> 
         new: None,
     }));
     move_refs(session, &changes)
+}
+
+/// Returns how checkpoints travel where a server takes nothing but branches and tags.
+fn way_of_checkpoint(name: &RefName) -> Option<String> {
+    let is_checkpoint = travelers::kind_of(name) == Some(Kind::Checkpoint);
+    is_checkpoint.then(|| {
+        "git config colony.checkpoint.gitTags true   # new checkpoints are tags of git as well, which sync sends".to_owned()
+    })
 }
 
 /// Tells whether a ref is gone from both sides now.

@@ -163,6 +163,8 @@ impl Log {
                 | Kind::Init
                 | Kind::Hydrate
                 | Kind::Fork
+                | Kind::CheckpointDelete
+                | Kind::MoveTags
                 | Kind::ForkDelete
                 | Kind::Merge
                 | Kind::CherryPick

@@ -24,6 +24,10 @@ pub enum Kind {
     Checkpoint,
     /// Names an existing commit as a checkpoint.
     Tag,
+    /// Deletes checkpoints.
+    CheckpointDelete,
+    /// Moves checkpoints out of the tags of git.
+    MoveTags,
     /// Brings a state back.
     Restore,
     /// Sets a repository up.
@@ -62,6 +66,8 @@ impl Kind {
         match self {
             Kind::Checkpoint => "checkpoint",
             Kind::Tag => "tag",
+            Kind::CheckpointDelete => "checkpoint-delete",
+            Kind::MoveTags => "move-tags",
             Kind::Restore => "restore",
             Kind::Init => "init",
             Kind::Hydrate => "hydrate",

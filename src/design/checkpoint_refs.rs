@@ -1,0 +1,195 @@
+//! Deleting named checkpoints, and moving those that are git tags to where checkpoints are now. Only refs
+//! change, in one operation; it keeps the objects.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::git::{Oid, RefChange, Repo};
+use crate::model::id::OperationId;
+use crate::model::{Code, Error, Result, text};
+use crate::store::operation::run::{Intent, Plan, Touches};
+use crate::store::operation::{FileMoves, Kind, Operation};
+use crate::store::{Session, kept_large_files, ref_names};
+
+use super::checkpoints::{self, Checkpoint};
+
+/// A checkpoint that was git's tag.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct MovedCheckpoint {
+    /// Its id.
+    pub checkpoint_id: String,
+    /// What it is called.
+    pub label: String,
+    /// The tag object, or the commit of a lightweight tag.
+    pub object: Oid,
+}
+
+/// A tag that stays where it is.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct StayingTag {
+    /// The id it has as a checkpoint.
+    pub checkpoint_id: String,
+    /// Why it stays.
+    pub reason: String,
+}
+
+/// What is to be moved, and what is not.
+#[derive(Debug, Default)]
+pub struct Moves {
+    /// The checkpoints that get a ref of their own.
+    pub moved: Vec<MovedCheckpoint>,
+    /// The tags that stay.
+    pub left: Vec<StayingTag>,
+    /// The refs that change.
+    pub refs: Vec<RefChange>,
+}
+
+/// Plans what becomes of the checkpoints that are git tags. With `colony.checkpoint.gitTags` the tags stay.
+///
+/// # Errors
+/// `repository-broken`.
+pub fn plan_moves(session: &Session) -> Result<Moves> {
+    let repo = &session.repo;
+    let mut moves = Moves::default();
+    for tag in repo.refs_below(ref_names::CHECKPOINT_TAGS)? {
+        let Some(name) = ref_names::parse_checkpoint(&tag.name) else {
+            continue;
+        };
+        let checkpoint_id = format!("checkpoint/{name}");
+        let goal = ref_names::checkpoint(&name);
+        let there = repo.find_ref(&goal)?;
+        let reason = if repo.peel_to_commit(tag.id).is_none() {
+            Some("it names no commit".to_owned())
+        } else if there.is_some_and(|there| there != tag.id) {
+            Some(format!("'{goal}' is another object"))
+        } else {
+            None
+        };
+        if let Some(reason) = reason {
+            moves.left.push(StayingTag {
+                checkpoint_id,
+                reason,
+            });
+            continue;
+        }
+        let keeps_tag = session.settings.checkpoint_git_tags;
+        if there.is_some() && keeps_tag {
+            continue;
+        }
+        if there.is_none() {
+            moves.refs.push(change(goal, None, Some(tag.id)));
+        }
+        if !keeps_tag {
+            moves.refs.push(change(tag.name, Some(tag.id), None));
+        }
+        moves.moved.push(MovedCheckpoint {
+            label: checkpoints::find(repo, &checkpoint_id)?.label,
+            checkpoint_id,
+            object: tag.id,
+        });
+    }
+    Ok(moves)
+}
+
+fn change(name: crate::git::RefName, old: Option<Oid>, new: Option<Oid>) -> RefChange {
+    RefChange { name, old, new }
+}
+
+/// Moves them, in one operation. Their large files are held before a tag goes.
+///
+/// # Errors
+/// `ref-moved`, `locked`, `no-space`, `io`.
+pub fn move_tags(session: &Session, moves: &Moves) -> Result<OperationId> {
+    let summary = format!(
+        "move {} out of the tags of git",
+        text::count(moves.moved.len(), "checkpoint")
+    );
+    commit(session, Kind::MoveTags, summary, moves.refs.clone())
+}
+
+/// Finds named checkpoints to delete.
+///
+/// # Errors
+/// `checkpoint-not-found`, `checkpoint-ambiguous`; `invalid-value` for an automatic one.
+pub fn find_named(repo: &Repo, names: &[String]) -> Result<Vec<Checkpoint>> {
+    let mut found: Vec<Checkpoint> = Vec::new();
+    for name in names {
+        let checkpoint = checkpoints::find(repo, name)?;
+        if !checkpoint.checkpoint_id.starts_with("checkpoint/") {
+            return Err(Error::new(
+                Code::InvalidValue,
+                format!("'{name}' is not a checkpoint that is deleted by name; nothing was done"),
+            )
+            .hint("git colony prune   # deletes old automatic checkpoints; those of an agent go with its clone"));
+        }
+        let is_known = |known: &Checkpoint| known.checkpoint_id == checkpoint.checkpoint_id;
+        if !found.iter().any(is_known) {
+            found.push(checkpoint);
+        }
+    }
+    Ok(found)
+}
+
+/// Returns the refs of a checkpoint, in both places, with what they hold.
+///
+/// # Errors
+/// `repository-broken`.
+pub fn refs_of(repo: &Repo, checkpoint: &Checkpoint) -> Result<Vec<RefChange>> {
+    let id = &checkpoint.checkpoint_id;
+    let name = id.strip_prefix("checkpoint/").unwrap_or(id);
+    let mut refs = Vec::new();
+    for name in [ref_names::checkpoint(name), ref_names::checkpoint_tag(name)] {
+        if let Some(old) = repo.find_ref(&name)? {
+            refs.push(change(name, Some(old), None));
+        }
+    }
+    Ok(refs)
+}
+
+/// Deletes checkpoints, in one operation, which undo takes back.
+///
+/// # Errors
+/// `ref-moved`, `locked`, `io`.
+pub fn delete(session: &Session, checkpoints: &[Checkpoint]) -> Result<OperationId> {
+    let mut refs = Vec::new();
+    for checkpoint in checkpoints {
+        refs.extend(refs_of(&session.repo, checkpoint)?);
+    }
+    let summary = match checkpoints {
+        [one] => format!("delete checkpoint '{}'", one.label),
+        several => format!("delete {}", text::count(several.len(), "checkpoint")),
+    };
+    commit(session, Kind::CheckpointDelete, summary, refs)
+}
+
+fn commit(
+    session: &Session,
+    kind: Kind,
+    summary: String,
+    refs: Vec<RefChange>,
+) -> Result<OperationId> {
+    let intent = Intent {
+        kind,
+        touches: Touches::Refs,
+    };
+    let operation = Operation::begin(session, intent)?;
+    let repo = &session.repo;
+    let commits = refs
+        .iter()
+        .filter_map(|change| repo.peel_to_commit(change.old.or(change.new)?));
+    let trees = commits.map(|commit| repo.tree_of(Some(commit)));
+    kept_large_files::hold(session, None, &trees.collect::<Result<Vec<_>>>()?)?;
+    let scan = repo.scan(&session.world)?;
+    let index_tree = repo.write_index_tree(&scan)?;
+    let done = operation.commit(Plan {
+        summary,
+        head: scan.head.clone(),
+        refs,
+        index_before: (scan.index(), index_tree),
+        index: None,
+        files: FileMoves::default(),
+        snapshot: None,
+        inverts: None,
+    })?;
+    Ok(done.record.op)
+}

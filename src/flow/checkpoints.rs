@@ -1,0 +1,245 @@
+//! Deleting checkpoints and moving those that are git tags, with what remotes have of them.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::clones::sync::travelers;
+use crate::design::checkpoint_refs::{self, MovedCheckpoint, StayingTag};
+use crate::git::remote::{Pushed, Remote};
+use crate::git::{Oid, RefChange, RefName, Repo};
+use crate::model::id::OperationId;
+use crate::model::{Code, Error, Result};
+use crate::store::{Session, ref_names};
+
+/// A checkpoint that was deleted.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct DeletedCheckpoint {
+    /// Its id.
+    pub checkpoint_id: String,
+    /// Its commit, which the operation keeps.
+    pub sha: Oid,
+    /// What it was called.
+    pub label: String,
+    /// The remotes that had it when they were synced last; it stays there.
+    pub published: Vec<String>,
+}
+
+/// What was deleted.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct DeleteReport {
+    /// The checkpoints.
+    pub deleted: Vec<DeletedCheckpoint>,
+    /// The operation; `None` in a dry run.
+    pub op: Option<OperationId>,
+    /// True when nothing was changed because a dry run was asked for.
+    pub dry_run: bool,
+}
+
+/// What was moved.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct MoveReport {
+    /// The checkpoints that were git tags here.
+    pub moved: Vec<MovedCheckpoint>,
+    /// The tags that stay.
+    pub left: Vec<StayingTag>,
+    /// The remote, where one was named.
+    pub remote: Option<String>,
+    /// What became of each ref there.
+    pub remote_refs: Vec<RemoteMove>,
+    /// The operation; `None` in a dry run, or where nothing had to be moved here.
+    pub op: Option<OperationId>,
+    /// True when nothing was changed because a dry run was asked for.
+    pub dry_run: bool,
+}
+
+/// What became of a checkpoint on a remote.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct RemoteMove {
+    /// Its id.
+    pub checkpoint_id: String,
+    /// Whether its tag is gone there; in a dry run, whether it would be.
+    pub moved: bool,
+    /// Why not.
+    pub reason: Option<String>,
+}
+
+/// Deletes named checkpoints.
+///
+/// # Errors
+/// `checkpoint-not-found`, `checkpoint-ambiguous`, `invalid-value`, `locked`.
+pub fn delete(session: &Session, names: &[String], dry_run: bool) -> Result<DeleteReport> {
+    let found = checkpoint_refs::find_named(&session.repo, names)?;
+    let mut deleted = Vec::new();
+    for checkpoint in &found {
+        deleted.push(DeletedCheckpoint {
+            checkpoint_id: checkpoint.checkpoint_id.clone(),
+            sha: checkpoint.sha,
+            label: checkpoint.label.clone(),
+            published: published(
+                &session.repo,
+                &checkpoint_refs::refs_of(&session.repo, checkpoint)?,
+            )?,
+        });
+    }
+    let op = match dry_run {
+        true => None,
+        false => Some(checkpoint_refs::delete(session, &found)?),
+    };
+    Ok(DeleteReport {
+        deleted,
+        op,
+        dry_run,
+    })
+}
+
+/// Lists the remotes that had one of the refs when they were synced last.
+fn published(repo: &Repo, refs: &[RefChange]) -> Result<Vec<String>> {
+    let mut remotes = Vec::new();
+    for remote in repo.remote_names() {
+        for change in refs {
+            let note = travelers::note_of(&remote, &change.name);
+            let noted = note.map(|note| repo.find_ref(&note)).transpose()?.flatten();
+            if noted.is_some() && !remotes.contains(&remote) {
+                remotes.push(remote.clone());
+            }
+        }
+    }
+    Ok(remotes)
+}
+
+/// Moves checkpoints that are git tags to refs of ours, and on a remote, if one is named.
+///
+/// # Errors
+/// `remote-not-found`, `read-only-clone`, `locked`, `ref-moved`, and what the network says.
+pub fn move_tags(session: &Session, remote: Option<&str>, dry_run: bool) -> Result<MoveReport> {
+    session.refuse_reader()?;
+    let remote = remote
+        .map(|name| Remote::find(&session.repo, &session.world, name))
+        .transpose()?;
+    let moves = checkpoint_refs::plan_moves(session)?;
+    let mut report = MoveReport {
+        op: None,
+        remote: remote.as_ref().map(|remote| remote.name().to_owned()),
+        remote_refs: Vec::new(),
+        dry_run,
+        moved: Vec::new(),
+        left: Vec::new(),
+    };
+    if !dry_run && !moves.refs.is_empty() {
+        report.op = Some(checkpoint_refs::move_tags(session, &moves)?);
+    }
+    let planned: Vec<(RefName, Oid)> = moves
+        .refs
+        .iter()
+        .filter_map(|change| Some((change.name.clone(), change.new?)))
+        .collect();
+    report.moved = moves.moved;
+    report.left = moves.left;
+    if let Some(remote) = &remote {
+        report.remote_refs = move_on_remote(session, remote, &planned, dry_run)?;
+    }
+    Ok(report)
+}
+
+/// Moves on the remote what is the same here: a tag that is nobody's copy stays.
+fn move_on_remote(
+    session: &Session,
+    remote: &Remote<'_>,
+    planned: &[(RefName, Oid)],
+    dry_run: bool,
+) -> Result<Vec<RemoteMove>> {
+    if session.settings.checkpoint_git_tags {
+        return Err(Error::new(
+            Code::InvalidValue,
+            "colony.checkpoint.gitTags asks for the tags that '--remote' would delete; nothing has changed there",
+        )
+        .hint("git config --unset colony.checkpoint.gitTags   # then run it again"));
+    }
+    let offered = remote.list(|_| true)?;
+    let mut told = Vec::new();
+    let mut changes = Vec::new();
+    for (tag, id) in &offered {
+        let place = ref_names::CHECKPOINT_TAGS.as_bytes();
+        let Some(name) =
+            ref_names::parse_checkpoint(tag).filter(|_| tag.as_bytes().starts_with(place))
+        else {
+            continue;
+        };
+        let goal = ref_names::checkpoint(&name);
+        let here = session.repo.find_ref(&goal)?;
+        let here = here.or_else(|| {
+            let planned = planned.iter().find(|(name, _)| *name == goal);
+            planned.map(|(_, id)| *id)
+        });
+        let there = offered.get(&goal).copied();
+        let reason = if here != Some(*id) {
+            Some("it is not the same here".to_owned())
+        } else if there.is_some_and(|there| there != *id) {
+            Some(format!("'{goal}' is another object there"))
+        } else {
+            None
+        };
+        if reason.is_none() {
+            if there.is_none() {
+                changes.push(RefChange {
+                    name: goal,
+                    old: None,
+                    new: Some(*id),
+                });
+            }
+            changes.push(RefChange {
+                name: tag.clone(),
+                old: Some(*id),
+                new: None,
+            });
+        }
+        told.push(RemoteMove {
+            checkpoint_id: format!("checkpoint/{name}"),
+            moved: reason.is_none(),
+            reason,
+        });
+    }
+    if !dry_run {
+        push(remote, &changes, &mut told)?;
+    }
+    Ok(told)
+}
+
+/// Gives the remote the new refs, and then, of those that it took, takes the tags away.
+fn push(remote: &Remote<'_>, changes: &[RefChange], told: &mut [RemoteMove]) -> Result<()> {
+    let (new, gone): (Vec<RefChange>, Vec<RefChange>) = changes
+        .iter()
+        .cloned()
+        .partition(|change| change.new.is_some());
+    for step in [new, gone] {
+        let is_refused = |told: &[RemoteMove], change: &RefChange| {
+            let id = id_of(&change.name);
+            told.iter().any(|one| one.checkpoint_id == id && !one.moved)
+        };
+        let step: Vec<_> = step
+            .into_iter()
+            .filter(|change| !is_refused(told, change))
+            .collect();
+        if step.is_empty() {
+            continue;
+        }
+        for (name, result) in remote.push(&step)? {
+            let reason = match result {
+                Pushed::Done => continue,
+                Pushed::Moved => "somebody has moved it there meanwhile".to_owned(),
+                Pushed::Refused(why) => why,
+            };
+            let id = id_of(&name);
+            for one in told.iter_mut().filter(|one| one.checkpoint_id == id) {
+                one.moved = false;
+                one.reason = Some(reason.clone());
+            }
+        }
+    }
+    Ok(())
+}
+
+fn id_of(name: &RefName) -> String {
+    let name = ref_names::parse_checkpoint(name).unwrap_or_default();
+    format!("checkpoint/{name}")
+}
