@@ -6,14 +6,15 @@
 
 use std::path::Path;
 
+use crate::git::lfs_objects::Objects;
 use crate::git::{RefChange, Repo};
 use crate::model::{Code, Error, Result, World};
 use crate::store::membership::{self, Membership};
 use crate::store::places::Places;
-use crate::store::{atomic, kept_files, ref_names};
+use crate::store::{atomic, kept_files, kept_large_files, ref_names};
 
 use super::hub::Hub;
-use super::publish::bring_objects;
+use super::publish::{bring_objects, large_objects_of};
 use super::removed_log::{Note, RemovedClone};
 
 /// What to do about an operation whose objects are not whole.
@@ -112,13 +113,15 @@ pub(super) fn note(repo: &Repo, clone: &RemovedClone) -> Result<()> {
     Ok(())
 }
 
-/// Brings the files that operations moved aside from a git directory that nobody uses any more.
+/// Brings the files that operations moved aside, and large files that only checkpoints hold, from a git
+/// directory that nobody uses any more.
 ///
 /// # Errors
 /// `hub-missing`, `io`, `no-space`; the rest is where it was then.
 pub(super) fn bring_files(git_dir: &Path) -> Result<()> {
     let kept = Places::kept_in(git_dir);
-    if kept_files::worktrees(&kept).is_empty() {
+    let large = Objects::in_folder(kept_large_files::pool_in(git_dir));
+    if kept_files::worktrees(&kept).is_empty() && large.files().is_empty() {
         return Ok(());
     }
     let Some(member) = Membership::read(&membership::path_in(git_dir))? else {
@@ -128,6 +131,7 @@ pub(super) fn bring_files(git_dir: &Path) -> Result<()> {
         ));
     };
     let hub = Hub::open(&member.hub)?;
+    large.link_all_into(&large_objects_of(hub.store.path()))?;
     let home = Places::kept_in(hub.store.path());
     atomic::make_directory(&home)?;
     for (key, folder) in kept_files::worktrees(&kept) {

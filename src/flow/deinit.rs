@@ -8,11 +8,11 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::design::checkpoints::{self, Which};
 use crate::git::attributes::AttributesOf;
 use crate::git::lfs_pointer::{LfsOid, Pointer};
-use crate::git::{Oid, RefName};
+use crate::git::{Oid, RefName, Repo};
 use crate::lfs::install;
-use crate::model::id::WorktreeKey;
 use crate::model::{Code, Error, Result, text};
 use crate::setup::attributes;
 use crate::setup::hooks::{self, Act, HookState, Target};
@@ -21,7 +21,7 @@ use crate::store::config_file::ConfigFile;
 use crate::store::lock::WorktreeLock;
 use crate::store::operation::recover;
 use crate::store::places::Places;
-use crate::store::{Session, atomic, kept_large_files, ref_names};
+use crate::store::{Session, atomic, kept_files, kept_large_files, ref_names};
 
 /// How much goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -254,16 +254,11 @@ impl Found {
         for place in ref_names::CHECKPOINT_PLACES {
             tags.extend(repo.refs_below(place)?);
         }
-        let kept = kept_files(&Places::kept_in(repo.common_dir()));
-        let counted = [
-            (private.len(), "private ref"),
-            (tags.len(), "checkpoint"),
-            (kept, "kept file"),
-        ];
+        let kept = kept_files::list(&Places::kept_in(repo.common_dir())).len();
+        let counted = [(private.len(), "private ref"), (kept, "kept file")];
         let counted = counted.iter().filter(|(number, _)| *number > 0);
-        let words: Vec<String> = counted
-            .map(|(number, noun)| text::count(*number, noun))
-            .collect();
+        let counted = counted.map(|(number, noun)| text::count(*number, noun));
+        let words: Vec<String> = counted.chain(named_checkpoints(repo)?).collect();
         if request.depth == Depth::Settings {
             let stay = words.into_iter();
             let line = |what| format!("{what}: taken out with --purge");
@@ -279,6 +274,21 @@ impl Found {
         self.folders = folders(session);
         Ok(())
     }
+}
+
+/// Names the checkpoints, the newest first: they are what somebody wanted to keep.
+fn named_checkpoints(repo: &Repo) -> Result<Option<String>> {
+    /// So many are named.
+    const FEW: usize = 3;
+    let all = checkpoints::list(repo, Which::Named)?.sound;
+    let labels = all.iter().rev().take(FEW);
+    let labels: Vec<_> = labels.map(|one| format!("'{}'", one.label)).collect();
+    let more = match all.len().saturating_sub(FEW) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    let count = text::count(all.len(), "checkpoint");
+    Ok((!all.is_empty()).then(|| format!("{count}: {}{more}", labels.join(", "))))
 }
 
 fn installed_hooks(session: &Session) -> Result<Vec<(Target, usize)>> {
@@ -345,25 +355,11 @@ fn tracked_pointers(session: &Session) -> Result<usize> {
     Ok(pointers.count())
 }
 
-/// Counts the files that operations moved aside; the copies of the index are not the user's.
-fn kept_files(folder: &std::path::Path) -> usize {
-    let below = |folder: PathBuf| std::fs::read_dir(folder).into_iter().flatten().flatten();
-    let is_worktree = |entry: &std::fs::DirEntry| {
-        let name = entry.file_name();
-        name.to_str().and_then(WorktreeKey::parse).is_some()
-    };
-    below(folder.to_owned())
-        .filter(is_worktree)
-        .flat_map(|worktree| below(worktree.path()))
-        .flat_map(|operation| below(operation.path()))
-        .filter(|file| file.file_name() != "index")
-        .count()
-}
-
 /// Says that large files are not kept from git-lfs any more, which looks at branches and at what is not
 /// published.
 fn unguarded(session: &Session) -> Option<String> {
-    let mut open = vec![Places::kept_in(session.repo.common_dir())];
+    let kept = Places::kept_in(session.repo.common_dir());
+    let mut open = vec![kept, kept_large_files::pool_of(&session.repo)];
     let mut found = std::collections::BTreeSet::new();
     while let Some(folder) = open.pop() {
         for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {

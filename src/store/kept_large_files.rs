@@ -117,7 +117,7 @@ fn added(repo: &Repo, before: Option<Oid>, tree: Oid) -> Result<Vec<Pointer>> {
 /// Returns the folder of the large files of named checkpoints: among the kept files, or beside the store of
 /// git-lfs where that is on another file system, since files are linked, not copied.
 pub fn pool_of(repo: &Repo) -> PathBuf {
-    let kept = Places::kept_in(repo.common_dir()).join(POOL);
+    let kept = pool_in(repo.common_dir());
     let store = Objects::of(repo);
     if large_files::is_on_one_device(repo.common_dir(), store.folder()) {
         return kept;
@@ -128,8 +128,10 @@ pub fn pool_of(repo: &Repo) -> PathBuf {
     beside.join(whose.get(..16).unwrap_or_default())
 }
 
-/// The folder among the kept files; no key of a worktree is called that.
-const POOL: &str = "large-files";
+/// Returns the folder among the kept files; no key of a worktree is called that.
+pub fn pool_in(common_dir: &Path) -> PathBuf {
+    Places::kept_in(common_dir).join("large-files")
+}
 
 /// Removes the names of automatic checkpoints that are gone, of all worktrees.
 ///

@@ -51,6 +51,153 @@ fn no_command_leaves_a_trace_in_tree_config_or_hooks() {
     }
 }
 
+/// Every command, with arguments that make it do something where it can.
+const COMMANDS: &[&[&str]] = &[
+    &["checkpoint", "-m", "again"],
+    &["checkpoint", "--off-branch", "-m", "beside"],
+    &["checkpoint", "--auto"],
+    &["checkpoints"],
+    &["checkpoints", "show", "kept"],
+    &["checkpoints", "delete", "kept"],
+    &["checkpoints", "move-tags"],
+    &["tag", "-m", "named", "HEAD"],
+    &["commit", "-m", "by hand", "--all"],
+    &["decide", "-m", "it is so", "a.txt"],
+    &["restore", "kept", "--force"],
+    &["restore", "kept", "--mode", "fork", "--label", "back"],
+    &["undo"],
+    &["redo"],
+    &["fleet"],
+    &["agents"],
+    &["agents", "new", "bob"],
+    &["agents", "path", "ada"],
+    &["agents", "remove", "ada"],
+    &["agents", "check", "ada", "a.txt", "--allow-unscoped"],
+    &["agents", "guide"],
+    &["clone", "--read-only"],
+    &["clones"],
+    &["clones", "gc"],
+    &["colony", "show"],
+    &["fork", "other"],
+    &["forks"],
+    &["forks", "--conflicts"],
+    &["forks", "delete", "try", "--force"],
+    &["merge", "try"],
+    &["merge", "try", "--squash"],
+    &["cherry-pick", "fork/try"],
+    &["sync", "--push"],
+    &["status"],
+    &["ops"],
+    &["diff", "kept", "HEAD"],
+    &["decisions"],
+    &["topology"],
+    &["tour"],
+    &["hooks", "install"],
+    &["hooks"],
+    &["hooks", "uninstall"],
+    &["lfs", "status"],
+    &["lfs", "hydrate", "a.txt"],
+    &["lfs", "migrate", "--no-push"],
+    &["map"],
+    &["map", "check"],
+    &["map", "--worktree"],
+    &["pages"],
+    &["scopes"],
+    &["tools"],
+    &[
+        "tools",
+        "new",
+        "--template",
+        "python_lib",
+        "--purpose",
+        "p",
+        "--name",
+        "n",
+        "--capability",
+        "c",
+        "--license",
+        "MIT",
+    ],
+    &["config"],
+    &["doctor"],
+    &["prune", "--keep", "0"],
+    &["schema"],
+    &["version"],
+    &["help"],
+    &["completions", "bash"],
+    &["init"],
+    &["deinit"],
+    &["deinit", "--purge", "--force"],
+];
+
+#[test]
+fn no_command_shows_in_what_git_says_of_tags() {
+    let all = Sandbox::new().colony(&["help", "--all"]);
+    let named = all.lines().filter_map(|line| line.strip_prefix("  "));
+    for name in named.filter_map(|line| line.split(' ').next()) {
+        let is_run = |command: &&&[&str]| command[0] == name;
+        assert!(COMMANDS.iter().any(|command| is_run(&command)), "{name}");
+    }
+    let sandbox = Sandbox::new();
+    let remote = sandbox.outside().join("remote.git");
+    let remote = remote.to_str().unwrap();
+    sandbox.git(&[
+        "clone",
+        "-q",
+        "--bare",
+        sandbox.root.to_str().unwrap(),
+        remote,
+    ]);
+    sandbox.git(&["remote", "add", "origin", remote]);
+    sandbox.git(&["config", "push.followTags", "true"]);
+    sandbox.git(&["tag", "-am", "a version", "v1.0"]);
+    sandbox.git(&["push", "-q", "origin", "main", "v1.0"]);
+    sandbox.git(&["config", "colony.agent", ""]);
+    sandbox.write("a.txt", "two\n");
+    sandbox.colony(&["checkpoint", "-m", "kept"]);
+    sandbox.colony(&["fork", "try"]);
+    sandbox.write("new.txt", "new\n");
+    sandbox.colony(&["checkpoint", "-m", "tried"]);
+    sandbox.git(&["switch", "-q", "main"]);
+    sandbox.colony(&["agents", "new", "ada"]);
+    let tip = sandbox.git(&["rev-parse", "HEAD"]);
+    let said = |of: &str| {
+        // What a command has added to the branch counts as commits, not as a tag.
+        let described = sandbox.git(&["describe", "--abbrev=0", of]);
+        let by_version = ["describe", "--abbrev=0", "--tags", "--match", "*[0-9]*", of];
+        let decorated = sandbox.git(&["log", "--decorate", "--format=%D", "-1", &tip]);
+        let pushed = sandbox.git_any(&[
+            "push",
+            "-n",
+            "--porcelain",
+            "--follow-tags",
+            "origin",
+            &format!("{tip}:refs/heads/main"),
+        ]);
+        (
+            described,
+            sandbox.git(&by_version),
+            sandbox.git(&["tag"]),
+            decorated.contains("tag"),
+            pushed.contains("refs/tags"),
+        )
+    };
+    let expected = (
+        "v1.0".to_owned(),
+        "v1.0".to_owned(),
+        "v1.0".to_owned(),
+        false,
+        false,
+    );
+    assert_eq!(said("HEAD"), expected);
+    for command in COMMANDS {
+        sandbox.write("a.txt", format!("before {command:?}\n"));
+        let run = sandbox.run(command);
+        assert_ne!(run.code, 129, "{command:?}: {}", run.stderr);
+        assert_eq!(said("HEAD"), expected, "{command:?}");
+    }
+}
+
 #[test]
 fn looking_creates_nothing_at_all() {
     let sandbox = Sandbox::new();
