@@ -497,6 +497,31 @@ fn work_done_after_a_killed_pick_that_goes_on_is_not_touched() {
 }
 
 #[test]
+fn a_checkpoint_with_any_call_failing_happened_or_did_not() {
+    matrix::fail_anywhere(&CHECKPOINT, "EIO");
+}
+
+#[test]
+fn a_restore_with_any_call_failing_happened_or_did_not() {
+    matrix::fail_anywhere(&RESTORE, "EIO");
+}
+
+#[test]
+fn a_merge_with_any_call_failing_happened_or_did_not() {
+    matrix::fail_anywhere(&MERGE, "EIO");
+}
+
+#[test]
+fn a_prune_with_any_call_failing_happened_or_did_not() {
+    matrix::fail_anywhere(&PRUNE, "EIO");
+}
+
+#[test]
+fn a_tag_with_any_call_failing_happened_or_did_not() {
+    matrix::fail_anywhere(&TAG, "EACCES");
+}
+
+#[test]
 fn a_fork_on_a_failing_disk_is_taken_back() {
     matrix::fail(&FORK, "EIO", "renameat2");
 }

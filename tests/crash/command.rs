@@ -595,7 +595,7 @@ fn lines(scene: Scene) -> Repository {
 
 fn open(command: &ChangingCommand) -> Repository {
     let repository = command.scene.build();
-    let done = repository.try_command(command);
+    let done = repository.try_to_end(command.args, command.exit_code);
     done.unwrap_or_else(|problem| panic!("{problem}"));
     repository.write("edited", "edited, settled\n");
     repository.git(&["add", "edited"]);

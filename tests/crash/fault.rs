@@ -45,6 +45,8 @@ pub(crate) enum Blow {
     KillLfs,
     /// The call fails with this error.
     Fail(&'static str),
+    /// The same, and it may be one by which the program reads, so that it cannot see what is left.
+    FailAnywhere(&'static str),
 }
 
 /// How a run under a fault ended.
@@ -72,7 +74,8 @@ impl Fault {
             | Blow::KillGroup
             | Blow::Kill
             | Blow::KillAndWorkOn
-            | Blow::Fail(_) => false,
+            | Blow::Fail(_)
+            | Blow::FailAnywhere(_) => false,
         };
         Struck {
             happened: log.contains("killed by SIGKILL") || log.contains("(INJECTED)"),
@@ -160,7 +163,7 @@ impl Blow {
 
     fn effect(self) -> String {
         match self {
-            Blow::Fail(error) => format!("error={error}"),
+            Blow::Fail(error) | Blow::FailAnywhere(error) => format!("error={error}"),
             _ => "signal=KILL".to_owned(),
         }
     }
@@ -183,6 +186,7 @@ impl fmt::Display for Blow {
             Blow::KillAnyGit => f.write_str("any git killed"),
             Blow::KillLfs => f.write_str("git-lfs killed"),
             Blow::Fail(error) => f.write_str(error),
+            Blow::FailAnywhere(error) => write!(f, "{error} anywhere"),
         }
     }
 }
@@ -259,7 +263,7 @@ fn trace(
     let (log, tools) = (scratch.path().join("log"), scratch.path());
     let strace = strace(&log, &tracing.options);
     let tracer = match blow {
-        Blow::Kill | Blow::KillAndWorkOn | Blow::Fail(_) => strace,
+        Blow::Kill | Blow::KillAndWorkOn | Blow::Fail(_) | Blow::FailAnywhere(_) => strace,
         Blow::KillBoth => {
             // git unlinks a lock when the pipe to it closes, and one of its own after a commit.
             let before_it_cleans_up = Tracing::inject("unlink", "signal=KILL", "1");

@@ -28,6 +28,9 @@ const CHANGING_CALLS: &[&str] = &[
     "ftruncate",
 ];
 
+/// The calls by which the program opens, reads and lists.
+const CALLS_OF_READING: &[&str] = &["openat", "read", "getdents64", "statx", "readlink"];
+
 /// The calls at which git dies: as it reads `prepare` or `commit`, or waits for them, as it answers,
 /// and at each step of taking, filling, using and removing its locks.
 const CALLS_OF_GIT: &[&str] = &[
@@ -58,6 +61,8 @@ pub(crate) enum Depth {
     EveryThird,
     /// Every fifth; in the long form every one.
     EveryFifth,
+    /// Hardly more than the first of each call; in the long form every fifth.
+    Sampled,
 }
 
 /// Kills the program at every call that changes something.
@@ -129,6 +134,13 @@ pub(crate) fn fail(command: &ChangingCommand, error: &'static str, call: &'stati
     run(command, Blow::Fail(error), &[call], Depth::Every);
 }
 
+/// Lets the calls of every kind fail, one after the other: those that change something, and those that
+/// open and list files.
+pub(crate) fn fail_anywhere(command: &ChangingCommand, error: &'static str) {
+    let calls = [CHANGING_CALLS, CALLS_OF_READING].concat();
+    run(command, Blow::FailAnywhere(error), &calls, Depth::Sampled);
+}
+
 fn run(command: &ChangingCommand, blow: Blow, calls: &[&'static str], depth: Depth) {
     fault::require_strace();
     let stage = Stage::set(command);
@@ -162,6 +174,8 @@ impl Depth {
         match self {
             Depth::EveryThird if !is_long() => 3,
             Depth::EveryFifth if !is_long() => 5,
+            Depth::Sampled if is_long() => 5,
+            Depth::Sampled => 40,
             Depth::Every | Depth::EveryThird | Depth::EveryFifth => 1,
         }
     }
@@ -201,7 +215,7 @@ impl<'a> Stage<'a> {
     fn set(command: &'a ChangingCommand) -> Stage<'a> {
         let template = command.scene.build();
         let (untouched, done) = (copy_of(&template, command), copy_of(&template, command));
-        let end = done.try_command(command);
+        let end = done.try_to_end(command.args, command.exit_code);
         end.unwrap_or_else(|problem| panic!("{problem}"));
         Stage {
             command,
@@ -261,8 +275,9 @@ impl<'a> Stage<'a> {
         if self.command.history == History::TakingOut {
             return self.judge_taking_out(repository, struck);
         }
-        // What it says it cannot clean up the next command does, too.
-        let is_left = struck.said.contains("cannot clean up");
+        // What it says it cannot clean up the next command does, too; so it does what could not be seen.
+        let is_left =
+            struck.said.contains("cannot clean up") || matches!(blow, Blow::FailAnywhere(_));
         if struck.happened && (blow.kills_the_program() || is_left) {
             repository.try_colony(RECOVER)?;
         }
@@ -340,7 +355,7 @@ impl<'a> Stage<'a> {
         if side == Side::After && !is_repeatable {
             return repository.try_colony(&["status"]);
         }
-        repository.try_command(self.command)?;
+        repository.try_to_end(self.command.args, self.command.exit_code)?;
         let differences = self.after.differences(&State::of(repository), &[AUTOMATIC]);
         require_none("run again, it does something else", &differences)?;
         if history == History::SettingUp {

@@ -8,8 +8,6 @@ use std::process::{Command, Output};
 
 use tempfile::TempDir;
 
-use super::command::ChangingCommand;
-
 /// The program under test: the real one, as cargo built it for this test.
 const PROGRAM: &str = env!("CARGO_BIN_EXE_git-colony");
 
@@ -104,10 +102,10 @@ impl Repository {
     }
 
     /// Runs a changing command to its end, which is the one it is meant to come to.
-    pub(crate) fn try_command(&self, wanted: &ChangingCommand) -> Result<(), String> {
+    pub(crate) fn try_to_end(&self, args: &[&str], exit_code: i32) -> Result<(), String> {
         let mut colony = command(PROGRAM, &self.root);
-        let output = run(colony.args(wanted.args));
-        if output.status.code() == Some(wanted.exit_code) {
+        let output = run(colony.args(args));
+        if output.status.code() == Some(exit_code) {
             return Ok(());
         }
         let said = words(&output);
