@@ -109,6 +109,7 @@ mod schema;
 mod settings;
 mod setup_attacks;
 mod setup_commands;
+mod signals;
 mod signing;
 mod sparse_clones;
 mod status_line;
