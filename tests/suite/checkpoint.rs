@@ -1,6 +1,8 @@
 //! Keeping states: names, labels, identities, what is left out, automatic ones.
 
-use serde_json::json;
+use std::collections::BTreeSet;
+
+use serde_json::{Value, json};
 
 use super::support::Sandbox;
 
@@ -154,6 +156,84 @@ fn order_and_ids_do_not_depend_on_the_clock_alone() {
     let run = sandbox.run_in(sandbox.world_at(10), &["checkpoint", "-m", "five"]);
     assert_eq!(run.code, 0);
     assert_eq!(labels(&sandbox), ["one", "two", "three", "four", "five"]);
+}
+
+/// Row 20 of the attacks.
+#[test]
+fn ids_and_order_hold_while_the_clock_jumps() {
+    const DAYS: i64 = 24 * 3600;
+    let sandbox = Sandbox::new();
+    let mut ids = BTreeSet::new();
+    // It stands still, goes back by years, far ahead, and back again.
+    for (number, seconds) in [0, 0, -900 * DAYS, 9_000 * DAYS, 9_000 * DAYS, -1, 5]
+        .into_iter()
+        .enumerate()
+    {
+        sandbox.write("a.txt", format!("{number}\n"));
+        let (beside, on) = (format!("beside-{number}"), format!("on-{number}"));
+        for (args, newest) in [
+            (&["checkpoint", "--auto"][..], "auto@{0}"),
+            (&["checkpoint", "--off-branch", "-m", &beside], "@{0}"),
+            (&["checkpoint", "-m", &on], "@{0}"),
+        ] {
+            let made = loop {
+                let args = [&["--json"], args].concat();
+                let run = sandbox.run_in(sandbox.world_at(seconds), &args);
+                let made: Value = serde_json::from_str(&run.stdout).unwrap();
+                // A child of another test may hold a copy of the lock for a moment.
+                if made["reason"] != "busy" {
+                    break made;
+                }
+            };
+            let id = made["checkpoint_id"].as_str();
+            let id = id.unwrap_or_else(|| panic!("{args:?} {made:#}"));
+            assert!(ids.insert(id.to_owned()), "{made:#}");
+            // The newest is the newest, whatever the time is that it was made at.
+            let shown = sandbox.json(&["checkpoints", "show", newest]);
+            assert_eq!(shown["checkpoint_id"], id, "{args:?} {shown:#}");
+        }
+    }
+    let listed = sandbox.json(&["checkpoints"]);
+    let labels = listed["checkpoints"].as_array().unwrap().iter();
+    let labels: Vec<_> = labels.map(|one| one["label"].as_str().unwrap()).collect();
+    let made = (0..7).flat_map(|number| [format!("beside-{number}"), format!("on-{number}")]);
+    assert_eq!(labels, made.collect::<Vec<_>>());
+    let ops = sandbox.json(&["ops"]);
+    let ops = ops["ops"].as_array().unwrap().iter();
+    let ops: Vec<_> = ops.map(|op| op["op"].as_str().unwrap()).collect();
+    let in_order = (1..=14).map(|number| format!("op-{number}"));
+    assert_eq!(ops, in_order.collect::<Vec<_>>());
+    // Undo goes by the order of what was done.
+    for (number, content) in [(6, "5\n"), (5, "4\n")] {
+        sandbox.colony(&["restore", &format!("on-{}", number - 1), "--force"]);
+        assert_eq!(sandbox.read("a.txt"), content);
+        sandbox.colony(&["undo"]);
+        assert_eq!(sandbox.read("a.txt"), "6\n");
+    }
+    sandbox.check_invariants();
+}
+
+/// What is built reproducibly has every date fixed.
+#[test]
+fn fixed_dates_in_the_environment_make_no_two_ids_the_same() {
+    let sandbox = Sandbox::new();
+    for number in 0..4 {
+        let label = format!("kept-{number}");
+        let mut world = sandbox.world_at(0);
+        world
+            .variables
+            .insert("SOURCE_DATE_EPOCH".into(), "0".into());
+        let run = sandbox.run_in(world, &["checkpoint", "-m", &label]);
+        assert_eq!(run.code, 0, "{}", run.stderr);
+    }
+    let listed = sandbox.json(&["checkpoints"]);
+    let listed = listed["checkpoints"].as_array().unwrap();
+    let labels: Vec<_> = listed.iter().map(|one| &one["label"]).collect();
+    assert_eq!(labels, ["kept-0", "kept-1", "kept-2", "kept-3"]);
+    let ids = listed.iter().map(|one| one["checkpoint_id"].as_str());
+    let ids: BTreeSet<_> = ids.map(Option::unwrap).collect();
+    assert_eq!(ids.len(), 4);
+    sandbox.check_invariants();
 }
 
 #[test]
