@@ -253,3 +253,25 @@ fn the_extractor_tells_the_version_that_is_locked() {
         "{version}"
     );
 }
+
+/// Row 50 of the attacks, as far as it goes without a network: what is built comes from one registry, and
+/// is what was locked, byte by byte.
+#[test]
+fn every_package_is_locked_to_one_registry_with_a_checksum() {
+    let lock = include_str!("../../Cargo.lock");
+    let packages = lock.split("[[package]]\n").skip(1);
+    let others = packages.filter(|package| !package.starts_with("name = \"git-colony\"\n"));
+    let mut sources = std::collections::BTreeSet::new();
+    for package in others {
+        let value = |key: &str| package.lines().find_map(|line| line.strip_prefix(key));
+        let checksum = value("checksum = ").unwrap_or_default();
+        // In quotes.
+        assert_eq!(checksum.len(), 66, "it has no checksum: {package}");
+        sources.insert(value("source = \"").unwrap_or_default());
+    }
+    let sources: Vec<_> = sources.into_iter().collect();
+    assert!(
+        matches!(&sources[..], [one] if one.starts_with("registry+")),
+        "{sources:?}"
+    );
+}
