@@ -36,8 +36,8 @@ pub fn pages() -> Vec<Page> {
 
 const DESCRIPTION: &[&str] = &[
     "'git colony' keeps states of a git repository and gives them back exactly. A checkpoint is an ordinary \
-     commit with an annotated tag below 'checkpoint/', so that git alone can read it and any git server can \
-     carry it. A restore makes branch, index and files equal to a checkpoint. An undo takes back the newest \
+     commit with an annotated tag object, so that git alone can read it and any git server can carry it; it is \
+     no tag of git, so that 'git tag' and 'git describe' do not see it. A restore makes branch, index and files equal to a checkpoint. An undo takes back the newest \
      operation: a checkpoint, a tag, a restore, an undo.",
     "Nothing that stands in the worktree is overwritten or deleted on the way: what gives way is moved into \
      the git directory, and comes back from there. A command that is killed is completed or canceled by the \
@@ -56,7 +56,7 @@ const EXIT_STATUS: &[(&str, &str)] = &[
     ("129", "Wrong usage."),
     (
         "130, 143",
-        "Interrupted (SIGINT), ended (SIGTERM) before anything was changed.",
+        "Interrupted (SIGINT), ended (SIGTERM, SIGHUP) before anything was changed.",
     ),
 ];
 
@@ -82,8 +82,8 @@ const ENVIRONMENT: &[(&str, &str)] = &[
 
 const FILES: &[(&str, &str)] = &[
     (
-        "refs/tags/checkpoint/*",
-        "Checkpoints: annotated tags, pushed like any tag.",
+        "refs/colony/checkpoints/*",
+        "Checkpoints: annotated tag objects. 'git colony sync' brings them to a remote, a usual push does not.",
     ),
     (
         "refs/colony-local/*",

@@ -26,7 +26,8 @@ pub(super) enum Broken {
     LeaveOut,
 }
 
-/// Gives the operations of a repository, of all its worktrees, the same names in the hub.
+/// Gives the operations and automatic checkpoints of a repository, of all its worktrees, the same names in
+/// the hub.
 ///
 /// # Errors
 /// `hub-missing`, `object-missing`, `git-failed`, `no-space`, `locked`.
@@ -38,7 +39,9 @@ pub(super) fn keep_operations(
 ) -> Result<()> {
     let hub = Hub::open(hub)?;
     let mut changes = Vec::new();
-    for found in repo.refs_below(ref_names::OPERATIONS)? {
+    let mut log = repo.refs_below(ref_names::OPERATIONS)?;
+    log.extend(repo.refs_below(ref_names::AUTOMATIC)?);
+    for found in log {
         let old = hub.store.find_ref(&found.name)?;
         if old != Some(found.id) {
             changes.push(RefChange {

@@ -4,6 +4,7 @@
 //! that it can be put into a new clone as it is:
 //!
 //! - `refs/colony-local/ops/<key>/<operation>`: the operations, with all that their commits keep alive;
+//! - `refs/colony-local/auto/<key>/<time>-<8 hex>`: the automatic checkpoints;
 //! - `colony-kept/<key>/`: the files that they moved aside, and the second names of large files;
 //! - `colony-kept/<key>/removed.json`: whose worktree it was, [`RemovedClone`].
 //!
@@ -173,6 +174,8 @@ pub struct Limits {
     pub days: u64,
     /// So many operations of each worktree.
     pub operations: u64,
+    /// So many days for automatic checkpoints.
+    pub automatic_days: u64,
 }
 
 /// What prune let go of, or would.
@@ -180,6 +183,8 @@ pub struct Limits {
 pub struct Pruned {
     /// How much.
     pub amount: Amount,
+    /// How many automatic checkpoints.
+    pub automatic: usize,
     /// The bytes of the files.
     pub freed: u64,
 }
@@ -192,7 +197,8 @@ pub struct Pruned {
 pub fn prune(world: &World, hub: &Hub, limits: Limits, dry_run: bool) -> Result<Pruned> {
     let now = world.now();
     let kept = Places::kept_in(hub.store.path());
-    let Expired { refs, folders } = Expired::find(hub, limits, &now)?;
+    let Expired { mut refs, folders } = Expired::find(hub, limits, &now)?;
+    let automatic = expired_automatic(hub, limits, &now)?;
     let folder_goes = |file: &Path| folders.iter().any(|folder| file.starts_with(folder));
     let files = kept_files::list(&kept).into_iter();
     let pruned = Pruned {
@@ -200,11 +206,13 @@ pub fn prune(world: &World, hub: &Hub, limits: Limits, dry_run: bool) -> Result<
             operations: refs.len(),
             files: files.filter(|file| folder_goes(&file.at)).count(),
         },
+        automatic: automatic.len(),
         freed: folders.iter().map(|at| kept_files::size_of(at)).sum(),
     };
     if dry_run {
         return Ok(pruned);
     }
+    refs.extend(automatic);
     hub.move_refs(world, &refs)?;
     for folder in &folders {
         atomic::remove_folder(folder)?;
@@ -213,6 +221,24 @@ pub fn prune(world: &World, hub: &Hub, limits: Limits, dry_run: bool) -> Result<
         remove_if_over(hub, (&key, &folder), limits, &now)?;
     }
     Ok(pruned)
+}
+
+/// Finds automatic checkpoints that are past their time, by the time in their names.
+fn expired_automatic(hub: &Hub, limits: Limits, now: &Moment) -> Result<Vec<RefChange>> {
+    let oldest = prune::oldest(now, limits.automatic_days);
+    let is_past = |name: &str| {
+        let name = name.rsplit('/').next().unwrap_or_default();
+        let made = name.split('-').next().and_then(time::parse_compact);
+        made.is_some_and(|made| made <= oldest)
+    };
+    let mut found = hub.store.refs_below(ref_names::AUTOMATIC)?;
+    found.retain(|found| is_past(&found.name.to_string()));
+    let gone = found.into_iter().map(|found| RefChange {
+        name: found.name,
+        old: Some(found.id),
+        new: None,
+    });
+    Ok(gone.collect())
 }
 
 /// What is past its time.

@@ -52,10 +52,12 @@ pub fn prune(
         let limits = Limits {
             days: keep_days.unwrap_or(settings.keep_days),
             operations: settings.keep_operations,
+            automatic_days: settings.keep_auto_days,
         };
         let hub = Hub::open(&member.hub)?;
         let pruned = removed_log::prune(&session.world, &hub, limits, dry_run)?;
         report.freed += pruned.freed;
+        report.automatic_removed += pruned.automatic;
         report.of_removed_clones = pruned.amount.operations;
         report.files_of_removed_clones = pruned.amount.files;
     }

@@ -236,7 +236,7 @@ fn a_renamed_fork_keeps_what_is_known_of_it() {
     }
     sandbox.colony(&["forks", "delete", "renamed", "--force"]);
     assert_eq!(
-        sandbox.git(&["for-each-ref", "refs/colony/", "refs/heads/fork/"]),
+        sandbox.git(&["for-each-ref", "refs/colony/forks/", "refs/heads/fork/"]),
         ""
     );
 }

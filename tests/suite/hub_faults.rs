@@ -301,7 +301,7 @@ fn a_clone_whose_record_cannot_be_read_is_listed_as_damaged_and_keeps_its_hub() 
     assert!(!bob.path("").exists());
     let whole = fs::read(&record).unwrap();
     let newer = String::from_utf8(whole.clone()).unwrap();
-    let newer = newer.replace("\"format\": 1", "\"format\": 99");
+    let newer = newer.replace("\"format\": 2", "\"format\": 99");
     for (content, code) in [("{", "repository-broken"), (&newer, "newer-format")] {
         fs::write(&record, content).unwrap();
         for args in [&["agents"][..], &["clones"], &["fleet"]] {

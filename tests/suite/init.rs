@@ -426,6 +426,8 @@ fn restore_names_a_missing_large_object_and_changes_nothing() {
     assert_eq!(sandbox.read("model.bin"), "w".repeat(5000));
     sandbox.colony(&["undo"]);
     fs::remove_dir_all(sandbox.path(".git/lfs/objects")).unwrap();
+    // What 'git lfs prune' would not take either.
+    fs::remove_dir_all(sandbox.path(".git/colony-kept/large-files")).unwrap();
     let before = sandbox.visible_state();
     let answer = sandbox.json(&["restore", "weights"]);
     assert_eq!(answer["code"], "lfs-missing", "{answer:#}");

@@ -399,3 +399,37 @@ fn only_force_lets_go_of_the_hub_with_the_kept_files_of_removed_clones() {
         assert_eq!(with_content(&desk.outside(), content).len(), 0);
     }
 }
+
+#[test]
+fn every_automatic_checkpoint_outlives_the_clone_until_prune_lets_go_of_it() {
+    let desk = Sandbox::new();
+    let clone = agent(&desk, "ada");
+    let inside = desk.at(clone.clone());
+    let mut made = Vec::new();
+    for text in ["one\n", "two\n", "three\n"] {
+        fs::write(clone.join("draft.txt"), text).unwrap();
+        let answer = inside.json(&["checkpoint", "--auto"]);
+        made.push(answer["sha"].as_str().unwrap().to_owned());
+    }
+    fs::remove_file(clone.join("draft.txt")).unwrap();
+    let removed = desk.json(&["agents", "remove", "ada"]);
+    let hub = removed["hub"].as_str().unwrap();
+    let kept = || {
+        let format = "--format=%(*objectname)";
+        desk.git(&["-C", hub, "for-each-ref", format, "refs/colony-local/auto/"])
+    };
+    let sorted = |text: String| {
+        let mut lines: Vec<_> = text.lines().map(str::to_owned).collect();
+        lines.sort();
+        lines
+    };
+    made.sort();
+    assert_eq!(sorted(kept()), made);
+    desk.colony(&["prune"]);
+    assert_eq!(sorted(kept()), made, "they are young");
+    let later = desk.world_at(40 * 24 * 60 * 60);
+    let run = desk.run_in(later, &["--json", "prune"]);
+    let pruned: Value = serde_json::from_str(&run.stdout).unwrap();
+    assert_eq!(pruned["automatic_removed"], 3, "{pruned:#}");
+    assert_eq!(kept(), "");
+}
