@@ -2,6 +2,7 @@
 
 use crate::design::undo::{self, Direction, UndoReport};
 use crate::flow::agent_places;
+use crate::git::RefChange;
 use crate::model::time::Moment;
 use crate::store::operation::LateFile;
 use crate::ui::answer::{Answer, Outcome};
@@ -56,15 +57,22 @@ fn run(face: &mut Face<'_>, direction: Direction, force: bool, run: Run) -> Resu
 
 impl Answer for UndoReport {
     fn message(&self) -> String {
+        let cut_off = if self.completed {
+            "; this completes the command that was cut off, and does nothing else"
+        } else {
+            ""
+        };
         match (self.dry_run, self.direction) {
             (true, Direction::Undo | Direction::Abort | Direction::AbortMigration) => {
                 format!("would take back {}: {}", self.undone, self.what)
             }
             (true, Direction::Redo) => format!("would bring back {}: {}", self.undone, self.what),
             (false, Direction::Undo | Direction::Abort | Direction::AbortMigration) => {
-                format!("took back {}: {}", self.undone, self.what)
+                format!("took back {}: {}{cut_off}", self.undone, self.what)
             }
-            (false, Direction::Redo) => format!("brought back {}: {}", self.undone, self.what),
+            (false, Direction::Redo) => {
+                format!("brought back {}: {}{cut_off}", self.undone, self.what)
+            }
         }
     }
 
@@ -81,6 +89,16 @@ impl Answer for UndoReport {
             let name = change.name.short();
             let (old, new) = (text::short(change.old), text::short(change.new));
             lines.push(format!("  {name}  {old} -> {new}"));
+        }
+        let is_lost = |change: &&RefChange| {
+            change.new.is_none()
+                && change
+                    .name
+                    .as_bytes()
+                    .starts_with(b"refs/colony/checkpoints/")
+        };
+        if self.direction == Direction::Undo && self.refs.iter().any(|change| is_lost(&change)) {
+            lines.push("the checkpoint is gone; it comes back with: git colony redo".to_owned());
         }
         if !self.published.is_empty() {
             let count = crate::ui::text::count(self.published.len(), "commit");

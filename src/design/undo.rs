@@ -11,14 +11,15 @@ use crate::git::snapshot::Unstorable;
 use crate::git::{Oid, RefChange, RefName, Repo};
 use crate::model::id::OperationId;
 use crate::model::{Code, Error, Result};
+use crate::store::lock::WorktreeLock;
 use crate::store::migration_journal::Journal;
 use crate::store::operation::external::record as record_external;
 use crate::store::operation::log::LogEntry;
 use crate::store::operation::record::{HeadRecord, IndexTarget};
-use crate::store::operation::run::{Intent, NewIndex, Plan, Touches};
-use crate::store::operation::{Kind, LateFile, Log, Operation, Record, StateFile};
+use crate::store::operation::run::{Intent, NewIndex, Pending, Plan, Touches, refuse_nested};
+use crate::store::operation::{Kind, LateFile, Log, Operation, Record, StateFile, recover};
 use crate::store::places::Places;
-use crate::store::{Session, kept_large_files};
+use crate::store::{Session, kept_large_files, lease};
 
 use super::external;
 use super::kept::Kept;
@@ -86,6 +87,8 @@ pub struct UndoReport {
     pub published: Vec<Oid>,
     /// Files that somebody wrote while files moved, then or now, and that do not come back by this.
     pub kept_late: Vec<LateFile>,
+    /// True when this is what a command that was cut off had begun: nothing else was done.
+    pub completed: bool,
     /// True when nothing was changed because a dry run was asked for.
     pub dry_run: bool,
 }
@@ -100,6 +103,9 @@ pub fn run(session: &Session, direction: Direction, force: bool) -> Result<UndoR
     refuse_foreign_progress(session, direction)?;
     if Places::find(&session.repo)?.is_none() {
         return Err(nothing(direction));
+    }
+    if let Some(completed) = complete(session, direction)? {
+        return Ok(completed);
     }
     let intent = Intent {
         kind: direction.kind(),
@@ -151,6 +157,58 @@ pub fn run(session: &Session, direction: Direction, force: bool) -> Result<UndoR
     report.kept_late.extend(done.late);
     run_post_checkout(session, &done.record, old, new);
     Ok(report)
+}
+
+/// Completes an undo or redo that was cut off past its commit point. Whoever runs it again wants that one:
+/// a further step would be one too many.
+fn complete(session: &Session, direction: Direction) -> Result<Option<UndoReport>> {
+    let Some(places) = Places::find(&session.repo)? else {
+        return Ok(None);
+    };
+    let is_same = |pending: &Pending| pending.kind == direction.kind();
+    let Some(pending) = recover::pending(&places)?.filter(is_same) else {
+        return Ok(None);
+    };
+    refuse_nested(session)?;
+    session.refuse_reader()?;
+    lease::require(session)?;
+    let lock = WorktreeLock::take(&session.world, &session.repo, session.lock_timeout())?;
+    // Of a living process it is none of ours, once that has ended.
+    let is_left = recover::pending(&places)?.is_some_and(|left| left.op == pending.op);
+    if !is_left {
+        return Ok(None);
+    }
+    recover::recover(session, &places)?;
+    drop(lock);
+    let log = Log::read(&session.repo, &places)?;
+    let Some(entry) = log.find(pending.op) else {
+        // It was cut off before its commit point.
+        return Ok(None);
+    };
+    session.note_change();
+    let record = &entry.record;
+    let undone = record.inverts.unwrap_or(record.op);
+    let origin = log
+        .find(undone)
+        .map_or(record, |entry| origin_of(&log, &entry.record));
+    Ok(Some(UndoReport {
+        op: Some(record.op),
+        undone: origin.op,
+        summary: record.summary.clone(),
+        what: origin.summary.clone(),
+        direction,
+        refs: record.refs.clone(),
+        files_restored: record.files.place.len(),
+        files_moved_aside: record.files.aside.len(),
+        head: record.switches_head().then(|| HeadSwitch {
+            old: record.before.head.name.clone(),
+            new: record.after.head.name.clone(),
+        }),
+        published: Vec::new(),
+        kept_late: Vec::new(),
+        completed: true,
+        dry_run: false,
+    }))
 }
 
 /// Tells what [`run`] would do, and changes nothing.
@@ -347,6 +405,7 @@ fn report_of(
         files_moved_aside: back.moves.aside.len(),
         published,
         kept_late: back.kept_late.clone(),
+        completed: false,
         dry_run: false,
     }
 }

@@ -32,7 +32,7 @@ pub fn find(repo: &Repo) -> Result<Vec<LostRef>> {
     for prefix in [
         ref_names::PRIVATE,
         ref_names::PUBLISHED,
-        ref_names::CHECKPOINTS,
+        ref_names::CHECKPOINT_TAGS,
     ] {
         for found in repo.refs_below(prefix)? {
             if let Some(missing) = missing_of(repo, found.id, is_partial) {

@@ -190,6 +190,7 @@ fn damaged() -> (Sandbox, Vec<String>) {
         format!("refs/colony-local/worktree/{key}/00000000"),
         "refs/colony-local/agents/ada/main/heads/main".to_owned(),
         "refs/colony-local/backup/op-1/heads/main".to_owned(),
+        "refs/colony/checkpoints/20990101T000000Z-00000003".to_owned(),
         "refs/colony/forks/gone".to_owned(),
         "refs/colony/migrations".to_owned(),
         "refs/colony/scopes".to_owned(),

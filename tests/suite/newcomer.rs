@@ -376,7 +376,7 @@ fn a_purge_is_shown_without_force_before_it_is_refused() {
     assert_eq!(answer["needs_force"], true);
     assert_eq!(
         list(&answer["removed"]),
-        ["2 private refs", "1 checkpoint", "1 kept file"]
+        ["2 private refs", "1 kept file", "1 checkpoint: 'one'"]
     );
     assert_eq!(
         sandbox.json(&["deinit", "--purge", "--force", "-n"])["needs_force"],

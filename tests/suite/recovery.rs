@@ -227,3 +227,43 @@ fn a_live_command_of_ours_is_waited_for() {
     drop(lock);
     sandbox.colony(&["checkpoint", "-m", "x"]);
 }
+
+#[test]
+fn an_undo_that_was_cut_off_is_completed_by_the_next_one_and_nothing_more() {
+    for (way, back) in [("undo", "redo"), ("redo", "undo")] {
+        for step in ["committed", "refs-moved", "files-moved", "index-replaced"] {
+            let sandbox = prepared();
+            sandbox.colony(&["restore", "good"]);
+            sandbox.write("swap/inner", "changed since\n");
+            sandbox.colony(&["checkpoint", "-m", "newer"]);
+            if way == "redo" {
+                sandbox.colony(&["undo"]);
+                sandbox.colony(&["undo"]);
+            }
+            let reference = sandbox.visible_state();
+            sandbox.colony(&[way]);
+            let once = sandbox.visible_state();
+            sandbox.colony(&[back]);
+            assert_eq!(sandbox.visible_state(), reference, "{way} {step}");
+            assert_ne!(die(&sandbox, step, &[way]), 0, "{way} {step}");
+            let again = sandbox.json(&[way]);
+            assert_eq!(again["completed"], true, "{again:#}");
+            assert_eq!(sandbox.visible_state(), once, "{way} {step}");
+            let next = sandbox.json(&[way]);
+            assert_eq!(next["completed"], false, "{next:#}");
+            assert_ne!(sandbox.visible_state(), once, "{way} {step}");
+        }
+    }
+}
+
+#[test]
+fn an_undo_that_was_cut_off_before_its_commit_point_is_begun_again() {
+    let sandbox = prepared();
+    sandbox.colony(&["restore", "good"]);
+    let after = sandbox.visible_state();
+    assert_ne!(die(&sandbox, "prepared", &["undo"]), 0);
+    let again = sandbox.json(&["undo"]);
+    assert_eq!(again["completed"], false, "{again:#}");
+    sandbox.colony(&["redo"]);
+    assert_eq!(sandbox.visible_state(), after);
+}
