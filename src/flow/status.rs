@@ -13,6 +13,7 @@ use crate::design::pick;
 use crate::git::beneath::MAX_RECORD_BYTES;
 use crate::git::scan::{Scan, Untracked};
 use crate::git::{Head, Oid, Repo};
+use crate::lfs::install;
 use crate::model::id::OperationId;
 use crate::model::{RepoPath, Result};
 use crate::setup::tool_entry::Entry;
@@ -284,6 +285,12 @@ fn health(
         let detail = "'.gitattributes' gives files to git-lfs, and its filters are not set up here: such \
                       files would be committed whole; git colony init sets them up";
         add("git-lfs-filters", detail.to_owned());
+    } else if repo.has_half_filter("lfs") {
+        let detail = install::HALF_A_FILTER;
+        add(
+            "git-lfs-filters",
+            format!("{detail}; git colony init sets up the rest"),
+        );
     }
     if let Err(error) = tool_registry::read(repo) {
         add("tool-registry", error.message());

@@ -65,7 +65,8 @@ pub fn line(world: &World) -> LineReport {
         || migrate::under_way(&repo).is_ok_and(|found| found.is_some_and(|it| it.needs_attention))
         || IndexLock::path_in(&repo).exists()
         || !layers.repository_problems().is_empty()
-        || repo.lacks_filter("lfs");
+        || repo.lacks_filter("lfs")
+        || repo.has_half_filter("lfs");
     LineReport {
         branch: Some(head.label()),
         in_progress,

@@ -66,11 +66,19 @@ impl Repo {
 
     /// Tells whether a filter is configured, at any level of the configuration.
     pub fn has_filter(&self, filter: &str) -> bool {
-        let set = |what: &str| {
-            let value = self.config(&format!("filter.{filter}.{what}"));
-            value.is_some_and(|value| !value.is_empty())
-        };
+        let set = |what| self.sets_filter(filter, what);
         set("process") || (set("clean") && set("smudge"))
+    }
+
+    /// Tells whether a filter is configured for one direction only, as a setup that was cut off leaves it.
+    pub fn has_half_filter(&self, filter: &str) -> bool {
+        let set = |what| self.sets_filter(filter, what);
+        !self.has_filter(filter) && (set("clean") || set("smudge"))
+    }
+
+    fn sets_filter(&self, filter: &str, what: &str) -> bool {
+        let value = self.config(&format!("filter.{filter}.{what}"));
+        value.is_some_and(|value| !value.is_empty())
     }
 
     /// Returns the value of an attribute of a file, be it there or not; `None` where it has none.

@@ -20,6 +20,10 @@ pub const HOOKS: [&str; 4] = ["pre-push", "post-checkout", "post-commit", "post-
 /// Says to our hooks that they have to call git-lfs, which has none of its own here.
 pub const CALL_FROM_OUR_HOOKS: &str = "colony.lfsHooks";
 
+/// What [`Repo::has_half_filter`] means, for people.
+pub const HALF_A_FILTER: &str = "only one of filter.lfs.clean and filter.lfs.smudge is set, as by a setup that was cut off: \
+    large files would go one way only";
+
 /// How git-lfs can be set up here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Way {

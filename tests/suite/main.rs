@@ -47,6 +47,7 @@ mod init;
 mod large_files;
 mod late_files;
 mod leases;
+mod leftovers;
 mod lfs_again;
 mod lfs_attributes;
 mod lfs_carried;

@@ -94,6 +94,9 @@ pub(super) fn large_files(session: &Session) -> Result<Vec<Check>> {
             "patterns of git-lfs match tracked files, and its filters are not set up here",
             "git colony init",
         ));
+    } else if session.repo.has_half_filter("lfs") {
+        let fix = "git colony init";
+        checks.push(Check::ill("git-lfs-filters", install::HALF_A_FILTER, fix));
     }
     let is_used = gives_to_lfs(&session.repo.root_attributes())
         || !status.patterns.is_empty()
