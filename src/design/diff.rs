@@ -123,7 +123,7 @@ pub fn diff(session: &Session, request: &Request) -> Result<DiffReport> {
     let quarantine = if trees.0 == trees.1 {
         None
     } else {
-        repo.quarantine()?
+        repo.quarantine(world)?
     };
     let entries = repo.compare(world, trees, quarantine.as_ref())?;
     let patch = match request.patch {

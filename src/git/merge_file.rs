@@ -2,6 +2,7 @@
 
 use crate::model::{Code, Error, Result, World};
 
+use super::scratch::Scratch;
 use super::{Oid, Repo, process};
 
 impl Repo {
@@ -17,8 +18,7 @@ impl Repo {
         theirs: Oid,
     ) -> Result<Vec<u8>> {
         let cannot = |e| Error::io("cannot write a temporary file", e);
-        let folder = tempfile::Builder::new().prefix("git-colony-").tempdir();
-        let folder = folder.map_err(cannot)?;
+        let folder = Scratch::new(world)?;
         let versions = [
             ("ours", Some(ours)),
             ("base", base),

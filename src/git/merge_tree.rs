@@ -5,12 +5,13 @@ use std::ffi::OsString;
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::path::Path;
 
-use crate::model::{Code, Error, RepoPath, Result, ResultExt as _, World};
+use crate::model::{Code, RepoPath, Result, ResultExt as _, World};
 
 use super::certain_merge::Certain;
 use super::merge_tree_answer::{Tokens, unreadable};
 use super::merge_trees::SideNames;
 use super::process::{self, Git};
+use super::scratch::Scratch;
 use super::{Oid, Repo, TreeEntry};
 
 /// The entries of a conflicted path: base, ours, theirs.
@@ -30,7 +31,7 @@ pub struct Merged {
     /// Our commit, where markers call it by its id.
     pub ours: Option<Oid>,
     /// Where the objects are that the merge made.
-    pub(super) objects: Option<tempfile::TempDir>,
+    pub(super) objects: Option<Scratch>,
 }
 
 impl Merged {
@@ -133,7 +134,7 @@ impl Repo {
         theirs: &MergeSide,
     ) -> Result<Merged> {
         self.require_mergeable(ours.commit, theirs.commit)?;
-        let folder = quarantine()?;
+        let folder = Scratch::new(world)?;
         let mut git = self.git(world);
         self.write_objects_to(folder.path(), &mut git);
         let (our_name, their_name) = (self.label(ours), self.label(theirs));
@@ -222,7 +223,7 @@ impl Repo {
         if pairs.is_empty() {
             return Ok(Vec::new());
         }
-        let folder = quarantine()?;
+        let folder = Scratch::new(world)?;
         let mut git = self.git(world);
         self.write_objects_to(folder.path(), &mut git);
         git.env(process::PREVIEW_VARIABLE, "1");
@@ -263,7 +264,7 @@ impl Repo {
         (ours, theirs): (Oid, Oid),
     ) -> Result<Option<Merged>> {
         self.require_mergeable_from(base, (ours, theirs))?;
-        let folder = quarantine()?;
+        let folder = Scratch::new(world)?;
         self.export_memory(folder.path())?;
         let mut git = self.git(world);
         self.write_objects_to(folder.path(), &mut git);
@@ -309,7 +310,7 @@ impl Repo {
             return Ok(None);
         }
         self.require_cases(cases)?;
-        let folder = quarantine()?;
+        let folder = Scratch::new(world)?;
         self.export_memory(folder.path())?;
         let mut git = self.git(world);
         self.write_objects_to(folder.path(), &mut git);
@@ -365,12 +366,6 @@ impl Repo {
             side.commit.to_string()
         }
     }
-}
-
-/// Makes a place for objects that may be forgotten.
-fn quarantine() -> Result<tempfile::TempDir> {
-    let folder = tempfile::Builder::new().prefix("git-colony-").tempdir();
-    folder.map_err(|e| Error::io("cannot make a temporary folder", e))
 }
 
 /// Quotes a path for a list that `:` separates, as git reads it.

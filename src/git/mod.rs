@@ -71,6 +71,7 @@ mod rule_files;
 mod run_hook;
 pub mod safe_path;
 pub mod scan;
+mod scratch;
 pub mod sign;
 pub mod snapshot;
 pub mod sparse;

@@ -9,14 +9,13 @@ use std::ffi::OsStr;
 use std::path::Path;
 use std::time::Duration;
 
-use tempfile::TempDir;
-
 use crate::model::text::shell_word;
 use crate::model::{Code, Error, Result, World};
 
 use super::Repo;
 use super::credentials::{self, TokenSource};
 use super::process::{Git, Output};
+use super::scratch::Scratch;
 use super::url::{Provenance, RemoteUrl, Transport, redact};
 
 /// How long to wait before the second and the third attempt.
@@ -30,7 +29,7 @@ pub struct Network {
     sources: Vec<TokenSource>,
     pauses: &'static [Duration],
     /// Where the helper notes that a token was refused; it goes with the command.
-    _notes: Option<TempDir>,
+    _notes: Option<Scratch>,
 }
 
 impl Network {
@@ -50,10 +49,10 @@ impl Network {
         let notes = sources
             .iter()
             .any(|source| used(&source))
-            .then(|| folder(world));
+            .then(|| Scratch::new(world));
         let notes = notes.transpose()?;
         for source in sources.iter().filter(used) {
-            let notes = notes.as_ref().map_or(Path::new("/"), TempDir::path);
+            let notes = notes.as_ref().map_or(Path::new("/"), Scratch::path);
             source.arrange(&mut git, world, notes)?;
         }
         // Whatever the caller traces, no header is written with what it holds.
@@ -192,15 +191,6 @@ impl Repo {
         url.map(|url| RemoteUrl::parse(&url, Provenance::User, self.workdir()))
             .transpose()
     }
-}
-
-/// Makes a folder that only this user can look into.
-fn folder(world: &World) -> Result<TempDir> {
-    let base = world.variable("TMPDIR").unwrap_or(OsStr::new("/tmp"));
-    tempfile::Builder::new()
-        .prefix("git-colony-")
-        .tempdir_in(world.absolute(Path::new(base)))
-        .map_err(|error| Error::io("cannot make a temporary directory", error))
 }
 
 /// Lets git speak the protocols that the URL asks for: http and git only for a URL that says so, and

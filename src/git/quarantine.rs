@@ -6,14 +6,15 @@ use std::path::{Path, PathBuf};
 
 use gix::objs::Write as _;
 
-use crate::model::{Code, Error, RepoPath, Result, ResultExt as _, World};
+use crate::model::{Code, RepoPath, Result, ResultExt as _, World};
 
 use super::process::Git;
+use super::scratch::Scratch;
 use super::{Oid, Repo};
 
 /// A folder of objects beside the object store; it is removed when dropped.
 pub struct Quarantine {
-    folder: tempfile::TempDir,
+    folder: Scratch,
 }
 
 impl Quarantine {
@@ -31,11 +32,11 @@ impl Repo {
     ///
     /// # Errors
     /// `no-space`, `io`.
-    pub fn quarantine(&self) -> Result<Option<Quarantine>> {
+    pub fn quarantine(&self, world: &World) -> Result<Option<Quarantine>> {
         let Some(objects) = self.inner.objects.reset_object_memory() else {
             return Ok(None);
         };
-        let folder = temporary_folder()?;
+        let folder = Scratch::new(world)?;
         let cannot = || "cannot write an object for a diff";
         let store = gix::odb::loose::Store::at(folder.path().to_owned(), self.inner.object_hash());
         for (kind, data) in objects.values() {
@@ -57,7 +58,7 @@ impl Repo {
         path: &RepoPath,
         run: impl Fn(&mut Git) -> Result<Oid>,
     ) -> Result<Oid> {
-        let folder = temporary_folder()?;
+        let folder = Scratch::new(world)?;
         let objects = self.common_dir().join("objects");
         let git = || {
             let mut git = self.git(world);
@@ -70,10 +71,6 @@ impl Repo {
         read.args(["cat-file", "blob"]).arg(id.to_string());
         self.write_blob(&read.run_checked("read back a file")?)
     }
-}
-
-fn temporary_folder() -> Result<tempfile::TempDir> {
-    tempfile::tempdir().map_err(|e| Error::io("cannot make a folder for objects", e))
 }
 
 /// Writes a path as git reads it in a list of folders: quoted where it holds what ends or begins one.

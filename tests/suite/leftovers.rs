@@ -1,6 +1,11 @@
 //! What a command that was killed or stopped leaves beside the work: who tells of it, and who takes it
 //! away.
 
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
+use std::process::Command;
+
 use super::support::Sandbox;
 
 #[test]
@@ -24,4 +29,87 @@ fn half_a_filter_of_git_lfs_is_told_with_the_way_to_mend_it() {
     assert_eq!(filters(&sandbox), None);
     let health = sandbox.json(&["status"])["health"].clone();
     assert_eq!(health, serde_json::Value::Array(Vec::new()));
+}
+
+/// Both branches have changed a file, and one has moved it: only git can tell what comes of it.
+fn to_be_merged() -> Sandbox {
+    let sandbox = Sandbox::new();
+    let lines: Vec<_> = (0..40).map(|number| format!("line {number}\n")).collect();
+    let lines = lines.concat();
+    sandbox.write("a.txt", &lines);
+    sandbox.git(&["commit", "-qam", "lines"]);
+    sandbox.git(&["checkout", "-qb", "other"]);
+    sandbox.git(&["mv", "a.txt", "c.txt"]);
+    sandbox.write("c.txt", lines.replace("line 3\n", "theirs\n"));
+    sandbox.git(&["commit", "-qam", "moved"]);
+    sandbox.git(&["checkout", "-q", "main"]);
+    sandbox.write("a.txt", lines.replace("line 30\n", "ours\n"));
+    sandbox.git(&["commit", "-qam", "changed"]);
+    sandbox
+}
+
+/// Runs a merge that is killed as it starts git's.
+fn kill_in_a_merge(sandbox: &Sandbox, temporary: &Path) {
+    let bin = sandbox.outside().join("bin");
+    fs::create_dir_all(&bin).unwrap();
+    let git = bin.join("git");
+    let real = Command::new("which").arg("git").output().unwrap();
+    let real = String::from_utf8(real.stdout).unwrap();
+    let script = format!(
+        "#!/bin/sh\ncase \" $* \" in *' merge-tree '*) kill -KILL $PPID; exit 1;; esac\nexec {} \"$@\"\n",
+        real.trim()
+    );
+    fs::write(&git, script).unwrap();
+    fs::set_permissions(&git, fs::Permissions::from_mode(0o755)).unwrap();
+    let mut path = bin.into_os_string();
+    path.push(":");
+    path.push(&sandbox.variables()[std::ffi::OsStr::new("PATH")]);
+    let mut command = Command::new(assert_cmd::cargo::cargo_bin!("git-colony"));
+    command.env_clear().envs(sandbox.variables());
+    command.env("PATH", path).env("TMPDIR", temporary);
+    command.current_dir(&sandbox.root).args(["merge", "other"]);
+    let output = command.output().unwrap();
+    assert_eq!(output.status.code(), None, "{output:?}");
+}
+
+fn names_in(folder: &Path) -> Vec<String> {
+    let entries = fs::read_dir(folder).unwrap();
+    let name = |entry: std::io::Result<fs::DirEntry>| entry.unwrap().file_name();
+    let mut names: Vec<_> = entries.map(|e| name(e).into_string().unwrap()).collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn what_a_killed_merge_left_among_temporary_files_goes_with_the_next() {
+    let sandbox = to_be_merged();
+    let temporary = sandbox.outside().join("temporary");
+    fs::create_dir(&temporary).unwrap();
+    kill_in_a_merge(&sandbox, &temporary);
+    let left = names_in(&temporary);
+    assert_eq!(left.len(), 1, "{left:?}");
+    fs::write(temporary.join(&left[0]).join("object"), "left\n").unwrap();
+    // Of the same name: one whose owner is at work, a link, a file. And folders of others.
+    let alike = |end: &str| temporary.join(format!("{}{end}", left[0]));
+    let alive = alike("alive");
+    fs::create_dir(&alive).unwrap();
+    let owner = fs::File::open(&alive).unwrap();
+    owner.try_lock().unwrap();
+    let elsewhere = sandbox.outside().join("elsewhere");
+    fs::create_dir(&elsewhere).unwrap();
+    fs::write(elsewhere.join("kept"), "kept\n").unwrap();
+    std::os::unix::fs::symlink(&elsewhere, alike("link")).unwrap();
+    fs::write(alike("file"), "kept\n").unwrap();
+    for foreign in ["git-colony-other", "other"] {
+        fs::create_dir(temporary.join(foreign)).unwrap();
+    }
+    let mut stays = names_in(&temporary);
+    stays.retain(|name| *name != left[0]);
+    let mut world = sandbox.world();
+    let variable = ("TMPDIR".into(), temporary.clone().into_os_string());
+    world.variables.extend([variable]);
+    assert_eq!(sandbox.run_in(world, &["merge", "-n", "other"]).code, 0);
+    assert_eq!(names_in(&temporary), stays);
+    assert_eq!(names_in(&elsewhere), ["kept"]);
+    drop(owner);
 }

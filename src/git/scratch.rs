@@ -1,0 +1,102 @@
+//! Temporary folders, for what a process of git reads or writes and nobody needs after it.
+//!
+//! A folder goes with its owner; what an owner that was killed has left goes with the next folder that
+//! is made. Whether an owner lives is told by an advisory lock on the folder itself, which dies with it:
+//! nothing of ours stands inside, where git keeps objects.
+
+use std::ffi::OsStr;
+use std::fs::{File, OpenOptions, Permissions, TryLockError};
+use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _};
+use std::path::Path;
+
+use tempfile::TempDir;
+
+use crate::model::{Error, Result, World};
+
+/// How the name of such a folder begins, and of nothing else.
+const PREFIX: &str = "git-colony-scratch-";
+/// How many names are looked at for what is left.
+const MAX_NAMES: usize = 10_000;
+/// How many folders of dead owners are deleted at a time.
+const MAX_DELETED: usize = 16;
+
+/// A folder that only this user can look into; it is deleted when dropped.
+#[derive(Debug)]
+pub(super) struct Scratch {
+    folder: TempDir,
+    /// Says that the owner lives. `None` on a file system without such locks: there what is left stays.
+    _lock: Option<File>,
+}
+
+impl Scratch {
+    /// Makes one, and deletes what dead owners have left beside it.
+    ///
+    /// # Errors
+    /// `no-space`, `io`.
+    pub(super) fn new(world: &World) -> Result<Scratch> {
+        let base = world.variable("TMPDIR").unwrap_or(OsStr::new("/tmp"));
+        let base = world.absolute(Path::new(base));
+        sweep(&base);
+        loop {
+            let folder = tempfile::Builder::new()
+                .prefix(PREFIX)
+                .permissions(Permissions::from_mode(0o700))
+                .tempdir_in(&base)
+                .map_err(|e| Error::io("cannot make a temporary folder", e))?;
+            let lock = open(folder.path());
+            let tried = lock.as_ref().map(File::try_lock);
+            let lock = lock.filter(|_| matches!(tried, Some(Ok(()))));
+            // Who sweeps may take it for one that was left until it is locked.
+            let is_taken = matches!(tried, Some(Err(TryLockError::WouldBlock)));
+            if !is_taken
+                && lock
+                    .as_ref()
+                    .is_none_or(|lock| stands_at(lock, folder.path()))
+            {
+                return Ok(Scratch {
+                    folder,
+                    _lock: lock,
+                });
+            }
+        }
+    }
+
+    /// Returns where it is.
+    pub(super) fn path(&self) -> &Path {
+        self.folder.path()
+    }
+}
+
+/// Deletes folders of ours whose owner is dead. What cannot be read or deleted stays: it is in nobody's way.
+fn sweep(base: &Path) {
+    let entries = std::fs::read_dir(base).into_iter().flatten().flatten();
+    let ours = entries.take(MAX_NAMES).filter(|entry| {
+        let name = entry.file_name();
+        name.as_encoded_bytes().starts_with(PREFIX.as_bytes())
+    });
+    for entry in ours.take(MAX_DELETED) {
+        let path = entry.path();
+        let Some(folder) = open(&path) else { continue };
+        let user = rustix::process::geteuid().as_raw();
+        let is_ours = folder.metadata().is_ok_and(|found| found.uid() == user);
+        if is_ours && folder.try_lock().is_ok() && stands_at(&folder, &path) {
+            std::fs::remove_dir_all(&path).ok();
+        }
+    }
+}
+
+/// Opens a folder; `None` for a link and for what else stands there.
+fn open(path: &Path) -> Option<File> {
+    let flags = rustix::fs::OFlags::DIRECTORY | rustix::fs::OFlags::NOFOLLOW;
+    let flags = i32::try_from(flags.bits()).ok()?;
+    let opened = OpenOptions::new().read(true).custom_flags(flags).open(path);
+    opened.ok()
+}
+
+fn stands_at(folder: &File, path: &Path) -> bool {
+    let of = |found: std::fs::Metadata| (found.dev(), found.ino());
+    match (folder.metadata(), std::fs::symlink_metadata(path)) {
+        (Ok(open), Ok(standing)) => of(open) == of(standing),
+        _ => false,
+    }
+}
