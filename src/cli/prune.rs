@@ -1,5 +1,6 @@
 //! `git colony prune`
 
+use crate::design::dropped_commits::DroppedCommit;
 use crate::design::retention::PruneReport;
 use crate::flow::prune::{self, What};
 use crate::model::time::Moment;
@@ -56,6 +57,7 @@ impl Answer for PruneReport {
             let refs = text::count(self.backups_removed, "ref");
             lines.push(format!("of a migration to git-lfs: {refs} as before it"));
         }
+        lines.extend(dropped(self));
         let gone = |lost: &LostRef| {
             let (name, missing) = (&lost.name, lost.missing);
             format!("lost: '{name}', whose object git has removed: {missing}")
@@ -70,4 +72,21 @@ impl Answer for PruneReport {
         }
         lines
     }
+}
+
+/// Names the commits that nothing keeps any more, for whoever wants one back.
+fn dropped(report: &PruneReport) -> Vec<String> {
+    let count = report.commits_dropped_count;
+    if count == 0 {
+        return Vec::new();
+    }
+    let commits = text::count(count, "commit");
+    let mut lines = vec![format!("{commits} that nothing else keeps:")];
+    let named = &report.commits_dropped;
+    let name = |commit: &DroppedCommit| format!("  {} {}", commit.sha.short(), commit.subject);
+    lines.extend(named.iter().map(name));
+    if count > named.len() {
+        lines.push(format!("  and {} more", count - named.len()));
+    }
+    lines
 }

@@ -17,6 +17,7 @@ pub mod decisions;
 pub mod diff;
 mod draft;
 pub mod drivers;
+pub mod dropped_commits;
 pub mod external;
 pub mod fork;
 pub mod fork_delete;

@@ -11,10 +11,11 @@ use crate::model::id::OperationId;
 use crate::model::{Result, time::Moment};
 use crate::store::lock::WorktreeLock;
 use crate::store::lost_refs::LostRef;
-use crate::store::operation::{Log, prune, recover};
+use crate::store::operation::{Log, LogEntry, prune, recover};
 use crate::store::places::Places;
 use crate::store::{Session, atomic, kept_files, kept_large_files, ref_names};
 
+use super::dropped_commits::{self, DroppedCommit, DroppedCommits};
 use super::tag_message::TagMessage;
 
 /// What prune removed and what is left.
@@ -30,6 +31,10 @@ pub struct PruneReport {
     pub backups_removed: usize,
     /// Refs of ours whose objects git has removed: what they held is lost, and they went too.
     pub lost: Vec<LostRef>,
+    /// Commits that branches and tags were on and that nothing keeps any more, newest first; at most 20.
+    pub commits_dropped: Vec<DroppedCommit>,
+    /// How many of these there are.
+    pub commits_dropped_count: usize,
     /// How many operations of removed clones were removed from the hub.
     pub of_removed_clones: usize,
     /// How many files that these had moved aside were removed.
@@ -103,6 +108,7 @@ pub fn prune(
         Vec::new()
     };
     automatic.retain(|(name, _)| lost.iter().all(|lost| lost.name != *name));
+    let dropped = dropped_by(session, &expired, &[&backups[..], &automatic].concat());
     if lock.is_some() {
         prune::remove(session, &places, &expired)?;
         for id in orphans {
@@ -116,12 +122,20 @@ pub fn prune(
         freed: freed + large,
         automatic_removed: automatic.len(),
         backups_removed: backups.len(),
-        lost,
-        of_removed_clones: 0,
-        files_of_removed_clones: 0,
+        commits_dropped: dropped.named,
+        commits_dropped_count: dropped.count,
         kept: log.entries.len() - ids.len(),
         operations_removed: ids,
-        dry_run,
+        ..PruneReport::nothing(lost, dry_run)
+    })
+}
+
+/// Finds what the removal drops. A history with holes is said to be one, and pruned all the same.
+fn dropped_by(session: &Session, expired: &[&LogEntry], refs: &[(RefName, Oid)]) -> DroppedCommits {
+    let found = dropped_commits::find(session, expired, refs);
+    found.unwrap_or_else(|error| {
+        (session.world.narrate)(&error.message());
+        DroppedCommits::default()
     })
 }
 
@@ -156,6 +170,8 @@ impl PruneReport {
             automatic_removed: 0,
             backups_removed: 0,
             lost,
+            commits_dropped: Vec::new(),
+            commits_dropped_count: 0,
             of_removed_clones: 0,
             files_of_removed_clones: 0,
             kept: 0,

@@ -60,6 +60,7 @@ pub mod pick;
 pub mod process;
 pub mod program;
 mod quarantine;
+pub mod reachable_only;
 mod ref_listing;
 mod ref_transaction;
 pub mod reflog;

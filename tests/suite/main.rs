@@ -98,6 +98,7 @@ mod pages_told;
 mod paths_outside;
 mod pick_by_git;
 mod property;
+mod prune_told;
 mod readme;
 mod recovery;
 mod referee;
