@@ -198,6 +198,33 @@ pub fn remove_folder(path: &Path) -> Result<()> {
     }
 }
 
+/// Removes a file or a folder of ours, with no more than `budget` files, which counts down; tells whether
+/// it is gone. Links are not followed.
+///
+/// # Errors
+/// `io`.
+pub fn remove_some(path: &Path, budget: &mut usize) -> Result<bool> {
+    use std::io::ErrorKind;
+    let cannot = |e| Error::io(format!("cannot remove '{}'", path.display()), e);
+    let found = match fs::symlink_metadata(path) {
+        Err(e) if e.kind() == ErrorKind::NotFound => return Ok(true),
+        found => found.map_err(cannot)?,
+    };
+    if !found.is_dir() {
+        if *budget == 0 {
+            return Ok(false);
+        }
+        *budget -= 1;
+        return remove_file(path).map(|()| true);
+    }
+    for entry in fs::read_dir(path).map_err(cannot)? {
+        if !remove_some(&entry.map_err(cannot)?.path(), budget)? {
+            return Ok(false);
+        }
+    }
+    remove_empty_folder(path)
+}
+
 /// Reads a file of ours. What else stands there is never opened: a pipe would not answer.
 ///
 /// # Errors
@@ -207,4 +234,27 @@ pub fn read_file(path: &Path) -> std::io::Result<Vec<u8>> {
         return Err(std::io::ErrorKind::InvalidInput.into());
     }
     std::fs::read(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_goes_in_parts_and_links_are_not_followed() {
+        let temporary = tempfile::tempdir().unwrap();
+        let (folder, elsewhere) = (temporary.path().join("a"), temporary.path().join("b"));
+        fs::create_dir_all(folder.join("below")).unwrap();
+        fs::create_dir(&elsewhere).unwrap();
+        for name in ["1", "2", "below/3"] {
+            File::create(folder.join(name)).unwrap();
+        }
+        File::create(elsewhere.join("kept")).unwrap();
+        std::os::unix::fs::symlink(&elsewhere, folder.join("link")).unwrap();
+        let remove = |mut budget| remove_some(&folder, &mut budget).unwrap();
+        assert!(!remove(0) && !remove(2));
+        assert!(folder.exists());
+        assert!(remove(2) && remove(2));
+        assert!(!folder.exists() && elsewhere.join("kept").exists());
+    }
 }

@@ -3,10 +3,15 @@
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::Arc;
+
+use git_colony::model::World;
 
 use super::support::Sandbox;
+
+const SIGINT: i32 = 2;
 
 #[test]
 fn half_a_filter_of_git_lfs_is_told_with_the_way_to_mend_it() {
@@ -112,4 +117,57 @@ fn what_a_killed_merge_left_among_temporary_files_goes_with_the_next() {
     assert_eq!(names_in(&temporary), stays);
     assert_eq!(names_in(&elsewhere), ["kept"]);
     drop(owner);
+}
+
+/// The folders in which new files stand or were left.
+fn staged(sandbox: &Sandbox) -> Vec<PathBuf> {
+    let colony = sandbox.path(".git/colony");
+    let names = names_in(&colony).into_iter();
+    let staged = names.filter(|name| name.contains(".stage") || name.starts_with("left-"));
+    staged.map(|name| colony.join(name)).collect()
+}
+
+/// Surroundings in which somebody asks to stop once new files are written.
+fn stopped_when_staged(sandbox: &Sandbox) -> World {
+    let world = sandbox.world();
+    let (clock, interrupt) = (Arc::clone(&world.clock), world.interrupt.clone());
+    let colony = sandbox.path(".git/colony");
+    let is_staged = move || {
+        let mut names = names_in(&colony).into_iter();
+        names.any(|name| name.contains(".stage"))
+    };
+    let clock = move || {
+        if is_staged() {
+            interrupt.raise(SIGINT);
+        }
+        clock()
+    };
+    World {
+        clock: Arc::new(clock),
+        ..world
+    }
+}
+
+#[test]
+fn a_restore_that_is_stopped_leaves_the_deletion_of_new_files_to_the_next_command() {
+    let sandbox = Sandbox::new();
+    for number in 0..200 {
+        sandbox.write(&format!("many/{number}.txt"), format!("{number}\n"));
+    }
+    sandbox.colony(&["checkpoint", "-m", "many"]);
+    for number in 0..200 {
+        sandbox.write(&format!("many/{number}.txt"), "changed\n");
+    }
+    sandbox.colony(&["checkpoint", "-m", "changed"]);
+    let before = (sandbox.visible_state(), sandbox.refs());
+    let run = sandbox.run_in(stopped_when_staged(&sandbox), &["restore", "many"]);
+    assert_eq!(run.code, 130, "{}", run.stderr);
+    assert_eq!((sandbox.visible_state(), sandbox.refs()), before);
+    let left = staged(&sandbox);
+    assert_eq!(left.len(), 1, "{left:?}");
+    assert_eq!(names_in(&left[0].join("many")).len(), 200);
+    sandbox.colony(&["restore", "many"]);
+    assert_eq!(sandbox.read("many/7.txt"), "7\n");
+    assert_eq!(staged(&sandbox), [""; 0].map(PathBuf::from));
+    sandbox.check_invariants();
 }

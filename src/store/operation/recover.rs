@@ -1,5 +1,7 @@
 //! What happens to an operation whose owner died: completed after its commit point, else canceled.
 
+use std::path::Path;
+
 use crate::git::refs::Reason;
 use crate::git::{Oid, RefChange, RefName};
 use crate::model::id::OperationId;
@@ -14,6 +16,11 @@ use super::finish::Finish;
 use super::record::Record;
 use super::run::Pending;
 use super::whole;
+
+/// How the name of a folder begins that a sweep could not delete at once.
+const LEFT: &str = "left-";
+/// How many files of stages a sweep deletes, within half a second or so; a command may sweep twice.
+const MAX_DELETED: usize = 10_000;
 
 /// Reads the operation that is under way or was left by a dead owner; `None` when there is none.
 ///
@@ -161,7 +168,10 @@ pub fn release(session: &Session, places: &Places, id: OperationId) -> Result<()
     if let Some(recorded) = recorded {
         remove_index_lock(session, recorded)?;
     }
-    atomic::remove_folder(&places.stage(id))?;
+    // Who asked to stop does not wait for the deletion of many files: the sweep puts them aside.
+    if session.world.interrupt.check().is_ok() {
+        atomic::remove_folder(&places.stage(id))?;
+    }
     large_files::release(session, &places.large_files(id))?;
     sweep(session, places)
 }
@@ -223,6 +233,8 @@ pub fn delete_refs(
 /// The caller holds the lock of the worktree and no operation is under way.
 fn sweep(session: &Session, places: &Places) -> Result<()> {
     own_refs::sweep(session)?;
+    let is_stopped = session.world.interrupt.check().is_err();
+    let mut budget = if is_stopped { 0 } else { MAX_DELETED };
     for entry in std::fs::read_dir(&places.colony)
         .into_iter()
         .flatten()
@@ -235,7 +247,8 @@ fn sweep(session: &Session, places: &Places) -> Result<()> {
             .split_once('.')
             .filter(|(id, _)| OperationId::parse(id).is_some());
         match of_operation {
-            Some((_, "stage" | "sign")) => atomic::remove_folder(&path)?,
+            Some((_, "stage")) => clear_stage(session, places, &path, &mut budget)?,
+            Some((_, "sign")) => atomic::remove_folder(&path)?,
             // Whether its operation happened cannot be told any more.
             Some((_, "lfs")) => large_files::settle(session, &path)?,
             Some((_, "index")) => {
@@ -243,6 +256,10 @@ fn sweep(session: &Session, places: &Places) -> Result<()> {
                     remove_index_lock(session, ours)?;
                 }
                 atomic::remove_file(&path)?;
+            }
+            // What is left of it the next command deletes.
+            _ if name.starts_with(LEFT) => {
+                delete_some(&path, &mut budget)?;
             }
             _ if name == "automatic.lfs" => atomic::remove_folder(&path)?,
             _ if name == migration::FOLDER => migration::sweep(session)?,
@@ -260,4 +277,20 @@ fn sweep(session: &Session, places: &Places) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// Deletes the new files of an operation that is over; where that takes long, the folder is renamed, for
+/// the id may be used again, and later sweeps delete it.
+fn clear_stage(session: &Session, places: &Places, stage: &Path, budget: &mut usize) -> Result<()> {
+    if delete_some(stage, budget)? {
+        return Ok(());
+    }
+    let aside = format!("{LEFT}{}", session.world.nonce8());
+    atomic::rename(stage, &places.colony.join(aside))
+}
+
+/// Deletes as much as the budget allows; tells whether all is gone.
+fn delete_some(path: &Path, budget: &mut usize) -> Result<bool> {
+    // A path may have become too long for everything that does not go down folder by folder.
+    atomic::remove_some(path, budget).or_else(|_| atomic::remove_folder(path).map(|()| true))
 }
