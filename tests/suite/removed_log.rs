@@ -20,10 +20,12 @@ fn agent(desk: &Sandbox, name: &str) -> PathBuf {
 fn restored(desk: &Sandbox, name: &str) -> PathBuf {
     let clone = agent(desk, name);
     let inside = desk.at(clone.clone());
-    inside.colony(&["checkpoint", "-m", "good"]);
+    // A label of its own: the checkpoints of the desk are in its clones, too.
+    let good = format!("good of {name}");
+    inside.colony(&["checkpoint", "-m", &good]);
     fs::write(clone.join("scratch.txt"), WORK).unwrap();
     fs::write(clone.join("a.txt"), EDIT).unwrap();
-    inside.colony(&["restore", "good", "--force"]);
+    inside.colony(&["restore", &good, "--force"]);
     assert!(!clone.join("scratch.txt").exists());
     clone
 }
@@ -334,9 +336,9 @@ fn colony() -> (Sandbox, [String; 3]) {
     for (name, content) in [("ada", of_ada), ("bob", of_bob)] {
         let clone = agent(&desk, name);
         let inside = desk.at(clone.clone());
-        inside.colony(&["checkpoint", "-m", "good"]);
+        inside.colony(&["checkpoint", "-m", "own good"]);
         fs::write(clone.join("scratch.txt"), content).unwrap();
-        inside.colony(&["restore", "good", "--force"]);
+        inside.colony(&["restore", "own good", "--force"]);
     }
     desk.write("scratch.txt", of_desk);
     desk.colony(&["restore", "good", "--force"]);
