@@ -161,6 +161,7 @@ impl Answer for ShowReport {
         let checkpoint = &self.checkpoint;
         let mut lines = vec![
             format!("commit  {}", checkpoint.sha),
+            format!("git     {}", checkpoint.git_ref),
             format!("author  {}", checkpoint.author),
             format!("date    {}", checkpoint.created_at),
         ];
@@ -228,11 +229,11 @@ impl Answer for MoveReport {
     }
 
     fn body(&self, _now: &Moment) -> Vec<String> {
-        let mut lines: Vec<String> = self
-            .left
-            .iter()
-            .map(|left| format!("stays: {} ({})", left.checkpoint_id, left.reason))
-            .collect();
+        let moved = self.moved.iter();
+        let moved = moved.map(|one| format!("  {}  {}", one.checkpoint_id, one.label));
+        let left = self.left.iter();
+        let left = left.map(|left| format!("stays: {} ({})", left.checkpoint_id, left.reason));
+        let mut lines: Vec<String> = moved.chain(left).collect();
         for one in &self.remote_refs {
             let reason = one.reason.as_ref();
             lines.extend(

@@ -247,15 +247,28 @@ impl Answer for GcReport {
             let files = text::count(held.amount.files, "file");
             Some(format!("{operations}, {files} moved aside"))
         };
-        let removed = self.removed.iter().map(|path| match logs(path) {
-            None => format!("  {}", path.display()),
-            Some(logs) => {
-                let path = path.display();
-                format!("  with the logs of clones that were removed ({logs}): {path}")
+        let agents = |hub: &Path| {
+            let held = self.work.iter().find(|held| held.hub == hub)?;
+            Some(format!(
+                "the work of removed agents: {}",
+                text::list(&held.agents)
+            ))
+        };
+        let removed = self.removed.iter().map(|path| {
+            let logs = logs(path).map(|logs| format!("the logs of removed clones: {logs}"));
+            let held: Vec<_> = agents(path).into_iter().chain(logs).collect();
+            let path = path.display();
+            match held.as_slice() {
+                [] => format!("  {path}"),
+                held => format!("  {path}, with {}", held.join("; with ")),
             }
         });
         let kept = self.kept.iter().map(|path| {
-            let logs = logs(path).map_or(String::new(), |logs| format!(" ({logs})"));
+            let held: Vec<_> = agents(path).into_iter().chain(logs(path)).collect();
+            let logs = match held.as_slice() {
+                [] => String::new(),
+                held => format!(" ({})", held.join("; ")),
+            };
             let path = path.display();
             format!(
                 "  kept, it holds the work of clones that were removed{logs}: {path}   (--force lets go of it)"

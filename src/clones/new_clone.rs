@@ -225,7 +225,7 @@ impl Wanted<'_> {
             }
         }
         refs.extend(self.hub.store.refs_below("refs/tags/")?);
-        let checkpoints = of_team(&self.hub)?.into_iter();
+        let checkpoints = of_team(self.hub)?.into_iter();
         refs.extend(checkpoints.map(|(name, id)| FoundRef {
             name: ref_names::checkpoint(&name),
             id,

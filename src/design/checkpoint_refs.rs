@@ -4,6 +4,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::git::refs::FoundRef;
 use crate::git::{Oid, RefChange, Repo};
 use crate::model::id::OperationId;
 use crate::model::{Code, Error, Result, text};
@@ -12,6 +13,7 @@ use crate::store::operation::{FileMoves, Kind, Operation};
 use crate::store::{Session, kept_large_files, ref_names};
 
 use super::checkpoints::{self, Checkpoint};
+use super::tag_message::TagMessage;
 
 /// A checkpoint that was git's tag.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -60,8 +62,10 @@ pub fn plan_moves(session: &Session) -> Result<Moves> {
         let there = repo.find_ref(&goal)?;
         let reason = if repo.peel_to_commit(tag.id).is_none() {
             Some("it names no commit".to_owned())
+        } else if !is_own(repo, &tag) {
+            Some("git-colony did not make it".to_owned())
         } else if there.is_some_and(|there| there != tag.id) {
-            Some(format!("'{goal}' is another object"))
+            Some("another object has that name; 'git tag -d' deletes this one".to_owned())
         } else {
             None
         };
@@ -89,6 +93,19 @@ pub fn plan_moves(session: &Session) -> Result<Moves> {
         });
     }
     Ok(moves)
+}
+
+/// Returns `true` if git-colony made a checkpoint: a person may have tags that are called like one.
+pub fn is_own(repo: &Repo, found: &FoundRef) -> bool {
+    let in_our_place = found
+        .name
+        .as_bytes()
+        .starts_with(ref_names::CHECKPOINTS.as_bytes());
+    let is_ours = |message: &[u8]| TagMessage::is_ours(&String::from_utf8_lossy(message));
+    in_our_place
+        || repo
+            .find_tag(found.id)
+            .is_some_and(|tag| is_ours(&tag.message))
 }
 
 fn change(name: crate::git::RefName, old: Option<Oid>, new: Option<Oid>) -> RefChange {

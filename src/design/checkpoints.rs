@@ -262,6 +262,10 @@ pub fn find(repo: &Repo, name: &str) -> Result<Checkpoint> {
             ..found
         });
     }
+    if all.is_empty() && !repo.remote_names().is_empty() {
+        let hint = "git colony sync --fetch   # brings the checkpoints of the remote here";
+        return Err(not_found(name).hint(hint));
+    }
     let is_revision = is_plain(name) && repo.resolve_commit(name).is_ok();
     Err(if is_revision {
         let hint = format!("git colony tag -m LABEL {name}   # makes a checkpoint of that commit");
@@ -367,7 +371,8 @@ fn not_found(name: &str) -> Error {
 }
 
 fn ambiguous(name: &str, fitting: &[Checkpoint]) -> Error {
-    let mut fitting: Vec<_> = fitting.iter().collect();
+    // Within a second the order of the list tells which is newer.
+    let mut fitting: Vec<_> = fitting.iter().rev().collect();
     fitting.sort_by_key(|checkpoint| std::cmp::Reverse(checkpoint.moment));
     let of_one_id = fitting
         .windows(2)

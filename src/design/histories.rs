@@ -37,8 +37,8 @@ pub(super) fn compare(
         return Err(Error::new(
             Code::PublishedCommits,
             format!(
-                "{} that would leave '{}' on a remote already ({published} of {}); nothing was done",
-                text::count(report.ahead, "commit"), report.branch, report.ahead
+                "a remote has {published} of the {} that would leave '{}'; nothing was done",
+                text::count(report.ahead, "commit"), report.branch
             ),
         )
         .detail("leaving", &report.leaving)

@@ -67,15 +67,9 @@ pub fn prune(
     keep_days: Option<u64>,
     dry_run: bool,
 ) -> Result<PruneReport> {
-    let lock = if dry_run {
-        None
-    } else {
-        Some(WorktreeLock::take(
-            &session.world,
-            &session.repo,
-            session.lock_timeout(),
-        )?)
-    };
+    let timeout = session.lock_timeout();
+    let lock = (!dry_run).then(|| WorktreeLock::take(&session.world, &session.repo, timeout));
+    let lock = lock.transpose()?;
     let (lost, takes_automatic) = match scope {
         Scope::Everything { lost } => (lost, true),
         Scope::Operations => (Vec::new(), false),

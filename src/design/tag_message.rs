@@ -115,6 +115,11 @@ impl TagMessage {
         text
     }
 
+    /// Returns `true` if git-colony wrote the message.
+    pub fn is_ours(message: &str) -> bool {
+        message.contains(&format!("\n\n{FORMAT}\n"))
+    }
+
     /// Reads a message; one that is not ours gives its first line as label and the rest as reasons.
     pub fn read(message: &str) -> TagMessage {
         let message = message.trim_end_matches('\n');

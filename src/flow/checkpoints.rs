@@ -81,9 +81,10 @@ pub fn delete(session: &Session, names: &[String], dry_run: bool) -> Result<Dele
             )?,
         });
     }
-    let op = match dry_run {
-        true => None,
-        false => Some(checkpoint_refs::delete(session, &found)?),
+    let op = if dry_run {
+        None
+    } else {
+        Some(checkpoint_refs::delete(session, &found)?)
     };
     Ok(DeleteReport {
         deleted,

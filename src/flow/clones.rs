@@ -9,7 +9,7 @@ use crate::clones::damaged::{self, DamagedClone};
 use crate::clones::found::{self, FoundClone};
 use crate::clones::hub::{self, Hub};
 use crate::clones::removed_log::{self, Amount};
-use crate::clones::{hub_place, leaving, removal};
+use crate::clones::{hub_place, keeping, leaving, removal};
 use crate::git::{ObjectWrites, Oid};
 use crate::model::{Result, World};
 use crate::store::Session;
@@ -139,6 +139,8 @@ pub struct GcReport {
     pub kept: Vec<PathBuf>,
     /// What these hubs, removed or kept, hold of the logs of removed clones.
     pub logs: Vec<HeldLogs>,
+    /// Whose work these hubs, removed or kept, hold.
+    pub work: Vec<HeldWork>,
     /// Folders of clones that were taken away and that could not be deleted yet.
     pub leaving: Vec<LeftBehind>,
     /// True when nothing was removed because a dry run was asked for.
@@ -156,6 +158,16 @@ pub struct HeldLogs {
     pub amount: Amount,
 }
 
+/// The work of removed agents in a hub.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct HeldWork {
+    /// The hub.
+    #[schemars(with = "String")]
+    pub hub: PathBuf,
+    /// The agents.
+    pub agents: Vec<String>,
+}
+
 /// Removes the hubs that no clone borrows from any more.
 ///
 /// # Errors
@@ -166,6 +178,7 @@ pub fn gc(world: &World, force: bool, dry_run: bool) -> Result<GcReport> {
         removed: Vec::new(),
         kept: Vec::new(),
         logs: Vec::new(),
+        work: Vec::new(),
         leaving: Vec::new(),
         dry_run,
     };
@@ -188,6 +201,12 @@ pub fn gc(world: &World, force: bool, dry_run: bool) -> Result<GcReport> {
         if amount != Amount::default() {
             let hub = path.clone();
             report.logs.push(HeldLogs { hub, amount });
+        }
+        let work = keeping::newest_of_agents(&store)?.into_iter();
+        let agents: Vec<String> = work.map(|work| work.agent).collect();
+        if !agents.is_empty() {
+            let hub = path.clone();
+            report.work.push(HeldWork { hub, agents });
         }
         if store.holds_kept_work()? && !force {
             report.kept.push(path);

@@ -8,9 +8,11 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::design::checkpoint_refs;
 use crate::design::checkpoints::{self, Which};
 use crate::git::attributes::AttributesOf;
 use crate::git::lfs_pointer::{LfsOid, Pointer};
+use crate::git::refs::FoundRef;
 use crate::git::{Oid, RefName, Repo};
 use crate::lfs::install;
 use crate::model::{Code, Error, Result, text};
@@ -254,11 +256,17 @@ impl Found {
         for place in ref_names::CHECKPOINT_PLACES {
             tags.extend(repo.refs_below(place)?);
         }
+        let (tags, of_user): (Vec<_>, Vec<_>) = tags
+            .into_iter()
+            .partition(|tag| checkpoint_refs::is_own(repo, tag));
+        let names = of_user.iter().map(|tag| tag.name.short());
+        let stay = names.map(|name| format!("'{name}': git-colony did not make it"));
+        self.report.stays.extend(stay);
         let kept = kept_files::list(&Places::kept_in(repo.common_dir())).len();
         let counted = [(private.len(), "private ref"), (kept, "kept file")];
         let counted = counted.iter().filter(|(number, _)| *number > 0);
         let counted = counted.map(|(number, noun)| text::count(*number, noun));
-        let words: Vec<String> = counted.chain(named_checkpoints(repo)?).collect();
+        let words: Vec<String> = counted.chain(named_checkpoints(repo, &tags)?).collect();
         if request.depth == Depth::Settings {
             let stay = words.into_iter();
             let line = |what| format!("{what}: taken out with --purge");
@@ -277,10 +285,14 @@ impl Found {
 }
 
 /// Names the checkpoints, the newest first: they are what somebody wanted to keep.
-fn named_checkpoints(repo: &Repo) -> Result<Option<String>> {
+fn named_checkpoints(repo: &Repo, own: &[FoundRef]) -> Result<Option<String>> {
     /// So many are named.
     const FEW: usize = 3;
-    let all = checkpoints::list(repo, Which::Named)?.sound;
+    let mut all = checkpoints::list(repo, Which::Named)?.sound;
+    all.retain(|one| {
+        let name = format!("refs/{}", one.git_ref);
+        own.iter().any(|own| own.name.to_string() == name)
+    });
     let labels = all.iter().rev().take(FEW);
     let labels: Vec<_> = labels.map(|one| format!("'{}'", one.label)).collect();
     let more = match all.len().saturating_sub(FEW) {

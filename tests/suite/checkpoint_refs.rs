@@ -405,3 +405,46 @@ fn an_earlier_version_does_not_go_on_in_a_colony_of_this_one() {
     sandbox.write(path, record.replace("\"format\": 2", "\"format\": 3"));
     assert_eq!(sandbox.error(&["checkpoint", "-m", "x"]), "newer-format");
 }
+
+#[test]
+fn tags_that_a_person_made_are_left_alone() {
+    let sandbox = Sandbox::new();
+    sandbox.write("a.txt", "two\n");
+    sandbox.colony(&["checkpoint", "-m", "ours"]);
+    let id = as_tags(&sandbox).remove(0);
+    sandbox.git(&["tag", "-am", "mine", "checkpoint/rc1"]);
+    sandbox.git(&["tag", "checkpoint/light"]);
+    let doctor = sandbox.json(&["doctor"]);
+    let checks = doctor["checks"].as_array().unwrap();
+    let check = checks
+        .iter()
+        .find(|check| check["name"] == "checkpoint-tags");
+    let detail = check.unwrap()["detail"].as_str().unwrap();
+    assert!(detail.starts_with("1 checkpoint "), "{detail}");
+    let moved = sandbox.json(&["checkpoints", "move-tags"]);
+    assert_eq!(moved["moved"][0]["checkpoint_id"], id.as_str(), "{moved:#}");
+    let why: Vec<_> = moved["left"].as_array().unwrap().iter().collect();
+    assert_eq!(why.len(), 2, "{moved:#}");
+    assert_eq!(why[0]["reason"], "git-colony did not make it");
+    sandbox.colony(&["deinit", "--purge", "--force"]);
+    assert_eq!(sandbox.git(&["tag"]), "checkpoint/light\ncheckpoint/rc1");
+    assert_eq!(sandbox.git(&["for-each-ref", "refs/colony"]), "");
+}
+
+#[test]
+fn of_checkpoints_made_within_a_second_the_newest_is_named_first() {
+    let sandbox = Sandbox::new();
+    let mut ids = Vec::new();
+    for text in ["1\n", "2\n", "3\n"] {
+        sandbox.write("a.txt", text);
+        let run = sandbox.run_in(sandbox.world_at(0), &["--json", "checkpoint", "-m", "same"]);
+        let made: serde_json::Value = serde_json::from_str(&run.stdout).unwrap();
+        ids.insert(0, made["checkpoint_id"].clone());
+    }
+    let refused = sandbox.json(&["restore", "same"]);
+    assert_eq!(
+        refused["detail"]["candidates"],
+        serde_json::json!(ids),
+        "{refused:#}"
+    );
+}

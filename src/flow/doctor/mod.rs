@@ -78,6 +78,7 @@ pub fn doctor(session: &Session, depth: Depth) -> Result<DoctorReport> {
     checks.extend(setup::settings(session));
     checks.extend(setup::hook_checks(session)?);
     checks.extend(kept::refs(session)?);
+    checks.extend(kept::checkpoint_tags(session)?);
     checks.push(kept::disk(session)?);
     if depth == Depth::Deep {
         checks.push(kept::objects(session)?);

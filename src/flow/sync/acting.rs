@@ -33,7 +33,7 @@ pub(super) fn act(
     mut steps: Vec<Step>,
 ) -> Result<Done> {
     let here = move_here(session, &mut steps)?;
-    let there = move_there(remote, &mut steps)?;
+    let there = move_there(session, remote, &mut steps)?;
     let race = if here == Race::Lost { here } else { there };
     note(session, remote, look, &steps)?;
     let rows = steps.into_iter().map(|step| step.row).collect();
@@ -94,7 +94,8 @@ fn move_refs(session: &Session, changes: &[RefChange]) -> Result<()> {
 }
 
 /// Pushes, and tells what the server said of each ref.
-fn move_there(remote: &Remote<'_>, steps: &mut [Step]) -> Result<Race> {
+fn move_there(session: &Session, remote: &Remote<'_>, steps: &mut [Step]) -> Result<Race> {
+    let takes_tags = session.settings.checkpoint_git_tags;
     let changes: Vec<RefChange> = steps.iter().filter_map(|step| step.there.clone()).collect();
     if changes.is_empty() {
         return Ok(Race::None);
@@ -122,6 +123,7 @@ fn move_there(remote: &Remote<'_>, steps: &mut [Step]) -> Result<Race> {
         step.row.reason = Some(reason);
         step.row.hint = match result {
             SyncResult::Rejected => Some(format!("git colony sync {}", shell_word(remote.name()))),
+            _ if takes_tags => None,
             _ => way_of_checkpoint(&step.row.name),
         };
     }

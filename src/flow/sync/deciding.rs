@@ -49,9 +49,8 @@ pub(super) fn steps(session: &Session, look: &Look, way: Way) -> Result<Vec<Step
                 continue;
             }
             _ if look.invalid.contains_key(&name) => Verdict::Nothing,
-            Some(Kind::Checkpoint) => verdict::decide_checkpoint(&sides),
             Some(Kind::CheckpointTag) if is_moved(session, look, &name) => Verdict::Nothing,
-            Some(Kind::CheckpointTag) => verdict::decide_checkpoint(&sides),
+            Some(Kind::Checkpoint | Kind::CheckpointTag) => verdict::decide_checkpoint(&sides),
             Some(Kind::Scopes | Kind::Shared) => {
                 verdict::decide_shared(&sides, standing(repo, &sides))
             }
