@@ -19,8 +19,9 @@ use super::whole;
 
 /// How the name of a folder begins that a sweep could not delete at once.
 const LEFT: &str = "left-";
-/// How many files of stages a sweep deletes, within half a second or so; a command may sweep twice.
-const MAX_DELETED: usize = 10_000;
+/// How many files of stages a sweep deletes: a fraction of a second, some seconds on a busy disk. A command
+/// may sweep twice.
+const MAX_DELETED: usize = 3_000;
 
 /// Reads the operation that is under way or was left by a dead owner; `None` when there is none.
 ///
