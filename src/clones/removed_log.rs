@@ -8,7 +8,7 @@
 //! - `colony-kept/<key>/`: the files that they moved aside, and the second names of large files;
 //! - `colony-kept/<key>/removed.json`: whose worktree it was, [`RemovedClone`].
 //!
-//! While a folder of the clone cannot be deleted yet, its kept files are still in that. [`super::log_keeping`]
+//! While a folder of the clone cannot be deleted yet, its kept files are still in that. `log_keeping`
 //! brings all this; only `prune`, and the removal of the hub by force, let go of it.
 
 use std::path::{Path, PathBuf};
