@@ -86,7 +86,6 @@ const REPORTS: &[(&str, Make)] = &[
     ("agents remove", answer::<RemovedAgent>),
     ("checkpoint", answer::<CheckpointReport>),
     ("checkpoints", answer::<checkpoints::ListReport>),
-    ("checkpoints show", answer::<checkpoints::ShowReport>),
     (
         "checkpoints delete",
         answer::<crate::flow::checkpoints::DeleteReport>,
@@ -95,6 +94,7 @@ const REPORTS: &[(&str, Make)] = &[
         "checkpoints move-tags",
         answer::<crate::flow::checkpoints::MoveReport>,
     ),
+    ("checkpoints show", answer::<checkpoints::ShowReport>),
     ("cherry-pick", answer::<PickReport>),
     ("cherry-pick --abort", answer::<UndoReport>),
     ("clone", answer::<CloneReport>),

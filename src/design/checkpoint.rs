@@ -200,8 +200,7 @@ pub fn tag(
     };
     let operation = Operation::begin(session, intent)?;
     draft.belongs_to(&operation);
-    let tree = session.repo.tree_of(Some(commit))?;
-    kept_large_files::hold(session, None, &[tree])?;
+    kept_large_files::hold_checkpoints(session, &[commit])?;
     let refs = draft.tag(session, commit)?;
     let scan = session.repo.scan(&session.world)?;
     let index_tree = session.repo.write_index_tree(&scan)?;

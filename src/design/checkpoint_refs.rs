@@ -191,11 +191,8 @@ fn commit(
     };
     let operation = Operation::begin(session, intent)?;
     let repo = &session.repo;
-    let commits = refs
-        .iter()
-        .filter_map(|change| repo.peel_to_commit(change.old.or(change.new)?));
-    let trees = commits.map(|commit| repo.tree_of(Some(commit)));
-    kept_large_files::hold(session, None, &trees.collect::<Result<Vec<_>>>()?)?;
+    let tags = refs.iter().filter_map(|change| change.old.or(change.new));
+    kept_large_files::hold_checkpoints(session, &tags.collect::<Vec<_>>())?;
     let scan = repo.scan(&session.world)?;
     let index_tree = repo.write_index_tree(&scan)?;
     let done = operation.commit(Plan {

@@ -126,6 +126,10 @@ pub fn restore(session: &Session, request: &Request) -> Result<RestoreReport> {
     }
     let stage = operation.stage();
     kept_large_files::stage(session, work.target.tree, &work.staged_paths(), &stage)?;
+    if let IndexTarget::State { state } = work.target.index {
+        let index = session.repo.state_tree(state)?;
+        kept_large_files::bring_of_index(session, work.target.tree, index)?;
+    }
     let (old, new) = (work.kept.scan.head.commit(), work.branch_after());
     let Work {
         target,

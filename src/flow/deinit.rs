@@ -13,7 +13,7 @@ use crate::design::checkpoints::{self, Which};
 use crate::git::attributes::AttributesOf;
 use crate::git::lfs_pointer::{LfsOid, Pointer};
 use crate::git::refs::FoundRef;
-use crate::git::{Oid, RefName, Repo};
+use crate::git::{ObjectWrites, Oid, RefName, Repo};
 use crate::lfs::install;
 use crate::model::{Code, Error, Result, text};
 use crate::setup::attributes;
@@ -62,6 +62,7 @@ pub struct DeinitReport {
 /// `kept-files` when files that were moved aside would be deleted without `force`; `locked`,
 /// `recovery-needed`; `io`. None but the last changes anything.
 pub fn deinit(session: &Session, request: Request) -> Result<DeinitReport> {
+    recover_first(session)?;
     let before = Found::look(session, request)?;
     if before.report.needs_force {
         return Err(refuse_kept_files(before.kept_files));
@@ -82,6 +83,10 @@ pub fn deinit(session: &Session, request: Request) -> Result<DeinitReport> {
         recover::recover(session, &places)?;
     }
     let mut found = Found::look(session, request)?;
+    if found.report.needs_force {
+        // Somebody has moved files aside since.
+        return Err(refuse_kept_files(found.kept_files));
+    }
     if found.lfs_goes {
         install::uninstall(session)?;
     }
@@ -211,9 +216,8 @@ impl Found {
             ("--unset-all", &self.settings)
         };
         for name in names {
-            let mut git = session.repo.git(&session.world);
-            git.args(["config", "--local", how, name])
-                .run_checked("remove the settings of git-colony")?;
+            let file = ConfigFile::of_repository(&session.repo);
+            file.change(&session.repo, &session.world, &[how, name])?;
         }
         Ok(())
     }
@@ -301,6 +305,36 @@ fn named_checkpoints(repo: &Repo, own: &[FoundRef]) -> Result<Option<String>> {
     };
     let count = text::count(all.len(), "checkpoint");
     Ok((!all.is_empty()).then(|| format!("{count}: {}{more}", labels.join(", "))))
+}
+
+/// Finishes what was cut off here: it may move files aside that are to be counted. Elsewhere that is for a
+/// command there.
+fn recover_first(session: &Session) -> Result<()> {
+    for other in session.repo.other_worktrees() {
+        let world = session.world.standing_in(&other.root);
+        let Ok(repo) = Repo::open(&world, ObjectWrites::InMemory) else {
+            continue;
+        };
+        let places = Places::find(&repo)?;
+        let pending = places.map(|places| recover::pending(&places)).transpose()?;
+        if pending.flatten().is_some() {
+            let root = other.root.display().to_string();
+            return Err(Error::new(
+                Code::RecoveryNeeded,
+                format!("an operation was cut off in '{root}'; nothing has changed"),
+            )
+            .detail("worktree", &root)
+            .hint(format!(
+                "git -C {} colony checkpoint --auto   # finishes it",
+                text::shell_word(&root)
+            )));
+        }
+    }
+    let _lock = WorktreeLock::take(&session.world, &session.repo, session.lock_timeout())?;
+    match Places::find(&session.repo)? {
+        Some(places) => recover::recover(session, &places),
+        None => Ok(()),
+    }
 }
 
 fn installed_hooks(session: &Session) -> Result<Vec<(Target, usize)>> {

@@ -189,6 +189,9 @@ impl Standing {
         if session.world.is_dead() || is_wanted.unwrap_or(false) {
             return;
         }
+        // Who asked to stop waits for this; where the lock cannot be had, it is tried without.
+        let undisturbed = session.world.undisturbed();
+        let _lock = WorktreeLock::take(&undisturbed, &session.repo, session.lock_timeout()).ok();
         let lines = if self.has_lines {
             Ok(())
         } else {

@@ -316,9 +316,12 @@ pub fn uninstall_filters(session: &Session) -> Result<()> {
     {
         // A section that is gone already is what is wanted.
         if has_section(session, section)? {
-            let mut git = session.repo.git(&session.world);
-            git.args(["config", "--local", "--remove-section", section])
-                .run_checked("take the filters of git-lfs out")?;
+            let file = ConfigFile::of_repository(&session.repo);
+            file.change(
+                &session.repo,
+                &session.world,
+                &["--remove-section", section],
+            )?;
         }
     }
     Ok(())

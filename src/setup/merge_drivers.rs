@@ -56,8 +56,8 @@ pub fn missing(session: &Session) -> Vec<&'static str> {
     names().into_iter().filter(is_missing).collect()
 }
 
-/// Configures the drivers that are not, in the configuration of this repository. Git does it: it
-/// holds the lock of the file for so short a time that no kill of ours leaves one.
+/// Configures the drivers that are not, in the configuration of this repository. The caller holds the lock
+/// of the worktree.
 ///
 /// # Errors
 /// `git-failed`; what was configured until then is taken back by [`remove`].
@@ -71,9 +71,7 @@ pub fn install(session: &Session) -> Result<()> {
 }
 
 fn configure(session: &Session, args: &[&str]) -> Result<()> {
-    let mut git = session.repo.git(&session.world);
-    git.args(["config", "--local"]).args(args);
-    git.run_checked("configure the merge drivers").map(drop)
+    ConfigFile::of_repository(&session.repo).change(&session.repo, &session.world, args)
 }
 
 /// Returns the drivers of which something of ours is in the configuration of this repository.

@@ -78,13 +78,50 @@ impl ConfigFile {
         fs::read(copy.path()).map_err(|e| Error::io("cannot read the new configuration", e))
     }
 
+    /// Changes the file as `git config ARGS` would. The caller holds the lock of the worktree, so that a lock
+    /// of git that a kill leaves on the file is proven ours.
+    ///
+    /// # Errors
+    /// `git-failed`, and as [`ConfigFile::replace`].
+    pub fn change(&self, repo: &Repo, world: &World, args: &[&str]) -> Result<()> {
+        let before = self.read()?;
+        let args: Vec<OsString> = args.iter().map(OsString::from).collect();
+        let after = ConfigFile::edited(repo, world, &before, &args)?;
+        if after == before {
+            return Ok(());
+        }
+        self.replace(&before, &after)
+    }
+
+    /// Clears what a dead process of ours left while it changed a configuration of this worktree. The caller
+    /// holds its lock.
+    ///
+    /// # Errors
+    /// `io`.
+    pub fn sweep(repo: &Repo) -> Result<()> {
+        let worktree = ConfigFile::of_worktree(repo);
+        let shared = ConfigFile::of_repository(repo);
+        // In the main worktree both have one folder: the file there tells by its inode whose lock it is.
+        for file in [&worktree, &shared] {
+            if file.stage == worktree.stage {
+                file.clear_lock(&lock_of(&file.target()))?;
+            }
+        }
+        atomic::remove_file(&worktree.stage)
+    }
+
+    /// Returns the file itself: as git does, a link is followed.
+    fn target(&self) -> PathBuf {
+        fs::canonicalize(&self.path).unwrap_or_else(|_| self.path.clone())
+    }
+
     /// Refuses while another process holds git's lock of the file. The caller holds the lock of the
     /// worktree, so a lock on the file that is ours was left by a dead process: that one goes.
     ///
     /// # Errors
     /// `locked`, `io`.
     pub fn refuse_locked(&self) -> Result<()> {
-        let lock = lock_of(&fs::canonicalize(&self.path).unwrap_or_else(|_| self.path.clone()));
+        let lock = lock_of(&self.target());
         self.clear(&lock)?;
         if lock.symlink_metadata().is_ok() {
             return Err(locked(&lock));
@@ -98,8 +135,7 @@ impl ConfigFile {
     /// # Errors
     /// `locked` when another process is changing it or has changed it; `io`, `no-space`.
     pub fn replace(&self, expected: &[u8], bytes: &[u8]) -> Result<()> {
-        // As git does: a link is followed, its target is replaced.
-        let path = fs::canonicalize(&self.path).unwrap_or_else(|_| self.path.clone());
+        let path = self.target();
         let cannot = |e| Error::io(format!("cannot write '{}'", path.display()), e);
         let lock = lock_of(&path);
         self.clear(&lock)?;
@@ -133,12 +169,17 @@ impl ConfigFile {
 
     /// Removes what a dead process of ours left: its new file, and the lock that is a link to it.
     fn clear(&self, lock: &Path) -> Result<()> {
+        self.clear_lock(lock)?;
+        // Never written to: it may be the configuration itself by now.
+        atomic::remove_file(&self.stage)
+    }
+
+    fn clear_lock(&self, lock: &Path) -> Result<()> {
         let ours = FileIdentity::of(&self.stage);
         if ours.is_some() && ours == FileIdentity::of(lock) {
             atomic::remove_file(lock)?;
         }
-        // Never written to: it may be the configuration itself by now.
-        atomic::remove_file(&self.stage)
+        Ok(())
     }
 
     fn write_stage(&self, path: &Path, bytes: &[u8]) -> std::io::Result<()> {

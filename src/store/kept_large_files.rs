@@ -61,6 +61,21 @@ pub fn hold(session: &Session, made: Option<&Path>, trees: &[Oid]) -> Result<()>
     Ok(())
 }
 
+/// Does what [`hold`] does for checkpoints that are there, given their tags or commits: for their files, and
+/// for the index that was kept beside them.
+///
+/// # Errors
+/// As [`hold`].
+pub fn hold_checkpoints(session: &Session, tags: &[Oid]) -> Result<()> {
+    if !session.repo.has_filter("lfs") {
+        return Ok(());
+    }
+    for tag in tags {
+        hold_always(session, None, &trees_of(&session.repo, *tag)?)?;
+    }
+    Ok(())
+}
+
 /// Does what [`hold`] does also before git-lfs is set up.
 ///
 /// # Errors
@@ -243,7 +258,10 @@ fn known_tags(repo: &Repo) -> Result<Option<Vec<Oid>>> {
 }
 
 /// Returns the trees of a checkpoint: of its files, and of its index where that was kept beside them.
-fn trees_of(repo: &Repo, tag: Oid) -> Result<Vec<Oid>> {
+///
+/// # Errors
+/// `repository-broken`, `object-missing`.
+pub fn trees_of(repo: &Repo, tag: Oid) -> Result<Vec<Oid>> {
     let Some(commit) = repo.peel_to_commit(tag) else {
         return Ok(Vec::new());
     };
@@ -286,6 +304,17 @@ pub fn stage(
     bring(session, tree, wanted)?;
     let repo = &session.repo;
     repo.stage_files(&session.world, tree, wanted, folder)
+}
+
+/// Links large files that the store of git-lfs lacks into it from where they are kept: those of an index
+/// that comes back, where it has others than the files do.
+///
+/// # Errors
+/// `object-missing`, `no-space`, `io`.
+pub fn bring_of_index(session: &Session, files: Oid, index: Oid) -> Result<()> {
+    let changes = session.repo.diff_trees(files, index)?;
+    let paths = changes.into_iter().filter(|change| change.new.is_some());
+    bring(session, index, &paths.map(|change| change.path).collect())
 }
 
 fn bring(session: &Session, tree: Oid, wanted: &BTreeSet<RepoPath>) -> Result<()> {

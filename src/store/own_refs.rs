@@ -48,9 +48,27 @@ pub fn in_hub<T>(world: &World, hub: &Path, act: impl Fn(&File) -> Result<T>) ->
         lock: lock_in(hub),
         is_littered: &|| !left_at_the_top(hub).is_empty(),
         left: &|| left_in_hub(hub),
-        clear: &|| remove_all(world, left_in_hub(hub)),
+        clear: &|| {
+            let left = left_in_hub(hub);
+            if processes::git_may_lock_refs_in(&[hub]) {
+                return Err(held_by_another(&left));
+            }
+            remove_all(world, left)
+        },
     };
     place.act(act)
+}
+
+/// Makes the error for locks that may be of a git that a person runs in the hub.
+fn held_by_another(left: &[PathBuf]) -> Error {
+    let first = left.first().map(|path| path.display().to_string());
+    let first = first.unwrap_or_default();
+    Error::new(
+        Code::Locked,
+        format!("another git is at work in the hub, which may hold '{first}'; nothing was done"),
+    )
+    .detail("paths", left)
+    .hint("run the command again once that git has ended")
 }
 
 /// Moves refs of a clone that nobody but us moves. No hook runs.
@@ -173,7 +191,11 @@ impl Place<'_> {
         }
         let at_once = (Duration::ZERO, "");
         match WorktreeLock::take_as(self.world, (&self.lock, Hold::Alone), at_once) {
-            Ok(_lock) => (self.clear)(),
+            Ok(_lock) => match (self.clear)() {
+                // Another git's: it is in nobody's way yet.
+                Err(error) if error.code() == Code::Locked => Ok(()),
+                cleared => cleared,
+            },
             Err(error) if error.code() == Code::Locked => Ok(()),
             Err(error) => Err(error),
         }

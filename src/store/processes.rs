@@ -2,6 +2,8 @@
 //!
 //! Linux tells in `/proc`. Elsewhere nothing is known, and whoever asks has to do without.
 
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
 use super::lock::FileIdentity;
@@ -175,10 +177,32 @@ pub fn git_may_lock_refs_in(folders: &[&Path]) -> bool {
         let command = git_command(&words);
         let may = command.is_some_and(|command| !NO_LOCKS.contains(&command));
         // What has ended and is not waited for yet stands nowhere.
-        let stands =
-            || folder_of(pid).is_some_and(|at| folders.iter().any(|own| at.starts_with(own)));
-        may && stands()
+        let is_own = |at: &Path| folders.iter().any(|own| at.starts_with(own));
+        let stands = || folder_of(pid).is_some_and(|at| is_own(&at));
+        let is_told = || git_dirs_of(pid, &words).iter().any(|at| is_own(at));
+        may && (stands() || is_told())
     })
+}
+
+/// Lists the git directories that a git was told of, by its command line or its environment.
+fn git_dirs_of(pid: u32, words: &[String]) -> Vec<PathBuf> {
+    let mut told = Vec::new();
+    for (at, word) in words.iter().enumerate() {
+        if let Some(path) = word.strip_prefix("--git-dir=") {
+            told.push(PathBuf::from(path));
+        } else if matches!(word.as_str(), "--git-dir" | "-C") {
+            told.extend(words.get(at + 1).map(PathBuf::from));
+        }
+    }
+    let environment = std::fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
+    let variables = environment.split(|byte| *byte == 0);
+    let named = variables.filter_map(|variable| variable.strip_prefix(b"GIT_DIR="));
+    told.extend(named.map(|path| PathBuf::from(OsStr::from_bytes(path))));
+    let here = folder_of(pid).unwrap_or_default();
+    let whole = told.into_iter().map(|path| here.join(path));
+    whole
+        .map(|path| path.canonicalize().unwrap_or(path))
+        .collect()
 }
 
 /// Returns what git was told to do by its command line; `None` for another program.

@@ -240,7 +240,14 @@ impl Drops {
             Drops::Staged => vec![staged],
             Drops::Worktree => vec![staged, Spot::File(place)],
             Drops::Refs => vec![staged, Spot::Ref(home)],
-            Drops::History => vec![Spot::Kept(home), Spot::Ref(home), Spot::LargeFile(home)],
+            Drops::History => {
+                // From the checkout of a person, what the hub keeps of removed clones goes as well.
+                let of_hub = (home == Home::Checkout).then_some(Home::Hub);
+                let homes = [home].into_iter().chain(of_hub);
+                homes
+                    .flat_map(|home| [Spot::Kept(home), Spot::Ref(home), Spot::LargeFile(home)])
+                    .collect()
+            }
         }
     }
 }

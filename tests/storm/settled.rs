@@ -61,7 +61,14 @@ pub(crate) fn check_undo(
 ) -> Result<Option<Look>, String> {
     let is_step = matches!(action.nature, Nature::Operation | Nature::Perhaps);
     // Taking back what takes back is another step, and an init has set up more than an operation.
-    let others = ["undo", "undo --force", "redo", "init"];
+    let others = [
+        "undo",
+        "undo --force",
+        "redo",
+        "init",
+        "merge --abort",
+        "cherry-pick --abort",
+    ];
     if !is_step || others.contains(&action.name) {
         return Ok(None);
     }

@@ -235,3 +235,36 @@ fn the_doctor_sees_filters_without_the_hook_that_uploads() {
     let ill = ill(&sandbox, &[]);
     assert!(!ill.contains(&"git-lfs-push".to_owned()), "{ill:?}");
 }
+
+/// Dies in a restore that has files to move aside.
+fn cut_off(sandbox: &Sandbox) {
+    sandbox.colony(&["checkpoint", "-m", "k1"]);
+    sandbox.write("scratch.txt", "an hour\n");
+    let world = git_colony::model::World {
+        die_at: Some("large-files-kept"),
+        ..sandbox.world()
+    };
+    assert_ne!(sandbox.run_in(world, &["restore", "k1", "--force"]).code, 0);
+}
+
+#[test]
+fn what_recovery_moves_aside_is_counted_before_a_purge() {
+    let sandbox = Sandbox::new();
+    cut_off(&sandbox);
+    assert_eq!(sandbox.error(&["deinit", "--purge"]), "kept-files");
+    sandbox.colony(&["undo"]);
+    assert_eq!(sandbox.read("scratch.txt"), "an hour\n");
+}
+
+#[test]
+fn an_operation_that_was_cut_off_in_another_worktree_stops_a_purge() {
+    let sandbox = Sandbox::new();
+    let other = sandbox.outside().join("linked");
+    sandbox.git(&["worktree", "add", "-q", other.to_str().unwrap()]);
+    cut_off(&sandbox);
+    let linked = sandbox.at(other);
+    let refused = linked.json(&["deinit", "--purge", "--force"]);
+    assert_eq!(refused["code"], "recovery-needed", "{refused:#}");
+    sandbox.automatic_checkpoint();
+    assert_eq!(linked.json(&["deinit", "--purge", "--force"])["ok"], true);
+}

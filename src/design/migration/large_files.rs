@@ -16,10 +16,10 @@ pub(super) fn keep(session: &Session, refs: &[RefChange]) -> Result<()> {
     let repo = &session.repo;
     let store = Objects::of(repo);
     for change in refs {
-        let commit = change.new.and_then(|id| repo.peel_to_commit(id));
-        let tree = repo.tree_of(commit)?;
+        let Some(tag) = change.new else { continue };
         if ref_names::parse_checkpoint(&change.name).is_some() {
-            kept_large_files::hold_always(session, None, &[tree])?;
+            let trees = kept_large_files::trees_of(repo, tag)?;
+            kept_large_files::hold_always(session, None, &trees)?;
             continue;
         }
         let name = change.name.to_string();
@@ -29,7 +29,7 @@ pub(super) fn keep(session: &Session, refs: &[RefChange]) -> Result<()> {
         };
         let kept = Places::kept_in(repo.common_dir()).join(key);
         let kept = kept.join("large").join(checkpoint);
-        for file in repo.list_tree(tree)? {
+        for file in repo.list_tree(repo.tree_of(repo.peel_to_commit(tag))?)? {
             let entry = file.new.filter(TreeEntry::is_file);
             if let Some(pointer) = entry.and_then(|entry| Pointer::of_blob(repo, entry.id)) {
                 store.link_into(&pointer, &kept)?;

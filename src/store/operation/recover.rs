@@ -6,6 +6,7 @@ use crate::git::refs::Reason;
 use crate::git::{Oid, RefChange, RefName};
 use crate::model::id::OperationId;
 use crate::model::{Code, Error, Result};
+use crate::store::config_file::ConfigFile;
 use crate::store::lock::{FileIdentity, IndexLock};
 use crate::store::places::Places;
 use crate::store::{
@@ -262,6 +263,7 @@ fn sweep(session: &Session, places: &Places) -> Result<()> {
             _ if name.starts_with(LEFT) => {
                 delete_some(&path, &mut budget)?;
             }
+            _ if name == "config.new" => ConfigFile::sweep(&session.repo)?,
             _ if name == "automatic.lfs" => atomic::remove_folder(&path)?,
             _ if name == migration::FOLDER => migration::sweep(session)?,
             // What is moved beside operations was looked at above, and may be under way.
