@@ -68,14 +68,18 @@ impl Inherited {
 impl Drop for Ear {
     /// Waits for what has been written, and for nothing that a process which outlives us may write.
     fn drop(&mut self) {
-        // From now on the thread ends where there is nothing to read. The byte wakes it; of a pipe that is
-        // full it needs none.
+        // From now on the thread ends where there is nothing to read.
         if rustix::io::ioctl_fionbio(&self.reader, true).is_err()
             || rustix::io::ioctl_fionbio(&self.writer, true).is_err()
         {
             return;
         }
-        self.writer.write_all(b"\r").ok();
+        match self.writer.write_all(b"\r") {
+            // Nothing wakes the thread: it ends with the process.
+            Err(e) if e.kind() != ErrorKind::WouldBlock => return,
+            // The byte wakes it; of a pipe that is full it needs none.
+            _ => {}
+        }
         if let Some(thread) = self.thread.take() {
             // It has nothing to return.
             thread.join().ok();
