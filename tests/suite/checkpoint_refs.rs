@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::Path;
 
+use super::large_files::with_lfs;
 use super::support::Sandbox;
 
 /// The ref of a checkpoint that was just made.
@@ -457,14 +458,7 @@ fn of_checkpoints_made_within_a_second_the_newest_is_named_first() {
 
 #[test]
 fn what_was_staged_beside_a_checkpoint_outlasts_a_prune_once_its_tag_has_moved() {
-    let sandbox = Sandbox::new();
-    sandbox.git(&["lfs", "install", "--local", "--skip-repo"]);
-    sandbox.write(
-        ".gitattributes",
-        "*.bin filter=lfs diff=lfs merge=lfs -text\n",
-    );
-    sandbox.git(&["add", "-A"]);
-    sandbox.git(&["commit", "-qm", "large files"]);
+    let sandbox = with_lfs();
     sandbox.write("f.bin", "staged\n");
     sandbox.git(&["add", "f.bin"]);
     sandbox.write("f.bin", "edited since\n");

@@ -12,7 +12,7 @@ use super::support::Sandbox;
 const CONTENT: &str = "a large file\n";
 
 /// A repository that gives `*.bin` to git-lfs.
-fn with_lfs() -> Sandbox {
+pub(super) fn with_lfs() -> Sandbox {
     let sandbox = Sandbox::new();
     sandbox.git(&["lfs", "install", "--local", "--skip-repo"]);
     sandbox.write(
