@@ -6,6 +6,7 @@
 //! taker has died: a lock beside it says so. What is written into it even while it is deleted stays, and
 //! it goes back to *leaving*.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
@@ -132,20 +133,22 @@ impl Leaving {
     /// Takes up the clones that others have left on their way out; those that somebody takes care of
     /// are not among them.
     pub fn resume(world: &World, root: &SharedRoot) -> Vec<Leaving> {
-        let mut found = Vec::new();
+        let mut held = BTreeMap::new();
         for folder in folders(&root.trash()) {
             // Its taker has died while it deleted: it has to hold still anew.
             let name = folder.file_stem().filter(|_| is_one(&folder));
-            if let Some(back) = name.map(|name| root.leaving().join(name)) {
-                let held = lock(world, &back);
-                if held.is_ok() {
-                    // Another may have been faster.
-                    atomic::rename(&folder, &back).ok();
-                }
+            if let Some(back) = name.map(|name| root.leaving().join(name))
+                && let Ok(lock) = lock(world, &back)
+            {
+                // Another may have been faster.
+                atomic::rename(&folder, &back).ok();
+                held.insert(back, lock);
             }
         }
+        let mut found = Vec::new();
         for folder in folders(&root.leaving()) {
-            let Ok((lock_path, lock)) = lock(world, &folder) else {
+            let held = held.remove(&folder);
+            let Ok((lock_path, lock)) = held.map_or_else(|| lock(world, &folder), Ok) else {
                 continue;
             };
             let Some((note, member)) = Note::read(&folder).zip(membership_at(&folder)) else {
@@ -164,6 +167,7 @@ impl Leaving {
                 _lock: lock,
             });
         }
+        drop(held);
         sweep_locks(&root.leaving());
         found
     }

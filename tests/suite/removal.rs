@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use git_colony::model::World;
 use serde_json::Value;
 
-use super::support::Sandbox;
+use super::support::{Sandbox, wait_for_locks};
 
 fn agent(desk: &Sandbox, name: &str) -> PathBuf {
     let made = desk.json(&["agents", "new", name]);
@@ -398,6 +398,7 @@ fn killed_while_deleting(desk: &Sandbox) -> (String, PathBuf) {
     };
     let died = desk.run_in(world, &["agents", "remove", "ada"]);
     assert!(died.stderr.contains("died") || died.stdout.contains("died"));
+    wait_for_locks(&shared(desk).join("leaving"));
     let hub = desk.json(&["agents"])["hub"].as_str().unwrap().to_owned();
     let trash = folders(&shared(desk).join("trash")).remove(0);
     for gone in ["new.txt", "dir/b.txt"] {

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use git_colony::model::World;
 use serde_json::Value;
 
-use super::support::Sandbox;
+use super::support::{Sandbox, wait_for_locks};
 
 const WORK: &str = "an hour of work\n";
 const EDIT: &str = "an edit that nobody committed\n";
@@ -54,6 +54,7 @@ fn die(desk: &Sandbox, place: &Path, step: &'static str, args: &[&str]) {
     let run = desk.run_in(world, args);
     let said = format!("{}{}", run.stdout, run.stderr);
     assert!(said.contains("died"), "{args:?} at {step}: {said}");
+    wait_for_locks(&desk.outside().join("home/.local/share/git-colony/leaving"));
 }
 
 #[test]

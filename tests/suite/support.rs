@@ -439,6 +439,24 @@ pub(crate) struct State {
     pub(crate) worktree: BTreeMap<String, String>,
 }
 
+/// Waits until nobody holds the locks in a folder any more. A process that has died in process lets go of
+/// its own, but a child that another test has just forked has them until it runs its program.
+pub(crate) fn wait_for_locks(folder: &Path) {
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        if entry.path().extension() != Some(OsStr::new("lock")) {
+            continue;
+        }
+        let lock = fs::File::open(entry.path()).unwrap();
+        let mut tries = 0..1_000;
+        while lock.try_lock().is_err() {
+            assert!(tries.next().is_some(), "{} is held", entry.path().display());
+            std::thread::sleep(std::time::Duration::from_millis(5));
+        }
+        // Closing it would not do, for the same reason.
+        lock.unlock().unwrap();
+    }
+}
+
 pub(crate) fn worktree_of(root: &Path) -> BTreeMap<String, String> {
     let mut found = BTreeMap::new();
     describe(root, root, &mut found);
