@@ -201,7 +201,6 @@ fn no_object_that_makes_no_sense_stops_a_command() {
         cases: cases(),
         max_shrink_iters: 60,
         failure_persistence: None,
-        rng_seed: proptest::test_runner::RngSeed::Fixed(14),
         ..ProptestConfig::default()
     };
     let mut runner = proptest::test_runner::TestRunner::new(config);
