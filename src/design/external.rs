@@ -21,6 +21,7 @@ use crate::store::places::Places;
 
 use super::kept::Kept;
 use super::tree_moves;
+use super::undo::Direction;
 
 /// How long a hook waits for a command of ours that is at work: git waits with it.
 const PATIENCE: Duration = Duration::from_millis(300);
@@ -70,15 +71,20 @@ pub fn record(session: &Session, hook: GitHook) -> Option<OperationId> {
     Some(entry.record.op)
 }
 
-/// Finds what is in no record yet and stands in the way of an undo.
+/// Finds what is in no record yet and stands in the way of an undo, or of a redo.
 ///
-/// Usually that is whatever came after the newest operation. A log of an older version has gaps: then
-/// it is what came after the step that undo would take back.
-pub(super) fn unrecorded<'a>(session: &Session, log: &'a Log) -> Result<Option<Unrecorded<'a>>> {
+/// Usually that is whatever came after the newest operation. To an undo it is also what came after the step
+/// that it would take back: commits that have come to a branch while HEAD was elsewhere, or a gap in a log of
+/// an older version. A redo goes the other way, and meets none of that.
+pub(super) fn unrecorded<'a>(
+    session: &Session,
+    log: &'a Log,
+    direction: Direction,
+) -> Result<Option<Unrecorded<'a>>> {
     let newest = log.newest_settled();
     let next = log
         .next_undo()
-        .filter(|entry| !entry.record.leaves_head_and_index());
+        .filter(|entry| direction != Direction::Redo && !entry.record.leaves_head_and_index());
     for entry in newest.into_iter().chain(next) {
         if let Some(found) = external::find(session, &entry.record, None)? {
             return Ok(Some(found));

@@ -36,7 +36,7 @@ pub fn outlook(session: &Session, log: &Log) -> Result<Option<UndoStep>> {
             refused_as: refused.map(Code::as_str),
         })
     };
-    if let Some(found) = external::unrecorded(session, log)? {
+    if let Some(found) = external::unrecorded(session, log, Direction::Undo)? {
         return Ok(step(None, &found.summary, Some(Code::ExternalChange)));
     }
     let Some(entry) = log.next_undo() else {

@@ -115,7 +115,7 @@ pub fn run(session: &Session, direction: Direction, force: bool) -> Result<UndoR
     let takes_all = force && direction == Direction::Undo;
     let mut operation = Operation::begin_after(session, intent, |places, tail| {
         let log = Log::read(&session.repo, places)?;
-        let found = external::unrecorded(session, &log)?.filter(|_| takes_all);
+        let found = external::unrecorded(session, &log, direction)?.filter(|_| takes_all);
         found
             .map(|found| record_external(session, places, tail.next, found))
             .transpose()
@@ -221,7 +221,7 @@ pub fn preview(session: &Session, direction: Direction, force: bool) -> Result<U
         return Err(nothing(direction));
     };
     let mut log = Log::read(&session.repo, &places)?;
-    let found = external::unrecorded(session, &log)?;
+    let found = external::unrecorded(session, &log, direction)?;
     if let Some(found) = found.filter(|_| force && direction == Direction::Undo) {
         let entry = external::rehearse(session, &places, found)?;
         log.entries.push(entry);
@@ -333,7 +333,7 @@ impl Step {
         direction: Direction,
         force: bool,
     ) -> Result<Step> {
-        if let Some(found) = external::unrecorded(session, log)? {
+        if let Some(found) = external::unrecorded(session, log, direction)? {
             return Err(external::refuse_unrecorded(
                 session,
                 &found,

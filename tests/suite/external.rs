@@ -554,3 +554,62 @@ fn a_file_that_was_only_added_to_the_index_stays_where_it_is() {
     assert_eq!(sandbox.read("new.txt"), "new\n");
     assert_eq!(sandbox.git(&["status", "--porcelain"]), "?? new.txt");
 }
+
+#[test]
+fn what_redo_of_plain_git_moved_aside_comes_back_as_it_was() {
+    let sandbox = kept();
+    sandbox.write("c.txt", "staged\n");
+    sandbox.git(&["add", "c.txt"]);
+    sandbox.colony(&["checkpoint", "--off-branch", "-m", "staged"]);
+    sandbox.git(&["reset", "-q", "--hard"]);
+    sandbox.colony(&["undo", "--force"]);
+    sandbox.write("c.txt", "edited since\n");
+    let before = sandbox.visible_state();
+    sandbox.colony(&["redo"]);
+    assert_eq!(sandbox.read("c.txt"), "sea\n");
+    sandbox.colony(&["undo", "--force"]);
+    assert_eq!(sandbox.visible_state(), before);
+}
+
+/// A checkpoint on `main`, a fork that was taken back, and one commit that has come to `main` meanwhile.
+fn grown_elsewhere() -> Sandbox {
+    let sandbox = kept();
+    sandbox.colony(&["fork", "away"]);
+    sandbox.git(&["commit", "-qm", "one", "--allow-empty"]);
+    sandbox.git(&["commit", "-qm", "two", "--allow-empty"]);
+    sandbox.git(&["branch", "-f", "main", "HEAD~1"]);
+    sandbox.colony(&["undo", "--force"]);
+    sandbox.colony(&["undo", "--force"]);
+    sandbox
+}
+
+#[test]
+fn commits_that_came_while_head_was_elsewhere_are_a_step_of_their_own() {
+    let sandbox = grown_elsewhere();
+    let grown = sandbox.visible_state();
+    let refused = sandbox.json(&["undo"]);
+    assert_eq!(refused["code"], "external-change", "{refused:#}");
+    assert_eq!(refused["detail"]["summary"], "'main' was moved");
+    assert_eq!(sandbox.visible_state(), grown);
+    let undone = sandbox.json(&["undo", "--force"]);
+    assert_eq!(undone["what"], "'main' was moved", "{undone:#}");
+    let subject = sandbox.git(&["log", "-1", "--format=%s"]);
+    assert_eq!(subject, "checkpoint: base");
+    assert_eq!(sandbox.json(&["undo"])["what"], "checkpoint 'base'");
+    sandbox.colony(&["redo"]);
+    sandbox.colony(&["redo"]);
+    assert_eq!(sandbox.visible_state(), grown);
+}
+
+#[test]
+fn a_fork_that_was_taken_back_is_done_again_whatever_came_to_the_branch_it_left() {
+    let sandbox = grown_elsewhere();
+    let main = sandbox.git(&["rev-parse", "main"]);
+    sandbox.colony(&["redo"]);
+    assert_eq!(
+        sandbox.git(&["symbolic-ref", "HEAD"]).trim(),
+        "refs/heads/fork/away"
+    );
+    assert_eq!(sandbox.git(&["rev-parse", "main"]), main);
+    sandbox.check_invariants();
+}

@@ -197,6 +197,8 @@ struct Change {
     after: Side,
     /// What taking it back does to files, if plain git did it.
     external: Option<Files>,
+    /// The worktree before redo did again what plain git had done: what redo moved aside comes back.
+    redone: Option<BTreeMap<String, String>>,
 }
 
 /// What undo compares and gives back.
@@ -324,6 +326,13 @@ impl Machine {
         left.is_some_and(|left| *left != Side::of(&self.sandbox))
     }
 
+    /// Tells whether HEAD is back at a branch that got commits elsewhere: to an undo they are a step, once it
+    /// comes to what was done on that branch before.
+    fn has_gap(&self) -> bool {
+        let next = self.done.last().filter(|next| next.before != next.after);
+        next.is_some_and(|next| !self.strayed() && next.after != Side::of(&self.sandbox))
+    }
+
     /// Straight after plain git: an undo steps over what it did, or refuses until it is forced.
     fn look(&mut self) {
         if !self.strayed() {
@@ -332,6 +341,7 @@ impl Machine {
                 .last()
                 // One whose branch has moved is refused: then there is nothing to bring back.
                 .is_some_and(|change| change.external.is_none() && !self.home_moved(change))
+                && !self.has_gap()
             {
                 let (state, bytes_now) = (self.sandbox.visible_state(), bytes(&self.sandbox));
                 self.step_back();
@@ -387,6 +397,7 @@ impl Machine {
                 before: self.left.replace(side_before.clone()).unwrap(),
                 after: side_before.clone(),
                 external: Some(self.files_since()),
+                redone: None,
             };
             self.done.push(recorded);
             self.undone.clear();
@@ -417,6 +428,7 @@ impl Machine {
             before: side_before,
             after: side_after.clone(),
             external: None,
+            redone: None,
         });
         self.undone.clear();
         self.left = Some(side_after);
@@ -428,7 +440,7 @@ impl Machine {
             .done
             .last()
             .is_some_and(|change| change.external.is_some());
-        if self.strayed() || external {
+        if self.strayed() || external || self.has_gap() {
             self.refused("undo");
             return;
         }
@@ -474,12 +486,18 @@ impl Machine {
 
     /// Takes back what plain git did, or the newest operation; returns whether that was done.
     fn force_back(&mut self) -> bool {
-        if self.strayed() {
-            let now = Side::of(&self.sandbox);
+        let unrecorded = if self.strayed() {
+            self.left.clone().map(|left| (left, self.files_since()))
+        } else {
+            let next = self.done.last().filter(|_| self.has_gap());
+            next.map(|next| (next.after.clone(), Files::Either))
+        };
+        if let Some((before, files)) = unrecorded {
             self.done.push(Change {
-                before: self.left.clone().unwrap(),
-                after: now,
-                external: Some(self.files_since()),
+                before,
+                after: Side::of(&self.sandbox),
+                external: Some(files),
+                redone: None,
             });
             self.undone.clear();
         }
@@ -549,18 +567,20 @@ impl Machine {
                 before: change.after.clone(),
                 after: change.before.clone(),
                 external: None,
+                redone: None,
             };
             there && self.home_moved(&back)
         }) {
             self.refused("redo");
             return;
         }
-        let Some(change) = self.undone.pop() else {
+        let Some(mut change) = self.undone.pop() else {
             let error = self.sandbox.error(&["redo"]);
             let known = ["nothing-to-undo", "external-change"];
             assert!(known.contains(&error.as_str()), "{error}");
             return;
         };
+        change.redone = Some(self.sandbox.worktree());
         self.turn(&["redo"], &change.after);
         self.done.push(change);
     }
@@ -633,8 +653,12 @@ impl Machine {
                 now.get(&name)
                     .is_none_or(|found| found.starts_with("directory"))
             };
+            let came_back = change
+                .redone
+                .as_ref()
+                .is_some_and(|redone| files_at(&now, &name) == files_at(redone, &name));
             assert!(
-                followed || (stayed && files == Files::Either),
+                followed || came_back || (stayed && files == Files::Either),
                 "{path}: {:?} -> {:?}",
                 before.worktree.get(&name),
                 now.get(&name)

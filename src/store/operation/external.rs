@@ -301,9 +301,11 @@ impl Unrecorded<'_> {
     fn tell(&self, entries: &[ReflogEntry]) -> String {
         let (before, after) = (&self.since.after.head, &self.after.head);
         let (old, new) = (before.name.short(), after.name.short());
+        // What does not lead to where HEAD is now tells of something else: of what was taken back since, say.
+        let leads_here = |last: &ReflogEntry| last.new == after.commit && !last.message.is_empty();
         match entries {
-            [one] if !one.message.is_empty() => plain(&one.message),
-            [.., last] if !last.message.is_empty() => {
+            [one] if leads_here(one) => plain(&one.message),
+            [.., last] if leads_here(last) => {
                 let count = text::count(entries.len(), "move");
                 format!("{} (the last of {count} of HEAD)", plain(&last.message))
             }
