@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::time::Duration;
 
 type Tell = dyn Fn(&Step<'_>) + Send + Sync;
 
@@ -78,6 +80,29 @@ impl Progress {
     /// Passes on what a program says of its own work.
     pub fn pass_on(&self, text: &str) {
         self.tell(&Step::Said(text));
+    }
+
+    /// Does work that says nothing of itself, such as waiting for a server, and tells meanwhile what is done.
+    pub fn during<T>(&self, what: &str, work: impl FnOnce() -> T) -> T {
+        /// How often that is told: the line decides what of it is shown.
+        const INTERVAL: Duration = Duration::from_millis(100);
+        if !self.is_heard() {
+            return work();
+        }
+        let (ended, end) = mpsc::channel::<()>();
+        let done = std::thread::scope(|scope| {
+            scope.spawn(move || {
+                self.pass_on(what);
+                while end.recv_timeout(INTERVAL) == Err(RecvTimeoutError::Timeout) {
+                    self.pass_on(what);
+                }
+            });
+            let done = work();
+            drop(ended);
+            done
+        });
+        self.end();
+        done
     }
 
     /// Tells that the work of a program has ended.

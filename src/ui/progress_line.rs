@@ -8,7 +8,7 @@ use crate::model::progress::{Step, Unit};
 use super::{escape, text};
 
 /// Work that ends within this time says nothing.
-const PATIENCE: Duration = Duration::from_secs(1);
+const PATIENCE: Duration = Duration::from_millis(500);
 
 /// The line is written anew at most this often.
 const PAUSE: Duration = Duration::from_millis(100);
@@ -82,17 +82,17 @@ mod tests {
             line.step(&step, start + Duration::from_millis(millis))
         };
         assert_eq!(at(0, Some(1)), "");
-        assert_eq!(at(999, Some(2)), "");
-        let shown = at(1000, Some(3));
+        assert_eq!(at(499, Some(2)), "");
+        let shown = at(500, Some(3));
         assert_eq!(
             shown,
             format!("{CLEAR}{}", escape::line("map\x1b x: 3 files"))
         );
         assert!(!shown.trim_start_matches(CLEAR).contains('\x1b'));
-        assert_eq!(at(1099, Some(4)), "");
-        assert!(at(1100, Some(5)).ends_with(": 5 files"));
-        assert_eq!(at(1101, None), CLEAR);
-        assert_eq!(at(1102, None), "");
+        assert_eq!(at(599, Some(4)), "");
+        assert!(at(600, Some(5)).ends_with(": 5 files"));
+        assert_eq!(at(601, None), CLEAR);
+        assert_eq!(at(602, None), "");
         assert_eq!(at(5000, Some(1)), "", "other work begins anew");
     }
 
