@@ -195,7 +195,7 @@ Keep early and often. What is kept can be given back exactly.
     git colony diff {into} HEAD               # what the work comes to
     git colony merge {into}                   # keep up with the branch the work goes to, into this one
     git colony merge NAME                     # take in what another agent has, into this one
-    git colony sync                           # forks and checkpoints to and from the remote
+    git colony sync --fetch                   # what others have published: forks, checkpoints
 
 In a clone `{into}` is the branch of the person's checkout; what this clone has of that name is
 `refs/heads/{into}`.
@@ -217,6 +217,7 @@ Only paths of the agent's rule, where there is one: `git colony agents check {ag
 - Never work in the checkout of a person or the clone of another agent.
 - Never use `git push --force`, `git push --mirror`, `git reset --hard` or `git clean` where
   `restore` or `undo` does it: those lose nothing.
+- Never publish, with `git push` or `git colony sync --push`: that is for whoever asked for the work.
 - Never write below `.git` or in `.colony/agents`, nor delete refs, hooks, or locks of others.
 - Never put `--force` or `--takeover` to a refusal that nobody has looked at.
 

@@ -1,18 +1,23 @@
 //! `git colony sync`
 
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::PathBuf;
+
 use crate::flow::sync::{self, Request, SyncReport, SyncResult, SyncedRef, Way};
+use crate::model::RepoPath;
 use crate::model::time::Moment;
 use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;
 
-use super::{Face, Run, Stop};
+use super::{Face, Run, Stop, paths};
 
 /// Bring forks, named checkpoints and records to a remote, and those of others here
 ///
 /// What travels: the forks of whoever acts, branch and record; named checkpoints; the records below
 /// refs/colony/ that are meant to. Remote branches follow as with 'git fetch'; branches here never
-/// move. What looks like a secret keeps a checkpoint or fork at home. Each ref is told of; one that the
-/// remote refuses stops no other, and the exit code is 1 then.
+/// move. Nothing is published before a person has said --push for the remote, once: until then it is
+/// told what would be. What looks like a secret keeps a checkpoint or fork at home. Each ref is told of;
+/// one that the remote refuses stops no other, and the exit code is 1 then.
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     /// The remote (default: origin)
@@ -21,9 +26,13 @@ pub(super) struct Args {
     /// Only bring here what the remote has
     #[arg(long, conflicts_with = "push")]
     fetch: bool,
-    /// Only bring to the remote what is here
+    /// Only bring to the remote what is here, and consent to that for every later sync: until the remote
+    /// has another URL
     #[arg(long)]
     push: bool,
+    /// Publish PATH, or what is below it, although it looks like a secret
+    #[arg(long, value_name = "PATH", conflicts_with = "fetch")]
+    allow_secret: Vec<PathBuf>,
     /// Ask the remote what it has, say what would be done, and do nothing
     #[arg(short = 'n', long)]
     dry_run: bool,
@@ -31,8 +40,15 @@ pub(super) struct Args {
 
 pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
     let session = face.session(Run::from(args.dry_run))?;
+    let mut allow_secrets = Vec::new();
+    for path in &args.allow_secret {
+        allow_secrets.push(paths::repo_path(&session, path)?);
+        // As a hint has it, which says it from the top.
+        allow_secrets.push(RepoPath::new(path.as_os_str().as_bytes()));
+    }
     let request = Request {
         remote: args.remote,
+        allow_secrets,
         way: match (args.fetch, args.push) {
             (true, _) => Way::Fetch,
             (_, true) => Way::Push,
@@ -81,15 +97,27 @@ impl Answer for SyncReport {
             let branches = text::count(self.branch_changed.len(), "remote branch");
             counts.push(format!("{branches} moved"));
         }
-        if counts.is_empty() {
-            return format!("up to date with '{}'", self.remote);
-        }
-        let would = if self.dry_run { "would sync" } else { "synced" };
-        format!("{would} with '{}': {}", self.remote, text::list(&counts))
+        let waiting = self.waiting.as_ref();
+        let mut said = vec![match (counts.is_empty(), waiting) {
+            (true, None) => format!("up to date with '{}'", self.remote),
+            (true, Some(_)) => format!("nothing new on '{}'", self.remote),
+            (false, _) => {
+                let would = if self.dry_run { "would sync" } else { "synced" };
+                format!("{would} with '{}': {}", self.remote, text::list(&counts))
+            }
+        }];
+        said.extend(waiting.map(|waiting| {
+            let refs = text::count(waiting.refs + waiting.deletions, "ref");
+            format!("{refs} not published, without consent")
+        }));
+        let branch = self.branch_ahead.as_ref();
+        said.extend(branch.map(|branch| branch.words(&self.remote)));
+        said.join("; ")
     }
 
     fn body(&self, _now: &Moment) -> Vec<String> {
-        let told = |row: &&SyncedRef| row.result != SyncResult::UpToDate;
+        use SyncResult::{Unpublished, UpToDate};
+        let told = |row: &&SyncedRef| !matches!(row.result, UpToDate | Unpublished);
         let rows: Vec<&SyncedRef> = self.refs.iter().filter(told).collect();
         let cells = |row: &&SyncedRef| {
             let reason = row.reason.clone().unwrap_or_default();
@@ -100,9 +128,12 @@ impl Answer for SyncReport {
         if self.push_url != self.url {
             lines.push(format!("  pushes go to {}", self.push_url));
         }
+        let mut next = rows.iter().skip(1).map(|row| &row.hint);
         for (row, line) in rows.iter().zip(cells) {
             lines.push(line);
-            let hint = row.hint.as_ref();
+            // What would help several is said once.
+            let is_last = next.next() != Some(&row.hint);
+            let hint = row.hint.as_ref().filter(|_| is_last);
             lines.extend(hint.map(|hint| format!("    hint: {hint}")));
         }
         let branches = self.branch_changed.iter().map(|branch| {
@@ -114,6 +145,15 @@ impl Answer for SyncReport {
             )
         });
         lines.extend(branches);
+        if let Some(waiting) = &self.waiting {
+            let (what, urls) = (text::list(&waiting.words()), waiting.urls.join(" and "));
+            lines.push(format!("  not published: {what}, to {urls}"));
+            lines.push(format!("    hint: {}", waiting.command));
+        }
+        if let Some(branch) = &self.branch_ahead {
+            lines.push(format!("  not synced: {}", branch.words(&self.remote)));
+            lines.push(format!("    hint: {}", branch.command));
+        }
         lines
     }
 

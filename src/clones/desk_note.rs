@@ -87,6 +87,17 @@ pub(super) fn is_of_another(hub: &Path, git_dir: &Path) -> bool {
     notes.peek().is_some() && notes.all(|note| Some(note.identity) != here)
 }
 
+/// Lists the git directories of the checkouts of people that take part in a hub and stand where they were
+/// last heard of, by path.
+pub fn standing(hub: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder_in(hub)).into_iter().flatten().flatten();
+    let notes = entries.filter_map(|entry| Note::read(&entry.path()));
+    let standing = notes.filter(Note::stands);
+    let mut folders: Vec<_> = standing.map(|note| note.git_dir).collect();
+    folders.sort();
+    folders
+}
+
 fn folder_in(hub: &Path) -> PathBuf {
     hub.join("colony-desks")
 }

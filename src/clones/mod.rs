@@ -3,7 +3,7 @@
 pub mod carried;
 pub mod colonies;
 pub mod damaged;
-mod desk_note;
+pub mod desk_note;
 pub mod found;
 pub mod gather;
 pub mod hub;

@@ -216,24 +216,35 @@ fn holds_secret(repo: &Repo, untracked: &Untracked) -> bool {
 /// Tells whether the beginning of a file holds a key or a token.
 pub(super) fn contains_secret(bytes: &[u8]) -> bool {
     let is_token = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
-    SECRET_PREFIXES.iter().any(|(prefix, follow)| {
-        let mut rest = bytes;
-        while let Some(at) = find(rest, prefix.as_bytes()) {
-            let before = at.checked_sub(1).and_then(|before| rest.get(before));
-            rest = rest.get(at + prefix.len()..).unwrap_or_default();
-            let starts_word = before.is_none_or(|byte| !byte.is_ascii_alphanumeric());
-            if starts_word && rest.iter().take_while(|byte| is_token(byte)).count() >= *follow {
-                return true;
-            }
+    let mut begins = [false; 256];
+    for first in SECRET_PREFIXES
+        .iter()
+        .filter_map(|(prefix, _)| prefix.bytes().next())
+    {
+        if let Some(begins) = begins.get_mut(usize::from(first)) {
+            *begins = true;
         }
-        false
-    })
-}
-
-fn find(haystack: &[u8], needle: &[u8]) -> Option<usize> {
-    haystack
-        .windows(needle.len())
-        .position(|window| window == needle)
+    }
+    let begins = |byte: &u8| begins.get(usize::from(*byte)).is_some_and(|begins| *begins);
+    let (mut rest, mut before) = (bytes, None);
+    // One pass: most bytes begin none of them.
+    while let Some(at) = rest.iter().position(begins) {
+        before = at.checked_sub(1).and_then(|at| rest.get(at)).or(before);
+        let (_, here) = rest.split_at(at);
+        let starts_word = before.is_none_or(|byte: &u8| !byte.is_ascii_alphanumeric());
+        let is_secret = |(prefix, follow): &(&str, usize)| {
+            let after = here.strip_prefix(prefix.as_bytes());
+            after.is_some_and(|rest| {
+                rest.iter().take_while(|byte| is_token(byte)).count() >= *follow
+            })
+        };
+        if starts_word && SECRET_PREFIXES.iter().any(is_secret) {
+            return true;
+        }
+        before = here.first();
+        rest = here.get(1..).unwrap_or_default();
+    }
+    false
 }
 
 #[cfg(test)]

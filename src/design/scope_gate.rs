@@ -32,9 +32,11 @@ pub(super) fn acting(session: &Session) -> BTreeSet<String> {
     named.into_iter().chain(of_clone).chain(from).collect()
 }
 
-/// Tells whether whoever acts here is no agent, as far as can be told.
-fn is_person(session: &Session) -> bool {
-    acting(session).is_empty() && acting::by_place_or_lease(&session.world).is_empty()
+/// Returns an agent that acts here, as far as can be told; `None` for a person.
+pub fn acting_agent(session: &Session) -> Option<String> {
+    let named = acting(session).into_iter();
+    let mut agents = named.chain(acting::by_place_or_lease(&session.world));
+    agents.next()
 }
 
 /// Returns the agent that an address belongs to.
@@ -171,7 +173,7 @@ impl OthersRules {
     /// Returns the agents among `owners` whose rules count for what comes in.
     pub(super) fn bind(self, session: &Session, owners: BTreeSet<String>) -> BTreeSet<String> {
         match self {
-            OthersRules::Lifted if is_person(session) => BTreeSet::new(),
+            OthersRules::Lifted if acting_agent(session).is_none() => BTreeSet::new(),
             _ => owners,
         }
     }

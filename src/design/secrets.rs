@@ -1,13 +1,22 @@
 //! Which history would publish a likely secret: the rules of a checkpoint, asked of commits.
 //!
 //! A checkpoint that was allowed to take in a secret says so in its tag. What came after it holds the
-//! secret in its history, and so does what plain git committed: therefore each commit that a remote
-//! does not have yet is asked which files are new in it. Nothing is written.
+//! secret in its history, and so does what plain git committed: therefore each commit that no remote has
+//! yet is asked which files are new in it, once: what was asked is remembered in derived data, by commits
+//! for as long as remotes have what they had, and by blobs for good. A file that stands in a commit that
+//! any remote has is published already, wherever else it comes along.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::rc::Rc;
 
-use crate::git::{Oid, Repo};
-use crate::model::{RepoPath, Result};
+use serde::{Deserialize, Serialize};
+
+use crate::git::lacking::Lacking;
+use crate::git::{Oid, Repo, TreeEntry};
+use crate::model::progress::{PartMeter, Unit};
+use crate::model::{RepoPath, Result, World};
+use crate::store::Session;
+use crate::store::cache::Cache;
 
 use super::left_out::{SEARCHED_BYTES, contains_secret, is_named_as_secret};
 use super::tag_message::TagMessage;
@@ -15,54 +24,257 @@ use super::tag_message::TagMessage;
 /// A new file above this many bytes is judged by its name alone.
 const MOST_BYTES: u64 = 64 * SEARCHED_BYTES;
 
-/// A search that looks at each commit once.
-pub struct Search<'a> {
-    repo: &'a Repo,
-    known: Vec<Oid>,
-    seen: HashMap<Oid, Option<RepoPath>>,
+/// The files of what was searched, and of which blobs hold a secret, with the version of the rules.
+const FILE: &str = "secrets-1.json";
+const BLOBS: &str = "secret-blobs-1.json";
+
+/// More tips are not remembered: the memory begins anew.
+const MOST_TIPS: usize = 2000;
+
+/// More blobs are not remembered: the memory begins anew.
+const MOST_BLOBS: usize = 400_000;
+
+/// What is to be published.
+#[derive(Clone, Copy)]
+pub struct Publication<'a> {
+    /// Commits and annotated tags.
+    pub ids: &'a [Oid],
+    /// Commits that any remote has, with all that can be reached from them.
+    pub published: &'a [Oid],
+    /// What is published although it looks like a secret: these paths and all below them.
+    pub allowed: &'a [RepoPath],
 }
 
-impl<'a> Search<'a> {
-    /// Begins a search; what can be reached from `known` is published already and not looked at.
-    pub fn new(repo: &'a Repo, known: Vec<Oid>) -> Search<'a> {
-        Search {
-            repo,
-            known,
-            seen: HashMap::new(),
+/// A file that looks like a secret.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Find {
+    /// The commit that brings it.
+    commit: Oid,
+    path: RepoPath,
+    blob: Oid,
+}
+
+/// What was searched: all that can be reached from `tips` and not from `published`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+struct Searched {
+    tips: Vec<Oid>,
+    published: Vec<Oid>,
+    /// What was found there and is not published.
+    finds: Vec<Find>,
+    /// Which of the finds the tips bring that were asked for last, by number.
+    brought: BTreeMap<Oid, Vec<usize>>,
+}
+
+/// Returns the likely secrets that publishing each object would publish, by path; nothing for one that
+/// publishes none.
+///
+/// Costs one walk of what is new since the last search, and where something was found another of all that
+/// the remotes lack, unless nothing has changed since.
+///
+/// # Errors
+/// `object-missing`, `git-failed`, `interrupted`.
+pub fn find(session: &Session, wanted: &Publication<'_>) -> Result<BTreeMap<Oid, Vec<RepoPath>>> {
+    let repo = &session.repo;
+    let commit_of = |id: &Oid| Some((*id, repo.peel_to_commit(*id)?));
+    let commits: BTreeMap<Oid, Oid> = wanted.ids.iter().filter_map(commit_of).collect();
+    let tips: Vec<Oid> = commits.values().copied().collect();
+    if tips.is_empty() {
+        return Ok(BTreeMap::new());
+    }
+    let said = commits.iter();
+    let said = said.map(|(id, commit)| said_by(repo, *id, *commit));
+    let said: Vec<Find> = said.collect::<Result<Vec<_>>>()?.concat();
+    let searched = search(session, (&tips, said), wanted.published)?;
+    let is_allowed = |find: &Find| {
+        let mut allowed = wanted.allowed.iter();
+        allowed.any(|path| find.path.is_at_or_below(path))
+    };
+    let paths_of = |(id, commit): (&Oid, &Oid)| {
+        let finds = searched.brought.get(commit)?.iter();
+        let finds = finds.filter_map(|&number| searched.finds.get(number));
+        let finds = finds.filter(|find| !is_allowed(find));
+        let mut paths: Vec<RepoPath> = finds.map(|find| find.path.clone()).collect();
+        paths.sort();
+        paths.dedup();
+        (!paths.is_empty()).then_some((*id, paths))
+    };
+    Ok(commits.iter().filter_map(paths_of).collect())
+}
+
+/// Says which finds come with each commit that brings one, parents first.
+fn brought_by(lacking: &[Lacking], finds: &[Find]) -> HashMap<Oid, Rc<Vec<usize>>> {
+    let mut own: HashMap<Oid, Vec<usize>> = HashMap::new();
+    for (number, find) in finds.iter().enumerate() {
+        own.entry(find.commit).or_default().push(number);
+    }
+    let mut brought: HashMap<Oid, Rc<Vec<usize>>> = HashMap::new();
+    for commit in lacking {
+        let mut of_parents = commit.parents.iter().filter_map(|id| brought.get(id));
+        let first = of_parents.next();
+        let others: Vec<_> = of_parents.filter(|other| Some(*other) != first).collect();
+        let own = own.get(&commit.id);
+        let all = match (first, own) {
+            // Long lines of commits share one list.
+            (Some(first), None) if others.is_empty() => Rc::clone(first),
+            (None, None) => continue,
+            _ => {
+                let lists = first.into_iter().chain(others).flat_map(|list| list.iter());
+                let mut all: Vec<usize> = lists.chain(own.into_iter().flatten()).copied().collect();
+                all.sort_unstable();
+                all.dedup();
+                Rc::new(all)
+            }
+        };
+        brought.insert(commit.id, all);
+    }
+    brought
+}
+
+/// Finds what tags say of their commits.
+fn said_by(repo: &Repo, id: Oid, commit: Oid) -> Result<Vec<Find>> {
+    let Some(tag) = repo.find_tag(id) else {
+        return Ok(Vec::new());
+    };
+    let tree = repo.tree_of(Some(commit))?;
+    let said = TagMessage::read(&String::from_utf8_lossy(&tag.message)).secrets;
+    let mut finds = Vec::new();
+    for path in said {
+        if let Some(entry) = repo.leaf_in(tree, &path)? {
+            let blob = entry.id;
+            finds.push(Find { commit, path, blob });
+        }
+    }
+    Ok(finds)
+}
+
+/// Searches what no search has seen, and returns what is known now. What tags say counts beside what is
+/// found.
+fn search(
+    session: &Session,
+    (tips, said): (&[Oid], Vec<Find>),
+    published: &[Oid],
+) -> Result<Searched> {
+    let (repo, world) = (&session.repo, &session.world);
+    let cache = Cache::of(repo, FILE);
+    let before = remembered(session, &cache, published)?;
+    let hidden = [published, &before.tips].concat();
+    let new = repo.lacking(world, tips, &hidden)?;
+    let mut look = Look::begin(session);
+    let finds = look.at_all(world, &new);
+    // Also where it was interrupted: the next time goes on from there.
+    look.end();
+    let mut finds = finds?;
+    for find in said {
+        if !finds.contains(&find) && !before.finds.contains(&find) {
+            finds.push(find);
+        }
+    }
+    let mut finds = unpublished(session, finds, (published, &[]))?;
+    // What was not published then may be now.
+    let old = (published, &before.published[..]);
+    finds.extend(unpublished(session, before.finds.clone(), old)?);
+    let mut all = before.tips.clone();
+    all.extend(tips.iter().filter(|tip| !before.tips.contains(tip)));
+    if all.len() > MOST_TIPS {
+        all = tips.to_vec();
+    }
+    let is_known = before.published == published
+        && before.finds == finds
+        && tips.iter().all(|tip| before.brought.contains_key(tip));
+    let brought = if finds.is_empty() {
+        BTreeMap::new()
+    } else if is_known {
+        before.brought.clone()
+    } else {
+        let lacking = repo.lacking(world, tips, published)?;
+        let brought = brought_by(&lacking, &finds);
+        let of = |tip: &Oid| brought.get(tip).map(|list| list.to_vec());
+        tips.iter()
+            .map(|tip| (*tip, of(tip).unwrap_or_default()))
+            .collect()
+    };
+    let after = Searched {
+        tips: all,
+        published: published.to_vec(),
+        finds,
+        brought,
+    };
+    if after != before && !repo.is_shallow() {
+        cache.write(&after);
+    }
+    Ok(after)
+}
+
+/// Returns what was searched, as far as it counts: where the remotes have lost something since, it does not,
+/// nor where history is cut off and may grow.
+fn remembered(session: &Session, cache: &Cache, published: &[Oid]) -> Result<Searched> {
+    let repo = &session.repo;
+    if repo.is_shallow() {
+        return Ok(Searched::default());
+    }
+    let found: Searched = cache.read();
+    let is_here = |id: &Oid| repo.object_size(*id).is_some();
+    let counts = found.tips.iter().chain(&found.published).all(is_here)
+        && repo.is_covered(&session.world, &found.published, published)?;
+    Ok(if counts { found } else { Searched::default() })
+}
+
+/// Drops the finds that stand in a commit that can be reached from `published` and not from `before`.
+fn unpublished(
+    session: &Session,
+    mut finds: Vec<Find>,
+    (published, before): (&[Oid], &[Oid]),
+) -> Result<Vec<Find>> {
+    let (repo, world) = (&session.repo, &session.world);
+    if finds.is_empty() || published == before {
+        return Ok(finds);
+    }
+    let files = finds.iter().map(|find| (find.path.clone(), find.blob));
+    let files: HashSet<_> = files.collect();
+    let had = repo.had_once(world, &files, (published, before))?;
+    finds.retain(|find| !had.contains(&(find.path.clone(), find.blob)));
+    Ok(finds)
+}
+
+/// Which blobs hold a secret and which do not.
+#[derive(Debug, Default, Serialize, Deserialize)]
+struct Blobs {
+    secret: BTreeSet<Oid>,
+    clean: BTreeSet<Oid>,
+}
+
+/// Looks at commits, and at each blob once.
+struct Look<'a> {
+    repo: &'a Repo,
+    cache: Cache,
+    /// What is remembered, once it is asked for.
+    blobs: Option<Blobs>,
+    has_read: bool,
+}
+
+impl<'a> Look<'a> {
+    fn begin(session: &'a Session) -> Look<'a> {
+        Look {
+            repo: &session.repo,
+            cache: Cache::of(&session.repo, BLOBS),
+            blobs: None,
+            has_read: false,
         }
     }
 
-    /// Returns a likely secret that publishing an object would publish: a commit or an annotated tag.
-    ///
-    /// # Errors
-    /// `object-missing`.
-    pub fn find(&mut self, id: Oid) -> Result<Option<RepoPath>> {
-        if let Some(tag) = self.repo.find_tag(id) {
-            let said = TagMessage::read(&String::from_utf8_lossy(&tag.message)).secrets;
-            if let Some(path) = said.into_iter().next() {
-                return Ok(Some(path));
-            }
+    fn at_all(&mut self, world: &World, commits: &[Lacking]) -> Result<Vec<Find>> {
+        let meter = PartMeter::begin(&world.progress, Unit::Commits);
+        let mut finds = Vec::new();
+        for (number, commit) in commits.iter().enumerate() {
+            world.interrupt.check()?;
+            meter.tell("look for secrets", (number as u64, commits.len() as u64));
+            finds.extend(self.at(commit.id)?);
         }
-        let Some(tip) = self.repo.peel_to_commit(id) else {
-            return Ok(None);
-        };
-        for commit in self.repo.commits_between(tip, &self.known, usize::MAX)? {
-            let found = match self.seen.get(&commit) {
-                Some(found) => found.clone(),
-                None => self.look(commit)?,
-            };
-            self.seen.insert(commit, found.clone());
-            if found.is_some() {
-                return Ok(found);
-            }
-        }
-        // Nothing below it has to be looked at again.
-        self.known.push(tip);
-        Ok(None)
+        Ok(finds)
     }
 
     /// Looks at the files that are in a commit and in none of its parents.
-    fn look(&self, commit: Oid) -> Result<Option<RepoPath>> {
+    fn at(&mut self, commit: Oid) -> Result<Vec<Find>> {
         let past = self.repo.read_past(commit)?;
         // The index beside a checkpoint off the branch: its first stage stands for the tree.
         let staged = self.repo.tree_in(past.tree, "0")?;
@@ -73,6 +285,7 @@ impl<'a> Search<'a> {
         let others: Vec<Oid> = parents
             .map(|parent| self.repo.tree_of(Some(*parent)))
             .collect::<Result<_>>()?;
+        let mut finds = Vec::new();
         for (path, new) in self.repo.new_files(first, tree)? {
             let came_along = |tree: &Oid| {
                 let there = self.repo.leaf_in(*tree, &path);
@@ -81,21 +294,53 @@ impl<'a> Search<'a> {
             if others.iter().any(came_along) || !new.is_file() {
                 continue;
             }
-            if is_named_as_secret(&path) || self.holds_secret(new.id) {
-                return Ok(Some(path));
+            if is_named_as_secret(&path) || self.holds_secret(&new) {
+                let blob = new.id;
+                finds.push(Find { commit, path, blob });
             }
         }
-        Ok(None)
+        Ok(finds)
     }
 
-    /// A blob that is not here (a partial clone) has been published by somebody else.
-    fn holds_secret(&self, blob: Oid) -> bool {
-        let size = self.repo.object_size(blob);
-        if size.is_none_or(|size| size > MOST_BYTES) {
+    fn holds_secret(&mut self, file: &TreeEntry) -> bool {
+        let blobs = self.blobs.get_or_insert_with(|| self.cache.read());
+        if blobs.secret.contains(&file.id) {
+            return true;
+        }
+        if blobs.clean.contains(&file.id) {
             return false;
         }
-        let bytes = self.repo.read_blob(blob).unwrap_or_default();
-        let searched = usize::try_from(SEARCHED_BYTES).unwrap_or(usize::MAX);
-        contains_secret(bytes.get(..searched).unwrap_or(&bytes))
+        self.has_read = true;
+        let found = holds_secret(self.repo, file.id);
+        let known = if found {
+            &mut blobs.secret
+        } else {
+            &mut blobs.clean
+        };
+        known.insert(file.id);
+        found
     }
+
+    /// Remembers what was read.
+    fn end(self) {
+        let Some(blobs) = self.blobs.filter(|_| self.has_read) else {
+            return;
+        };
+        if blobs.secret.len() + blobs.clean.len() > MOST_BLOBS {
+            self.cache.write(&Blobs::default());
+        } else {
+            self.cache.write(&blobs);
+        }
+    }
+}
+
+/// A blob that is not here (a partial clone) has been published by somebody else.
+fn holds_secret(repo: &Repo, blob: Oid) -> bool {
+    let size = repo.object_size(blob);
+    if size.is_none_or(|size| size > MOST_BYTES) {
+        return false;
+    }
+    let bytes = repo.read_blob(blob).unwrap_or_default();
+    let searched = usize::try_from(SEARCHED_BYTES).unwrap_or(usize::MAX);
+    contains_secret(bytes.get(..searched).unwrap_or(&bytes))
 }

@@ -207,15 +207,17 @@ impl Found {
 
     fn remove_settings(&self, session: &Session) -> Result<()> {
         let whole = settings(session)?.len() == self.settings.len();
-        let section = |key: &String| key.rsplit_once('.').map(|(section, _)| section.to_owned());
-        let mut sections: Vec<String> = self.settings.iter().filter_map(section).collect();
-        sections.dedup();
-        let (how, names) = if whole {
-            ("--remove-section", &sections)
-        } else {
-            ("--unset-all", &self.settings)
-        };
-        for name in names {
+        let mut changes: Vec<(&str, &str)> = Vec::new();
+        for key in &self.settings {
+            let section = key.rsplit_once('.').map(|(section, _)| section);
+            changes.push(match section {
+                // git finds no section by a name with this in it; its values it finds.
+                Some(section) if whole && !section.contains(']') => ("--remove-section", section),
+                _ => ("--unset-all", key),
+            });
+        }
+        changes.dedup();
+        for (how, name) in changes {
             let file = ConfigFile::of_repository(&session.repo);
             file.change(&session.repo, &session.world, &[how, name])?;
         }

@@ -128,6 +128,20 @@ impl ConfigValue {
     }
 }
 
+/// Returns every value of a key in the bytes of one configuration file, what it includes left out; none
+/// where the file does not read.
+pub fn values_in(bytes: &[u8], key: &str) -> Vec<String> {
+    let own = gix::config::file::Metadata::api();
+    let options = gix::config::file::init::Options::default();
+    let file = gix::config::File::from_bytes_no_includes(bytes, own, options);
+    let parsed = split(key).zip(file.ok());
+    let values = parsed.and_then(|((section, subsection, name), file)| {
+        file.strings_by(section, subsection.map(Into::into), name)
+    });
+    let values = values.unwrap_or_default();
+    values.iter().map(ToString::to_string).collect()
+}
+
 fn split(key: &str) -> Option<(&str, Option<&str>, &str)> {
     let (section, rest) = key.split_once('.')?;
     Some(match rest.rsplit_once('.') {

@@ -33,6 +33,7 @@ pub mod index;
 mod index_edit;
 pub mod index_state;
 mod kept_open;
+pub mod lacking;
 pub mod lfs_import;
 mod lfs_mending;
 pub mod lfs_objects;

@@ -15,7 +15,7 @@ use super::lfs_upload::Uploads;
 use super::network::{Direction, Network};
 use super::process::{Git, OPERATION_VARIABLE};
 use super::refs::FoundRef;
-use super::url::{Transport, redact};
+use super::url::{Provenance, Transport, redact};
 use super::{Oid, RefChange, RefName, RemoteUrl, Repo};
 
 /// How much of a list of refs is read: some 600,000 of them.
@@ -113,6 +113,22 @@ impl<'a> Remote<'a> {
     /// Returns where it pushes to, without credentials.
     pub fn push_url(&self) -> String {
         self.push_url.without_credentials()
+    }
+
+    /// Asks git for every place that a push goes to: a remote may have several, and the configuration may
+    /// put others in their place. One process.
+    ///
+    /// # Errors
+    /// `url-refused`, `git-failed`.
+    pub fn push_targets(&self) -> Result<Vec<RemoteUrl>> {
+        let mut git = self.repo.git(self.world);
+        git.args(["remote", "get-url", "--push", "--all", "--", &self.name]);
+        let printed = git.run_checked(&format!("tell where a push to '{}' goes", self.name))?;
+        let printed = String::from_utf8_lossy(&printed);
+        let parse = |url| RemoteUrl::parse(url, Provenance::User, self.repo.workdir());
+        let mut targets = printed.lines().map(parse).collect::<Result<Vec<_>>>()?;
+        targets.dedup();
+        Ok(targets)
     }
 
     /// Lists its refs that git accepts and `wanted` does, by name. One process, one connection.

@@ -147,7 +147,8 @@ These work beside the repository and share folders with others, so what has to h
 each run the checkout is as it was, and hub, clones and remote are whole (`git fsck`). `agents new` and
 `clone` made the clone or did not, `agents remove` and `clones remove` lose no commit and no
 uncommitted file, `clones gc` removes a hub whole or leaves it. A publication leaves each ref of the hub old
-or new; so does `sync` on both sides, and the next one brings them to the same. `lfs migrate` with a remote,
+or new; so does `sync` on both sides, and the next one brings them to the same. `sync --push` has written the
+consent to publish down before anything is published, or publishes nothing. `lfs migrate` with a remote,
 and `--continue` of one that is not published, leave the remote all old or all new, with every large file of what it
 has (a server that is killed itself has moved some refs); the next run ends it, or `--abort` takes it back. The next command
 sweeps what a killed one left, locks of git in the hub and on copies included. Where any git is killed alone, locks that

@@ -124,8 +124,15 @@ fn check_old_or_new(found: &Refs, before: &Refs, after: &Refs, point: Point) {
 
 type Refs = BTreeMap<String, String>;
 
+/// Whether the person at the desk has consented to publish to the remote.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Consent {
+    Given,
+    Missing,
+}
+
 /// A desk and another clone, which has synced already: each has what the other lacks.
-fn apart() -> (Desk, PathBuf, PathBuf) {
+fn apart(consent: Consent) -> (Desk, PathBuf, PathBuf) {
     let desk = Desk::new();
     let remote = desk.shared.path().join("remote.git");
     let url = remote.to_str().expect("our names are UTF-8");
@@ -140,7 +147,10 @@ fn apart() -> (Desk, PathBuf, PathBuf) {
     desk.colony_in(&other, &["fork", "of-bob"]);
     fs::write(other.join("b.txt"), "bob\n").expect("it is there");
     desk.colony_in(&other, &["checkpoint", "-m", "of bob"]);
-    desk.colony_in(&other, &["sync"]);
+    desk.colony_in(&other, &["sync", "--push"]);
+    if consent == Consent::Given {
+        desk.colony(&["sync", "--push"]);
+    }
     desk.colony(&["fork", "of-ada"]);
     fs::write(root.join("a.txt"), "ada\n").expect("it is there");
     desk.colony(&["checkpoint", "-m", "of ada"]);
@@ -158,7 +168,7 @@ fn a_killed_sync_converges(whom: Whom, stride: usize) {
         Whom::Everybody | Whom::Group => &CALLS,
     };
     each_point_of(("sync", whom), (calls, stride), |point: Point| {
-        let (desk, remote, other) = apart();
+        let (desk, remote, other) = apart(Consent::Given);
         let root = desk.repository.root.clone();
         let before = (travelers(&root), travelers(&remote));
         let struck = desk.strike_in(&root, &["sync"], (point, whom));
@@ -209,4 +219,48 @@ fn a_killed_sync_leaves_both_sides_old_or_new_and_the_next_converges() {
 #[test]
 fn a_sync_whose_gits_are_killed_leaves_both_sides_old_or_new() {
     a_killed_sync_converges(Whom::Everybody, 4);
+}
+
+fn a_killed_consent_is_given_or_not(whom: Whom, stride: usize) {
+    each_point(("sync --push", whom), stride, |point: Point| {
+        let (desk, remote, _) = apart(Consent::Missing);
+        let root = desk.repository.root.clone();
+        let before = travelers(&remote);
+        let struck = desk.strike_in(&root, &["sync", "--push"], (point, whom));
+        for place in [&root, &remote] {
+            Desk::git_in(place, &WHOLE);
+        }
+        let key = "colony.sync.origin.push";
+        let said = Desk::git_in(
+            &root,
+            &["config", "--local", "--default", "none", "--get", key],
+        );
+        let is_given = said.trim_end() != "none";
+        let found = travelers(&remote);
+        assert!(
+            is_given || found == before,
+            "{point:?} published without consent: {found:#?}"
+        );
+        if whom == Whom::Everybody {
+            remove_locks_on_refs(&remote);
+            remove_locks_on_refs(&root.join(".git"));
+        }
+        // Whatever is left of it is in nobody's way.
+        desk.colony(&["sync", "--push"]);
+        let said = Desk::git_in(&root, &["config", "--local", "--get-all", key]);
+        assert_eq!(said.lines().count(), 1, "{point:?} {said}");
+        assert!(!root.join(".git/config.lock").exists(), "{point:?}");
+        let after = travelers(&remote);
+        check_old_or_new(&found, &before, &after, point);
+        assert!(
+            after.contains_key("refs/heads/fork/of-ada"),
+            "{point:?} {after:#?}"
+        );
+        struck
+    });
+}
+
+#[test]
+fn a_killed_consent_is_given_before_anything_is_published_or_not_at_all() {
+    a_killed_consent_is_given_or_not(Whom::Program, 1);
 }

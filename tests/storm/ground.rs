@@ -75,6 +75,8 @@ impl Ground {
         let remote = remote.to_str().expect("our names are UTF-8");
         git(&["init", "-q", "--bare", "--initial-branch=main", remote]);
         git(&["remote", "add", "origin", &format!("file://{remote}")]);
+        // A person consents: later on this tree of processes works in a clone of an agent.
+        ground.require_colony(Place::Checkout, &["sync", "--push"]);
         let linked = ground.root(Place::Linked);
         let linked = linked.to_str().expect("our names are UTF-8");
         git(&["worktree", "add", "-q", "-b", "side", linked]);

@@ -80,7 +80,7 @@ fn every_command_of_the_guide_is_one_of_ours() {
             .filter(|word| word.starts_with("--"))
         {
             let flag = flag.trim_end_matches([',', '.']);
-            let known = ["checkpoint", "decide", "commit", "merge"];
+            let known = ["checkpoint", "decide", "commit", "merge", "sync"];
             let mut helps = known.iter().map(|name| desk.run(&[name, "--help"]).stdout);
             let elsewhere = ["--mirror", "--takeover", "--hard"].contains(&flag);
             assert!(elsewhere || helps.any(|help| help.contains(flag)), "{flag}");

@@ -39,7 +39,7 @@ fn migrated() -> (Sandbox, std::path::PathBuf) {
     sandbox.colony(&["checkpoint", "-m", "named"]);
     sandbox.colony(&["fork", "idea", "--no-switch"]);
     sandbox.git(&["push", "-q", "origin", "main", "refs/notes/*"]);
-    sandbox.colony(&["sync"]);
+    sandbox.colony(&["sync", "--push"]);
     let answer = sandbox.json(&["lfs", "migrate"]);
     assert_eq!(answer["pushed"], true, "{answer:#}");
     (sandbox, bare)

@@ -51,6 +51,7 @@ fn is_recognised(sandbox: &Sandbox, branch: &str) -> String {
 
 /// Nothing of it is on the remote any more, and `sync` is content.
 fn is_over(sandbox: &Sandbox, bare: &Path) {
+    sandbox.colony(&["sync", "--push"]);
     sandbox.colony(&["sync"]);
     let names = at(
         bare,

@@ -43,6 +43,7 @@ fn an_old_clone_is_refused_and_follows_with_its_own_commits() {
         old.git(&["rev-parse", "fork/idea"]),
         old.git(&["rev-parse", "main"])
     );
+    old.colony(&["sync", "--push"]);
     old.colony(&["sync"]);
     old.git(&["push", "-q", "origin", "main"]);
     assert!(at(&bare, &sandbox, &["log", "--oneline", "main"]).contains("mine"));
@@ -59,6 +60,7 @@ fn a_history_that_is_not_published_yet_is_not_synced() {
     sandbox.colony(&["lfs", "migrate", "--no-push"]);
     assert_eq!(sandbox.error(&["sync"]), "history-rewritten");
     sandbox.colony(&["lfs", "migrate", "--continue"]);
+    sandbox.colony(&["sync", "--push"]);
     sandbox.colony(&["sync"]);
 }
 

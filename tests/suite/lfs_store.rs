@@ -60,6 +60,7 @@ fn of_large_files(server: &GitServer, method: &str) -> Vec<String> {
 fn large_files_go_to_a_store_of_their_own_and_come_from_there() {
     let (desk, origin, store) = desk_with_store();
     let here = &desk.sandbox.root;
+    run(&desk, here, &["sync", "--push"]);
     let made = run(&desk, here, &["agents", "new", "ada"]);
     let ada = PathBuf::from(made["path"].as_str().unwrap());
     fs::write(ada.join("new.bin"), CONTENT).unwrap();

@@ -298,7 +298,7 @@ fn a_record_that_was_lost_here_comes_back_from_the_remote() {
     sandbox.git(&["remote", "add", "origin", up.to_str().unwrap()]);
     sandbox.colony(&["checkpoint", "-m", "base"]);
     sandbox.colony(&["fork", "side"]);
-    sandbox.colony(&["sync", "origin"]);
+    sandbox.colony(&["sync", "origin", "--push"]);
     let record = sandbox.git(&["rev-parse", "refs/colony/forks/side"]);
     sandbox.write(".git/refs/colony/forks/side", format!("{NOWHERE}\n"));
     sandbox.colony(&["prune"]);

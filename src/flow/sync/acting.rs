@@ -6,11 +6,11 @@ use crate::clones::sync::travelers::{self, Kind};
 use crate::git::refs::Reason;
 use crate::git::remote::{Pushed, Remote};
 use crate::git::{RefChange, RefName, Signature};
-use crate::model::text::shell_word;
+use crate::model::text::{count, shell_word};
 use crate::model::{Code, Result};
 use crate::store::{Session, own_refs};
 
-use super::deciding::Step;
+use super::deciding::{self, Step};
 use super::looking::Look;
 use super::{Direction, Race, SyncResult, SyncedRef};
 
@@ -18,6 +18,8 @@ use super::{Direction, Race, SyncResult, SyncedRef};
 pub(super) struct Done {
     /// What is told of each ref.
     pub(super) rows: Vec<SyncedRef>,
+    /// The refs that would have moved on the remote, with consent, and whether each would have gone.
+    pub(super) waiting: Vec<(RefName, bool)>,
     /// Whether a ref had moved meanwhile, here or there.
     pub(super) race: Race,
 }
@@ -36,8 +38,13 @@ pub(super) fn act(
     let there = move_there(session, remote, &mut steps)?;
     let race = if here == Race::Lost { here } else { there };
     note(session, remote, look, &steps)?;
+    let waiting = deciding::waiting(&steps);
     let rows = steps.into_iter().map(|step| step.row).collect();
-    Ok(Done { rows, race })
+    Ok(Done {
+        rows,
+        waiting,
+        race,
+    })
 }
 
 /// Moves refs here: all at once where that can be, else each that can.
@@ -100,7 +107,15 @@ fn move_there(session: &Session, remote: &Remote<'_>, steps: &mut [Step]) -> Res
     if changes.is_empty() {
         return Ok(Race::None);
     }
-    let mut pushed = remote.push(&changes)?;
+    let pushing = format!(
+        "push {} to '{}'",
+        count(changes.len(), "ref"),
+        remote.name()
+    );
+    let mut pushed = session
+        .world
+        .progress
+        .during(&pushing, || remote.push(&changes))?;
     let mut race = Race::None;
     for step in steps {
         let Some(change) = &step.there else { continue };

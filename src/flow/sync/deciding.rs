@@ -1,17 +1,17 @@
 //! From what both sides have to what is done about each ref: nothing is moved here.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use crate::clones::sync::rules::{Side, Sides, Version};
 use crate::clones::sync::travelers::{self, Kind};
 use crate::clones::sync::verdict::{self, Fork, Record, Standing, Verdict};
 use crate::design::fork_record::{self, ForkRecord};
-use crate::design::secrets::Search;
 use crate::git::{Oid, RefChange, RefName, Repo};
 use crate::model::text::shell_word;
 use crate::model::{RepoPath, Result, time};
 use crate::store::{Session, ref_names};
 
+use super::kept_home;
 use super::looking::{Look, standing};
 use super::scopes;
 use super::{Direction, SyncResult, SyncedRef, Way};
@@ -26,14 +26,25 @@ pub(super) struct Step {
     pub(super) there: Option<RefChange>,
     /// What is noted of it then; `None` leaves the note.
     pub(super) note: Option<Oid>,
+    /// Whether it would move on the remote as well, with consent.
+    pub(super) waits: bool,
+}
+
+/// What is decided for.
+#[derive(Clone, Copy)]
+pub(super) struct Wish<'a> {
+    /// Which way refs may go.
+    pub(super) way: Way,
+    /// What is published although it looks like a secret.
+    pub(super) allowed: &'a [RepoPath],
 }
 
 /// Decides on every ref that may travel.
 ///
 /// # Errors
-/// `object-missing`, `repository-broken`, `no-space`.
-pub(super) fn steps(session: &Session, look: &Look, way: Way) -> Result<Vec<Step>> {
-    let repo = &session.repo;
+/// `object-missing`, `repository-broken`, `git-failed`, `interrupted`, `no-space`.
+pub(super) fn steps(session: &Session, look: &Look, wish: Wish<'_>) -> Result<Vec<Step>> {
+    let (repo, way) = (&session.repo, wish.way);
     let mut steps = Vec::new();
     let mut labels = BTreeSet::new();
     for name in look.names() {
@@ -65,9 +76,19 @@ pub(super) fn steps(session: &Session, look: &Look, way: Way) -> Result<Vec<Step
     for label in labels {
         steps.extend(fork_steps(repo, look, &label, (who.as_deref(), way))?);
     }
-    keep_home(repo, look, &mut steps)?;
+    kept_home::keep(session, look, (&mut steps, wish.allowed))?;
+    if way == Way::Ask {
+        steps.iter_mut().for_each(Step::wait);
+    }
     steps.sort_by(|one, other| one.row.name.cmp(&other.row.name));
     Ok(steps)
+}
+
+/// Lists the refs that would move on the remote, with consent, and whether each would go from there.
+pub(super) fn waiting(steps: &[Step]) -> Vec<(RefName, bool)> {
+    let waiting = steps.iter().filter(|step| step.waits);
+    let waiting = waiting.map(|step| (step.row.name.clone(), step.row.new.is_none()));
+    waiting.collect()
 }
 
 /// Tells whether the git tag of a checkpoint has given way to the checkpoint's own ref, here or on the
@@ -208,14 +229,14 @@ fn joined_step(name: &RefName, (ours, theirs): (Oid, Oid), joined: Oid, way: Way
     step.row.new = Some(joined);
     step.row.direction = match way {
         Way::Both => Direction::Both,
-        Way::Fetch => Direction::Fetch,
+        Way::Fetch | Way::Ask => Direction::Fetch,
         Way::Push => Direction::Push,
     };
     step.here = (way != Way::Push).then(|| change(ours));
     step.there = (way != Way::Fetch).then(|| change(theirs));
     step.note = match way {
         Way::Both => Some(joined),
-        Way::Fetch => Some(theirs),
+        Way::Fetch | Way::Ask => Some(theirs),
         Way::Push => None,
     };
     step
@@ -253,8 +274,8 @@ fn step(name: &RefName, sides: &Sides<Oid>, verdict: Verdict, way: Way) -> Optio
         Verdict::Behind => still(SyncResult::Behind),
         Verdict::KeptHere => still(SyncResult::KeptHere),
         Verdict::Conflict => still(SyncResult::Conflict),
-        Verdict::Rejected if asks_to_push => still(SyncResult::Rejected),
-        Verdict::NotOwned if asks_to_push => still(SyncResult::NotOwned),
+        Verdict::Rejected if asks_to_push && way != Way::Ask => still(SyncResult::Rejected),
+        Verdict::NotOwned if asks_to_push && way != Way::Ask => still(SyncResult::NotOwned),
         // Two records are joined by their own function; what would be sent stays where it is.
         Verdict::Nothing
         | Verdict::Join(_)
@@ -267,7 +288,7 @@ fn step(name: &RefName, sides: &Sides<Oid>, verdict: Verdict, way: Way) -> Optio
 
 impl Step {
     /// A step that moves nothing.
-    fn still(name: &RefName, sides: &Sides<Oid>, result: SyncResult) -> Step {
+    pub(super) fn still(name: &RefName, sides: &Sides<Oid>, result: SyncResult) -> Step {
         Step {
             row: SyncedRef {
                 name: name.clone(),
@@ -281,6 +302,21 @@ impl Step {
             here: None,
             there: None,
             note: None,
+            waits: false,
+        }
+    }
+
+    /// Leaves the remote as it is, for want of consent.
+    fn wait(&mut self) {
+        let Some(change) = self.there.take() else {
+            return;
+        };
+        self.waits = true;
+        if self.here.is_none() {
+            self.row.direction = Direction::None;
+            self.row.result = SyncResult::Unpublished;
+            (self.row.old, self.row.new) = (change.old, change.new);
+            self.note = None;
         }
     }
 
@@ -351,40 +387,4 @@ fn explain_fork(steps: &mut [Step], fork: &Fork<Oid>, label: &str, remote: &str)
         step.row.reason = Some(reason);
         step.row.hint = Some(hint);
     }
-}
-
-/// Keeps what would publish a likely secret; a fork stays whole.
-fn keep_home(repo: &Repo, look: &Look, steps: &mut [Step]) -> Result<()> {
-    let mut search = Search::new(repo, look.published.clone());
-    let mut labels: BTreeMap<String, RepoPath> = BTreeMap::new();
-    let mut found = BTreeMap::new();
-    for step in steps.iter() {
-        let Some(id) = step.there.as_ref().and_then(|change| change.new) else {
-            continue;
-        };
-        if let Some(path) = search.find(id)? {
-            if let Some(label) = travelers::label_of(&step.row.name) {
-                labels.insert(label, path.clone());
-            }
-            found.insert(step.row.name.clone(), path);
-        }
-    }
-    for step in steps.iter_mut().filter(|step| step.there.is_some()) {
-        let name = &step.row.name;
-        let label = travelers::label_of(name);
-        let of_fork = label.and_then(|label| labels.get(&label));
-        let Some(path) = found.get(name).or(of_fork) else {
-            continue;
-        };
-        let hint = format!(
-            "git push {} {}   # publishes it all the same",
-            shell_word(&look.remote),
-            shell_word(&name.to_string())
-        );
-        let reason = format!("it would publish '{path}', which looks like a secret");
-        *step = Step::still(name, &look.sides(name), SyncResult::KeptHome);
-        step.row.reason = Some(reason);
-        step.row.hint = Some(hint);
-    }
-    Ok(())
 }

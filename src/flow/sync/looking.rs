@@ -29,8 +29,8 @@ pub(super) struct Look {
     pub(super) invalid: BTreeMap<RefName, String>,
     /// The branches of the remote.
     pub(super) branches: BTreeMap<RefName, Oid>,
-    /// All that the remote has and that is here.
-    pub(super) published: Vec<Oid>,
+    /// The commits that any remote is known to have and that are here, each once.
+    pub(super) published: BTreeSet<Oid>,
 }
 
 impl Look {
@@ -40,7 +40,9 @@ impl Look {
     /// `repository-broken`, and what the network says.
     pub(super) fn take(session: &Session, remote: &Remote<'_>) -> Result<Look> {
         let repo = &session.repo;
-        let offered = remote.list(|_| true)?;
+        let asking = format!("ask '{}' what it has", remote.name());
+        let progress = &session.world.progress;
+        let offered = progress.during(&asking, || remote.list(|_| true))?;
         let mut ours = BTreeMap::new();
         for prefix in travelers::prefixes() {
             let found = repo.refs_below(&prefix)?.into_iter();
@@ -56,9 +58,9 @@ impl Look {
         let gone = gone.map(|(name, _)| (name.clone(), GONE.to_owned()));
         let gone = gone.collect();
         let notes = repo.refs_below(&travelers::notes_of(remote.name()))?;
-        let is_here = |id: &&Oid| repo.peel_to_commit(**id).is_some();
-        let published = offered.values().filter(is_here).copied();
-        let published: BTreeSet<Oid> = published.collect();
+        let offered_here = offered.values().filter_map(|id| repo.peel_to_commit(*id));
+        let mut published: BTreeSet<Oid> = offered_here.collect();
+        published.extend(known_of_remotes(repo)?);
         let is_branch = |name: &&RefName| name.as_bytes().starts_with(b"refs/heads/");
         let branches = offered.iter().filter(|(name, _)| is_branch(name));
         Ok(Look {
@@ -70,7 +72,7 @@ impl Look {
                 .collect(),
             invalid: gone,
             branches: branches.map(|(name, id)| (name.clone(), *id)).collect(),
-            published: published.into_iter().collect(),
+            published,
             theirs: offered
                 .into_iter()
                 .filter(|(name, _)| travelers::kind_of(name).is_some())
@@ -110,7 +112,10 @@ impl Look {
             return Ok(());
         }
         let into = super::incoming(remote);
-        for found in own_refs::fetch(session, || remote.fetch_refs(&wanted, &into))? {
+        let fetch = || own_refs::fetch(session, || remote.fetch_refs(&wanted, &into));
+        let fetching = format!("fetch from '{}'", remote.name());
+        let progress = &session.world.progress;
+        for found in progress.during(&fetching, fetch)? {
             self.published.extend(session.repo.peel_to_commit(found.id));
             self.theirs.insert(found.name, found.id);
         }
@@ -154,6 +159,20 @@ impl Look {
             theirs: self.theirs.get(name).copied(),
         }
     }
+}
+
+/// Returns the commits that remotes had when they were last heard of: their branches, and what was noted of
+/// all that travels. Of a remote that is configured no more nothing is known.
+fn known_of_remotes(repo: &Repo) -> Result<BTreeSet<Oid>> {
+    let mut known = BTreeSet::new();
+    for remote in repo.remote_names() {
+        let branches = format!("refs/remotes/{remote}/");
+        for prefix in [branches, travelers::notes_of(&remote)] {
+            let found = repo.refs_below(&prefix)?.into_iter();
+            known.extend(found.filter_map(|found| repo.peel_to_commit(found.id)));
+        }
+    }
+    Ok(known)
 }
 
 /// What is said of a ref whose object is gone here: it is not deleted, and nothing of it can be sent.

@@ -3,12 +3,16 @@
 //! One sync at a time per repository. Remote branches follow as with `git fetch`; no branch of the user
 //! moves, no file and no index, so this is no operation. Each ref is moved on its own, here by a
 //! transaction and there with a lease, and what it was when both last agreed is noted after that: cut
-//! off anywhere, the next sync goes on from what it finds.
+//! off anywhere, the next sync goes on from what it finds. Nothing moves on the remote before a person has
+//! consented to that, once, and the consent is written down.
 
 mod acting;
+mod consent;
 mod deciding;
+mod kept_home;
 mod looking;
 mod scopes;
+mod waiting;
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -20,14 +24,19 @@ use crate::clones::sync::travelers;
 use crate::git::remote::Remote;
 use crate::git::{Oid, RefName};
 use crate::lfs::locks;
-use crate::model::{Code, Result, World};
+use crate::model::{Code, RepoPath, Result, World};
 use crate::store::Session;
 use crate::store::lock::WorktreeLock;
 use crate::store::membership::Role;
 use crate::store::operation::run::refuse_nested;
 
 use super::migrate;
+use consent::Leave;
+use deciding::Wish;
 use looking::Look;
+
+pub use consent::Consent;
+pub use waiting::{BranchAhead, Waiting};
 
 /// How often everything is looked at anew because somebody else was faster.
 const TRIES: usize = 5;
@@ -48,6 +57,8 @@ pub enum Way {
     Fetch,
     /// To the remote only.
     Push,
+    /// From the remote; what would go to it is told, for want of consent.
+    Ask,
 }
 
 /// What is asked for.
@@ -55,8 +66,11 @@ pub enum Way {
 pub struct Request {
     /// The remote; `None` is `origin`.
     pub remote: Option<String>,
-    /// Which way refs may go.
+    /// Which way refs may go. [`Way::Push`] is the word of a person that what is here may be published there,
+    /// from then on.
     pub way: Way,
+    /// What is published although it looks like a secret: these paths and all below them. For a person to say.
+    pub allow_secrets: Vec<RepoPath>,
 }
 
 /// Where a ref moved.
@@ -95,6 +109,8 @@ pub enum SyncResult {
     Rejected,
     /// The server does not want it.
     RefusedByServer,
+    /// It would be created, moved or deleted on the remote, but nobody has consented to that.
+    Unpublished,
     /// It would publish what looks like a secret: it was not pushed.
     KeptHome,
     /// It is somebody else's to push.
@@ -150,34 +166,44 @@ pub struct SyncReport {
     pub refs: Vec<SyncedRef>,
     /// The remote branches that moved.
     pub branch_changed: Vec<ChangedBranch>,
+    /// Whether anything may be published there.
+    pub consent: Consent,
+    /// What would be published, where nobody has consented to it; `None` where nothing would.
+    pub waiting: Option<Waiting>,
+    /// The branch that is checked out, where it is for 'git push' to bring commits of it there.
+    pub branch_ahead: Option<BranchAhead>,
     /// True when nothing was changed because a dry run was asked for.
     pub dry_run: bool,
 }
 
-/// Brings both sides to the same.
+/// Brings both sides to the same; without consent, this side.
 ///
 /// # Errors
-/// `remote-not-found`, `read-only-clone` where a clone for reading is to push, `operation-in-progress`
-/// in a hook of our own, `locked`, `history-rewritten`, and what the network says. What becomes of a single ref is no error.
+/// `remote-not-found`, `read-only-clone` where a clone for reading is to push, `approval-refused` where an agent
+/// asks for what only a person may, `operation-in-progress` in a hook of our own, `locked`,
+/// `history-rewritten`, and what the network says. What becomes of a single ref is no error.
 pub fn sync(session: &Session, request: &Request) -> Result<SyncReport> {
     refuse_nested(session)?;
-    let way = way(session, request)?;
     let name = request.remote.as_deref().unwrap_or("origin");
     let (repo, world) = (&session.repo, &session.world);
     let remote = Remote::find(repo, world, name)?;
+    let plan = Plan::make(session, &remote, request)?;
     let path = repo.common_dir().join("colony").join("sync-lock");
     let patience = session.settings.timeout.unwrap_or(PATIENCE);
     let waiting = "waiting for another 'git colony sync' in this repository";
     let _lock = WorktreeLock::take_at(world, &path, (patience, waiting))?;
     migrate::refuse_unpublished(session, &remote)?;
     let before = branches(session, name)?;
-    if way != Way::Push {
-        remote.fetch_branches()?;
+    if plan.wish.way != Way::Push {
+        let fetching = format!("fetch the branches of '{name}'");
+        let fetch = || remote.fetch_branches();
+        world.progress.during(&fetching, fetch)?;
     }
-    let branch_changed = changed(before, branches(session, name)?);
+    let mut report = plan.report(&remote);
+    report.branch_changed = changed(before, branches(session, name)?);
     let mut refs = BTreeMap::new();
     let mut tries = 1;
-    while round(session, &remote, way, &mut refs)? == Race::Lost && tries < TRIES {
+    while plan.round(session, &remote, (&mut refs, &mut report))? == Race::Lost && tries < TRIES {
         tries += 1;
         pause(world)?;
     }
@@ -185,14 +211,8 @@ pub fn sync(session: &Session, request: &Request) -> Result<SyncReport> {
         session.note_change();
     }
     locks::ask_beside(session, name);
-    Ok(SyncReport {
-        remote: name.to_owned(),
-        url: remote.fetch_url(),
-        push_url: remote.push_url(),
-        refs: refs.into_values().collect(),
-        branch_changed,
-        dry_run: false,
-    })
+    report.refs = refs.into_values().collect();
+    Ok(report)
 }
 
 /// Tells what [`sync`] would do: the remote is asked what it has, nothing is fetched and nothing
@@ -201,15 +221,15 @@ pub fn sync(session: &Session, request: &Request) -> Result<SyncReport> {
 /// # Errors
 /// As [`sync`].
 pub fn preview(session: &Session, request: &Request) -> Result<SyncReport> {
-    let way = way(session, request)?;
     let name = request.remote.as_deref().unwrap_or("origin");
     let remote = Remote::find(&session.repo, &session.world, name)?;
+    let plan = Plan::make(session, &remote, request)?;
     migrate::refuse_unpublished(session, &remote)?;
     let mut look = Look::take(session, &remote)?;
     look.refuse_rewritten(session, &remote)?;
     look.inspect(&session.repo);
-    let mut branch_changed = Vec::new();
-    if way != Way::Push {
+    let mut report = plan.report(&remote);
+    if plan.wish.way != Way::Push {
         let before = branches(session, name)?;
         let now = look.branches.iter().map(|(branch, id)| {
             let short = branch.short();
@@ -220,17 +240,14 @@ pub fn preview(session: &Session, request: &Request) -> Result<SyncReport> {
         let known = before
             .into_iter()
             .filter(|(name, _)| now.contains_key(name));
-        branch_changed = changed(known.collect(), now.clone());
+        report.branch_changed = changed(known.collect(), now.clone());
     }
-    let steps = deciding::steps(session, &look, way)?;
-    Ok(SyncReport {
-        remote: name.to_owned(),
-        url: remote.fetch_url(),
-        push_url: remote.push_url(),
-        refs: steps.into_iter().map(|step| step.row).collect(),
-        branch_changed,
-        dry_run: true,
-    })
+    let steps = deciding::steps(session, &look, plan.wish)?;
+    report.waiting = Waiting::count(&deciding::waiting(&steps), &plan.leave);
+    report.branch_ahead = waiting::branch_ahead(session, &look)?;
+    report.refs = steps.into_iter().map(|step| step.row).collect();
+    report.dry_run = true;
+    Ok(report)
 }
 
 /// Waits a moment that nobody else waits, too.
@@ -248,29 +265,72 @@ enum Race {
     None,
 }
 
-/// Looks at both sides, decides and acts, once.
-fn round(
-    session: &Session,
-    remote: &Remote<'_>,
-    way: Way,
-    refs: &mut BTreeMap<RefName, SyncedRef>,
-) -> Result<Race> {
-    let mut look = Look::take(session, remote)?;
-    look.refuse_rewritten(session, remote)?;
-    match look.fetch(session, remote) {
-        Err(error) if error.code() == Code::RefMoved => return Ok(Race::Lost),
-        fetched => fetched?,
+/// What is asked for, with what may be done of it.
+struct Plan<'a> {
+    wish: Wish<'a>,
+    leave: Leave,
+}
+
+impl<'a> Plan<'a> {
+    fn make(session: &Session, remote: &Remote<'_>, request: &'a Request) -> Result<Plan<'a>> {
+        let mut way = way(session, request)?;
+        let leave = consent::find(session, remote, way)?;
+        let allowed = &request.allow_secrets[..];
+        if !allowed.is_empty() {
+            consent::refuse_agent(session, &leave)?;
+        }
+        if leave.consent == Consent::Missing {
+            way = Way::Ask;
+        }
+        let wish = Wish { way, allowed };
+        Ok(Plan { wish, leave })
     }
-    look.inspect(&session.repo);
-    let steps = deciding::steps(session, &look, way)?;
-    let done = acting::act(session, remote, &look, steps)?;
-    for row in done.rows {
-        // What an earlier round did is what is told.
-        if row.result != SyncResult::UpToDate || !is_done(refs.get(&row.name)) {
-            refs.insert(row.name.clone(), row);
+
+    /// Returns the report of nothing done yet.
+    fn report(&self, remote: &Remote<'_>) -> SyncReport {
+        SyncReport {
+            remote: remote.name().to_owned(),
+            url: remote.fetch_url(),
+            push_url: remote.push_url(),
+            refs: Vec::new(),
+            branch_changed: Vec::new(),
+            consent: self.leave.consent,
+            waiting: None,
+            branch_ahead: None,
+            dry_run: false,
         }
     }
-    Ok(done.race)
+
+    /// Looks at both sides, decides and acts, once.
+    fn round(
+        &self,
+        session: &Session,
+        remote: &Remote<'_>,
+        (refs, report): (&mut BTreeMap<RefName, SyncedRef>, &mut SyncReport),
+    ) -> Result<Race> {
+        let mut look = Look::take(session, remote)?;
+        look.refuse_rewritten(session, remote)?;
+        match look.fetch(session, remote) {
+            Err(error) if error.code() == Code::RefMoved => return Ok(Race::Lost),
+            fetched => fetched?,
+        }
+        look.inspect(&session.repo);
+        let steps = deciding::steps(session, &look, self.wish)?;
+        if self.leave.consent == Consent::GivenNow {
+            // First: what is published then is published with consent, whenever this ends.
+            consent::give(session, remote, &self.leave)?;
+        }
+        let done = acting::act(session, remote, &look, steps)?;
+        report.waiting = Waiting::count(&done.waiting, &self.leave);
+        report.branch_ahead = waiting::branch_ahead(session, &look)?;
+        for row in done.rows {
+            // What an earlier round did is what is told.
+            if row.result != SyncResult::UpToDate || !is_done(refs.get(&row.name)) {
+                refs.insert(row.name.clone(), row);
+            }
+        }
+        Ok(done.race)
+    }
 }
 
 fn is_done(row: Option<&SyncedRef>) -> bool {
