@@ -571,6 +571,17 @@ fn what_redo_of_plain_git_moved_aside_comes_back_as_it_was() {
     assert_eq!(sandbox.visible_state(), before);
 }
 
+#[test]
+fn what_was_removed_from_the_index_after_a_reset_that_moved_nothing_leaves_files_alone() {
+    let sandbox = kept();
+    let before = sandbox.visible_state();
+    sandbox.remove("dir");
+    sandbox.write("dir", "a file now\n");
+    sandbox.git(&["reset", "-q", "--soft", "HEAD"]);
+    sandbox.git(&["rm", "-q", "--cached", "dir/b.txt"]);
+    assert_taken_back(&sandbox, &before, Files::Stay);
+}
+
 /// A checkpoint on `main`, a fork that was taken back, and one commit that has come to `main` meanwhile.
 fn grown_elsewhere() -> Sandbox {
     let sandbox = kept();

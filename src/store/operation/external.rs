@@ -261,7 +261,7 @@ impl Unrecorded<'_> {
             }
             return Ok(change);
         };
-        for (at, entry) in entries.iter().enumerate() {
+        for entry in entries {
             match Way::of(&entry.message) {
                 // What an operation of ours has opened put the files there already.
                 Way::Switch if self.since.opens_state() && entry.message.starts_with("commit") => {}
@@ -270,11 +270,8 @@ impl Unrecorded<'_> {
                     Some((_, last)) if *last == entry.old => *last = entry.new,
                     _ => change.switched.push((entry.old, entry.new)),
                 },
-                Way::Unclear if at + 1 == entries.len() => {
-                    change.overwrote = change.overwrote || files_follow_index(repo, paths())?;
-                }
                 Way::Unclear => {
-                    // What came after it has its own effect on index and files.
+                    // What came after it has its own effect on index and files, also where no reflog tells of it.
                     let then = repo.diff_trees(tree_before, repo.tree_of(entry.new)?)?;
                     let by_it = |path: &RepoPath| then.iter().any(|change| change.path == *path);
                     let paths = paths().filter(|(path, _)| by_it(path));
