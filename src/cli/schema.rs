@@ -21,7 +21,7 @@ use crate::design::pick::PickReport;
 use crate::design::restore::RestoreReport;
 use crate::design::retention::PruneReport;
 use crate::design::scope_check::CheckReport;
-use crate::design::undo::UndoReport;
+use crate::design::undo_report::UndoReport;
 use crate::flow::agent_places::{AgentsReport, PathReport};
 use crate::flow::agent_removal::RemovedAgent;
 use crate::flow::agents::NewAgent;

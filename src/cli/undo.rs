@@ -1,6 +1,7 @@
 //! `git colony undo` and `git colony redo`
 
-use crate::design::undo::{self, Direction, UndoReport};
+use crate::design::undo::{self, Direction};
+use crate::design::undo_report::UndoReport;
 use crate::flow::agent_places;
 use crate::git::RefChange;
 use crate::model::time::Moment;

@@ -9,7 +9,8 @@ use crate::store::Session;
 use crate::store::operation::{Kind, Log};
 
 use super::external;
-use super::undo::{Direction, origin_of, refuse_foreign_progress};
+use super::undo::Direction;
+use super::undo_next::{origin_of, refuse_foreign_progress};
 use super::undo_refs::{published, refs_back};
 
 /// What an undo would meet.

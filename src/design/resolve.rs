@@ -19,7 +19,9 @@ use super::merge::MergeReport;
 use super::pick;
 use super::scope_gate;
 use super::switch::refuse_unmerged;
-use super::undo::{self, Direction, UndoReport, origin_of};
+use super::undo::{self, Direction};
+use super::undo_next::origin_of;
+use super::undo_report::UndoReport;
 use super::worktree::{opened_by_us, snapshot_commit, write_commit};
 
 /// Plans the files by which git knows of a merge under way.

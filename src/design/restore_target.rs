@@ -9,7 +9,7 @@ use crate::store::places::Places;
 
 use super::checkpoints::{self, Checkpoint};
 use super::tag_message::Mode;
-use super::undo::refuse_migration;
+use super::undo_next::refuse_migration;
 
 /// A state that can be brought back.
 #[derive(Clone, Debug)]

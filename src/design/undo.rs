@@ -3,21 +3,15 @@
 //! An undo is an operation like any other: it moves refs to their old values, puts the very index
 //! file back, and moves files back from where they were kept. Nothing is copied or filtered.
 
-use schemars::JsonSchema;
-use serde::Serialize;
-
 use crate::git::index::Index;
 use crate::git::snapshot::Unstorable;
-use crate::git::{Oid, RefChange, RefName, Repo};
-use crate::model::id::OperationId;
-use crate::model::{Code, Error, Result};
+use crate::model::Result;
 use crate::store::lock::WorktreeLock;
-use crate::store::migration_journal::Journal;
 use crate::store::operation::external::record as record_external;
 use crate::store::operation::log::LogEntry;
 use crate::store::operation::record::{HeadRecord, IndexTarget};
 use crate::store::operation::run::{Intent, NewIndex, Pending, Plan, Touches, refuse_nested};
-use crate::store::operation::{Kind, LateFile, Log, Operation, Record, StateFile, recover};
+use crate::store::operation::{Kind, Log, Operation, Record, StateFile, recover};
 use crate::store::places::Places;
 use crate::store::{Session, kept_large_files, lease};
 
@@ -25,8 +19,10 @@ use super::external;
 use super::kept::Kept;
 use super::left_out::Allowances;
 use super::undo_files::{FilesBack, back_to_branch};
+use super::undo_next::{nothing, origin_of, refuse_foreign_progress, require_next};
 use super::undo_refs::{moved_home, published, refs_back, refuse_published};
-use super::worktree::{opened_by_us, refuse_in_progress, run_post_checkout, snapshot_commit};
+use super::undo_report::UndoReport;
+use super::worktree::{run_post_checkout, snapshot_commit};
 
 /// Which way to go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,55 +38,13 @@ pub enum Direction {
 }
 
 impl Direction {
-    fn kind(self) -> Kind {
+    pub(super) fn kind(self) -> Kind {
         match self {
             Direction::Undo | Direction::Abort => Kind::Undo,
             Direction::Redo => Kind::Redo,
             Direction::AbortMigration => Kind::LfsMigrateAbort,
         }
     }
-}
-
-/// HEAD from one branch to another; `HEAD` stands for none.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct HeadSwitch {
-    /// The branch before.
-    pub old: RefName,
-    /// The branch after.
-    pub new: RefName,
-}
-
-/// What was taken back.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
-pub struct UndoReport {
-    /// The new operation; `None` in a dry run.
-    pub op: Option<OperationId>,
-    /// The operation whose effect was taken back (undo) or brought back (redo).
-    pub undone: OperationId,
-    /// What this did, for people.
-    pub summary: String,
-    /// What the operation taken or brought back did.
-    pub what: String,
-    /// Which way it went.
-    #[serde(skip)]
-    pub direction: Direction,
-    /// The refs that moved.
-    pub refs: Vec<RefChange>,
-    /// How many files were put back.
-    pub files_restored: usize,
-    /// How many files were moved aside.
-    pub files_moved_aside: usize,
-    /// Where HEAD went, if it changed the branch.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub head: Option<HeadSwitch>,
-    /// Commits that left a branch although a remote has them (at most 1,000 for each).
-    pub published: Vec<Oid>,
-    /// Files that somebody wrote while files moved, then or now, and that do not come back by this.
-    pub kept_late: Vec<LateFile>,
-    /// True when this is what a command that was cut off had begun: nothing else was done.
-    pub completed: bool,
-    /// True when nothing was changed because a dry run was asked for.
-    pub dry_run: bool,
 }
 
 /// Takes back the newest operation of this worktree, or the newest undo.
@@ -186,29 +140,11 @@ fn complete(session: &Session, direction: Direction) -> Result<Option<UndoReport
         return Ok(None);
     };
     session.note_change();
-    let record = &entry.record;
-    let undone = record.inverts.unwrap_or(record.op);
-    let origin = log
-        .find(undone)
-        .map_or(record, |entry| origin_of(&log, &entry.record));
-    Ok(Some(UndoReport {
-        op: Some(record.op),
-        undone: origin.op,
-        summary: record.summary.clone(),
-        what: origin.summary.clone(),
+    Ok(Some(UndoReport::of_completed(
+        &log,
+        &entry.record,
         direction,
-        refs: record.refs.clone(),
-        files_restored: record.files.place.len(),
-        files_moved_aside: record.files.aside.len(),
-        head: record.switches_head().then(|| HeadSwitch {
-            old: record.before.head.name.clone(),
-            new: record.after.head.name.clone(),
-        }),
-        published: Vec::new(),
-        kept_late: Vec::new(),
-        completed: true,
-        dry_run: false,
-    }))
+    )))
 }
 
 /// Tells what [`run`] would do, and changes nothing.
@@ -229,89 +165,6 @@ pub fn preview(session: &Session, direction: Direction, force: bool) -> Result<U
     let mut report = Step::plan(session, &places, &log, direction, force)?.report;
     report.dry_run = true;
     Ok(report)
-}
-
-/// Refuses in the middle of something, unless the newest operation began that.
-pub(super) fn refuse_foreign_progress(session: &Session, direction: Direction) -> Result<()> {
-    if session.repo.in_progress().is_none() {
-        return Ok(());
-    }
-    if opened_by_us(session)? {
-        return Ok(());
-    }
-    refuse_in_progress(session, direction.kind().as_str())
-}
-
-fn require_next<'a>(session: &Session, log: &'a Log, direction: Direction) -> Result<&'a LogEntry> {
-    let next = match direction {
-        Direction::Undo | Direction::AbortMigration => log.next_undo(),
-        Direction::Abort => log.next_abort(),
-        Direction::Redo => log.next_redo(),
-    };
-    let next = next.ok_or_else(|| nothing(direction))?;
-    let is_migration = next.record.kind == Kind::LfsMigrate;
-    match direction {
-        Direction::AbortMigration if !is_migration => Err(after_migration(&next.record)),
-        Direction::Undo | Direction::Abort if is_migration => {
-            Err(refuse_migration(&session.repo, &next.record)?)
-        }
-        _ => Ok(next),
-    }
-}
-
-/// Refuses to go back behind a migration by halves: it takes every ref at once, and only as long as
-/// nobody else has it.
-///
-/// # Errors
-/// `newer-format`, `repository-broken`.
-pub(super) fn refuse_migration(repo: &Repo, record: &Record) -> Result<Error> {
-    let journal = Journal::find(repo)?.map(|(journal, _)| journal);
-    let is_open = journal.is_some_and(|journal| {
-        let is_its = journal.op == record.op;
-        is_its && journal.published_at.is_none()
-    });
-    let (why, hint) = if is_open {
-        (
-            "what was before is in another history",
-            "git colony lfs migrate --abort   # takes all of it back",
-        )
-    } else {
-        (
-            "others have that history by now: nothing from before comes back",
-            "git colony checkpoints   # lists what can be restored, in the new history",
-        )
-    };
-    Ok(Error::new(
-        Code::HistoryRewritten,
-        format!(
-            "{} moved history to git-lfs, and {why}; nothing was done",
-            record.op
-        ),
-    )
-    .detail("op", record.op)
-    .hint(hint))
-}
-
-/// Names what was done since the migration, and has to be taken back before it.
-fn after_migration(record: &Record) -> Error {
-    Error::new(
-        Code::ExternalChange,
-        format!(
-            "{} ({}) was done since the migration; nothing was done",
-            record.op, record.summary
-        ),
-    )
-    .detail("op", record.op)
-    .hint("git colony undo   # takes it back; then run the command again")
-}
-
-fn nothing(direction: Direction) -> Error {
-    let verb = direction.kind().as_str();
-    Error::new(
-        Code::NothingToUndo,
-        format!("there is nothing to {verb} in this worktree"),
-    )
-    .hint("git colony ops")
 }
 
 /// Everything known before the commit point.
@@ -369,7 +222,7 @@ impl Step {
                 old_index(session, places, record, &current)?,
             ),
         };
-        let report = report_of((origin, record), direction, (refs, published), &back);
+        let report = UndoReport::of_step((origin, record), direction, (refs, published), &back);
         let mut head = record.before.head.clone();
         head.commit = home.or(head.commit);
         Ok(Step {
@@ -381,42 +234,6 @@ impl Step {
             report,
         })
     }
-}
-
-fn report_of(
-    (origin, record): (&Record, &Record),
-    direction: Direction,
-    (refs, published): (Vec<RefChange>, Vec<Oid>),
-    back: &FilesBack,
-) -> UndoReport {
-    let verb = direction.kind().as_str();
-    UndoReport {
-        op: None,
-        undone: origin.op,
-        summary: format!("{verb} {} ({})", origin.op, origin.summary),
-        what: origin.summary.clone(),
-        direction,
-        refs,
-        head: record.switches_head().then(|| HeadSwitch {
-            old: record.after.head.name.clone(),
-            new: record.before.head.name.clone(),
-        }),
-        files_restored: back.moves.place.len(),
-        files_moved_aside: back.moves.aside.len(),
-        published,
-        kept_late: back.kept_late.clone(),
-        completed: false,
-        dry_run: false,
-    }
-}
-
-/// Follows undo and redo to the operation they are about.
-pub(super) fn origin_of<'a>(log: &'a Log, record: &'a Record) -> &'a Record {
-    let mut record = record;
-    while let Some(entry) = record.inverts.and_then(|id| log.find(id)) {
-        record = &entry.record;
-    }
-    record
 }
 
 fn old_index(

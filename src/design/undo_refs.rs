@@ -8,7 +8,7 @@ use crate::store::operation::{Kind, Log, Record};
 use crate::store::{Session, ref_names};
 
 use super::external;
-use super::undo::origin_of;
+use super::undo_next::origin_of;
 
 /// Returns where the branch is now that HEAD comes back to, if commits have come there since an operation
 /// that left it alone: they are somebody's work, and stay.

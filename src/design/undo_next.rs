@@ -1,0 +1,111 @@
+//! Which operation an undo or redo is about, and what stands in its way before anything is looked at.
+
+use crate::git::Repo;
+use crate::model::{Code, Error, Result};
+use crate::store::Session;
+use crate::store::migration_journal::Journal;
+use crate::store::operation::{Kind, Log, LogEntry, Record};
+
+use super::undo::Direction;
+use super::worktree::{opened_by_us, refuse_in_progress};
+
+/// Refuses in the middle of something, unless the newest operation began that.
+pub(super) fn refuse_foreign_progress(session: &Session, direction: Direction) -> Result<()> {
+    if session.repo.in_progress().is_none() {
+        return Ok(());
+    }
+    if opened_by_us(session)? {
+        return Ok(());
+    }
+    refuse_in_progress(session, direction.kind().as_str())
+}
+
+/// Returns the operation that is taken back, or brought back.
+///
+/// # Errors
+/// `nothing-to-undo`, `history-rewritten`; `external-change` for what was done since a migration.
+pub(super) fn require_next<'a>(
+    session: &Session,
+    log: &'a Log,
+    direction: Direction,
+) -> Result<&'a LogEntry> {
+    let next = match direction {
+        Direction::Undo | Direction::AbortMigration => log.next_undo(),
+        Direction::Abort => log.next_abort(),
+        Direction::Redo => log.next_redo(),
+    };
+    let next = next.ok_or_else(|| nothing(direction))?;
+    let is_migration = next.record.kind == Kind::LfsMigrate;
+    match direction {
+        Direction::AbortMigration if !is_migration => Err(after_migration(&next.record)),
+        Direction::Undo | Direction::Abort if is_migration => {
+            Err(refuse_migration(&session.repo, &next.record)?)
+        }
+        _ => Ok(next),
+    }
+}
+
+/// Refuses to go back behind a migration by halves: it takes every ref at once, and only as long as
+/// nobody else has it.
+///
+/// # Errors
+/// `newer-format`, `repository-broken`.
+pub(super) fn refuse_migration(repo: &Repo, record: &Record) -> Result<Error> {
+    let journal = Journal::find(repo)?.map(|(journal, _)| journal);
+    let is_open = journal.is_some_and(|journal| {
+        let is_its = journal.op == record.op;
+        is_its && journal.published_at.is_none()
+    });
+    let (why, hint) = if is_open {
+        (
+            "what was before is in another history",
+            "git colony lfs migrate --abort   # takes all of it back",
+        )
+    } else {
+        (
+            "others have that history by now: nothing from before comes back",
+            "git colony checkpoints   # lists what can be restored, in the new history",
+        )
+    };
+    Ok(Error::new(
+        Code::HistoryRewritten,
+        format!(
+            "{} moved history to git-lfs, and {why}; nothing was done",
+            record.op
+        ),
+    )
+    .detail("op", record.op)
+    .hint(hint))
+}
+
+/// Names what was done since the migration, and has to be taken back before it.
+fn after_migration(record: &Record) -> Error {
+    Error::new(
+        Code::ExternalChange,
+        format!(
+            "{} ({}) was done since the migration; nothing was done",
+            record.op, record.summary
+        ),
+    )
+    .detail("op", record.op)
+    .hint("git colony undo   # takes it back; then run the command again")
+}
+
+/// Makes the error that there is no such operation.
+pub(super) fn nothing(direction: Direction) -> Error {
+    let verb = direction.kind().as_str();
+    Error::new(
+        Code::NothingToUndo,
+        format!("there is nothing to {verb} in this worktree"),
+    )
+    .hint("git colony ops")
+}
+
+/// Follows undo and redo to the operation they are about.
+pub(super) fn origin_of<'a>(log: &'a Log, record: &'a Record) -> &'a Record {
+    let mut record = record;
+    while let Some(entry) = record.inverts.and_then(|id| log.find(id)) {
+        record = &entry.record;
+    }
+    record
+}
