@@ -2,7 +2,8 @@
 
 use std::path::PathBuf;
 
-use crate::design::restore::{self, Request, RestoreMode, RestoreReport};
+use crate::design::restore::{self, Request, RestoreMode};
+use crate::design::restore_report::RestoreReport;
 use crate::flow::colony;
 use crate::model::Error;
 use crate::model::time::Moment;

@@ -18,7 +18,7 @@ use crate::design::fork::ForkReport;
 use crate::design::fork_delete::DeleteReport;
 use crate::design::merge::MergeReport;
 use crate::design::pick::PickReport;
-use crate::design::restore::RestoreReport;
+use crate::design::restore_report::RestoreReport;
 use crate::design::retention::PruneReport;
 use crate::design::scope_check::CheckReport;
 use crate::design::undo_report::UndoReport;

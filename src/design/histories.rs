@@ -6,7 +6,8 @@ use crate::git::{Head, Oid};
 use crate::model::{Code, Error, Result, text};
 use crate::store::Session;
 
-use super::restore::{Request, RestoreReport};
+use super::restore::Request;
+use super::restore_report::RestoreReport;
 use super::restore_target::Target;
 
 /// Compares the branch with the target; refuses to drop what others may already have.

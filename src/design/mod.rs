@@ -38,6 +38,8 @@ pub mod problem;
 pub mod published;
 pub mod resolve;
 pub mod restore;
+mod restore_plan;
+pub mod restore_report;
 pub mod restore_target;
 pub mod retention;
 pub mod scaffold;

@@ -1,0 +1,116 @@
+//! What a restore says it did.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::git::Oid;
+use crate::git::diff::TreeChange;
+use crate::model::RepoPath;
+use crate::model::id::OperationId;
+use crate::store::operation::LateFile;
+
+use super::kept::Kept;
+use super::left_out::LeftOut;
+use super::restore::{Request, RestoreMode};
+use super::restore_target::Target;
+
+/// How many files changed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct FileCounts {
+    /// Had other content.
+    pub rewritten: usize,
+    /// Were not there.
+    pub restored: usize,
+    /// Are gone (moved aside).
+    pub removed: usize,
+}
+
+/// What was brought back.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct RestoreReport {
+    /// The checkpoint or operation.
+    pub checkpoint_id: String,
+    /// What people call it.
+    pub label: String,
+    /// The commit that holds the files.
+    pub sha: Oid,
+    /// How much was brought back.
+    pub mode: RestoreMode,
+    /// The branch, as people see it.
+    pub branch: String,
+    /// The operation that can be undone; `None` when nothing had to change.
+    pub recovery: Option<OperationId>,
+    /// How many files changed.
+    pub files: FileCounts,
+    /// Commits that left the branch, newest first (at most 1,000).
+    pub leaving: Vec<Oid>,
+    /// Files that were moved aside and are in no snapshot: ignored, left out, or not to be read.
+    pub ignored_kept: Vec<RepoPath>,
+    /// Files that somebody wrote where files were put meanwhile; undo brings them back.
+    pub kept_late: Vec<LateFile>,
+    /// Ignored paths that no longer are, each with all below it: they stay out of checkpoints.
+    pub unignored: Vec<RepoPath>,
+    /// Untracked paths that no checkpoint takes in and that stayed.
+    pub left_alone: Vec<LeftOut>,
+    /// Submodules whose commit differs; their directories were not touched.
+    pub submodules: Vec<RepoPath>,
+    /// Commits the branch had and the target has not.
+    pub ahead: usize,
+    /// Commits the target has and the branch had not.
+    pub behind: usize,
+    /// What git is in the middle of then: the state was one in a merge or pick that had been opened.
+    pub in_progress: Option<String>,
+    /// True when nothing was changed because a dry run was asked for.
+    pub dry_run: bool,
+}
+
+impl RestoreReport {
+    /// Tells of a restore of which nothing is known but what is asked for.
+    pub(super) fn of(target: &Target, request: &Request, kept: &Kept) -> RestoreReport {
+        RestoreReport {
+            checkpoint_id: target.id.clone(),
+            label: target.label.clone(),
+            sha: target.sha,
+            mode: request.mode,
+            branch: kept.scan.head.label(),
+            recovery: None,
+            files: FileCounts::default(),
+            leaving: Vec::new(),
+            ignored_kept: Vec::new(),
+            kept_late: Vec::new(),
+            unignored: Vec::new(),
+            left_alone: kept.left_out.clone(),
+            submodules: Vec::new(),
+            ahead: 0,
+            behind: 0,
+            in_progress: None,
+            dry_run: false,
+        }
+    }
+}
+
+/// Counts the files that are others afterwards; submodules are none.
+pub(super) fn count(changes: &[TreeChange]) -> FileCounts {
+    let mut counts = FileCounts::default();
+    for change in changes.iter().filter(|change| !concerns_submodule(change)) {
+        match (change.old, change.new) {
+            (Some(_), Some(_)) => counts.rewritten += 1,
+            (None, Some(_)) => counts.restored += 1,
+            _ => counts.removed += 1,
+        }
+    }
+    counts
+}
+
+fn concerns_submodule(change: &TreeChange) -> bool {
+    [change.old, change.new]
+        .into_iter()
+        .flatten()
+        .any(|entry| entry.is_submodule())
+}
+
+/// Lists the submodules whose commit changes.
+pub(super) fn submodules_in(changes: &[TreeChange]) -> Vec<RepoPath> {
+    let found = changes.iter().filter(|change| concerns_submodule(change));
+    found.map(|change| change.path.clone()).collect()
+}
