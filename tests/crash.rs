@@ -103,6 +103,16 @@ fn a_killed_redo_happened_or_did_not() {
 }
 
 #[test]
+fn a_killed_undo_that_is_run_again_takes_one_step() {
+    matrix::kill_and_repeat(&UNDO, Depth::EveryThird);
+}
+
+#[test]
+fn a_killed_redo_that_is_run_again_takes_one_step() {
+    matrix::kill_and_repeat(&REDO, Depth::EveryThird);
+}
+
+#[test]
 fn a_killed_undo_of_plain_git_happened_or_did_not() {
     matrix::kill(&UNDO_OF_PLAIN_GIT, Depth::EveryThird);
 }

@@ -33,6 +33,8 @@ pub(crate) enum Blow {
     Kill,
     /// The same, and its user works on with plain git before the next command recovers.
     KillAndWorkOn,
+    /// The same, and its user runs the very command again.
+    KillAndRepeat,
     /// The program is killed as it makes the call, and its git before it can drop its locks.
     KillBoth,
     /// Its first `git update-ref` is killed as it makes the call; the program lives.
@@ -74,6 +76,7 @@ impl Fault {
             | Blow::KillGroup
             | Blow::Kill
             | Blow::KillAndWorkOn
+            | Blow::KillAndRepeat
             | Blow::Fail(_)
             | Blow::FailAnywhere(_) => false,
         };
@@ -157,7 +160,11 @@ impl Blow {
     pub(crate) fn kills_the_program(self) -> bool {
         matches!(
             self,
-            Blow::Kill | Blow::KillAndWorkOn | Blow::KillBoth | Blow::KillGroup
+            Blow::Kill
+                | Blow::KillAndWorkOn
+                | Blow::KillAndRepeat
+                | Blow::KillBoth
+                | Blow::KillGroup
         )
     }
 
@@ -180,6 +187,7 @@ impl fmt::Display for Blow {
         match self {
             Blow::Kill => f.write_str("killed"),
             Blow::KillAndWorkOn => f.write_str("killed, then git commit"),
+            Blow::KillAndRepeat => f.write_str("killed, then run again"),
             Blow::KillBoth => f.write_str("both killed"),
             Blow::KillGit => f.write_str("git killed"),
             Blow::KillGroup => f.write_str("group killed"),
@@ -263,7 +271,11 @@ fn trace(
     let (log, tools) = (scratch.path().join("log"), scratch.path());
     let strace = strace(&log, &tracing.options);
     let tracer = match blow {
-        Blow::Kill | Blow::KillAndWorkOn | Blow::Fail(_) | Blow::FailAnywhere(_) => strace,
+        Blow::Kill
+        | Blow::KillAndWorkOn
+        | Blow::KillAndRepeat
+        | Blow::Fail(_)
+        | Blow::FailAnywhere(_) => strace,
         Blow::KillBoth => {
             // git unlinks a lock when the pipe to it closes, and one of its own after a commit.
             let before_it_cleans_up = Tracing::inject("unlink", "signal=KILL", "1");

@@ -75,6 +75,11 @@ pub(crate) fn kill_and_work_on(command: &ChangingCommand, depth: Depth) {
     run(command, Blow::KillAndWorkOn, CHANGING_CALLS, depth);
 }
 
+/// Kills the program at every such call, and its user runs the very command again.
+pub(crate) fn kill_and_repeat(command: &ChangingCommand, depth: Depth) {
+    run(command, Blow::KillAndRepeat, CHANGING_CALLS, depth);
+}
+
 /// Kills the program at every such call, and its git with it.
 pub(crate) fn kill_both(command: &ChangingCommand, depth: Depth) {
     run(command, Blow::KillBoth, CHANGING_CALLS, depth);
@@ -260,6 +265,9 @@ impl<'a> Stage<'a> {
         {
             return Ok(side);
         }
+        if struck.happened && blow == Blow::KillAndRepeat {
+            return self.judge_repetition(repository);
+        }
         if struck.happened && struck.locks_unknown {
             // A git that moves refs of its own accord leaves its locks; nobody can prove whose they are,
             // so they are reported, and removed by hand.
@@ -322,6 +330,25 @@ impl<'a> Stage<'a> {
         let touched = later.differences(&State::of(repository), &[AUTOMATIC]);
         require_none("later work was touched", &touched)?;
         Ok(Some(side))
+    }
+
+    /// Runs the command again, which ends where one run does: it completes what was cut off, or begins anew,
+    /// and takes no second step. Only what was whole already, but for its answer, is not run again: another
+    /// command clears up.
+    fn judge_repetition(&self, repository: &Repository) -> Result<Side, String> {
+        let is_left = repository.root.join(".git/colony/pending").exists();
+        if is_left || self.side(&State::of(repository))? == Side::Before {
+            repository.try_to_end(self.command.args, self.command.exit_code)?;
+        } else {
+            repository.try_colony(RECOVER)?;
+        }
+        if self.side(&State::of(repository))? == Side::Before {
+            return Err("run again, it does nothing".to_owned());
+        }
+        repository.try_git(&["fsck", "--strict", "--no-dangling"])?;
+        require_none("left behind", &state::leftovers(repository))?;
+        require_none("lost", &self.treasures.missing(repository))?;
+        Ok(Side::After)
     }
 
     fn side(&self, found: &State) -> Result<Side, String> {

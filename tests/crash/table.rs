@@ -105,6 +105,8 @@ git-colony.
 - *killed*: the program gets SIGKILL, and the next command (`checkpoint --auto`) recovers.
 - *killed, then git commit*: before that, its user commits by plain git. Nothing of that is touched
   later. Where git refuses because of `index.lock`, the lock is removed by hand, as git advises.
+- *killed, then run again*: before that, the very command is run again. It completes what was cut off, or
+  begins anew, and takes no second step.
 - *both killed*: the git that holds the locks of the refs is killed as well, before it can drop them.
 - *git killed*: that git gets SIGKILL, and the program lives.
 - *group killed*: program and git get SIGKILL together, as a harness or a cgroup does it, at each call of every
