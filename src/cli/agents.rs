@@ -14,6 +14,7 @@ use crate::flow::clone_leaving::LeftBehind;
 use crate::flow::setup_commands;
 use crate::model::text::shell_word;
 use crate::model::time::{self, Moment};
+use crate::store::last_act;
 use crate::store::lease::HeldBy;
 use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;
@@ -131,30 +132,8 @@ pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
             let report = agent_places::list(&session)?;
             face.answer(&report)
         }
-        Some(Action::New(new)) => {
-            let run = Run::from(new.dry_run);
-            // It may begin at what another agent has.
-            let session = face.session_to_begin(run, new.from.as_slice())?;
-            let request = Request {
-                name: new.name,
-                fork: new.fork,
-                from: new.from,
-                large_files: large_files(new.lfs),
-                with_changes: new.with_changes,
-                sparse: new.cone.cone(),
-            };
-            let report = match run {
-                Run::Dry => agents::preview(&session, &request)?,
-                Run::ForReal => agents::create(&session, &request)?,
-            };
-            face.answer(&report)
-        }
-        Some(Action::Remove(remove)) => {
-            let session = face.session(Run::from(remove.dry_run))?;
-            let report =
-                agent_removal::remove(&session, &remove.name, (remove.force, remove.dry_run))?;
-            face.answer(&report)
-        }
+        Some(Action::New(new)) => make(face, new),
+        Some(Action::Remove(remove)) => take_away(face, &remove),
         Some(Action::Check(check)) => {
             // An agent may be on a branch of its own, and its work is found by its name.
             let session = face.session_among_others(Run::Dry, check.range.as_slice())?;
@@ -186,6 +165,42 @@ pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
             face.answer(&report)
         }
     }
+}
+
+fn make(face: &mut Face<'_>, new: New) -> Result<Outcome, Stop> {
+    let run = Run::from(new.dry_run);
+    // It may begin at what another agent has.
+    let session = face.session_to_begin(run, new.from.as_slice())?;
+    let request = Request {
+        name: new.name,
+        fork: new.fork,
+        from: new.from,
+        large_files: large_files(new.lfs),
+        with_changes: new.with_changes,
+        sparse: new.cone.cone(),
+    };
+    let report = match run {
+        Run::Dry => agents::preview(&session, &request)?,
+        Run::ForReal => {
+            let report = agents::create(&session, &request)?;
+            let name = &request.name;
+            let way_back = format!("git colony agents remove {name}");
+            last_act::note(&session, format!("agents new {name}"), way_back);
+            report
+        }
+    };
+    face.answer(&report)
+}
+
+fn take_away(face: &mut Face<'_>, remove: &Remove) -> Result<Outcome, Stop> {
+    let session = face.session(Run::from(remove.dry_run))?;
+    let report = agent_removal::remove(&session, &remove.name, (remove.force, remove.dry_run))?;
+    if !remove.dry_run {
+        let command = format!("agents remove {}", remove.name);
+        let way_back = "git colony agents   # says how its work comes back";
+        last_act::note(&session, command, way_back.to_owned());
+    }
+    face.answer(&report)
 }
 
 /// Reads the values of `--lfs`.

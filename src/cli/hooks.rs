@@ -5,6 +5,7 @@ use std::path::Path;
 use crate::lfs::install::refuse_push_without_objects;
 use crate::model::time::Moment;
 use crate::setup::hooks::{self, Act, HookState, InstallReport, StatusReport, Target, install};
+use crate::store::last_act;
 use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;
 
@@ -72,6 +73,18 @@ fn apply(face: &mut Face<'_>, act: Act, change: &Change) -> Result<Outcome, Stop
         Run::Dry => install::preview(&session, act, target)?,
         Run::ForReal => install::run(&session, act, target)?,
     };
+    if run == Run::ForReal && report.changed {
+        let whose = match target {
+            Target::Git => String::new(),
+            Target::Agent(agent) => format!(" --for {}", agent.as_str()),
+        };
+        let (done, back) = match act {
+            Act::Install => ("install", "uninstall"),
+            Act::Uninstall => ("uninstall", "install"),
+        };
+        let way_back = format!("git colony hooks {back}{whose}");
+        last_act::note(&session, format!("hooks {done}{whose}"), way_back);
+    }
     face.answer(&report)
 }
 

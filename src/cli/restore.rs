@@ -12,6 +12,7 @@ use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;
 
 use super::checkpoint::left_out_line;
+use super::undo;
 use super::{Face, Run, Stop, paths};
 
 /// Bring a checkpoint back: branch, index and files, or files only
@@ -33,7 +34,8 @@ pub(super) struct Args {
     /// Leave untracked files alone that the checkpoint does not have
     #[arg(long)]
     keep_untracked: bool,
-    /// Go on although published commits leave the branch, or histories have diverged
+    /// Go on although commits leave the branch that a remote has, histories have diverged, or only the
+    /// beginning of a name is given
     #[arg(short, long)]
     force: bool,
     /// Say what would change, and change nothing
@@ -131,28 +133,10 @@ impl Answer for RestoreReport {
     }
 
     fn body(&self, _now: &Moment) -> Vec<String> {
-        let mut lines = Vec::new();
-        if self.ahead > 0 {
-            let commits = text::count(self.ahead, "commit");
-            let verb = match (self.dry_run, self.ahead) {
-                (true, _) => "would leave",
-                (false, 1) => "leaves",
-                (false, _) => "leave",
-            };
-            lines.push(format!(
-                "{commits} {verb} '{}', kept by the operation:",
-                self.branch
-            ));
-            lines.extend(
-                self.leaving
-                    .iter()
-                    .take(10)
-                    .map(|id| format!("  {}", id.short())),
-            );
-            if self.leaving.len() > 10 {
-                lines.push(format!("  and {} more", self.leaving.len() - 10));
-            }
-        }
+        let left = self.leaving_commits.iter();
+        let mut lines: Vec<String> = left
+            .flat_map(|left| undo::leaving(left, self.dry_run.into()))
+            .collect();
         let aside = if self.dry_run {
             "would move aside"
         } else {

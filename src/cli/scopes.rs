@@ -4,6 +4,7 @@ use crate::flow::scopes::{
     self, MappedReport, Mapping, ScopeCopy, ScopeReport, ScopesReport, UnmapReport, UnmapStatus,
 };
 use crate::model::time::Moment;
+use crate::store::last_act;
 use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;
 
@@ -65,6 +66,10 @@ pub(super) fn run(face: &mut Face<'_>, args: &Args) -> Result<Outcome, Stop> {
         Some(Action::Unmap { id, dry_run }) => {
             let session = face.session(Run::from(*dry_run))?;
             let report = scopes::unmap(&session, id, *dry_run)?;
+            if report.status == UnmapStatus::Unmapped && !dry_run {
+                let command = format!("scopes unmap {id}");
+                last_act::note(&session, command, "git colony map".to_owned());
+            }
             face.answer(&report)
         }
     }

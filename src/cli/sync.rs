@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use crate::flow::sync::{self, Request, SyncReport, SyncResult, SyncedRef, Way};
 use crate::model::RepoPath;
 use crate::model::time::Moment;
+use crate::store::last_act;
 use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;
 
@@ -58,9 +59,21 @@ pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
     let report = if args.dry_run {
         sync::preview(&session, &request)?
     } else {
-        sync::sync(&session, &request)?
+        let report = sync::sync(&session, &request)?;
+        if report.refs.iter().any(|row| has_travelled(row.result)) {
+            let way_back =
+                "git colony sync -n   # says where both sides stand; what has travelled stays";
+            last_act::note(&session, "sync".to_owned(), way_back.to_owned());
+        }
+        report
     };
     face.answer(&report)
+}
+
+/// Tells whether a ref has moved here or on the remote.
+fn has_travelled(result: SyncResult) -> bool {
+    use SyncResult::{Created, Deleted, Fetched, Merged, Pushed};
+    matches!(result, Fetched | Created | Pushed | Merged | Deleted)
 }
 
 /// The results in the order they are counted in, and how they are said.

@@ -1,10 +1,11 @@
 //! `git colony undo` and `git colony redo`
 
+use crate::design::leaving::LeavingCommits;
 use crate::design::undo::{self, Direction};
 use crate::design::undo_report::UndoReport;
 use crate::flow::agent_places;
-use crate::git::RefChange;
 use crate::model::time::Moment;
+use crate::store::last_act::LastAct;
 use crate::store::operation::LateFile;
 use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;
@@ -14,7 +15,8 @@ use super::{Face, Run, Stop};
 /// Take back the newest operation of this worktree
 ///
 /// Refs, HEAD, the index file and every file it moved come back as they were. Run it again to go
-/// back further. What plain git did since is a step as well: it takes --force.
+/// back further. What plain git did since is a step as well: it takes --force. What is no step (agents, sync,
+/// map, hooks) is named with its own way back.
 #[derive(Debug, clap::Args)]
 pub(super) struct UndoArgs {
     /// Take back what plain git did, and commits that are on a remote
@@ -56,6 +58,27 @@ fn run(face: &mut Face<'_>, direction: Direction, force: bool, run: Run) -> Resu
     face.answer(&report.map_err(explained)?)
 }
 
+/// Says which commits leave a branch.
+pub(super) fn leaving(commits: &LeavingCommits, run: Run) -> Vec<String> {
+    let verb = match (run, commits.count) {
+        (Run::Dry, _) => "would leave",
+        (Run::ForReal, 1) => "leaves",
+        (Run::ForReal, _) => "leave",
+    };
+    let count = text::count(commits.count, "commit");
+    let mut lines = vec![format!(
+        "{count} {verb} '{}', kept by the operation:",
+        commits.branch
+    )];
+    let newest = commits.newest.iter();
+    lines.extend(newest.map(|commit| format!("  {} {}", commit.sha.short(), commit.subject)));
+    let more = commits.count - commits.newest.len();
+    if more > 0 {
+        lines.push(format!("  and {more} more"));
+    }
+    lines
+}
+
 impl Answer for UndoReport {
     fn message(&self) -> String {
         let cut_off = if self.completed {
@@ -78,7 +101,7 @@ impl Answer for UndoReport {
     }
 
     fn body(&self, _now: &Moment) -> Vec<String> {
-        let mut lines: Vec<String> = Vec::new();
+        let mut lines: Vec<String> = self.not_undone.iter().map(LastAct::words).collect();
         if let Some(head) = &self.head {
             lines.push(format!(
                 "  HEAD  {} -> {}",
@@ -91,16 +114,20 @@ impl Answer for UndoReport {
             let (old, new) = (text::short(change.old), text::short(change.new));
             lines.push(format!("  {name}  {old} -> {new}"));
         }
-        let is_lost = |change: &&RefChange| {
-            change.new.is_none()
-                && change
-                    .name
-                    .as_bytes()
-                    .starts_with(b"refs/colony/checkpoints/")
+        lines.extend(
+            self.leaving_commits
+                .iter()
+                .flat_map(|left| leaving(left, self.dry_run.into())),
+        );
+        let back = match self.direction {
+            Direction::Undo | Direction::Abort | Direction::AbortMigration => "redo",
+            Direction::Redo => "undo",
         };
-        if self.direction == Direction::Undo && self.refs.iter().any(|change| is_lost(&change)) {
-            lines.push("the checkpoint is gone; it comes back with: git colony redo".to_owned());
-        }
+        let would = if self.dry_run { "would be" } else { "is" };
+        lines.extend(self.checkpoints_gone.iter().map(|gone| {
+            let label = &gone.label;
+            format!("checkpoint '{label}' {would} gone; it comes back with: git colony {back}")
+        }));
         if !self.published.is_empty() {
             let count = crate::ui::text::count(self.published.len(), "commit");
             lines.push(format!("{count} of these on a remote already:"));

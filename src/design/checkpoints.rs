@@ -323,6 +323,25 @@ fn pick(all: &[Checkpoint], name: &str) -> Result<Option<Checkpoint>> {
     Ok(None)
 }
 
+impl Checkpoint {
+    /// Tells whether what it was found by is its whole id, one of the two parts of that, its label, or its place
+    /// in the list.
+    pub fn is_named_fully(&self, name: &str) -> bool {
+        let tail = self.checkpoint_id.rsplit('-').next();
+        let is_whole = |id: &str, name: &str| {
+            let short = id.split_once('/').map(|(_, short)| short);
+            id == name || short == Some(name) || self.label == name || tail == Some(name)
+        };
+        // What an agent has published begins with its name.
+        let of_agent = name.split_once('/').is_some_and(|(agent, rest)| {
+            let id = self.checkpoint_id.strip_prefix(agent);
+            let id = id.and_then(|id| id.strip_prefix('/'));
+            id.is_some_and(|id| is_whole(id, rest))
+        });
+        parse_position(name).is_some() || is_whole(&self.checkpoint_id, name) || of_agent
+    }
+}
+
 /// Tells whether an id, or a part of it, begins as a name does.
 fn fits(id: &str, name: &str) -> bool {
     let short = id.split_once('/').map_or("", |(_, short)| short);

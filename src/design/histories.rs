@@ -6,6 +6,7 @@ use crate::git::{Head, Oid};
 use crate::model::{Code, Error, Result, text};
 use crate::store::Session;
 
+use super::leaving::{LeavingCommits, MOST};
 use super::restore::Request;
 use super::restore_report::RestoreReport;
 use super::restore_target::Target;
@@ -18,16 +19,16 @@ pub(super) fn compare(
     head: &Head,
     report: &mut RestoreReport,
 ) -> Result<()> {
-    const LIMIT: usize = 1_000;
     let repo = &session.repo;
     let Some(tip) = head.commit().filter(|tip| Some(*tip) != target.branch) else {
         return Ok(());
     };
     let goal: Vec<Oid> = target.branch.into_iter().collect();
-    report.leaving = repo.commits_between(tip, &goal, LIMIT)?;
+    report.leaving = repo.commits_between(tip, &goal, MOST)?;
     report.ahead = report.leaving.len();
+    report.leaving_commits = LeavingCommits::of(repo, report.branch.clone(), &report.leaving);
     report.behind = match target.branch {
-        Some(goal) => repo.commits_between(goal, &[tip], LIMIT)?.len(),
+        Some(goal) => repo.commits_between(goal, &[tip], MOST)?.len(),
         None => 0,
     };
     if request.force {
@@ -59,7 +60,35 @@ pub(super) fn compare(
         .detail("leaving", &report.leaving)
         .hint(format!("git colony restore {} --mode files   # brings back the files only; --force moves the branch", target.id)));
     }
-    Ok(())
+    match &report.leaving_commits {
+        Some(leaving) if !target.is_named_fully => {
+            Err(refuse_abbreviated(request, target, leaving))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Refuses to take commits off a branch for a name of which only the beginning was typed.
+fn refuse_abbreviated(request: &Request, target: &Target, leaving: &LeavingCommits) -> Error {
+    let (typed, id) = (&request.name, text::shell_word(&target.id));
+    let newest = leaving.newest.first().map(|commit| &commit.subject);
+    let commits = text::count(leaving.count, "commit");
+    Error::new(
+        Code::NameAbbreviated,
+        format!(
+            "'{typed}' is only the beginning of '{}', and {commits} would leave '{}', the newest '{}'; nothing was done",
+            target.label,
+            leaving.branch,
+            newest.map_or("", String::as_str)
+        ),
+    )
+    .detail("name", typed)
+    .detail("checkpoint_id", &target.id)
+    .detail("label", &target.label)
+    .detail("leaving_commits", leaving)
+    .hint(format!(
+        "git colony restore {id}   # goes on; with --mode files it brings back the files only"
+    ))
 }
 
 /// Returns those of the leaving commits that a remote-tracking branch holds.

@@ -27,6 +27,7 @@ mod goal;
 mod histories;
 mod kept;
 mod known_decisions;
+pub mod leaving;
 pub mod left_out;
 pub mod locked;
 pub mod merge;

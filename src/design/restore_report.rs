@@ -10,6 +10,7 @@ use crate::model::id::OperationId;
 use crate::store::operation::LateFile;
 
 use super::kept::Kept;
+use super::leaving::LeavingCommits;
 use super::left_out::LeftOut;
 use super::restore::{Request, RestoreMode};
 use super::restore_target::Target;
@@ -44,6 +45,9 @@ pub struct RestoreReport {
     pub files: FileCounts,
     /// Commits that left the branch, newest first (at most 1,000).
     pub leaving: Vec<Oid>,
+    /// The newest of them by subject.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub leaving_commits: Option<LeavingCommits>,
     /// Files that were moved aside and are in no snapshot: ignored, left out, or not to be read.
     pub ignored_kept: Vec<RepoPath>,
     /// Files that somebody wrote where files were put meanwhile; undo brings them back.
@@ -76,6 +80,7 @@ impl RestoreReport {
             recovery: None,
             files: FileCounts::default(),
             leaving: Vec::new(),
+            leaving_commits: None,
             ignored_kept: Vec::new(),
             kept_late: Vec::new(),
             unignored: Vec::new(),

@@ -28,6 +28,8 @@ pub struct Target {
     pub index: IndexTarget,
     /// What git was in the middle of then.
     pub in_progress: Option<InProgress>,
+    /// Whether it was named in full, not by the beginning of a name.
+    pub is_named_fully: bool,
 }
 
 /// A merge or pick that a state is in the middle of.
@@ -45,10 +47,15 @@ impl Target {
     /// # Errors
     /// `checkpoint-not-found`, `checkpoint-ambiguous`, `operation-not-found`, `object-missing`.
     pub fn find(repo: &Repo, name: &str) -> Result<Target> {
-        match OperationId::parse(name).filter(|_| name.starts_with("op-")) {
-            Some(id) => before_operation(repo, id),
-            None => of_checkpoint(repo, &checkpoints::find(repo, name)?),
+        if let Some(id) = OperationId::parse(name).filter(|_| name.starts_with("op-")) {
+            return before_operation(repo, id);
         }
+        let checkpoint = checkpoints::find(repo, name)?;
+        let is_named_fully = checkpoint.is_named_fully(name);
+        Ok(Target {
+            is_named_fully,
+            ..of_checkpoint(repo, &checkpoint)?
+        })
     }
 }
 
@@ -85,6 +92,7 @@ fn of_checkpoint(repo: &Repo, checkpoint: &Checkpoint) -> Result<Target> {
         branch,
         index,
         in_progress: None,
+        is_named_fully: true,
     })
 }
 
@@ -127,6 +135,7 @@ fn before_operation(repo: &Repo, id: OperationId) -> Result<Target> {
             what,
             files: state_files_before(&log, id),
         }),
+        is_named_fully: true,
     })
 }
 

@@ -13,7 +13,7 @@ use crate::store::operation::record::{HeadRecord, IndexTarget};
 use crate::store::operation::run::{Intent, NewIndex, Pending, Plan, Touches, refuse_nested};
 use crate::store::operation::{Kind, Log, Operation, Record, StateFile, recover};
 use crate::store::places::Places;
-use crate::store::{Session, kept_large_files, lease};
+use crate::store::{Session, kept_large_files, last_act, lease};
 
 use super::external;
 use super::kept::Kept;
@@ -21,7 +21,7 @@ use super::left_out::Allowances;
 use super::undo_files::{FilesBack, back_to_branch};
 use super::undo_next::{nothing, origin_of, refuse_foreign_progress, require_next};
 use super::undo_refs::{moved_home, published, refs_back, refuse_published};
-use super::undo_report::UndoReport;
+use super::undo_report::{Gone, UndoReport};
 use super::worktree::{run_post_checkout, snapshot_commit};
 
 /// Which way to go.
@@ -56,7 +56,7 @@ impl Direction {
 pub fn run(session: &Session, direction: Direction, force: bool) -> Result<UndoReport> {
     refuse_foreign_progress(session, direction)?;
     if Places::find(&session.repo)?.is_none() {
-        return Err(nothing(direction));
+        return Err(nothing(session, None, direction));
     }
     if let Some(completed) = complete(session, direction)? {
         return Ok(completed);
@@ -140,11 +140,8 @@ fn complete(session: &Session, direction: Direction) -> Result<Option<UndoReport
         return Ok(None);
     };
     session.note_change();
-    Ok(Some(UndoReport::of_completed(
-        &log,
-        &entry.record,
-        direction,
-    )))
+    let report = UndoReport::of_completed(&session.repo, &log, &entry.record, direction);
+    Ok(Some(report))
 }
 
 /// Tells what [`run`] would do, and changes nothing.
@@ -154,7 +151,7 @@ fn complete(session: &Session, direction: Direction) -> Result<Option<UndoReport
 pub fn preview(session: &Session, direction: Direction, force: bool) -> Result<UndoReport> {
     refuse_foreign_progress(session, direction)?;
     let Some(places) = Places::find(&session.repo)? else {
-        return Err(nothing(direction));
+        return Err(nothing(session, None, direction));
     };
     let mut log = Log::read(&session.repo, &places)?;
     let found = external::unrecorded(session, &log, direction)?;
@@ -222,9 +219,17 @@ impl Step {
                 old_index(session, places, record, &current)?,
             ),
         };
-        let report = UndoReport::of_step((origin, record), direction, (refs, published), &back);
         let mut head = record.before.head.clone();
         head.commit = home.or(head.commit);
+        let gone = Gone {
+            published,
+            ..Gone::by_moves(&session.repo, (origin, &head), refs)
+        };
+        let mut report = UndoReport::of_step((origin, record), direction, gone, &back);
+        if direction == Direction::Undo {
+            let newest = newest.map(|entry| entry.record.op);
+            report.not_undone = last_act::find(&session.repo, newest);
+        }
         Ok(Step {
             entry,
             head,

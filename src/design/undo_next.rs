@@ -1,8 +1,10 @@
 //! Which operation an undo or redo is about, and what stands in its way before anything is looked at.
 
 use crate::git::Repo;
+use crate::model::id::OperationId;
 use crate::model::{Code, Error, Result};
 use crate::store::Session;
+use crate::store::last_act;
 use crate::store::migration_journal::Journal;
 use crate::store::operation::{Kind, Log, LogEntry, Record};
 
@@ -34,7 +36,10 @@ pub(super) fn require_next<'a>(
         Direction::Abort => log.next_abort(),
         Direction::Redo => log.next_redo(),
     };
-    let next = next.ok_or_else(|| nothing(direction))?;
+    let next = next.ok_or_else(|| {
+        let newest = log.entries.last().map(|entry| entry.record.op);
+        nothing(session, newest, direction)
+    })?;
     let is_migration = next.record.kind == Kind::LfsMigrate;
     match direction {
         Direction::AbortMigration if !is_migration => Err(after_migration(&next.record)),
@@ -91,14 +96,25 @@ fn after_migration(record: &Record) -> Error {
     .hint("git colony undo   # takes it back; then run the command again")
 }
 
-/// Makes the error that there is no such operation.
-pub(super) fn nothing(direction: Direction) -> Error {
+/// Makes the error that there is no such operation; of what was done since the newest one, and is none, it says
+/// how that is taken back.
+pub(super) fn nothing(
+    session: &Session,
+    newest: Option<OperationId>,
+    direction: Direction,
+) -> Error {
     let verb = direction.kind().as_str();
-    Error::new(
-        Code::NothingToUndo,
-        format!("there is nothing to {verb} in this worktree"),
-    )
-    .hint("git colony ops")
+    let error = |also: &str| {
+        let message = format!("there is nothing to {verb} in this worktree{also}");
+        Error::new(Code::NothingToUndo, message)
+    };
+    let act = last_act::find(&session.repo, newest);
+    match act.filter(|_| direction == Direction::Undo) {
+        None => error("").hint("git colony ops"),
+        Some(act) => error(&format!("; '{}' is not covered by it", act.command))
+            .detail("not_undone", &act)
+            .hint(act.way_back),
+    }
 }
 
 /// Follows undo and redo to the operation they are about.

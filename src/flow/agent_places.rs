@@ -156,7 +156,8 @@ pub fn explain_unknown(session: &Session, name: &str, error: Error) -> Error {
 /// Adds to the error that there is nothing to take back how an agent comes back that was taken away: that is
 /// no step of the log.
 pub fn explain_nothing(session: &Session, error: Error) -> Error {
-    if error.code() != Code::NothingToUndo || session.membership.is_none() {
+    let is_told = error.details().contains_key("not_undone");
+    if error.code() != Code::NothingToUndo || session.membership.is_none() || is_told {
         return error;
     }
     let root = SharedRoot::of(&session.world);

@@ -51,6 +51,8 @@ codes! {
     CheckpointNotFound = "checkpoint-not-found",
     /// The name fits more than one checkpoint.
     CheckpointAmbiguous = "checkpoint-ambiguous",
+    /// The beginning of a name is not enough for what would be done.
+    NameAbbreviated = "name-abbreviated",
     /// The wanted operation does not exist.
     OperationNotFound = "operation-not-found",
     /// The revision does not name a commit.

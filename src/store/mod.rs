@@ -14,6 +14,7 @@ pub mod kept_large_files;
 pub mod key;
 pub mod large_file_locks;
 pub mod large_files;
+pub mod last_act;
 pub mod lease;
 pub mod lock;
 pub mod lock_notes;

@@ -130,6 +130,7 @@ mod topology;
 mod torture;
 mod tree_bombs;
 mod undo;
+mod undo_told;
 mod unignored;
 mod unread_files;
 mod unreadable;

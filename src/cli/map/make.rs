@@ -7,7 +7,9 @@ use crate::flow::map_retired::RetiredScope;
 use crate::flow::map_rows::Request;
 use crate::flow::map_worktree;
 use crate::flow::mapping::{MapResult, MapStatus};
+use crate::model::text::shell_word;
 use crate::model::time::Moment;
+use crate::store::last_act;
 use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;
 
@@ -60,6 +62,14 @@ pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
     } else {
         map::map(&session, &request)?
     };
+    if report.recorded && !report.dry_run {
+        let mapped = report.results.iter().map(|row| &row.scope_id);
+        let way_back = match mapped.collect::<Vec<_>>().as_slice() {
+            [one] => format!("git colony scopes unmap {}", shell_word(one)),
+            _ => "git colony scopes   # lists them; 'scopes unmap SCOPE' takes one back".to_owned(),
+        };
+        last_act::note(&session, "map".to_owned(), way_back);
+    }
     face.answer(&report)
 }
 
