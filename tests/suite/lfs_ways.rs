@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::Command;
 
 use super::lfs_migrate::{at, grown, with_origin};
-use super::support::Sandbox;
+use super::support::{Sandbox, wait_for_locks};
 
 /// Runs a hint as somebody would who pastes it: in a shell, comments and all.
 pub(crate) fn paste(sandbox: &Sandbox, root: &Path, hint: &str) {
@@ -33,6 +33,8 @@ pub(crate) fn hint_of(answer: &serde_json::Value) -> &str {
 /// What a look says of the migration that has not ended: in JSON, as a line, for a prompt, and the fix
 /// that `doctor` names.
 fn told(sandbox: &Sandbox) -> (serde_json::Value, Option<String>) {
+    // Status does not call a migration left that is at work.
+    wait_for_locks(&sandbox.path(".git/colony"));
     let status = sandbox.json(&["status"]);
     let found = status["migration"].clone();
     let detail = found["detail"].as_str().unwrap_or("no migration");

@@ -439,11 +439,11 @@ pub(crate) struct State {
     pub(crate) worktree: BTreeMap<String, String>,
 }
 
-/// Waits until nobody holds the locks in a folder any more. A process that has died in process lets go of
+/// Waits until nobody holds the locks in a folder any more. What has run or died in process lets go of
 /// its own, but a child that another test has just forked has them until it runs its program.
 pub(crate) fn wait_for_locks(folder: &Path) {
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
-        if entry.path().extension() != Some(OsStr::new("lock")) {
+        if !entry.file_name().as_bytes().ends_with(b"lock") {
             continue;
         }
         let lock = fs::File::open(entry.path()).unwrap();
