@@ -88,6 +88,7 @@ mod merge_laws;
 mod merge_rules;
 mod merge_styles;
 mod newcomer;
+mod newer_format;
 mod page_attacks;
 mod page_cache;
 mod page_graph;

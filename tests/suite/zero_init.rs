@@ -52,7 +52,7 @@ fn no_command_leaves_a_trace_in_tree_config_or_hooks() {
 }
 
 /// Every command, with arguments that make it do something where it can.
-const COMMANDS: &[&[&str]] = &[
+pub(crate) const COMMANDS: &[&[&str]] = &[
     &["checkpoint", "-m", "again"],
     &["checkpoint", "--off-branch", "-m", "beside"],
     &["checkpoint", "--auto"],
