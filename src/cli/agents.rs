@@ -3,12 +3,13 @@
 use std::path::PathBuf;
 
 use crate::clones::damaged::DamagedClone;
-use crate::clones::keeping;
 use crate::clones::new_clone::LargeFiles;
+use crate::clones::removed_work;
 use crate::design::scope::Violation;
 use crate::design::scope_check::{self, Changes, CheckReport};
 use crate::flow::agent_places::{self, Agent, AgentsReport, PathReport};
 use crate::flow::agent_removal::{self, RemovedAgent};
+use crate::flow::agent_restore::{self, RestoredAgent};
 use crate::flow::agents::{self, NewAgent, Request};
 use crate::flow::clone_leaving::LeftBehind;
 use crate::flow::setup_commands;
@@ -16,6 +17,7 @@ use crate::model::text::shell_word;
 use crate::model::time::{self, Moment};
 use crate::store::last_act;
 use crate::store::lease::HeldBy;
+use crate::store::ref_names;
 use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;
 
@@ -41,6 +43,11 @@ enum Action {
     Path(Path),
     /// Take the clone of an agent away; the hub keeps its work
     Remove(Remove),
+    /// Bring back an agent whose clone was taken away, with what was uncommitted in it
+    ///
+    /// A new clone goes on where the last one of that name ended: branches, checkpoints, stashes and the
+    /// log of operations, and what was uncommitted is uncommitted again. What was staged is not staged.
+    Restore(Restore),
     /// Say whether the rule of an agent lets it change paths
     ///
     /// The rule is the list 'scope' at the beginning of '.colony/agents/NAME.md', as HEAD has it, and
@@ -102,6 +109,19 @@ struct Remove {
 }
 
 #[derive(Debug, clap::Args)]
+struct Restore {
+    /// The agent whose clone was taken away
+    #[arg(value_name = "NAME")]
+    name: String,
+    /// Give its work to an agent of another name
+    #[arg(long = "as", value_name = "OTHER")]
+    other: Option<String>,
+    /// Say what would be brought back, and do nothing
+    #[arg(short = 'n', long)]
+    dry_run: bool,
+}
+
+#[derive(Debug, clap::Args)]
 struct New {
     /// The agent: letters, digits, '.', '_', '-'
     #[arg(value_name = "NAME")]
@@ -134,6 +154,19 @@ pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
         }
         Some(Action::New(new)) => make(face, new),
         Some(Action::Remove(remove)) => take_away(face, &remove),
+        Some(Action::Restore(restore)) => {
+            let run = Run::from(restore.dry_run);
+            let session = face.session(run)?;
+            let request = agent_restore::Request {
+                name: restore.name,
+                other: restore.other,
+            };
+            let report = match run {
+                Run::Dry => agent_restore::preview(&session, &request)?,
+                Run::ForReal => agent_restore::restore(&session, &request)?,
+            };
+            face.answer(&report)
+        }
         Some(Action::Check(check)) => {
             // An agent may be on a branch of its own, and its work is found by its name.
             let session = face.session_among_others(Run::Dry, check.range.as_slice())?;
@@ -234,6 +267,38 @@ impl Answer for NewAgent {
     }
 }
 
+impl Answer for RestoredAgent {
+    fn message(&self) -> String {
+        let agent = &self.agent;
+        let at = self.head_sha.short();
+        let on = match &self.fork {
+            Some(fork) => format!("on '{fork}' at {at}"),
+            None => format!("at {at}, on no branch"),
+        };
+        let uncommitted = match self.files {
+            Some(0) => String::new(),
+            Some(count) => format!(", {} uncommitted", text::count(count, "path")),
+            None if self.had_uncommitted => ", with what was uncommitted".to_owned(),
+            None => String::new(),
+        };
+        let verb = if self.dry_run { "would work" } else { "works" };
+        format!("agent '{agent}' {verb} again {on}{uncommitted}")
+    }
+
+    fn narration(&self) -> Vec<String> {
+        let advice = setup_commands::advice(&self.commands, &self.agent);
+        [vec![self.message()], advice].concat()
+    }
+
+    fn outcome(&self) -> Outcome {
+        super::clones::outcome_of(&self.commands)
+    }
+
+    fn line(&self) -> String {
+        self.path.display().to_string()
+    }
+}
+
 impl Answer for PathReport {
     fn message(&self) -> String {
         format!("agent '{}' works in '{}'", self.agent, self.path.display())
@@ -287,15 +352,11 @@ impl Answer for AgentsReport {
             ]
         };
         let mut lines = text::table(&self.agents.iter().map(row).collect::<Vec<_>>());
-        for work in &self.removed {
-            let (agent, command) = (&work.agent, work.fetch_command(&self.hub));
-            lines.push(format!("removed: {agent}; see its work: {command}"));
-            let agent = shell_word(agent);
-            let again = work.name_here();
-            lines.extend(again.map(|name| {
-                format!("  then go on from there: git colony agents new {agent} --from {name}")
-            }));
-        }
+        lines.extend(self.removed.iter().map(|work| {
+            let when = work.moment().map(|at| time::ago(&at, now));
+            let when = when.map_or_else(String::new, |when| format!(" {when}"));
+            format!("removed{when}: {}; {}", work.agent, take_back(&work.agent))
+        }));
         lines
     }
 }
@@ -362,12 +423,10 @@ impl Answer for RemovedAgent {
         lines.extend(kept_log(self));
         lines.extend(self.left_behind.as_ref().map(left_behind));
         if let Some(kept) = &self.kept_as {
-            lines.push(format!("its work is kept in the hub, below {kept}"));
-            let whose = self.agent.as_deref().unwrap_or("clone");
-            lines.push(see_kept(&self.hub, kept, whose));
-            lines.push(
-                "this is no step that undo takes back; git colony agents names it".to_owned(),
-            );
+            lines.push(match &self.agent {
+                Some(agent) => take_back(agent),
+                None => see_kept(&self.hub, kept),
+            });
         }
         lines
     }
@@ -409,9 +468,16 @@ pub(super) fn damaged(clones: &[DamagedClone]) -> Vec<String> {
     words.map(|words| format!("warning: {words}")).collect()
 }
 
-/// Says how what the hub keeps is seen.
-pub(super) fn see_kept(hub: &std::path::Path, kept: &str, whose: &str) -> String {
-    format!("see it: {}", keeping::fetch_command(hub, kept, whose))
+/// Says how an agent comes back that was taken away.
+fn take_back(agent: &str) -> String {
+    format!("take it back: {}", removed_work::command(agent))
+}
+
+/// Says how what the hub keeps of a clone for reading is seen.
+pub(super) fn see_kept(hub: &std::path::Path, kept: &str) -> String {
+    let hub = shell_word(&hub.to_string_lossy());
+    let here = format!("{}kept/clone/", ref_names::PRIVATE);
+    format!("see what is kept of it: git fetch {hub} '+{kept}*:{here}*'")
 }
 
 /// Says where a folder is that could not be deleted yet, and why.

@@ -162,7 +162,7 @@ impl Answer for RefreshReport {
         let kept = self.kept_as.iter().flat_map(|kept| {
             [
                 format!("what was committed in it is kept in the hub, below {kept}"),
-                see_kept(&self.hub, kept, "clone"),
+                see_kept(&self.hub, kept),
             ]
         });
         let followed = self.followed.map(|op| {

@@ -24,6 +24,7 @@ use crate::design::scope_check::CheckReport;
 use crate::design::undo_report::UndoReport;
 use crate::flow::agent_places::{AgentsReport, PathReport};
 use crate::flow::agent_removal::RemovedAgent;
+use crate::flow::agent_restore::RestoredAgent;
 use crate::flow::agents::NewAgent;
 use crate::flow::clone::CloneReport;
 use crate::flow::clone_refresh::RefreshReport;
@@ -84,6 +85,7 @@ const REPORTS: &[(&str, Make)] = &[
     ("agents new", answer::<NewAgent>),
     ("agents path", answer::<PathReport>),
     ("agents remove", answer::<RemovedAgent>),
+    ("agents restore", answer::<RestoredAgent>),
     ("checkpoint", answer::<CheckpointReport>),
     ("checkpoints", answer::<checkpoints::ListReport>),
     (

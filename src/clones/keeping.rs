@@ -2,22 +2,20 @@
 //! that nobody else writes to. They are only ever made: none is moved, whoever does the same meanwhile.
 
 use std::collections::BTreeMap;
-use std::path::Path;
-
-use schemars::JsonSchema;
-use serde::Serialize;
 
 use crate::git::{Oid, RefChange, RefName, Repo};
-use crate::model::text::shell_word;
 use crate::model::{Code, Error, Result, World, time};
 use crate::store::membership::{Membership, Role};
-use crate::store::{key, ref_names};
+use crate::store::ref_names;
 
 use super::hub::Hub;
 use super::publish::{bring_objects, link_large_objects, wanted};
 
 /// What was kept later stands below this, one numbered folder for each time.
-const AGAIN: &str = "again/";
+pub(super) const AGAIN: &str = "again/";
+
+/// The commit that holds what was uncommitted in the clone.
+pub(super) const UNCOMMITTED: &str = "uncommitted";
 
 /// How many clones of one name may go within a second.
 const FOLDERS: usize = 1_000;
@@ -33,90 +31,19 @@ const AUTOSTASHES: [&str; 3] = [
 ];
 
 /// Gives what a clone has published second names that no clone owns; returns their prefix, and whether
-/// there are any.
+/// there are any. The commit that holds what was uncommitted in it, if anything was, gets a name of its own.
 ///
 /// # Errors
 /// `repository-broken`, `locked`, `ref-moved`.
-pub(super) fn keep_published(world: &World, hub: &Hub, below: &str) -> Result<(String, bool)> {
-    let refs: BTreeMap<_, _> = refs_in(hub, below)?;
+pub(super) fn keep_published(
+    world: &World,
+    hub: &Hub,
+    (below, uncommitted): (&str, Option<Oid>),
+) -> Result<(String, bool)> {
+    let mut refs = refs_in(hub, below)?;
+    refs.extend(uncommitted.map(|state| (RefName::from(UNCOMMITTED), state)));
     let prefix = keep_in_new_folder(world, hub, (below, &refs))?;
     Ok((prefix, !refs.is_empty()))
-}
-
-/// Work of a clone that was taken away.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
-pub struct KeptWork {
-    /// The agent.
-    pub agent: String,
-    /// The scope of its clone.
-    pub scope: String,
-    /// The prefix of the refs in the hub.
-    pub kept_as: String,
-    /// What was checked out, as the ref is named below the prefix.
-    pub head: Option<String>,
-}
-
-impl KeptWork {
-    /// Returns the command that brings the work over from the hub.
-    pub fn fetch_command(&self, hub: &Path) -> String {
-        fetch_command(hub, &self.kept_as, &self.agent)
-    }
-
-    /// Returns the name that the work has here once it was brought over.
-    pub fn name_here(&self) -> Option<String> {
-        let (agent, head) = (&self.agent, self.head.as_ref()?);
-        Some(format!("{}kept/{agent}/{head}", ref_names::PRIVATE))
-    }
-}
-
-/// Returns the command that brings over from the hub what is kept below a prefix.
-pub fn fetch_command(hub: &Path, kept: &str, whose: &str) -> String {
-    let hub = shell_word(&hub.to_string_lossy());
-    format!(
-        "git fetch {hub} '+{kept}*:{}kept/{whose}/*'",
-        ref_names::PRIVATE
-    )
-}
-
-/// Lists the work of agents' clones that were taken away: the newest of each agent, by name.
-///
-/// # Errors
-/// `repository-broken`.
-pub fn newest_of_agents(hub: &Hub) -> Result<Vec<KeptWork>> {
-    let mut newest: BTreeMap<String, (String, KeptWork)> = BTreeMap::new();
-    for (name, _) in refs_in(hub, ref_names::KEPT_WORK)? {
-        let name = name.to_string();
-        let mut parts = name.splitn(4, '/');
-        let mut part = || parts.next().unwrap_or_default();
-        let (agent, scope, stamp, rest) = (part(), part(), part(), part());
-        // What clones for reading had stands there, too, by the id of the clone.
-        let is_id = scope.len() == 16 && scope.bytes().all(|byte| byte.is_ascii_hexdigit());
-        let known = key::decode(agent).zip(key::decode(scope));
-        let Some((agent, scope)) = known.filter(|_| !(agent == "clone" && is_id)) else {
-            continue;
-        };
-        let kept_as = name.strip_suffix(rest).unwrap_or_default();
-        let kept_as = format!("{}{kept_as}", ref_names::KEPT_WORK);
-        let is_newer = newest.get(&agent).is_none_or(|(known, work)| {
-            (known.as_str(), work.kept_as.as_str()) < (stamp, kept_as.as_str())
-        });
-        if is_newer {
-            let work = KeptWork {
-                agent: agent.clone(),
-                scope,
-                kept_as,
-                head: None,
-            };
-            newest.insert(agent.clone(), (stamp.to_owned(), work));
-        }
-        if let Some((_, work)) = newest.get_mut(&agent)
-            && format!("{}{name}", ref_names::KEPT_WORK) == format!("{}{rest}", work.kept_as)
-            && (rest.starts_with("on/") || rest == "detached")
-        {
-            work.head = Some(rest.to_owned());
-        }
-    }
-    Ok(newest.into_values().map(|(_, work)| work).collect())
 }
 
 /// Keeps what a clone for reading lets go of when it follows its remote: commits that only its branch or
@@ -369,7 +296,7 @@ fn whose(below: &str) -> String {
 }
 
 /// Lists the refs below a prefix by what follows it.
-fn refs_in(hub: &Hub, prefix: &str) -> Result<BTreeMap<RefName, Oid>> {
+pub(super) fn refs_in(hub: &Hub, prefix: &str) -> Result<BTreeMap<RefName, Oid>> {
     let refs = hub.store.refs_below(prefix)?.into_iter();
     let refs = refs.filter_map(|found| {
         let rest = found.name.as_bytes().get(prefix.len()..)?;

@@ -13,7 +13,7 @@ use std::time::{Duration, SystemTime};
 
 use serde::{Deserialize, Serialize};
 
-use crate::git::Repo;
+use crate::git::{Oid, Repo};
 use crate::model::{Code, Error, Result, ResultExt as _, World, time};
 use crate::store::atomic;
 use crate::store::lock::WorktreeLock;
@@ -78,7 +78,8 @@ pub struct Leaving {
 
 impl Leaving {
     /// Keeps the refs of a clone whose work is published under second names, and what one for reading has, and renames its folder: from
-    /// there on the clone is gone for everybody. Returns it, and whether the hub had anything of it.
+    /// there on the clone is gone for everybody. `uncommitted` is the commit that holds what was uncommitted
+    /// in it. Returns it, and whether the hub had anything of it.
     ///
     /// # Errors
     /// `hub-missing`, `ref-moved`, `locked`, `io`; none of them has changed the clone.
@@ -86,11 +87,11 @@ impl Leaving {
         world: &World,
         root: &SharedRoot,
         (clone, repo): (&FoundClone, &Repo),
-        lets_go: bool,
+        (lets_go, uncommitted): (bool, Option<Oid>),
     ) -> Result<(Leaving, bool)> {
         let hub = Hub::open(&clone.member.hub)?;
         let below = clone.member.published_below();
-        let (kept, mut has_kept) = keep_published(world, &hub, &below)?;
+        let (kept, mut has_kept) = keep_published(world, &hub, (&below, uncommitted))?;
         if clone.member.role == Role::Reader {
             has_kept |= keep_beside(world, repo, (&clone.member, &kept))? > 0;
         }

@@ -21,5 +21,6 @@ pub mod publish;
 pub mod removal;
 pub mod removal_turn;
 pub mod removed_log;
+pub mod removed_work;
 pub mod rewritten;
 pub mod sync;

@@ -65,6 +65,8 @@ pub struct Wanted<'a> {
     pub scope: Option<&'a str>,
     /// Where it begins.
     pub start: Start,
+    /// Refs it has beside; they count before those of the hub.
+    pub refs: Vec<FoundRef>,
     /// Its large files.
     pub large_files: LargeFiles,
     /// Says where a tree keeps them.
@@ -210,10 +212,12 @@ impl Wanted<'_> {
     /// Returns the refs a clone begins with: its branch, what it takes for remote branches, tags, and the
     /// checkpoints of the team.
     fn refs(&self, branch: &RefName) -> Result<Vec<FoundRef>> {
-        let mut refs = vec![FoundRef {
+        let own = FoundRef {
             name: branch.clone(),
             id: self.start.commit,
-        }];
+        };
+        let mut refs = vec![own];
+        refs.extend(self.refs.iter().cloned());
         for found in self.hub.store.refs_below(&self.remote)? {
             let name = found.name.to_string();
             let rest = name.strip_prefix(&self.remote).unwrap_or(&name);
@@ -230,6 +234,8 @@ impl Wanted<'_> {
             name: ref_names::checkpoint(&name),
             id,
         }));
+        let mut known = BTreeSet::new();
+        refs.retain(|found| known.insert(found.name.clone()));
         Ok(refs)
     }
 
@@ -243,6 +249,18 @@ impl Wanted<'_> {
             .collect()
     }
 
+    /// Returns the branches that follow those of the remote: all but forks, which are of this clone.
+    fn branches(&self) -> Vec<String> {
+        let further = self.refs.iter().filter_map(|found| {
+            let name = found.name.to_string();
+            Some(name.strip_prefix("refs/heads/")?.to_owned())
+        });
+        let mut all = vec![self.start.branch.clone()];
+        all.extend(further.filter(|name| *name != self.start.branch));
+        all.retain(|name| !name.starts_with("fork/"));
+        all
+    }
+
     fn config(&self) -> Result<Vec<ConfigEntry>> {
         let mut config = Vec::new();
         if let Some(url) = &self.url {
@@ -253,10 +271,12 @@ impl Wanted<'_> {
             if let Some(url) = &self.push_url {
                 config.push(ConfigEntry::sub(origin, "pushurl", url.as_str()));
             }
-            let branch = ("branch", self.start.branch.as_str());
-            let merge = format!("refs/heads/{}", self.start.branch);
-            config.push(ConfigEntry::sub(branch, "remote", "origin"));
-            config.push(ConfigEntry::sub(branch, "merge", merge));
+            for name in self.branches() {
+                let branch = ("branch", name.as_str());
+                let merge = format!("refs/heads/{name}");
+                config.push(ConfigEntry::sub(branch, "remote", "origin"));
+                config.push(ConfigEntry::sub(branch, "merge", merge));
+            }
         }
         if let Some(agent) = self.agent {
             let who = Identity::of_agent(agent)?;

@@ -78,7 +78,7 @@ pub fn complete(world: &World, root: &SharedRoot, hub: &Path) -> Result<()> {
     for (agent, scope) in orphans {
         let below = format!("{}{agent}/{scope}/", ref_names::PUBLISHED_AGENTS);
         if !standing.contains(&below) {
-            keep_published(world, &hub, &below)?;
+            keep_published(world, &hub, (&below, None))?;
             forget(world, &hub, &below)?;
         }
     }

@@ -17,6 +17,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::git::RefChange;
+use crate::git::refs::FoundRef;
 use crate::model::id::{OperationId, WorktreeKey};
 use crate::model::time::Moment;
 use crate::model::{Code, Error, Result, World, time};
@@ -25,8 +26,9 @@ use crate::store::places::Places;
 use crate::store::shared_root::SharedRoot;
 use crate::store::{atomic, kept_files, ref_names};
 
+use super::carried::{How, bring};
 use super::hub::Hub;
-use super::leaving;
+use super::{found, leaving};
 
 /// A clone that was removed, as it is noted with each of its logs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -51,6 +53,8 @@ pub struct RemovedLog {
     pub clone: RemovedClone,
     /// Its worktrees, the main one first.
     pub worktrees: Vec<Places>,
+    /// Whether the first of them is the worktree that the clone was made with.
+    pub has_main: bool,
 }
 
 /// What the note says beside whose worktree it was.
@@ -69,7 +73,8 @@ const NOTE: &str = "removed.json";
 impl Note {
     /// Notes whose worktree it was in the folder of what it kept, where that is not noted yet.
     pub(super) fn write_into(&self, worktree: &Path) -> Result<()> {
-        if worktree.join(NOTE).exists() {
+        let known = Note::read(worktree);
+        if known.is_some_and(|known| known.clone.clone == self.clone.clone) {
             return Ok(());
         }
         atomic::make_directory(worktree)?;
@@ -99,11 +104,15 @@ pub fn list(root: &SharedRoot, hub: &Path) -> Vec<RemovedLog> {
                 .iter_mut()
                 .find(|log| log.clone.clone == note.clone.clone)
             {
-                Some(log) if note.is_main => log.worktrees.insert(0, place),
+                Some(log) if note.is_main => {
+                    log.worktrees.insert(0, place);
+                    log.has_main = true;
+                }
                 Some(log) => log.worktrees.push(place),
                 None => found.push(RemovedLog {
                     clone: note.clone,
                     worktrees: vec![place],
+                    has_main: note.is_main,
                 }),
             }
         }
@@ -137,6 +146,59 @@ pub fn find(root: &SharedRoot, hub: &Path, name: &str) -> Result<Vec<RemovedLog>
     )
     .detail("removed", names)
     .hint("git colony agents   # names agents whose work is kept"))
+}
+
+impl RemovedLog {
+    /// Returns where the log of the worktree is that the clone was made with, once all of it is in the hub and
+    /// no clone goes on with it.
+    pub fn to_go_on_with(&self, root: &SharedRoot, hub: &Path) -> Option<&Places> {
+        let main = self.worktrees.first().filter(|_| self.has_main)?;
+        let standing = found::clones(root, Some(hub)).into_iter();
+        let mut keys = standing.filter_map(|clone| Places::key_of(&clone.git_dir()));
+        let is_free = !keys.any(|key| key == main.key);
+        (is_free && main.kept.starts_with(Places::kept_in(hub))).then_some(main)
+    }
+}
+
+/// Lists the operations and automatic checkpoints of a worktree in the hub.
+///
+/// # Errors
+/// `repository-broken`.
+pub fn refs_of(hub: &Hub, key: &WorktreeKey) -> Result<Vec<FoundRef>> {
+    let mut refs = hub.store.refs_below(&ref_names::operations_of(key))?;
+    refs.extend(hub.store.refs_below(&ref_names::automatic_of(key))?);
+    Ok(refs)
+}
+
+/// Makes the log of a worktree in the hub that of a new clone, which has its refs already: the files that
+/// were moved aside are copied.
+///
+/// # Errors
+/// `no-space`, `io`, `interrupted`.
+pub fn give(world: &World, hub: &Hub, places: &Places, git_dir: &Path) -> Result<()> {
+    let key = places.key.as_str();
+    let kept = Places::kept_in(Path::new("")).join(key);
+    let kept = kept.to_string_lossy();
+    bring(world, hub.store.path(), git_dir, (&kept, How::Copy))?;
+    atomic::remove_file(&Places::kept_in(git_dir).join(key).join(NOTE))?;
+    Places::give_key(git_dir, &places.key)
+}
+
+/// Lets go of the log of a worktree that a clone goes on with.
+///
+/// # Errors
+/// `ref-moved`, `locked`, `io`.
+pub fn let_go(world: &World, hub: &Hub, (places, clone): (&Places, &Path)) -> Result<()> {
+    // It is durable there before it goes here.
+    atomic::sync_file_system(clone)?;
+    let gone = refs_of(hub, &places.key)?.into_iter();
+    let gone = gone.map(|found| RefChange {
+        name: found.name,
+        old: Some(found.id),
+        new: None,
+    });
+    hub.move_refs(world, &gone.collect::<Vec<_>>())?;
+    atomic::remove_folder(&places.kept)
 }
 
 impl RemovedClone {

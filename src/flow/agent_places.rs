@@ -8,11 +8,13 @@ use serde::Serialize;
 use crate::clones::damaged::{self, DamagedClone};
 use crate::clones::found::{self, FoundClone};
 use crate::clones::hub::{self, Hub};
-use crate::clones::keeping::{self, KeptWork};
+use crate::clones::removed_work::{self, RemovedWork};
+use crate::git::{Oid, Repo};
 use crate::model::{Code, Error, Result, text};
 use crate::store::Session;
 use crate::store::lease::{self, HeldBy, Takeover};
 use crate::store::membership::Role;
+use crate::store::ref_names;
 use crate::store::shared_root::SharedRoot;
 
 /// An agent as it is listed.
@@ -92,8 +94,9 @@ pub struct AgentsReport {
     pub agents: Vec<Agent>,
     /// How many.
     pub count: usize,
-    /// The work of agents whose clone was taken away, the newest of each; none of those that have one again.
-    pub removed: Vec<KeptWork>,
+    /// The work of agents whose clone was taken away, the newest of each; none of those that have one again,
+    /// and none that is here already.
+    pub removed: Vec<RemovedWork>,
     /// Clones whose record cannot be read.
     pub damaged: Vec<DamagedClone>,
     /// The hub.
@@ -112,6 +115,10 @@ pub fn list(session: &Session) -> Result<AgentsReport> {
     let hub = hub::place_of(session, &root)?;
     let mut removed = removed(&hub)?;
     removed.retain(|work| agents.iter().all(|agent| agent.agent != work.agent));
+    if !removed.is_empty() {
+        let (hub, here) = (Hub::open(&hub)?, commits_of(&session.repo)?);
+        removed.retain(|work| has_more(session, work, (&hub, &here)).unwrap_or(true));
+    }
     Ok(AgentsReport {
         count: agents.len(),
         agents,
@@ -122,11 +129,51 @@ pub fn list(session: &Session) -> Result<AgentsReport> {
 }
 
 /// Lists the work that a hub keeps of agents whose clone was taken away.
-fn removed(hub: &std::path::Path) -> Result<Vec<KeptWork>> {
+fn removed(hub: &std::path::Path) -> Result<Vec<RemovedWork>> {
     if !hub.is_dir() {
         return Ok(Vec::new());
     }
-    keeping::newest_of_agents(&Hub::open(hub)?)
+    removed_work::newest_of_agents(&Hub::open(hub)?)
+}
+
+/// Returns the commits that branches, tags and checkpoints of a repository hold.
+fn commits_of(repo: &Repo) -> Result<Vec<Oid>> {
+    let mut found = Vec::new();
+    for below in [
+        "refs/heads/",
+        "refs/remotes/",
+        "refs/tags/",
+        ref_names::CHECKPOINTS,
+    ] {
+        let refs = repo.refs_below(below)?.into_iter();
+        found.extend(refs.filter_map(|found| repo.peel_to_commit(found.id)));
+    }
+    found.sort_unstable();
+    found.dedup();
+    Ok(found)
+}
+
+/// Tells whether a removed agent left something that this repository does not have: commits, changes that
+/// were uncommitted, stashes.
+fn has_more(session: &Session, work: &RemovedWork, (hub, here): (&Hub, &[Oid])) -> Result<bool> {
+    let held = work.held(hub)?;
+    if held.uncommitted.is_some() || !held.stashed.is_empty() {
+        return Ok(true);
+    }
+    let on = held.on.map(|on| on.commit);
+    let kept = held.refs.iter().filter(|found| {
+        let name = found.name.to_string();
+        !name.starts_with(ref_names::FORK_RECORDS) && name != ref_names::MIGRATIONS
+    });
+    for id in kept.map(|found| found.id).chain(on).chain(held.detached) {
+        let Some(commit) = session.repo.peel_to_commit(id) else {
+            return Ok(true);
+        };
+        if !here.contains(&commit) && !session.repo.commits_between(commit, here, 1)?.is_empty() {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 /// Adds to the error for a name that nothing has the way to the work of an agent of that name whose
@@ -139,17 +186,15 @@ pub fn explain_unknown(session: &Session, name: &str, error: Error) -> Error {
         let root = SharedRoot::of(&session.world).ok()?;
         let hub = hub::place_of(session, &root).ok()?;
         let mut kept = removed(&hub).ok()?.into_iter();
-        let work = kept.find(|work| work.agent == name)?;
-        Some((work.fetch_command(&hub), work.name_here()?))
+        kept.find(|work| work.agent == name)
     };
     match known() {
         None => error,
-        Some((fetch, here)) => Error::new(
+        Some(work) => Error::new(
             Code::RevisionNotFound,
             format!("the clone of agent '{name}' was taken away; nothing was done"),
         )
-        .hint(format!("{fetch}   # its work is {here} then"))
-        .detail("name", here),
+        .hint(work.command()),
     }
 }
 

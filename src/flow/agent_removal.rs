@@ -134,13 +134,15 @@ fn remove_standing(
         return Ok(report);
     }
     let inside = session_at(world, &clone.path)?;
+    let mut uncommitted = None;
     if report.unsaved > 0 && clone.member.role == Role::Agent {
-        checkpoint::create(&inside, &last_state())?;
+        uncommitted = checkpoint::create(&inside, &last_state())?.sha;
     }
     publish::publish(&inside)?;
     report.log = kept_log::look(&inside)?;
     let root = SharedRoot::of(world)?;
-    let (leaving, has_kept) = Leaving::begin(world, &root, (clone, &inside.repo), force)?;
+    let (leaving, has_kept) =
+        Leaving::begin(world, &root, (clone, &inside.repo), (force, uncommitted))?;
     drop(inside);
     world.reach("clone-gone")?;
     report.kept_as = has_kept.then(|| leaving.kept.clone());

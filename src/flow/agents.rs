@@ -7,9 +7,8 @@ use serde::Serialize;
 
 use crate::clones::found;
 use crate::clones::hub::{self, Hub};
-use crate::clones::keeping;
 use crate::clones::new_clone::{LargeFiles, Sparse, Staged, Start, Wanted, remote_prefix};
-use crate::clones::{publish, removal};
+use crate::clones::{publish, removal, removed_work};
 use crate::design::{fork, names};
 use crate::git::identity::Identity;
 use crate::git::{Head, Oid, RefName};
@@ -124,12 +123,12 @@ pub fn create(session: &Session, request: &Request) -> Result<NewAgent> {
 /// Says what a new agent might be expected to have and has not.
 fn say_what_stays(session: &Session, request: &Request, hub: &Hub) -> Result<()> {
     let world = &session.world;
-    let mut kept = keeping::newest_of_agents(hub)?.into_iter();
+    let mut kept = removed_work::newest_of_agents(hub)?.into_iter();
     if let Some(work) = kept.find(|work| work.agent == request.name) {
         (world.narrate)(&format!(
-            "an agent '{}' was taken away before; see its work: {}",
+            "an agent '{}' was taken away before; its work comes back by: {} --as OTHER",
             request.name,
-            work.fetch_command(hub.store.path())
+            work.command()
         ));
     }
     if !request.with_changes && request.from.is_none() {
@@ -232,6 +231,7 @@ impl Plan {
             agent: Some(&request.name),
             scope: None,
             start: self.start.clone(),
+            refs: Vec::new(),
             large_files: request.large_files.clone(),
             store: super::large_file_store::of_tree,
             url: Some(url.unwrap_or_else(here)),
@@ -265,6 +265,14 @@ fn refuse_known(session: &Session, agent: &str, label: &str) -> Result<()> {
             "git colony agents new {agent} --fork LABEL   # gives its fork another name"
         )));
     }
+    refuse_standing(session, agent)
+}
+
+/// Refuses an agent that has a clone.
+///
+/// # Errors
+/// `agent-exists`.
+pub(super) fn refuse_standing(session: &Session, agent: &str) -> Result<()> {
     let root = SharedRoot::of(&session.world)?;
     let hub = hub::place_of(session, &root)?;
     let taken = found::clones(&root, Some(&hub)).into_iter();

@@ -97,6 +97,7 @@ pub fn clone(world: &World, session: Option<&Session>, request: &Request) -> Res
         agent: request.agent.as_deref(),
         scope: request.scope.as_deref(),
         start: start.clone(),
+        refs: Vec::new(),
         large_files: request.large_files.clone(),
         store: super::large_file_store::of_tree,
         url: Some(source.url.clone()),

@@ -9,7 +9,7 @@ use crate::clones::damaged::{self, DamagedClone};
 use crate::clones::found::{self, FoundClone};
 use crate::clones::hub::{self, Hub};
 use crate::clones::removed_log::{self, Amount};
-use crate::clones::{hub_place, keeping, leaving, removal};
+use crate::clones::{hub_place, leaving, removal, removed_work};
 use crate::git::{ObjectWrites, Oid};
 use crate::model::{Result, World};
 use crate::store::Session;
@@ -202,7 +202,7 @@ pub fn gc(world: &World, force: bool, dry_run: bool) -> Result<GcReport> {
             let hub = path.clone();
             report.logs.push(HeldLogs { hub, amount });
         }
-        let work = keeping::newest_of_agents(&store)?.into_iter();
+        let work = removed_work::newest_of_agents(&store)?.into_iter();
         let agents: Vec<String> = work.map(|work| work.agent).collect();
         if !agents.is_empty() {
             let hub = path.clone();

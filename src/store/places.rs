@@ -80,7 +80,7 @@ impl Places {
     /// `repository-broken` when the key is damaged.
     pub fn find(repo: &Repo) -> Result<Option<Places>> {
         let colony = repo.git_dir().join("colony");
-        let path = colony.join("worktree-key");
+        let path = key_in(repo.git_dir());
         let text = match std::fs::read_to_string(&path) {
             Ok(text) => text,
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(None),
@@ -107,13 +107,29 @@ impl Places {
         let colony = repo.git_dir().join("colony");
         atomic::make_directory(&colony)?;
         let key = format!("{:016x}\n", (world.entropy)());
-        atomic::write_durably(&colony.join("worktree-key"), key.as_bytes())?;
+        atomic::write_durably(&key_in(repo.git_dir()), key.as_bytes())?;
         Places::find(repo)?.ok_or_else(|| {
             Error::new(
                 Code::RepositoryBroken,
                 "the worktree key vanished while it was written",
             )
         })
+    }
+
+    /// Reads the key of the worktree whose git directory this is, where it has one.
+    pub fn key_of(git_dir: &Path) -> Option<WorktreeKey> {
+        let text = atomic::read_file(&key_in(git_dir)).ok()?;
+        WorktreeKey::parse(String::from_utf8(text).ok()?.trim())
+    }
+
+    /// Gives a worktree that has none a key, so that it goes on with the log of that key.
+    ///
+    /// # Errors
+    /// `no-space`, `io`.
+    pub fn give_key(git_dir: &Path, key: &WorktreeKey) -> Result<()> {
+        atomic::make_directory(&git_dir.join("colony"))?;
+        let text = format!("{}\n", key.as_str());
+        atomic::write_plainly(&key_in(git_dir), text.as_bytes())
     }
 
     /// Returns the places of a worktree that is gone: what its operations moved aside is at `kept`.
@@ -189,4 +205,8 @@ impl Places {
     pub fn kept_index(&self, id: OperationId) -> PathBuf {
         self.kept_by(id).join("index")
     }
+}
+
+fn key_in(git_dir: &Path) -> PathBuf {
+    git_dir.join("colony").join("worktree-key")
 }

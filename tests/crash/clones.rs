@@ -105,6 +105,45 @@ fn a_killed_agents_remove_loses_nothing() {
     });
 }
 
+#[test]
+fn a_killed_agents_restore_brings_the_agent_back_or_can_be_run_again() {
+    each_point(("agents restore", Whom::Program), 4, |point| {
+        let desk = Desk::new();
+        let clone = PathBuf::from(desk.colony(&["agents", "new", "ada"]));
+        fs::write(clone.join("a.txt"), "of ada\n").expect("it is there");
+        desk.colony_in(&clone, &["checkpoint", "-m", "kept"]);
+        fs::write(clone.join("aside.txt"), "moved aside\n").expect("it is there");
+        desk.colony_in(&clone, &["restore", "kept", "--force"]);
+        fs::write(clone.join("c.txt"), "unsaved\n").expect("it is there");
+        let tip = Desk::git_in(&clone, &["rev-parse", "HEAD"]);
+        let log = ["for-each-ref", "--format=%(refname)", "refs/colony-local/ops/"];
+        desk.colony(&["agents", "remove", "ada"]);
+        let hub = desk.hub().expect("it is there");
+        let operations = Desk::git_in(&hub, &log);
+        let before = desk.state();
+        let struck = desk.strike(&["agents", "restore", "ada"], point);
+        desk.check_whole(&before);
+        let again = desk.run_in(&desk.repository.root, &["agents", "restore", "ada"]);
+        let said = repository::words(&again);
+        assert!(
+            again.status.success() || said.contains("agent-exists"),
+            "{point:?} {said}"
+        );
+        assert_eq!(Desk::git_in(&clone, &["rev-parse", "HEAD"]), tip);
+        let unsaved = fs::read_to_string(clone.join("c.txt")).expect("it is there");
+        assert_eq!(unsaved, "unsaved\n");
+        assert_eq!(Desk::git_in(&clone, &log), operations, "{point:?}");
+        let key = fs::read_to_string(clone.join(".git/colony/worktree-key"));
+        let key = key.expect("it goes on with the log");
+        let kept = clone.join(".git/colony-kept").join(key.trim());
+        let aside = kept.join("0000000002/0");
+        let aside = fs::read_to_string(&aside).unwrap_or_else(|e| panic!("{point:?} {e}"));
+        assert_eq!(aside, "moved aside\n");
+        Desk::git_in(&clone, &["fsck", "--strict", "--no-dangling"]);
+        struck
+    });
+}
+
 /// A bare repository beside the shared root that the desk was pushed to, and a place in no repository.
 fn elsewhere(desk: &Desk) -> (String, PathBuf) {
     let remote = desk.shared.path().join("remote.git");

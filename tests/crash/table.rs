@@ -148,8 +148,8 @@ const HEADER_BESIDE: &str = "
 These work beside the repository and share folders with others, so what has to hold is said in words. After
 each run the checkout is as it was, and hub, clones and remote are whole (`git fsck`). `agents new` and
 `clone` made the clone or did not, `agents remove` and `clones remove` lose no commit and no
-uncommitted file, `clones gc` removes a hub whole or leaves it. A publication leaves each ref of the hub old
-or new; so does `sync` on both sides, and the next one brings them to the same. `sync --push` has written the
+uncommitted file, `agents restore` brings both back or can be run again, `clones gc` removes a hub whole or
+leaves it. A publication leaves each ref of the hub old or new; so does `sync` on both sides, and the next one brings them to the same. `sync --push` has written the
 consent to publish down before anything is published, or publishes nothing. `lfs migrate` with a remote,
 and `--continue` of one that is not published, leave the remote all old or all new, with every large file of what it
 has (a server that is killed itself has moved some refs); the next run ends it, or `--abort` takes it back. The next command

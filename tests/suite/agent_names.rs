@@ -221,14 +221,12 @@ fn the_work_of_a_removed_agent_is_found_again() {
     assert_eq!(listed["removed"][0]["agent"], "cy", "{listed:#}");
     let refused = desk.json(&["merge", "cy"]);
     assert_eq!(refused["code"], "revision-not-found", "{refused:#}");
-    let hint = refused["hint"].as_str().unwrap();
-    let (fetch, _) = hint.split_once("   #").unwrap();
-    let words = fetch.strip_prefix("git ").unwrap().replace('\'', "");
-    desk.git(&words.split(' ').collect::<Vec<_>>());
-    let name = refused["detail"]["name"].as_str().unwrap();
-    assert_eq!(desk.git(&["rev-parse", name]), tip);
+    assert_eq!(refused["hint"], "git colony agents restore cy");
+    desk.colony(&["agents", "restore", "cy"]);
+    assert_eq!(cy.git(&["rev-parse", "HEAD"]), tip);
+    desk.colony(&["agents", "remove", "cy"]);
     // It is said where one of that name begins, and listed as gone no more.
-    let made = desk.run(&["agents", "new", "cy", "--from", name]);
+    let made = desk.run(&["agents", "new", "cy"]);
     assert!(
         made.stderr.contains("was taken away before"),
         "{}",
@@ -349,7 +347,7 @@ fn what_names_an_agent_that_was_taken_away_says_where_its_work_is() {
         let refused = desk.json(args);
         assert_eq!(refused["code"], "revision-not-found", "{args:?}");
         let hint = refused["hint"].as_str().unwrap();
-        assert!(hint.starts_with("git fetch "), "{args:?} {hint}");
+        assert_eq!(hint, "git colony agents restore ada", "{args:?}");
     }
     let nothing = desk.json(&["undo"]);
     assert_eq!(nothing["code"], "nothing-to-undo", "{nothing:#}");

@@ -14,6 +14,7 @@ mod support;
 
 mod agent_names;
 mod agent_paths;
+mod agent_restore;
 mod agents;
 mod attacks;
 mod certain;

@@ -1,0 +1,199 @@
+//! The work of agents whose clones were taken away: found in the hub, and named as a clone has it.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::git::identity::Identity;
+use crate::git::refs::FoundRef;
+use crate::git::{Oid, RefName};
+use crate::model::text::shell_word;
+use crate::model::time::{self, Moment};
+use crate::model::{Code, Error, Result};
+use crate::store::{key, ref_names};
+
+use super::hub::Hub;
+use super::keeping::{AGAIN, UNCOMMITTED, refs_in};
+use super::new_clone::Start;
+
+/// Work of a clone that was taken away.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct RemovedWork {
+    /// The agent.
+    pub agent: String,
+    /// The scope of its clone.
+    pub scope: String,
+    /// The prefix of the refs in the hub.
+    pub kept_as: String,
+    /// When it was taken away, RFC 3339 UTC; empty where that is not known.
+    pub removed_at: String,
+}
+
+/// What a clone held, under the names that a new one has for it.
+#[derive(Clone, Debug, Default)]
+pub struct Held {
+    /// The branch that was checked out, with its tip; `None` where HEAD was on none.
+    pub on: Option<Start>,
+    /// HEAD, where it was on no branch.
+    pub detached: Option<Oid>,
+    /// Branches, tags, checkpoints, records of forks, and refs of the user's.
+    pub refs: Vec<FoundRef>,
+    /// What was stashed, the newest at the end.
+    pub stashed: Vec<Oid>,
+    /// The commit that holds what was uncommitted.
+    pub uncommitted: Option<Oid>,
+    /// The checkpoints that were made when the clone had left its place already, the newest at the end.
+    pub late: Vec<Oid>,
+}
+
+/// Lists the work of agents' clones that were taken away: the newest of each agent, by name.
+///
+/// # Errors
+/// `repository-broken`.
+pub fn newest_of_agents(hub: &Hub) -> Result<Vec<RemovedWork>> {
+    let mut newest: BTreeMap<String, (String, RemovedWork)> = BTreeMap::new();
+    for (name, _) in refs_in(hub, ref_names::KEPT_WORK)? {
+        let name = name.to_string();
+        let mut parts = name.splitn(4, '/');
+        let mut part = || parts.next().unwrap_or_default();
+        let (agent, scope, stamp, rest) = (part(), part(), part(), part());
+        // What clones for reading had stands there, too, by the id of the clone.
+        let is_id = scope.len() == 16 && scope.bytes().all(|byte| byte.is_ascii_hexdigit());
+        let known = key::decode(agent).zip(key::decode(scope));
+        let Some((agent, scope)) = known.filter(|_| !(agent == "clone" && is_id)) else {
+            continue;
+        };
+        let kept_as = name.strip_suffix(rest).unwrap_or_default();
+        let kept_as = format!("{}{kept_as}", ref_names::KEPT_WORK);
+        let is_newer = newest.get(&agent).is_none_or(|(known, work)| {
+            (known.as_str(), work.kept_as.as_str()) < (stamp, kept_as.as_str())
+        });
+        if is_newer {
+            let moment = time::parse_compact(stamp.split('-').next().unwrap_or_default());
+            let work = RemovedWork {
+                agent: agent.clone(),
+                scope,
+                kept_as,
+                removed_at: moment.as_ref().map(time::rfc3339).unwrap_or_default(),
+            };
+            newest.insert(agent, (stamp.to_owned(), work));
+        }
+    }
+    Ok(newest.into_values().map(|(_, work)| work).collect())
+}
+
+/// Finds the newest work of an agent whose clone was taken away.
+///
+/// # Errors
+/// `clone-not-found` with the names that there are; `repository-broken`.
+pub fn find(hub: &Hub, agent: &str) -> Result<RemovedWork> {
+    let mut all = newest_of_agents(hub)?;
+    let found = all.iter().position(|work| work.agent == agent);
+    if let Some(at) = found {
+        return Ok(all.swap_remove(at));
+    }
+    let names: Vec<_> = all.into_iter().map(|work| work.agent).collect();
+    Err(Error::new(
+        Code::CloneNotFound,
+        format!("the hub keeps no work of a removed agent '{agent}'; nothing has changed"),
+    )
+    .detail("removed", names)
+    .hint("git colony agents   # names agents whose work is kept"))
+}
+
+impl RemovedWork {
+    /// Returns the command that brings it back.
+    pub fn command(&self) -> String {
+        command(&self.agent)
+    }
+
+    /// Returns when it was taken away.
+    pub fn moment(&self) -> Option<Moment> {
+        time::parse_rfc3339(&self.removed_at)
+    }
+
+    /// Reads what the hub keeps of it. What was kept later takes the place of what was kept before.
+    ///
+    /// # Errors
+    /// `repository-broken`.
+    pub fn held(&self, hub: &Hub) -> Result<Held> {
+        let mut rounds: BTreeMap<u32, BTreeMap<String, Oid>> = BTreeMap::new();
+        for (name, id) in refs_in(hub, &self.kept_as)? {
+            let name = name.to_string();
+            let again = name
+                .strip_prefix(AGAIN)
+                .and_then(|name| name.split_once('/'));
+            let round =
+                again.and_then(|(round, rest)| Some((round.parse().ok()?, rest.to_owned())));
+            let (round, rest) = round.unwrap_or((0, name));
+            rounds.entry(round).or_default().insert(rest, id);
+        }
+        let mut held = Held::default();
+        let mut refs: BTreeMap<RefName, Oid> = BTreeMap::new();
+        let mut stashed: BTreeMap<(u8, u32), Oid> = BTreeMap::new();
+        for (round, kept) in rounds {
+            for (name, id) in kept {
+                let (kind, rest) = name.split_once('/').unwrap_or((&name, ""));
+                let number = || rest.parse().unwrap_or(u32::MAX);
+                match kind {
+                    UNCOMMITTED => held.uncommitted = Some(id),
+                    "detached" => (held.detached, held.on) = (Some(id), None),
+                    "on" => {
+                        let branch = key::decode(rest);
+                        held.on = branch.map(|branch| Start { branch, commit: id });
+                        held.detached = None;
+                    }
+                    // It comes with the log.
+                    "auto" => {}
+                    "autostash" => drop(stashed.insert((0, number()), id)),
+                    "stash" => drop(stashed.insert((1, number()), id)),
+                    _ => {
+                        let name = name_in_clone(kind, rest);
+                        if round > 0 && name.as_ref().is_some_and(is_checkpoint) {
+                            held.late.push(id);
+                        }
+                        refs.extend(name.map(|name| (name, id)));
+                    }
+                }
+            }
+        }
+        held.stashed = stashed.into_values().collect();
+        held.refs = refs
+            .into_iter()
+            .filter(|(name, _)| name.is_valid())
+            .map(|(name, id)| FoundRef { name, id })
+            .collect();
+        Ok(held)
+    }
+}
+
+/// Returns the command that brings the work of an agent back.
+pub fn command(agent: &str) -> String {
+    // The name may be anything that a ref can spell.
+    let is_plain = Identity::of_agent(agent).is_ok();
+    let name = if is_plain {
+        agent.to_owned()
+    } else {
+        shell_word(agent)
+    };
+    format!("git colony agents restore {name}")
+}
+
+fn is_checkpoint(name: &RefName) -> bool {
+    ref_names::parse_checkpoint(name).is_some()
+}
+
+/// Names what is kept as the clone had it.
+fn name_in_clone(kind: &str, rest: &str) -> Option<RefName> {
+    let checkpoint = rest.strip_prefix("checkpoint/");
+    let name = match (kind, checkpoint) {
+        ("tags", Some(name)) => return Some(ref_names::checkpoint(name)),
+        ("heads" | "tags", _) => format!("refs/{kind}/{rest}"),
+        ("forks", _) => return Some(ref_names::fork_record(rest)),
+        ("other", _) => format!("refs/{rest}"),
+        (ref_names::PUBLISHED_MIGRATIONS, _) => ref_names::MIGRATIONS.to_owned(),
+        _ => return None,
+    };
+    Some(RefName::from(name.as_str()))
+}
