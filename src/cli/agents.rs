@@ -154,19 +154,7 @@ pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
         }
         Some(Action::New(new)) => make(face, new),
         Some(Action::Remove(remove)) => take_away(face, &remove),
-        Some(Action::Restore(restore)) => {
-            let run = Run::from(restore.dry_run);
-            let session = face.session(run)?;
-            let request = agent_restore::Request {
-                name: restore.name,
-                other: restore.other,
-            };
-            let report = match run {
-                Run::Dry => agent_restore::preview(&session, &request)?,
-                Run::ForReal => agent_restore::restore(&session, &request)?,
-            };
-            face.answer(&report)
-        }
+        Some(Action::Restore(restore)) => bring_back(face, restore),
         Some(Action::Check(check)) => {
             // An agent may be on a branch of its own, and its work is found by its name.
             let session = face.session_among_others(Run::Dry, check.range.as_slice())?;
@@ -225,13 +213,35 @@ fn make(face: &mut Face<'_>, new: New) -> Result<Outcome, Stop> {
     face.answer(&report)
 }
 
+fn bring_back(face: &mut Face<'_>, restore: Restore) -> Result<Outcome, Stop> {
+    let run = Run::from(restore.dry_run);
+    let session = face.session(run)?;
+    let request = agent_restore::Request {
+        name: restore.name,
+        other: restore.other,
+    };
+    let report = match run {
+        Run::Dry => agent_restore::preview(&session, &request)?,
+        Run::ForReal => {
+            let report = agent_restore::restore(&session, &request)?;
+            let agent = &report.agent;
+            let way_back = format!("git colony agents remove {agent}");
+            last_act::note(&session, format!("agents restore {agent}"), way_back);
+            report
+        }
+    };
+    face.answer(&report)
+}
+
 fn take_away(face: &mut Face<'_>, remove: &Remove) -> Result<Outcome, Stop> {
     let session = face.session(Run::from(remove.dry_run))?;
     let report = agent_removal::remove(&session, &remove.name, (remove.force, remove.dry_run))?;
     if !remove.dry_run {
         let command = format!("agents remove {}", remove.name);
-        let way_back = "git colony agents   # says how its work comes back";
-        last_act::note(&session, command, way_back.to_owned());
+        // A clone for reading leaves nothing to bring back.
+        let way_back = report.agent.as_deref().map(removed_work::command);
+        let way_back = way_back.unwrap_or_else(|| "git colony clones".to_owned());
+        last_act::note(&session, command, way_back);
     }
     face.answer(&report)
 }

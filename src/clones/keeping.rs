@@ -46,6 +46,24 @@ pub(super) fn keep_published(
     Ok((prefix, !refs.is_empty()))
 }
 
+/// Tells whether all that a clone has published has second names already.
+///
+/// # Errors
+/// `repository-broken`.
+pub(super) fn is_kept(hub: &Hub, below: &str) -> Result<bool> {
+    let refs = refs_in(hub, below)?;
+    let mut folders: BTreeMap<String, BTreeMap<RefName, Oid>> = BTreeMap::new();
+    for (name, id) in refs_in(hub, &whose(below))? {
+        let name = name.to_string();
+        if let Some((folder, rest)) = name.split_once('/') {
+            let folder = folders.entry(folder.to_owned()).or_default();
+            folder.insert(RefName::from(rest), id);
+        }
+    }
+    let has_all = |kept: &BTreeMap<_, _>| refs.iter().all(|(name, id)| kept.get(name) == Some(id));
+    Ok(folders.values().any(has_all))
+}
+
 /// Keeps what a clone for reading lets go of when it follows its remote: commits that only its branch or
 /// a HEAD on none has. Returns the prefix of those refs, if any; what is kept already is not kept twice.
 ///

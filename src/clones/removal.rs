@@ -12,7 +12,7 @@ use super::damaged::{self, DamagedClone};
 use super::found::{self, FoundClone, clones};
 use super::hub::Hub;
 use super::hub_place::set_aside;
-use super::keeping::keep_published;
+use super::keeping::{is_kept, keep_published};
 use super::leaving;
 
 /// Refuses to take the directory away that somebody stands in.
@@ -78,7 +78,10 @@ pub fn complete(world: &World, root: &SharedRoot, hub: &Path) -> Result<()> {
     for (agent, scope) in orphans {
         let below = format!("{}{agent}/{scope}/", ref_names::PUBLISHED_AGENTS);
         if !standing.contains(&below) {
-            keep_published(world, &hub, (&below, None))?;
+            // Where the removal has come so far, it was kept with what was uncommitted.
+            if !is_kept(&hub, &below)? {
+                keep_published(world, &hub, (&below, None))?;
+            }
             forget(world, &hub, &below)?;
         }
     }

@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::PathBuf;
 
+use git_colony::model::World;
 use serde_json::Value;
 
-use super::support::{Sandbox, View};
+use super::support::{Sandbox, View, wait_for_locks};
 
 fn agent(desk: &Sandbox, name: &str) -> PathBuf {
     let made = desk.json(&["agents", "new", name]);
@@ -239,4 +240,37 @@ fn agents_that_left_nothing_are_not_listed() {
     assert_eq!(names, ["works"], "{listed:#}");
     // They come back all the same.
     desk.json(&["agents", "restore", "merged"]);
+}
+
+#[test]
+fn a_removal_that_died_half_way_is_taken_back_whole() {
+    for died_at in [
+        "clone-kept",
+        "clone-gone",
+        "clone-kept-again",
+        "clone-in-trash",
+    ] {
+        let desk = Sandbox::new();
+        let clone = agent(&desk, "ada");
+        let inside = desk.at(clone.clone());
+        write(&inside, "a.txt", "stashed\n");
+        inside.git(&["stash", "-q"]);
+        write(&inside, "a.txt", "edited\n");
+        write(&inside, "new.txt", "new\n");
+        let before = seen(&inside);
+        let world = World {
+            die_at: Some(died_at),
+            ..desk.world()
+        };
+        let died = desk.run_in(world, &["agents", "remove", "ada"]);
+        let said = [died.stderr, died.stdout].concat();
+        assert!(said.contains("died"), "{died_at} {said}");
+        if clone.exists() {
+            assert_eq!(died_at, "clone-kept");
+            desk.json(&["agents", "remove", "ada"]);
+        }
+        wait_for_locks(&desk.outside().join("home/.local/share/git-colony/leaving"));
+        desk.json(&["agents", "restore", "ada"]);
+        assert_eq!(seen(&inside), before, "{died_at}");
+    }
 }

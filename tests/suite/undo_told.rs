@@ -50,8 +50,11 @@ fn what_came_later_and_is_no_step_is_named_with_its_way_back() {
     let way_back = "git colony agents remove ada";
     assert_named(&sandbox, "agents new ada", way_back);
     sandbox.colony(&["agents", "remove", "ada"]);
-    let way_back = "git colony agents   # says how its work comes back";
+    let way_back = "git colony agents restore ada";
     assert_named(&sandbox, "agents remove ada", way_back);
+    sandbox.colony(&["agents", "restore", "ada"]);
+    let way_back = "git colony agents remove ada";
+    assert_named(&sandbox, "agents restore ada", way_back);
 }
 
 #[test]
