@@ -3,6 +3,7 @@
 use crate::design::dropped_commits::DroppedCommit;
 use crate::design::retention::PruneReport;
 use crate::flow::prune::{self, What};
+use crate::git::damaged_refs::DamagedRef;
 use crate::model::time::Moment;
 use crate::store::lost_refs::LostRef;
 use crate::ui::answer::{Answer, Outcome};
@@ -44,8 +45,12 @@ impl Answer for PruneReport {
             0 => String::new(),
             count => format!(", {} whose objects are gone", text::count(count, "ref")),
         };
+        let damaged = match self.damaged.len() {
+            0 => String::new(),
+            count => format!(", {} without an object id", text::count(count, "ref")),
+        };
         format!(
-            "{verb} {operations} and {automatic}, {} of kept files{lost}",
+            "{verb} {operations} and {automatic}, {} of kept files{lost}{damaged}",
             text::size(self.freed)
         )
     }
@@ -63,6 +68,11 @@ impl Answer for PruneReport {
             format!("lost: '{name}', whose object git has removed: {missing}")
         };
         lines.extend(self.lost.iter().map(gone));
+        let damaged = |damaged: &DamagedRef| {
+            let (name, holds) = (&damaged.name, &damaged.holds);
+            format!("lost: '{name}', which had '{holds}' in place of an object id")
+        };
+        lines.extend(self.damaged.iter().map(damaged));
         if self.of_removed_clones + self.files_of_removed_clones > 0 {
             let operations = text::count(self.of_removed_clones, "operation");
             let files = text::count(self.files_of_removed_clones, "kept file");

@@ -77,7 +77,7 @@ fn keep(
     draft.message.mode = Mode::Auto;
     draft.message.session = agent_session;
     draft.sort_after_the_last(session, places)?;
-    let next = log::next_id(&session.repo, places)?;
+    let next = log::next_id(&session.repo, places);
     draft.message.operation = Some((places.key.clone(), next));
     let (commit, _) = draft.commit(session, &kept)?;
     let tag = draft.write_tag(session, commit)?;

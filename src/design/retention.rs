@@ -6,6 +6,7 @@ use chrono::Duration;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::git::damaged_refs::DamagedRef;
 use crate::git::{Oid, RefName};
 use crate::model::id::OperationId;
 use crate::model::{Result, time::Moment};
@@ -31,6 +32,8 @@ pub struct PruneReport {
     pub backups_removed: usize,
     /// Refs of ours whose objects git has removed: what they held is lost, and they went too.
     pub lost: Vec<LostRef>,
+    /// Refs of ours that held no object id: nobody knows what they were, and they went too.
+    pub damaged: Vec<DamagedRef>,
     /// Commits that branches and tags were on and that nothing keeps any more, newest first; at most 20.
     pub commits_dropped: Vec<DroppedCommit>,
     /// How many of these there are.
@@ -50,8 +53,10 @@ pub struct PruneReport {
 pub enum Scope {
     /// Operations and automatic checkpoints, and refs that are known to hold nothing any more.
     Everything {
-        /// Those refs.
+        /// Those whose objects are gone.
         lost: Vec<LostRef>,
+        /// Those that hold no object id.
+        damaged: Vec<DamagedRef>,
     },
     /// Operations only.
     Operations,
@@ -70,22 +75,22 @@ pub fn prune(
     let timeout = session.lock_timeout();
     let lock = (!dry_run).then(|| WorktreeLock::take(&session.world, &session.repo, timeout));
     let lock = lock.transpose()?;
-    let (lost, takes_automatic) = match scope {
-        Scope::Everything { lost } => (lost, true),
-        Scope::Operations => (Vec::new(), false),
+    let (lost, damaged, takes_automatic) = match scope {
+        Scope::Everything { lost, damaged } => (lost, damaged, true),
+        Scope::Operations => (Vec::new(), Vec::new(), false),
     };
     let places = match Places::find(&session.repo)? {
-        None if lock.is_some() && !lost.is_empty() => {
+        None if lock.is_some() && !(lost.is_empty() && damaged.is_empty()) => {
             Some(Places::require(&session.repo, &session.world)?)
         }
         found => found,
     };
     let Some(places) = places else {
-        return Ok(PruneReport::nothing(lost, dry_run));
+        return Ok(PruneReport::nothing((lost, damaged), dry_run));
     };
     if lock.is_some() {
         recover::recover(session, &places)?;
-        take_out(session, &places, &lost)?;
+        take_out(session, &places, &lost, &damaged)?;
     }
     let log = Log::read(&session.repo, &places)?;
     let now = session.world.now();
@@ -120,7 +125,7 @@ pub fn prune(
         commits_dropped_count: dropped.count,
         kept: log.entries.len() - ids.len(),
         operations_removed: ids,
-        ..PruneReport::nothing(lost, dry_run)
+        ..PruneReport::nothing((lost, damaged), dry_run)
     })
 }
 
@@ -134,9 +139,18 @@ fn dropped_by(session: &Session, expired: &[&LogEntry], refs: &[(RefName, Oid)])
 }
 
 /// Takes out refs that hold nothing any more; what their operations moved aside stays until it is old.
-fn take_out(session: &Session, places: &Places, lost: &[LostRef]) -> Result<()> {
-    if lost.is_empty() {
+fn take_out(
+    session: &Session,
+    places: &Places,
+    lost: &[LostRef],
+    damaged: &[DamagedRef],
+) -> Result<()> {
+    if lost.is_empty() && damaged.is_empty() {
         return Ok(());
+    }
+    prune::remember_last(session, places)?;
+    for damaged in damaged {
+        session.repo.remove_damaged_ref(damaged)?;
     }
     // Recovery may have dropped one of them.
     let refs = lost.iter().filter_map(|lost| {
@@ -144,7 +158,6 @@ fn take_out(session: &Session, places: &Places, lost: &[LostRef]) -> Result<()> 
         stands.then(|| (lost.name.clone(), lost.id))
     });
     let refs: Vec<_> = refs.collect();
-    prune::remember_last(session, places)?;
     recover::delete_refs(session, places, &refs, "prune")
 }
 
@@ -157,13 +170,14 @@ fn prune_of(dry_run: bool) -> kept_large_files::Prune {
 }
 
 impl PruneReport {
-    fn nothing(lost: Vec<LostRef>, dry_run: bool) -> PruneReport {
+    fn nothing((lost, damaged): (Vec<LostRef>, Vec<DamagedRef>), dry_run: bool) -> PruneReport {
         PruneReport {
             freed: 0,
             operations_removed: Vec::new(),
             automatic_removed: 0,
             backups_removed: 0,
             lost,
+            damaged,
             commits_dropped: Vec::new(),
             commits_dropped_count: 0,
             of_removed_clones: 0,

@@ -1,4 +1,4 @@
-//! Letting go of what is past its time, and of refs of ours that hold nothing any more: here, and from a
+//! Letting go of what is past its time, and of refs of ours that hold nothing any more, or never did: here, and from a
 //! person's checkout also what the hub keeps of the logs of removed clones.
 
 use std::collections::BTreeSet;
@@ -7,17 +7,17 @@ use crate::clones::hub::Hub;
 use crate::clones::removed_log::{self, Limits};
 use crate::clones::sync::travelers;
 use crate::design::retention::{self, PruneReport, Scope};
-use crate::git::RefChange;
 use crate::git::refs::Reason;
+use crate::git::{RefChange, RefName};
 use crate::model::Result;
-use crate::store::lost_refs::{self, LostRef};
+use crate::store::lost_refs;
 use crate::store::membership::Role;
 use crate::store::{Session, own_refs};
 
 /// What is looked at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum What {
-    /// Operations, automatic checkpoints, and refs of ours whose objects are gone.
+    /// Operations, automatic checkpoints, and refs of ours that are damaged or whose objects are gone.
     Everything,
     /// Operations only.
     Operations,
@@ -38,10 +38,13 @@ pub fn prune(
         What::Operations => Scope::Operations,
         What::Everything => {
             let lost = lost_refs::find(&session.repo)?;
+            let damaged = lost_refs::find_damaged(&session.repo).ours;
             if !dry_run {
-                forget_agreement(session, &lost)?;
+                let gone = lost.iter().map(|lost| &lost.name);
+                let gone = gone.chain(damaged.iter().map(|damaged| &damaged.name));
+                forget_agreement(session, gone)?;
             }
-            Scope::Everything { lost }
+            Scope::Everything { lost, damaged }
         }
     };
     let mut report = retention::prune(session, scope, keep_days, dry_run)?;
@@ -65,10 +68,10 @@ pub fn prune(
 }
 
 /// Forgets that remotes had them: sync would take what is not here any more for deleted.
-fn forget_agreement(session: &Session, lost: &[LostRef]) -> Result<()> {
+fn forget_agreement<'a>(session: &Session, gone: impl Iterator<Item = &'a RefName>) -> Result<()> {
     let remotes = session.repo.remote_names();
-    let notes = lost.iter().flat_map(|lost| {
-        let note = |remote: &String| travelers::note_of(remote, &lost.name);
+    let notes = gone.flat_map(|name| {
+        let note = |remote: &String| travelers::note_of(remote, name);
         remotes.iter().filter_map(note).collect::<Vec<_>>()
     });
     let mut changes = Vec::new();

@@ -20,6 +20,7 @@ mod command_config;
 pub mod compare;
 pub mod config;
 pub mod credentials;
+pub mod damaged_refs;
 pub mod diff;
 mod file_writer;
 mod fingerprint;

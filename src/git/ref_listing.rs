@@ -11,14 +11,24 @@ impl Repo {
     ///
     /// No ref is opened, so a broken one is listed too. What cannot be read is left out.
     pub fn ref_names_below(&self, prefix: &str) -> Vec<RefName> {
-        let mut names = BTreeSet::new();
-        collect_loose(self.common_dir(), prefix.as_bytes(), &mut names);
+        let mut names = self.loose(prefix);
         if let Ok(Some(packed)) = self.inner.refs.cached_packed_buffer()
             && let Ok(found) = packed.iter_prefixed(prefix.into())
         {
             names.extend(found.flatten().map(|found| found.name.as_bstr().to_vec()));
         }
         names.into_iter().map(RefName::new).collect()
+    }
+
+    /// Lists those that are files, as [`Repo::ref_names_below`] does.
+    pub(super) fn loose_ref_names_below(&self, prefix: &str) -> Vec<RefName> {
+        self.loose(prefix).into_iter().map(RefName::new).collect()
+    }
+
+    fn loose(&self, prefix: &str) -> BTreeSet<Vec<u8>> {
+        let mut names = BTreeSet::new();
+        collect_loose(self.common_dir(), prefix.as_bytes(), &mut names);
+        names
     }
 }
 

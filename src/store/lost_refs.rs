@@ -1,9 +1,10 @@
-//! Refs of ours whose objects are gone: a `git gc --prune=now` beside a command that was killed, or a
-//! damaged disk. git fails on them wherever it reads all refs, until they are gone too.
+//! Refs of ours whose objects are gone, or that hold no object id: a `git gc --prune=now` beside a command that
+//! was killed, a damaged disk. git fails on them wherever it reads all refs, until they are gone too.
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::git::damaged_refs::DamagedRef;
 use crate::git::{Oid, RefName, Repo};
 use crate::model::Result;
 
@@ -20,6 +21,34 @@ pub struct LostRef {
     pub missing: Oid,
 }
 
+/// Where refs of ours are.
+const OURS: [&str; 3] = [
+    ref_names::PRIVATE,
+    ref_names::PUBLISHED,
+    ref_names::CHECKPOINT_TAGS,
+];
+
+/// Damaged refs, by who made them.
+pub struct Damaged {
+    /// Those of git-colony.
+    pub ours: Vec<DamagedRef>,
+    /// All others.
+    pub others: Vec<DamagedRef>,
+}
+
+/// Finds the loose refs that hold no object id; of others' symbolic refs none is damaged.
+pub fn find_damaged(repo: &Repo) -> Damaged {
+    let all = repo.damaged_refs_below("refs/").into_iter();
+    let is_ours = |found: &DamagedRef| {
+        let name = found.name.as_bytes();
+        OURS.iter()
+            .any(|prefix| name.starts_with(prefix.as_bytes()))
+    };
+    let (ours, mut others): (Vec<_>, Vec<_>) = all.partition(is_ours);
+    others.retain(|found| !found.is_symbolic);
+    Damaged { ours, others }
+}
+
 /// Finds the refs of ours whose object is gone, sorted by name: checkpoints, operations, records and copies.
 ///
 /// Costs one look-up per ref, and two more for a tag; files and histories are not looked at.
@@ -29,11 +58,7 @@ pub struct LostRef {
 pub fn find(repo: &Repo) -> Result<Vec<LostRef>> {
     let is_partial = repo.is_partial();
     let mut lost = Vec::new();
-    for prefix in [
-        ref_names::PRIVATE,
-        ref_names::PUBLISHED,
-        ref_names::CHECKPOINT_TAGS,
-    ] {
+    for prefix in OURS {
         for found in repo.refs_below(prefix)? {
             if let Some(missing) = missing_of(repo, found.id, is_partial) {
                 lost.push(LostRef {

@@ -310,3 +310,103 @@ fn a_record_that_was_lost_here_comes_back_from_the_remote() {
     );
     sandbox.git(&["gc", "-q", "--prune=now"]);
 }
+
+/// Writes what is no object id into refs of ours and of others; returns the names of ours, sorted.
+fn with_damaged_refs(sandbox: &Sandbox) -> Vec<String> {
+    let key = fs::read_to_string(sandbox.path(".git/colony/worktree-key")).unwrap();
+    let ours = [
+        format!("refs/colony-local/ops/{}/0000000007", key.trim()),
+        "refs/colony/checkpoints/20990101T000000Z-00000003".to_owned(),
+        "refs/colony/forks/garbage".to_owned(),
+        "refs/colony/forks/symbolic".to_owned(),
+        "refs/tags/checkpoint/20990101T000000Z-00000002".to_owned(),
+    ];
+    let holds = [
+        "",
+        "abc\n",
+        "no \x1b[2J id\n",
+        "ref: refs/heads/main\n",
+        "0\n",
+    ];
+    for (name, holds) in ours.iter().zip(holds) {
+        sandbox.write(&format!(".git/{name}"), holds);
+    }
+    sandbox.write(".git/refs/heads/theirs", "garbage\n");
+    sandbox.write(".git/refs/remotes/origin/HEAD", "ref: refs/heads/main\n");
+    ours.to_vec()
+}
+
+fn damaged_refs(answer: &Value) -> Vec<String> {
+    let damaged = answer["damaged"].as_array().unwrap().iter();
+    let names = damaged.map(|one| one["name"].as_str().unwrap().to_owned());
+    names.collect()
+}
+
+#[test]
+fn doctor_names_refs_without_an_id_and_prune_takes_out_ours() {
+    let sandbox = Sandbox::new();
+    sandbox.colony(&["checkpoint", "-m", "base"]);
+    let main = sandbox.git(&["rev-parse", "main"]);
+    let names = with_damaged_refs(&sandbox);
+    let doctor = sandbox.json(&["doctor"]);
+    let checks = doctor["checks"].as_array().unwrap().iter();
+    let checks = checks.filter(|check| check["name"] == "damaged-refs");
+    let checks: Vec<_> = checks.collect();
+    assert_eq!(checks.len(), 2, "{doctor:#}");
+    let detail = checks[0]["detail"].as_str().unwrap();
+    assert!(
+        detail.starts_with("5 refs of git-colony hold no object id"),
+        "{detail}"
+    );
+    let theirs = checks[1]["detail"].as_str().unwrap();
+    assert_eq!(
+        theirs,
+        "1 ref holds no object id, the first: 'refs/heads/theirs' has 'garbage'"
+    );
+    assert_eq!(damaged_refs(&sandbox.json(&["prune", "-n"])), names);
+    assert_eq!(damaged_refs(&sandbox.json(&["prune", "-n"])), names);
+    let told = sandbox.run(&["prune"]);
+    assert!(!told.stdout.contains('\x1b'), "{}", told.stdout);
+    let line = format!(
+        "lost: '{}', which had 'abc' in place of an object id",
+        names[1]
+    );
+    assert!(told.stdout.contains(&line), "{}", told.stdout);
+    assert_eq!(
+        damaged_refs(&sandbox.json(&["prune"])),
+        Vec::<String>::new()
+    );
+    // What a symbolic ref led to, and what others have, stays.
+    assert_eq!(sandbox.git(&["rev-parse", "main"]), main);
+    assert_eq!(sandbox.read(".git/refs/heads/theirs"), "garbage\n");
+    assert_eq!(
+        sandbox.read(".git/refs/remotes/origin/HEAD"),
+        "ref: refs/heads/main\n"
+    );
+    fs::remove_file(sandbox.path(".git/refs/heads/theirs")).unwrap();
+    git_works(&sandbox);
+    let answer = sandbox.json(&["checkpoint", "--off-branch", "-m", "after"]);
+    assert_eq!(answer["op"], "op-8", "{answer:#}");
+}
+
+#[test]
+fn refs_without_an_id_stop_no_other_command() {
+    let sandbox = Sandbox::new();
+    sandbox.colony(&["checkpoint", "-m", "base"]);
+    with_damaged_refs(&sandbox);
+    for command in [
+        &["status"][..],
+        &["checkpoints"],
+        &["ops"],
+        &["forks"],
+        &["fleet"],
+        &["checkpoint", "--off-branch", "-m", "one"],
+        &["restore", "base"],
+        &["fork", "side"],
+        &["undo"],
+        &["topology"],
+    ] {
+        let answer = sandbox.json(command);
+        assert_eq!(answer["ok"], json!(true), "{command:?}: {answer:#}");
+    }
+}

@@ -5,6 +5,7 @@ use std::path::Path;
 use super::Check;
 use crate::design::checkpoint_refs;
 use crate::design::retention::{self, Scope};
+use crate::git::damaged_refs::DamagedRef;
 use crate::model::{Result, text};
 use crate::store::operation::Log;
 use crate::store::places::Places;
@@ -32,10 +33,10 @@ pub(super) fn disk(session: &Session) -> Result<Check> {
     })
 }
 
-/// Looks for refs of ours whose object is gone.
-pub(super) fn refs(session: &Session) -> Result<Option<Check>> {
+/// Looks for refs of ours whose object is gone, and for refs that hold no object id.
+pub(super) fn refs(session: &Session) -> Result<Vec<Check>> {
     let lost = lost_refs::find(&session.repo)?;
-    Ok(lost.first().map(|first| {
+    let lost = lost.first().map(|first| {
         let count = text::count(lost.len(), "ref");
         let (name, missing) = (&first.name, first.missing);
         Check::ill(
@@ -45,7 +46,36 @@ pub(super) fn refs(session: &Session) -> Result<Option<Check>> {
             ),
             "git colony prune   # takes them out and says what was lost; git works again then",
         )
-    }))
+    });
+    let damaged = lost_refs::find_damaged(&session.repo);
+    let ours = damaged.ours.first().map(|first| {
+        Check::ill(
+            "damaged-refs",
+            told(&damaged.ours, first, " of git-colony"),
+            "git colony prune   # takes them out and says what they held; git works again then",
+        )
+    });
+    let others = damaged.others.first().map(|first| {
+        let log = session.repo.common_dir().join("logs");
+        let log = text::shell_word(&first.name.under(&log).to_string_lossy());
+        let path = first.name.under(session.repo.common_dir());
+        let path = text::shell_word(&path.to_string_lossy());
+        Check::ill(
+            "damaged-refs",
+            told(&damaged.others, first, ""),
+            format!("rm {path}   # no command of git removes it; what it was: tail -1 {log}"),
+        )
+    });
+    Ok(lost.into_iter().chain(ours).chain(others).collect())
+}
+
+fn told(all: &[DamagedRef], first: &DamagedRef, whose: &str) -> String {
+    let (count, holds) = (text::count(all.len(), "ref"), &first.holds);
+    let verb = if all.len() == 1 { "holds" } else { "hold" };
+    format!(
+        "{count}{whose} {verb} no object id, the first: '{}' has '{holds}'",
+        first.name
+    )
 }
 
 fn size_below(folder: &Path) -> u64 {

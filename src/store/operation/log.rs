@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use crate::git::refs::FoundRef;
 use crate::git::{Oid, Repo};
 use crate::model::id::{OperationId, WorktreeKey};
 use crate::model::{RepoPath, Result};
@@ -202,7 +201,7 @@ impl Tail {
         let mut tail = Tail {
             newest: None,
             settled: None,
-            next: next_after(&refs, places),
+            next: next_id(repo, places),
         };
         for found in refs.iter().rev() {
             let Ok(record) = Record::read(repo, found.id) else {
@@ -231,18 +230,10 @@ impl Tail {
 }
 
 /// Returns the id after every one ever used in this worktree.
-///
-/// # Errors
-/// `repository-broken` when refs cannot be listed.
-pub fn next_id(repo: &Repo, places: &Places) -> Result<OperationId> {
-    let refs = repo.refs_below(&ref_names::operations_of(&places.key))?;
-    Ok(next_after(&refs, places))
-}
-
-fn next_after(refs: &[FoundRef], places: &Places) -> OperationId {
-    let in_refs = refs
-        .iter()
-        .filter_map(|found| ref_names::parse_operation(&found.name));
+pub fn next_id(repo: &Repo, places: &Places) -> OperationId {
+    // By names: also where nobody can read what one holds, it takes its place.
+    let names = repo.ref_names_below(&ref_names::operations_of(&places.key));
+    let in_refs = names.iter().filter_map(ref_names::parse_operation);
     let folders = std::fs::read_dir(&places.kept)
         .into_iter()
         .flatten()

@@ -73,9 +73,9 @@ pub fn remove(session: &Session, places: &Places, entries: &[&LogEntry]) -> Resu
 /// Notes the newest id: it is never used again, or new checkpoints would sort before old ones.
 ///
 /// # Errors
-/// `repository-broken` when refs cannot be listed; `no-space`, `io`.
+/// `no-space`, `io`.
 pub fn remember_last(session: &Session, places: &Places) -> Result<()> {
-    let last = log::next_id(&session.repo, places)?.0.saturating_sub(1);
+    let last = log::next_id(&session.repo, places).0.saturating_sub(1);
     atomic::write_durably(&places.sequence(), OperationId(last).to_string().as_bytes())
 }
 
