@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use crate::design::left_out::{LeftOut, Reason};
 use crate::design::restore::{self, Request, RestoreMode};
 use crate::design::restore_report::RestoreReport;
 use crate::flow::colony;
@@ -103,6 +104,11 @@ pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
     face.answer(&report.map_err(|error| error.of_tree(&request.name))?)
 }
 
+/// Tells whether nobody knows what is at a path, or below it.
+fn is_unread(left_out: &LeftOut) -> bool {
+    left_out.reason == Reason::Unreadable
+}
+
 impl Answer for RestoreReport {
     fn message(&self) -> String {
         let files = &self.files;
@@ -127,6 +133,9 @@ impl Answer for RestoreReport {
             );
         }
         match self.recovery {
+            None if self.left_alone.iter().any(is_unread) => {
+                format!("'{}' is what is here, as far as it can be read", self.label)
+            }
             None => format!("'{}' is what is here already", self.label),
             Some(_) => format!("restored '{}' into '{}': {told}", self.label, self.branch),
         }

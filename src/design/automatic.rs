@@ -69,7 +69,12 @@ fn keep(
     agent_session: Option<SessionId>,
 ) -> Result<CheckpointReport> {
     let unignored = unignored::current(session)?;
-    let kept = Kept::look(session, &request.allowances, Unstorable::Refuse, &unignored)?;
+    let kept = Kept::look(
+        session,
+        &request.allowances,
+        Unstorable::NameUnreadable,
+        &unignored,
+    )?;
     if !needs_keeping(session, &kept, Some(places))? {
         return Ok(nothing_to_do(session, request, "unchanged"));
     }
@@ -112,7 +117,12 @@ fn keep(
 pub fn preview(session: &Session, rationale: &str) -> Result<CheckpointReport> {
     let request = request_for(session, rationale);
     let unignored = unignored::current(session)?;
-    let kept = Kept::look(session, &request.allowances, Unstorable::Refuse, &unignored)?;
+    let kept = Kept::look(
+        session,
+        &request.allowances,
+        Unstorable::NameUnreadable,
+        &unignored,
+    )?;
     let places = Places::find(&session.repo)?;
     if !needs_keeping(session, &kept, places.as_ref())? {
         return Ok(nothing_to_do(session, &request, "unchanged"));

@@ -106,7 +106,12 @@ fn attempt(session: &Session, request: &Request) -> Result<CheckpointReport> {
         refuse_in_progress(session)?;
     }
     let unignored = &operation.unignored;
-    let kept = Kept::look(session, &request.allowances, Unstorable::Refuse, unignored)?;
+    let kept = Kept::look(
+        session,
+        &request.allowances,
+        Unstorable::NameUnreadable,
+        unignored,
+    )?;
     if !request.off_branch {
         operation.unignored = unignored::after_checkpoint(session, &kept, unignored);
     }
@@ -166,7 +171,12 @@ pub fn preview(session: &Session, request: &Request) -> Result<CheckpointReport>
     }
     let signature = session.identity()?.at(&session.world);
     let unignored = unignored::current(session)?;
-    let kept = Kept::look(session, &request.allowances, Unstorable::Refuse, &unignored)?;
+    let kept = Kept::look(
+        session,
+        &request.allowances,
+        Unstorable::NameUnreadable,
+        &unignored,
+    )?;
     let draft = Draft::new(session, request, &kept, signature);
     let mut report = draft.report(session, &kept)?.into_dry_run();
     report.branch_moved = !request.off_branch && kept.differs_from_head();

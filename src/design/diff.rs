@@ -196,7 +196,7 @@ impl State {
     fn of_worktree(session: &Session) -> Result<State> {
         let unignored = unignored::current(session)?;
         let allowances = Allowances::default();
-        let kept = Kept::look(session, &allowances, Unstorable::Refuse, &unignored)?;
+        let kept = Kept::look(session, &allowances, Unstorable::NameUnreadable, &unignored)?;
         Ok(State {
             name: WORKTREE.to_owned(),
             commit: None,

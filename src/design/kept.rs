@@ -9,7 +9,7 @@ use crate::git::{Oid, Signature};
 use crate::model::{RepoPath, Result};
 use crate::store::Session;
 
-use super::left_out::{self, Allowances, LeftOut};
+use super::left_out::{self, Allowances, LeftOut, Reason};
 
 /// What the worktree holds and what of it is kept.
 pub(super) struct Kept {
@@ -44,12 +44,18 @@ impl Kept {
     ) -> Result<Kept> {
         let limit = session.settings.max_new_file_size_bytes;
         let split = left_out::split(&session.repo, &scan, limit, allowances, unignored);
-        let new_files = split.taken.len();
         let snapshot =
             session
                 .repo
                 .write_snapshot(&session.world, &scan, &split.taken, unstorable)?;
-        let (left_out, secrets) = (split.left_out, split.secrets);
+        let new_files = split.taken.len() - snapshot.unreadable.len();
+        let (mut left_out, secrets) = (split.left_out, split.secrets);
+        let unreadable = snapshot.unreadable.iter().cloned();
+        left_out.extend(unreadable.map(|path| LeftOut {
+            path,
+            reason: Reason::Unreadable,
+        }));
+        left_out.sort_by(|a, b| a.path.cmp(&b.path));
         Ok(Kept {
             scan,
             snapshot,

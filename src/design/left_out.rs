@@ -1,7 +1,8 @@
 //! What a checkpoint leaves out of an otherwise complete worktree, and why.
 //!
-//! Only untracked paths are ever left out: large files, likely secrets, repositories of their own, names
+//! Only untracked paths are left out: large files, likely secrets, repositories of their own, names
 //! that git refuses, what a restore un-ignored, and what cannot be read.
+//! Files that git tracks in a directory that cannot be searched are kept as the index has them.
 //! What is left out is named in the report and in the tag, and a restore does not touch it.
 
 use std::collections::BTreeMap;
@@ -27,7 +28,8 @@ pub enum Reason {
     RefusedName,
     /// Was ignored until a restore; `--include-unignored` takes it in, with all below it.
     Unignored,
-    /// Cannot be read: a directory without the permission, a path that is too long.
+    /// Cannot be read: a file or directory without the permission, a path that is too long. What git tracks
+    /// in such a directory is taken as the index has it.
     Unreadable,
 }
 

@@ -18,9 +18,7 @@ use super::left_out::Allowances;
 use super::restore::{Request, RestoreMode};
 use super::restore_report::{RestoreReport, count, submodules_in};
 use super::restore_target::Target;
-use super::tree_moves::{
-    changes_from_here, ignored_among, outside_sparse, plan_moves, refuse_nested,
-};
+use super::tree_moves::{changes_from_here, ignored_among, outside_sparse, plan_known_moves};
 use super::unignored;
 
 /// Everything known before the commit point.
@@ -88,8 +86,7 @@ impl<'a> Work<'a> {
             RestoreMode::Files => None,
         };
         refuse_collisions(session, &target)?;
-        let moves = plan_moves(session, &changes)?;
-        refuse_nested(session, &moves, &kept)?;
+        let moves = plan_known_moves(session, &changes, &kept)?;
         report.ignored_kept = ignored_among(&moves, &kept);
         let unignored = unignored::after_restore(session, &kept, &changes, unignored)?;
         report.unignored = unignored.new;

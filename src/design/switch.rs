@@ -14,7 +14,7 @@ use crate::store::operation::{Done, FileMoves, Operation};
 use crate::store::{Session, kept_large_files};
 
 use super::kept::Kept;
-use super::tree_moves::{outside_sparse, plan_moves, refuse_nested};
+use super::tree_moves::{outside_sparse, plan_known_moves};
 use super::worktree::snapshot_commit;
 
 /// What has to happen to index and files.
@@ -57,8 +57,7 @@ impl Switch {
             !there_already && (!skipped || conflicts.contains_key(&change.path))
         });
         let moving: Vec<_> = moving.cloned().collect();
-        let moves = plan_moves(session, &moving)?;
-        refuse_nested(session, &moves, kept)?;
+        let moves = plan_known_moves(session, &moving, kept)?;
         let (ignored_kept, untracked) = aside(&moves, &moving, kept);
         let stops: BTreeSet<_> = in_the_way.into_iter().chain(untracked).collect();
         let (edited, untracked): (BTreeSet<_>, BTreeSet<_>) = stops

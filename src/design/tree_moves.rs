@@ -10,7 +10,7 @@ use crate::model::{Code, Error, RepoPath, Result};
 use crate::store::Session;
 use crate::store::operation::FileMoves;
 use crate::store::operation::moves::{self, Emptied, Want};
-use crate::store::operation::record::{Directory, Source};
+use crate::store::operation::record::Source;
 
 use super::kept::Kept;
 use super::worktree::{cwd_in_worktree, open_worktree};
@@ -88,13 +88,29 @@ pub(super) fn plan_moves(session: &Session, changes: &[TreeChange]) -> Result<Fi
     )
 }
 
-/// Refuses to move a file of a repository of its own, whatever the ignore rules say of it, and what
-/// the look at the worktree could not read.
+/// Plans how the files become what the changes say, and refuses what would change what the look at the
+/// worktree could not read, or a repository of its own.
 ///
 /// # Errors
-/// `nested-repository-in-the-way`, `path-in-the-way`.
-pub(super) fn refuse_nested(session: &Session, moves: &FileMoves, kept: &Kept) -> Result<()> {
-    refuse_unreadable(moves, kept)?;
+/// `path-in-the-way`, `nested-repository-in-the-way`, `io`.
+pub(super) fn plan_known_moves(
+    session: &Session,
+    changes: &[TreeChange],
+    kept: &Kept,
+) -> Result<FileMoves> {
+    refuse_unreadable(changes.iter().map(|change| &change.path), kept)?;
+    let moves = plan_moves(session, changes)?;
+    let placed = moves.place.iter().map(|place| &place.path);
+    let folders = moves.remove_directories.iter();
+    let folders = folders.chain(&moves.make_directories);
+    let folders = folders.map(|folder| &folder.path);
+    refuse_unreadable(moves.aside.iter().chain(placed).chain(folders), kept)?;
+    refuse_nested(session, &moves, kept)?;
+    Ok(moves)
+}
+
+/// Refuses to move a file of a repository of its own, whatever the ignore rules say of it.
+fn refuse_nested(session: &Session, moves: &FileMoves, kept: &Kept) -> Result<()> {
     let foreign = moves.aside.iter();
     let mut foreign = foreign.filter(|path| !kept.scan.is_tracked(path));
     let found = foreign.find_map(|path| {
@@ -115,25 +131,14 @@ pub(super) fn refuse_nested(session: &Session, moves: &FileMoves, kept: &Kept) -
     .hint("move that repository away, then run the command again"))
 }
 
-fn refuse_unreadable(moves: &FileMoves, kept: &Kept) -> Result<()> {
-    let of = |one: &Directory| one.path.clone();
-    let placed = moves.place.iter().map(|place| place.path.clone());
-    let folders = moves
-        .remove_directories
-        .iter()
-        .chain(&moves.make_directories);
-    let mut moved = moves
-        .aside
-        .iter()
-        .cloned()
-        .chain(placed)
-        .chain(folders.map(of));
+/// Refuses to change what the look at the worktree could not read.
+fn refuse_unreadable<'a>(mut paths: impl Iterator<Item = &'a RepoPath>, kept: &Kept) -> Result<()> {
     let untracked = kept.scan.untracked.iter();
     let unread = untracked.filter(|found| found.kind == UntrackedKind::Unreadable);
     let unread: Vec<_> = unread.map(|found| &found.path).collect();
-    let found = moved.find_map(|path| {
+    let found = paths.find_map(|path| {
         let above = unread.iter().find(|unread| path.is_at_or_below(unread))?;
-        Some((path, (*above).clone()))
+        Some((path, *above))
     });
     let Some((path, unread)) = found else {
         return Ok(());
@@ -142,9 +147,9 @@ fn refuse_unreadable(moves: &FileMoves, kept: &Kept) -> Result<()> {
         Code::PathInTheWay,
         format!("'{path}' has to change, and '{unread}' cannot be read; nothing has changed"),
     )
-    .detail("path", &path)
-    .detail("unreadable", &unread)
-    .hint(look_at(&unread)))
+    .detail("path", path)
+    .detail("unreadable", unread)
+    .hint(look_at(unread)))
 }
 
 /// Lists what would be moved aside although no checkpoint takes it in, or could not this time.

@@ -39,7 +39,13 @@ pub fn look(session: &Session) -> Result<Uncommitted> {
     let scan = session.repo.scan(&session.world)?;
     // Before the files are read: what is written meanwhile is told later.
     let look = from_outside(session, &scan);
-    let kept = Kept::of(session, scan, &allowances, Unstorable::Refuse, &unignored)?;
+    let kept = Kept::of(
+        session,
+        scan,
+        &allowances,
+        Unstorable::NameUnreadable,
+        &unignored,
+    )?;
     let Some(head) = kept.scan.head.commit() else {
         let branch = kept.scan.head.label();
         let message = format!("branch '{branch}' has no commit yet: nothing can be mapped");

@@ -162,6 +162,12 @@ pub(super) fn open_file(workdir: &Path, path: &RepoPath) -> std::io::Result<Opti
     }
 }
 
+/// Returns why a file may not be read, where that is a matter of permissions.
+pub(super) fn forbidden(workdir: &Path, path: &RepoPath) -> Option<std::io::Error> {
+    let error = open_file(workdir, path).err()?;
+    (error.kind() == std::io::ErrorKind::PermissionDenied).then_some(error)
+}
+
 /// Reads where a link leads; `None` where none stands there, or only behind another one.
 ///
 /// # Errors
@@ -217,7 +223,8 @@ fn open(workdir: &Path, path: &RepoPath, limit_bytes: u64) -> Result<Option<File
 
 /// Opens the folder that a path is in; `None` where there is none.
 fn open_folder(workdir: &Path, path: &RepoPath) -> Result<Option<OwnedFd>, Fault> {
-    let top = OFlags::DIRECTORY | OFlags::CLOEXEC | OFlags::RDONLY;
+    // What is in a folder that may not be listed may still be read.
+    let top = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let below = top | OFlags::NOFOLLOW;
     let system = |error: Errno| Fault::Unreadable(error.into());
     let mut folder = rustix::fs::open(workdir, top, Mode::empty()).map_err(system)?;

@@ -13,7 +13,7 @@ use crate::model::{Code, Error, RepoPath, Result, ResultExt as _, World};
 use super::beneath::{self, Fault};
 use super::clean_filters::CleanFilters;
 use super::process::Git;
-use super::rule_files::{RuleFile, RuleFiles};
+use super::rule_files::{self, RuleFile, RuleFiles};
 use super::scan::Scan;
 use super::snapshot::WorktreeFile;
 use super::{ObjectWrites, Oid, Repo, TreeEntry};
@@ -54,6 +54,7 @@ pub(super) struct FileWriter<'a> {
 
 impl<'a> FileWriter<'a> {
     pub(super) fn new(repo: &'a Repo, world: &'a World, scan: &'a Scan) -> Result<Self> {
+        rule_files::require_own(repo, RuleFile::Attributes)?;
         // The index is the one that was scanned: it is read once for the whole command.
         let attributes = || {
             let source = gix::worktree::stack::state::attributes::Source::WorktreeThenIdMapping;
@@ -361,19 +362,18 @@ fn metadata_without_links(repo: &Repo, path: &RepoPath) -> Result<Option<Metadat
     for parent in path.ancestors() {
         match std::fs::symlink_metadata(parent.under(repo.workdir())) {
             Ok(metadata) if metadata.is_dir() => {}
+            Err(e) if !is_gone(&e) => return Err(Error::io(format!("cannot read '{path}'"), e)),
             _ => return Ok(None),
         }
     }
     match std::fs::symlink_metadata(path.under(repo.workdir())) {
         Ok(metadata) => Ok(Some(metadata)),
-        Err(e)
-            if matches!(
-                e.kind(),
-                std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory
-            ) =>
-        {
-            Ok(None)
-        }
+        Err(e) if is_gone(&e) => Ok(None),
         Err(e) => Err(Error::io(format!("cannot read '{path}'"), e)),
     }
+}
+
+fn is_gone(error: &std::io::Error) -> bool {
+    use std::io::ErrorKind::{NotADirectory, NotFound};
+    matches!(error.kind(), NotFound | NotADirectory)
 }

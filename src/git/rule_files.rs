@@ -5,7 +5,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::model::{Code, Error, RepoPath, Result};
+use crate::model::{Code, Error, RepoPath, Result, text};
 
 use super::Repo;
 use super::beneath::{Fault, MAX_RULES_BYTES, look_at};
@@ -24,6 +24,45 @@ impl RuleFile {
             RuleFile::Ignore => ".gitignore",
         }
     }
+}
+
+/// Refuses what gix must not open beside the worktree: git would wait for a pipe there, too. Links are followed,
+/// since nobody but the user puts files there.
+///
+/// # Errors
+/// `path-in-the-way` for a pipe, a socket or a device.
+pub(super) fn require_own(repo: &Repo, file: RuleFile) -> Result<()> {
+    let (name, key) = match file {
+        RuleFile::Attributes => ("attributes", "core.attributesFile"),
+        RuleFile::Ignore => ("exclude", "core.excludesFile"),
+    };
+    // One that leads nowhere is gix's to name.
+    let configured = repo
+        .inner
+        .config_snapshot()
+        .trusted_path(key)
+        .ok()
+        .flatten();
+    let own = [repo.common_dir().join("info").join(name)];
+    for path in own.into_iter().chain(configured) {
+        let Ok(found) = path.metadata() else { continue };
+        if !found.is_file() && !found.is_dir() {
+            let shown = path.display();
+            return Err(Error::new(
+                Code::PathInTheWay,
+                format!(
+                    "cannot use the rules in '{shown}': {}; nothing has changed",
+                    Fault::NoPlainFile
+                ),
+            )
+            .detail("path", shown.to_string())
+            .hint(format!(
+                "ls -lL {}",
+                text::shell_word(&path.to_string_lossy())
+            )));
+        }
+    }
+    Ok(())
 }
 
 /// Looks at each folder once while paths come in order, as gix does.

@@ -66,7 +66,8 @@ pub enum UntrackedKind {
     Repository,
     /// A file or directory whose name git puts into no tree.
     Refused,
-    /// Something that could not be looked at: a directory that cannot be read, a path that is too long.
+    /// Something that could not be looked at: a directory that cannot be read or searched, a path that is
+    /// too long. What git tracks below counts as unchanged.
     Unreadable,
 }
 
@@ -125,7 +126,8 @@ impl Repo {
                 staged,
             )
         });
-        let (suspects, untracked, staged) = (suspects?, untracked?, staged?);
+        let (suspects, mut untracked, staged) = (suspects?, untracked?, staged?);
+        untracked::add_unsearchable(world, &mut untracked, &suspects.unsearchable);
         let mut scan = Scan {
             head,
             head_tree,

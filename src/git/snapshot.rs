@@ -4,11 +4,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::Metadata;
 
+use crate::model::progress::FileMeter;
 use crate::model::{Code, Error, RepoPath, Result, World};
 
 use super::file_writer::{FileWriter, Written};
 use super::scan::{Scan, Untracked};
-use super::{Oid, Repo, TreeEntry};
+use super::{Oid, Repo, TreeEntry, beneath, untracked};
 
 /// The worktree and the index, written as trees.
 pub struct Snapshot {
@@ -20,6 +21,8 @@ pub struct Snapshot {
     pub changes: BTreeMap<RepoPath, Option<WorktreeFile>>,
     /// What stands there and could not be stored: it cannot be read, or its filter fails.
     pub unstored: BTreeSet<RepoPath>,
+    /// Which untracked files are left out because they may not be read.
+    pub unreadable: Vec<RepoPath>,
 }
 
 /// What happens to a file that cannot be stored: one that cannot be read, or whose filter fails.
@@ -27,6 +30,8 @@ pub struct Snapshot {
 pub enum Unstorable {
     /// The snapshot fails: it was asked to keep everything.
     Refuse,
+    /// As `Refuse`, but an untracked file that may not be read is left out, and named by a warning.
+    NameUnreadable,
     /// The file is left out: its bytes are kept in another way.
     LeaveOut,
 }
@@ -69,15 +74,31 @@ impl Repo {
         let index_tree = self.write_index_tree(scan)?;
         let mut writer = FileWriter::new(self, world, scan)?;
         let (mut changes, mut unstored) = (BTreeMap::new(), BTreeSet::new());
-        let paths = scan.unstaged.iter().chain(&scan.conflicts);
-        for path in paths.chain(untracked.iter().map(|untracked| &untracked.path)) {
+        let mut unreadable = Vec::new();
+        let meter = FileMeter::begin(&world.progress, "store changes".to_owned());
+        let tracked = scan.unstaged.iter().chain(&scan.conflicts);
+        // No checkpoint goes without what is tracked.
+        let of_tracked = match unstorable {
+            Unstorable::LeaveOut => Unstorable::LeaveOut,
+            Unstorable::NameUnreadable | Unstorable::Refuse => Unstorable::Refuse,
+        };
+        let tracked = tracked.map(|path| (path, of_tracked));
+        let untracked = untracked.iter().map(|found| (&found.path, unstorable));
+        for (path, unstorable) in tracked.chain(untracked) {
             world.interrupt.check()?;
+            meter.count();
             match writer.write(path) {
                 Ok(Written::AsIndexed) => {}
                 Ok(Written::File(file)) => drop(changes.insert(path.clone(), Some(*file))),
-                Err(error) if unstorable == Unstorable::Refuse || is_final(&error) => {
-                    return Err(error);
+                Err(error) if is_final(&error) => return Err(error),
+                Err(error) if unstorable == Unstorable::NameUnreadable => {
+                    let Some(why) = beneath::forbidden(self.workdir(), path) else {
+                        return Err(error);
+                    };
+                    untracked::warn_unreadable(world, path, &why);
+                    unreadable.push(path.clone());
                 }
+                Err(error) if unstorable == Unstorable::Refuse => return Err(error),
                 written => {
                     if written.is_err() {
                         unstored.insert(path.clone());
@@ -95,6 +116,7 @@ impl Repo {
             worktree_tree,
             changes,
             unstored,
+            unreadable,
         })
     }
 }

@@ -4,6 +4,7 @@
 //! the index, are read and cleaned as git would store them, and compared by content.
 
 use std::cmp::Ordering;
+use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt as _;
@@ -31,6 +32,8 @@ pub(super) struct Suspects {
     pub(super) submodules: Vec<RepoPath>,
     /// Paths with conflict stages.
     pub(super) conflicts: Vec<RepoPath>,
+    /// Directories that keep what is in them from being looked at: it counts as unchanged, as for git.
+    pub(super) unsearchable: BTreeMap<RepoPath, Errno>,
 }
 
 /// How stat data are to be read.
@@ -82,7 +85,14 @@ pub(super) fn look(
         {
             continue;
         }
-        match judge(entry, looker.stat(path)?, index.timestamp(), rules) {
+        let found = match looker.look(path)? {
+            Look::Found(found) => found,
+            Look::Unsearchable(directory, error) => {
+                suspects.unsearchable.entry(directory).or_insert(error);
+                continue;
+            }
+        };
+        match judge(entry, found, index.timestamp(), rules) {
             Verdict::Same => {}
             Verdict::Changed => suspects.changed.push(path.as_bytes().into()),
             Verdict::Unclear => suspects.unclear.push(path.as_bytes().into()),
@@ -127,8 +137,13 @@ impl Repo {
                 let Some(entry) = entry else {
                     return Ok(false);
                 };
-                let verdict = judge(entry, looker.stat(path)?, index.timestamp(), rules);
-                matches!(verdict, Verdict::Same)
+                match looker.look(path)? {
+                    Look::Found(found) => {
+                        let verdict = judge(entry, found, index.timestamp(), rules);
+                        matches!(verdict, Verdict::Same)
+                    }
+                    Look::Unsearchable(..) => false,
+                }
             } else {
                 looker.is_free(&change.path)?
             };
@@ -211,39 +226,63 @@ pub(super) fn is_too_young(entry: &Stat, found: &Stat, written: filetime::FileTi
     !(is_very_same && is_counted && is_older)
 }
 
+/// What a look at a path found.
+enum Look {
+    /// Stat data; `None` when it is not there, or only behind a link.
+    Found(Option<rustix::fs::Stat>),
+    /// This directory lets nobody look at what is in it.
+    Unsearchable(RepoPath, Errno),
+}
+
 /// Keeps the directory of the last path open: entries of one directory stand together.
 struct Looker {
     root: OwnedFd,
     directory: Vec<u8>,
-    opened: Option<OwnedFd>,
+    opened: Opened,
 }
+
+/// A directory on the way to a path.
+enum Opened {
+    Directory(OwnedFd),
+    Root,
+    Missing,
+    Unsearchable(RepoPath, Errno),
+}
+
+/// To look at what is in a directory needs no permission to list it.
+const LOOK_IN: OFlags = OFlags::PATH
+    .union(OFlags::DIRECTORY)
+    .union(OFlags::NOFOLLOW)
+    .union(OFlags::CLOEXEC);
 
 impl Looker {
     fn open(workdir: &Path) -> Result<Looker> {
-        let flags = OFlags::DIRECTORY | OFlags::CLOEXEC | OFlags::RDONLY;
+        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let root = rustix::fs::open(workdir, flags, FileMode::empty());
         let root = root.or_code(Code::Io, || "cannot open the worktree")?;
         Ok(Looker {
             root,
             directory: Vec::new(),
-            opened: None,
+            opened: Opened::Root,
         })
     }
 
-    /// Tells whether nothing stands at a path, and no file or link above it.
+    /// Tells whether surely nothing stands at a path, and no file or link above it.
     fn is_free(&mut self, path: &RepoPath) -> Result<bool> {
         for above in path.ancestors() {
-            match self.stat(BStr::new(above.as_bytes()))? {
-                Some(found) if FileType::from_raw_mode(found.st_mode) == FileType::Directory => {}
-                Some(_) => return Ok(false),
-                None => return Ok(true),
+            match self.look(BStr::new(above.as_bytes()))? {
+                Look::Found(Some(found))
+                    if FileType::from_raw_mode(found.st_mode) == FileType::Directory => {}
+                Look::Found(None) => return Ok(true),
+                Look::Found(Some(_)) | Look::Unsearchable(..) => return Ok(false),
             }
         }
-        Ok(self.stat(BStr::new(path.as_bytes()))?.is_none())
+        let found = self.look(BStr::new(path.as_bytes()))?;
+        Ok(matches!(found, Look::Found(None)))
     }
 
-    /// Returns stat data; `None` when it is not there, or only behind a link.
-    fn stat(&mut self, path: &BStr) -> Result<Option<rustix::fs::Stat>> {
+    /// Looks at a path, following no link on the way.
+    fn look(&mut self, path: &BStr) -> Result<Look> {
         let (directory, name) = match path.rfind_byte(b'/') {
             Some(at) => (
                 path.get(..at).unwrap_or_default(),
@@ -255,39 +294,57 @@ impl Looker {
             self.opened = open_below(&self.root, directory)?;
             self.directory = directory.to_vec();
         }
-        let parent = match (&self.opened, directory.is_empty()) {
-            (Some(opened), _) => opened,
-            (None, true) => &self.root,
-            (None, false) => return Ok(None),
+        let parent = match &self.opened {
+            Opened::Directory(opened) => opened,
+            Opened::Root => &self.root,
+            Opened::Missing => return Ok(Look::Found(None)),
+            Opened::Unsearchable(at, error) => return Ok(Look::Unsearchable(at.clone(), *error)),
         };
         match rustix::fs::statat(parent, OsStr::from_bytes(name), AtFlags::SYMLINK_NOFOLLOW) {
-            Ok(stat) => Ok(Some(stat)),
-            Err(Errno::NOENT | Errno::NOTDIR) => Ok(None),
+            Ok(stat) => Ok(Look::Found(Some(stat))),
+            Err(Errno::NOENT | Errno::NOTDIR) => Ok(Look::Found(None)),
+            Err(e @ Errno::ACCESS) if !directory.is_empty() => {
+                Ok(Look::Unsearchable(RepoPath::from(directory), e))
+            }
             Err(e) => Err(e).or_code(Code::Io, || format!("cannot look at '{path}'")),
         }
     }
 }
 
-/// Opens a directory without following links; `None` when a part is missing or no directory.
-fn open_below(root: &OwnedFd, directory: &[u8]) -> Result<Option<OwnedFd>> {
+/// Opens a directory without following links.
+///
+/// # Errors
+/// `io` for all but a directory that is missing or must not be searched.
+fn open_below(root: &OwnedFd, directory: &[u8]) -> Result<Opened> {
     let mut current: Option<OwnedFd> = None;
+    let mut above = 0;
     for part in directory.split(|&byte| byte == b'/') {
         if part.is_empty() {
-            return Ok(None);
+            return Ok(if directory.is_empty() {
+                Opened::Root
+            } else {
+                Opened::Missing
+            });
         }
         let parent = current.as_ref().unwrap_or(root);
-        let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::RDONLY;
-        match rustix::fs::openat(parent, OsStr::from_bytes(part), flags, FileMode::empty()) {
+        match rustix::fs::openat(parent, OsStr::from_bytes(part), LOOK_IN, FileMode::empty()) {
             Ok(opened) => current = Some(opened),
-            Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP | Errno::MLINK) => return Ok(None),
+            Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP | Errno::MLINK) => {
+                return Ok(Opened::Missing);
+            }
+            Err(e @ Errno::ACCESS) if above > 0 => {
+                let unsearchable = directory.get(..above - 1).unwrap_or_default();
+                return Ok(Opened::Unsearchable(RepoPath::from(unsearchable), e));
+            }
             Err(e) => {
                 return Err(e).or_code(Code::Io, || {
                     format!("cannot open directory '{}'", directory.as_bstr())
                 });
             }
         }
+        above += part.len() + 1;
     }
-    Ok(current)
+    Ok(current.map_or(Opened::Root, Opened::Directory))
 }
 
 fn stat_of(found: &rustix::fs::Stat) -> Stat {

@@ -3,7 +3,9 @@
 //! Directories are read in order beside the sorted index, so that a tracked file costs no look-up
 //! of its own; ignore rules are asked only about names the index does not have.
 
+use std::collections::BTreeMap;
 use std::ffi::OsStr;
+use std::fmt;
 use std::io::ErrorKind;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
@@ -11,11 +13,12 @@ use std::path::Path;
 use gix::bstr::{BStr, ByteSlice as _, ByteVec as _};
 use gix::index::entry::Mode;
 use gix::worktree::stack::state::ignore::Source;
+use rustix::io::Errno;
 
 use crate::model::world::Interrupt;
 use crate::model::{Code, Error, RepoPath, Result, ResultExt as _, World};
 
-use super::rule_files::{RuleFile, RuleFiles};
+use super::rule_files::{self, RuleFile, RuleFiles};
 use super::safe_path::RefusedNames;
 use super::scan::{Untracked, UntrackedKind};
 use super::{Repo, beneath};
@@ -51,6 +54,29 @@ pub(super) fn ignored(
     ignored.sort();
     Ok(ignored)
 }
+
+/// Adds directories whose tracked files could not be looked at; one such directory stands for all below it.
+pub(super) fn add_unsearchable(
+    world: &World,
+    found: &mut Vec<Untracked>,
+    directories: &BTreeMap<RepoPath, Errno>,
+) {
+    if directories.is_empty() {
+        return;
+    }
+    for (path, error) in directories {
+        let is_known = |one: &Untracked| {
+            one.kind == UntrackedKind::Unreadable && path.is_at_or_below(&one.path)
+        };
+        if found.iter().any(is_known) {
+            continue;
+        }
+        found.retain(|one| !one.path.is_at_or_below(path));
+        found.push(Untracked::unreadable(world, path.clone(), error));
+    }
+    found.sort_by(|a, b| a.path.cmp(&b.path));
+}
+
 struct Walk<'a> {
     world: &'a World,
     workdir: &'a Path,
@@ -75,6 +101,7 @@ enum OnDisk {
 
 impl<'a> Walk<'a> {
     fn of(world: &'a World, repo: &'a Repo, index: &'a gix::index::File) -> Result<Walk<'a>> {
+        rule_files::require_own(repo, RuleFile::Ignore)?;
         let ignore = Source::WorktreeThenIdMappingIfNotSkipped;
         let excludes = repo.inner.excludes(index, None, ignore);
         let excludes =
@@ -103,11 +130,11 @@ impl<'a> Walk<'a> {
                 return Err(Error::io("cannot read the worktree", error));
             }
             Err(error) => {
-                let path = RepoPath::new(self.path.strip_suffix(b"/").unwrap_or(&self.path));
-                self.unreadable(path, &error);
+                self.unreadable(self.here(), &error);
                 return Ok(());
             }
         };
+        let mut has_looked_for_rules = depth == 0;
         for (name, kind) in entries {
             if name == b".git" || self.folds_case && name.eq_ignore_ascii_case(b".git") {
                 continue;
@@ -119,16 +146,32 @@ impl<'a> Walk<'a> {
                     self.path.push(b'/');
                     self.directory(range)?;
                 }
-                Below::Unknown => self.unknown(kind)?,
+                Below::Unknown => {
+                    // Where they cannot be looked for, gix cannot read the rules.
+                    if !std::mem::replace(&mut has_looked_for_rules, true) {
+                        self.path.truncate(depth);
+                        let rules = self.here().join(&RepoPath::from(".gitignore"));
+                        if let Err(error) = metadata_of(&rules.under(self.workdir)) {
+                            self.unreadable(self.here(), &error);
+                            return Ok(());
+                        }
+                        self.path.extend_from_slice(&name);
+                    }
+                    self.unknown(kind)?;
+                }
             }
             self.path.truncate(depth);
         }
         Ok(())
     }
 
+    /// Returns the directory the walk is in.
+    fn here(&self) -> RepoPath {
+        RepoPath::new(self.path.strip_suffix(b"/").unwrap_or_default())
+    }
+
     fn read(&self) -> std::io::Result<Vec<(Vec<u8>, OnDisk)>> {
-        let directory = RepoPath::new(self.path.strip_suffix(b"/").unwrap_or_default());
-        let entries = match std::fs::read_dir(directory.under(self.workdir)) {
+        let entries = match std::fs::read_dir(self.here().under(self.workdir)) {
             Ok(entries) => entries,
             // Gone since its parent was read.
             Err(e) if e.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
@@ -201,14 +244,9 @@ impl<'a> Walk<'a> {
     /// Notes what cannot be looked at, as git does: it says so and goes on.
     fn unreadable(&mut self, path: RepoPath, error: &std::io::Error) {
         if self.ignored.is_none() {
-            let told = format!("warning: cannot read '{path}', which is left out: {error}");
-            (self.world.narrate)(&told);
+            self.found
+                .push(Untracked::unreadable(self.world, path, error));
         }
-        self.found.push(Untracked {
-            path,
-            kind: UntrackedKind::Unreadable,
-            size_bytes: 0,
-        });
     }
 
     fn unknown(&mut self, kind: OnDisk) -> Result<()> {
@@ -256,12 +294,6 @@ impl<'a> Walk<'a> {
                 });
                 return Ok(());
             }
-            // Where this cannot be looked for, gix cannot read the rules.
-            let ignore_file = path.join(&RepoPath::from(".gitignore"));
-            if let Err(error) = metadata_of(&ignore_file.under(self.workdir)) {
-                self.unreadable(path, &error);
-                return Ok(());
-            }
             self.path.push(b'/');
             return self.directory(0..0);
         }
@@ -272,6 +304,24 @@ impl<'a> Walk<'a> {
             size_bytes,
         });
         Ok(())
+    }
+}
+
+/// Says that something cannot be read, as git does.
+pub(super) fn warn_unreadable(world: &World, path: &RepoPath, error: &dyn fmt::Display) {
+    let told = format!("warning: cannot read '{path}', which is left out: {error}");
+    (world.narrate)(&told);
+}
+
+impl Untracked {
+    /// Notes what cannot be looked at, and says so.
+    fn unreadable(world: &World, path: RepoPath, error: &dyn fmt::Display) -> Untracked {
+        warn_unreadable(world, &path, error);
+        Untracked {
+            path,
+            kind: UntrackedKind::Unreadable,
+            size_bytes: 0,
+        }
     }
 }
 

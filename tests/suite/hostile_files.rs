@@ -254,3 +254,24 @@ fn a_signal_ends_a_command_that_is_stuck_in_a_read() {
     guard.wait().unwrap();
     assert_eq!(ended.signal(), Some(15), "{ended:?}");
 }
+
+#[test]
+fn a_pipe_in_place_of_the_users_own_rules_is_named() {
+    let sandbox = repository();
+    let configured = sandbox.outside().join("ignored");
+    sandbox.git(&["config", "core.excludesFile", configured.to_str().unwrap()]);
+    let exclude = sandbox.path(".git/info/exclude");
+    fs::create_dir_all(exclude.parent().unwrap()).unwrap();
+    for file in [configured, exclude] {
+        fs::remove_file(&file).ok();
+        pipe(&file);
+        let output = run(&sandbox, &["status"]);
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(128), "{said}");
+        let shown = file.display().to_string();
+        assert!(said.contains(&shown), "{said}");
+        assert!(said.contains("it is not a plain file"), "{said}");
+        fs::remove_file(&file).unwrap();
+    }
+    assert_eq!(run(&sandbox, &["status"]).status.code(), Some(0));
+}

@@ -1,5 +1,5 @@
-//! A folder that cannot be read, and a path that is too long, are left out and named; every command
-//! goes on, as git does.
+//! A file or folder that cannot be read, and a path that is too long, are left out and named; every
+//! command goes on, as git does.
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
@@ -136,4 +136,111 @@ fn a_restore_puts_nothing_where_it_could_not_look() {
         .permissions()
         .mode();
     assert_eq!(mode & 0o777, 0o755);
+}
+
+#[test]
+fn a_tracked_file_in_a_folder_that_cannot_be_searched_counts_as_unchanged() {
+    for mode in [0o000, 0o444] {
+        let sandbox = Sandbox::new();
+        sandbox.write("pg/in/tracked", "kept\n");
+        sandbox.colony(&["checkpoint", "-m", "first"]);
+        sandbox.write("pg/in/tracked", "nobody can know\n");
+        sandbox.write("pg/new", "bytes\n");
+        sandbox.set_mode("pg", mode);
+        let status = json(&sandbox, &["status"]);
+        assert_eq!(status["changes"]["changed"], 0, "{mode:o}: {status:#}");
+        goes_on(&sandbox, "pg");
+        let first = run(&sandbox, &["restore", "first", "--force"]);
+        let told = String::from_utf8_lossy(&first.stdout).into_owned();
+        assert!(told.contains("as far as it can be read"), "{told}");
+        sandbox.set_mode("pg", 0o755);
+        assert_eq!(sandbox.read("pg/in/tracked"), "nobody can know\n");
+        assert_eq!(sandbox.read("pg/new"), "bytes\n");
+        sandbox.check_invariants();
+    }
+}
+
+#[test]
+fn what_cannot_be_listed_but_searched_is_looked_at() {
+    let sandbox = Sandbox::new();
+    sandbox.write("pg/tracked", "kept\n");
+    sandbox.colony(&["checkpoint", "-m", "first"]);
+    sandbox.write("pg/tracked", "edited\n");
+    sandbox.set_mode("pg", 0o111);
+    json(&sandbox, &["checkpoint", "-m", "second"]);
+    sandbox.set_mode("pg", 0o755);
+    let kept = sandbox.git(&["show", "HEAD:pg/tracked"]);
+    assert_eq!(kept, "edited");
+}
+
+#[test]
+fn nothing_below_a_folder_that_cannot_be_searched_is_restored_or_undone() {
+    let sandbox = Sandbox::new();
+    sandbox.write("pg/tracked", "one\n");
+    sandbox.colony(&["checkpoint", "-m", "first"]);
+    sandbox.write("pg/tracked", "two\n");
+    sandbox.colony(&["checkpoint", "-m", "second"]);
+    sandbox.colony(&["restore", "first", "--force"]);
+    sandbox.write("pg/tracked", "mine\n");
+    let (refs, index) = (
+        sandbox.refs(),
+        fs::read(sandbox.path(".git/index")).unwrap(),
+    );
+    sandbox.set_mode("pg", 0);
+    for args in [
+        &["restore", "second", "--force"][..],
+        &["undo"],
+        &["merge", "second"],
+    ] {
+        let output = run(&sandbox, args);
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(128), "{args:?}: {said}");
+        assert!(said.contains("pg"), "{args:?}: {said}");
+        assert_eq!(sandbox.refs(), refs, "{args:?}");
+        assert_eq!(
+            fs::read(sandbox.path(".git/index")).unwrap(),
+            index,
+            "{args:?}"
+        );
+    }
+    sandbox.set_mode("pg", 0o755);
+    assert_eq!(sandbox.read("pg/tracked"), "mine\n");
+    sandbox.check_invariants();
+}
+
+#[test]
+fn a_new_file_that_may_not_be_read_is_left_out_and_named() {
+    let sandbox = Sandbox::new();
+    sandbox.colony(&["checkpoint", "-m", "first"]);
+    sandbox.write("x", "mine\n");
+    sandbox.set_mode("x", 0);
+    sandbox.write("a.txt", "two\n");
+    for args in [
+        &["checkpoint", "-m", "second"][..],
+        &["checkpoint", "-m", "beside", "--off-branch"],
+        &["diff"],
+    ] {
+        let answer = json(&sandbox, args);
+        assert_eq!(answer["left_out"][0]["path"], "x", "{args:?}: {answer:#}");
+        assert_eq!(answer["left_out"][0]["reason"], "unreadable");
+    }
+    // What is asked for by name is not left out.
+    let named = run(&sandbox, &["commit", "-m", "named", "x"]);
+    assert_eq!(named.status.code(), Some(128), "{named:?}");
+    sandbox.set_mode("x", 0o644);
+    assert_eq!(sandbox.read("x"), "mine\n");
+}
+
+#[test]
+fn a_tracked_file_that_may_not_be_read_stops_a_checkpoint_as_it_stops_git() {
+    let sandbox = Sandbox::new();
+    sandbox.colony(&["checkpoint", "-m", "first"]);
+    sandbox.write("a.txt", "nobody can know\n");
+    sandbox.set_mode("a.txt", 0);
+    let refs = sandbox.refs();
+    let output = run(&sandbox, &["checkpoint", "-m", "second"]);
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(128), "{said}");
+    assert!(said.contains("cannot read 'a.txt'"), "{said}");
+    assert_eq!(sandbox.refs(), refs);
 }
