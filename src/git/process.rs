@@ -16,7 +16,7 @@ use crate::model::{Code, Error, Result, World};
 use super::command_config::CommandConfig;
 use super::full_disk;
 use super::kept_open::{self, InPlaceOf};
-use super::listening::{Listener, read_aloud};
+use super::listening::{End, Listener, Pipe};
 use super::lock_file;
 use super::resources::Resources;
 
@@ -204,13 +204,19 @@ impl Git {
         let (mut stdin, mut stdout, mut stderr) =
             (child.stdin.take(), child.stdout.take(), child.stderr.take());
         let (mut out, mut err) = (Vec::new(), Vec::new());
+        let cannot = |e| Error::io("cannot read the output of git", e);
+        let (of_out, of_err) = (Pipe::of(stdout.as_ref()), Pipe::of(stderr.as_ref()));
+        let over = End::new();
         let most = self.most_output_bytes;
         let (ended, end) = mpsc::channel::<()>();
+        let (done, is_read) = mpsc::channel::<()>();
         let (limit, id) = (self.most_time, child.id());
         std::thread::scope(|scope| {
             if let Some(limit) = limit {
                 scope.spawn(move || end_late(id, limit, &end));
             }
+            let (over, pipes) = (&over, [&of_out, &of_err]);
+            scope.spawn(move || over.announce(id, pipes, &is_read));
             scope.spawn(|| {
                 if let (Some(pipe), Some(bytes)) = (stdin.take(), &input) {
                     // A child that stops reading says why on stderr and in its exit code.
@@ -219,19 +225,19 @@ impl Git {
             });
             let listener = &mut self.listener;
             let heard = scope.spawn(|| {
-                let pipe = stderr.as_mut();
-                pipe.map(|pipe| read_aloud(pipe, &mut err, listener.as_mut()))
+                let pipe = stderr.take();
+                pipe.map(|pipe| over.read((&of_err, pipe), &mut err, listener.as_mut()))
             });
             // The pipe closes here: a git that has more to say is ended by that.
             let read = stdout.take();
-            let read = read.map(|pipe| pipe.take(most).read_to_end(&mut out));
+            let read = read.map(|pipe| over.read((&of_out, pipe.take(most)), &mut out, None));
             // Who says nothing more on either has ended, or is about to.
             drop(heard.join());
-            drop(ended);
+            drop((ended, done));
             read
         })
         .transpose()
-        .map_err(|e| Error::io("cannot read the output of git", e))?;
+        .map_err(cannot)?;
         // For another run.
         self.input = input;
         let status = child.wait();

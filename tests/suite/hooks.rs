@@ -923,3 +923,31 @@ fn what_git_lfs_finds_is_known_beforehand() {
         )
     );
 }
+
+#[test]
+fn what_a_hook_leaves_running_is_not_waited_for() {
+    let sandbox = Sandbox::new();
+    sandbox.colony(&["checkpoint", "-m", "base"]);
+    let pid = sandbox.outside().join("pid");
+    let script = format!(
+        "#!/bin/sh\necho 'the hook says this'\nsleep 60 &\necho $! >>'{}'\n",
+        pid.display()
+    );
+    for hook in ["pre-commit", "commit-msg", "post-commit", "post-checkout"] {
+        let hook = format!(".git/hooks/{hook}");
+        sandbox.write(&hook, &script);
+        sandbox.set_mode(&hook, 0o755);
+    }
+    sandbox.write("a.txt", "two\n");
+    let began = std::time::Instant::now();
+    let run = sandbox.run(&["commit", "-m", "second", "a.txt"]);
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    assert!(run.stderr.contains("the hook says this"), "{}", run.stderr);
+    assert_eq!(sandbox.run(&["restore", "base", "--force"]).code, 0);
+    assert!(began.elapsed() < std::time::Duration::from_secs(40));
+    for pid in fs::read_to_string(pid).unwrap().lines() {
+        let pid = rustix::process::Pid::from_raw(pid.parse().unwrap()).unwrap();
+        // It still runs: nobody has ended it.
+        rustix::process::kill_process(pid, rustix::process::Signal::KILL).unwrap();
+    }
+}
