@@ -13,9 +13,11 @@ use crate::git::{ObjectWrites, Oid, RefChange, RefName, process};
 use crate::lfs::locks;
 use crate::model::id::OperationId;
 use crate::model::{Code, Error, Result, World, text};
+use crate::store::config_file::ConfigFile;
+use crate::store::lock::WorktreeLock;
 use crate::store::membership::Role;
 use crate::store::settings::Flags;
-use crate::store::{Session, own_refs};
+use crate::store::{Session, atomic, own_refs};
 
 use super::{clones, colony, migrate};
 
@@ -196,32 +198,33 @@ fn follow_origin(session: Option<&Session>, clone: &FoundClone) -> Result<Option
     let hub = Hub::open(&clone.member.hub)?;
     let key = "remote.origin.url";
     let fetch = ("remote.origin.fetch", "+refs/heads/*:refs/remotes/origin/*");
-    let set = |git: &mut process::Git, (key, value): (&str, &str)| {
-        git.args(["config", "--local", "--replace-all", key, value]);
-        let done = git.run_checked("follow the origin of this checkout");
-        done.map(drop)
-    };
     if hub.store.config(key).as_ref() != Some(&url) {
-        for entry in [(key, url.as_str()), fetch] {
+        for (key, value) in [(key, url.as_str()), fetch] {
             own_refs::in_hub(&desk.world, hub.store.path(), |lock| {
-                set(hub.store.git(&desk.world).keep_open(lock)?, entry)
+                let mut git = hub.store.git(&desk.world);
+                git.keep_open(lock)?;
+                git.args(["config", "--local", "--replace-all", key, value]);
+                let done = git.run_checked("follow the origin of this checkout");
+                done.map(drop)
             })?;
         }
     }
+    let set = |(key, value): (&str, &str)| {
+        // What a kill leaves of it is proven by the lock of that worktree.
+        let _lock = WorktreeLock::take(&desk.world, &inside, desk.lock_timeout())?;
+        let args = ["--replace-all", key, value];
+        ConfigFile::of_repository(&inside).change(&inside, &desk.world, &args)
+    };
     if let Some(push) = hub::push_url_of(desk)
         && inside.config("remote.origin.pushurl").as_ref() != Some(&push)
     {
-        set(
-            &mut inside.git(&desk.world),
-            ("remote.origin.pushurl", &push),
-        )?;
+        set(("remote.origin.pushurl", &push))?;
     }
     if inside.config(key).as_ref() == Some(&url) {
         return Ok(None);
     }
-    for entry in [(key, url.as_str()), fetch] {
-        set(&mut inside.git(&desk.world), entry)?;
-    }
+    set((key, &url))?;
+    set(fetch)?;
     Ok(Some(url))
 }
 
@@ -239,26 +242,77 @@ fn follow(inside: &Session, clone: &FoundClone) -> Result<()> {
     {
         return Ok(());
     }
-    let mut git = inside.repo.git(&inside.world);
-    git.env(process::OPERATION_VARIABLE, "refresh");
-    // Ignored files of the user are no less his.
-    git.args(["checkout", "-q", "--no-overwrite-ignore", "--no-track"]);
-    git.args(["-B", branch, &remote, "--"]);
-    let output = git.run()?;
-    if output.success() {
-        return Ok(());
+    own_refs::check_out(inside, || {
+        let checkout = || {
+            let mut git = inside.repo.git(&inside.world);
+            git.env(process::OPERATION_VARIABLE, "refresh");
+            // Ignored files of the user are no less his.
+            git.args(["checkout", "-q", "--no-overwrite-ignore", "--no-track"]);
+            git.args(["-B", branch, &remote, "--"]);
+            git.run()
+        };
+        let mut output = checkout()?;
+        if !output.success() && take_for_done(inside, &remote, &in_the_way(&output.stderr))? {
+            output = checkout()?;
+        }
+        if output.success() {
+            return Ok(());
+        }
+        let failed = process::failed("bring the clone up to date", &output.stderr);
+        if failed.code() == Code::Locked {
+            return Err(failed);
+        }
+        Err(cannot_follow(clone, &output.stderr))
+    })
+}
+
+/// Lists the paths that git names where it refuses a checkout.
+fn in_the_way(said: &str) -> Vec<&str> {
+    let named = said.lines().filter_map(|line| line.strip_prefix('\t'));
+    named.collect()
+}
+
+/// Has the index take files for what they are where all that are in the way of a checkout hold what it would
+/// write: one that was killed has left them, and no edit is lost. `false` where one does not.
+fn take_for_done(inside: &Session, goal: &str, paths: &[&str]) -> Result<bool> {
+    if paths.is_empty() {
+        return Ok(false);
     }
-    let failed = process::failed("bring the clone up to date", &output.stderr);
-    if failed.code() == Code::Locked {
-        return Err(failed);
-    }
-    Err(cannot_follow(clone, &output.stderr))
+    let literal: Vec<_> = paths
+        .iter()
+        .map(|path| format!(":(literal){path}"))
+        .collect();
+    let index = inside
+        .repo
+        .git_dir()
+        .join("colony")
+        .join("tmp-index-of-goal");
+    let run = |args: &[&str], is_of_goal: bool| {
+        let mut git = inside.repo.git(&inside.world);
+        git.args(["-c", "core.fsmonitor=false"]).args(args);
+        if is_of_goal {
+            git.env("GIT_INDEX_FILE", &index);
+        }
+        let output = git.run();
+        output.map(|output| output.success())
+    };
+    let literal: Vec<&str> = literal.iter().map(String::as_str).collect();
+    let equal = run(&["read-tree", goal], true)?
+        && run(
+            &[&["diff", "--quiet", "--no-ext-diff", "--"], &literal[..]].concat(),
+            true,
+        )?;
+    atomic::remove_file(&index)?;
+    Ok(equal
+        && run(
+            &[&["reset", "-q", goal, "--"], &literal[..]].concat(),
+            false,
+        )?)
 }
 
 /// Words git's refusal: the paths it names, else what it says first.
 fn cannot_follow(clone: &FoundClone, said: &str) -> Error {
-    let paths = said.lines().filter_map(|line| line.strip_prefix('\t'));
-    let paths: Vec<_> = paths.map(str::to_owned).collect();
+    let paths = in_the_way(said);
     let why = match paths.as_slice() {
         [] => said.lines().next().unwrap_or_default().to_owned(),
         [one] => format!("'{one}' is edited there"),

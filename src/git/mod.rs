@@ -41,6 +41,7 @@ pub mod lfs_objects;
 pub mod lfs_pointer;
 mod lfs_progress;
 mod lfs_reachable;
+mod lfs_setup;
 pub mod lfs_upload;
 mod listening;
 mod lock_file;

@@ -115,7 +115,8 @@ fn in_the_way(found: &str) -> Error {
     .hint("git colony hooks install   # keeps and calls what is there; then run init again, or use --no-lfs")
 }
 
-/// Sets git-lfs up in the configuration and the hooks of this repository. May be repeated.
+/// Sets git-lfs up in the configuration and the hooks of this repository. May be repeated. The caller holds
+/// the lock of the worktree; a kill leaves all of the filters in the configuration, or nothing.
 ///
 /// What was not there before is noted in our folder, for [`uninstall`].
 ///
@@ -125,30 +126,47 @@ pub fn install(session: &Session, way: Way) -> Result<()> {
     if way == Way::NotInstalled {
         return Ok(());
     }
-    let run = |args: &[&str]| {
-        let mut git = session.repo.git(&session.world);
-        let run = git.args(args).run_checked("set up git-lfs");
-        run.map(drop)
-            .map_err(|error| error.hint("git colony init --no-lfs   # large files stay in git"))
+    let (repo, world) = (&session.repo, &session.world);
+    let way_out = |error: Error| match error.code() {
+        Code::GitFailed => error.hint("git colony init --no-lfs   # large files stay in git"),
+        _ => error,
     };
-    ConfigFile::of_repository(&session.repo).refuse_locked()?;
+    let configuration = ConfigFile::of_repository(repo);
+    configuration.refuse_locked()?;
     let folder = hooks_folder(session);
     note_what_is_new(session, &folder, way)?;
     match way {
         Way::OwnHooks => {
+            // Else git-lfs adds it while it writes the hooks, under a lock that nobody could prove ours.
+            if !has_section(session, "lfs")? {
+                configuration.change(repo, world, &[VERSION_OF_FORMAT, "0"])?;
+            }
             let absent = HOOKS.map(|name| state(&folder, name) == State::Absent);
-            if let Err(error) = run(&["lfs", "update"]) {
+            let updated = repo
+                .git(world)
+                .args(["lfs", "update"])
+                .run_checked("set up git-lfs");
+            if let Err(error) = updated {
                 for (name, _) in HOOKS.iter().zip(absent).filter(|(_, absent)| *absent) {
                     remove_if_git_lfs(&folder, name)?;
                 }
-                return Err(error);
+                return Err(way_out(error));
             }
         }
-        Way::FromOurHooks => run(&["config", "--local", CALL_FROM_OUR_HOOKS, "true"])?,
+        Way::FromOurHooks => configuration.change(repo, world, &[CALL_FROM_OUR_HOOKS, "true"])?,
         Way::FiltersOnly | Way::NotInstalled => {}
     }
-    run(&["lfs", "install", "--local", "--skip-repo"])
+    let before = configuration.read()?;
+    let after = repo.configuration_with_large_files(world, &before);
+    let after = after.map_err(way_out)?;
+    if after == before {
+        return Ok(());
+    }
+    configuration.replace(&before, &after)
 }
+
+/// What git-lfs says of how it keeps things, wherever it works.
+const VERSION_OF_FORMAT: &str = "lfs.repositoryformatversion";
 
 /// The sections of the configuration that git-lfs writes.
 const SECTIONS: [&str; 2] = ["filter.lfs", "lfs"];
@@ -258,14 +276,15 @@ impl Standing {
         if !self.is_ours {
             uninstall(session)?;
         }
-        let run = |args: &[&str]| {
-            let mut git = session.repo.git(&session.world);
-            git.args(["config", "--local"]).args(args).run()
-        };
-        if !self.is_called && run(&["--get", CALL_FROM_OUR_HOOKS])?.success() {
-            run(&["--unset", CALL_FROM_OUR_HOOKS])?;
+        let (repo, world) = (&session.repo, &session.world);
+        let configuration = ConfigFile::of_repository(repo);
+        let written = configuration.read()?;
+        if self.is_called
+            || ConfigFile::values(repo, world, &written, CALL_FROM_OUR_HOOKS)?.is_empty()
+        {
+            return Ok(());
         }
-        Ok(())
+        configuration.change(repo, world, &["--unset-all", CALL_FROM_OUR_HOOKS])
     }
 }
 

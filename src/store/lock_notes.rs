@@ -11,17 +11,17 @@
 //! git was to write into it, is ours as long as no git that may hold one is at work here. A note is
 //! written aside and renamed: what it said before stands until all of the new one does.
 //!
-//! A note is not made durable: after a power cut a lock without one is named, and left. Nor does every git
-//! of ours have one. `git fetch` from a remote, `git config --local` and `git checkout` in a clone for reading
-//! leave what the same commands of a user leave (`refs/remotes/*.lock`, `shallow.lock`, `config.lock`,
-//! `index.lock`): it is named with a command that removes it. Where we write the configuration ourselves
-//! its lock is proven ours (`config_file`), and so is the `index.lock` of an operation (`lock`). No git
-//! of ours begins a `gc`, and what one makes that signs is in a folder of ours that is swept.
+//! A git that talks to a remote takes locks that nobody can name beforehand: the note names folders of refs
+//! then, and each lock below one is like a lock that was about to be taken.
+//!
+//! A note is not made durable: after a power cut a lock without one is named, and left. The lock of a
+//! configuration is proven ours by its inode (`config_file`), and so is the `index.lock` of an operation
+//! (`lock`). No git of ours begins a `gc`, and what one makes that signs is in a folder of ours that is swept.
 
 use std::fs::File;
 use std::io::Read as _;
 use std::os::unix::fs::MetadataExt as _;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
@@ -33,6 +33,12 @@ use super::{atomic, processes};
 
 /// How a file of packed refs begins.
 pub(super) const PACKED: &str = "# pack-refs with:";
+
+/// How an index begins.
+pub(super) const INDEX: &str = "DIRC";
+
+/// What stands for ids, one in each line, or a symbolic ref: what git writes into a lock that it takes by itself.
+pub(super) const IDS: &str = "ids";
 
 /// How much of a lock is read: an id, a branch, or how packed refs begin.
 const MOST_READ_BYTES: u64 = 4_200;
@@ -54,14 +60,25 @@ impl Wanted {
 /// # Errors
 /// `no-space`, `io`.
 pub(super) fn announce(note: &Path, wanted: &[Wanted]) -> Result<()> {
-    let free = wanted.iter().filter(|lock| !lock.stands());
-    let about = free.map(|lock| Noted {
-        path: lock.path.clone(),
+    announce_in(note, &[], wanted)
+}
+
+/// Writes down in which folders of refs git may take any lock, and which others it may take.
+///
+/// # Errors
+/// `no-space`, `io`.
+pub(super) fn announce_in(note: &Path, folders: &[PathBuf], others: &[Wanted]) -> Result<()> {
+    let about = |path: &Path, planned: Option<&String>, is_folder| Noted {
+        path: path.to_owned(),
         identity: None,
         changed: None,
-        planned: lock.planned.clone(),
-    });
-    write(note, &about.collect::<Vec<_>>())
+        planned: planned.cloned(),
+        is_folder,
+    };
+    let folders = folders.iter().map(|folder| about(folder, None, true));
+    let free = others.iter().filter(|lock| !lock.stands());
+    let free = free.map(|lock| about(&lock.path, lock.planned.as_ref(), false));
+    write(note, &folders.chain(free).collect::<Vec<_>>())
 }
 
 /// Writes down that git holds the locks.
@@ -87,10 +104,12 @@ pub fn forget(note: &Path) -> Result<()> {
 /// `io`.
 pub fn clear(repo: &Repo, note: &Path) -> Result<()> {
     let own = [repo.workdir(), repo.git_dir(), repo.common_dir()];
-    clear_unless(note, || processes::git_may_lock_refs_in(&own))
+    let within = [repo.git_dir(), repo.common_dir()];
+    clear_unless(note, &within, || processes::git_may_lock_refs_in(&own))
 }
 
-fn clear_unless(note: &Path, git_is_at_work: impl Fn() -> bool) -> Result<()> {
+/// Does so for locks in some git directories, unless a git is at work that may hold one.
+fn clear_unless(note: &Path, within: &[&Path], git_is_at_work: impl Fn() -> bool) -> Result<()> {
     let Ok(json) = std::fs::read(note) else {
         return Ok(());
     };
@@ -98,6 +117,10 @@ fn clear_unless(note: &Path, git_is_at_work: impl Fn() -> bool) -> Result<()> {
     let began = began.map(|metadata| (metadata.mtime(), metadata.mtime_nsec()));
     // A note that was cut off proves nothing: what it would have named is reported by git.
     let noted: Vec<Noted> = serde_json::from_slice(&json).unwrap_or_default();
+    // Nor does one that was damaged name what is no lock of this repository.
+    let is_own = |noted: &Noted| within.iter().any(|own| noted.path.starts_with(own));
+    let noted = noted.into_iter().filter(is_own).flat_map(Noted::each);
+    let noted: Vec<Noted> = noted.filter(|noted| is_lock(&noted.path)).collect();
     for lock in noted.iter().filter(|lock| lock.identity.is_some()) {
         if lock.still_stands() {
             atomic::remove_file(&lock.path)?;
@@ -134,6 +157,9 @@ struct Noted {
     /// What git writes into it: an object id, `ref: ` and a branch, or how packed refs begin.
     #[serde(default)]
     planned: Option<String>,
+    /// Whether it is a folder of refs, in which git may take any lock.
+    #[serde(default)]
+    is_folder: bool,
 }
 
 /// A path in a note: as text, or in hex where it is none.
@@ -183,8 +209,26 @@ impl Noted {
             identity: Some(FileIdentity::from(&metadata)),
             changed: Some((metadata.ctime(), metadata.ctime_nsec())),
             planned: None,
+            is_folder: false,
             path,
         })
+    }
+
+    /// Returns each lock that stands in a folder, or the one lock that it is.
+    fn each(self) -> Vec<Noted> {
+        if !self.is_folder {
+            return vec![self];
+        }
+        let mut found = Vec::new();
+        collect_locks(&self.path, &mut found);
+        let noted = |path| Noted {
+            path,
+            identity: None,
+            changed: None,
+            planned: Some(IDS.to_owned()),
+            is_folder: false,
+        };
+        found.into_iter().map(noted).collect()
     }
 
     fn still_stands(&self) -> bool {
@@ -202,9 +246,38 @@ impl Noted {
         let mut bytes = Vec::new();
         let file = File::open(&self.path)?;
         file.take(MOST_READ_BYTES).read_to_end(&mut bytes)?;
-        let planned = self.planned.as_deref().unwrap_or_default().as_bytes();
-        let is_packed = planned == PACKED.as_bytes() && bytes.starts_with(planned);
-        Ok(bytes.is_empty() || is_packed || bytes.trim_ascii_end() == planned)
+        let planned = self.planned.as_deref().unwrap_or_default();
+        let holds = match planned {
+            PACKED | INDEX => bytes.starts_with(planned.as_bytes()),
+            IDS => bytes.starts_with(b"ref: refs/") || are_ids(&bytes),
+            _ => bytes.trim_ascii_end() == planned.as_bytes(),
+        };
+        Ok(bytes.is_empty() || holds)
+    }
+}
+
+fn is_lock(path: &Path) -> bool {
+    let is_plain = path.components().all(|part| part != Component::ParentDir);
+    is_plain
+        && (path.extension().is_some_and(|end| end == "lock") || path.ends_with("packed-refs.new"))
+}
+
+fn are_ids(bytes: &[u8]) -> bool {
+    let mut lines = bytes.split(|byte| *byte == b'\n');
+    lines.all(|line| line.iter().all(u8::is_ascii_hexdigit))
+}
+
+/// Collects the lock files below a folder of refs.
+pub(super) fn collect_locks(folder: &Path, found: &mut Vec<PathBuf>) {
+    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+        let path = entry.path();
+        match entry.file_type() {
+            Ok(kind) if kind.is_dir() => collect_locks(&path, found),
+            Ok(kind) if kind.is_file() && path.extension().is_some_and(|end| end == "lock") => {
+                found.push(path);
+            }
+            _ => {}
+        }
     }
 }
 
@@ -225,7 +298,7 @@ mod tests {
         let path = folder.path().join("main.lock");
         atomic::write_plainly(&path, b"").unwrap();
         let lock = Noted::of(path.clone()).unwrap();
-        clear_unless(&note_of(&lock, folder.path()), || true).unwrap();
+        clear_unless(&note_of(&lock, folder.path()), &[folder.path()], || true).unwrap();
         assert!(!path.exists());
     }
 
@@ -236,7 +309,7 @@ mod tests {
         atomic::write_plainly(&path, b"").unwrap();
         let mut lock = Noted::of(path.clone()).unwrap();
         lock.changed = lock.changed.map(|(seconds, _)| (seconds - 1, 0));
-        clear_unless(&note_of(&lock, folder.path()), || true).unwrap();
+        clear_unless(&note_of(&lock, folder.path()), &[folder.path()], || true).unwrap();
         assert!(path.exists());
     }
 
@@ -256,6 +329,7 @@ mod tests {
             identity: None,
             changed: None,
             planned: Some("a1".repeat(20)),
+            is_folder: false,
         };
         let note = note_of(&lock, folder.path());
         atomic::write_plainly(&path, holds.as_bytes()).unwrap();
@@ -263,7 +337,7 @@ mod tests {
             let later = filetime::FileTime::from_unix_time(i64::from(i32::MAX), 0);
             filetime::set_file_mtime(&note, later).unwrap();
         }
-        clear_unless(&note, || git_is_at_work).unwrap();
+        clear_unless(&note, &[folder.path()], || git_is_at_work).unwrap();
         path.exists()
     }
 
@@ -277,5 +351,33 @@ mod tests {
         }
         assert!(is_left("somebody's", Made::After, false));
         assert!(is_left(&"b2".repeat(20), Made::After, false));
+    }
+
+    #[test]
+    fn every_lock_in_a_folder_of_refs_that_looks_like_one_of_git_is_removed() {
+        let folder = tempfile::tempdir().unwrap();
+        let refs = folder.path().join("remotes");
+        atomic::make_directory(&refs.join("origin/deep")).unwrap();
+        let locks = [
+            ("origin/main.lock", "a1".repeat(20) + "\n"),
+            ("origin/deep/er.lock", String::new()),
+            (
+                "origin/HEAD.lock",
+                "ref: refs/remotes/origin/main\n".to_owned(),
+            ),
+            ("origin/other.lock", "somebody's\n".to_owned()),
+        ];
+        let note = folder.path().join("note");
+        announce_in(&note, std::slice::from_ref(&refs), &[]).unwrap();
+        for (name, holds) in &locks {
+            atomic::write_plainly(&refs.join(name), holds.as_bytes()).unwrap();
+        }
+        clear_unless(&note, &[folder.path()], || true).unwrap();
+        assert!(locks.iter().all(|(name, _)| refs.join(name).exists()));
+        clear_unless(&note, &[folder.path()], || false).unwrap();
+        let left = locks.iter().filter(|(name, _)| refs.join(name).exists());
+        let left: Vec<_> = left.map(|(name, _)| *name).collect();
+        assert_eq!(left, ["origin/other.lock"]);
+        assert!(!note.exists());
     }
 }

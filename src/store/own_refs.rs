@@ -19,6 +19,7 @@ use crate::git::{RefChange, RefName, Repo};
 use crate::model::{Code, Error, Result, World};
 
 use super::lock::{FileIdentity, Hold, WorktreeLock};
+use super::lock_notes::{IDS, INDEX, PACKED, Wanted};
 use super::{Session, atomic, lock_notes, processes, ref_locks, ref_names};
 
 /// How long to wait in a hub for those who move refs, or who clear what the dead have left.
@@ -104,6 +105,59 @@ pub fn move_refs(session: &Session, changes: &[RefChange], why: &Reason<'_>) -> 
 /// Those of `act`; `locked` where somebody moves refs for long, `interrupted`, `io`.
 pub fn fetch<T>(session: &Session, act: impl Fn() -> Result<T>) -> Result<T> {
     in_clone(session, |_| act())
+}
+
+/// Has `act` run a git in a clone that talks to a remote as one of the user would, and moves what it knows
+/// of the branches there.
+///
+/// # Errors
+/// Those of `act`; `locked` where somebody moves refs for long, `interrupted`, `io`.
+pub fn talk<T>(session: &Session, act: impl Fn() -> Result<T>) -> Result<T> {
+    let common = session.repo.common_dir();
+    let others = [
+        ("shallow.lock", Some(IDS)),
+        ("packed-refs.lock", None),
+        ("packed-refs.new", Some(PACKED)),
+    ];
+    noted(
+        session,
+        &[common.join("refs/remotes")],
+        (common, &others),
+        act,
+    )
+}
+
+/// Has `act` run a git in a clone that checks a branch out as one of the user would.
+///
+/// # Errors
+/// As [`talk`].
+pub fn check_out<T>(session: &Session, act: impl Fn() -> Result<T>) -> Result<T> {
+    let heads = session.repo.common_dir().join("refs/heads");
+    let others = [("index.lock", Some(INDEX)), ("HEAD.lock", Some(IDS))];
+    noted(session, &[heads], (session.repo.git_dir(), &others), act)
+}
+
+/// Notes which locks the gits that `act` runs may take.
+fn noted<T>(
+    session: &Session,
+    folders: &[PathBuf],
+    (top, others): (&Path, &[(&str, Option<&str>)]),
+    act: impl Fn() -> Result<T>,
+) -> Result<T> {
+    in_clone(session, |_| {
+        let wanted = others.iter().map(|(name, planned)| Wanted {
+            path: top.join(name),
+            planned: planned.map(str::to_owned),
+        });
+        let note = new_note(session)?;
+        lock_notes::announce_in(&note, folders, &wanted.collect::<Vec<_>>())?;
+        let done = act();
+        match &done {
+            Ok(_) => lock_notes::forget(&note)?,
+            Err(_) => lock_notes::clear(&session.repo, &note)?,
+        }
+        done
+    })
 }
 
 /// Clears what those have left who were killed while they moved refs of a clone; nothing while somebody
@@ -248,7 +302,7 @@ fn left_at_the_top(hub: &Path) -> Vec<PathBuf> {
 
 fn left_in_hub(hub: &Path) -> Vec<PathBuf> {
     let mut found = left_at_the_top(hub);
-    collect(&hub.join("refs"), &mut found);
+    lock_notes::collect_locks(&hub.join("refs"), &mut found);
     found
 }
 
@@ -256,22 +310,9 @@ fn left_on_copies(repo: &Repo) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for prefix in [ref_names::AGENTS, ref_names::DESKS, ref_names::REMOTES] {
         let folder = RefName::from(prefix).under(repo.common_dir());
-        collect(&folder, &mut found);
+        lock_notes::collect_locks(&folder, &mut found);
     }
     found
-}
-
-fn collect(folder: &Path, found: &mut Vec<PathBuf>) {
-    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
-        let path = entry.path();
-        match entry.file_type() {
-            Ok(kind) if kind.is_dir() => collect(&path, found),
-            Ok(kind) if kind.is_file() && path.extension().is_some_and(|end| end == "lock") => {
-                found.push(path);
-            }
-            _ => {}
-        }
-    }
 }
 
 fn remove_all(world: &World, locks: Vec<PathBuf>) -> Result<()> {

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use super::desk::{Desk, Whom};
 use super::fault::{self, Fault};
 use super::matrix::stride_of_a_group;
+use super::travel::locks_on_refs;
 use super::{repository, table};
 
 /// Where a command runs, and which one.
@@ -52,17 +53,7 @@ fn left_in(git_dir: &Path) -> Vec<PathBuf> {
     let top = ["HEAD.lock", "packed-refs.lock", "packed-refs.new"];
     let mut left: Vec<_> = top.iter().map(|name| git_dir.join(name)).collect();
     left.retain(|path| path.exists());
-    let mut open = vec![git_dir.join("refs")];
-    while let Some(folder) = open.pop() {
-        for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
-            let path = entry.path();
-            if path.is_dir() {
-                open.push(path);
-            } else if path.extension().is_some_and(|end| end == "lock") {
-                left.push(path);
-            }
-        }
-    }
+    left.extend(locks_on_refs(git_dir));
     left
 }
 

@@ -171,7 +171,7 @@ fn below_the_faces_nothing_prints() {
 /// Who reads a path as it is, links followed and to any size: files of git and ours in the git directory
 /// and in folders of the user, files git has just made for us, `/proc`. A file of the worktree is read by
 /// `Repo::read_file`, whatever stands there.
-const READERS: [&str; 42] = [
+const READERS: [&str; 43] = [
     "clones/carried.rs",
     "clones/hub_making.rs",
     "clones/keeping.rs",
@@ -183,6 +183,7 @@ const READERS: [&str; 42] = [
     "git/config.rs",
     "git/lfs_import.rs",
     "git/lfs_objects.rs",
+    "git/lfs_setup.rs",
     "git/new_repository.rs",
     "git/other_worktrees.rs",
     "git/process.rs",

@@ -45,6 +45,7 @@ mod hostile_files;
 mod house;
 mod hub_faults;
 mod init;
+mod killed_gits;
 mod large_files;
 mod late_files;
 mod leases;

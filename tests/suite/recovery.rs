@@ -267,3 +267,88 @@ fn an_undo_that_was_cut_off_before_its_commit_point_is_begun_again() {
     sandbox.colony(&["redo"]);
     assert_eq!(sandbox.visible_state(), after);
 }
+
+/// Holds a lock of git by a git that lives, from the moment a transaction of ours is at `state`.
+fn hold_lock_from(sandbox: &Sandbox, state: &str, lock: &str, commands: &str) {
+    let fifo = sandbox.outside().join("fifo");
+    rustix::fs::mkfifoat(rustix::fs::CWD, &fifo, 0o600.into()).unwrap();
+    let script = format!(
+        "#!/bin/sh\nlines=$(cat)\n[ \"$1\" = {state} ] && [ ! -e '{mark}' ] || exit 0\n\
+         case \"$lines\" in *refs/heads/*) ;; *) exit 0;; esac\n: >'{mark}'\n\
+         unset GIT_DIR GIT_WORK_TREE GIT_INDEX_FILE\n\
+         ( (printf '{commands}'; cat '{fifo}') | git -C '{root}' update-ref --no-deref --stdin ) \
+         </dev/null >/dev/null 2>&1 &\n\
+         for i in $(seq 500); do [ -e '{root}/.git/{lock}' ] && break; sleep 0.01; done\n",
+        mark = sandbox.outside().join("mark").display(),
+        fifo = fifo.display(),
+        root = sandbox.root.display(),
+    );
+    sandbox.write(".git/hooks/reference-transaction", script);
+    sandbox.set_mode(".git/hooks/reference-transaction", 0o755);
+}
+
+#[test]
+fn a_git_that_lives_and_holds_a_lock_when_refs_move_leaves_nothing_half_done() {
+    for state in ["prepared", "committed"] {
+        for lock in ["HEAD.lock", "packed-refs.lock"] {
+            let sandbox = Sandbox::new();
+            sandbox.colony(&["checkpoint", "-m", "base"]);
+            sandbox.git(&["branch", "victim"]);
+            sandbox.colony(&["fork", "work"]);
+            sandbox.git(&["pack-refs", "--all"]);
+            sandbox.write("a.txt", "edited\n");
+            let head = sandbox.git(&["rev-parse", "HEAD"]);
+            let commands = match lock {
+                "HEAD.lock" => format!("start\\nupdate HEAD {head}\\nprepare\\n"),
+                _ => "start\\ndelete refs/heads/victim\\nprepare\\n".to_owned(),
+            };
+            hold_lock_from(&sandbox, state, lock, &commands);
+            let answer = sandbox.json(&["--timeout", "0.5", "undo"]);
+            let held = sandbox.path(&format!(".git/{lock}")).exists();
+            let code = answer["code"].as_str().unwrap_or("ok").to_owned();
+            assert!(
+                ["ok", "locked", "recovery-needed"].contains(&code.as_str()),
+                "{state} {lock}: {answer:#}"
+            );
+            // The other git goes, and takes back what it had begun.
+            drop(
+                std::fs::OpenOptions::new()
+                    .write(true)
+                    .open(sandbox.outside().join("fifo")),
+            );
+            let until = std::time::Instant::now() + std::time::Duration::from_secs(30);
+            while sandbox.path(&format!(".git/{lock}")).exists() {
+                assert!(
+                    std::time::Instant::now() < until,
+                    "{state} {lock}: {answer:#}"
+                );
+                std::thread::sleep(std::time::Duration::from_millis(5));
+            }
+            sandbox.remove(".git/hooks/reference-transaction");
+            sandbox.automatic_checkpoint();
+            assert!(
+                !sandbox.path(".git/colony/pending").exists(),
+                "{state} {lock} {held}"
+            );
+            assert_eq!(sandbox.read("a.txt"), "edited\n");
+            let branch = sandbox.git(&["symbolic-ref", "--short", "HEAD"]);
+            // What could be neither finished nor taken back is one or the other with the next command.
+            let wanted: &[&str] = match code.as_str() {
+                "ok" => &["main"],
+                "locked" => &["fork/work"],
+                _ => &["main", "fork/work"],
+            };
+            assert!(
+                wanted.contains(&branch.as_str()),
+                "{state} {lock}: {answer:#}"
+            );
+            let forks = sandbox.git(&["branch", "--list", "fork/work"]);
+            assert_eq!(
+                forks.is_empty(),
+                branch == "main",
+                "{state} {lock}: {answer:#}"
+            );
+            sandbox.check_invariants();
+        }
+    }
+}

@@ -12,7 +12,7 @@ use crate::model::{Code, Error, Result};
 use crate::store::lock::WorktreeLock;
 use crate::store::migration_journal::RemoteRef;
 use crate::store::places::Places;
-use crate::store::{Session, ref_locks, ref_names};
+use crate::store::{Session, own_refs, ref_locks, ref_names};
 
 use super::large_files::LargeFiles;
 
@@ -127,7 +127,8 @@ pub(super) fn publish(
     }
     let large = LargeFiles::find(session, &changes)?;
     large.bring(remote)?;
-    let pushed = remote.push_together(&open, large.uploads(session)?)?;
+    let uploads = large.uploads(session)?;
+    let pushed = own_refs::talk(session, || remote.push_together(&open, uploads))?;
     refuse_failed(remote, &open, &pushed)?;
     // Whoever has the refs has to find the objects.
     large.bring(remote)?;

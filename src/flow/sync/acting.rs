@@ -112,10 +112,9 @@ fn move_there(session: &Session, remote: &Remote<'_>, steps: &mut [Step]) -> Res
         count(changes.len(), "ref"),
         remote.name()
     );
-    let mut pushed = session
-        .world
-        .progress
-        .during(&pushing, || remote.push(&changes))?;
+    let mut pushed = session.world.progress.during(&pushing, || {
+        own_refs::talk(session, || remote.push(&changes))
+    })?;
     let mut race = Race::None;
     for step in steps {
         let Some(change) = &step.there else { continue };

@@ -25,10 +25,10 @@ use crate::git::remote::Remote;
 use crate::git::{Oid, RefName};
 use crate::lfs::locks;
 use crate::model::{Code, RepoPath, Result, World};
-use crate::store::Session;
 use crate::store::lock::WorktreeLock;
 use crate::store::membership::Role;
 use crate::store::operation::run::refuse_nested;
+use crate::store::{Session, own_refs};
 
 use super::migrate;
 use consent::Leave;
@@ -196,7 +196,7 @@ pub fn sync(session: &Session, request: &Request) -> Result<SyncReport> {
     let before = branches(session, name)?;
     if plan.wish.way != Way::Push {
         let fetching = format!("fetch the branches of '{name}'");
-        let fetch = || remote.fetch_branches();
+        let fetch = || own_refs::talk(session, || remote.fetch_branches());
         world.progress.during(&fetching, fetch)?;
     }
     let mut report = plan.report(&remote);
