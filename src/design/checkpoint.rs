@@ -212,18 +212,8 @@ pub fn tag(
     draft.belongs_to(&operation);
     kept_large_files::hold_checkpoints(session, &[commit])?;
     let refs = draft.tag(session, commit)?;
-    let scan = session.repo.scan(&session.world)?;
-    let index_tree = session.repo.write_index_tree(&scan)?;
-    let done = operation.commit(Plan {
-        summary: format!("tag '{}'", draft.message.label),
-        head: scan.head.clone(),
-        refs,
-        index_before: (scan.index(), index_tree),
-        index: None,
-        files: FileMoves::default(),
-        snapshot: None,
-        inverts: None,
-    })?;
+    let summary = format!("tag '{}'", draft.message.label);
+    let done = operation.commit(Plan::of_refs(session, summary, refs)?)?;
     report.op = Some(done.record.op);
     Ok(report)
 }

@@ -9,7 +9,7 @@ use crate::git::{Oid, RefChange, Repo};
 use crate::model::id::OperationId;
 use crate::model::{Code, Error, Result, text};
 use crate::store::operation::run::{Intent, Plan, Touches};
-use crate::store::operation::{FileMoves, Kind, Operation};
+use crate::store::operation::{Kind, Operation};
 use crate::store::{Session, kept_large_files, ref_names};
 
 use super::checkpoints::{self, Checkpoint};
@@ -112,16 +112,28 @@ fn change(name: crate::git::RefName, old: Option<Oid>, new: Option<Oid>) -> RefC
     RefChange { name, old, new }
 }
 
-/// Moves them, in one operation. Their large files are held before a tag goes.
+/// Moves the checkpoints that are git tags, in one operation, and tells which; none where nothing is to be moved.
+/// Their large files are held before a tag goes.
 ///
 /// # Errors
 /// `ref-moved`, `locked`, `no-space`, `io`.
-pub fn move_tags(session: &Session, moves: &Moves) -> Result<OperationId> {
+pub fn move_tags(session: &Session) -> Result<(Moves, Option<OperationId>)> {
+    let seen = plan_moves(session)?;
+    if seen.refs.is_empty() {
+        return Ok((seen, None));
+    }
+    let operation = begin(session, Kind::MoveTags)?;
+    // Another command may have moved some until it let go of the lock.
+    let moves = plan_moves(session)?;
+    if moves.refs.is_empty() {
+        return Ok((moves, None));
+    }
     let summary = format!(
         "move {} out of the tags of git",
         text::count(moves.moved.len(), "checkpoint")
     );
-    commit(session, Kind::MoveTags, summary, moves.refs.clone())
+    let op = commit(session, operation, summary, moves.refs.clone())?;
+    Ok((moves, Some(op)))
 }
 
 /// Finds named checkpoints to delete.
@@ -166,44 +178,43 @@ pub fn refs_of(repo: &Repo, checkpoint: &Checkpoint) -> Result<Vec<RefChange>> {
 /// Deletes checkpoints, in one operation, which undo takes back.
 ///
 /// # Errors
-/// `ref-moved`, `locked`, `io`.
+/// `checkpoint-not-found` where another command has deleted all of them meanwhile; `ref-moved`, `locked`, `io`.
 pub fn delete(session: &Session, checkpoints: &[Checkpoint]) -> Result<OperationId> {
+    let operation = begin(session, Kind::CheckpointDelete)?;
     let mut refs = Vec::new();
     for checkpoint in checkpoints {
         refs.extend(refs_of(&session.repo, checkpoint)?);
+    }
+    if refs.is_empty() {
+        return Err(Error::new(
+            Code::CheckpointNotFound,
+            "another command has deleted what was to be deleted; nothing was done",
+        )
+        .hint("git colony checkpoints"));
     }
     let summary = match checkpoints {
         [one] => format!("delete checkpoint '{}'", one.label),
         several => format!("delete {}", text::count(several.len(), "checkpoint")),
     };
-    commit(session, Kind::CheckpointDelete, summary, refs)
+    commit(session, operation, summary, refs)
 }
 
-fn commit(
-    session: &Session,
-    kind: Kind,
-    summary: String,
-    refs: Vec<RefChange>,
-) -> Result<OperationId> {
+fn begin(session: &Session, kind: Kind) -> Result<Operation<'_>> {
     let intent = Intent {
         kind,
         touches: Touches::Refs,
     };
-    let operation = Operation::begin(session, intent)?;
-    let repo = &session.repo;
+    Operation::begin(session, intent)
+}
+
+fn commit(
+    session: &Session,
+    operation: Operation<'_>,
+    summary: String,
+    refs: Vec<RefChange>,
+) -> Result<OperationId> {
     let tags = refs.iter().filter_map(|change| change.old.or(change.new));
     kept_large_files::hold_checkpoints(session, &tags.collect::<Vec<_>>())?;
-    let scan = repo.scan(&session.world)?;
-    let index_tree = repo.write_index_tree(&scan)?;
-    let done = operation.commit(Plan {
-        summary,
-        head: scan.head.clone(),
-        refs,
-        index_before: (scan.index(), index_tree),
-        index: None,
-        files: FileMoves::default(),
-        snapshot: None,
-        inverts: None,
-    })?;
+    let done = operation.commit(Plan::of_refs(session, summary, refs)?)?;
     Ok(done.record.op)
 }

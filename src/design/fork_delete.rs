@@ -7,7 +7,7 @@ use crate::git::{Oid, RefChange, RefName, Repo};
 use crate::model::id::OperationId;
 use crate::model::{Code, Error, Result, text};
 use crate::store::operation::run::{Intent, Plan, Touches};
-use crate::store::operation::{FileMoves, Kind, Operation};
+use crate::store::operation::{Kind, Operation};
 use crate::store::{Session, ref_names};
 
 use super::fork_record;
@@ -67,22 +67,9 @@ pub fn delete(session: &Session, label: &str, force: bool, dry_run: bool) -> Res
         new: None,
     };
     let record = fork_record::ref_of(repo, label);
-    let scan = repo.scan(&session.world)?;
-    let index_tree = repo.write_index_tree(&scan)?;
-    let done = operation.commit(Plan {
-        summary: format!("delete fork '{label}'"),
-        head: scan.head.clone(),
-        refs: [(branch, tip)]
-            .into_iter()
-            .chain(record)
-            .map(gone)
-            .collect(),
-        index_before: (scan.index(), index_tree),
-        index: None,
-        files: FileMoves::default(),
-        snapshot: None,
-        inverts: None,
-    })?;
+    let refs = [(branch, tip)].into_iter().chain(record).map(gone);
+    let summary = format!("delete fork '{label}'");
+    let done = operation.commit(Plan::of_refs(session, summary, refs.collect())?)?;
     report.op = Some(done.record.op);
     Ok(report)
 }

@@ -109,6 +109,9 @@ pub(super) fn run_post_checkout(
     match process::run_hook(&session.repo, &session.world, "post-checkout", &args) {
         Ok(Some(0) | None) => {}
         Ok(Some(code)) => say(&format!("the post-checkout hook exited with {code}")),
+        Err(error) if error.code() == Code::Interrupted => {
+            say("the post-checkout hook was stopped; what was asked for is done");
+        }
         Err(error) => say(&format!("post-checkout: {}", error.message())),
     }
 }

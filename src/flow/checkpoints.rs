@@ -117,18 +117,19 @@ pub fn move_tags(session: &Session, remote: Option<&str>, dry_run: bool) -> Resu
     let remote = remote
         .map(|name| Remote::find(&session.repo, &session.world, name))
         .transpose()?;
-    let moves = checkpoint_refs::plan_moves(session)?;
+    let (moves, op) = if dry_run {
+        (checkpoint_refs::plan_moves(session)?, None)
+    } else {
+        checkpoint_refs::move_tags(session)?
+    };
     let mut report = MoveReport {
-        op: None,
+        op,
         remote: remote.as_ref().map(|remote| remote.name().to_owned()),
         remote_refs: Vec::new(),
         dry_run,
         moved: Vec::new(),
         left: Vec::new(),
     };
-    if !dry_run && !moves.refs.is_empty() {
-        report.op = Some(checkpoint_refs::move_tags(session, &moves)?);
-    }
     let planned: Vec<(RefName, Oid)> = moves
         .refs
         .iter()

@@ -175,3 +175,27 @@ fn a_checkpoint_is_made_again_where_plain_git_moves_the_branch_meanwhile() {
     assert_eq!(sandbox.git(&["show", "main:new.x"]), "new");
     sandbox.check_invariants();
 }
+
+#[test]
+fn a_hook_that_is_stopped_after_the_work_is_not_told_as_if_nothing_had_changed() {
+    let sandbox = Sandbox::new();
+    sandbox.colony(&["checkpoint", "-m", "base"]);
+    sandbox.write("a.txt", "two\n");
+    sandbox.colony(&["checkpoint", "-m", "second"]);
+    // Its parent is git, and that one's the program.
+    sandbox.write(
+        ".git/hooks/post-checkout",
+        "#!/bin/sh\nread -r pid name state parent rest </proc/$PPID/stat\n\
+         kill -TERM \"$parent\"; sleep 60\n",
+    );
+    sandbox.set_mode(".git/hooks/post-checkout", 0o755);
+    let output = program(&sandbox)
+        .args(["restore", "base", "--force"])
+        .output()
+        .unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(0), "{said}");
+    assert!(said.contains("what was asked for is done"), "{said}");
+    assert!(!said.contains("nothing has changed"), "{said}");
+    assert_eq!(sandbox.read("a.txt"), "one\n");
+}

@@ -477,3 +477,35 @@ fn what_was_staged_beside_a_checkpoint_outlasts_a_prune_once_its_tag_has_moved()
     sandbox.git(&["checkout", "-q", "--", "f.bin"]);
     assert_eq!(sandbox.read("f.bin"), "staged\n");
 }
+
+#[test]
+fn tags_are_moved_once_by_commands_that_run_at_the_same_time() {
+    let sandbox = Sandbox::new();
+    for text in ["two\n", "three\n", "four\n"] {
+        sandbox.write("a.txt", text);
+        sandbox.colony(&["checkpoint", "-m", text.trim()]);
+    }
+    as_tags(&sandbox);
+    let start = || {
+        let program = assert_cmd::cargo::cargo_bin!("git-colony");
+        let mut command = std::process::Command::new(program);
+        command.env_clear().envs(sandbox.variables());
+        command.current_dir(&sandbox.root);
+        command.args(["--json", "checkpoints", "move-tags"]);
+        command
+            .stdout(std::process::Stdio::piped())
+            .spawn()
+            .unwrap()
+    };
+    let all: Vec<_> = (0..4).map(|_| start()).collect();
+    let mut moved = 0;
+    for one in all {
+        let output = one.wait_with_output().unwrap();
+        let answer: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        assert_eq!(answer["ok"], true, "{answer:#}");
+        moved += answer["moved"].as_array().unwrap().len();
+    }
+    assert_eq!(moved, 3);
+    assert_eq!(sandbox.git(&["tag"]), "");
+    sandbox.check_invariants();
+}

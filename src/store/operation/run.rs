@@ -73,6 +73,26 @@ pub struct Plan {
     pub inverts: Option<OperationId>,
 }
 
+impl Plan {
+    /// Plans an operation that moves refs and nothing else, on HEAD and the index as they are.
+    ///
+    /// # Errors
+    /// `repository-broken`, `unsupported` for a sparse index, `no-space`, `io`.
+    pub fn of_refs(session: &Session, summary: String, refs: Vec<RefChange>) -> Result<Plan> {
+        let now = session.repo.look_at_index()?;
+        Ok(Plan {
+            summary,
+            head: now.head,
+            refs,
+            index_before: (now.index, now.tree),
+            index: None,
+            files: FileMoves::default(),
+            snapshot: None,
+            inverts: None,
+        })
+    }
+}
+
 /// The index after an operation.
 pub struct NewIndex {
     /// How to make it again after a crash.
