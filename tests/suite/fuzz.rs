@@ -6,12 +6,13 @@ use std::time::{Duration, Instant};
 
 use proptest::prelude::*;
 use proptest::sample::select;
+use proptest::test_runner::TestRunner;
 
 use super::support::Sandbox;
 
 /// How an object is changed; places are parts of 65536 of it.
 #[derive(Clone, Debug)]
-enum Change {
+pub(super) enum Change {
     Flip(u16, u8),
     Truncate(u16),
     Duplicate(u16, u16),
@@ -21,7 +22,7 @@ enum Change {
 }
 
 impl Change {
-    fn make(&self, bytes: &[u8]) -> Vec<u8> {
+    pub(super) fn make(&self, bytes: &[u8]) -> Vec<u8> {
         let place = |part: u16| bytes.len() * usize::from(part) / 65536;
         let range = |from: u16, to: u16| place(from.min(to))..place(from.max(to));
         let mut new = bytes.to_vec();
@@ -60,7 +61,7 @@ const ODD: [&[u8]; 12] = [
     b"40000 ..\0aaaaaaaaaaaaaaaaaaaa",
 ];
 
-fn change() -> impl Strategy<Value = Change> {
+pub(super) fn change() -> impl Strategy<Value = Change> {
     prop_oneof![
         (any::<u16>(), any::<u8>()).prop_map(|(at, bit)| Change::Flip(at, bit)),
         any::<u16>().prop_map(Change::Truncate),
@@ -164,26 +165,40 @@ impl World {
             &["restore", "-n", short],
             &["merge", "-n", name],
         ];
-        for args in commands {
-            let began = Instant::now();
-            let run = catch_unwind(AssertUnwindSafe(|| self.sandbox.run(args)));
-            let run = run.map_err(|_| TestCaseError::fail(format!("{args:?} panicked")))?;
-            let all = format!("{}{}", run.stdout, run.stderr);
-            prop_assert!(
-                [0, 1, 128, 129].contains(&run.code),
-                "{args:?} {} {all}",
-                run.code
-            );
-            let control = |letter: char| letter.is_control() && letter != '\n';
-            prop_assert!(!all.contains(control), "{args:?} {all:?}");
-            prop_assert!(run.code != 128 || all.contains("error: "), "{args:?} {all}");
-            prop_assert!(
-                began.elapsed() < Duration::from_mins(1),
-                "{args:?} took too long"
-            );
-        }
-        Ok(())
+        commands
+            .iter()
+            .try_for_each(|args| holds_up(&self.sandbox, args))
     }
+}
+
+/// Runs a command, which may fail but neither crash nor stand still nor let a control byte through.
+pub(super) fn holds_up(sandbox: &Sandbox, args: &[&str]) -> Result<(), TestCaseError> {
+    let began = Instant::now();
+    let run = catch_unwind(AssertUnwindSafe(|| sandbox.run(args)));
+    let run = run.map_err(|_| TestCaseError::fail(format!("{args:?} panicked")))?;
+    let all = format!("{}{}", run.stdout, run.stderr);
+    prop_assert!(
+        [0, 1, 128, 129].contains(&run.code),
+        "{args:?} {} {all}",
+        run.code
+    );
+    let control = |letter: char| letter.is_control() && letter != '\n';
+    prop_assert!(!all.contains(control), "{args:?} {all:?}");
+    prop_assert!(run.code != 128 || all.contains("error: "), "{args:?} {all}");
+    prop_assert!(
+        began.elapsed() < Duration::from_mins(1),
+        "{args:?} took too long"
+    );
+    Ok(())
+}
+
+pub(super) fn runner() -> TestRunner {
+    TestRunner::new(ProptestConfig {
+        cases: cases(),
+        max_shrink_iters: 60,
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    })
 }
 
 fn cases() -> u32 {
@@ -197,15 +212,8 @@ fn cases() -> u32 {
 #[test]
 fn no_object_that_makes_no_sense_stops_a_command() {
     let world = World::new();
-    let config = ProptestConfig {
-        cases: cases(),
-        max_shrink_iters: 60,
-        failure_persistence: None,
-        ..ProptestConfig::default()
-    };
-    let mut runner = proptest::test_runner::TestRunner::new(config);
     let strategy = (select(world.targets.clone()), change());
-    let found = runner.run(&strategy, |(target, change)| {
+    let found = runner().run(&strategy, |(target, change)| {
         let Some(held) = world.spoil(&target, &change) else {
             return Ok(());
         };

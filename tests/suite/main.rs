@@ -39,6 +39,7 @@ mod fleet_story;
 mod fleet_tokens;
 mod fork;
 mod fuzz;
+mod fuzz_records;
 mod hooks;
 mod hooks_folders;
 mod hostile_files;
