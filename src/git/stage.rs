@@ -6,16 +6,67 @@
 
 use std::collections::BTreeSet;
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::time::Duration;
 
 use gix::index::entry::Flags;
+use gix::progress::Count;
 use serde_json::json;
 
+use crate::model::progress::Progress;
 use crate::model::{Code, Error, RepoPath, Result, ResultExt as _, World};
 
 use super::full_disk;
 use super::lfs_objects::Objects;
 use super::lfs_pointer::Pointer;
 use super::{Oid, Repo};
+
+/// How often is told how many files are written.
+const TELL_INTERVAL: Duration = Duration::from_millis(100);
+
+/// Counts what gix has gone through.
+#[derive(Default)]
+struct Written(Arc<AtomicUsize>);
+
+impl Count for Written {
+    fn set(&self, step: usize) {
+        self.0.store(step, Ordering::Relaxed);
+    }
+
+    fn step(&self) -> usize {
+        self.0.load(Ordering::Relaxed)
+    }
+
+    fn inc_by(&self, step: usize) {
+        self.0.fetch_add(step, Ordering::Relaxed);
+    }
+
+    fn counter(&self) -> Arc<AtomicUsize> {
+        Arc::clone(&self.0)
+    }
+}
+
+impl Written {
+    /// Tells how far it is while `act` runs. gix counts what it leaves out as well, so at most `wanted`.
+    fn told<T>(&self, progress: &Progress, wanted: usize, act: impl FnOnce() -> T) -> T {
+        if !progress.is_heard() {
+            return act();
+        }
+        let (ended, end) = mpsc::channel::<()>();
+        std::thread::scope(|scope| {
+            scope.spawn(move || {
+                while end.recv_timeout(TELL_INTERVAL) == Err(RecvTimeoutError::Timeout) {
+                    progress.tell_files("write files", self.step().min(wanted));
+                }
+            });
+            let done = act();
+            drop(ended);
+            done
+        })
+    }
+}
 
 impl Repo {
     /// Writes the files `wanted` of `tree` below `folder`, which must be empty or absent.
@@ -53,17 +104,22 @@ impl Repo {
         options.destination_is_initially_empty = true;
         options.overwrite_existing = false;
         let objects = self.inner.objects.clone().into_arc();
-        let outcome = gix::worktree::state::checkout(
-            &mut index,
-            folder,
-            objects.or_code(Code::Io, cannot)?,
-            &gix::progress::Discard,
-            &gix::progress::Discard,
-            &world.interrupt.flag,
-            options,
-        )
-        .or_code(Code::FilterFailed, cannot)
-        .and_then(|outcome| refuse_incomplete(&outcome));
+        let objects = objects.or_code(Code::Io, cannot)?;
+        let written = Written::default();
+        let outcome = written.told(&world.progress, wanted.len(), || {
+            gix::worktree::state::checkout(
+                &mut index,
+                folder,
+                objects,
+                &written,
+                &gix::progress::Discard,
+                &world.interrupt.flag,
+                options,
+            )
+        });
+        let outcome = outcome
+            .or_code(Code::FilterFailed, cannot)
+            .and_then(|outcome| refuse_incomplete(&outcome));
         // What a filter has said of its progress.
         world.progress.end();
         world.interrupt.check()?;

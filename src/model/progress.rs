@@ -105,6 +105,11 @@ impl Progress {
         done
     }
 
+    /// Tells how many files are done of what is named.
+    pub fn tell_files(&self, what: &str, done: usize) {
+        self.tell(&Step::Files { what, done });
+    }
+
     /// Tells that the work of a program has ended.
     pub fn end(&self) {
         self.tell(&Step::Ended);
@@ -138,7 +143,7 @@ impl FileMeter {
     pub fn count(&self) {
         let done = self.done.fetch_add(1, Ordering::Relaxed) + 1;
         let what = &self.what;
-        self.progress.tell(&Step::Files { what, done });
+        self.progress.tell_files(what, done);
     }
 }
 

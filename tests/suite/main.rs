@@ -47,6 +47,7 @@ mod house;
 mod hub_faults;
 mod init;
 mod killed_gits;
+mod large;
 mod large_files;
 mod late_files;
 mod leases;
