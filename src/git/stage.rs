@@ -63,6 +63,7 @@ impl Written {
             });
             let done = act();
             drop(ended);
+            progress.tell_files("write files", self.step().min(wanted));
             done
         })
     }

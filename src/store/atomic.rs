@@ -127,10 +127,20 @@ pub fn rename_to_free(from: &Path, to: &Path) -> Result<bool> {
 /// # Errors
 /// `no-space`, `io`.
 pub fn write_quickly(path: &Path, bytes: &[u8]) -> Result<()> {
+    write_quickly_by(path, bytes, ("tmp-", ""))
+}
+
+/// Does the same by way of a file whose name begins and ends so: one that a sweep of the folder leaves alone
+/// while it is under way.
+///
+/// # Errors
+/// `no-space`, `io`.
+pub fn write_quickly_by(path: &Path, bytes: &[u8], (begin, end): (&str, &str)) -> Result<()> {
     let cannot = |e| Error::io(format!("cannot write '{}'", path.display()), e);
     let folder = path.parent().unwrap_or(Path::new("/"));
     let mut file = tempfile::Builder::new()
-        .prefix("tmp-")
+        .prefix(begin)
+        .suffix(end)
         .permissions(PermissionsExt::from_mode(0o666))
         .tempfile_in(folder)
         .map_err(cannot)?;

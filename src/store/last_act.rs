@@ -77,7 +77,7 @@ pub fn find(repo: &Repo, newest: Option<OperationId>) -> Option<LastAct> {
 
 fn next(repo: &Repo) -> Result<Option<OperationId>> {
     let places = Places::find(repo)?;
-    places.map(|places| next_id(repo, &places)).transpose()
+    Ok(places.map(|places| next_id(repo, &places)))
 }
 
 fn path(repo: &Repo) -> PathBuf {

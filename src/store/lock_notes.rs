@@ -29,7 +29,7 @@ use crate::git::Repo;
 use crate::model::{Code, Error, Result};
 
 use super::lock::FileIdentity;
-use super::{atomic, processes};
+use super::{atomic, own_refs, processes};
 
 /// How a file of packed refs begins.
 pub(super) const PACKED: &str = "# pack-refs with:";
@@ -142,6 +142,11 @@ fn clear_unless(note: &Path, within: &[&Path], git_is_at_work: impl Fn() -> bool
 fn write(note: &Path, noted: &[Noted]) -> Result<()> {
     let json = serde_json::to_vec(noted)
         .map_err(|e| Error::new(Code::Io, "cannot write down the locks of git").caused_by(e))?;
+    let name = note.file_name().unwrap_or_default().to_string_lossy();
+    if own_refs::is_note(&name) {
+        // An operation that sweeps beside us leaves every name of a note alone.
+        return atomic::write_quickly_by(note, &json, (own_refs::NOTE, own_refs::NOTE_END));
+    }
     atomic::write_quickly(note, &json)
 }
 

@@ -35,7 +35,10 @@ const AT_THE_TOP: [&str; 5] = [
 ];
 
 /// How the name of a note begins.
-const NOTE: &str = "refs-";
+pub(super) const NOTE: &str = "refs-";
+
+/// How it ends.
+pub(super) const NOTE_END: &str = ".locks";
 
 /// Has `act` move refs of a hub by gits that keep its file open; clears what the dead have left where that is
 /// in the way.
@@ -174,7 +177,7 @@ pub fn sweep(session: &Session) -> Result<()> {
 
 /// Tells whether a file of that name is a note of refs that are moved beside operations.
 pub fn is_note(name: &str) -> bool {
-    let of = name.strip_suffix(".locks");
+    let of = name.strip_suffix(NOTE_END);
     of.is_some_and(|of| of.starts_with(NOTE))
 }
 
@@ -198,7 +201,7 @@ fn in_clone<T>(session: &Session, act: impl Fn(&File) -> Result<T>) -> Result<T>
 fn new_note(session: &Session) -> Result<PathBuf> {
     let cannot = |e| Error::io("cannot write down the locks of git", e);
     let mut builder = tempfile::Builder::new();
-    let note = builder.prefix(NOTE).suffix(".locks");
+    let note = builder.prefix(NOTE).suffix(NOTE_END);
     let note = note.tempfile_in(session.repo.common_dir().join("colony"));
     let note = note.map_err(cannot)?.into_temp_path();
     note.keep().map_err(|e| cannot(e.error))
