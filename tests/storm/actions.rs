@@ -265,6 +265,8 @@ impl Action {
         match self.name {
             // It is completed by itself, and the storm goes on with what it has taken away.
             "deinit" => &[&["deinit"], &["init"]],
+            // A clone that has left its place is seen out by whoever comes to the clones next.
+            "agents remove" => &[&["checkpoint", "--auto"], &["clones", "gc"]],
             _ => &[&["checkpoint", "--auto"]],
         }
     }

@@ -183,6 +183,10 @@ impl Case<'_> {
             differences.retain(|one| !one.starts_with("ref Clone "));
         }
         let operations = self.new_operations(after);
+        if self.action.name == "deinit" && !operations.is_empty() {
+            // The storm went on with an init, which commits what the branch does not have of it.
+            differences.retain(|one| !is_of_init(one));
+        }
         verdict.happened = match self.action.nature {
             Nature::Operation | Nature::Perhaps => !operations.is_empty(),
             _ => !differences.is_empty(),
@@ -214,8 +218,10 @@ impl Case<'_> {
     fn new_operations(&self, after: &Look) -> BTreeSet<String> {
         let new = after.operations.difference(&self.before.operations);
         let ours = new.filter(|name| {
-            let (_, name) = name.split_once(' ').expect("the repository stands before");
-            let root = self.ground.root(self.next_place());
+            let (home, name) = name.split_once(' ').expect("the repository stands before");
+            let places = self.ground.places().into_iter();
+            let mut places = places.filter(|place| format!("{place:?}") == home);
+            let root = self.ground.root(places.next().unwrap_or(Place::Checkout));
             let record = self
                 .ground
                 .git(&root, &["cat-file", "blob", &format!("{name}:op.json")]);
@@ -223,6 +229,14 @@ impl Case<'_> {
         });
         ours.cloned().collect()
     }
+}
+
+/// Tells whether a difference is what an init brings: its files, and the commit on the branch that has them.
+fn is_of_init(difference: &str) -> bool {
+    let files = [".colony/", ".gitattributes"];
+    let comes = difference.contains(": None -> ") || difference.contains(" index + ");
+    (comes && files.iter().any(|file| difference.contains(file)))
+        || difference.starts_with("ref Checkout refs/heads/")
 }
 
 fn is_of_the_clone(spot: Spot) -> bool {

@@ -73,7 +73,10 @@ pub(crate) fn check_undo(
         return Ok(None);
     }
     let mut last = None;
-    for (args, wanted) in [(&["undo", "--force"][..], before), (&["redo"], after)] {
+    for (args, wanted) in [
+        (&["undo", "--force"][..], before),
+        (&["redo", "--force"], after),
+    ] {
         let output = ground.colony(action.place, args);
         if !output.status.success() {
             return Err(format!("{args:?} said: {}", repository::words(&output)));
