@@ -21,6 +21,7 @@ use crate::git::refs::FoundRef;
 use crate::model::id::{OperationId, WorktreeKey};
 use crate::model::time::Moment;
 use crate::model::{Code, Error, Result, World, time};
+use crate::store::kept_files::KeptFile;
 use crate::store::operation::{Log, prune};
 use crate::store::places::Places;
 use crate::store::shared_root::SharedRoot;
@@ -189,6 +190,17 @@ pub fn give(world: &World, hub: &Hub, places: &Places, git_dir: &Path) -> Result
 /// # Errors
 /// `ref-moved`, `locked`, `io`.
 pub fn let_go(world: &World, hub: &Hub, (places, clone): (&Places, &Path)) -> Result<()> {
+    // What was no file to be copied stays here, and its log with it.
+    let there = Places::kept_in(&clone.join(".git"));
+    let is_there = |file: &KeptFile| {
+        let place = file.at.strip_prefix(Places::kept_in(hub.store.path()));
+        place.is_ok_and(|place| there.join(place).symlink_metadata().is_ok())
+    };
+    let files = kept_files::list(&Places::kept_in(hub.store.path())).into_iter();
+    let mut files = files.filter(|file| file.worktree == places.key);
+    if !files.all(|file| is_there(&file)) {
+        return Ok(());
+    }
     // It is durable there before it goes here.
     atomic::sync_file_system(clone)?;
     let gone = refs_of(hub, &places.key)?.into_iter();
