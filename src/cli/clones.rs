@@ -10,7 +10,7 @@ use crate::model::time::Moment;
 use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;
 
-use super::agents::{damaged, left_behind, see_kept};
+use super::agent_answers::{damaged, left_behind, see_kept};
 use super::{Face, Stop};
 
 /// List the clones of this repository, or outside of one all, and tend them

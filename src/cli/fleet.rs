@@ -14,7 +14,7 @@ use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;
 
 use super::checkpoints::age;
-use super::{Face, Run, Stop, agents, locked};
+use super::{Face, Run, Stop, agent_answers, locked};
 
 /// Who works on what, who clashes with whom, what to merge next
 ///
@@ -49,7 +49,7 @@ const TEACHING: [&str; 5] = [
 
 impl Answer for FleetReport {
     fn narration(&self) -> Vec<String> {
-        agents::damaged(&self.damaged)
+        agent_answers::damaged(&self.damaged)
     }
 
     fn message(&self) -> String {

@@ -4,6 +4,7 @@
 //! use case, and prints its report; it decides nothing else.
 
 mod again;
+mod agent_answers;
 mod agents;
 mod args;
 mod checkpoint;

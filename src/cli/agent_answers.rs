@@ -1,0 +1,261 @@
+//! What `git colony agents` says: an agent made, found, taken away or brought back, and the list of them.
+
+use crate::clones::damaged::DamagedClone;
+use crate::clones::removed_work;
+use crate::design::scope::Violation;
+use crate::design::scope_check::CheckReport;
+use crate::flow::agent_places::{Agent, AgentsReport, PathReport};
+use crate::flow::agent_removal::RemovedAgent;
+use crate::flow::agent_restore::RestoredAgent;
+use crate::flow::agents::NewAgent;
+use crate::flow::clone_leaving::LeftBehind;
+use crate::flow::setup_commands;
+use crate::model::text::shell_word;
+use crate::model::time::{self, Moment};
+use crate::store::lease::HeldBy;
+use crate::store::ref_names;
+use crate::ui::answer::{Answer, Outcome};
+use crate::ui::text;
+
+impl Answer for NewAgent {
+    fn message(&self) -> String {
+        let (agent, fork, base) = (&self.agent, &self.fork, &self.base_branch);
+        let verb = if self.dry_run { "would work" } else { "works" };
+        format!("agent '{agent}' {verb} on '{fork}', begun on '{base}'")
+    }
+
+    fn narration(&self) -> Vec<String> {
+        let advice = setup_commands::advice(&self.commands, &self.agent);
+        [vec![self.message()], advice].concat()
+    }
+
+    fn outcome(&self) -> Outcome {
+        super::clones::outcome_of(&self.commands)
+    }
+
+    fn line(&self) -> String {
+        self.path.display().to_string()
+    }
+}
+
+impl Answer for RestoredAgent {
+    fn message(&self) -> String {
+        let agent = &self.agent;
+        let at = self.head_sha.short();
+        let on = match &self.fork {
+            Some(fork) => format!("on '{fork}' at {at}"),
+            None => format!("at {at}, on no branch"),
+        };
+        let uncommitted = match self.files {
+            Some(0) => String::new(),
+            Some(count) => format!(", {} uncommitted", text::count(count, "path")),
+            None if self.had_uncommitted => ", with what was uncommitted".to_owned(),
+            None => String::new(),
+        };
+        let verb = if self.dry_run { "would work" } else { "works" };
+        format!("agent '{agent}' {verb} again {on}{uncommitted}")
+    }
+
+    fn narration(&self) -> Vec<String> {
+        let advice = setup_commands::advice(&self.commands, &self.agent);
+        [vec![self.message()], advice].concat()
+    }
+
+    fn outcome(&self) -> Outcome {
+        super::clones::outcome_of(&self.commands)
+    }
+
+    fn line(&self) -> String {
+        self.path.display().to_string()
+    }
+}
+
+impl Answer for PathReport {
+    fn message(&self) -> String {
+        format!("agent '{}' works in '{}'", self.agent, self.path.display())
+    }
+
+    fn narration(&self) -> Vec<String> {
+        let verb = if self.dry_run { "would take" } else { "took" };
+        let agent = &self.agent;
+        let taken = |from: &HeldBy| {
+            let (who, since) = (from.words(), &from.since);
+            format!("{verb} the clone of agent '{agent}' over from {who}, there since {since}")
+        };
+        self.taken_from.iter().map(taken).collect()
+    }
+
+    fn line(&self) -> String {
+        self.path.display().to_string()
+    }
+}
+
+impl Answer for AgentsReport {
+    fn narration(&self) -> Vec<String> {
+        damaged(&self.damaged)
+    }
+
+    fn message(&self) -> String {
+        match self.count {
+            0 => "no agents yet: git colony agents new NAME".to_owned(),
+            count => text::count(count, "agent"),
+        }
+    }
+
+    fn body(&self, now: &Moment) -> Vec<String> {
+        let row = |agent: &Agent| {
+            let taken = agent.takeovers.last().map(|takeover| {
+                let from = takeover.from.words();
+                match time::parse_rfc3339(&takeover.at) {
+                    Some(at) => format!("taken from {from} {}", time::ago(&at, now)),
+                    None => format!("taken from {from}"),
+                }
+            });
+            vec![
+                format!("  {}", agent.agent),
+                agent.branch.clone().unwrap_or_default(),
+                agent.path.display().to_string(),
+                agent
+                    .held_by
+                    .as_ref()
+                    .map_or_else(String::new, HeldBy::words),
+                taken.unwrap_or_default(),
+            ]
+        };
+        let mut lines = text::table(&self.agents.iter().map(row).collect::<Vec<_>>());
+        lines.extend(self.removed.iter().map(|work| {
+            let when = work.moment().map(|at| time::ago(&at, now));
+            let when = when.map_or_else(String::new, |when| format!(" {when}"));
+            format!("removed{when}: {}; {}", work.agent, take_back(&work.agent))
+        }));
+        lines
+    }
+}
+
+impl Answer for CheckReport {
+    fn outcome(&self) -> Outcome {
+        if self.allowed {
+            Outcome::Yes
+        } else {
+            Outcome::No
+        }
+    }
+
+    fn message(&self) -> String {
+        let agent = &self.agent;
+        let paths = text::count(self.checked, "path");
+        match (&self.rule, self.violations.len()) {
+            (None, _) => format!("agent '{agent}' has no rule and may change everything"),
+            (Some(_), 0) => format!("agent '{agent}' may change {paths}"),
+            (Some(rule), count) => {
+                format!("agent '{agent}' may not change {count} of {paths}, says '{rule}'")
+            }
+        }
+    }
+
+    fn body(&self, _now: &Moment) -> Vec<String> {
+        let row = |one: &Violation| vec![format!("  {}", one.path), one.reason.words().to_owned()];
+        text::table(&self.violations.iter().map(row).collect::<Vec<_>>())
+    }
+}
+
+impl Answer for RemovedAgent {
+    fn message(&self) -> String {
+        let did = if self.dry_run {
+            "would take away"
+        } else {
+            "took away"
+        };
+        match &self.agent {
+            Some(agent) => format!("{did} the clone of agent '{agent}'"),
+            None => format!("{did} the clone in '{}'", self.path.display()),
+        }
+    }
+
+    fn body(&self, _now: &Moment) -> Vec<String> {
+        let mut lines = Vec::new();
+        if self.unsaved > 0 {
+            let count = text::count(self.unsaved, "uncommitted path");
+            lines.push(format!("{count} kept as a checkpoint beside its branch"));
+        }
+        let lost = self.left_out.iter();
+        lines.extend(lost.map(|left| format!("not kept: {}", left.path)));
+        if let Some(first) = self.ignored.first() {
+            let first = self
+                .ignored
+                .iter()
+                .skip(1)
+                .take(2)
+                .fold(first.to_string(), |all, path| format!("{all}, {path}"));
+            let more = if self.ignored_count > 3 { ", ..." } else { "" };
+            let count = text::count(self.ignored_count, "ignored path");
+            lines.push(format!("not kept, {count}: {first}{more}"));
+        }
+        lines.extend(kept_log(self));
+        lines.extend(self.left_behind.as_ref().map(left_behind));
+        if let Some(kept) = &self.kept_as {
+            lines.push(match &self.agent {
+                Some(agent) => take_back(agent),
+                None => see_kept(&self.hub, kept),
+            });
+        }
+        lines
+    }
+}
+
+/// Says what the hub keeps of the log of a clone, and how that is seen.
+fn kept_log(removed: &RemovedAgent) -> Vec<String> {
+    let log = &removed.log;
+    let mut lines = Vec::new();
+    lines.extend(log.pending_operation.as_ref().map(|pending| {
+        let (op, since) = (pending.op, &pending.started_at);
+        format!("{op}, begun {since}, was cut off or is at work: it is finished first")
+    }));
+    if log.kept_operations > 0 {
+        let mut what = text::count(log.kept_operations, "operation");
+        if let Some(first) = log.kept_files.first() {
+            let few = log.kept_files.iter().skip(1).take(2);
+            let few = few.fold(first.to_string(), |all, path| format!("{all}, {path}"));
+            let more = if log.kept_files_count > 3 {
+                ", ..."
+            } else {
+                ""
+            };
+            let files = text::count(log.kept_files_count, "file");
+            what = format!("{what}, with {files} that they moved aside ({few}{more})");
+        }
+        let id = removed.clone.get(..8).unwrap_or(&removed.clone);
+        let name = shell_word(removed.agent.as_deref().unwrap_or(id));
+        lines.push(format!(
+            "kept in the hub: {what}: git colony ops --removed {name}"
+        ));
+    }
+    lines
+}
+
+/// Says which clones cannot be used.
+pub(super) fn damaged(clones: &[DamagedClone]) -> Vec<String> {
+    let words = clones.iter().map(DamagedClone::words);
+    words.map(|words| format!("warning: {words}")).collect()
+}
+
+/// Says how an agent comes back that was taken away.
+fn take_back(agent: &str) -> String {
+    format!("take it back: {}", removed_work::command(agent))
+}
+
+/// Says how what the hub keeps of a clone for reading is seen.
+pub(super) fn see_kept(hub: &std::path::Path, kept: &str) -> String {
+    let hub = shell_word(&hub.to_string_lossy());
+    let here = format!("{}kept/clone/", ref_names::PRIVATE);
+    format!("see what is kept of it: git fetch {hub} '+{kept}*:{here}*'")
+}
+
+/// Says where a folder is that could not be deleted yet, and why.
+pub(super) fn left_behind(left: &LeftBehind) -> String {
+    let path = shell_word(&left.path.to_string_lossy());
+    let reason = &left.reason;
+    format!(
+        "its folder is not deleted yet, {reason}: {path}   (git colony clones gc deletes it then)"
+    )
+}
