@@ -46,21 +46,7 @@ pub(super) const NOTE_END: &str = ".locks";
 /// # Errors
 /// Those of `act`; `locked` where somebody moves refs for long, `interrupted`, `io`.
 pub fn in_hub<T>(world: &World, hub: &Path, act: impl Fn(&File) -> Result<T>) -> Result<T> {
-    let place = Place {
-        world,
-        patience: PATIENCE,
-        lock: lock_in(hub),
-        is_littered: &|| !left_at_the_top(hub).is_empty(),
-        left: &|| left_in_hub(hub),
-        clear: &|| {
-            let left = left_in_hub(hub);
-            if processes::git_may_lock_refs_in(&[hub]) {
-                return Err(held_by_another(&left));
-            }
-            remove_all(world, left)
-        },
-    };
-    place.act(act)
+    Place::of_hub(world, hub).act(act)
 }
 
 /// Makes the error for locks that may be of a git that a person runs in the hub.
@@ -163,12 +149,16 @@ fn noted<T>(
     })
 }
 
-/// Clears what those have left who were killed while they moved refs of a clone; nothing while somebody
-/// moves some.
+/// Clears what those have left who were killed while they moved refs of a clone, or of its hub; nothing while
+/// somebody moves some.
 ///
 /// # Errors
 /// `locked`, `interrupted`, `io`.
 pub fn sweep(session: &Session) -> Result<()> {
+    if let Some(member) = &session.membership {
+        // A hub that cannot be tidied is said by who moves something there.
+        Place::of_hub(&session.world, &member.hub).tidy().ok();
+    }
     if notes(&session.repo).is_empty() {
         return Ok(());
     }
@@ -182,19 +172,7 @@ pub fn is_note(name: &str) -> bool {
 }
 
 fn in_clone<T>(session: &Session, act: impl Fn(&File) -> Result<T>) -> Result<T> {
-    let (world, repo) = (&session.world, &session.repo);
-    let place = Place {
-        world,
-        patience: session.lock_timeout(),
-        lock: lock_in(repo.common_dir()),
-        is_littered: &|| !notes(repo).is_empty(),
-        left: &|| [notes(repo), left_on_copies(repo)].concat(),
-        clear: &|| {
-            clear_notes(repo)?;
-            remove_all(world, left_on_copies(repo))
-        },
-    };
-    place.act(act)
+    Place::of_clone(session).act(act)
 }
 
 /// Makes a note that nobody else writes to; empty, it says nothing.
@@ -213,12 +191,44 @@ struct Place<'a> {
     patience: Duration,
     lock: PathBuf,
     /// Tells at little cost whether some of it is there.
-    is_littered: &'a dyn Fn() -> bool,
-    left: &'a dyn Fn() -> Vec<PathBuf>,
-    clear: &'a dyn Fn() -> Result<()>,
+    is_littered: Box<dyn Fn() -> bool + 'a>,
+    left: Box<dyn Fn() -> Vec<PathBuf> + 'a>,
+    clear: Box<dyn Fn() -> Result<()> + 'a>,
 }
 
-impl Place<'_> {
+impl<'a> Place<'a> {
+    fn of_hub(world: &'a World, hub: &'a Path) -> Place<'a> {
+        Place {
+            world,
+            patience: PATIENCE,
+            lock: lock_in(hub),
+            is_littered: Box::new(|| !left_at_the_top(hub).is_empty()),
+            left: Box::new(|| left_in_hub(hub)),
+            clear: Box::new(|| {
+                let left = left_in_hub(hub);
+                if processes::git_may_lock_refs_in(&[hub]) {
+                    return Err(held_by_another(&left));
+                }
+                remove_all(world, left)
+            }),
+        }
+    }
+
+    fn of_clone(session: &'a Session) -> Place<'a> {
+        let (world, repo) = (&session.world, &session.repo);
+        Place {
+            world,
+            patience: session.lock_timeout(),
+            lock: lock_in(repo.common_dir()),
+            is_littered: Box::new(|| !notes(repo).is_empty()),
+            left: Box::new(|| [notes(repo), left_on_copies(repo)].concat()),
+            clear: Box::new(|| {
+                clear_notes(repo)?;
+                remove_all(world, left_on_copies(repo))
+            }),
+        }
+    }
+
     fn act<T>(&self, act: impl Fn(&File) -> Result<T>) -> Result<T> {
         let lock = self.take(Hold::WithOthers)?;
         let done = act(lock.file());

@@ -165,12 +165,9 @@ impl Names {
 
     /// Chooses a command for a worktree.
     pub(crate) fn choose(&mut self, ground: &Ground, place: Place, chance: &mut Chance) -> Action {
-        let git_dir = ground.git_dir(place);
         let lacks_the_clone = !ground.places().contains(&Place::Clone);
-        let lines: &[Line] = if git_dir.join("MERGE_HEAD").exists() {
-            &MERGE_OPEN
-        } else if git_dir.join("CHERRY_PICK_HEAD").exists() {
-            &PICK_OPEN
+        let lines: &[Line] = if let Some(open) = what_is_open(ground, place) {
+            open
         } else if lacks_the_clone && place == Place::Checkout && chance.one_in(3) {
             &AGENTS_NEW
         } else if chance.one_in(4) {
@@ -178,10 +175,14 @@ impl Names {
         } else {
             &OURS
         };
-        let (name, words, nature, drops) = weighted(lines, chance);
-        // The checkout sets up and takes away, also what the clone is.
-        let stays = ["agents remove", "init", "deinit"].contains(&name);
+        let mut line = weighted(lines, chance);
+        // The checkout sets up and takes away, also what the clone is; what is open there comes first.
+        let stays = ["agents remove", "init", "deinit"].contains(&line.1);
         let place = if stays { Place::Checkout } else { place };
+        if stays && let Some(open) = what_is_open(ground, place) {
+            line = weighted(open, chance);
+        }
+        let (_, name, words, nature, drops) = line;
         let words = words.split(' ');
         Action {
             name,
@@ -221,13 +222,25 @@ impl Names {
     }
 }
 
-fn weighted(lines: &[Line], chance: &mut Chance) -> (&'static str, &'static str, Nature, Drops) {
+/// The commands that end a merge or a pick that a worktree has open.
+fn what_is_open(ground: &Ground, place: Place) -> Option<&'static [Line]> {
+    let git_dir = ground.git_dir(place);
+    if git_dir.join("MERGE_HEAD").exists() {
+        Some(&MERGE_OPEN)
+    } else if git_dir.join("CHERRY_PICK_HEAD").exists() {
+        Some(&PICK_OPEN)
+    } else {
+        None
+    }
+}
+
+fn weighted(lines: &[Line], chance: &mut Chance) -> Line {
     let mut at = chance.below(lines.iter().map(|line| line.0).sum());
-    for (weight, name, words, nature, drops) in lines {
-        if at < *weight {
-            return (name, words, *nature, *drops);
+    for line in lines {
+        if at < line.0 {
+            return *line;
         }
-        at -= weight;
+        at -= line.0;
     }
     unreachable!("the number is below the sum")
 }

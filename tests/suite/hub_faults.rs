@@ -96,6 +96,20 @@ fn young_locks_that_a_killed_git_has_left_in_the_hub_go_by_themselves() {
 }
 
 #[test]
+fn a_lock_at_the_top_of_the_hub_goes_with_a_command_that_has_nothing_to_publish() {
+    let desk = Sandbox::new();
+    let ada = agent(&desk, "ada");
+    commit(&ada, "a.txt", "published\n");
+    let left = hub(&desk).join("packed-refs.lock");
+    leave_lock(&left, false);
+    // Nor does a command that may not write.
+    assert_eq!(ada.run(&["checkpoint", "-m", "one", "-n"]).code, 0);
+    assert!(left.exists());
+    ada.colony(&["checkpoint", "--auto"]);
+    assert!(!left.exists());
+}
+
+#[test]
 fn locks_of_a_killed_upkeep_do_not_stop_the_next() {
     let desk = Sandbox::new();
     let ada = agent(&desk, "ada");
