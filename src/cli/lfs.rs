@@ -97,9 +97,7 @@ impl Answer for LfsStatus {
         }
         if !self.not_hydrated.is_empty() {
             let files = text::count(self.not_hydrated.len(), "file");
-            lines.push(format!(
-                "{files} still a pointer: git colony lfs hydrate PATH"
-            ));
+            lines.push(format!("{files} still a pointer: {} PATH", self.hydrate_by));
         }
         if !self.would_dirty.is_empty() {
             let files = text::count(self.would_dirty.len(), "file");

@@ -9,7 +9,7 @@ use super::elsewhere::Network;
 use super::map_in_memory;
 use crate::git::lfs_pointer::Pointer;
 use crate::git::{BareRepo, Objects, Oid, lfs_objects};
-use crate::lfs::hydrate;
+use crate::lfs::hydrate::{self, Fetch};
 use crate::map::resolved::{Place, ResolvedRow};
 use crate::map::row::SourceKind;
 use crate::model::{Code, Error, Result};
@@ -70,7 +70,9 @@ pub fn with_job<T>(
         SourceKind::GitRepo => None,
         SourceKind::Literature => Some(how.reader(row)?),
     };
-    let fetch = |blob: Oid, pointer: &Pointer| hydrate::fetch_object(session, blob, pointer);
+    let fetch = |blob: Oid, pointer: &Pointer| {
+        hydrate::fetch_object(session, (blob, pointer), Fetch::AsConfigured)
+    };
     work(&Job {
         world: &session.world,
         objects: &place.objects,

@@ -1,5 +1,7 @@
 //! The objects that are here: read by id, never written.
 
+use std::fs::File;
+use std::io::{Read as _, Write as _};
 use std::path::{Path, PathBuf};
 
 use crate::model::{Error, Result};
@@ -21,6 +23,13 @@ pub enum Content {
     Missing,
     /// What stands in its place is something else.
     Damaged,
+}
+
+/// Returns what git-lfs calls an object that holds these bytes.
+pub fn digest_of(bytes: &[u8]) -> Option<String> {
+    let mut hasher = gix::hash::hasher(gix::hash::Kind::Sha256);
+    hasher.update(bytes);
+    hasher.try_finalize().ok().map(|id| id.to_string())
 }
 
 impl Objects {
@@ -55,14 +64,34 @@ impl Objects {
         let Some(bytes) = bytes else {
             return Content::Missing;
         };
-        let mut hasher = gix::hash::hasher(gix::hash::Kind::Sha256);
-        hasher.update(&bytes);
-        let id = hasher.try_finalize().map(|id| id.to_string());
-        if id.is_ok_and(|id| id == pointer.oid.as_str()) {
+        if digest_of(&bytes).as_deref() == Some(pointer.oid.as_str()) {
             Content::Here(bytes)
         } else {
             Content::Damaged
         }
+    }
+
+    /// Copies an object into a file and holds it against its id; `false` where it is another.
+    ///
+    /// # Errors
+    /// `no-space`, `io`.
+    pub fn copy(&self, pointer: &Pointer, mut into: File) -> Result<bool> {
+        let cannot = |e| Error::io("cannot copy a large file", e);
+        let Some(mut from) = self.find(pointer).and_then(|path| File::open(path).ok()) else {
+            return Ok(false);
+        };
+        let mut hasher = gix::hash::hasher(gix::hash::Kind::Sha256);
+        let mut buffer = vec![0; 1 << 16];
+        loop {
+            let count = from.read(&mut buffer).map_err(cannot)?;
+            let Some(bytes) = buffer.get(..count).filter(|bytes| !bytes.is_empty()) else {
+                break;
+            };
+            hasher.update(bytes);
+            into.write_all(bytes).map_err(cannot)?;
+        }
+        let id = hasher.try_finalize().map(|id| id.to_string());
+        Ok(id.is_ok_and(|id| id == pointer.oid.as_str()))
     }
 
     /// Returns the store in a folder of objects.

@@ -11,7 +11,7 @@ use serde::Serialize;
 use crate::git::Oid;
 use crate::git::attributes::AttributesOf;
 use crate::git::lfs_objects::Objects;
-use crate::git::lfs_pointer::Pointer;
+use crate::git::lfs_pointer::{self, Pointer};
 use crate::git::network::{Direction, Network};
 use crate::model::id::OperationId;
 use crate::model::{Code, Error, RepoPath, Result};
@@ -74,7 +74,11 @@ pub fn hydrate(session: &Session, paths: &[RepoPath], dry_run: bool) -> Result<H
     let objects = Objects::of(&session.repo);
     if !dry_run {
         for file in wanted.iter().filter(|file| !objects.has(&file.pointer)) {
-            if let Some(reason) = fetch_object(session, file.id, &file.pointer)? {
+            if kept_large_files::bring_asked(session, &file.pointer)? {
+                continue;
+            }
+            let fetched = fetch_object(session, (file.id, &file.pointer), Fetch::AskedFor)?;
+            if let Some(reason) = fetched {
                 reasons.insert(file.path.clone(), reason);
             }
         }
@@ -129,12 +133,25 @@ fn pointers_below(session: &Session, paths: &[RepoPath]) -> Result<Vec<Wanted>> 
     Ok(read.collect())
 }
 
+/// Which objects are fetched.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fetch {
+    /// Those that the configuration does not leave out.
+    AsConfigured,
+    /// Any, since somebody asks for this very one.
+    AskedFor,
+}
+
 /// Asks git-lfs to fetch one object into its store, given the blob of its pointer; returns why it did
 /// not come, as git-lfs says. Nothing else changes.
 ///
 /// # Errors
 /// `git-failed` when git cannot be started, `interrupted`, and what a refused URL or missing credentials raise.
-pub fn fetch_object(session: &Session, blob: Oid, pointer: &Pointer) -> Result<Option<String>> {
+pub fn fetch_object(
+    session: &Session,
+    (blob, pointer): (Oid, &Pointer),
+    which: Fetch,
+) -> Result<Option<String>> {
     let git = session.repo.git(&session.world);
     // git-lfs finds its server by itself; a URL that is refused is none of its business here.
     let url = session.repo.remote_url("origin", Direction::Fetch);
@@ -145,6 +162,12 @@ pub fn fetch_object(session: &Session, blob: Oid, pointer: &Pointer) -> Result<O
         .args(["lfs", "smudge"])
         .input(session.repo.read_blob(blob)?)
         .discard_output();
+    if which == Fetch::AskedFor {
+        // A clone that was made without large files leaves them out by these.
+        for key in ["lfs.fetchexclude", "lfs.fetchinclude"] {
+            smudge.config(key, "");
+        }
+    }
     let output = network.run()?;
     if Objects::of(&session.repo).has(pointer) {
         return Ok(None);
@@ -183,7 +206,7 @@ fn bring_in(session: &Session, files: &[Wanted]) -> Result<OperationId> {
     let index_tree = repo.write_index_tree(&scan)?;
     let paths: BTreeSet<RepoPath> = files.iter().map(|file| file.path.clone()).collect();
     kept_large_files::stage(session, index_tree, &paths, &operation.stage())?;
-    refuse_staged_pointers(&operation, &paths)?;
+    fill_staged_pointers(session, &operation, files)?;
     let wants: BTreeMap<RepoPath, Want> = files
         .iter()
         .map(|file| {
@@ -217,16 +240,36 @@ fn bring_in(session: &Session, files: &[Wanted]) -> Result<OperationId> {
     Ok(done.record.op)
 }
 
-/// The filter gives pointers back when it was told not to do its work.
-fn refuse_staged_pointers(operation: &Operation<'_>, paths: &BTreeSet<RepoPath>) -> Result<()> {
-    for path in paths {
-        let staged = std::fs::read(path.under(&operation.stage()));
-        if staged.is_ok_and(|bytes| Pointer::parse(&bytes).is_some()) {
-            return Err(Error::new(
+/// Brings content in where the filter has given a pointer back: it does so for files that the configuration
+/// leaves out, and where it was told not to do its work.
+fn fill_staged_pointers(
+    session: &Session,
+    operation: &Operation<'_>,
+    files: &[Wanted],
+) -> Result<()> {
+    let objects = Objects::of(&session.repo);
+    for file in files {
+        let path = file.path.under(&operation.stage());
+        let is_pointer = |bytes: Vec<u8>| Pointer::parse(&bytes).as_ref() == Some(&file.pointer);
+        let size = path.symlink_metadata().map_or(0, |found| found.len());
+        let is_small = size <= lfs_pointer::MAX_BYTES;
+        if !is_small || !std::fs::read(&path).is_ok_and(is_pointer) {
+            continue;
+        }
+        let damaged = || {
+            Error::new(
                 Code::FilterFailed,
-                format!("the filter of git-lfs gave the pointer of '{path}' back; no file of the worktree has changed"),
+                format!("the object of '{}' in the store of git-lfs is damaged; no file of the worktree has changed", file.path),
             )
-            .hint("git config --get-regexp '^filter.lfs'   # is it installed? is GIT_LFS_SKIP_SMUDGE set?"));
+            .hint("git lfs fsck   # moves damaged objects aside; then run it again")
+        };
+        let into = std::fs::File::options()
+            .write(true)
+            .truncate(true)
+            .open(&path);
+        let into = into.map_err(|e| Error::io("cannot write a large file", e))?;
+        if !objects.copy(&file.pointer, into)? {
+            return Err(damaged());
         }
     }
     Ok(())

@@ -31,6 +31,8 @@ pub struct LfsStatus {
     pub missing: Vec<MissingObject>,
     /// Files of the worktree that are pointers still, although their object is here or may be had.
     pub not_hydrated: Vec<RepoPath>,
+    /// What brings such a file in, to be followed by its path: a clone for reading takes no `lfs hydrate`.
+    pub hydrate_by: &'static str,
     /// Tracked files that match a pattern but were committed before it: they stay as they are until
     /// somebody edits or renormalizes them.
     pub would_dirty: Vec<RepoPath>,
@@ -78,6 +80,10 @@ pub fn status(session: &Session) -> Result<LfsStatus> {
         bytes: 0,
         missing: Vec::new(),
         not_hydrated: Vec::new(),
+        hydrate_by: match session.refuse_reader() {
+            Ok(()) => "git colony lfs hydrate",
+            Err(_) => "git -c lfs.fetchexclude= -c lfs.fetchinclude= lfs pull --include",
+        },
         would_dirty: Vec::new(),
         quota: quota(session),
     };

@@ -317,19 +317,41 @@ pub fn bring_of_index(session: &Session, files: Oid, index: Oid) -> Result<()> {
     bring(session, index, &paths.map(|change| change.path).collect())
 }
 
+/// Links one large file into the store of git-lfs from where it is kept, also in a clone that was made without
+/// them; returns whether it is there now.
+///
+/// # Errors
+/// `no-space`, `io`.
+pub fn bring_asked(session: &Session, pointer: &Pointer) -> Result<bool> {
+    let store = Objects::of(&session.repo);
+    let sources = sources(session).into_iter().chain(of_hub(session));
+    if let Some(source) = sources.into_iter().find(|source| source.has(pointer)) {
+        source.link_into(pointer, store.folder())?;
+    }
+    Ok(store.has(pointer))
+}
+
+/// Returns where large files are kept in this repository.
+fn sources(session: &Session) -> Vec<Objects> {
+    let kept = [LARGE, LARGE_OF_NAMED].map(|kind| folders(session, kind));
+    let kept = kept.into_iter().flatten().chain([pool_of(&session.repo)]);
+    kept.map(Objects::in_folder).collect()
+}
+
+fn of_hub(session: &Session) -> Option<Objects> {
+    let member = session.membership.as_ref()?;
+    Some(Objects::in_folder(member.hub.join("lfs").join("objects")))
+}
+
 fn bring(session: &Session, tree: Oid, wanted: &BTreeSet<RepoPath>) -> Result<()> {
     let repo = &session.repo;
     if wanted.is_empty() || !repo.has_filter("lfs") {
         return Ok(());
     }
-    let kept = [LARGE, LARGE_OF_NAMED].map(|kind| folders(session, kind));
-    let kept = kept.into_iter().flatten().chain([pool_of(repo)]);
-    let mut sources: Vec<Objects> = kept.map(Objects::in_folder).collect();
+    let mut sources = sources(session);
     // A clone that is to have no large files brings none over.
-    if let Some(member) = &session.membership
-        && repo.config("lfs.fetchexclude").as_deref() != Some("*")
-    {
-        sources.push(Objects::in_folder(member.hub.join("lfs").join("objects")));
+    if repo.config("lfs.fetchexclude").as_deref() != Some("*") {
+        sources.extend(of_hub(session));
     }
     if sources.is_empty() {
         return Ok(());

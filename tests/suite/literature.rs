@@ -604,7 +604,9 @@ fn a_missing_object_is_named_or_fetched() {
     assert_eq!(said.get(), 1);
 
     let session = Session::open(world.clone(), &Flags::default(), ObjectWrites::Durable).unwrap();
-    let fetch = |blob: Oid, pointer: &Pointer| hydrate::fetch_object(&session, blob, pointer);
+    let fetch = |blob: Oid, pointer: &Pointer| {
+        hydrate::fetch_object(&session, (blob, pointer), hydrate::Fetch::AsConfigured)
+    };
     assert_eq!(
         read_with(&world, "large/b.md", Some(&fetch)).unwrap(),
         before

@@ -60,6 +60,7 @@ mod lfs_faults;
 mod lfs_followed;
 mod lfs_hints;
 mod lfs_hub;
+mod lfs_hydrate;
 mod lfs_killed;
 mod lfs_locks;
 mod lfs_migrate;

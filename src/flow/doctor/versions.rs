@@ -130,6 +130,6 @@ fn missing_objects(status: &LfsStatus) -> Option<Check> {
         name: "git-lfs-objects",
         ok: true,
         detail: format!("{count} of git-lfs here as a pointer only, not downloaded"),
-        fix: Some("git colony lfs hydrate .".to_owned()),
+        fix: Some(format!("{} '*'", status.hydrate_by).replace("hydrate '*'", "hydrate .")),
     })
 }
