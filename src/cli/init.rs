@@ -1,6 +1,6 @@
 //! `git colony init`
 
-use crate::flow::init::{self, InitReport, InitStatus, Lfs, Request};
+use crate::flow::init::{self, InitReport, InitStatus, Request, Wanted};
 use crate::flow::migrate::Publication;
 use crate::model::time::Moment;
 use crate::ui::answer::{Answer, Outcome};
@@ -13,7 +13,8 @@ use super::{Face, Run, Stop};
 /// Commits `.colony/` and a `.gitattributes`, and nothing else, whatever is staged; sets git-lfs up
 /// here. What exists is kept as it is. Nothing is pushed without --push, and no committed file is
 /// converted without --migrate-existing-to-lfs, which publishes what it does unless --no-push (see
-/// 'lfs migrate'). Every other command works without it.
+/// 'lfs migrate'): those that a pattern matches stay in git, by lines of their own in `.gitattributes`.
+/// Every other command works without it.
 #[derive(Debug, clap::Args)]
 #[expect(
     clippy::struct_excessive_bools,
@@ -26,6 +27,9 @@ pub(super) struct Args {
     /// The colony it belongs to
     #[arg(long, value_name = "NAME")]
     colony: Option<String>,
+    /// Have git-lfs keep large files (default: unless the manifest says it does not)
+    #[arg(long, conflicts_with = "no_lfs")]
+    lfs: bool,
     /// Leave git-lfs out: no patterns, no filters
     #[arg(long)]
     no_lfs: bool,
@@ -54,7 +58,11 @@ pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
     let request = Request {
         url: args.url,
         colony: args.colony,
-        lfs: if args.no_lfs { Lfs::No } else { Lfs::Yes },
+        lfs: match (args.lfs, args.no_lfs) {
+            (true, _) => Wanted::Lfs,
+            (_, true) => Wanted::NoLfs,
+            _ => Wanted::AsRecorded,
+        },
         push: args.push,
         migrate: args.migrate_existing_to_lfs.then_some(publication),
     };
@@ -147,6 +155,53 @@ impl Answer for InitReport {
 }
 
 impl InitReport {
+    /// Says which lines a file of somebody else lacks: once, and when they are asked for.
+    fn proposed_lines(&self) -> Vec<String> {
+        let none = "attention: git-lfs gets no file: .gitattributes is kept as it is, and no line of it names git-lfs";
+        if self.lines_were_shown && !self.dry_run {
+            return vec![format!("{none}; lines for it: git colony init -n")];
+        }
+        let mut lines = vec![format!("{none}; lines for it, to stand at its end:")];
+        lines.extend(self.lines_to_add.iter().map(|line| format!("  {line}")));
+        lines
+    }
+
+    /// Says which files stay in git although a pattern matches, and which patterns are not written.
+    fn exempt_lines(&self) -> Vec<String> {
+        /// So many are named.
+        const FEW: usize = 5;
+        let mut lines = Vec::new();
+        if !self.exempt.is_empty() {
+            let files = text::count(self.exempt.len(), "file");
+            let (stays, lines_of) = match self.exempt.len() {
+                1 => ("stays", "a line of its own"),
+                _ => ("stay", "lines of their own"),
+            };
+            lines.push(format!(
+                "{files} committed before {stays} in git, by {lines_of} in .gitattributes:"
+            ));
+            let few = self.exempt.iter().take(FEW);
+            lines.extend(few.map(|path| format!("  {path}")));
+            let more = self.exempt.len().saturating_sub(FEW);
+            if more > 0 {
+                lines.push(format!("  and {more} more"));
+            }
+        }
+        for one in &self.patterns_left_out {
+            lines.push(format!(
+                "left out: {}, since {}",
+                one.pattern,
+                one.why.words()
+            ));
+        }
+        if !lines.is_empty() {
+            lines.push(
+                "give all of them to git-lfs, in all of history: git colony lfs migrate".to_owned(),
+            );
+        }
+        lines
+    }
+
     /// Says what becomes of large files.
     fn large_files(&self) -> Vec<String> {
         let mut lines = Vec::new();
@@ -157,15 +212,15 @@ impl InitReport {
             (None, true) if self.lines_to_add.is_empty() => {
                 lines.push("git-lfs keeps large formats from now on".to_owned());
             }
-            (None, true) => {
-                lines.push(
-                    "attention: git-lfs gets no file: .gitattributes is kept as it is, and no line of it \
-                     names git-lfs; lines for it:"
-                        .to_owned(),
-                );
-                lines.extend(self.lines_to_add.iter().map(|line| format!("  {line}")));
-            }
+            (None, true) => lines.extend(self.proposed_lines()),
+            (None, false) if self.lfs_kept_off => lines.push(
+                "large files stay in git, as .colony/manifest.json says; otherwise: git colony init --lfs"
+                    .to_owned(),
+            ),
             (None, false) => {}
+        }
+        if self.lines_to_add.is_empty() {
+            lines.extend(self.exempt_lines());
         }
         if !self.would_dirty.is_empty() && self.would_migrate.is_empty() {
             let files = text::count(self.would_dirty.len(), "file");

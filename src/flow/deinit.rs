@@ -92,6 +92,7 @@ pub fn deinit(session: &Session, request: Request) -> Result<DeinitReport> {
     }
     info_attributes::remove(&session.repo)?;
     merge_drivers::remove(session)?;
+    super::init::forget_shown(session)?;
     found.remove_settings(session)?;
     if request.depth == Depth::Everything {
         if let Some(places) = Places::find(&session.repo)? {

@@ -12,18 +12,21 @@ use crate::design::scaffold;
 use crate::git::attributes::AttributesOf;
 use crate::git::network::{Direction, Network};
 use crate::git::{Head, Oid};
+use crate::lfs::exempt::LeftOut;
 use crate::lfs::install::{self, Way};
 use crate::lfs::status;
 use crate::model::id::OperationId;
 use crate::model::{Error, RepoPath, Result};
 use crate::setup::attributes;
+use crate::setup::hooks::{self, Act, Target};
 use crate::setup::info_attributes;
 use crate::setup::manifest::{self, LfsMode, Manifest};
 use crate::setup::merge_drivers;
 use crate::store::Session;
 use crate::store::lock::WorktreeLock;
 use crate::store::operation::{Kind, Record};
-use files::{existing, new_manifest, plan_attributes, refuse_edited};
+pub use beside::forget_shown;
+use files::{Attributes, existing, new_manifest, plan_attributes, refuse_edited};
 
 /// The map of the sources of a repository.
 const REPO_MAP: &str = ".colony/repo_map.yaml";
@@ -39,21 +42,30 @@ pub struct Request {
     pub url: Option<String>,
     /// The colony it belongs to.
     pub colony: Option<String>,
-    /// Whether git-lfs keeps large files.
-    pub lfs: Lfs,
+    /// What is wanted of git-lfs.
+    pub lfs: Wanted,
     /// Whether the commit is pushed to `origin`.
     pub push: bool,
     /// Whether history is to be rewritten, and published then.
     pub migrate: Option<Publication>,
 }
 
-/// Whether git-lfs keeps large files.
+/// What is wanted of git-lfs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Lfs {
-    /// It does.
+pub enum Wanted {
+    /// What the manifest says; where there is none, it keeps large files.
     #[default]
+    AsRecorded,
+    /// It keeps large files, whatever the manifest says.
+    Lfs,
+    /// It does not keep them.
+    NoLfs,
+}
+
+/// Whether git-lfs keeps large files.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Lfs {
     Yes,
-    /// It does not.
     No,
 }
 
@@ -100,6 +112,15 @@ pub struct InitReport {
     /// The lines of git-lfs that a `.gitattributes` of somebody else lacks: without them nothing is
     /// given to git-lfs. They are never written into it.
     pub lines_to_add: Vec<String>,
+    /// Whether an earlier run has shown the very same lines.
+    pub lines_were_shown: bool,
+    /// Committed files that patterns of git-lfs match and that stay in git, by lines of their own in
+    /// `.gitattributes`.
+    pub exempt: Vec<RepoPath>,
+    /// Patterns of git-lfs that are left out of `.gitattributes`, since too many committed files match.
+    pub patterns_left_out: Vec<LeftOut>,
+    /// Whether git-lfs stays out because `.colony/manifest.json` says so.
+    pub lfs_kept_off: bool,
     /// Flags that changed nothing: the manifest is there and is kept.
     pub unused_flags: Vec<&'static str>,
     /// The merge drivers that are configured by this run.
@@ -143,6 +164,7 @@ pub fn init(session: &Session, request: &Request) -> Result<InitReport> {
     if let Some(publication) = request.migrate {
         migration::migrate(session, publication, &mut report)?;
     }
+    beside::note_shown(session, &report.lines_to_add)?;
     if request.push && !report.migrated_to_lfs {
         report.push_error = push(session)?;
         report.pushed = report.push_error.is_none();
@@ -152,9 +174,12 @@ pub fn init(session: &Session, request: &Request) -> Result<InitReport> {
 
 /// Does what was planned: the commit last, since it alone can be undone.
 fn set_up(session: &Session, request: &Request, plan: &Plan) -> Result<Option<(Oid, Record)>> {
+    if let Way::Chained(_) = plan.way {
+        hooks::install::run(session, Act::Install, Target::Git)?;
+    }
     let lock = WorktreeLock::take(&session.world, &session.repo, session.lock_timeout())?;
     install::install(session, plan.way)?;
-    if plan.merge_lines == MergeLines::InInfo {
+    if plan.attributes.merge_lines == MergeLines::InInfo {
         info_attributes::add(&session.repo, attributes::MERGE_LINES)?;
     }
     merge_drivers::install(session)?;
@@ -172,6 +197,7 @@ struct Standing {
     lfs: install::Standing,
     has_lines: bool,
     has_drivers: bool,
+    has_hooks: bool,
 }
 
 impl Standing {
@@ -180,6 +206,7 @@ impl Standing {
             lfs: install::Standing::look(&session.repo),
             has_lines: info_attributes::is_there(&session.repo),
             has_drivers: merge_drivers::installed(session).map_or(true, |names| !names.is_empty()),
+            has_hooks: hooks::install::is_recorded(session, Target::Git),
         }
     }
 
@@ -191,7 +218,7 @@ impl Standing {
         }
         // Who asked to stop waits for this; where the lock cannot be had, it is tried without.
         let undisturbed = session.world.undisturbed();
-        let _lock = WorktreeLock::take(&undisturbed, &session.repo, session.lock_timeout()).ok();
+        let lock = WorktreeLock::take(&undisturbed, &session.repo, session.lock_timeout()).ok();
         let lines = if self.has_lines {
             Ok(())
         } else {
@@ -202,7 +229,13 @@ impl Standing {
         } else {
             merge_drivers::remove(session)
         };
-        for undone in [lines, drivers, self.lfs.restore(session)] {
+        let lfs = self.lfs.restore(session);
+        drop(lock);
+        let hooks = match self.has_hooks {
+            true => Ok(()),
+            false => beside::take_hooks_out(&undisturbed),
+        };
+        for undone in [lines, drivers, lfs, hooks] {
             if let Err(error) = undone {
                 (session.world.narrate)(&format!("cannot take back: {}", error.message()));
             }
@@ -241,14 +274,27 @@ struct Plan {
     commit: Option<scaffold::Request>,
     way: Way,
     lfs: Lfs,
-    merge_lines: MergeLines,
     wanted: Lfs,
+    attributes: Attributes,
 }
 
 impl Plan {
     fn make(session: &Session, request: &Request) -> Result<Plan> {
-        let way = match request.lfs {
-            Lfs::Yes => install::plan(session)?,
+        let theirs = existing(session, manifest::PATH)?;
+        let theirs = theirs.map(|bytes| Ok((Manifest::parse(&bytes)?, bytes)));
+        let theirs: Option<(Manifest, Vec<u8>)> = theirs.transpose()?;
+        let is_off = |(found, _): &(Manifest, _)| found.lfs.mode == LfsMode::Disabled;
+        let wanted = match request.lfs {
+            Wanted::NoLfs => Lfs::No,
+            Wanted::AsRecorded
+                if request.migrate.is_none() && theirs.as_ref().is_some_and(is_off) =>
+            {
+                Lfs::No
+            }
+            Wanted::AsRecorded | Wanted::Lfs => Lfs::Yes,
+        };
+        let way = match wanted {
+            Lfs::Yes => install::plan_chained(session)?,
             Lfs::No => Way::NotInstalled,
         };
         let lfs = if way == Way::NotInstalled {
@@ -257,18 +303,16 @@ impl Plan {
             Lfs::Yes
         };
         let mut files = Vec::new();
-        match existing(session, manifest::PATH)? {
+        match theirs {
             None => files.push((
                 manifest::PATH.into(),
                 new_manifest(session, request, lfs)?.write()?,
             )),
-            Some(bytes) => {
-                let found = Manifest::parse(&bytes)?;
-                if lfs == Lfs::Yes && found.lfs.mode == LfsMode::Disabled {
-                    refuse_edited(session, manifest::PATH, &bytes)?;
-                    files.push((manifest::PATH.into(), manifest::with_lfs(&bytes)?));
-                }
+            Some(found) if lfs == Lfs::Yes && is_off(&found) => {
+                refuse_edited(session, manifest::PATH, &found.1)?;
+                files.push((manifest::PATH.into(), manifest::with_lfs(&found.1)?));
             }
+            Some(_) => {}
         }
         for (path, text) in [
             (REPO_MAP, REPO_MAP_TEMPLATE),
@@ -278,23 +322,23 @@ impl Plan {
                 files.push((path.into(), text.as_bytes().to_vec()));
             }
         }
-        let merge_lines = plan_attributes(session, lfs, &mut files)?;
-        if merge_lines == MergeLines::InInfo {
+        let attributes = plan_attributes(session, (request, lfs), &mut files)?;
+        if attributes.merge_lines == MergeLines::InInfo {
             info_attributes::check(&session.repo)?;
         }
         files.sort();
         scaffold::check(session, "init", files.iter().map(|(path, _)| path))?;
         let commit = (!files.is_empty()).then(|| scaffold::Request {
             summary: "init".to_owned(),
-            message: "init: scaffold .colony/ (manifest + repo_map.yaml)".to_owned(),
+            message: message_for(&files).to_owned(),
             files,
         });
         Ok(Plan {
             commit,
             way,
             lfs,
-            merge_lines,
-            wanted: request.lfs,
+            wanted,
+            attributes,
         })
     }
 
@@ -319,19 +363,33 @@ impl Plan {
             pushed: false,
             push_error: None,
             lfs_enabled: self.lfs == Lfs::Yes,
+            lfs_kept_off: self.wanted == Lfs::No && request.lfs == Wanted::AsRecorded,
             lfs_error: (self.wanted != self.lfs)
                 .then(|| "git-lfs is not installed, so large files stay in git".to_owned()),
             migrated_to_lfs: false,
             migrate_error: None,
             would_migrate: Vec::new(),
-            set_up: beside::set_up(session, self.way, self.merge_lines)?,
-            lines_to_add: beside::lines_to_add(session, self.lfs)?,
+            set_up: beside::set_up(session, self.way, self.attributes.merge_lines)?,
+            lines_were_shown: beside::were_shown(session, &self.attributes.to_add)?,
+            lines_to_add: self.attributes.to_add.clone(),
+            exempt: self.attributes.exempt.files.clone(),
+            patterns_left_out: self.attributes.exempt.left_out.clone(),
             unused_flags: beside::unused_flags(session, request)?,
             merge_drivers: missing.into_iter().map(str::to_owned).collect(),
             would_dirty,
             op: None,
             dry_run: false,
         })
+    }
+}
+
+/// Returns the message of the commit: it names the file that changes what git does with others.
+fn message_for(files: &[(RepoPath, Vec<u8>)]) -> &'static str {
+    let is_attributes = |(path, _): &(RepoPath, _)| path.as_bytes() == b".gitattributes";
+    if files.iter().any(is_attributes) {
+        "init: scaffold .colony/ (manifest + repo_map.yaml) and .gitattributes"
+    } else {
+        "init: scaffold .colony/ (manifest + repo_map.yaml)"
     }
 }
 

@@ -36,6 +36,17 @@ impl Index {
     pub(super) fn new(file: gix::index::File) -> Index {
         Index { file, cache: None }
     }
+
+    /// Iterates over the plain files without a conflict: path and blob.
+    pub fn plain_files(&self) -> impl Iterator<Item = (&[u8], Oid)> {
+        let paths = self.file.path_backing();
+        let entries = self.file.entries().iter();
+        let plain = entries.filter(|entry| {
+            matches!(entry.mode, Mode::FILE | Mode::FILE_EXECUTABLE)
+                && entry.stage() == Stage::Unconflicted
+        });
+        plain.map(|entry| (entry.path_in(paths).as_bytes(), entry.id.into()))
+    }
 }
 
 impl Repo {

@@ -37,6 +37,17 @@ pub struct ImportStep {
     /// The lines by which attributes take these away; `None` where what git-lfs makes is left as it is, as
     /// it was done once.
     pub taken: Option<Vec<String>>,
+    /// What becomes of our lines for files that stay in git.
+    pub exempt: Exempt,
+}
+
+/// What becomes of the lines of ours by which files stay in git.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Exempt {
+    /// They go, and git-lfs gets the files.
+    Ends,
+    /// They stay as any line does, as it was done once.
+    Stays,
 }
 
 /// What was written.
@@ -83,7 +94,7 @@ impl Repo {
                 continue;
             };
             let repository = BareRepo::open(&import.path())?;
-            let mended = lfs_mending::mend(world, &repository, (&made, lines))?;
+            let mended = lfs_mending::mend(world, &repository, &made, (lines, step.exempt))?;
             if number + 1 < import.steps.len() {
                 move_branches(world, &repository, (&made, &mended))?;
             }

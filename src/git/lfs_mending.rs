@@ -1,6 +1,6 @@
 //! What git-lfs leaves undone when it writes history again, done on the commits it has made: signatures
 //! that would be bad go, and `.gitattributes` keeps every line that was there and takes away what it took
-//! away.
+//! away. The lines of ours by which files stayed in git go.
 //!
 //! A commit that needs none of this, and has no such commit below it, stays the very commit that git-lfs has
 //! made. One that comes out as it was before is not rewritten at all, and keeps its signature. All other
@@ -14,6 +14,8 @@ use crate::model::{Code, Error, Result, ResultExt as _, World};
 
 use super::attribute_lines::{FilterLine, filter_lines, without_carriage_return};
 use super::attribute_patterns::AttributePatterns;
+use super::exempt_lines;
+use super::lfs_import::Exempt;
 use super::{BareRepo, Oid};
 
 /// The file that git-lfs writes its patterns into, as it stands in a tree.
@@ -26,20 +28,23 @@ const SIGNATURES: [&[u8]; 2] = [b"gpgsig ", b"gpgsig-sha256 "];
 const EXCLUDED: &[u8] = b" !text -filter -merge -diff";
 
 /// Returns what the commits of a map become when what git-lfs has made of them is mended; `lines` are those
-/// by which attributes take files away from it.
+/// by which attributes take files away from it. `exempt` says what becomes of the lines of ours.
 ///
 /// # Errors
 /// `object-missing`, `repository-broken`, `no-space`, `io`, `interrupted`.
 pub(super) fn mend(
     world: &World,
     repo: &BareRepo,
-    (map, lines): (&HashMap<Oid, Oid>, &[String]),
+    map: &HashMap<Oid, Oid>,
+    (lines, exempt): (&[String], Exempt),
 ) -> Result<HashMap<Oid, Oid>> {
     let mut mender = Mender {
         repo: repo.inner(),
         map,
         lines,
+        exempt,
         attributes: HashMap::new(),
+        with_exempt: HashMap::new(),
         done: HashMap::with_capacity(map.len()),
     };
     for old in map.keys() {
@@ -54,8 +59,11 @@ struct Mender<'a> {
     repo: &'a gix::Repository,
     map: &'a HashMap<Oid, Oid>,
     lines: &'a [String],
+    exempt: Exempt,
     /// What an attributes file becomes, by what it was and what git-lfs has made of it.
     attributes: HashMap<(Option<Oid>, Oid), Oid>,
+    /// Which attributes files have lines of ours.
+    with_exempt: HashMap<Oid, bool>,
     /// What each commit becomes.
     done: HashMap<Oid, Oid>,
 }
@@ -107,13 +115,17 @@ impl Mender<'_> {
     }
 
     fn mend_tree(&mut self, original: Oid, made: Oid) -> Result<Oid> {
-        if original == made {
+        if original == made && self.exempt == Exempt::Stays {
             return Ok(made);
         }
         let mut bytes = self.read(made, Kind::Tree)?;
         let Some((place, now)) = self.entry(&bytes)? else {
             return Ok(made);
         };
+        // Of what git-lfs has not touched only lines of ours are mended.
+        if original == made && !self.has_exempt(now)? {
+            return Ok(made);
+        }
         let before = self.read(original, Kind::Tree)?;
         let before = self.entry(&before)?.map(|(_, id)| id);
         let mended = self.mend_attributes(before, now)?;
@@ -144,6 +156,16 @@ impl Mender<'_> {
         Ok(None)
     }
 
+    fn has_exempt(&mut self, attributes: Oid) -> Result<bool> {
+        if let Some(known) = self.with_exempt.get(&attributes) {
+            return Ok(*known);
+        }
+        let bytes = self.read(attributes, Kind::Blob)?;
+        let has = exempt_lines::take_apart(&bytes).exempt.is_some();
+        self.with_exempt.insert(attributes, has);
+        Ok(has)
+    }
+
     fn mend_attributes(&mut self, before: Option<Oid>, now: Oid) -> Result<Oid> {
         if let Some(known) = self.attributes.get(&(before, now)) {
             return Ok(*known);
@@ -153,7 +175,7 @@ impl Mender<'_> {
             None => Vec::new(),
         };
         let made = self.read(now, Kind::Blob)?;
-        let mended = match mended_attributes(&original, &made, self.lines)? {
+        let mended = match mended_attributes(&original, &made, (self.lines, self.exempt))? {
             None => now,
             Some(bytes) if bytes == original => before.unwrap_or(now),
             Some(bytes) => self.write(Kind::Blob, &bytes)?,
@@ -236,20 +258,28 @@ impl<'a> RawCommit<'a> {
 }
 
 /// Returns what an attributes file is to be: what it was, what git-lfs has added for the files that it gets,
-/// and the lines that take files away where these are not in force. `None` where it has done well.
-fn mended_attributes(original: &[u8], made: &[u8], lines: &[String]) -> Result<Option<Vec<u8>>> {
+/// and the lines that take files away where these are not in force; without the lines of ours. `None` where it has done well.
+fn mended_attributes(
+    original: &[u8],
+    made: &[u8],
+    (lines, exempt): (&[String], Exempt),
+) -> Result<Option<Vec<u8>>> {
+    let ending = (exempt == Exempt::Ends).then(|| exempt_lines::take_apart(original));
+    let ending = ending.filter(|parts| parts.exempt.is_some());
+    let ends = ending.is_some();
+    let kept = ending.map_or_else(|| original.to_vec(), |parts| parts.own);
     let mut seen = HashSet::new();
     let mut drops = false;
     for line in lines_of(original) {
         let is_comment = line.trim_ascii().is_empty() || line.starts_with(b"#");
         drops |= !seen.insert(line) && !is_comment;
     }
-    if lines.is_empty() && !drops {
+    if lines.is_empty() && !drops && !ends {
         return Ok(None);
     }
     let added = lines_of(made).filter(|line| !seen.contains(line) && !line.ends_with(EXCLUDED));
     let added: Vec<&[u8]> = added.collect();
-    let mut whole = original.to_vec();
+    let mut whole = kept.clone();
     let mut append = |line: &[u8]| {
         if !whole.is_empty() && !whole.ends_with(b"\n") {
             whole.push(b'\n');
@@ -261,7 +291,7 @@ fn mended_attributes(original: &[u8], made: &[u8], lines: &[String]) -> Result<O
         append(line);
     }
     for line in lines {
-        if !added.is_empty() || !is_in_force(original, line)? {
+        if !added.is_empty() || !is_in_force(&kept, line)? {
             append(line.as_bytes());
         }
     }

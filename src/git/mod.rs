@@ -22,6 +22,7 @@ pub mod config;
 pub mod credentials;
 pub mod damaged_refs;
 pub mod diff;
+pub mod exempt_lines;
 mod file_writer;
 mod fingerprint;
 mod fork_points;

@@ -35,6 +35,8 @@ pub enum Way {
     FiltersOnly,
     /// Only the filters: hooks of ours are there and have to call it.
     FromOurHooks,
+    /// The same once hooks of ours are there, which keep and call the one that is named.
+    Chained(&'static str),
 }
 
 /// Returns the version of git-lfs as it prints it; `None` when it cannot be started.
@@ -66,11 +68,22 @@ pub fn is_configured(repo: &Repo) -> bool {
     repo.has_filter("lfs")
 }
 
-/// Decides how git-lfs is set up, and changes nothing.
+/// Decides how git-lfs is set up where no hook gives way, and changes nothing.
 ///
 /// # Errors
 /// `hooks-in-the-way` when its hooks cannot be installed without touching somebody else's.
 pub fn plan(session: &Session) -> Result<Way> {
+    match plan_chained(session)? {
+        Way::Chained(name) => Err(foreign_hook(name, &hooks_folder(session))),
+        way => Ok(way),
+    }
+}
+
+/// Decides how git-lfs is set up where an ordinary hook may be kept beside ours, and changes nothing.
+///
+/// # Errors
+/// `hooks-in-the-way` when hooks are not taken from the folder of git itself.
+pub fn plan_chained(session: &Session) -> Result<Way> {
     if !is_installed(session)? {
         return Ok(Way::NotInstalled);
     }
@@ -96,15 +109,25 @@ pub fn plan(session: &Session) -> Result<Way> {
         .find(|(_, state)| matches!(state, State::Foreign | State::Empty));
     match foreign {
         None if in_git => Ok(Way::OwnHooks),
-        Some((name, _)) => Err(in_the_way(&format!(
-            "there is a '{name}' hook in '{}' that does not call git-lfs",
-            folder.display()
-        ))),
+        Some((name, _)) if in_git && is_ordinary(&folder, name) => Ok(Way::Chained(name)),
+        Some((name, _)) => Err(foreign_hook(name, &folder)),
         None => Err(in_the_way(&format!(
             "git takes hooks from '{}', which is not a folder of this repository's own",
             folder.display()
         ))),
     }
+}
+
+/// Tells whether a hook is a file with something in it, so that ours can run it.
+fn is_ordinary(folder: &Path, name: &str) -> bool {
+    !read_hook(&folder.join(name)).is_empty()
+}
+
+fn foreign_hook(name: &str, folder: &Path) -> Error {
+    in_the_way(&format!(
+        "there is a '{name}' hook in '{}' that does not call git-lfs",
+        folder.display()
+    ))
 }
 
 fn in_the_way(found: &str) -> Error {
@@ -153,7 +176,9 @@ pub fn install(session: &Session, way: Way) -> Result<()> {
                 return Err(way_out(error));
             }
         }
-        Way::FromOurHooks => configuration.change(repo, world, &[CALL_FROM_OUR_HOOKS, "true"])?,
+        Way::FromOurHooks | Way::Chained(_) => {
+            configuration.change(repo, world, &[CALL_FROM_OUR_HOOKS, "true"])?;
+        }
         Way::FiltersOnly | Way::NotInstalled => {}
     }
     let before = configuration.read()?;
@@ -222,7 +247,7 @@ pub fn would_add(session: &Session, way: Way) -> Result<Vec<String>> {
         found.push(format!("the hooks of git-lfs: {}", hooks.join(", ")));
     }
     let calls = session.repo.config_bool(CALL_FROM_OUR_HOOKS) == Some(true);
-    if way == Way::FromOurHooks && !calls {
+    if matches!(way, Way::FromOurHooks | Way::Chained(_)) && !calls {
         found.push(format!("{CALL_FROM_OUR_HOOKS}: our hooks run git-lfs"));
     }
     Ok(found)

@@ -5,6 +5,7 @@
 
 use crate::git::attribute_lines::{FilterLine, Macros, filter_lines_by};
 use crate::git::attribute_patterns::AttributePatterns;
+use crate::git::exempt_lines;
 use crate::git::{Oid, Repo};
 use crate::model::{Code, Error, RepoPath, Result};
 
@@ -36,8 +37,10 @@ pub fn in_force(repo: &Repo, tree: Oid) -> Result<Patterns> {
             continue;
         }
         let bytes = repo.read_blob(blob)?;
+        let mut bytes = bytes;
         if path.as_bytes() == b".gitattributes" {
             macros = Macros::of(&bytes);
+            bytes = with_exempt(&bytes);
         }
         for mut line in filter_lines_by(&macros, &bytes, "lfs") {
             line.pattern = from_the_top(&path, &line.pattern)?;
@@ -55,6 +58,18 @@ pub fn in_force(repo: &Repo, tree: Oid) -> Result<Patterns> {
         .hint("git colony init --migrate-existing-to-lfs   # commits patterns for large formats first"));
     }
     Ok(patterns)
+}
+
+/// Returns an attributes file as it reads once all files that are exempt are given to git-lfs: the patterns
+/// that were left out come first, so that a line of the user counts more.
+fn with_exempt(bytes: &[u8]) -> Vec<u8> {
+    let parts = exempt_lines::take_apart(bytes);
+    let left_out = parts.exempt.unwrap_or_default().left_out.into_iter();
+    let mut whole: Vec<u8> = left_out
+        .flat_map(|line| (line + "\n").into_bytes())
+        .collect();
+    whole.extend(parts.own);
+    whole
 }
 
 /// Says lines to git-lfs, for which what takes away counts more than what gives, whatever comes first.
@@ -144,6 +159,20 @@ mod tests {
 
     fn lines(text: &str) -> Vec<FilterLine> {
         filter_lines_by(&Macros::of(text.as_bytes()), text.as_bytes(), "lfs")
+    }
+
+    #[test]
+    fn files_that_are_exempt_are_given_as_well_and_lines_of_the_user_count_more() {
+        let exempt = exempt_lines::ExemptLines {
+            files: vec!["x.gz".into()],
+            left_out: vec!["*.png filter=lfs diff=lfs merge=lfs -text".to_owned()],
+        };
+        let mut file = b"*.gz filter=lfs\n/my.png -filter\n".to_vec();
+        file.extend(exempt.block(&file).unwrap());
+        let file = String::from_utf8(with_exempt(&file)).unwrap();
+        let found = of_lines(&lines(&file)).unwrap();
+        assert_eq!(found.include, ["*.png", "*.gz"]);
+        assert_eq!(found.exclude, ["/my.png"]);
     }
 
     #[test]

@@ -2,6 +2,8 @@
 //! of ours. Patterns name formats, never directories.
 
 use crate::git::attributes::names_filter;
+use crate::git::exempt_lines::ExemptLines;
+use crate::model::Result;
 
 /// The formats that git-lfs keeps, in the groups they are written in.
 const FORMATS: [(&str, &[&str]); 7] = [
@@ -69,8 +71,51 @@ pub fn endings() -> Vec<String> {
     formats.map(|format| format!(".{format}")).collect()
 }
 
-/// Returns the file.
+/// Returns the file without files that are exempt.
 pub fn template(lines: Lines) -> String {
+    text_of(lines, &ExemptLines::default())
+}
+
+/// Returns the file; what is exempt comes last.
+///
+/// # Errors
+/// `repository-broken`.
+pub fn file(lines: Lines, exempt: &ExemptLines) -> Result<Vec<u8>> {
+    let mut bytes = text_of(lines, exempt).into_bytes();
+    let without_lfs = text_of(Lines::MergeOnly, exempt);
+    add_exempt(&mut bytes, exempt, without_lfs.as_bytes())?;
+    Ok(bytes)
+}
+
+/// Returns the lines of git-lfs for a file that is somebody else's, to stand at its end.
+///
+/// # Errors
+/// `repository-broken`.
+pub fn lines_to_add(exempt: &ExemptLines, theirs: &[u8]) -> Result<Vec<String>> {
+    let all = text_of(Lines::WithLfs, exempt);
+    let wanted = all.lines().filter(|line| gives_to_lfs(line));
+    let mut bytes: Vec<u8> = wanted
+        .flat_map(|line| [line, "\n"].concat().into_bytes())
+        .collect();
+    add_exempt(&mut bytes, exempt, theirs)?;
+    let text = String::from_utf8_lossy(&bytes);
+    Ok(text.lines().map(str::to_owned).collect())
+}
+
+fn add_exempt(bytes: &mut Vec<u8>, exempt: &ExemptLines, above: &[u8]) -> Result<()> {
+    if !exempt.is_empty() {
+        bytes.push(b'\n');
+        bytes.extend_from_slice(&exempt.block(above)?);
+    }
+    Ok(())
+}
+
+/// Returns the line by which git-lfs gets the files of a pattern.
+pub fn lfs_line(pattern: &str) -> String {
+    format!("{pattern} filter=lfs diff=lfs merge=lfs -text")
+}
+
+fn text_of(lines: Lines, exempt: &ExemptLines) -> String {
     let mut text =
         String::from("# Written by 'git colony init'; edit it freely: it keeps what was edited.\n");
     if lines == Lines::WithLfs {
@@ -79,9 +124,14 @@ pub fn template(lines: Lines) -> String {
              # It affects what is committed from now on; what was committed before stays as it is.\n",
         );
         for (group, formats) in FORMATS {
-            text.extend(["\n# ", group, "\n"]);
-            for format in formats {
-                text.extend(["*.", format, " filter=lfs diff=lfs merge=lfs -text\n"]);
+            let lines = formats
+                .iter()
+                .map(|format| lfs_line(&format!("*.{format}")));
+            let lines: Vec<String> = lines
+                .filter(|line| !exempt.left_out.contains(line))
+                .collect();
+            if !lines.is_empty() {
+                text.extend(["\n# ", group, "\n", &lines.join("\n"), "\n"]);
             }
         }
     }

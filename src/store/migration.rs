@@ -90,6 +90,9 @@ pub struct About {
     /// The lines of attributes that say so; `None` where commits are as git-lfs alone has made them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub taken: Option<Vec<String>>,
+    /// Whether the lines of ours by which files stayed in git are gone from every commit.
+    #[serde(default)]
+    pub exempt_ends: bool,
 }
 
 /// What is told of a migration.
@@ -118,6 +121,7 @@ pub fn add(repo: &Repo, name: &str, told: Told<'_>, who: &Signature, now: String
         patterns: told.include.to_vec(),
         exclude: told.exclude.to_vec(),
         taken: Some(told.taken.to_vec()),
+        exempt_ends: true,
     };
     let json = pretty(&about, "cannot write the record of a migration")?;
     let parts = [(ABOUT, json), (MAP, told.map.write())];

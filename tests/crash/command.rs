@@ -61,6 +61,9 @@ pub(crate) enum Scene {
     Large,
     /// Then history was rewritten.
     Migrated,
+    /// Files were committed that patterns of git-lfs match, before there were any, and somebody has a hook
+    /// `pre-push`.
+    Exempt,
     /// git-colony was set up by itself, with git-lfs, and used.
     SetUp,
     /// It was set up beside hooks and attributes of somebody, and moved files aside.
@@ -191,6 +194,13 @@ pub(crate) const INIT: ChangingCommand = ChangingCommand {
     scene: Scene::Kept,
     history: History::SettingUp,
     exit_code: 0,
+};
+
+/// Committed files have lines of their own, and hooks of ours keep the one of somebody.
+pub(crate) const INIT_BESIDE: ChangingCommand = ChangingCommand {
+    name: "init beside a hook and large files",
+    scene: Scene::Exempt,
+    ..INIT
 };
 
 pub(crate) const HYDRATE: ChangingCommand = ChangingCommand {
@@ -399,6 +409,7 @@ impl Scene {
             Scene::SetUp => set_up(self.before_colony()),
             Scene::SetUpBeside => set_up_beside(self.before_colony()),
             Scene::Redirected => redirected(self.before_colony()),
+            Scene::Exempt => exempt(self.before_colony()),
             Scene::Lines | Scene::Clashing => lines(self),
             Scene::MergeOpen => open(&MERGE_RESOLVE),
             Scene::PickOpen => open(&PICK_RESOLVE),
@@ -418,6 +429,12 @@ impl Scene {
                 repository.set_mode(&path, 0o755);
             }
             repository.write(".git/info/attributes", "*.dat -text\n");
+        }
+        if self == Scene::Exempt {
+            repository.write("archive.gz", "archive\n");
+            repository.write("deep/er/paper.pdf", "paper\n");
+            repository.write(".git/hooks/pre-push", "#!/bin/sh\nexit 0\n");
+            repository.set_mode(".git/hooks/pre-push", 0o755);
         }
         if self == Scene::Redirected {
             repository.write(".hooks/pre-commit", "#!/bin/sh\n");
@@ -568,6 +585,13 @@ fn set_up_beside(repository: Repository) -> Repository {
     repository.write("untracked", "untracked\n");
     repository.colony(&["checkpoint", "--off-branch", "-m", "beside"]);
     repository.colony(&["restore", "first"]);
+    repository
+}
+
+fn exempt(repository: Repository) -> Repository {
+    make_second_state(&repository);
+    repository.colony(&["checkpoint", "-m", "second"]);
+    repository.write("untracked", "untracked\n");
     repository
 }
 

@@ -40,7 +40,7 @@ fn init_commits_its_own_files_and_sets_git_lfs_up() {
     let files = sandbox.git(&["show", "--name-only", "--format=%s", "HEAD"]);
     assert_eq!(
         files,
-        "init: scaffold .colony/ (manifest + repo_map.yaml)\n\n.colony/.gitignore\n\
+        "init: scaffold .colony/ (manifest + repo_map.yaml) and .gitattributes\n\n.colony/.gitignore\n\
          .colony/manifest.json\n.colony/repo_map.yaml\n.gitattributes"
     );
     assert!(
@@ -114,9 +114,10 @@ fn a_dry_run_of_init_touches_nothing() {
     let answer = sandbox.json(&["init", "-n"]);
     assert_eq!(answer["dry_run"], true);
     assert_eq!(
-        answer["would_dirty"],
+        answer["exempt"],
         serde_json::json!(["deep/other.pdf", "paper.pdf"])
     );
+    assert_eq!(answer["would_dirty"], serde_json::json!([]));
     assert_eq!(sandbox.visible_state(), before);
     assert_eq!(config_of(&sandbox), config);
     assert!(!sandbox.path(".git/colony").exists());
@@ -126,11 +127,7 @@ fn a_dry_run_of_init_touches_nothing() {
 #[test]
 fn after_init_an_edit_commits_one_file_here_and_in_a_fresh_clone() {
     let sandbox = with_pdfs();
-    let answer = sandbox.json(&["init"]);
-    assert_eq!(
-        answer["would_dirty"],
-        serde_json::json!(["deep/other.pdf", "paper.pdf"])
-    );
+    sandbox.colony(&["init"]);
     assert_eq!(sandbox.json(&["status"])["uncommitted_changes"], false);
     // The clone is not an edit behind: both start from the commit of init.
     let clone = sandbox.outside().join("clone");
@@ -154,9 +151,15 @@ fn after_init_an_edit_commits_one_file_here_and_in_a_fresh_clone() {
         sandbox.git(&["show", "--name-only", "--format=", "HEAD"]),
         "paper.pdf"
     );
+    assert_eq!(
+        sandbox.git(&["show", "HEAD:paper.pdf"]),
+        "first\nsecond\nthird"
+    );
+    sandbox.write("new.pdf", "new\n");
+    sandbox.colony(&["checkpoint", "-m", "a new one"]);
     assert!(
         sandbox
-            .git(&["show", "HEAD:paper.pdf"])
+            .git(&["show", "HEAD:new.pdf"])
             .starts_with("version https://git-lfs")
     );
     assert_eq!(sandbox.json(&["status"])["uncommitted_changes"], false);
@@ -182,7 +185,7 @@ fn init_works_before_the_first_commit() {
 }
 
 #[test]
-fn no_lfs_writes_no_line_of_it_and_a_later_init_turns_it_on() {
+fn no_lfs_writes_no_line_of_it_and_only_lfs_turns_it_on() {
     let sandbox = Sandbox::new();
     let answer = sandbox.json(&["init", "--no-lfs"]);
     assert_eq!(answer["lfs_enabled"], false);
@@ -194,6 +197,10 @@ fn no_lfs_writes_no_line_of_it_and_a_later_init_turns_it_on() {
     );
     assert!(!config_of(&sandbox).contains("lfs"));
     let answer = sandbox.json(&["init"]);
+    assert_eq!(answer["status"], "already_initialized");
+    assert_eq!(answer["lfs_kept_off"], true);
+    assert!(!config_of(&sandbox).contains("lfs"));
+    let answer = sandbox.json(&["init", "--lfs"]);
     assert_eq!(
         answer["files_created"],
         serde_json::json!([".colony/manifest.json", ".gitattributes"])
@@ -214,7 +221,7 @@ fn a_manifest_with_uncommitted_edits_is_not_rewritten() {
         .replace("\"unspecified\"", "\"mine\"");
     sandbox.write(".colony/manifest.json", &edited);
     let (before, config) = (sandbox.visible_state(), config_of(&sandbox));
-    assert_eq!(sandbox.error(&["init"]), "uncommitted-edits");
+    assert_eq!(sandbox.error(&["init", "--lfs"]), "uncommitted-edits");
     assert_eq!(sandbox.visible_state(), before);
     assert_eq!(config_of(&sandbox), config);
 }
@@ -236,14 +243,50 @@ fn what_is_no_manifest_stops_init_before_anything_happens() {
 }
 
 #[test]
-fn a_foreign_pre_push_hook_is_never_half_replaced() {
+fn an_ordinary_pre_push_hook_is_kept_and_runs_beside_git_lfs() {
+    let sandbox = Sandbox::new();
+    let bare = sandbox.outside().join("bare.git");
+    sandbox.git(&["init", "-q", "--bare", bare.to_str().unwrap()]);
+    let url = format!("file://{}", bare.display());
+    sandbox.git(&["remote", "add", "origin", &url]);
+    let hook = "#!/bin/sh\ntouch ../ran\n";
+    sandbox.write(".git/hooks/pre-push", hook);
+    sandbox.set_mode(".git/hooks/pre-push", 0o755);
+    let (before, config) = (hooks_of(&sandbox), config_of(&sandbox));
+    let told = sandbox.colony(&["init", "-n"]);
+    assert!(told.contains("'pre-push' hook that was there"), "{told}");
+    assert_eq!(
+        (hooks_of(&sandbox), config_of(&sandbox)),
+        (before.clone(), config.clone())
+    );
+
+    let told = sandbox.colony(&["init"]);
+    assert!(told.contains("'pre-push' hook that was there"), "{told}");
+    assert_eq!(sandbox.json(&["init"])["status"], "already_initialized");
+    sandbox.colony(&["deinit"]);
+    assert_eq!(hooks_of(&sandbox), before);
+    assert_eq!(sandbox.read(".git/hooks/pre-push"), hook);
+    assert!(!config_of(&sandbox).contains("lfs"));
+
+    sandbox.colony(&["init"]);
+    sandbox.write("model.bin", "w".repeat(5000));
+    sandbox.colony(&["checkpoint", "-m", "weights"]);
+    sandbox.git(&["push", "-q", "origin", "main"]);
+    assert!(bare.join("lfs/objects").exists());
+    assert!(sandbox.outside().join("ran").exists());
+}
+
+#[test]
+fn hooks_that_init_has_put_in_go_when_it_fails() {
     let sandbox = Sandbox::new();
     sandbox.write(".git/hooks/pre-push", "#!/bin/sh\nexit 0\n");
+    sandbox.set_mode(".git/hooks/pre-push", 0o755);
     let config = config_of(&sandbox);
-    assert_eq!(sandbox.error(&["init"]), "hooks-in-the-way");
-    assert_eq!(config_of(&sandbox), config);
+    sandbox.write(".git/index.lock", "");
+    assert_eq!(sandbox.error(&["init"]), "locked");
     assert_eq!(hooks_of(&sandbox), ["pre-push"]);
-    assert_eq!(sandbox.json(&["init", "--no-lfs"])["status"], "initialized");
+    assert_eq!(sandbox.read(".git/hooks/pre-push"), "#!/bin/sh\nexit 0\n");
+    assert_eq!(config_of(&sandbox), config);
 }
 
 #[test]

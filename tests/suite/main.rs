@@ -56,6 +56,7 @@ mod lfs_again;
 mod lfs_attributes;
 mod lfs_carried;
 mod lfs_come_back;
+mod lfs_exempt;
 mod lfs_faults;
 mod lfs_followed;
 mod lfs_hints;

@@ -1,7 +1,10 @@
 //! What is set up here: the manifest, the merge lines, the hooks, the settings, the remotes.
 
 use super::Check;
+use crate::git::attributes::AttributesOf;
 use crate::git::beneath::{self, MAX_RECORD_BYTES, MAX_RULES_BYTES};
+use crate::git::exempt_lines;
+use crate::lfs::status;
 use crate::model::{RepoPath, Result};
 use crate::setup::attributes::{MERGE_LINES, gives_to_lfs};
 use crate::setup::hooks::{self, FolderSort, HookState, HookStatus};
@@ -78,6 +81,7 @@ pub(super) fn set_up(session: &Session) -> Vec<Check> {
             "git colony init   # prints the lines to add",
         ));
     }
+    checks.extend(whole_in_git(session));
     if !in_tree && info_attributes::is_there(&session.repo) {
         checks.push(Check::well(
             "merge-lines",
@@ -94,6 +98,38 @@ pub(super) fn set_up(session: &Session) -> Vec<Check> {
         ));
     }
     checks
+}
+
+/// Names files that git-lfs is to have and that are whole in git, as after a rename of one that has a line of
+/// its own: git shows them as modified in every clone.
+fn whole_in_git(session: &Session) -> Option<Check> {
+    /// So many are named.
+    const FEW: usize = 5;
+    // What cannot be read is told elsewhere.
+    let index = session.repo.load_index().ok()?;
+    let files = status::would_dirty(session, &index, AttributesOf::Index).ok()?;
+    let named = files.iter().take(FEW);
+    let named: Vec<String> = named.map(|file| format!("'{file}'")).collect();
+    let more = match files.len().saturating_sub(FEW) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    let found = format!(
+        "{} whole in git and git-lfs is to have them, so that git shows them as modified: {}{more}",
+        match files.len() {
+            1 => "1 file is".to_owned(),
+            count => format!("{count} files are"),
+        },
+        named.join(", ")
+    );
+    let first = exempt_lines::line_of(files.first()?);
+    Some(Check::ill(
+        "git-lfs-files",
+        found,
+        format!(
+            "git add --renormalize . && git commit   # gives them to git-lfs; or keep them in git by lines in .gitattributes: {first}"
+        ),
+    ))
 }
 
 /// Tells of a file that stands there and cannot be read.

@@ -1,19 +1,28 @@
 //! What init does beside its commit, and what it leaves to the operator.
 
+use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
 
+use crate::git::ObjectWrites;
 use crate::lfs::install::{self, Way};
-use crate::model::{RepoPath, Result, text};
-use crate::setup::attributes::{self, Lines};
+use crate::model::{RepoPath, Result, World, text};
+use crate::setup::hooks::{self, Act, Target};
 use crate::setup::manifest::{self, Manifest};
 use crate::setup::merge_drivers;
-use crate::store::Session;
+use crate::store::settings::Flags;
+use crate::store::{Session, atomic};
 
-use super::{Lfs, MergeLines, Request, existing};
+use super::{MergeLines, Request, existing};
 
 /// Names what is not there yet and is set up outside the tree, in words.
 pub(super) fn set_up(session: &Session, way: Way, lines: MergeLines) -> Result<Vec<String>> {
-    let mut found = install::would_add(session, way)?;
+    let mut found = Vec::new();
+    if let Way::Chained(hook) = way {
+        found.push(format!(
+            "hooks of ours, as 'git colony hooks install' does: the '{hook}' hook that was there is kept, and runs first"
+        ));
+    }
+    found.extend(install::would_add(session, way)?);
     let there = crate::setup::info_attributes::is_there(&session.repo);
     if lines == MergeLines::InInfo && !there {
         found.push("merge lines in info/attributes".to_owned());
@@ -25,20 +34,37 @@ pub(super) fn set_up(session: &Session, way: Way, lines: MergeLines) -> Result<V
     Ok(found)
 }
 
-/// Returns the lines of git-lfs that an operator's `.gitattributes` lacks; one that gives any file
-/// to git-lfs is as its operator wants it.
-pub(super) fn lines_to_add(session: &Session, lfs: Lfs) -> Result<Vec<String>> {
-    let Some(bytes) = existing(session, ".gitattributes")?.filter(|_| lfs == Lfs::Yes) else {
-        return Ok(Vec::new());
-    };
-    let text = String::from_utf8_lossy(&bytes).into_owned();
-    let ours = attributes::template(Lines::MergeOnly);
-    if text == ours || attributes::gives_to_lfs(&text) {
-        return Ok(Vec::new());
+/// Where it is noted which proposed lines were shown.
+fn shown_note(session: &Session) -> PathBuf {
+    session.repo.common_dir().join("colony").join("lines-shown")
+}
+
+/// Tells whether proposed lines were shown before.
+pub(super) fn were_shown(session: &Session, lines: &[String]) -> Result<bool> {
+    let digest = session.repo.hash_blob(lines.join("\n").as_bytes())?;
+    let noted = std::fs::read_to_string(shown_note(session)).unwrap_or_default();
+    Ok(!lines.is_empty() && noted.trim() == digest.to_string())
+}
+
+/// Notes that proposed lines are shown, so that the next run need not do so again.
+///
+/// # Errors
+/// `io`, `no-space`.
+pub(super) fn note_shown(session: &Session, lines: &[String]) -> Result<()> {
+    if lines.is_empty() || were_shown(session, lines)? {
+        return Ok(());
     }
-    let all = attributes::template(Lines::WithLfs);
-    let wanted = all.lines().filter(|line| attributes::gives_to_lfs(line));
-    Ok(wanted.map(str::to_owned).collect())
+    let digest = session.repo.hash_blob(lines.join("\n").as_bytes())?;
+    atomic::make_directory(&session.repo.common_dir().join("colony"))?;
+    atomic::write_durably(&shown_note(session), format!("{digest}\n").as_bytes())
+}
+
+/// Forgets which lines were shown.
+///
+/// # Errors
+/// `io`.
+pub fn forget_shown(session: &Session) -> Result<()> {
+    atomic::remove_file(&shown_note(session))
 }
 
 /// Names the flags that came too late: the manifest is there and says otherwise.
@@ -96,6 +122,22 @@ pub(super) fn outlast(session: &Session, paths: &[RepoPath]) -> Result<()> {
         session.world.interrupt.check()?;
         std::thread::sleep(PAUSE);
         waited += PAUSE;
+    }
+    Ok(())
+}
+
+/// Takes out the hooks that were put in for git-lfs, also where somebody has asked to stop.
+///
+/// # Errors
+/// `locked`, `io`.
+pub(super) fn take_hooks_out(undisturbed: &World) -> Result<()> {
+    let session = Session::open(
+        undisturbed.clone(),
+        &Flags::default(),
+        ObjectWrites::Durable,
+    )?;
+    if hooks::install::is_recorded(&session, Target::Git) {
+        hooks::install::run(&session, Act::Uninstall, Target::Git)?;
     }
     Ok(())
 }

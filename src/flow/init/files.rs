@@ -2,6 +2,8 @@
 
 use crate::git::Head;
 use crate::git::beneath::MAX_RULES_BYTES;
+use crate::git::exempt_lines::ExemptLines;
+use crate::lfs::exempt::{self, Exempt};
 use crate::model::{Code, Error, RepoPath, Result};
 use crate::setup::attributes::{self, Lines};
 use crate::setup::manifest::{LfsMode, Manifest};
@@ -60,36 +62,65 @@ pub(super) fn without_credentials(url: &str) -> String {
     format!("{scheme}://{host}{path}")
 }
 
+/// What becomes of `.gitattributes`.
+pub(super) struct Attributes {
+    pub(super) merge_lines: MergeLines,
+    /// What the lines of git-lfs, written or proposed, make an exception for.
+    pub(super) exempt: Exempt,
+    /// The lines of git-lfs that a file of somebody else lacks.
+    pub(super) to_add: Vec<String>,
+}
+
 /// Adds `.gitattributes` where it is missing, or still as we wrote it without git-lfs.
 pub(super) fn plan_attributes(
     session: &Session,
-    lfs: Lfs,
+    (request, lfs): (&Request, Lfs),
     files: &mut Vec<(RepoPath, Vec<u8>)>,
-) -> Result<MergeLines> {
+) -> Result<Attributes> {
     const PATH: &str = ".gitattributes";
-    let wanted = attributes::template(match lfs {
+    let lines = match lfs {
         Lfs::Yes => Lines::WithLfs,
         Lfs::No => Lines::MergeOnly,
-    });
-    let Some(bytes) = existing(session, PATH)? else {
-        files.push((PATH.into(), wanted.into_bytes()));
-        return Ok(MergeLines::InTree);
     };
-    let ours = attributes::template(Lines::MergeOnly).into_bytes();
-    if bytes == ours && lfs == Lfs::Yes {
-        files.push((PATH.into(), wanted.into_bytes()));
-        return Ok(MergeLines::InTree);
+    let mut planned = Attributes {
+        merge_lines: MergeLines::InTree,
+        exempt: Exempt::default(),
+        to_add: Vec::new(),
+    };
+    let theirs = existing(session, PATH)?;
+    let text = theirs.as_deref().map(String::from_utf8_lossy);
+    let is_ours = |text: &str| text == attributes::template(Lines::MergeOnly);
+    let is_written = match &text {
+        None => true,
+        Some(text) => is_ours(text) && lfs == Lfs::Yes,
+    };
+    let has_lfs = text.as_deref().is_some_and(attributes::gives_to_lfs);
+    // What a rewritten history gives to git-lfs is not an exception.
+    if lfs == Lfs::Yes && !has_lfs && request.migrate.is_none() {
+        planned.exempt = exempt::find(session, &attributes::endings())?;
     }
-    let text = String::from_utf8_lossy(&bytes);
-    let all = attributes::MERGE_LINES;
-    let there = all
-        .iter()
-        .all(|line| text.lines().any(|found| found == *line));
-    Ok(if there {
-        MergeLines::InTree
-    } else {
-        MergeLines::InInfo
-    })
+    let exempt = &planned.exempt;
+    let left_out = exempt.left_out.iter();
+    let lines_of_ours = ExemptLines {
+        files: exempt.files.clone(),
+        left_out: left_out
+            .map(|one| attributes::lfs_line(&one.pattern))
+            .collect(),
+    };
+    if is_written {
+        files.push((PATH.into(), attributes::file(lines, &lines_of_ours)?));
+        return Ok(planned);
+    }
+    if lfs == Lfs::Yes && !has_lfs {
+        let theirs = theirs.as_deref().unwrap_or_default();
+        planned.to_add = attributes::lines_to_add(&lines_of_ours, theirs)?;
+    }
+    let text = text.unwrap_or_default();
+    let is_there = |line: &&str| text.lines().any(|found| found == *line);
+    if !attributes::MERGE_LINES.iter().all(is_there) {
+        planned.merge_lines = MergeLines::InInfo;
+    }
+    Ok(planned)
 }
 
 pub(super) fn refuse_edited(session: &Session, path: &str, bytes: &[u8]) -> Result<()> {

@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use crate::git::lfs_import::ImportStep;
+use crate::git::lfs_import::{Exempt, ImportStep};
 use crate::git::remote::Remote;
 use crate::git::{Oid, RefName, Repo};
 use crate::lfs::patterns::Patterns;
@@ -274,6 +274,11 @@ impl Follows {
             include: about.patterns.clone(),
             exclude: about.exclude.clone(),
             taken: about.taken.clone(),
+            exempt: if about.exempt_ends {
+                Exempt::Ends
+            } else {
+                Exempt::Stays
+            },
         };
         abouts.map(step).collect()
     }

@@ -2,12 +2,12 @@
 //! the way.
 
 use crate::design::migration;
-use crate::git::lfs_import::{ImportStep, Imported};
+use crate::git::lfs_import::{Exempt, ImportStep, Imported};
 use crate::git::refs::FoundRef;
 use crate::git::remote::Remote;
 use crate::git::{Oid, Repo};
 use crate::lfs::patterns::{self, Patterns};
-use crate::lfs::unconverted;
+use crate::lfs::{install, unconverted};
 use crate::model::{Code, Error, Result};
 use crate::store::Session;
 use crate::store::migration::ObjectMap;
@@ -43,6 +43,7 @@ impl Look {
                 include: self.patterns.include.clone(),
                 exclude: self.patterns.exclude.clone(),
                 taken: Some(self.patterns.taken.clone()),
+                exempt: Exempt::Ends,
             }],
         }
     }
@@ -96,7 +97,12 @@ impl Look {
             if let Some(error) = look.unknown.take() {
                 return Err(error);
             }
-            plan_install(session)?;
+            if endings.is_empty() {
+                plan_install(session)?;
+            } else {
+                // Whoever asks for these sets git-lfs up first.
+                install::plan_chained(session)?;
+            }
             let goal = match look.follows {
                 Some(_) => Goal::Known,
                 None => Goal::New(look.remote.as_ref()),

@@ -1,0 +1,339 @@
+//! Which committed files new patterns of git-lfs would take although they are whole in git.
+//!
+//! The tips of all branches are looked at, local ones and those of remotes, and the index; histories are not.
+//! Each tree is looked into once, however many branches and paths have it. What the attributes files of directories
+//! say is not looked at: it counts more than what is decided here.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::git::exempt_lines;
+use crate::git::objects::Objects;
+use crate::git::{Oid, TreeEntry};
+use crate::model::{RepoPath, Result};
+use crate::store::Session;
+
+/// With more files of its own a pattern is left out.
+const MAX_FILES: usize = 100;
+
+/// No longer path can be named in a line of attributes.
+const MAX_PATH_BYTES: usize = 2048;
+
+/// What is exempt from the patterns, and which patterns cannot be written.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Exempt {
+    /// The files that stay in git, sorted.
+    pub files: Vec<RepoPath>,
+    /// The patterns that are left out.
+    pub left_out: Vec<LeftOut>,
+}
+
+/// A pattern that is left out.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct LeftOut {
+    /// The pattern.
+    pub pattern: String,
+    /// Why.
+    pub why: Why,
+}
+
+/// Why a pattern is left out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Why {
+    /// More committed files match than are named one by one.
+    TooManyFiles,
+    /// Git-lfs has a file on one branch that is whole in git on another.
+    InGitLfsElsewhere,
+    /// A file or directory of a branch is not in this repository.
+    NotHere,
+    /// The name of a file is too long for a line of attributes.
+    NameTooLong,
+}
+
+impl Why {
+    /// Returns the words for people.
+    pub fn words(self) -> String {
+        match self {
+            Why::TooManyFiles => format!("more than {MAX_FILES} committed files match"),
+            Why::InGitLfsElsewhere => "git-lfs has such a file on another branch".to_owned(),
+            Why::NotHere => "such a file of another branch is not in this repository".to_owned(),
+            Why::NameTooLong => "the name of such a file is too long for a line".to_owned(),
+        }
+    }
+}
+
+/// Finds the files whose names end as git-lfs is to have them, one pattern each; an ending counts in capitals,
+/// too, since it does where git is told that names fold.
+///
+/// # Errors
+/// `repository-broken`, `interrupted`.
+pub fn find(session: &Session, endings: &[String]) -> Result<Exempt> {
+    let mut look = Look::new(session, endings);
+    let roots = look.roots()?;
+    for root in &roots {
+        look.learn(*root)?;
+    }
+    for root in &roots {
+        look.list(*root)?;
+    }
+    let index = session.repo.load_index()?;
+    for (path, id) in index.plain_files() {
+        let patterns = look.patterns_of(path);
+        if look.kind_of(id, patterns) == Kind::Whole {
+            look.add(&RepoPath::new(path), patterns);
+        }
+    }
+    let index: Vec<_> = index.plain_files().collect();
+    look.refuse_pointers(&roots, &index)?;
+    Ok(look.done())
+}
+
+/// Patterns by number, as bits.
+type Patterns = u128;
+
+/// What a blob is to git-lfs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    /// A file that it would take.
+    Whole,
+    /// A pointer of its own.
+    Pointer,
+    /// It leaves empty files as they are.
+    Empty,
+    /// It cannot be told.
+    Missing,
+}
+
+/// What is below a directory.
+#[derive(Clone, Copy, Default)]
+struct Below {
+    /// The patterns that match a whole file.
+    whole: Patterns,
+    has_pointers: bool,
+}
+
+struct Look<'a> {
+    session: &'a Session,
+    endings: &'a [String],
+    objects: Objects,
+    trees: HashMap<Oid, Below>,
+    blobs: HashMap<Oid, Kind>,
+    /// The directories whose files are listed.
+    listed: HashSet<(Oid, RepoPath)>,
+    /// The files of each pattern.
+    files: Vec<BTreeSet<RepoPath>>,
+    left_out: BTreeMap<usize, Why>,
+}
+
+impl<'a> Look<'a> {
+    fn new(session: &'a Session, endings: &'a [String]) -> Look<'a> {
+        assert!(endings.len() <= 128, "each pattern has a bit");
+        Look {
+            session,
+            endings,
+            objects: session.repo.objects(),
+            trees: HashMap::new(),
+            blobs: HashMap::new(),
+            listed: HashSet::new(),
+            files: vec![BTreeSet::new(); endings.len()],
+            left_out: BTreeMap::new(),
+        }
+    }
+
+    /// Returns the trees of HEAD and of all branches, each once. A branch that leads to no commit is told of
+    /// elsewhere.
+    fn roots(&mut self) -> Result<Vec<Oid>> {
+        let repo = &self.session.repo;
+        let mut tips: BTreeSet<Oid> = repo.head()?.commit().into_iter().collect();
+        for prefix in ["refs/heads/", "refs/remotes/"] {
+            let found = repo.refs_below(prefix)?.into_iter();
+            tips.extend(found.filter_map(|found| repo.peel_to_commit(found.id)));
+        }
+        let trees = tips.into_iter().map(|tip| repo.tree_of(Some(tip)));
+        let trees: Result<BTreeSet<Oid>> = trees.collect();
+        Ok(trees?.into_iter().collect())
+    }
+
+    fn patterns_of(&self, name: &[u8]) -> Patterns {
+        let ends = |ending: &String| {
+            let from = name.len().checked_sub(ending.len());
+            let end = from.and_then(|from| name.get(from..));
+            end.is_some_and(|end| end.eq_ignore_ascii_case(ending.as_bytes()))
+        };
+        let numbered = self.endings.iter().enumerate();
+        let found = numbered.filter(|(_, ending)| ends(ending));
+        found.fold(0, |found, (number, _)| found | 1 << number)
+    }
+
+    /// Says what a blob is that patterns match; one that is not here makes them be left out.
+    fn kind_of(&mut self, blob: Oid, patterns: Patterns) -> Kind {
+        if patterns == 0 {
+            return Kind::Empty;
+        }
+        let objects = &self.objects;
+        let look = || match objects.size(blob) {
+            None => Kind::Missing,
+            Some(0) => Kind::Empty,
+            Some(_) if objects.lfs_pointer(blob).is_some() => Kind::Pointer,
+            Some(_) => Kind::Whole,
+        };
+        let kind = *self.blobs.entry(blob).or_insert_with(look);
+        if kind == Kind::Missing {
+            self.leave_out(patterns, Why::NotHere);
+        }
+        kind
+    }
+
+    fn leave_out(&mut self, patterns: Patterns, why: Why) {
+        for number in (0..self.endings.len()).filter(|number| patterns & (1 << number) != 0) {
+            self.left_out.entry(number).or_insert(why);
+            if let Some(files) = self.files.get_mut(number) {
+                files.clear();
+            }
+        }
+    }
+
+    /// Returns the patterns that are not left out.
+    fn in_use(&self) -> Patterns {
+        let all = (0..self.endings.len()).filter(|number| !self.left_out.contains_key(number));
+        all.fold(0, |found, number| found | 1 << number)
+    }
+
+    /// Learns what is below a tree, from below: the entries of each tree are read once.
+    fn learn(&mut self, root: Oid) -> Result<()> {
+        let mut open = vec![(root, false)];
+        while let Some((tree, are_children_known)) = open.pop() {
+            if self.trees.contains_key(&tree) {
+                continue;
+            }
+            self.session.world.interrupt.check()?;
+            let Ok(entries) = self.objects.list(tree) else {
+                // In a partial clone nobody knows what is there.
+                self.leave_out(Patterns::MAX, Why::NotHere);
+                self.trees.insert(tree, Below::default());
+                continue;
+            };
+            let directories = entries.iter().filter(|one| one.entry.is_directory());
+            let directories = directories.map(|one| one.entry.id);
+            if !are_children_known {
+                let mut unknown = directories
+                    .filter(|id| !self.trees.contains_key(id))
+                    .peekable();
+                if unknown.peek().is_some() {
+                    open.push((tree, true));
+                    open.extend(unknown.map(|id| (id, false)));
+                    continue;
+                }
+            }
+            let mut below = Below::default();
+            for one in &entries {
+                if one.entry.is_directory() {
+                    let known = self.trees.get(&one.entry.id).copied().unwrap_or_default();
+                    below.whole |= known.whole;
+                    below.has_pointers |= known.has_pointers;
+                } else if one.entry.is_file() {
+                    let patterns = self.patterns_of(&one.name);
+                    match self.kind_of(one.entry.id, patterns) {
+                        Kind::Whole => below.whole |= patterns,
+                        Kind::Pointer => below.has_pointers = true,
+                        Kind::Empty | Kind::Missing => {}
+                    }
+                }
+            }
+            self.trees.insert(tree, below);
+        }
+        Ok(())
+    }
+
+    /// Lists the files of a tree that patterns in use match. Every directory that is entered has one, so it ends
+    /// soon: a pattern with too many is not in use any more.
+    fn list(&mut self, root: Oid) -> Result<()> {
+        let mut open = vec![(root, RepoPath::new(Vec::new()))];
+        while let Some((tree, directory)) = open.pop() {
+            self.session.world.interrupt.check()?;
+            let below = self.trees.get(&tree).copied().unwrap_or_default();
+            if below.whole & self.in_use() == 0 || !self.listed.insert((tree, directory.clone())) {
+                continue;
+            }
+            if directory.as_bytes().len() > MAX_PATH_BYTES {
+                self.leave_out(below.whole, Why::NameTooLong);
+                continue;
+            }
+            for one in self.objects.list(tree)? {
+                let path = directory.join(&RepoPath::new(one.name.as_slice()));
+                if one.entry.is_directory() {
+                    open.push((one.entry.id, path));
+                } else if one.entry.is_file() {
+                    let patterns = self.patterns_of(&one.name);
+                    if self.kind_of(one.entry.id, patterns) == Kind::Whole {
+                        self.add(&path, patterns);
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn add(&mut self, path: &RepoPath, patterns: Patterns) {
+        let patterns = patterns & self.in_use();
+        if patterns != 0 && !exempt_lines::has_room(path) {
+            self.leave_out(patterns, Why::NameTooLong);
+            return;
+        }
+        let mut too_many = 0;
+        for (number, files) in self.files.iter_mut().enumerate() {
+            if patterns & (1 << number) != 0 {
+                files.insert(path.clone());
+                too_many |= Patterns::from(files.len() > MAX_FILES) << number;
+            }
+        }
+        self.leave_out(too_many, Why::TooManyFiles);
+    }
+
+    /// Leaves patterns out one of whose files is a pointer elsewhere: without the filter that would be checked out
+    /// as it is.
+    fn refuse_pointers(&mut self, roots: &[Oid], index: &[(&[u8], Oid)]) -> Result<()> {
+        let all: BTreeSet<RepoPath> = self.files.iter().flatten().cloned().collect();
+        for root in roots {
+            if !self.trees.get(root).is_some_and(|below| below.has_pointers) {
+                continue;
+            }
+            for path in &all {
+                self.session.world.interrupt.check()?;
+                let entry = self.objects.at(*root, path)?;
+                if let Some(entry) = entry.filter(TreeEntry::is_file) {
+                    self.refuse_pointer(path.as_bytes(), entry.id);
+                }
+            }
+        }
+        for (path, id) in index {
+            if all.contains(&RepoPath::new(*path)) {
+                self.refuse_pointer(path, *id);
+            }
+        }
+        Ok(())
+    }
+
+    fn refuse_pointer(&mut self, path: &[u8], blob: Oid) {
+        let patterns = self.patterns_of(path);
+        if self.kind_of(blob, patterns) == Kind::Pointer {
+            self.leave_out(patterns, Why::InGitLfsElsewhere);
+        }
+    }
+
+    fn done(self) -> Exempt {
+        let files: BTreeSet<RepoPath> = self.files.into_iter().flatten().collect();
+        let left_out = self.left_out.into_iter();
+        let left_out = left_out.filter_map(|(number, why)| {
+            let pattern = format!("*{}", self.endings.get(number)?);
+            Some(LeftOut { pattern, why })
+        });
+        Exempt {
+            files: files.into_iter().collect(),
+            left_out: left_out.collect(),
+        }
+    }
+}

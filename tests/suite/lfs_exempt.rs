@@ -1,0 +1,308 @@
+//! Files that were committed before git-lfs had patterns: no clone is dirty because of them, and a migration
+//! gives them to git-lfs all the same.
+
+use std::fs;
+
+use crate::support::{Sandbox, View};
+
+const LFS: [&str; 8] = [
+    "-c",
+    "filter.lfs.process=git-lfs filter-process",
+    "-c",
+    "filter.lfs.required=true",
+    "-c",
+    "filter.lfs.clean=git-lfs clean -- %f",
+    "-c",
+    "filter.lfs.smudge=git-lfs smudge -- %f",
+];
+const POINTER: &str = "version https://git-lfs";
+
+/// Clones as somebody does who has run `git lfs install` once.
+fn fresh<'a>(sandbox: &'a Sandbox, name: &str) -> View<'a> {
+    let clone = sandbox.outside().join(name);
+    let url = format!("file://{}", sandbox.root.display());
+    let args = [&["clone", "-q"][..], &LFS, &[&url, clone.to_str().unwrap()]].concat();
+    sandbox.git(&args);
+    let view = sandbox.at(clone);
+    view.git(&["config", "user.name", "Ada"]);
+    view.git(&["config", "user.email", "ada@example.com"]);
+    view
+}
+
+fn commit(sandbox: &Sandbox, message: &str) {
+    sandbox.git(&["add", "-A"]);
+    sandbox.git(&["commit", "-qm", message]);
+}
+
+/// Makes git look into every file again.
+fn touch_all(view: &View<'_>) {
+    for path in view.git(&["ls-files", "-z"]).split_terminator('\0') {
+        let file = fs::File::options().append(true).open(view.path(path));
+        file.unwrap()
+            .set_modified(std::time::SystemTime::UNIX_EPOCH)
+            .unwrap();
+    }
+}
+
+const ODD: [&str; 5] = [
+    "with blank.gz",
+    "star*.gz",
+    "[ab]?.gz",
+    "\u{fc}\"quoted\".pdf",
+    "deep/er/x.bin",
+];
+
+fn with_odd_files() -> Sandbox {
+    let sandbox = Sandbox::new();
+    sandbox.write("x.gz", "plain\n");
+    sandbox.write("empty.gz", "");
+    for path in ODD {
+        sandbox.write(path, format!("{path}\n"));
+    }
+    commit(&sandbox, "files");
+    sandbox
+}
+
+#[test]
+fn no_fresh_clone_is_dirty_and_nothing_is_converted() {
+    let sandbox = with_odd_files();
+    let answer = sandbox.json(&["init"]);
+    assert_eq!(answer["exempt"].as_array().unwrap().len(), 6, "{answer:#}");
+    assert_eq!(answer["would_dirty"], serde_json::json!([]));
+    let view = fresh(&sandbox, "fresh");
+    assert_eq!(view.git(&["status", "--porcelain"]), "");
+    touch_all(&view);
+    assert_eq!(view.git(&["status", "--porcelain"]), "");
+    view.git(&["commit", "-qa", "--allow-empty", "-m", "nothing"]);
+    assert_eq!(view.git(&["diff", "--name-only", "HEAD~1", "HEAD"]), "");
+    for path in ODD {
+        assert_eq!(view.git(&["show", &format!("HEAD:{path}")]), path);
+        let attributes = view.git(&["check-attr", "filter", "diff", "merge", "text", "--", path]);
+        let unspecified = attributes.matches(": unspecified").count();
+        assert_eq!(unspecified, 4, "{attributes}");
+    }
+    // A new file is for git-lfs.
+    fs::write(view.path("new.gz"), "new\n").unwrap();
+    view.git(&["add", "-A"]);
+    assert!(view.git(&["show", ":new.gz"]).starts_with(POINTER));
+
+    let agent = sandbox.colony(&["agents", "new", "ada"]);
+    let agent = sandbox.at(agent.trim().into());
+    assert_eq!(agent.git(&["status", "--porcelain"]), "");
+    touch_all(&agent);
+    assert_eq!(agent.git(&["status", "--porcelain"]), "");
+}
+
+#[test]
+fn init_again_adds_no_line() {
+    let sandbox = with_odd_files();
+    sandbox.colony(&["init"]);
+    let before = sandbox.visible_state();
+    assert_eq!(sandbox.json(&["init"])["status"], "already_initialized");
+    assert_eq!(sandbox.visible_state(), before);
+}
+
+#[test]
+fn files_of_every_branch_stay_in_git() {
+    let sandbox = Sandbox::new();
+    sandbox.git(&["switch", "-qc", "side"]);
+    sandbox.write("side.gz", "side\n");
+    commit(&sandbox, "side");
+    sandbox.git(&["update-ref", "refs/remotes/origin/theirs", "HEAD"]);
+    sandbox.write("own.gz", "own\n");
+    commit(&sandbox, "own");
+    sandbox.git(&["switch", "-q", "main"]);
+    let answer = sandbox.json(&["init"]);
+    assert_eq!(answer["exempt"], serde_json::json!(["own.gz", "side.gz"]));
+    sandbox.git(&["merge", "-q", "-m", "merge", "side"]);
+    assert_eq!(fresh(&sandbox, "fresh").git(&["status", "--porcelain"]), "");
+}
+
+#[test]
+fn a_pattern_with_too_many_files_is_left_out_and_named() {
+    let sandbox = Sandbox::new();
+    for number in 0..101 {
+        sandbox.write(&format!("images/{number}.png"), format!("{number}\n"));
+    }
+    sandbox.write("x.gz", "plain\n");
+    commit(&sandbox, "many");
+    let answer = sandbox.json(&["init"]);
+    assert_eq!(answer["exempt"], serde_json::json!(["x.gz"]));
+    assert_eq!(
+        answer["patterns_left_out"],
+        serde_json::json!([{"pattern": "*.png", "why": "too_many_files"}])
+    );
+    let attributes = sandbox.read(".gitattributes");
+    let lines: Vec<&str> = attributes
+        .lines()
+        .filter(|line| line.contains("*.png"))
+        .collect();
+    assert_eq!(
+        lines,
+        ["# left out: *.png filter=lfs diff=lfs merge=lfs -text"]
+    );
+    assert_eq!(fresh(&sandbox, "fresh").git(&["status", "--porcelain"]), "");
+}
+
+#[test]
+fn a_file_that_git_lfs_has_on_another_branch_is_not_exempt() {
+    let sandbox = Sandbox::new();
+    sandbox.write("x.gz", "plain\n");
+    commit(&sandbox, "plain");
+    sandbox.git(&["switch", "-qc", "large"]);
+    sandbox.write(
+        "x.gz",
+        format!(
+            "{POINTER}.github.com/spec/v1\noid sha256:{}\nsize 5\n",
+            "0".repeat(64)
+        )
+        .replace("git-lfs.github.com", "git-lfs.github.com"),
+    );
+    commit(&sandbox, "pointer");
+    sandbox.git(&["switch", "-q", "main"]);
+    let answer = sandbox.json(&["init"]);
+    assert_eq!(answer["exempt"], serde_json::json!([]));
+    assert_eq!(
+        answer["patterns_left_out"],
+        serde_json::json!([{"pattern": "*.gz", "why": "in_git_lfs_elsewhere"}])
+    );
+    assert_eq!(fresh(&sandbox, "fresh").git(&["status", "--porcelain"]), "");
+}
+
+#[test]
+fn lines_for_a_file_of_somebody_hold_the_exceptions_and_are_shown_once() {
+    let sandbox = Sandbox::new();
+    let theirs = "* text=auto\n*.gz binary\n";
+    sandbox.write(".gitattributes", theirs);
+    sandbox.write("x.gz", "plain\n");
+    sandbox.write("x.pdf", "plain\n");
+    commit(&sandbox, "theirs");
+    for _ in 0..2 {
+        let told = sandbox.colony(&["init", "-n"]);
+        assert!(told.contains("*.pdf filter=lfs"), "{told}");
+    }
+    let answer = sandbox.json(&["init"]);
+    let lines = answer["lines_to_add"].as_array().unwrap();
+    let lines: Vec<&str> = lines.iter().map(|line| line.as_str().unwrap()).collect();
+    assert!(
+        lines.contains(&"/x.gz !filter -diff -merge -text"),
+        "{lines:#?}"
+    );
+    assert!(
+        lines.contains(&"/x.pdf !filter !diff !merge text=auto"),
+        "{lines:#?}"
+    );
+    let told = sandbox.colony(&["init"]);
+    assert!(!told.contains("*.pdf filter=lfs"), "{told}");
+    assert!(told.contains("git colony init -n"), "{told}");
+    assert!(sandbox.colony(&["init", "-n"]).contains("*.pdf filter=lfs"));
+
+    sandbox.write(".gitattributes", format!("{theirs}{}\n", lines.join("\n")));
+    sandbox.git(&["commit", "-qam", "lines"]);
+    let view = fresh(&sandbox, "fresh");
+    touch_all(&view);
+    assert_eq!(view.git(&["status", "--porcelain"]), "");
+}
+
+/// A repository with history before and after init, on two branches.
+fn exempt_on_branches() -> Sandbox {
+    let sandbox = Sandbox::new();
+    sandbox.write("x.gz", "first\n");
+    for number in 0..101 {
+        sandbox.write(&format!("images/{number}.png"), format!("{number}\n"));
+    }
+    commit(&sandbox, "files");
+    sandbox.colony(&["init"]);
+    let mine = sandbox.read(".gitattributes") + "/mine.gz !filter !diff !merge !text\n";
+    sandbox.write(".gitattributes", mine);
+    sandbox.write("mine.gz", "mine\n");
+    commit(&sandbox, "a line of my own");
+    sandbox.git(&["switch", "-qc", "side"]);
+    sandbox.write("x.gz", "second\n");
+    commit(&sandbox, "edit");
+    sandbox.git(&["rm", "-q", "x.gz"]);
+    sandbox.git(&["commit", "-qm", "without it"]);
+    sandbox.git(&["tag", "-a", "-m", "tag", "v1"]);
+    sandbox.git(&["switch", "-q", "main"]);
+    sandbox
+}
+
+#[test]
+fn a_migration_takes_our_lines_out_of_every_commit_and_each_checks_out_bytes() {
+    let sandbox = exempt_on_branches();
+    let answer = sandbox.json(&["lfs", "migrate"]);
+    assert_eq!(answer["status"], "migrated", "{answer:#}");
+    let commits = sandbox.git(&["rev-list", "main", "side", "v1"]);
+    for commit in commits.lines() {
+        let paths = sandbox.git(&["ls-tree", "-r", "--name-only", commit]);
+        let Some(attributes) = paths
+            .contains(".gitattributes")
+            .then(|| sandbox.git(&["show", &format!("{commit}:.gitattributes")]))
+        else {
+            continue;
+        };
+        assert!(!attributes.contains("git-colony: files"), "{attributes}");
+        assert!(!attributes.contains("/x.gz"), "{attributes}");
+        let has_png = attributes
+            .lines()
+            .any(|line| line.starts_with("*.png filter=lfs"));
+        assert!(has_png, "{attributes}");
+        for path in ["x.gz", "images/7.png"] {
+            if paths.lines().any(|found| found == path) {
+                let blob = sandbox.git(&["show", &format!("{commit}:{path}")]);
+                assert!(blob.starts_with(POINTER), "{commit} {path}: {blob}");
+            }
+        }
+        sandbox.git(&["checkout", "-q", commit]);
+        assert_eq!(sandbox.git(&["status", "--porcelain"]), "", "{commit}");
+        assert_eq!(sandbox.read("images/7.png"), "7\n");
+        for path in ["x.gz", "mine.gz"] {
+            if sandbox.path(path).exists() {
+                assert!(!sandbox.read(path).starts_with(POINTER), "{commit} {path}");
+            }
+        }
+    }
+    sandbox.git(&["checkout", "-q", "main"]);
+    let attributes = sandbox.read(".gitattributes");
+    assert!(
+        attributes.contains("/mine.gz !filter !diff !merge !text"),
+        "{attributes}"
+    );
+    assert_eq!(sandbox.git(&["show", "HEAD:mine.gz"]), "mine");
+    assert_eq!(sandbox.json(&["lfs", "migrate"])["status"], "up_to_date");
+    sandbox.check_invariants_of_git();
+}
+
+#[test]
+fn init_that_migrates_writes_no_exception() {
+    let sandbox = Sandbox::new();
+    sandbox.write("x.gz", "plain\n");
+    commit(&sandbox, "plain");
+    let answer = sandbox.json(&["init", "--migrate-existing-to-lfs"]);
+    assert_eq!(answer["migrated_to_lfs"], true, "{answer:#}");
+    assert_eq!(answer["exempt"], serde_json::json!([]));
+    assert!(!sandbox.read(".gitattributes").contains("/x.gz"));
+    assert!(sandbox.git(&["show", "HEAD:x.gz"]).starts_with(POINTER));
+    assert_eq!(sandbox.read("x.gz"), "plain\n");
+}
+
+#[test]
+fn a_rename_by_plain_git_is_named_by_the_hook_and_by_doctor() {
+    let sandbox = with_odd_files();
+    sandbox.colony(&["init"]);
+    sandbox.colony(&["hooks", "install"]);
+    let named = |world_args: &[&str]| sandbox.run(world_args);
+    sandbox.git(&["mv", "x.gz", "y.gz"]);
+    let run = named(&["hook", "git", "pre-commit"]);
+    assert!(
+        run.stderr.contains("'x.gz'") && run.stderr.contains("/y.gz !filter"),
+        "{}",
+        run.stderr
+    );
+    sandbox.git(&["commit", "-q", "--no-verify", "-m", "renamed"]);
+    let told = sandbox.run(&["doctor"]).stdout;
+    assert!(
+        told.contains("'y.gz'") && told.contains("/y.gz !filter"),
+        "{told}"
+    );
+}
