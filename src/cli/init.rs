@@ -207,7 +207,7 @@ impl InitReport {
         let mut lines = Vec::new();
         match (&self.lfs_error, self.lfs_enabled) {
             (Some(error), _) => lines.push(format!(
-                "attention: {error}; install it and run 'git colony init' again"
+                "attention: {error}; install it and run 'git colony init --lfs'"
             )),
             (None, true) if self.lines_to_add.is_empty() => {
                 lines.push("git-lfs keeps large formats from now on".to_owned());

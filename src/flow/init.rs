@@ -231,9 +231,10 @@ impl Standing {
         };
         let lfs = self.lfs.restore(session);
         drop(lock);
-        let hooks = match self.has_hooks {
-            true => Ok(()),
-            false => beside::take_hooks_out(&undisturbed),
+        let hooks = if self.has_hooks {
+            Ok(())
+        } else {
+            beside::take_hooks_out(&undisturbed)
         };
         for undone in [lines, drivers, lfs, hooks] {
             if let Err(error) = undone {

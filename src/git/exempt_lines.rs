@@ -14,10 +14,12 @@ use super::attribute_lines::without_carriage_return;
 
 const BEGIN: &str = "# >>> git-colony: files that stay in git >>>";
 const END: &str = "# <<< git-colony: files that stay in git <<<";
-const WHY: [&str; 5] = [
+const WHY: [&str; 3] = [
     "# They were committed before git-lfs had the patterns above. Without its line here, git would show each",
     "# as modified in every clone, and the next commit would give it to git-lfs. Whoever wants that deletes",
     "# the line. 'git colony lfs migrate' gives them all to git-lfs, in all of history, and deletes the lines.",
+];
+const WHY_LEFT_OUT: [&str; 2] = [
     "# Patterns that are left out, since more than 100 such files match, or since git-lfs has one of the files",
     "# on another branch, or since a file is not here to be looked at, or its name is too long:",
 ];
@@ -66,7 +68,13 @@ impl ExemptLines {
         let mut lines: Vec<Vec<u8>> = Vec::new();
         let mut say = |line: &str| lines.push(line.as_bytes().to_vec());
         say(BEGIN);
-        WHY.iter().for_each(|line| say(line));
+        for line in WHY {
+            say(line);
+        }
+        let why_left_out = WHY_LEFT_OUT.iter().filter(|_| !self.left_out.is_empty());
+        for line in why_left_out {
+            say(line);
+        }
         for line in &self.left_out {
             say(&format!("{LEFT_OUT}{line}"));
         }
@@ -148,7 +156,7 @@ fn take_line(line: &[u8], into: &mut ExemptLines) -> bool {
         into.left_out.push(line.to_owned());
         return true;
     }
-    if WHY.contains(&text) {
+    if WHY.contains(&text) || WHY_LEFT_OUT.contains(&text) {
         return true;
     }
     let Some(file) = file_of(line) else {
@@ -160,16 +168,12 @@ fn take_line(line: &[u8], into: &mut ExemptLines) -> bool {
 
 /// Returns the file that a line of ours names.
 fn file_of(line: &[u8]) -> Option<RepoPath> {
-    let (pattern, rest) = match line.strip_prefix(b"\"") {
-        Some(_) => {
-            let (pattern, consumed) = gix::quote::ansi_c::undo(BStr::new(line)).ok()?;
-            (pattern.into_owned(), line.get(consumed..)?)
-        }
-        None => {
-            let end = line.find_byte(b' ')?;
-            let (pattern, rest) = line.split_at(end);
-            (BString::from(pattern), rest)
-        }
+    let (pattern, rest) = if line.starts_with(b"\"") {
+        let (pattern, consumed) = gix::quote::ansi_c::undo(BStr::new(line)).ok()?;
+        (pattern.into_owned(), line.get(consumed..)?)
+    } else {
+        let (pattern, rest) = line.split_at(line.find_byte(b' ')?);
+        (BString::from(pattern), rest)
     };
     let words: Vec<&str> = rest.to_str().ok()?.split_ascii_whitespace().collect();
     let name = |word: &str| {

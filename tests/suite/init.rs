@@ -333,8 +333,9 @@ fn without_git_lfs_init_leaves_it_out_and_says_so() {
     );
     assert!(!sandbox.read(".gitattributes").contains("filter=lfs"));
     assert!(!config_of(&sandbox).contains("lfs"));
-    // Once it is there, init turns it on.
-    assert_eq!(sandbox.json(&["init"])["lfs_enabled"], true);
+    // Once it is there, it is turned on where that is asked for: the manifest says that it is off.
+    assert_eq!(sandbox.json(&["init"])["lfs_enabled"], false);
+    assert_eq!(sandbox.json(&["init", "--lfs"])["lfs_enabled"], true);
 }
 
 #[test]

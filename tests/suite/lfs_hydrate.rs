@@ -38,17 +38,8 @@ fn a_clone_for_reading_is_told_what_brings_content_in() {
     sandbox.git(&["add", "-A"]);
     sandbox.git(&["commit", "-qm", "large"]);
     let url = format!("file://{}", sandbox.root.display());
-    let clone = sandbox.outside().join("reader");
-    let args = [
-        "clone",
-        "--read-only",
-        "--lfs",
-        "none",
-        &url,
-        clone.to_str().unwrap(),
-    ];
-    sandbox.colony(&args);
-    let clone = sandbox.at(clone);
+    let made = sandbox.json(&["clone", "--read-only", "--lfs", "none", &url]);
+    let clone = sandbox.at(made["path"].as_str().unwrap().into());
     let by = clone.json(&["lfs", "status"])["hydrate_by"].clone();
     let words: Vec<&str> = by.as_str().unwrap().split(' ').skip(1).collect();
     clone.git(&[&words[..], &["a.pdf"]].concat());
