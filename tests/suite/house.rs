@@ -178,7 +178,6 @@ const READERS: [&str; 43] = [
     "clones/leaving.rs",
     "clones/new_clone.rs",
     "design/commit.rs",
-    "flow/init/beside.rs",
     "flow/merge_driver.rs",
     "flow/page_graph.rs",
     "git/config.rs",

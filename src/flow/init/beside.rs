@@ -42,8 +42,8 @@ fn shown_note(session: &Session) -> PathBuf {
 /// Tells whether proposed lines were shown before.
 pub(super) fn were_shown(session: &Session, lines: &[String]) -> Result<bool> {
     let digest = session.repo.hash_blob(lines.join("\n").as_bytes())?;
-    let noted = std::fs::read_to_string(shown_note(session)).unwrap_or_default();
-    Ok(!lines.is_empty() && noted.trim() == digest.to_string())
+    let noted = atomic::read_file(&shown_note(session)).unwrap_or_default();
+    Ok(!lines.is_empty() && noted.trim_ascii() == digest.to_string().as_bytes())
 }
 
 /// Notes that proposed lines are shown, so that the next run need not do so again.
