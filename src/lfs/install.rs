@@ -9,6 +9,7 @@ use crate::git::process::failed;
 use crate::git::{ObjectWrites, Repo};
 use crate::model::{Code, Error, Result};
 use crate::store::config_file::ConfigFile;
+use crate::store::places::HookPlaces;
 use crate::store::settings::Flags;
 use crate::store::{Session, atomic};
 
@@ -35,8 +36,8 @@ pub enum Way {
     FiltersOnly,
     /// Only the filters: hooks of ours are there and have to call it.
     FromOurHooks,
-    /// The same once hooks of ours are there, which keep and call the one that is named.
-    Chained(&'static str),
+    /// The same once hooks of ours are there, all of them, which keep and call the one that is named.
+    Chained(Option<&'static str>),
 }
 
 /// Returns the version of git-lfs as it prints it; `None` when it cannot be started.
@@ -74,7 +75,8 @@ pub fn is_configured(repo: &Repo) -> bool {
 /// `hooks-in-the-way` when its hooks cannot be installed without touching somebody else's.
 pub fn plan(session: &Session) -> Result<Way> {
     match plan_chained(session)? {
-        Way::Chained(name) => Err(foreign_hook(name, &hooks_folder(session))),
+        Way::Chained(Some(name)) => Err(foreign_hook(name, &hooks_folder(session))),
+        Way::Chained(None) => Err(in_the_way("hooks of ours are there, but not all of them")),
         way => Ok(way),
     }
 }
@@ -108,8 +110,10 @@ pub fn plan_chained(session: &Session) -> Result<Way> {
         .zip(&states)
         .find(|(_, state)| matches!(state, State::Foreign | State::Empty));
     match foreign {
+        // Putting ours in was cut off: what they keep is where git-lfs does not look.
+        None if in_git && HookPlaces::of(&session.repo).is_recorded() => Ok(Way::Chained(None)),
         None if in_git => Ok(Way::OwnHooks),
-        Some((name, _)) if in_git && is_ordinary(&folder, name) => Ok(Way::Chained(name)),
+        Some((name, _)) if in_git && is_ordinary(&folder, name) => Ok(Way::Chained(Some(name))),
         Some((name, _)) => Err(foreign_hook(name, &folder)),
         None => Err(in_the_way(&format!(
             "git takes hooks from '{}', which is not a folder of this repository's own",

@@ -52,6 +52,11 @@ impl HookPlaces {
         self.own.join("worktree-hooks.json")
     }
 
+    /// Tells whether it is written down what was there before hooks were installed for git.
+    pub fn is_recorded(&self) -> bool {
+        self.record().exists() || self.own_record().exists()
+    }
+
     /// Returns the folder of forwarders of a worktree with a hooks folder of its own.
     pub fn own_forwarders(&self) -> PathBuf {
         self.own.join("worktree-hooks")

@@ -18,8 +18,11 @@ use super::{MergeLines, Request, existing};
 pub(super) fn set_up(session: &Session, way: Way, lines: MergeLines) -> Result<Vec<String>> {
     let mut found = Vec::new();
     if let Way::Chained(hook) = way {
+        let kept =
+            hook.map(|hook| format!(": the '{hook}' hook that was there is kept, and runs first"));
+        let kept = kept.unwrap_or_default();
         found.push(format!(
-            "hooks of ours, as 'git colony hooks install' does: the '{hook}' hook that was there is kept, and runs first"
+            "hooks of ours, as 'git colony hooks install' does{kept}"
         ));
     }
     found.extend(install::would_add(session, way)?);

@@ -143,7 +143,7 @@ pub fn run(session: &Session, act: Act, target: Target) -> Result<InstallReport>
 pub fn is_recorded(session: &Session, target: Target) -> bool {
     let places = HookPlaces::of(&session.repo);
     match target {
-        Target::Git => places.record().exists() || places.own_record().exists(),
+        Target::Git => places.is_recorded(),
         Target::Agent(agent) => places.agent_record(agent.as_str()).exists(),
     }
 }
