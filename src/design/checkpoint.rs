@@ -9,7 +9,7 @@ use crate::model::id::OperationId;
 use crate::model::{Code, Error, RepoPath, Result};
 use crate::store::operation::record::IndexTarget;
 use crate::store::operation::run::{Intent, NewIndex, Plan, Touches};
-use crate::store::operation::{FileMoves, Kind, Operation};
+use crate::store::operation::{Kind, Operation};
 use crate::store::{Session, kept_large_files};
 
 use super::checkpoints;
@@ -17,8 +17,10 @@ use super::draft::Draft;
 use super::goal::retried;
 use super::kept::Kept;
 use super::left_out::{Allowances, LeftOut};
+use super::moved_lines::MovedLines;
 use super::names;
 use super::unignored;
+use super::worktree::{place, tell_late};
 
 /// What is asked for.
 #[derive(Clone, Debug, Default)]
@@ -90,28 +92,12 @@ fn attempt(session: &Session, request: &Request) -> Result<CheckpointReport> {
         refuse_in_progress(session)?;
     }
     let signature = session.identity()?.at(&session.world);
-    let touches = if request.off_branch {
-        Touches::Refs
-    } else {
-        Touches::Worktree
-    };
-    let mut operation = Operation::begin(
-        session,
-        Intent {
-            kind: Kind::Checkpoint,
-            touches,
-        },
-    )?;
+    let mut operation = Operation::begin(session, intent(request))?;
     if !request.off_branch {
         refuse_in_progress(session)?;
     }
     let unignored = &operation.unignored;
-    let kept = Kept::look(
-        session,
-        &request.allowances,
-        Unstorable::NameUnreadable,
-        unignored,
-    )?;
+    let (kept, moved_lines) = look(session, request, unignored)?;
     if !request.off_branch {
         operation.unignored = unignored::after_checkpoint(session, &kept, unignored);
     }
@@ -125,21 +111,28 @@ fn attempt(session: &Session, request: &Request) -> Result<CheckpointReport> {
     let mut refs: Vec<RefChange> = branch_change.into_iter().collect();
     let branch_moved = !refs.is_empty();
     refs.extend(tags);
-    let index = if request.off_branch || kept.snapshot.changes.is_empty() {
+    let stands = kept.snapshot.changes.is_empty() && moved_lines.to_place().is_empty();
+    let index = if request.off_branch || stands {
         None
     } else {
-        Some(new_index(session, &kept)?)
+        Some(new_index(session, &kept, &moved_lines)?)
     };
+    let files = place(
+        session,
+        &operation,
+        (kept.snapshot.worktree_tree, moved_lines.to_place()),
+    )?;
     let done = operation.commit(Plan {
         summary: format!("checkpoint '{}'", draft.message.label),
         head: kept.scan.head.clone(),
         refs,
         index_before: (kept.scan.index(), kept.snapshot.index_tree),
         index,
-        files: FileMoves::default(),
+        files,
         snapshot: Some(commit),
         inverts: None,
     })?;
+    tell_late(session, &done.late);
     let mut report = draft.report(session, &kept)?;
     report.sha = Some(commit);
     report.branch_moved = branch_moved;
@@ -147,12 +140,43 @@ fn attempt(session: &Session, request: &Request) -> Result<CheckpointReport> {
     Ok(report)
 }
 
+fn intent(request: &Request) -> Intent {
+    let touches = if request.off_branch {
+        Touches::Refs
+    } else {
+        Touches::Worktree
+    };
+    Intent {
+        kind: Kind::Checkpoint,
+        touches,
+    }
+}
+
+/// Looks at what is kept. What goes on the branch takes lines of attributes along.
+fn look(
+    session: &Session,
+    request: &Request,
+    unignored: &[RepoPath],
+) -> Result<(Kept, MovedLines)> {
+    let unstorable = Unstorable::NameUnreadable;
+    let mut kept = Kept::look(session, &request.allowances, unstorable, unignored)?;
+    if request.off_branch {
+        return Ok((kept, MovedLines::default()));
+    }
+    let trees = (kept.scan.head_tree, kept.snapshot.index_tree);
+    let tree = kept.snapshot.worktree_tree;
+    let moved_lines = MovedLines::find(session, trees, tree)?;
+    kept.snapshot.worktree_tree = moved_lines.put_into_tree(session, tree)?;
+    Ok((kept, moved_lines))
+}
+
 /// Returns the index that has everything that was kept.
-fn new_index(session: &Session, kept: &Kept) -> Result<NewIndex> {
+fn new_index(session: &Session, kept: &Kept, moved_lines: &MovedLines) -> Result<NewIndex> {
     let before = kept.scan.index();
     let tree = kept.snapshot.worktree_tree;
     let mut index = before.clone();
     index.add_snapshot(&kept.snapshot);
+    moved_lines.put_into_index(&mut index);
     index.set_tree(&session.repo, tree, &before)?;
     Ok(NewIndex {
         target: IndexTarget::Tree { tree },
@@ -171,12 +195,7 @@ pub fn preview(session: &Session, request: &Request) -> Result<CheckpointReport>
     }
     let signature = session.identity()?.at(&session.world);
     let unignored = unignored::current(session)?;
-    let kept = Kept::look(
-        session,
-        &request.allowances,
-        Unstorable::NameUnreadable,
-        &unignored,
-    )?;
+    let (kept, _) = look(session, request, &unignored)?;
     let draft = Draft::new(session, request, &kept, signature);
     let mut report = draft.report(session, &kept)?.into_dry_run();
     report.branch_moved = !request.off_branch && kept.differs_from_head();

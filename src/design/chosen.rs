@@ -14,6 +14,7 @@ use crate::model::{Code, Error, RepoPath, Result, text};
 use crate::store::Session;
 
 use super::left_out::{self, Allowances, LeftOut, Reason};
+use super::moved_lines::MovedLines;
 
 /// The changes of the chosen paths, as objects nobody refers to yet.
 pub(super) struct Chosen {
@@ -25,6 +26,8 @@ pub(super) struct Chosen {
     pub(super) edits: Vec<(RepoPath, Option<TreeEntry>)>,
     /// New files that were not taken in.
     pub(super) left_out: Vec<LeftOut>,
+    /// What becomes of files that stay in git and have another name.
+    pub(super) moved_lines: MovedLines,
     stored: Snapshot,
 }
 
@@ -76,21 +79,25 @@ impl Chosen {
         let staged = staged.map(|change| (change.path.clone(), change.new));
         let files = stored.changes.iter();
         let files = files.map(|(path, file)| (path.clone(), file.as_ref().map(|file| file.entry)));
-        let edits = staged.chain(files).collect();
+        let edits: Vec<_> = staged.chain(files).collect();
+        let tree = edited(session, scan.head_tree, &edits)?;
+        let moved_lines = MovedLines::find(session, (scan.head_tree, index_tree), tree)?;
         Ok(Chosen {
             scan,
             index_tree,
             edits,
             left_out,
+            moved_lines,
             stored,
         })
     }
 
     /// Writes the tree that HEAD's becomes, with `more` put in besides.
     pub(super) fn tree(&self, session: &Session, more: &[(RepoPath, TreeEntry)]) -> Result<Oid> {
+        let tree = edited(session, self.scan.head_tree, &self.edits)?;
+        let tree = self.moved_lines.put_into_tree(session, tree)?;
         let more = more.iter().map(|(path, entry)| (path, Some(*entry)));
-        let own = self.edits.iter().map(|(path, entry)| (path, *entry));
-        session.repo.edit_tree(self.scan.head_tree, own.chain(more))
+        session.repo.edit_tree(tree, more)
     }
 
     /// Returns the index with the chosen files, and stage 0 of it as a tree: what else is staged stays.
@@ -99,8 +106,15 @@ impl Chosen {
         index.add_snapshot(&self.stored);
         let changes = self.stored.changes.iter();
         let changes = changes.map(|(path, file)| (path, file.as_ref().map(|file| file.entry)));
-        Ok((index, session.repo.edit_tree(self.index_tree, changes)?))
+        let tree = session.repo.edit_tree(self.index_tree, changes)?;
+        self.moved_lines.put_into_index(&mut index);
+        Ok((index, self.moved_lines.put_into_tree(session, tree)?))
     }
+}
+
+fn edited(session: &Session, tree: Oid, edits: &[(RepoPath, Option<TreeEntry>)]) -> Result<Oid> {
+    let edits = edits.iter().map(|(path, entry)| (path, *entry));
+    session.repo.edit_tree(tree, edits)
 }
 
 fn refuse_conflicts<'a>(conflicts: impl Iterator<Item = &'a RepoPath>) -> Result<()> {

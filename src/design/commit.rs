@@ -14,12 +14,12 @@ use crate::model::id::OperationId;
 use crate::model::{Code, Error, RepoPath, Result};
 use crate::store::operation::record::IndexTarget;
 use crate::store::operation::run::{Intent, NewIndex, Plan, Touches};
-use crate::store::operation::{FileMoves, Kind, Operation};
+use crate::store::operation::{Kind, Operation};
 use crate::store::{Session, atomic};
 
 use super::chosen::Chosen;
 use super::left_out::LeftOut;
-use super::worktree::refuse_in_progress;
+use super::worktree::{place, refuse_in_progress, tell_late};
 use super::{scope_gate, unignored};
 
 /// What is asked for.
@@ -87,6 +87,7 @@ pub fn commit(session: &Session, request: &Request) -> Result<CommitReport> {
     let before = chosen.scan.index();
     index.set_tree(&session.repo, index_tree, &before)?;
     let state = session.repo.write_index_state(&index, index_tree)?;
+    let files = place(session, &operation, (tree, chosen.moved_lines.to_place()))?;
     let done = operation.commit(Plan {
         summary: format!("commit '{}'", report.subject),
         head: chosen.scan.head.clone(),
@@ -96,10 +97,11 @@ pub fn commit(session: &Session, request: &Request) -> Result<CommitReport> {
             target: IndexTarget::State { state },
             index,
         }),
-        files: FileMoves::default(),
+        files,
         snapshot: None,
         inverts: None,
     })?;
+    tell_late(session, &done.late);
     run_post_commit(session);
     report.sha = Some(commit);
     report.op = Some(done.record.op);

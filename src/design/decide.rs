@@ -2,8 +2,6 @@
 //!
 //! No hook of git runs, as with a checkpoint: reasons are kept whether or not the tests are green.
 
-use std::collections::BTreeSet;
-
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -13,10 +11,9 @@ use crate::git::{Oid, Repo, TreeEntry};
 use crate::model::id::OperationId;
 use crate::model::{Code, Error, RepoPath, Result, time};
 use crate::store::Session;
-use crate::store::operation::moves::{self, Emptied, Want};
-use crate::store::operation::record::{IndexTarget, Source};
+use crate::store::operation::record::IndexTarget;
 use crate::store::operation::run::{Intent, NewIndex, Plan, Touches};
-use crate::store::operation::{FileMoves, Kind, Operation};
+use crate::store::operation::{Kind, Operation};
 
 use super::chosen::Chosen;
 use super::commit::{branch_change, cleaned, write_commit};
@@ -24,7 +21,7 @@ use super::decision::{self, Item, TRAILER};
 use super::decisions::{self, Decision};
 use super::known_decisions::{Known, decision_of};
 use super::left_out::LeftOut;
-use super::worktree::{cwd_in_worktree, open_worktree, refuse_in_progress, tell_late};
+use super::worktree::{place, refuse_in_progress, tell_late};
 use super::{scaffold, scope_gate, unignored};
 
 /// What is decided.
@@ -108,8 +105,7 @@ pub fn decide(session: &Session, request: &Request) -> Result<DecideReport> {
     let (chosen, tree, repo) = (made.chosen, made.tree, &session.repo);
     let commit = write_commit(session, &chosen, tree, made.message, &signature)?;
     let entries = [made.entry];
-    let wanted: BTreeSet<_> = entries.iter().map(|(path, _)| path.clone()).collect();
-    repo.stage_files(&session.world, tree, &wanted, &operation.stage())?;
+    let to_place = [chosen.moved_lines.to_place(), &entries].concat();
     let (mut index, index_tree) = chosen.index(session)?;
     index.set_files(&entries);
     let edits = entries.iter().map(|(path, entry)| (path, Some(*entry)));
@@ -117,6 +113,7 @@ pub fn decide(session: &Session, request: &Request) -> Result<DecideReport> {
     let before = chosen.scan.index();
     index.set_tree(repo, index_tree, &before)?;
     let state = repo.write_index_state(&index, index_tree)?;
+    let files = place(session, &operation, (tree, &to_place))?;
     let done = operation.commit(Plan {
         summary: format!("decide '{}'", report.decision.title),
         head: chosen.scan.head.clone(),
@@ -126,7 +123,7 @@ pub fn decide(session: &Session, request: &Request) -> Result<DecideReport> {
             target: IndexTarget::State { state },
             index,
         }),
-        files: place(session, &entries)?,
+        files,
         snapshot: None,
         inverts: None,
     })?;
@@ -408,15 +405,4 @@ fn message(decision: &Decision) -> Result<String> {
     );
     parts.retain(|part| !part.trim().is_empty());
     cleaned(&parts.join("\n\n"))
-}
-
-fn place(session: &Session, entries: &[(RepoPath, TreeEntry)]) -> Result<FileMoves> {
-    let want = |entry: &TreeEntry| Want::File(Source::Staged { id: entry.id });
-    let wants = entries.iter();
-    let wants = wants
-        .map(|(path, entry)| (path.clone(), want(entry)))
-        .collect();
-    let files = open_worktree(session)?;
-    let cwd = cwd_in_worktree(session);
-    moves::plan(&files, &wants, &Emptied::All, cwd.as_ref())
 }

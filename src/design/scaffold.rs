@@ -1,20 +1,15 @@
 //! Committing files of ours, and nothing else: whatever else is staged or changed stays as it is.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use crate::git::index::Index;
 use crate::git::object::NewCommit;
 use crate::git::{Head, Oid, RefChange, TreeEntry};
 use crate::model::{Code, Error, RepoPath, Result};
 use crate::store::Session;
-use crate::store::operation::moves::{self, Emptied, Want};
-use crate::store::operation::record::{IndexTarget, Source};
+use crate::store::operation::record::IndexTarget;
 use crate::store::operation::run::{Intent, NewIndex, Plan, Touches};
 use crate::store::operation::{Kind, Operation, Record};
 
-use super::worktree::{
-    cwd_in_worktree, open_worktree, refuse_in_progress, tell_late, write_commit,
-};
+use super::worktree::{place, refuse_in_progress, tell_late, write_commit};
 
 /// What is asked for.
 pub struct Request {
@@ -97,12 +92,11 @@ pub fn commit_files(
             message: request.message.clone(),
         },
     )?;
-    let wanted: BTreeSet<RepoPath> = entries.iter().map(|(path, _)| path.clone()).collect();
-    repo.stage_files(&session.world, tree, &wanted, &operation.stage())?;
     let before = scan.index();
     let mut after = before.clone();
     after.set_files(&entries);
     let state = repo.write_index_state(&after, edit(session, index_tree, &entries)?)?;
+    let files = place(session, &operation, (tree, &entries))?;
     let done = operation.commit(Plan {
         summary: request.summary.clone(),
         head: scan.head.clone(),
@@ -112,7 +106,7 @@ pub fn commit_files(
             target: IndexTarget::State { state },
             index: after,
         }),
-        files: plan_moves(session, &entries)?,
+        files,
         snapshot: None,
         inverts: None,
     })?;
@@ -145,23 +139,6 @@ fn write_blobs(session: &Session, request: &Request) -> Result<Vec<(RepoPath, Tr
 fn edit(session: &Session, tree: Oid, entries: &[(RepoPath, TreeEntry)]) -> Result<Oid> {
     let edits = entries.iter().map(|(path, entry)| (path, Some(*entry)));
     session.repo.edit_tree(tree, edits)
-}
-
-fn plan_moves(
-    session: &Session,
-    entries: &[(RepoPath, TreeEntry)],
-) -> Result<crate::store::operation::FileMoves> {
-    let wants: BTreeMap<RepoPath, Want> = entries
-        .iter()
-        .map(|(path, entry)| (path.clone(), Want::File(Source::Staged { id: entry.id })))
-        .collect();
-    let files = open_worktree(session)?;
-    moves::plan(
-        &files,
-        &wants,
-        &Emptied::All,
-        cwd_in_worktree(session).as_ref(),
-    )
 }
 
 fn branch_change(head: &Head, commit: Oid) -> RefChange {

@@ -1,10 +1,12 @@
 //! What restore and undo share: the state of git, the caller's place, the hook afterward.
 
 use crate::git::object::NewCommit;
-use crate::git::{Oid, process};
+use crate::git::{Oid, TreeEntry, process};
 use crate::model::{Code, Error, RepoPath, Result};
 use crate::store::Session;
-use crate::store::operation::{LateFile, Record, Tail};
+use crate::store::operation::moves::{self, Emptied, Want};
+use crate::store::operation::record::Source;
+use crate::store::operation::{FileMoves, LateFile, Operation, Record, Tail};
 use crate::store::places::Places;
 use crate::store::worktree_files::WorktreeFiles;
 
@@ -87,6 +89,33 @@ pub(super) fn cwd_in_worktree(session: &Session) -> Option<RepoPath> {
 pub(super) fn open_worktree(session: &Session) -> Result<WorktreeFiles> {
     WorktreeFiles::open(session.repo.workdir())
         .map_err(|e| Error::io("cannot open the worktree", e))
+}
+
+/// Stages files of a tree and plans how they come into the worktree; what stands there is moved aside.
+///
+/// # Errors
+/// `filter-failed`, `no-space`, `io`.
+pub(super) fn place(
+    session: &Session,
+    operation: &Operation<'_>,
+    (tree, entries): (Oid, &[(RepoPath, TreeEntry)]),
+) -> Result<FileMoves> {
+    if entries.is_empty() {
+        return Ok(FileMoves::default());
+    }
+    let wanted = entries.iter().map(|(path, _)| path.clone()).collect();
+    let stage = operation.stage();
+    session
+        .repo
+        .stage_files(&session.world, tree, &wanted, &stage)?;
+    let want = |entry: &TreeEntry| Want::File(Source::Staged { id: entry.id });
+    let wants = entries.iter();
+    let wants = wants
+        .map(|(path, entry)| (path.clone(), want(entry)))
+        .collect();
+    let files = open_worktree(session)?;
+    let cwd = cwd_in_worktree(session);
+    moves::plan(&files, &wants, &Emptied::All, cwd.as_ref())
 }
 
 /// Calls the repository's post-checkout hook, as git does after it changed files.

@@ -4,11 +4,11 @@
 use std::path::Path;
 
 use crate::design::automatic;
+use crate::design::exempt_renamed::{self, Renamed};
 use crate::design::external;
 use crate::design::scope_gate;
 use crate::git::exempt_lines;
 use crate::git::{ObjectWrites, Oid, process};
-use crate::lfs::exempt_renamed::{self, Renamed};
 use crate::model::{Code, Error, Result, World, text};
 use crate::setup::hooks::payload::Payload;
 use crate::setup::hooks::{Agent, HookName, agents, fired};
@@ -114,7 +114,7 @@ fn refuse_old_history(session: &Session, hook: &GitHook) -> Result<()> {
 /// Says which files stay in git by a line of their own, and lose it by their new name.
 fn name_renamed(session: &Session) {
     // What cannot be told stops nobody.
-    for Renamed { from, to } in exempt_renamed::staged(session).unwrap_or_default() {
+    for Renamed { from, to, .. } in exempt_renamed::staged(session).unwrap_or_default() {
         let line = exempt_lines::line_of(&to);
         (session.world.narrate)(&format!(
             "attention: '{from}' stays in git by its line in .gitattributes, and '{to}' has none: git-lfs gets it. To keep it in git, \

@@ -102,6 +102,26 @@ pub fn has_room(file: &RepoPath) -> bool {
     pattern_of(file).len() + FOR_VALUES <= MAX_LINE_BYTES
 }
 
+/// Returns an attributes file in which the line of one file names another instead, with the same values.
+pub fn renamed(bytes: &[u8], from: &RepoPath, to: &RepoPath) -> Vec<u8> {
+    let mut written = Vec::with_capacity(bytes.len() + to.as_bytes().len());
+    let mut is_ours = false;
+    for line in bytes.split_inclusive(|&byte| byte == b'\n') {
+        let text = trimmed(line);
+        is_ours = (is_ours || text == BEGIN.as_bytes()) && text != END.as_bytes();
+        match taken_apart(text).filter(|(file, _)| is_ours && file == from) {
+            Some((_, values)) => {
+                written.extend(pattern_of(to));
+                // With the end of the line.
+                written
+                    .extend_from_slice(line.get(text.len() - values.len()..).unwrap_or_default());
+            }
+            None => written.extend_from_slice(line),
+        }
+    }
+    written
+}
+
 /// Takes an attributes file apart.
 pub fn take_apart(bytes: &[u8]) -> Parts {
     let mut parts = Parts {
@@ -159,15 +179,15 @@ fn take_line(line: &[u8], into: &mut ExemptLines) -> bool {
     if WHY.contains(&text) || WHY_LEFT_OUT.contains(&text) {
         return true;
     }
-    let Some(file) = file_of(line) else {
+    let Some((file, _)) = taken_apart(line) else {
         return false;
     };
     into.files.push(file);
     true
 }
 
-/// Returns the file that a line of ours names.
-fn file_of(line: &[u8]) -> Option<RepoPath> {
+/// Returns the file that a line of ours names, and what follows its pattern.
+fn taken_apart(line: &[u8]) -> Option<(RepoPath, &[u8])> {
     let (pattern, rest) = if line.starts_with(b"\"") {
         let (pattern, consumed) = gix::quote::ansi_c::undo(BStr::new(line)).ok()?;
         (pattern.into_owned(), line.get(consumed..)?)
@@ -184,7 +204,7 @@ fn file_of(line: &[u8]) -> Option<RepoPath> {
     if names != ATTRIBUTES || words.contains(&"filter=lfs") {
         return None;
     }
-    literal(pattern.strip_prefix(b"/")?).map(RepoPath::new)
+    Some((RepoPath::new(literal(pattern.strip_prefix(b"/")?)?), rest))
 }
 
 /// Returns the one path that a pattern matches; `None` where it may match others.

@@ -3,7 +3,6 @@
 //! Nothing here reads a large file: pointers say what there is to say.
 
 pub mod exempt;
-pub mod exempt_renamed;
 mod hooks_folder;
 pub mod hydrate;
 pub mod install;

@@ -64,6 +64,8 @@ pub(crate) enum Scene {
     /// Files were committed that patterns of git-lfs match, before there were any, and somebody has a hook
     /// `pre-push`.
     Exempt,
+    /// Then git-colony was set up, and one of the files has another name.
+    Renamed,
     /// git-colony was set up by itself, with git-lfs, and used.
     SetUp,
     /// It was set up beside hooks and attributes of somebody, and moved files aside.
@@ -100,6 +102,13 @@ pub(crate) const CHECKPOINT_AUTO: ChangingCommand = ChangingCommand {
     scene: Scene::Worked,
     history: History::Automatic,
     exit_code: 0,
+};
+
+/// A line of attributes goes along with the file.
+pub(crate) const CHECKPOINT_OF_A_RENAMED_FILE: ChangingCommand = ChangingCommand {
+    name: "checkpoint of a renamed file",
+    scene: Scene::Renamed,
+    ..CHECKPOINT
 };
 
 /// Only a tag is made.
@@ -409,7 +418,7 @@ impl Scene {
             Scene::SetUp => set_up(self.before_colony()),
             Scene::SetUpBeside => set_up_beside(self.before_colony()),
             Scene::Redirected => redirected(self.before_colony()),
-            Scene::Exempt => exempt(self.before_colony()),
+            Scene::Exempt | Scene::Renamed => exempt(self),
             Scene::Lines | Scene::Clashing => lines(self),
             Scene::MergeOpen => open(&MERGE_RESOLVE),
             Scene::PickOpen => open(&PICK_RESOLVE),
@@ -430,7 +439,7 @@ impl Scene {
             }
             repository.write(".git/info/attributes", "*.dat -text\n");
         }
-        if self == Scene::Exempt {
+        if matches!(self, Scene::Exempt | Scene::Renamed) {
             repository.write("archive.gz", "archive\n");
             repository.write("deep/er/paper.pdf", "paper\n");
             repository.write(".git/hooks/pre-push", "#!/bin/sh\nexit 0\n");
@@ -546,6 +555,7 @@ fn large(scene: Scene) -> Repository {
         repository.git(&["commit", "--quiet", "-m", message]);
     };
     repository.write("paper.pdf", "a large file, first\n");
+    repository.write("exempt.pdf", "a large file that stays in git until then\n");
     repository.write("steady", "steady\n");
     commit("first");
     repository.git(&["tag", "-a", "-m", "annotated", "v1"]);
@@ -553,8 +563,13 @@ fn large(scene: Scene) -> Repository {
     repository.colony(&["fork", "other", "--no-switch"]);
     repository.write("paper.pdf", "a large file, second\n");
     commit("second");
-    let attributes = "*.pdf filter=lfs diff=lfs merge=lfs -text\n";
-    repository.write(".gitattributes", attributes);
+    let attributes = [
+        "*.pdf filter=lfs diff=lfs merge=lfs -text",
+        "# >>> git-colony: files that stay in git >>>",
+        "/exempt.pdf !filter !diff !merge !text",
+        "# <<< git-colony: files that stay in git <<<\n",
+    ];
+    repository.write(".gitattributes", &attributes.join("\n"));
     repository.git(&["add", ".gitattributes"]);
     repository.git(&["commit", "--quiet", "-m", "patterns"]);
     // Nothing is left to keep: an automatic checkpoint of who recovers would be migrated, too.
@@ -588,10 +603,16 @@ fn set_up_beside(repository: Repository) -> Repository {
     repository
 }
 
-fn exempt(repository: Repository) -> Repository {
+fn exempt(scene: Scene) -> Repository {
+    let repository = scene.before_colony();
     make_second_state(&repository);
     repository.colony(&["checkpoint", "-m", "second"]);
     repository.write("untracked", "untracked\n");
+    if scene == Scene::Renamed {
+        repository.colony(&["init"]);
+        repository.remove("archive.gz");
+        repository.write("moved.gz", "archive\n");
+    }
     repository
 }
 

@@ -306,3 +306,75 @@ fn a_rename_by_plain_git_is_named_by_the_hook_and_by_doctor() {
         "{told}"
     );
 }
+
+/// Renames two files in two ways, and lets one of ours commit that.
+fn renamed_by(command: &[&str], answer_has: &str) {
+    let sandbox = with_odd_files();
+    sandbox.colony(&["init"]);
+    sandbox.colony(&["hooks", "install"]);
+    let before = sandbox.read(".gitattributes");
+    sandbox.git(&["mv", "x.gz", "y.gz"]);
+    fs::create_dir(sandbox.path("new")).unwrap();
+    fs::rename(sandbox.path("star*.gz"), sandbox.path("new/[st]ar.gz")).unwrap();
+    let shown = sandbox.visible_state();
+    assert_eq!(sandbox.json(&[command, &["-n"]].concat())["ok"], true);
+    assert_eq!(sandbox.visible_state(), shown);
+    let run = sandbox.run(command);
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    let told = "'x.gz' stays in git goes along with it to 'y.gz'";
+    assert!(run.stderr.contains(told), "{}", run.stderr);
+    assert!(!run.stderr.contains("attention"), "{}", run.stderr);
+    assert!(run.stdout.contains(answer_has), "{}", run.stdout);
+    let after = sandbox.read(".gitattributes");
+    let moved = before
+        .replace("/x.gz ", "/y.gz ")
+        .replace("/star\\*.gz ", "/new/\\[st]ar.gz ");
+    assert_eq!(after, moved);
+    assert_eq!(sandbox.git(&["show", "HEAD:.gitattributes"]) + "\n", after);
+    assert_eq!(sandbox.git(&["show", "HEAD:y.gz"]), "plain");
+    assert_eq!(sandbox.git(&["show", "HEAD:new/[st]ar.gz"]), "star*.gz");
+    assert_eq!(sandbox.git(&["status", "--porcelain"]), "");
+    let clone = fresh(&sandbox, "fresh");
+    touch_all(&clone);
+    assert_eq!(clone.git(&["status", "--porcelain"]), "");
+    assert_eq!(fs::read(clone.path("y.gz")).unwrap(), b"plain\n");
+    sandbox.colony(&["undo"]);
+    assert_eq!(sandbox.visible_state(), shown);
+    assert_eq!(sandbox.read(".gitattributes"), before);
+    sandbox.check_invariants_of_git();
+}
+
+#[test]
+fn a_commit_of_ours_takes_the_line_of_a_renamed_file_along() {
+    renamed_by(&["commit", "-m", "renamed", "--all"], "5 changed paths");
+}
+
+#[test]
+fn a_checkpoint_takes_the_line_of_a_renamed_file_along() {
+    renamed_by(&["checkpoint", "-m", "renamed"], "renamed");
+}
+
+#[test]
+fn a_decision_takes_the_line_of_a_renamed_file_along() {
+    let sandbox = with_odd_files();
+    sandbox.colony(&["init"]);
+    fs::rename(sandbox.path("x.gz"), sandbox.path("y.gz")).unwrap();
+    sandbox.colony(&["decide", "-m", "renamed", "x.gz", "y.gz"]);
+    assert_eq!(sandbox.git(&["show", "HEAD:y.gz"]), "plain");
+    assert!(sandbox.read(".gitattributes").contains("/y.gz !filter"));
+    assert_eq!(sandbox.git(&["status", "--porcelain"]), "");
+}
+
+#[test]
+fn no_line_moves_while_somebody_edits_the_attributes() {
+    let sandbox = with_odd_files();
+    sandbox.colony(&["init"]);
+    let edited = sandbox.read(".gitattributes") + "*.mine text\n";
+    sandbox.write(".gitattributes", &edited);
+    fs::rename(sandbox.path("x.gz"), sandbox.path("y.gz")).unwrap();
+    sandbox.colony(&["commit", "-m", "renamed", "x.gz", "y.gz"]);
+    assert_eq!(sandbox.read(".gitattributes"), edited);
+    assert!(sandbox.git(&["show", "HEAD:y.gz"]).starts_with(POINTER));
+    sandbox.colony(&["checkpoint", "--off-branch", "-m", "beside"]);
+    assert_eq!(sandbox.read(".gitattributes"), edited);
+}
