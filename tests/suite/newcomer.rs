@@ -427,6 +427,8 @@ fn pointers_in_a_clone_are_no_illness_and_a_failed_download_has_a_reason() {
     sandbox.colony(&["checkpoint", "-m", "weights"]);
     let pointer = sandbox.git(&["show", "HEAD:model.bin"]);
     sandbox.remove(".git/lfs/objects");
+    // What the checkpoint keeps would do.
+    sandbox.remove(".git/colony-kept/large-files");
     assert_eq!(
         checks(&sandbox.json(&["doctor"])),
         [("git-lfs-objects".to_owned(), "git lfs fetch".to_owned())]
