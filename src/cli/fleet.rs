@@ -89,6 +89,7 @@ impl Answer for FleetReport {
 fn cells(row: &Row, now: &Moment) -> Vec<String> {
     let agent = row.agent.as_deref().unwrap_or("-");
     let work = match row.commits {
+        0 if row.merged => "merged".to_owned(),
         0 => "no commits".to_owned(),
         count => format!(
             "{}, {}",

@@ -136,6 +136,7 @@ fn ask(
             related.push(key);
             asked.push(Pair {
                 bases,
+                is_base_given: false,
                 ours,
                 theirs,
             });

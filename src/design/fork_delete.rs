@@ -11,7 +11,9 @@ use crate::store::operation::{Kind, Operation};
 use crate::store::{Session, ref_names};
 
 use super::fork_record;
+use super::forks;
 use super::names;
+use super::squashed::Squashes;
 
 /// What was deleted.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -99,6 +101,9 @@ fn unmerged(repo: &Repo, branch: &RefName, tip: Oid) -> Result<Vec<Oid>> {
         let found = repo.refs_below(prefix)?.into_iter();
         let found = found.filter(|found| found.name != *branch);
         others.extend(found.filter_map(|found| repo.peel_to_commit(found.id)));
+    }
+    if let Some((_, target)) = forks::into_of(repo, branch)? {
+        others.extend(Squashes::default().merged(repo, target, tip)?);
     }
     repo.commits_between(tip, &others, 1_000)
 }

@@ -12,6 +12,7 @@ use super::fork_record::{self, ForkRecord};
 use super::names::{self, label_of};
 use super::problem::Problem;
 use super::published;
+use super::squashed::Squashes;
 
 /// More commits than this are not counted.
 const MOST_COMMITS: usize = 10_000;
@@ -95,7 +96,8 @@ impl Outcome {
 /// # Errors
 /// `repository-broken`, `object-missing`, `git-failed`.
 pub fn list(session: &Session) -> Result<Vec<Fork>> {
-    compared(session, found(&session.repo)?)
+    let all = without_begun_on(&session.repo, found(&session.repo)?)?;
+    compared(session, all)
 }
 
 /// Lists every fork but the copies of an agent's that it has more in, and what agents have checked out
@@ -107,6 +109,7 @@ pub fn lines_of_work(session: &Session) -> Result<Vec<Fork>> {
     let repo = &session.repo;
     let mut lines = Vec::new();
     let all = found(repo)?;
+    let all = without_begun_on(repo, all)?;
     for line in &all {
         let published = all.iter().filter(|other| {
             line.agent.is_none() && other.agent.is_some() && other.name == line.name
@@ -130,6 +133,7 @@ pub fn lines_of_work(session: &Session) -> Result<Vec<Fork>> {
         branch: None,
         agent: line.agent,
         tip: line.commit,
+        is_in_use: true,
         record: None,
     }));
     if published::is_agents_clone(repo)?
@@ -150,8 +154,26 @@ fn own_line(repo: &Repo) -> Result<Option<Found>> {
         branch: Some(branch),
         agent: None,
         tip,
+        is_in_use: true,
         record: None,
     }))
+}
+
+/// Leaves out the copies of forks that clones of agents have only because they were begun there.
+fn without_begun_on(repo: &Repo, all: Vec<Found>) -> Result<Vec<Found>> {
+    // Of several that nobody is on, the first is told.
+    let (mut told, rest): (Vec<_>, Vec<_>) = all.into_iter().partition(|line| line.is_in_use);
+    for line in rest {
+        let mut is_known = false;
+        for other in told.iter().filter(|other| other.name == line.name) {
+            let more = Problem::or(repo.commits_between(line.tip, &[other.tip], 1))?;
+            is_known |= more.is_ok_and(|more| more.is_empty());
+        }
+        if !is_known {
+            told.push(line);
+        }
+    }
+    Ok(told)
 }
 
 fn compared(session: &Session, lines: Vec<Found>) -> Result<Vec<Fork>> {
@@ -161,6 +183,7 @@ fn compared(session: &Session, lines: Vec<Found>) -> Result<Vec<Fork>> {
     let here = repo.head()?.moving_ref();
     let mut forks = Vec::new();
     let (mut pairs, mut merging) = (Vec::new(), Vec::new());
+    let mut squashes = Squashes::default();
     for found in lines {
         let base = found.record.as_ref();
         let base = base.and_then(|record| record.base_branch.as_deref());
@@ -168,7 +191,7 @@ fn compared(session: &Session, lines: Vec<Found>) -> Result<Vec<Fork>> {
         let into = into.filter(|(branch, _)| Some(branch) != found.branch.as_ref());
         let mut fork = describe(&found);
         fork.is_current = found.branch.as_ref() == Some(&here);
-        match Problem::or(compare(repo, &mut fork, into))? {
+        match Problem::or(compare(repo, &mut fork, into, &mut squashes))? {
             Ok(Some(pair)) => {
                 pairs.push(pair);
                 merging.push(forks.len());
@@ -203,6 +226,8 @@ struct Found {
     branch: Option<RefName>,
     agent: Option<String>,
     tip: Oid,
+    /// Whether it is a branch of a person, or what an agent has checked out.
+    is_in_use: bool,
     record: Option<ForkRecord>,
 }
 
@@ -217,11 +242,13 @@ fn found(repo: &Repo) -> Result<Vec<Found>> {
             record: fork_record::of_branch(repo, &label),
             branch: Some(found.name),
             agent: None,
+            is_in_use: true,
         })
     });
     let published = published::forks(repo)?.into_iter().map(|fork| Found {
         name: fork.branch,
         branch: None,
+        is_in_use: fork.agent.is_none() || fork.is_checked_out,
         agent: fork.agent,
         tip: fork.commit,
         record: fork.record,
@@ -276,17 +303,28 @@ fn describe(found: &Found) -> Fork {
 }
 
 /// Compares a fork with the branch it goes to; returns what has to be merged to tell how that ends.
-fn compare(repo: &Repo, fork: &mut Fork, into: Option<(RefName, Oid)>) -> Result<Option<Pair>> {
+fn compare(
+    repo: &Repo,
+    fork: &mut Fork,
+    into: Option<(RefName, Oid)>,
+    squashes: &mut Squashes,
+) -> Result<Option<Pair>> {
     let tip = fork.head_sha;
     let last = repo.read_commit(tip)?.committer.moment();
     fork.last_commit_at = last.map(|moment| time::rfc3339(&moment));
     let Some((branch, target)) = into else {
         return Ok(None);
     };
-    let bases = repo.merge_bases(target, tip)?;
-    fork.ahead = repo.commits_between(tip, &[target], MOST_COMMITS)?.len();
+    let mut bases = repo.merge_bases(target, tip)?;
+    let squashed = squashes.merged(repo, target, tip)?;
+    let hidden = [&[target][..], &squashed].concat();
+    fork.ahead = repo.commits_between(tip, &hidden, MOST_COMMITS)?.len();
     fork.behind = repo.commits_between(target, &[tip], MOST_COMMITS)?.len();
     fork.diverged_from_sha = fork.diverged_from_sha.or(bases.first().copied());
+    let is_base_given = squashed.len() == 1 && !bases.is_empty();
+    if is_base_given {
+        bases = squashed;
+    }
     let outcome = match bases.first() {
         None => Outcome::Unrelated,
         Some(base) if *base == tip => Outcome::UpToDate,
@@ -303,6 +341,7 @@ fn compare(repo: &Repo, fork: &mut Fork, into: Option<(RefName, Oid)>) -> Result
     });
     let pair = Pair {
         bases,
+        is_base_given,
         ours: target,
         theirs: tip,
     };
@@ -317,7 +356,7 @@ pub fn files_ahead(repo: &Repo, fork: &Fork) -> Result<usize> {
     let into = fork.into.as_ref().map(|into| into.branch.as_str());
     let target = standing(repo, into)?.map(|(_, tip)| tip);
     let base = match target {
-        Some(target) => repo.merge_bases(target, fork.head_sha)?.first().copied(),
+        Some(target) => base_with(repo, target, fork.head_sha)?,
         None => fork.diverged_from_sha,
     };
     let Some(base) = base.filter(|_| fork.ahead > 0) else {
@@ -328,6 +367,15 @@ pub fn files_ahead(repo: &Repo, fork: &Fork) -> Result<usize> {
         repo.tree_of(Some(fork.head_sha))?,
     );
     Ok(repo.diff_trees(old, new)?.len())
+}
+
+/// Returns the newest commit of two lines of work that both have, squashed or not.
+fn base_with(repo: &Repo, target: Oid, tip: Oid) -> Result<Option<Oid>> {
+    let squashed = Squashes::default().merged(repo, target, tip)?;
+    match squashed.first() {
+        Some(base) => Ok(Some(*base)),
+        None => Ok(repo.merge_bases(target, tip)?.first().copied()),
+    }
 }
 
 impl Fork {

@@ -52,6 +52,7 @@ pub mod scope_gate;
 pub mod scope_outlook;
 pub mod secrets;
 pub mod settle;
+pub mod squashed;
 mod switch;
 pub mod tag_message;
 mod tree_moves;

@@ -19,6 +19,8 @@ pub struct Published {
     pub branch: String,
     /// Its tip.
     pub commit: Oid,
+    /// Whether it is what is checked out there.
+    pub(super) is_checked_out: bool,
     /// The record, where the branch is a fork.
     pub(super) record: Option<ForkRecord>,
     /// The copy that is here.
@@ -52,13 +54,19 @@ struct Copy {
 /// # Errors
 /// `repository-broken`.
 pub fn forks(repo: &Repo) -> Result<Vec<Published>> {
-    let forks = copies(repo)?.into_iter().filter_map(|copy| {
+    let copies = copies(repo)?;
+    let on = copies.iter().filter(|copy| is_checked_out(copy));
+    let on: BTreeSet<_> = on
+        .filter_map(|copy| Some((copy.prefix.as_str(), branch_of(copy)?)))
+        .collect();
+    let forks = copies.iter().filter_map(|copy| {
         let branch = copy.rest.strip_prefix("heads/")?.to_owned();
-        branch.starts_with("fork/").then_some((copy, branch))
+        let is_fork = branch.starts_with("fork/");
+        let mut fork = is_fork.then(|| describe(repo, copy, branch.clone()))??;
+        fork.is_checked_out = on.contains(&(copy.prefix.as_str(), branch));
+        Some(fork)
     });
-    Ok(forks
-        .filter_map(|(copy, branch)| describe(repo, &copy, branch))
-        .collect())
+    Ok(forks.collect())
 }
 
 /// Returns the tips of the branches that others have published.
@@ -233,6 +241,7 @@ fn describe(repo: &Repo, copy: &Copy, branch: String) -> Option<Published> {
         agent: copy.agent.clone(),
         branch,
         commit: repo.peel_to_commit(copy.id)?,
+        is_checked_out: is_checked_out(copy),
         record,
         copy: format!("{}{}", copy.prefix, copy.rest),
     })

@@ -7,7 +7,9 @@ use crate::model::{Code, Error, Result, text};
 use crate::store::operation::{Kind, Log, Record};
 use crate::store::{Session, ref_names};
 
+use super::decision::trailers;
 use super::external;
+use super::squashed;
 use super::undo_next::origin_of;
 
 /// Returns where the branch is now that HEAD comes back to, if commits have come there since an operation
@@ -128,7 +130,7 @@ fn is_made_by_merge(session: &Session, tip: Oid, before: Option<Oid>) -> Result<
         return Ok(false);
     };
     let past = session.repo.read_past(commit)?;
-    let squashed = past.message.contains("\nColony-Squashed: ");
+    let squashed = !trailers(&past.message, squashed::TRAILER).is_empty();
     Ok(past.parents.first().copied() == before && (past.parents.len() > 1 || squashed))
 }
 

@@ -9,6 +9,8 @@ use crate::clones::damaged::{self, DamagedClone};
 use crate::clones::found::{self, FoundClone};
 use crate::clones::hub::{self, Hub};
 use crate::clones::removed_work::{self, RemovedWork};
+use crate::design::names;
+use crate::design::squashed::Squashes;
 use crate::git::{Oid, Repo};
 use crate::model::{Code, Error, Result, text};
 use crate::store::Session;
@@ -169,7 +171,22 @@ fn has_more(session: &Session, work: &RemovedWork, (hub, here): (&Hub, &[Oid])) 
         let Some(commit) = session.repo.peel_to_commit(id) else {
             return Ok(true);
         };
-        if !here.contains(&commit) && !session.repo.commits_between(commit, here, 1)?.is_empty() {
+        if !here.contains(&commit)
+            && !session.repo.commits_between(commit, here, 1)?.is_empty()
+            && !is_squashed(&session.repo, commit)?
+        {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// Tells whether the branch that is checked out, or the main one, has a commit squashed.
+fn is_squashed(repo: &Repo, commit: Oid) -> Result<bool> {
+    let main = names::default_branch(repo)?.map(|(_, tip)| tip);
+    let mut squashes = Squashes::default();
+    for tip in repo.head()?.commit().into_iter().chain(main) {
+        if squashes.merged(repo, tip, commit)?.contains(&commit) {
             return Ok(true);
         }
     }

@@ -197,7 +197,10 @@ impl Plan {
         }
         let named = request.from.as_deref();
         let named = named.map(|from| names::find(repo, from)).transpose()?;
-        let commit = named.as_ref().map(|named| named.commit);
+        // Where HEAD is on no branch, it begins there all the same.
+        let is_detached = matches!(head, Head::Detached { .. });
+        let detached = head.commit().filter(|_| is_detached);
+        let commit = named.as_ref().map(|named| named.commit).or(detached);
         let branch = named.and_then(|named| named.branch);
         let start = start(session, &head, branch)?;
         let commit = commit.unwrap_or(start.commit);

@@ -75,6 +75,8 @@ pub struct Row {
     pub commits: usize,
     /// Files that those commits have changed.
     pub files: usize,
+    /// Whether it had commits, and the branch it goes to has them all, squashed or not.
+    pub merged: bool,
     /// Uncommitted paths in its clone; `None` where that cannot be told.
     pub unsaved: Option<usize>,
     /// When its newest checkpoint was made, RFC 3339 UTC.
@@ -232,6 +234,7 @@ impl Row {
             fork: Some(fork.name.clone()),
             commits: fork.ahead,
             files: 0,
+            merged: false,
             unsaved: None,
             last_checkpoint_at: None,
             last_seen_at: fork.last_commit_at.clone(),
@@ -252,6 +255,7 @@ impl Row {
             fork: None,
             commits: 0,
             files: 0,
+            merged: false,
             unsaved: None,
             last_checkpoint_at: None,
             last_seen_at: Some(clone.member.created_at.clone()),
@@ -308,6 +312,11 @@ fn state(world: &World, heard: &hooks::Heard) -> State {
 /// Fills in how the fork of a row stands.
 fn describe(repo: &Repo, row: &mut Row, fork: &Fork) -> Result<()> {
     row.commits = fork.ahead;
+    let is_up_to_date = |into: &Into| into.outcome == Outcome::UpToDate;
+    let has_begun = fork
+        .diverged_from_sha
+        .is_some_and(|base| base != fork.head_sha);
+    row.merged = has_begun && fork.into.as_ref().is_some_and(is_up_to_date);
     row.into.clone_from(&fork.into);
     row.problem.clone_from(&fork.problem);
     row.last_seen_at = [row.last_seen_at.clone(), fork.last_commit_at.clone()]

@@ -84,6 +84,8 @@ impl From<Certain> for Preview {
 pub struct Pair {
     /// The best common ancestors.
     pub bases: Vec<Oid>,
+    /// Whether the first of them takes the place of those that the parents of commits tell.
+    pub is_base_given: bool,
     /// Our commit.
     pub ours: Oid,
     /// Their commit.
@@ -195,9 +197,13 @@ impl Repo {
         for pair in pairs {
             let sides = (pair.ours, pair.theirs);
             let known = merges.commits(&pair.bases, sides);
-            let known = match known {
-                Some(certain) => Some(Ok(certain.into())),
-                None => self.require_mergeable(sides.0, sides.1).err().map(Err),
+            let known = match (known, pair.bases.first()) {
+                (Some(certain), _) => Some(Ok(certain.into())),
+                (None, Some(base)) if pair.is_base_given => {
+                    let merged = self.merge_from(world, *base, sides).transpose();
+                    merged.map(|merged| merged.map(Preview::from))
+                }
+                (None, _) => self.require_mergeable(sides.0, sides.1).err().map(Err),
             };
             if known.is_none() {
                 open.push(sides);

@@ -121,6 +121,7 @@ mod setup_commands;
 mod signals;
 mod signing;
 mod sparse_clones;
+mod squashed;
 mod status_line;
 mod submodules;
 mod surroundings;

@@ -16,6 +16,7 @@ use super::super::conflicts;
 use super::super::decisions::{self, DecisionRef};
 use super::super::forks::Outcome;
 use super::super::settle::{Settled, Settling};
+use super::super::squashed::{self, Squashes};
 use super::super::worktree::write_commit;
 use super::sides::Sides;
 use super::{MergeReport, Request};
@@ -30,6 +31,8 @@ pub(super) struct Computed {
     pub(super) report: MergeReport,
     /// Whether trees have to be merged, and that merge where it can come out in one way only.
     merges: bool,
+    /// What was squashed before, in the place of the bases that the parents of commits tell.
+    given: Option<Oid>,
     certain: Option<Certain>,
 }
 
@@ -44,7 +47,15 @@ impl Computed {
     pub(super) fn begin(session: &Session, request: &Request, sides: &Sides) -> Result<Computed> {
         let repo = &session.repo;
         let (ours, theirs) = (sides.goal.tip, sides.source.commit);
-        let bases = repo.merge_bases(ours, theirs)?;
+        let mut bases = repo.merge_bases(ours, theirs)?;
+        let squashed = Squashes::default().merged(repo, ours, theirs)?;
+        let given = squashed
+            .first()
+            .copied()
+            .filter(|_| !bases.is_empty() && squashed.len() == 1);
+        if let Some(base) = given {
+            bases = vec![base];
+        }
         let Some(first) = bases.first().copied() else {
             return Err(no_base(session, sides));
         };
@@ -62,6 +73,7 @@ impl Computed {
             message: String::new(),
             report: report_of(sides, outcome, bases),
             merges: outcome == Outcome::Merged && first != ours,
+            given,
             certain: None,
         };
         if outcome == Outcome::UpToDate {
@@ -70,7 +82,8 @@ impl Computed {
         if outcome == Outcome::Merged && wants_no_merge_commit(session, request) {
             return Err(no_fast_forward(sides));
         }
-        let coming = repo.commits_between(theirs, &[ours], 10_000)?;
+        let hidden = [&[ours][..], &squashed].concat();
+        let coming = repo.commits_between(theirs, &hidden, 10_000)?;
         computed.report.decisions = decisions_of(session, &coming)?;
         computed.message = message(session, request, sides, &coming)?;
         if computed.merges {
@@ -106,7 +119,7 @@ impl Computed {
             return Ok(());
         }
         if self.merges {
-            let settled = merge_trees(session, request, sides, self.certain.take())?;
+            let settled = merge_trees(session, request, (sides, self.given), self.certain.take())?;
             self.tree = settled.tree;
             self.stages = settled.stages;
             self.report.settled = settled.paths;
@@ -211,7 +224,7 @@ fn no_base(session: &Session, sides: &Sides) -> Error {
 fn merge_trees(
     session: &Session,
     request: &Request,
-    sides: &Sides,
+    (sides, given): (&Sides, Option<Oid>),
     certain: Option<Certain>,
 ) -> Result<Settled> {
     let repo = &session.repo;
@@ -231,7 +244,7 @@ fn merge_trees(
             return Ok(undecided(open, certain.stages));
         }
         // Only git knows how the files look with markers in them.
-        _ => merge_by_git(session, sides)?,
+        _ => merge_by_git(session, sides, given)?,
     };
     if !(merged.is_clean || settles) {
         let open = conflicts::list(repo, &merged.stages, &merged.notes);
@@ -248,7 +261,13 @@ fn merge_trees(
     settling.choose_pointers(settled)
 }
 
-fn merge_by_git(session: &Session, sides: &Sides) -> Result<Merged> {
+fn merge_by_git(session: &Session, sides: &Sides, given: Option<Oid>) -> Result<Merged> {
+    if let Some(base) = given {
+        let commits = (sides.goal.tip, sides.source.commit);
+        if let Some(merged) = session.repo.merge_from(&session.world, base, commits)? {
+            return Ok(merged);
+        }
+    }
     let side = |commit, name: &str| MergeSide {
         commit,
         name: name.to_owned(),
@@ -290,7 +309,7 @@ fn message(session: &Session, request: &Request, sides: &Sides, coming: &[Oid]) 
     for brought in decisions_of(session, coming)? {
         writeln!(text, "Colony-Decision: {}", brought.decision_id).ok();
     }
-    writeln!(text, "Colony-Squashed: {}", sides.source.commit).ok();
+    writeln!(text, "{}: {}", squashed::TRAILER, sides.source.commit).ok();
     Ok(text)
 }
 
