@@ -126,7 +126,11 @@ impl Answer for AgentsReport {
         lines.extend(self.removed.iter().map(|work| {
             let when = work.moment().map(|at| time::ago(&at, now));
             let when = when.map_or_else(String::new, |when| format!(" {when}"));
-            format!("removed{when}: {}; {}", work.agent, take_back(&work.agent))
+            format!(
+                "removed{when}: {}; take it back: {}",
+                work.agent,
+                work.command()
+            )
         }));
         lines
     }

@@ -107,6 +107,9 @@ struct Restore {
     /// Give its work to an agent of another name
     #[arg(long = "as", value_name = "OTHER")]
     other: Option<String>,
+    /// What was taken away at this time, where the name was taken away more than once, as 'agents' tells it
+    #[arg(long, value_name = "TIME")]
+    at: Option<String>,
     /// Say what would be brought back, and do nothing
     #[arg(short = 'n', long)]
     dry_run: bool,
@@ -210,6 +213,7 @@ fn bring_back(face: &mut Face<'_>, restore: Restore) -> Result<Outcome, Stop> {
     let request = agent_restore::Request {
         name: restore.name,
         other: restore.other,
+        at: restore.at,
     };
     let report = match run {
         Run::Dry => agent_restore::preview(&session, &request)?,

@@ -125,17 +125,19 @@ impl Answer for CheckpointReport {
 }
 
 pub(super) fn left_out_line(left_out: &LeftOut) -> String {
-    let path = &left_out.path;
-    match left_out.reason {
-        Reason::NestedRepository => format!("left out: {path} (a repository of its own)"),
-        Reason::RefusedName => format!("left out: {path} (git refuses the name)"),
-        Reason::Unreadable => format!("left out: {path} (cannot be read)"),
-        Reason::Unignored => {
-            format!("left out: {path} (ignored until a restore; --include-unignored takes it in)")
-        }
-        Reason::Large => format!("left out: {path} (large; --allow-large takes it in)"),
-        Reason::Secret => {
-            format!("left out: {path} (looks like a secret; --allow-secret PATH takes it in)")
-        }
+    let (why, way) = why(left_out.reason);
+    let way = way.map_or_else(String::new, |way| format!("; {way} takes it in"));
+    format!("left out: {} ({why}{way})", left_out.path)
+}
+
+/// Says why something was left out, and which flag takes it in.
+pub(super) fn why(reason: Reason) -> (&'static str, Option<&'static str>) {
+    match reason {
+        Reason::NestedRepository => ("a repository of its own", None),
+        Reason::RefusedName => ("git refuses the name", None),
+        Reason::Unreadable => ("cannot be read", None),
+        Reason::Unignored => ("ignored until a restore", Some("--include-unignored")),
+        Reason::Large => ("large", Some("--allow-large")),
+        Reason::Secret => ("looks like a secret", Some("--allow-secret PATH")),
     }
 }

@@ -12,7 +12,7 @@ use crate::store::operation::LateFile;
 use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;
 
-use super::checkpoint::left_out_line;
+use super::checkpoint::why;
 use super::undo;
 use super::{Face, Run, Stop, paths};
 
@@ -160,8 +160,11 @@ impl Answer for RestoreReport {
         );
         let submodules = self.submodules.iter();
         lines.extend(submodules.map(|path| format!("submodule not touched: {path}")));
-        let alone = self.left_alone.iter().map(left_out_line);
-        lines.extend(alone.map(|line| line.replacen("left out", "left alone", 1)));
+        // The flags that take something in are of 'checkpoint'.
+        let alone = self.left_alone.iter();
+        lines.extend(
+            alone.map(|left| format!("left alone: {} ({})", left.path, why(left.reason).0)),
+        );
         if let Some(what) = &self.in_progress {
             let verb = if self.dry_run { "would be" } else { "is" };
             lines.push(format!(

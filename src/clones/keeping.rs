@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::git::refs::FoundRef;
 use crate::git::{Oid, RefChange, RefName, Repo};
 use crate::model::{Code, Error, Result, World, time};
 use crate::store::membership::{Membership, Role};
@@ -120,8 +121,7 @@ fn attempt_beside(
     (member, below): (&Membership, &str),
 ) -> Result<usize> {
     let kept = refs_in(hub, below)?;
-    let tips: Vec<Oid> = kept.values().copied().collect();
-    let mut wanted = own(repo, member, (hub, &tips))?;
+    let mut wanted = own(repo, member, hub)?;
     let mut rounds = 0;
     for (name, id) in &kept {
         let mut rest = name.clone();
@@ -148,18 +148,13 @@ fn attempt_beside(
     Ok(wanted.len())
 }
 
-/// Returns what a clone has of its own, `kept` being what is kept of it already.
-fn own(
-    repo: &Repo,
-    member: &Membership,
-    (hub, kept): (&Hub, &[Oid]),
-) -> Result<BTreeMap<RefName, Oid>> {
+/// Returns what a clone has of its own.
+fn own(repo: &Repo, member: &Membership, hub: &Hub) -> Result<BTreeMap<RefName, Oid>> {
     let mut found = wanted(repo, member)?;
     if member.role == Role::Reader {
         found = beside_remote(repo, found)?;
     }
-    let tips: Vec<Oid> = found.values().chain(kept).copied().collect();
-    for (name, id) in unpublished(repo, hub, tips)? {
+    for (name, id) in unpublished(repo, hub)? {
         found.entry(name).or_insert(id);
     }
     Ok(found)
@@ -178,14 +173,12 @@ fn beside_remote(repo: &Repo, refs: BTreeMap<RefName, Oid>) -> Result<BTreeMap<R
     Ok(own)
 }
 
-/// Returns what only this repository has and does not publish: tags that nobody else has and that hold
-/// what none of the other `tips` reaches, and what is stashed.
-fn unpublished(repo: &Repo, hub: &Hub, tips: Vec<Oid>) -> Result<Vec<(RefName, Oid)>> {
+/// Returns what only this repository has and does not publish: tags that nobody else has, and what is stashed.
+fn unpublished(repo: &Repo, hub: &Hub) -> Result<Vec<(RefName, Oid)>> {
     let mut found = Vec::new();
     let tags = repo.refs_below("refs/tags/")?;
     if !tags.is_empty() {
         let mut known = hub.store.refs_below("refs/remotes/")?;
-        let lasting = commits(repo, known.iter().map(|found| found.id).chain(tips));
         for prefix in [
             "refs/tags/",
             ref_names::PUBLISHED_DESKS,
@@ -195,9 +188,19 @@ fn unpublished(repo: &Repo, hub: &Hub, tips: Vec<Oid>) -> Result<Vec<(RefName, O
         }
         for tag in tags {
             // The hub may have the object of what it published once, and no ref that holds it now.
-            let is_known = known.iter().any(|found| found.id == tag.id);
             let is_commit = repo.peel_to_commit(tag.id) == Some(tag.id);
-            if is_known || (is_commit && is_reached(repo, tag.id, &lasting)?) {
+            let name = tag.name.to_string();
+            // A branch may hold the commit of a tag that is no object, and does not tell its name.
+            let is_it = |found: &FoundRef| {
+                let is_same_name = || {
+                    found
+                        .name
+                        .to_string()
+                        .ends_with(name.trim_start_matches("refs"))
+                };
+                found.id == tag.id && (!is_commit || is_same_name())
+            };
+            if known.iter().any(is_it) {
                 continue;
             }
             if let Some(rest) = tag.name.as_bytes().strip_prefix(b"refs/") {

@@ -1,6 +1,6 @@
 //! The work of agents whose clones were taken away: found in the hub, and named as a clone has it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -16,6 +16,7 @@ use crate::store::{key, ref_names};
 use super::hub::Hub;
 use super::keeping::{AGAIN, UNCOMMITTED, refs_in};
 use super::new_clone::Start;
+use super::publish::of_team;
 
 /// Work of a clone that was taken away.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -28,6 +29,9 @@ pub struct RemovedWork {
     pub kept_as: String,
     /// When it was taken away, RFC 3339 UTC; empty where that is not known.
     pub removed_at: String,
+    /// Whether it is the newest of its agent.
+    #[serde(skip)]
+    pub is_newest: bool,
 }
 
 /// What a clone held, under the names that a new one has for it.
@@ -47,12 +51,12 @@ pub struct Held {
     pub late: Vec<Oid>,
 }
 
-/// Lists the work of agents' clones that were taken away: the newest of each agent, by name.
+/// Lists the work of agents' clones that were taken away, by name, the newest of each at the end.
 ///
 /// # Errors
 /// `repository-broken`.
-pub fn newest_of_agents(hub: &Hub) -> Result<Vec<RemovedWork>> {
-    let mut newest: BTreeMap<String, (String, RemovedWork)> = BTreeMap::new();
+pub fn of_agents(hub: &Hub) -> Result<Vec<RemovedWork>> {
+    let mut found: BTreeMap<(String, String, String), RemovedWork> = BTreeMap::new();
     for (name, _) in refs_in(hub, ref_names::KEPT_WORK)? {
         let name = name.to_string();
         let mut parts = name.splitn(4, '/');
@@ -66,37 +70,54 @@ pub fn newest_of_agents(hub: &Hub) -> Result<Vec<RemovedWork>> {
         };
         let kept_as = name.strip_suffix(rest).unwrap_or_default();
         let kept_as = format!("{}{kept_as}", ref_names::KEPT_WORK);
-        let is_newer = newest.get(&agent).is_none_or(|(known, work)| {
-            (known.as_str(), work.kept_as.as_str()) < (stamp, kept_as.as_str())
+        let moment = time::parse_compact(stamp.split('-').next().unwrap_or_default());
+        let at = (agent.clone(), stamp.to_owned(), kept_as.clone());
+        found.entry(at).or_insert_with(|| RemovedWork {
+            agent,
+            scope,
+            kept_as,
+            removed_at: moment.as_ref().map(time::rfc3339).unwrap_or_default(),
+            is_newest: false,
         });
-        if is_newer {
-            let moment = time::parse_compact(stamp.split('-').next().unwrap_or_default());
-            let work = RemovedWork {
-                agent: agent.clone(),
-                scope,
-                kept_as,
-                removed_at: moment.as_ref().map(time::rfc3339).unwrap_or_default(),
-            };
-            newest.insert(agent, (stamp.to_owned(), work));
-        }
     }
-    Ok(newest.into_values().map(|(_, work)| work).collect())
+    let mut found: Vec<RemovedWork> = found.into_values().collect();
+    let agents: Vec<String> = found.iter().map(|work| work.agent.clone()).collect();
+    for (at, work) in found.iter_mut().enumerate() {
+        work.is_newest = agents.get(at + 1) != Some(&work.agent);
+    }
+    Ok(found)
 }
 
-/// Finds the newest work of an agent whose clone was taken away.
+/// Lists the newest of each agent.
+///
+/// # Errors
+/// As [`of_agents`].
+pub fn newest_of_agents(hub: &Hub) -> Result<Vec<RemovedWork>> {
+    let mut found = of_agents(hub)?;
+    found.retain(|work| work.is_newest);
+    Ok(found)
+}
+
+/// Finds the work of an agent whose clone was taken away: the newest, or what was taken away at a time, as
+/// RFC 3339 UTC.
 ///
 /// # Errors
 /// `clone-not-found` with the names that there are; `repository-broken`.
-pub fn find(hub: &Hub, agent: &str) -> Result<RemovedWork> {
-    let mut all = newest_of_agents(hub)?;
-    let found = all.iter().position(|work| work.agent == agent);
-    if let Some(at) = found {
-        return Ok(all.swap_remove(at));
+pub fn find(hub: &Hub, agent: &str, at: Option<&str>) -> Result<RemovedWork> {
+    let all = of_agents(hub)?;
+    let is_it = |work: &&RemovedWork| match at {
+        Some(at) => work.agent == agent && work.removed_at == at,
+        None => work.agent == agent && work.is_newest,
+    };
+    if let Some(found) = all.iter().rfind(is_it) {
+        return Ok(found.clone());
     }
-    let names: Vec<_> = all.into_iter().map(|work| work.agent).collect();
+    let which = at.map(|at| format!(" of {at}")).unwrap_or_default();
+    let mut names: Vec<_> = all.into_iter().map(|work| work.agent).collect();
+    names.dedup();
     Err(Error::new(
         Code::CloneNotFound,
-        format!("the hub keeps no work of a removed agent '{agent}'; nothing has changed"),
+        format!("the hub keeps no work{which} of a removed agent '{agent}'; nothing has changed"),
     )
     .detail("removed", names)
     .hint("git colony agents   # names agents whose work is kept"))
@@ -105,7 +126,11 @@ pub fn find(hub: &Hub, agent: &str) -> Result<RemovedWork> {
 impl RemovedWork {
     /// Returns the command that brings it back.
     pub fn command(&self) -> String {
-        command(&self.agent)
+        let newest = command(&self.agent);
+        if self.is_newest {
+            return newest;
+        }
+        format!("{newest} --at {}", self.removed_at)
     }
 
     /// Returns when it was taken away.
@@ -158,6 +183,9 @@ impl RemovedWork {
                 }
             }
         }
+        // What others have published is kept beside what the clone wrote, and was not written late.
+        let of_others: BTreeSet<Oid> = of_team(hub)?.into_values().collect();
+        held.late.retain(|id| !of_others.contains(id));
         held.stashed = stashed.into_values().collect();
         held.refs = refs
             .into_iter()

@@ -132,6 +132,7 @@ fn attempt(session: &Session, request: &Request) -> Result<CheckpointReport> {
         snapshot: Some(commit),
         inverts: None,
     })?;
+    moved_lines.tell(session);
     tell_late(session, &done.late);
     let mut report = draft.report(session, &kept)?;
     report.sha = Some(commit);
@@ -195,7 +196,8 @@ pub fn preview(session: &Session, request: &Request) -> Result<CheckpointReport>
     }
     let signature = session.identity()?.at(&session.world);
     let unignored = unignored::current(session)?;
-    let (kept, _) = look(session, request, &unignored)?;
+    let (kept, moved_lines) = look(session, request, &unignored)?;
+    moved_lines.tell(session);
     let draft = Draft::new(session, request, &kept, signature);
     let mut report = draft.report(session, &kept)?.into_dry_run();
     report.branch_moved = !request.off_branch && kept.differs_from_head();

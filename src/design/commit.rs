@@ -101,6 +101,7 @@ pub fn commit(session: &Session, request: &Request) -> Result<CommitReport> {
         snapshot: None,
         inverts: None,
     })?;
+    chosen.moved_lines.tell(session);
     tell_late(session, &done.late);
     run_post_commit(session);
     report.sha = Some(commit);
@@ -122,6 +123,7 @@ pub fn preview(session: &Session, request: &Request) -> Result<CommitReport> {
     let tree = chosen.tree(session, &[])?;
     scope_gate::require_step(session, chosen.scan.head_tree, tree)?;
     let mut report = report(session, &chosen, tree, &message)?;
+    chosen.moved_lines.tell(session);
     report.dry_run = true;
     Ok(report)
 }

@@ -133,6 +133,7 @@ pub fn decide(session: &Session, request: &Request) -> Result<DecideReport> {
     let moment = signature.moment();
     decision.authored_at = moment.as_ref().map(time::rfc3339).unwrap_or_default();
     decision.author = format!("{} <{}>", signature.name, signature.email);
+    chosen.moved_lines.tell(session);
     tell_late(session, &done.late);
     report.op = Some(done.record.op);
     Ok(report)

@@ -1,14 +1,17 @@
-//! Files that stay in git by a line of their own and have another name now: where the line does not go along,
-//! git-lfs would get them.
+//! Files that stay in git by a line of their own and whose content is under another name now: where the line
+//! does not go along, git-lfs would get them.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, HashMap};
 
-use crate::git::exempt_lines;
+use crate::git::exempt_lines::{self, Filters};
 use crate::git::lfs_objects::digest_of;
 use crate::git::objects::Objects;
 use crate::git::{Oid, TreeEntry};
 use crate::model::{RepoPath, Result};
 use crate::store::Session;
+
+/// No pointer is larger: what is, need not be read.
+const MAX_POINTER_BYTES: u64 = 1_024;
 
 /// A file with another name.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,11 +24,23 @@ pub struct Renamed {
     pub blob: Oid,
 }
 
-/// Finds those among what is staged, as they are or as a pointer of git-lfs by now. Costs reading
+impl Renamed {
+    /// Says that nothing moves the line.
+    pub fn attention(&self) -> String {
+        let Renamed { from, to, .. } = self;
+        let line = exempt_lines::line_of(to);
+        format!(
+            "attention: '{from}' stays in git by its line in .gitattributes, and '{to}' has none: git-lfs gets it. To keep it in git, \
+             write this line in the place of the other, and stage both files: {line}"
+        )
+    }
+}
+
+/// Finds those among what is staged, as they are or as a pointer of git-lfs by now. Costs reading the index and
 /// `.gitattributes` where no such file is gone.
 ///
 /// # Errors
-/// `repository-broken`, `object-missing`.
+/// `repository-broken`, `object-missing`, `interrupted`.
 pub fn staged(session: &Session) -> Result<Vec<Renamed>> {
     let repo = &session.repo;
     let index = repo.load_index()?;
@@ -35,81 +50,124 @@ pub fn staged(session: &Session) -> Result<Vec<Renamed>> {
     };
     let attributes = repo.read_blob(*attributes)?;
     let head = repo.tree_of(repo.head()?.commit())?;
-    let is_gone = |path: &RepoPath| !staged.contains_key(path.as_bytes());
-    let new: Vec<_> = staged.iter().map(|(path, id)| (*path, *id)).collect();
-    find(&repo.objects(), (head, &attributes), is_gone, &new)
+    let look = Look {
+        session,
+        objects: repo.objects(),
+        head,
+    };
+    let now = |path: &RepoPath| Ok(staged.get(path.as_bytes()).copied());
+    let all = staged.iter().map(|(path, id)| (RepoPath::new(*path), *id));
+    look.find(&attributes, now, all)
 }
 
-/// Finds those between HEAD's tree and another one; `attributes` is the attributes file at their roots.
+/// Finds those between HEAD's tree and another one; `attributes` is the attributes file at their roots, and
+/// what is not in `index` any more is gone, too.
 ///
 /// # Errors
-/// `repository-broken`, `object-missing`.
+/// `repository-broken`, `object-missing`, `interrupted`.
 pub fn between(
     session: &Session,
     attributes: &[u8],
-    (head, tree): (Oid, Oid),
+    (head, index, tree): (Oid, Oid, Oid),
 ) -> Result<Vec<Renamed>> {
-    let changes = session.repo.diff_trees(head, tree)?;
-    let gone = changes.iter().filter(|change| change.new.is_none());
-    let gone: BTreeSet<&RepoPath> = gone.map(|change| &change.path).collect();
-    let new = changes.iter().filter_map(|change| {
+    let look = Look {
+        session,
+        objects: session.repo.objects(),
+        head,
+    };
+    let changes = session.repo.diff_trees(head, tree)?.into_iter();
+    let new = changes.filter_map(|change| {
         let entry = change.new.filter(TreeEntry::is_file)?;
-        Some((change.path.as_bytes(), entry.id))
+        Some((change.path, entry.id))
     });
-    let new: Vec<_> = new.collect();
-    let is_gone = |path: &RepoPath| gone.contains(path);
-    find(&session.repo.objects(), (head, attributes), is_gone, &new)
+    let now = |path: &RepoPath| {
+        let id = |entry: TreeEntry| entry.id;
+        let staged = look.objects.at(index, path)?;
+        let in_tree = look.objects.at(tree, path)?;
+        Ok(staged.and(in_tree).map(id))
+    };
+    look.find(attributes, now, new)
 }
 
-fn find(
-    objects: &Objects,
-    (head, attributes): (Oid, &[u8]),
-    is_gone: impl Fn(&RepoPath) -> bool,
-    new: &[(&[u8], Oid)],
-) -> Result<Vec<Renamed>> {
-    let exempt = exempt_lines::take_apart(attributes).exempt;
-    let exempt = exempt.map(|exempt| exempt.files).unwrap_or_default();
-    let mut found = Vec::new();
-    let mut taken = BTreeSet::new();
-    for from in exempt.into_iter().filter(is_gone) {
-        let Some(entry) = objects.at(head, &from)?.filter(TreeEntry::is_file) else {
-            continue;
-        };
-        let is_it = |path: &[u8], id: Oid| -> Result<bool> {
-            let is_new = objects.at(head, &RepoPath::new(path))?.is_none();
-            Ok(is_new && (id == entry.id || holds(objects, id, entry.id)?))
-        };
-        for (path, id) in new {
-            if extension(path) == extension(from.as_bytes())
-                && !taken.contains(path)
-                && is_it(path, *id)?
+struct Look<'a> {
+    session: &'a Session,
+    objects: Objects,
+    head: Oid,
+}
+
+impl Look<'_> {
+    /// Looks among `new` files for what HEAD has in files with a line, and `now` has not there any more.
+    fn find(
+        &self,
+        attributes: &[u8],
+        now: impl Fn(&RepoPath) -> Result<Option<Oid>>,
+        new: impl Iterator<Item = (RepoPath, Oid)>,
+    ) -> Result<Vec<Renamed>> {
+        let exempt = exempt_lines::take_apart(attributes).exempt;
+        let mut left = Left::default();
+        for from in exempt.map(|exempt| exempt.files).unwrap_or_default() {
+            let entry = self.objects.at(self.head, &from)?;
+            if let Some(entry) = entry.filter(TreeEntry::is_file)
+                && now(&from)? != Some(entry.id)
             {
-                taken.insert(*path);
-                found.push(Renamed {
-                    from,
-                    to: RepoPath::new(*path),
-                    blob: entry.id,
-                });
-                break;
+                left.by_blob.entry(entry.id).or_insert(from);
             }
         }
+        let mut found = Vec::new();
+        if left.by_blob.is_empty() {
+            return Ok(found);
+        }
+        let mut filters = Filters::of(attributes)?;
+        for (to, id) in new {
+            self.session.world.interrupt.check()?;
+            // What has a line of its own, or no pattern matches, is left alone.
+            if !filters.give_to_lfs(&to) || self.is_in_head(&to, id)? {
+                continue;
+            }
+            let Some(blob) = left.holding(&self.objects, id)? else {
+                continue;
+            };
+            if let Some(from) = left.by_blob.remove(&blob) {
+                found.push(Renamed { from, to, blob });
+            }
+        }
+        Ok(found)
     }
-    Ok(found)
+
+    fn is_in_head(&self, path: &RepoPath, id: Oid) -> Result<bool> {
+        let entry = self.objects.at(self.head, path)?;
+        Ok(entry.is_some_and(|entry| entry.id == id))
+    }
 }
 
-fn extension(path: &[u8]) -> Option<&[u8]> {
-    let dot = path.iter().rposition(|&byte| byte == b'.')?;
-    path.get(dot..)
+/// What has left its place.
+#[derive(Default)]
+struct Left {
+    by_blob: HashMap<Oid, RepoPath>,
+    /// The same by what a pointer says: made when the first pointer is looked at.
+    by_digest: Option<HashMap<String, Oid>>,
 }
 
-/// Tells whether a blob is the pointer of what another one holds.
-fn holds(objects: &Objects, pointer: Oid, blob: Oid) -> Result<bool> {
-    let Some(pointer) = objects.lfs_pointer(pointer) else {
-        return Ok(false);
-    };
-    if objects.size(blob) != Some(pointer.size_bytes) {
-        return Ok(false);
+impl Left {
+    /// Returns which of it a blob holds, itself or as a pointer.
+    fn holding(&mut self, objects: &Objects, id: Oid) -> Result<Option<Oid>> {
+        if self.by_blob.contains_key(&id) {
+            return Ok(Some(id));
+        }
+        if objects.size(id).is_none_or(|size| size > MAX_POINTER_BYTES) {
+            return Ok(None);
+        }
+        let Some(pointer) = objects.lfs_pointer(id) else {
+            return Ok(None);
+        };
+        if self.by_digest.is_none() {
+            let mut digests = HashMap::new();
+            for blob in self.by_blob.keys() {
+                digests.extend(digest_of(&objects.blob(*blob)?).map(|digest| (digest, *blob)));
+            }
+            self.by_digest = Some(digests);
+        }
+        let digests = self.by_digest.as_ref();
+        Ok(digests.and_then(|digests| digests.get(pointer.oid.as_str()).copied()))
     }
-    let digest = digest_of(&objects.blob(blob)?);
-    Ok(digest.as_deref() == Some(pointer.oid.as_str()))
 }

@@ -1,8 +1,9 @@
 //! Files that stay in git by a line of their own in `.gitattributes`, and that a commit of ours has under
 //! another name: the line goes along, and git-lfs does not get them.
 
-use crate::git::exempt_lines;
+use crate::git::exempt_lines::{self, Filters};
 use crate::git::index::Index;
+use crate::git::objects::Objects;
 use crate::git::{Oid, TreeEntry};
 use crate::model::{RepoPath, Result};
 use crate::store::Session;
@@ -15,65 +16,79 @@ const ATTRIBUTES: &str = ".gitattributes";
 /// What becomes of a commit whose files have another name.
 #[derive(Default)]
 pub(super) struct MovedLines {
-    /// The attributes file; `None` where none of them has another name.
+    /// The attributes file; `None` where no line moves.
     attributes: Option<(RepoPath, TreeEntry)>,
     /// The files as they are in HEAD, under their new names.
     files: Vec<(RepoPath, TreeEntry)>,
+    /// What is to be said of it.
+    told: Vec<String>,
 }
 
 impl MovedLines {
-    /// Looks for them in a tree that HEAD's becomes; `index_tree` is what was staged before. Says which lines
-    /// move. None does where somebody has edited `.gitattributes`, or where who acts here may not.
+    /// Looks for them in a tree that HEAD's becomes; `index_tree` is what was staged before. No line moves where
+    /// somebody has edited `.gitattributes`, where other lines would give the file to git-lfs all the
+    /// same, or where who acts here may not.
     ///
     /// # Errors
-    /// `repository-broken`, `object-missing`, `no-space`.
+    /// `repository-broken`, `object-missing`, `no-space`, `interrupted`.
     pub(super) fn find(
         session: &Session,
         (head_tree, index_tree): (Oid, Oid),
         tree: Oid,
     ) -> Result<MovedLines> {
         let (repo, path) = (&session.repo, RepoPath::from(ATTRIBUTES));
+        let mut moved = MovedLines::default();
         if tree == head_tree {
-            return Ok(MovedLines::default());
+            return Ok(moved);
         }
         let objects = repo.objects();
         let Some(standing) = objects.at(head_tree, &path)?.filter(TreeEntry::is_file) else {
-            return Ok(MovedLines::default());
+            return Ok(moved);
         };
         let bytes = repo.read_blob(standing.id)?;
-        let renamed = exempt_renamed::between(session, &bytes, (head_tree, tree))?;
-        // Git takes no line that is too long.
-        if !renamed.iter().all(|one| exempt_lines::has_room(&one.to)) || renamed.is_empty() {
-            return Ok(MovedLines::default());
+        let trees = (head_tree, index_tree, tree);
+        let renamed = exempt_renamed::between(session, &bytes, trees)?;
+        if renamed.is_empty() {
+            return Ok(moved);
         }
-        let in_worktree = repo.root_attributes();
         let is_edited = objects.at(tree, &path)? != Some(standing)
             || objects.at(index_tree, &path)? != Some(standing)
-            || in_worktree.as_bytes() != bytes;
-        let mut moved = bytes;
-        for Renamed { from, to, .. } in &renamed {
-            moved = exempt_lines::renamed(&moved, from, to);
+            || with_newlines(repo.root_attributes().as_bytes()) != with_newlines(&bytes);
+        let (goes, stays) = if is_edited {
+            (Vec::new(), renamed)
+        } else {
+            split(&objects, tree, &bytes, renamed)?
+        };
+        moved.told = stays.iter().map(Renamed::attention).collect();
+        let mut text = bytes;
+        for Renamed { from, to, .. } in &goes {
+            let is_gone = objects.at(tree, from)?.is_none();
+            text = exempt_lines::renamed(&text, (from, is_gone), to);
         }
-        let attributes = standing.with(repo.write_blob(&moved)?);
-        let attributes = (path, attributes);
-        let alone = [(&attributes.0, Some(attributes.1))];
-        let alone = repo.edit_tree(head_tree, alone)?;
-        if is_edited || scope_gate::require_step(session, head_tree, alone).is_err() {
-            return Ok(MovedLines::default());
+        let attributes = (path, standing.with(repo.write_blob(&text)?));
+        let alone = repo.edit_tree(head_tree, [(&attributes.0, Some(attributes.1))])?;
+        let may = scope_gate::require_step(session, head_tree, alone).is_ok();
+        if goes.is_empty() || !may {
+            moved.told.extend(goes.iter().map(Renamed::attention));
+            return Ok(moved);
         }
-        let mut files = Vec::new();
-        for Renamed { from, to, blob } in renamed {
-            (session.world.narrate)(&format!(
+        for Renamed { from, to, blob } in goes {
+            moved.told.push(format!(
                 "the line by which '{from}' stays in git goes along with it to '{to}' (.gitattributes)"
             ));
             if let Some(entry) = objects.at(tree, &to)? {
-                files.push((to, entry.with(blob)));
+                moved.files.push((to, entry.with(blob)));
             }
         }
-        Ok(MovedLines {
-            attributes: Some(attributes),
-            files,
-        })
+        moved.attributes = Some(attributes);
+        Ok(moved)
+    }
+
+    /// Says which lines have moved, and which could not.
+    pub(super) fn tell(&self, session: &Session) {
+        for line in &self.told {
+            (session.world.narrate)(line);
+        }
     }
 
     /// Returns what a tree becomes.
@@ -99,4 +114,43 @@ impl MovedLines {
     pub(super) fn to_place(&self) -> &[(RepoPath, TreeEntry)] {
         self.attributes.as_slice()
     }
+}
+
+/// Returns those for which a line has an effect, and the others: a line further down, or an attributes file of
+/// a directory, may give them to git-lfs all the same, and git reads no line that is too long.
+fn split(
+    objects: &Objects,
+    tree: Oid,
+    attributes: &[u8],
+    renamed: Vec<Renamed>,
+) -> Result<(Vec<Renamed>, Vec<Renamed>)> {
+    let mut text = attributes.to_vec();
+    for Renamed { from, to, .. } in &renamed {
+        text = exempt_lines::renamed(&text, (from, false), to);
+    }
+    let mut filters = Filters::of(&text)?;
+    let (mut goes, mut stays) = (Vec::new(), Vec::new());
+    for one in renamed {
+        let mut has_effect = exempt_lines::has_room(&one.to) && !filters.give_to_lfs(&one.to);
+        for directory in one.to.ancestors() {
+            let file = directory.join(&RepoPath::from(ATTRIBUTES));
+            has_effect &= objects.at(tree, &file)?.is_none();
+        }
+        if has_effect {
+            goes.push(one);
+        } else {
+            stays.push(one);
+        }
+    }
+    Ok((goes, stays))
+}
+
+/// Returns a text as git stores it where it converts ends of lines.
+fn with_newlines(text: &[u8]) -> Vec<u8> {
+    let lines = text.split_inclusive(|&byte| byte == b'\n');
+    let stored = lines.map(|line| match line.strip_suffix(b"\r\n") {
+        Some(line) => [line, b"\n"].concat(),
+        None => line.to_vec(),
+    });
+    stored.collect::<Vec<_>>().concat()
 }

@@ -56,12 +56,14 @@ pub(super) fn refuse_in_progress(session: &Session, command: &str) -> Result<()>
     };
     let end = match what {
         // Git's own would throw away what was settled meanwhile.
-        other if opened_by_us(session)? => format!("git colony {other} --abort"),
+        other if opened_by_us(session)? => {
+            format!("git colony {other} --continue   # once it is settled; --abort takes it back")
+        }
         "cherry-pick" if pick::is_committed_by_git(session) => {
             "git colony cherry-pick --continue   # takes what is left of it".to_owned()
         }
         "bisect" => "git bisect reset".to_owned(),
-        other => format!("git {other} --abort"),
+        other => format!("git {other} --continue   # once it is settled; --abort takes it back"),
     };
     Err(Error::new(
         Code::OperationInProgress,

@@ -96,7 +96,7 @@ pub struct AgentsReport {
     pub agents: Vec<Agent>,
     /// How many.
     pub count: usize,
-    /// The work of agents whose clone was taken away, the newest of each; none of those that have one again,
+    /// The work of agents whose clone was taken away, the newest of each at the end; none of those that have one again,
     /// and none that is here already.
     pub removed: Vec<RemovedWork>,
     /// Clones whose record cannot be read.
@@ -135,7 +135,7 @@ fn removed(hub: &std::path::Path) -> Result<Vec<RemovedWork>> {
     if !hub.is_dir() {
         return Ok(Vec::new());
     }
-    removed_work::newest_of_agents(&Hub::open(hub)?)
+    removed_work::of_agents(&Hub::open(hub)?)
 }
 
 /// Returns the commits that branches, tags and checkpoints of a repository hold.
@@ -203,7 +203,7 @@ pub fn explain_unknown(session: &Session, name: &str, error: Error) -> Error {
         let root = SharedRoot::of(&session.world).ok()?;
         let hub = hub::place_of(session, &root).ok()?;
         let mut kept = removed(&hub).ok()?.into_iter();
-        kept.find(|work| work.agent == name)
+        kept.find(|work| work.agent == name && work.is_newest)
     };
     match known() {
         None => error,

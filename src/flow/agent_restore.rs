@@ -32,6 +32,8 @@ pub struct Request {
     pub name: String,
     /// The agent that goes on with its work; `None` is itself.
     pub other: Option<String>,
+    /// When it was taken away, RFC 3339 UTC; `None` is the last time.
+    pub at: Option<String>,
 }
 
 /// An agent that was brought back.
@@ -160,7 +162,7 @@ struct Plan<'a> {
 
 impl<'a> Plan<'a> {
     fn make(root: &SharedRoot, hub: &Hub, request: &'a Request) -> Result<Plan<'a>> {
-        let work = removed_work::find(hub, &request.name)?;
+        let work = removed_work::find(hub, &request.name, request.at.as_deref())?;
         let mut held = work.held(hub)?;
         let repo = hub.store.to_read()?;
         held.late.retain(|tag| {

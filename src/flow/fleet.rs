@@ -149,7 +149,11 @@ pub fn fleet(session: &Session) -> Result<FleetReport> {
         branch: scan.head.label(),
         changed: status::unsaved(&scan),
         last_checkpoint: newest.as_ref().map(time::rfc3339),
-        hint: hint(&rows, &matrix.merge_order),
+        hint: hint(
+            &rows,
+            &matrix.merge_order,
+            session.settings.agent.as_deref(),
+        ),
         agents: rows,
         damaged: agent_places::damaged_here(session)?,
         locked: locked::of_forks(repo, locks, &forks, unsaved)?,
@@ -336,10 +340,12 @@ fn describe(repo: &Repo, row: &mut Row, fork: &Fork) -> Result<()> {
 }
 
 /// Returns the next command: what merges cleanly, is allowed to, and meets conflicts last, in order.
-fn hint(rows: &[Row], order: &[String]) -> Option<String> {
+/// What `own` does, the agent in whose clone one stands, is for somebody else to merge.
+fn hint(rows: &[Row], order: &[String], own: Option<&str>) -> Option<String> {
     let is_ready = |row: &&Row| {
         let outcome = row.into.as_ref().map(|into| into.outcome);
-        row.outside_scope.is_empty()
+        (own.is_none() || row.agent.as_deref() != own)
+            && row.outside_scope.is_empty()
             && row.problem.is_none()
             && row.commits > 0
             && matches!(outcome, Some(Outcome::FastForward | Outcome::Merged))

@@ -4,10 +4,9 @@
 use std::path::Path;
 
 use crate::design::automatic;
-use crate::design::exempt_renamed::{self, Renamed};
+use crate::design::exempt_renamed;
 use crate::design::external;
 use crate::design::scope_gate;
-use crate::git::exempt_lines;
 use crate::git::{ObjectWrites, Oid, process};
 use crate::model::{Code, Error, Result, World, text};
 use crate::setup::hooks::payload::Payload;
@@ -45,8 +44,9 @@ pub fn git(world: World, flags: &Flags, hook: &GitHook) -> Result<()> {
     let session = Session::open(world, flags, ObjectWrites::Durable)?;
     let noted = fired::note(&session.repo, &session.world, hook.name.as_str());
     if hook.name == HookName::PreCommit {
+        scope_gate::require_staged(&session)?;
         name_renamed(&session);
-        return scope_gate::require_staged(&session);
+        return Ok(());
     }
     noted?;
     if hook.name == HookName::PrePush {
@@ -114,12 +114,8 @@ fn refuse_old_history(session: &Session, hook: &GitHook) -> Result<()> {
 /// Says which files stay in git by a line of their own, and lose it by their new name.
 fn name_renamed(session: &Session) {
     // What cannot be told stops nobody.
-    for Renamed { from, to, .. } in exempt_renamed::staged(session).unwrap_or_default() {
-        let line = exempt_lines::line_of(&to);
-        (session.world.narrate)(&format!(
-            "attention: '{from}' stays in git by its line in .gitattributes, and '{to}' has none: git-lfs gets it. To keep it in git, \
-             write this line in the place of the other, and stage both files: {line}"
-        ));
+    for renamed in exempt_renamed::staged(session).unwrap_or_default() {
+        (session.world.narrate)(&renamed.attention());
     }
 }
 

@@ -102,8 +102,9 @@ pub fn has_room(file: &RepoPath) -> bool {
     pattern_of(file).len() + FOR_VALUES <= MAX_LINE_BYTES
 }
 
-/// Returns an attributes file in which the line of one file names another instead, with the same values.
-pub fn renamed(bytes: &[u8], from: &RepoPath, to: &RepoPath) -> Vec<u8> {
+/// Returns an attributes file in which the line of one file names another, with the same values: instead, or
+/// where the first is not gone in a line of its own.
+pub fn renamed(bytes: &[u8], (from, is_gone): (&RepoPath, bool), to: &RepoPath) -> Vec<u8> {
     let mut written = Vec::with_capacity(bytes.len() + to.as_bytes().len());
     let mut is_ours = false;
     for line in bytes.split_inclusive(|&byte| byte == b'\n') {
@@ -111,6 +112,9 @@ pub fn renamed(bytes: &[u8], from: &RepoPath, to: &RepoPath) -> Vec<u8> {
         is_ours = (is_ours || text == BEGIN.as_bytes()) && text != END.as_bytes();
         match taken_apart(text).filter(|(file, _)| is_ours && file == from) {
             Some((_, values)) => {
+                if !is_gone {
+                    written.extend_from_slice(line);
+                }
                 written.extend(pattern_of(to));
                 // With the end of the line.
                 written
@@ -249,6 +253,25 @@ fn quoted(pattern: &[u8], is_utf8: bool) -> Vec<u8> {
     }
     text.push(b'"');
     text
+}
+
+/// Which files an attributes file gives to git-lfs.
+pub struct Filters(Values);
+
+impl Filters {
+    /// Reads an attributes file of the root.
+    ///
+    /// # Errors
+    /// `repository-broken`.
+    pub fn of(bytes: &[u8]) -> Result<Filters> {
+        Values::of(bytes).map(Filters)
+    }
+
+    /// Tells whether it does so with a file.
+    pub fn give_to_lfs(&mut self, file: &RepoPath) -> bool {
+        let values = self.0.of_path(file);
+        values.split(' ').next() == Some("filter=lfs")
+    }
 }
 
 /// What the lines of a file give to paths.

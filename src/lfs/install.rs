@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::git::process::failed;
 use crate::git::{ObjectWrites, Repo};
+use crate::model::text::shell_word;
 use crate::model::{Code, Error, Result};
 use crate::store::config_file::ConfigFile;
 use crate::store::places::HookPlaces;
@@ -403,12 +404,20 @@ pub fn refuse_push_without_objects(session: &Session) -> Result<()> {
     if !called_by_ours || !is_configured(repo) {
         return Ok(());
     }
+    let chained = folder.join("pre-push.before-colony");
+    let hint = if chained.exists() {
+        // git-lfs puts no hook where that one comes back.
+        let chained = shell_word(&chained.to_string_lossy());
+        format!("git lfs update --manual   # says what to write into {chained}; then run it again")
+    } else {
+        format!(
+            "git config {CALL_FROM_OUR_HOOKS} false && git colony hooks uninstall && git lfs update   # git-lfs gets hooks of its own"
+        )
+    };
     Err(Error::new(
         Code::HooksInTheWay,
         "cannot remove the hooks for git: only they call git-lfs, and a push would publish pointers \
          without their objects; nothing has changed",
     )
-    .hint(format!(
-        "git config {CALL_FROM_OUR_HOOKS} false && git colony hooks uninstall && git lfs update   # git-lfs gets hooks of its own"
-    )))
+    .hint(hint))
 }

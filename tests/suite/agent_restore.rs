@@ -274,3 +274,48 @@ fn a_removal_that_died_half_way_is_taken_back_whole() {
         assert_eq!(seen(&inside), before, "{died_at}");
     }
 }
+
+#[test]
+fn each_removal_of_a_name_comes_back() {
+    let desk = Sandbox::new();
+    for content in ["first\n", "second\n"] {
+        let clone = desk.at(agent(&desk, "eve"));
+        write(&clone, "eve.txt", content);
+        clone.colony(&["commit", "-m", content.trim(), "--all"]);
+        desk.colony(&["agents", "remove", "eve"]);
+    }
+    let removed = desk.json(&["agents"])["removed"].clone();
+    let times: Vec<_> = removed.as_array().unwrap().iter().collect();
+    assert_eq!(times.len(), 2, "{removed:#}");
+    let told = desk.colony(&["agents"]);
+    let at = times[0]["removed_at"].as_str().unwrap();
+    let older = format!("git colony agents restore eve --at {at}");
+    assert!(told.contains(&older), "{told}");
+    let wrong = ["agents", "restore", "eve", "--at", "2001-01-01T00:00:00Z"];
+    assert_eq!(desk.error(&wrong), "clone-not-found");
+    let back = desk.json(&["agents", "restore", "eve", "--at", at]);
+    let back = desk.at(PathBuf::from(back["path"].as_str().unwrap()));
+    assert_eq!(fs::read(back.path("eve.txt")).unwrap(), b"first\n");
+    let newest = desk.json(&["agents", "restore", "eve", "--as", "eva"]);
+    let newest = desk.at(PathBuf::from(newest["path"].as_str().unwrap()));
+    assert_eq!(fs::read(newest.path("eve.txt")).unwrap(), b"second\n");
+}
+
+#[test]
+fn a_tag_that_is_no_object_comes_back_and_what_others_kept_is_no_alarm() {
+    let desk = Sandbox::new();
+    desk.colony(&["checkpoint", "-m", "of the desk"]);
+    let path = agent(&desk, "ada");
+    let clone = desk.at(path);
+    write(&clone, "ada.txt", "ada\n");
+    clone.colony(&["commit", "-m", "ada", "--all"]);
+    clone.git(&["tag", "light"]);
+    let tagged = clone.git(&["rev-parse", "light"]);
+    desk.colony(&["agents", "remove", "ada"]);
+    let run = desk.run(&["agents", "restore", "ada"]);
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    assert!(!run.stderr.contains("written while"), "{}", run.stderr);
+    let back = desk.json(&["agents", "path", "ada"]);
+    let back = desk.at(PathBuf::from(back["path"].as_str().unwrap()));
+    assert_eq!(back.git(&["rev-parse", "light"]), tagged);
+}

@@ -378,3 +378,92 @@ fn no_line_moves_while_somebody_edits_the_attributes() {
     sandbox.colony(&["checkpoint", "--off-branch", "-m", "beside"]);
     assert_eq!(sandbox.read(".gitattributes"), edited);
 }
+
+#[test]
+fn only_a_line_that_has_an_effect_goes_along() {
+    let sandbox = Sandbox::new();
+    sandbox.write("a.gz", "plain\n");
+    fs::create_dir(sandbox.path("own")).unwrap();
+    sandbox.write(
+        "own/.gitattributes",
+        "*.gz filter=lfs diff=lfs merge=lfs -text\n",
+    );
+    commit(&sandbox, "plain");
+    sandbox.colony(&["init"]);
+    let before = sandbox.read(".gitattributes");
+    fs::rename(sandbox.path("a.gz"), sandbox.path("own/a.gz")).unwrap();
+    let run = sandbox.run(&["commit", "-m", "renamed", "--all"]);
+    assert!(run.stderr.contains("attention: 'a.gz'"), "{}", run.stderr);
+    assert!(sandbox.git(&["show", "HEAD:own/a.gz"]).starts_with(POINTER));
+    assert_eq!(sandbox.read(".gitattributes"), before);
+    assert_eq!(sandbox.git(&["status", "--porcelain"]), "");
+}
+
+#[test]
+fn a_line_is_added_where_the_old_name_stands_still() {
+    let sandbox = Sandbox::new();
+    sandbox.write("a.gz", "of a\n");
+    sandbox.write("b.gz", "of b\n");
+    commit(&sandbox, "plain");
+    sandbox.colony(&["init"]);
+    // Only the new name is committed.
+    sandbox.git(&["mv", "a.gz", "c.gz"]);
+    sandbox.colony(&["commit", "-m", "new name", "c.gz"]);
+    assert_eq!(sandbox.git(&["show", "HEAD:c.gz"]), "of a");
+    let lines = |sandbox: &Sandbox| {
+        let text = sandbox.read(".gitattributes");
+        let lines = text.lines().filter(|line| line.contains("!filter"));
+        lines
+            .map(|line| line.split(' ').next().unwrap().to_owned())
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(lines(&sandbox), ["/a.gz", "/c.gz", "/b.gz"]);
+    sandbox.colony(&["commit", "-m", "the rest", "--all"]);
+    assert_eq!(sandbox.git(&["status", "--porcelain"]), "");
+    // One takes the place of another.
+    fs::rename(sandbox.path("b.gz"), sandbox.path("d.gz")).unwrap();
+    fs::rename(sandbox.path("c.gz"), sandbox.path("b.gz")).unwrap();
+    sandbox.colony(&["commit", "-m", "moved on", "--all"]);
+    for (path, content) in [("d.gz", "of b"), ("b.gz", "of a")] {
+        assert_eq!(sandbox.git(&["show", &format!("HEAD:{path}")]), content);
+    }
+    let clone = fresh(&sandbox, "fresh");
+    touch_all(&clone);
+    assert_eq!(clone.git(&["status", "--porcelain"]), "");
+}
+
+#[test]
+fn a_line_goes_along_in_a_file_with_other_ends_of_lines() {
+    let sandbox = with_odd_files();
+    sandbox.colony(&["init"]);
+    sandbox.git(&["config", "core.autocrlf", "true"]);
+    sandbox.remove(".gitattributes");
+    sandbox.git(&["checkout", "-q", ".gitattributes"]);
+    assert!(sandbox.read(".gitattributes").contains("\r\n"));
+    fs::rename(sandbox.path("x.gz"), sandbox.path("y.gz")).unwrap();
+    sandbox.colony(&["commit", "-m", "renamed", "--all"]);
+    assert_eq!(sandbox.git(&["show", "HEAD:y.gz"]), "plain");
+    assert_eq!(sandbox.git(&["status", "--porcelain"]), "");
+}
+
+#[test]
+fn many_new_files_beside_files_that_are_gone_cost_no_product() {
+    let sandbox = Sandbox::new();
+    fs::create_dir(sandbox.path("old")).unwrap();
+    for number in 0..100 {
+        sandbox.write(&format!("old/{number}.png"), format!("old {number}\n"));
+    }
+    commit(&sandbox, "old");
+    sandbox.colony(&["init"]);
+    fs::create_dir(sandbox.path("new")).unwrap();
+    for number in 0..100 {
+        sandbox.remove(&format!("old/{number}.png"));
+        sandbox.write(&format!("new/{number}.png"), format!("old {number}\n"));
+    }
+    sandbox.colony(&["commit", "-m", "all of them", "--all"]);
+    assert_eq!(sandbox.git(&["show", "HEAD:new/99.png"]), "old 99");
+    let text = sandbox.read(".gitattributes");
+    assert_eq!(text.matches("\n/new/").count(), 100);
+    assert_eq!(text.matches("\n/old/").count(), 0);
+    assert_eq!(sandbox.git(&["status", "--porcelain"]), "");
+}

@@ -807,3 +807,51 @@ fn a_fork_of_somebody_else_is_known_by_its_label_where_remotes_agree() {
     b.colony(&["merge", "origin/fork/x"]);
     assert_eq!(fs::read_to_string(b.path("new.txt")).unwrap(), "by a\n");
 }
+
+#[test]
+fn a_remote_that_is_another_place_now_has_deleted_nothing() {
+    let two = Two::new();
+    let a = &two.a;
+    a.colony(&["fork", "try", "--no-switch"]);
+    a.colony(&["checkpoint", "--off-branch", "-m", "kept"]);
+    a.colony(&["sync"]);
+    let refs = two.remote_refs("refs/colony") + &two.remote_refs("refs/heads/fork");
+    assert!(refs.contains("refs/colony/forks/try"), "{refs}");
+    let here = a.refs();
+    // Another server under the same name, and then the same one, emptied.
+    let other = a.outside().join("other.git").to_str().unwrap().to_owned();
+    a.git(&["init", "-q", "--bare", &other]);
+    a.git(&["push", "-q", &other, "main"]);
+    a.git(&["remote", "set-url", "origin", &other]);
+    let at = |args: &[&str]| a.git(&[&["--git-dir", &other], args].concat());
+    for empty in [false, true] {
+        if empty {
+            fs::remove_dir_all(&other).unwrap();
+            a.git(&["init", "-q", "--bare", &other]);
+        }
+        let run = a.run(&["sync", "--fetch"]);
+        assert!(
+            run.stderr.contains("does not count as deleted"),
+            "{}",
+            run.stderr
+        );
+        let of_ours = |refs: &str| {
+            let lines = refs
+                .lines()
+                .filter(|line| line.contains("refs/colony/") || line.contains("refs/heads/"));
+            lines.map(str::to_owned).collect::<Vec<_>>()
+        };
+        assert_eq!(of_ours(&a.refs()), of_ours(&here));
+        let answer = a.json(&["sync", "--push"]);
+        assert!(!answer.to_string().contains("was deleted"), "{answer:#}");
+        let format = "--format=%(refname) %(objectname)";
+        let there = at(&["for-each-ref", format, "refs/colony"])
+            + &at(&["for-each-ref", format, "refs/heads/fork"]);
+        assert_eq!(there, refs);
+    }
+    // From now on what goes there was deleted there.
+    at(&["update-ref", "-d", "refs/heads/fork/try"]);
+    at(&["update-ref", "-d", "refs/colony/forks/try"]);
+    let answer = a.json(&["sync"]);
+    assert!(answer.to_string().contains("deleted"), "{answer:#}");
+}

@@ -115,10 +115,14 @@ fn whole_in_git(session: &Session) -> Option<Check> {
         more => format!(" and {more} more"),
     };
     let found = format!(
-        "{} whole in git and git-lfs is to have them, so that git shows them as modified: {}{more}",
+        "stored whole in git, although .gitattributes gives {} to git-lfs, so that git shows {}: {}{more}",
         match files.len() {
-            1 => "1 file is".to_owned(),
-            count => format!("{count} files are"),
+            1 => "it".to_owned(),
+            count => format!("these {count} files"),
+        },
+        match files.len() {
+            1 => "it as modified",
+            _ => "them as modified",
         },
         named.join(", ")
     );

@@ -150,7 +150,7 @@ fn note(session: &Session, remote: &Remote<'_>, look: &Look, steps: &[Step]) -> 
     let note_of = |name| travelers::note_of(&look.remote, name);
     let known: BTreeSet<_> = names.iter().filter_map(note_of).collect();
     let mut wanted: BTreeMap<_, _> = look.notes.iter().map(|(name, id)| (name, *id)).collect();
-    wanted.retain(|name, _| known.contains(*name));
+    wanted.retain(|name, _| look.do_notes_count && known.contains(*name));
     let moved = steps
         .iter()
         .filter(|step| step.note.is_some() || is_gone(step));

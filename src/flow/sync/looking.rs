@@ -16,6 +16,7 @@ use crate::model::Result;
 use crate::store::{Session, migration, own_refs, ref_names};
 
 use super::super::migrate;
+use super::place;
 
 /// Both sides at one moment.
 pub(super) struct Look {
@@ -25,6 +26,9 @@ pub(super) struct Look {
     theirs: BTreeMap<RefName, Oid>,
     /// What was noted, by the names of the notes.
     pub(super) notes: BTreeMap<RefName, Oid>,
+    /// Whether what is noted and is not there was deleted there: not where the remote is another place now, or
+    /// has nothing at all.
+    pub(super) do_notes_count: bool,
     /// Names under which the remote has something else than belongs there, and what is wrong with it.
     pub(super) invalid: BTreeMap<RefName, String>,
     /// The branches of the remote.
@@ -61,6 +65,13 @@ impl Look {
         let offered_here = offered.values().filter_map(|id| repo.peel_to_commit(*id));
         let mut published: BTreeSet<Oid> = offered_here.collect();
         published.extend(known_of_remotes(repo)?);
+        let do_notes_count = place::is_known(session, remote) && !offered.is_empty();
+        if !(do_notes_count || notes.is_empty()) {
+            (session.world.narrate)(&format!(
+                "'{}' is another place than before, or was emptied: what is missing there does not count as deleted",
+                remote.name()
+            ));
+        }
         let is_branch = |name: &&RefName| name.as_bytes().starts_with(b"refs/heads/");
         let branches = offered.iter().filter(|(name, _)| is_branch(name));
         Ok(Look {
@@ -70,6 +81,7 @@ impl Look {
                 .into_iter()
                 .map(|found| (found.name, found.id))
                 .collect(),
+            do_notes_count,
             invalid: gone,
             branches: branches.map(|(name, id)| (name.clone(), *id)).collect(),
             published,
@@ -152,7 +164,7 @@ impl Look {
 
     /// Returns what a ref holds on each side.
     pub(super) fn sides(&self, name: &RefName) -> Sides<Oid> {
-        let note = travelers::note_of(&self.remote, name);
+        let note = travelers::note_of(&self.remote, name).filter(|_| self.do_notes_count);
         Sides {
             base: note.and_then(|note| self.notes.get(&note).copied()),
             ours: self.ours.get(name).copied(),

@@ -11,6 +11,7 @@ mod consent;
 mod deciding;
 mod kept_home;
 mod looking;
+mod place;
 mod scopes;
 mod waiting;
 
@@ -321,6 +322,8 @@ impl<'a> Plan<'a> {
             consent::give(session, remote, &self.leave)?;
         }
         let done = acting::act(session, remote, &look, steps)?;
+        // Last: until then nothing counts as deleted.
+        place::note(session, remote)?;
         report.waiting = Waiting::count(&done.waiting, &self.leave);
         report.branch_ahead = waiting::branch_ahead(session, &look)?;
         for row in done.rows {

@@ -1,0 +1,35 @@
+//! Where it was noted what a remote has: another URL under the same name is another remote, which has deleted
+//! nothing.
+
+use std::path::PathBuf;
+
+use crate::git::remote::Remote;
+use crate::model::Result;
+use crate::store::{Session, atomic, key};
+
+/// Tells whether notes of a remote were taken at the URL that it has now. Who noted none, before there were
+/// such notes, meant that one.
+pub(super) fn is_known(session: &Session, remote: &Remote<'_>) -> bool {
+    let noted = atomic::read_file(&path(session, remote));
+    noted.map_or(true, |url| url == remote.fetch_url().into_bytes())
+}
+
+/// Notes the URL, without credentials.
+///
+/// # Errors
+/// `io`, `no-space`.
+pub(super) fn note(session: &Session, remote: &Remote<'_>) -> Result<()> {
+    let (path, url) = (path(session, remote), remote.fetch_url());
+    if atomic::read_file(&path).is_ok_and(|noted| noted == url.as_bytes()) {
+        return Ok(());
+    }
+    if let Some(folder) = path.parent() {
+        atomic::make_directory(folder)?;
+    }
+    atomic::write_durably(&path, url.as_bytes())
+}
+
+fn path(session: &Session, remote: &Remote<'_>) -> PathBuf {
+    let folder = session.repo.common_dir().join("colony").join("synced");
+    folder.join(key::encode(remote.name()))
+}
