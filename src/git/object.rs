@@ -239,8 +239,25 @@ impl Repo {
 
     /// Tells whether an object is certainly not here: not where the store could not be read.
     pub fn is_gone(&self, id: Oid) -> bool {
-        let is_known = id == self.empty_tree();
-        !is_known && matches!(self.inner.try_find_header(id.0), Ok(None))
+        let is_missing = || matches!(self.inner.try_find_header(id.0), Ok(None));
+        // A file that cannot be looked at once, as on a disk that fails, is no file that is missing.
+        id != self.empty_tree() && is_missing() && self.has_no_loose_file(id) && is_missing()
+    }
+
+    /// Tells whether no folder of objects has a file of its own for an object, and each says so.
+    fn has_no_loose_file(&self, id: Oid) -> bool {
+        use std::io::ErrorKind::{NotADirectory, NotFound};
+        let store = self.inner.objects.store_ref();
+        let Ok(borrowed) = store.alternate_db_paths() else {
+            return false;
+        };
+        let hex = id.to_string();
+        let (folder, file) = hex.split_at(2);
+        let mut all = borrowed.into_iter().chain([store.path().to_owned()]);
+        all.all(|objects| {
+            let found = objects.join(folder).join(file).symlink_metadata();
+            found.is_err_and(|e| matches!(e.kind(), NotFound | NotADirectory))
+        })
     }
 
     /// Hashes bytes as a blob without writing them.
