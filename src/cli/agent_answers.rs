@@ -12,7 +12,7 @@ use crate::flow::clone_leaving::LeftBehind;
 use crate::flow::setup_commands;
 use crate::model::text::shell_word;
 use crate::model::time::{self, Moment};
-use crate::store::lease::HeldBy;
+use crate::store::lease_holder::HeldBy;
 use crate::store::ref_names;
 use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;
@@ -79,8 +79,8 @@ impl Answer for PathReport {
         let verb = if self.dry_run { "would take" } else { "took" };
         let agent = &self.agent;
         let taken = |from: &HeldBy| {
-            let (who, since) = (from.words(), &from.since);
-            format!("{verb} the clone of agent '{agent}' over from {who}, there since {since}")
+            let who = from.words();
+            format!("{verb} the clone of agent '{agent}' over from {who}")
         };
         self.taken_from.iter().map(taken).collect()
     }
@@ -115,10 +115,7 @@ impl Answer for AgentsReport {
                 format!("  {}", agent.agent),
                 agent.branch.clone().unwrap_or_default(),
                 agent.path.display().to_string(),
-                agent
-                    .held_by
-                    .as_ref()
-                    .map_or_else(String::new, HeldBy::words),
+                agent.held_by.as_ref().map_or_else(String::new, held_by),
                 taken.unwrap_or_default(),
             ]
         };
@@ -235,6 +232,11 @@ fn kept_log(removed: &RemovedAgent) -> Vec<String> {
         ));
     }
     lines
+}
+
+/// Says who has the lease of a clone.
+pub(super) fn held_by(holder: &HeldBy) -> String {
+    format!("held by {}", holder.words())
 }
 
 /// Says which clones cannot be used.

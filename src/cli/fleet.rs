@@ -9,10 +9,10 @@ use crate::flow::fleet::{self, FleetReport, Row, State};
 use crate::lfs::locks;
 use crate::model::RepoPath;
 use crate::model::time::{self, Moment};
-use crate::store::lease::HeldBy;
 use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;
 
+use super::agent_answers::held_by;
 use super::checkpoints::age;
 use super::{Face, Run, Stop, agent_answers, locked};
 
@@ -109,7 +109,7 @@ fn cells(row: &Row, now: &Moment) -> Vec<String> {
         State::Waiting => "waiting",
         State::Quiet => "",
     };
-    let held = row.held_by.as_ref().map(HeldBy::words);
+    let held = row.held_by.as_ref().map(held_by);
     vec![
         format!("  {agent}"),
         row.fork.clone().unwrap_or_default(),

@@ -170,7 +170,8 @@ const TEXT: &str = "\
 Each agent has a clone and a fork of its own; what it keeps is seen and merged from elsewhere at once,
 without push or fetch.
 {here}
-One harness at a time works in a clone: `agent-busy` names who is there.
+One session or terminal at a time works in a clone: `agent-busy` names who is there. `COLONY_SESSION` says
+which session a command is of, where the harness does not: the same id for all that belongs together.
 
 ## Keep your work
 

@@ -74,6 +74,11 @@ const ENVIRONMENT: &[(&str, &str)] = &[
         "The seconds after which a hook of ours in git gives up, and git goes on; 10 where it is not set.",
     ),
     (
+        "COLONY_SESSION",
+        "The session that a command is of, for who works in an agent's clone: up to 128 letters, digits and -_.: ; \
+         'git colony hooks install --for claude-code' has it set.",
+    ),
+    (
         "COLONY_OPERATION",
         "Set for the hooks of git that an operation calls. Under it a changing command refuses, and \
          'checkpoint --auto' answers that it is busy.",

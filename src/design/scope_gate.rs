@@ -3,14 +3,16 @@
 //! Commits, decisions, merges and picks are held against the rules; checkpoints are not, since they
 //! keep work. What an agent's branch holds is refused at the latest where it is merged.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::json;
 
 use crate::git::Oid;
 use crate::git::diff::TreeChange;
 use crate::git::identity::Identity;
 use crate::model::{Code, Error, Result, text};
 use crate::store::Session;
-use crate::store::acting;
+use crate::store::acting::{self, Reason};
 use crate::store::agent_rule::AgentRule;
 use crate::store::membership::Role;
 
@@ -24,19 +26,31 @@ const MAIL: &str = "@external.agent.colony.local";
 /// Lists the agents whose rules bind whoever acts here: the one that was named, the one whose clone
 /// this is, and the one from whose clone this was started, so that another name or place loosens nothing.
 pub(super) fn acting(session: &Session) -> BTreeSet<String> {
-    let member = session.membership.as_ref();
-    let member = member.filter(|member| member.role == Role::Agent);
-    let of_clone = member.and_then(|member| member.agent.clone());
-    let named = session.settings.agent.clone();
-    let from = acting::by_place(&session.world);
-    named.into_iter().chain(of_clone).chain(from).collect()
+    bound(session).into_keys().collect()
 }
 
-/// Returns an agent that acts here, as far as can be told; `None` for a person.
-pub fn acting_agent(session: &Session) -> Option<String> {
-    let named = acting(session).into_iter();
-    let mut agents = named.chain(acting::by_place_or_lease(&session.world));
-    agents.next()
+/// Returns them and why each counts.
+fn bound(session: &Session) -> BTreeMap<String, Reason> {
+    let mut agents = acting::by_place(&session.world);
+    let member = session.membership.as_ref();
+    let member = member.filter(|member| member.role == Role::Agent);
+    if let Some(agent) = member.and_then(|member| member.agent.clone()) {
+        let here = || Reason::Place(session.repo.workdir().to_owned());
+        agents.entry(agent).or_insert_with(here);
+    }
+    if let Some(agent) = session.settings.agent.clone() {
+        agents.entry(agent).or_insert(Reason::Named);
+    }
+    agents
+}
+
+/// Returns an agent that acts here, as far as can be told, and why it counts; `None` for a person.
+pub fn acting_agent(session: &Session) -> Option<(String, Reason)> {
+    let first = bound(session).into_iter().next();
+    first.or_else(|| {
+        let more = acting::by_place_or_session(&session.world);
+        more.into_iter().next()
+    })
 }
 
 /// Returns the agent that an address belongs to.
@@ -72,7 +86,7 @@ pub(super) fn require(
         if !found.is_empty() {
             let error = refusal(&rule, &found);
             // Whoever is bound by no rule brings in somebody else's work.
-            return Err(if acting(session).is_empty() {
+            return Err(if acting_agent(session).is_none() {
                 let file = text::shell_word(&rule.path.to_string());
                 error.hint(format!(
                     "run it again with --force to let them in all the same, or widen {file} in a commit of its own"
@@ -176,6 +190,20 @@ impl OthersRules {
             OthersRules::Lifted if acting_agent(session).is_none() => BTreeSet::new(),
             _ => owners,
         }
+    }
+
+    /// Adds to a refusal why `--force` has not lifted the rules.
+    pub(super) fn explain(self, session: &Session, error: Error) -> Error {
+        let is_meant = self == OthersRules::Lifted && error.code() == Code::ScopeViolation;
+        let Some((agent, reason)) = acting_agent(session).filter(|_| is_meant) else {
+            return error;
+        };
+        let why = reason.words();
+        error
+            .detail("acting", json!({ "agent": agent, "because": why }))
+            .hint(format!(
+                "--force is for a person, and this counts as agent '{agent}', because {why}"
+            ))
     }
 }
 

@@ -155,7 +155,13 @@ fn remove_standing(
 fn refuse_use(world: &World, clone: &FoundClone, force: bool) -> Result<()> {
     removal::refuse_own_directory(world, clone)?;
     match clone.member.agent.as_deref() {
-        Some(agent) if !force => lease::refuse_busy(world, &clone.git_dir(), agent),
+        Some(agent) if !force => {
+            let free = lease::refuse_busy(world, &clone.git_dir(), agent);
+            free.map_err(|error| {
+                let agent = text::shell_word(agent);
+                error.hint(format!("git colony agents remove {agent} --force   # takes it away all the same; what cannot be kept goes, too"))
+            })
+        }
         _ => Ok(()),
     }
 }

@@ -17,10 +17,11 @@ use crate::design::scope_outlook;
 use crate::git::scan::Scan;
 use crate::git::{ObjectWrites, Repo};
 use crate::model::{RepoPath, Result, World, time};
-use crate::setup::hooks::agents as hooks;
+use crate::setup::hooks::agents::{self as hooks, Doing};
 use crate::store::Session;
 use crate::store::large_file_locks::KnownLocks;
-use crate::store::lease::{self, HeldBy};
+use crate::store::lease;
+use crate::store::lease_holder::HeldBy;
 use crate::store::places::Places;
 
 use super::{agent_places, status};
@@ -306,9 +307,9 @@ fn unsaved_paths(scan: &Scan) -> impl Iterator<Item = RepoPath> {
 fn state(world: &World, heard: &hooks::Heard) -> State {
     let age = time::parse_rfc3339(&heard.at)
         .map(|at| world.now().signed_duration_since(at).num_seconds());
-    match age {
-        _ if heard.has_stopped => State::Waiting,
-        Some(age) if age <= AT_WORK_SECONDS => State::Working,
+    match (heard.doing, age) {
+        (Doing::Waiting, _) => State::Waiting,
+        (Doing::Working, Some(age)) if age <= AT_WORK_SECONDS => State::Working,
         _ => State::Quiet,
     }
 }

@@ -9,6 +9,7 @@ use crate::design::external;
 use crate::design::scope_gate;
 use crate::git::{ObjectWrites, Oid, process};
 use crate::model::{Code, Error, Result, World, text};
+use crate::setup::hooks::agents::session_file;
 use crate::setup::hooks::payload::Payload;
 use crate::setup::hooks::{Agent, HookName, agents, fired};
 use crate::store::Session;
@@ -148,10 +149,20 @@ pub fn agent(world: &World, flags: &Flags, agent: Agent, payload: &Payload) -> R
     if world.variable(process::OPERATION_VARIABLE).is_some() {
         return Ok(());
     }
+    // Others have no way to hand it to their commands.
+    let told = payload.session.as_ref();
+    let told = told.filter(|_| agent == Agent::ClaudeCode);
+    let begun = told.filter(|_| payload.begins_session());
+    let handed_on = begun.map_or(Ok(()), |begun| session_file::tell(world, begun));
     let session = open_for(world, flags, payload)?;
     let name = agents::fired_name(agent, payload.event.as_deref());
     fired::note(&session.repo, &session.world, name)?;
-    lease::renew(&session);
+    match told.filter(|_| payload.ends_session()) {
+        // One that is left gives way by itself after a while.
+        Some(ended) => drop(lease::release(&session, ended)),
+        None => lease::renew(&session, told),
+    }
+    handed_on?;
     if !payload.is_worth_keeping() {
         return Ok(());
     }

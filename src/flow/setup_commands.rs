@@ -15,7 +15,7 @@ use crate::git::program::{self, Ending};
 use crate::git::{ObjectWrites, Oid, Repo};
 use crate::model::{Code, Error, Result, World, text};
 use crate::store::Session;
-use crate::store::acting;
+use crate::store::acting::{self, Reason};
 use crate::store::settings::Flags;
 use crate::store::setup_commands::{self, Approvals, NamedBy};
 use crate::store::shared_root::SharedRoot;
@@ -292,13 +292,18 @@ fn refuse_agent(world: &World, request: &Request) -> Result<()> {
     if request.approve.is_empty() {
         return Ok(());
     }
-    let from = acting::by_place_or_lease(world);
-    let Some(agent) = request.agent.as_ref().or(from.first()) else {
+    let named = request.agent.clone().map(|agent| (agent, Reason::Named));
+    let from = || acting::by_place_or_session(world).into_iter().next();
+    let Some((agent, reason)) = named.or_else(from) else {
         return Ok(());
     };
     Err(Error::new(
         Code::ApprovalRefused,
-        format!("agent '{agent}' cannot approve commands: that is for its user; nothing ran"),
+        format!(
+            "agent '{agent}' cannot approve commands: that is for its user, and this counts as the agent, \
+             because {}; nothing ran",
+            reason.words()
+        ),
     )
     .hint(format!(
         "git colony clones setup {} --dry-run   # shows the commands; the user approves them outside of this clone",

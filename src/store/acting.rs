@@ -2,43 +2,103 @@
 //!
 //! `-C` and a variable choose the repository; they do not make somebody else of who runs the command. So the
 //! directory it was started in counts, those of the processes that started it, and, where something is
-//! asked for that only a person may do, whose clone its tree of processes works in. What cannot be read
-//! counts as the agent's. This keeps an agent within its bounds, not a program that wants out of them.
+//! asked for that only a person may do, whose clone the session that `COLONY_SESSION` names works in. What
+//! cannot be read counts as the agent's. This keeps an agent within its bounds, not a program that wants out
+//! of them.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::model::World;
 
+use super::lease_holder::SESSION_VARIABLE;
 use super::membership::{self, Membership, Role};
 use super::shared_root::SharedRoot;
 use super::{atomic, key, lease, process_tree, processes};
 
-/// Returns the agents in whose clones this was started, or stands.
-pub fn by_place(world: &World) -> BTreeSet<String> {
+/// Why a command counts as one of an agent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Reason {
+    /// It was said who acts.
+    Named,
+    /// It was started in this directory of the clone, or runs in it.
+    Place(PathBuf),
+    /// It was started by a process that stands there.
+    Process {
+        /// Which.
+        pid: u32,
+        /// The name of its program.
+        command: String,
+        /// Where it stands.
+        place: PathBuf,
+    },
+    /// It is of a session that works in the clone.
+    Session(String),
+}
+
+impl Reason {
+    /// Returns the words for people, as they follow "because".
+    pub fn words(&self) -> String {
+        match self {
+            Reason::Named => "--agent, COLONY_AGENT or colony.agent names it".to_owned(),
+            Reason::Place(place) => format!("'{}' is in its clone", place.display()),
+            Reason::Process {
+                pid,
+                command,
+                place,
+            } => format!(
+                "'{command}' (process {pid}), which started this, stands in its clone, in '{}'",
+                place.display()
+            ),
+            Reason::Session(session) => {
+                format!("{SESSION_VARIABLE} is '{session}', and that session works in its clone")
+            }
+        }
+    }
+}
+
+/// Returns the agents in whose clones this was started, or stands, and why.
+pub fn by_place(world: &World) -> BTreeMap<String, Reason> {
     let mut places = vec![world.cwd.clone()];
     places.extend(world.started_in.clone());
     // Where git was told to go elsewhere, as by 'git -C', the shell's word is left.
     places.extend(world.variable("PWD").map(PathBuf::from));
-    let line = world.process.map(process_tree::line_of).unwrap_or_default();
-    places.extend(line.into_iter().filter_map(processes::folder_of));
-    let agents = places.iter().filter(|place| place.is_absolute());
-    agents.filter_map(|place| agent_at(place)).collect()
+    let places = places.into_iter().filter(|place| place.is_absolute());
+    let mut found = BTreeMap::new();
+    for place in places {
+        if let Some(agent) = agent_at(&place) {
+            found.entry(agent).or_insert(Reason::Place(place));
+        }
+    }
+    for process in world.process.map(process_tree::line_of).unwrap_or_default() {
+        let place = processes::folder_of(process.pid).filter(|place| place.is_absolute());
+        let Some((agent, place)) = place.and_then(|place| Some((agent_at(&place)?, place))) else {
+            continue;
+        };
+        found.entry(agent).or_insert(Reason::Process {
+            pid: process.pid,
+            command: process.command,
+            place,
+        });
+    }
+    found
 }
 
-/// Returns what [`by_place`] does and the agents whose clones belong to the tree of processes this runs in,
-/// unless somebody reads the answer on a terminal: for what only a person may do.
-pub fn by_place_or_lease(world: &World) -> BTreeSet<String> {
+/// Returns what [`by_place`] does and the agents whose clones the session works in that `COLONY_SESSION` names:
+/// for what only a person may do.
+pub fn by_place_or_session(world: &World) -> BTreeMap<String, Reason> {
     let mut agents = by_place(world);
-    if !world.stdout_is_terminal
-        && let Ok(root) = SharedRoot::of(world)
+    if let Ok(root) = SharedRoot::of(world)
+        && world.variable(SESSION_VARIABLE).is_some()
     {
         for agent in folders(&root.agents()) {
             let clones = folders(&agent.join("clones"));
             let mut clones = clones.iter().map(|clone| clone.join(".git"));
-            if clones.any(|git_dir| lease::is_own(world, &git_dir)) {
-                agents.extend(agent_named(&agent));
+            let session = clones.find_map(|git_dir| lease::own_session(world, &git_dir));
+            if let Some((agent, session)) = agent_named(&agent).zip(session) {
+                let reason = Reason::Session(session.as_str().to_owned());
+                agents.entry(agent).or_insert(reason);
             }
         }
     }

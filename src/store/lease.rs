@@ -1,9 +1,11 @@
-//! Whose an agent's clone is: one tree of processes at a time works in it.
+//! Whose an agent's clone is: one holder at a time works in it.
 //!
-//! Whoever changes something there takes the lease, if it is free, and renews it with every command. It
-//! is free when its holder has ended; one that has not been heard of for a while gives it up to whoever
-//! comes. It keeps two harnesses from working in one clone by mistake, no more: it guards no data, so
-//! where the trees cannot be told apart, or the record cannot be kept, everybody passes.
+//! The holder is the session that `COLONY_SESSION` names; else the terminal that the command runs in, else the
+//! leader of its session (`process_tree`); where none of them can be told, nobody. Whoever changes something
+//! there takes the lease, if it is free, and renews it with every command. It is free when its holder has
+//! ended; one that has not been heard of for a while gives it up to whoever comes. It is a guard against
+//! mistakes, no more: it guards no data, so where holders cannot be told apart, or the record cannot be kept,
+//! everybody passes.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -11,19 +13,17 @@ use std::time::Duration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::model::id::SessionId;
 use crate::model::time::{self, Moment};
 use crate::model::{Code, Error, Result, ResultExt as _, World, text};
 
+use super::lease_holder::{HeldBy, Holder, IDLE_SECONDS, Me, age, session_of};
 use super::lock::WorktreeLock;
 use super::membership::Role;
-use super::processes::{self, Process};
-use super::{Session, atomic, process_tree};
+use super::{Session, atomic};
 
 /// The format this version writes and the newest it reads.
 const FORMAT: u32 = 1;
-
-/// A holder that has not been heard of for longer gives way.
-const IDLE_SECONDS: i64 = 15 * 60;
 
 /// A lease is not written again before that.
 const RENEWAL_SECONDS: i64 = 30;
@@ -33,29 +33,6 @@ const MOST_TAKEOVERS: usize = 20;
 
 /// How long to wait for somebody else who writes the record.
 const PATIENCE: Duration = Duration::from_secs(2);
-
-/// Who works in a clone.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct HeldBy {
-    /// The process that all others of it come from.
-    pub pid: u32,
-    /// The name of its program, as the system shortens it.
-    pub command: String,
-    /// Since when, RFC 3339 UTC.
-    pub since: String,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-struct Holder {
-    #[serde(flatten)]
-    who: HeldBy,
-    /// When the process began: with the number it names one.
-    started: u64,
-    /// Where the number counts.
-    system: String,
-    /// When it was last heard of, RFC 3339 UTC.
-    renewed_at: String,
-}
 
 /// A lease that was taken from somebody who was still there.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -81,8 +58,8 @@ struct Lease {
 enum Standing {
     /// Nobody has it, or somebody who has ended.
     Free,
-    /// It is theirs.
-    Own { renewed_at: String },
+    /// It is theirs; whether what is written down is old, or says less than is known now.
+    Own { is_due: bool },
     /// Somebody else is at work.
     Busy(HeldBy),
     /// Somebody else has it and was not heard of for a while.
@@ -94,7 +71,7 @@ enum Standing {
 /// # Errors
 /// `agent-busy` where somebody else works there; whatever else is in the way stops nothing.
 pub fn require(session: &Session) -> Result<()> {
-    match take(session, Yielding::IdleGivesWay) {
+    match take(session, Me::of(&session.world), Yielding::IdleGivesWay) {
         Err(error) if error.code() == Code::AgentBusy => Err(error),
         // The clone is no less whole without the record.
         _ => Ok(()),
@@ -102,9 +79,35 @@ pub fn require(session: &Session) -> Result<()> {
 }
 
 /// Renews the lease, or takes one that nobody holds; for what happens by itself and stops nobody.
-pub fn renew(session: &Session) {
+///
+/// `told` is the session that a harness has told of. It counts where commands of it have named it before, and
+/// not until then: a harness may have no way to hand it to them.
+pub fn renew(session: &Session, told: Option<&SessionId>) {
+    let mut me = Me::of(&session.world);
+    let lease = Lease::read(&path_in(session.repo.common_dir()));
+    if let (Some(me), Some(told)) = (&mut me, told.filter(|told| lease.is_of(told))) {
+        me.session = Some(told.clone());
+    }
     // Somebody else who has it keeps it.
-    take(session, Yielding::HolderStays).ok();
+    take(session, me, Yielding::HolderStays).ok();
+}
+
+/// Lets go of the lease of a session that has ended.
+///
+/// # Errors
+/// `locked`, `no-space`, `io`.
+pub fn release(session: &Session, ended: &SessionId) -> Result<()> {
+    let path = path_in(session.repo.common_dir());
+    if !Lease::read(&path).is_of(ended) {
+        return Ok(());
+    }
+    let _lock = lock(&session.world, &path)?;
+    let mut lease = Lease::read(&path);
+    if lease.is_of(ended) {
+        lease.holder = None;
+        atomic::write_quickly(&path, &lease.to_json()?)?;
+    }
+    Ok(())
 }
 
 /// Makes the clone below `git_dir` that of whoever runs this, and writes down from whom it was taken.
@@ -114,7 +117,7 @@ pub fn renew(session: &Session) {
 /// `locked`, `no-space`, `io`.
 pub fn take_over(world: &World, git_dir: &Path, dry_run: bool) -> Result<Option<HeldBy>> {
     let path = path_in(git_dir);
-    let me = own(world);
+    let me = Me::of(world);
     if dry_run {
         return Ok(Lease::read(&path).other(me.as_ref(), &world.now()));
     }
@@ -123,11 +126,12 @@ pub fn take_over(world: &World, git_dir: &Path, dry_run: bool) -> Result<Option<
     let now = world.now();
     let from = lease.other(me.as_ref(), &now);
     let at = time::rfc3339(&now);
-    let holder = me.map(|me| Holder::new(me, &at));
+    let is_mine = matches!(lease.standing(me.as_ref(), &now), Standing::Own { .. });
+    let holder = me.map(|me| Holder::new(&me, &at));
     if let Some(from) = from.clone() {
         lease.remember(at, from, holder.as_ref());
     }
-    if from.is_some() || !matches!(&lease.holder, Some(old) if old.is_same(holder.as_ref())) {
+    if !is_mine {
         lease.holder = holder;
     }
     atomic::write_durably(&path, &lease.to_json()?)?;
@@ -144,11 +148,14 @@ pub fn takeovers(git_dir: &Path) -> Vec<Takeover> {
     Lease::read(&path_in(git_dir)).takeovers
 }
 
-/// Tells whether the clone below `git_dir` is that of the tree this runs in, which was heard of lately.
-pub fn is_own(world: &World, git_dir: &Path) -> bool {
-    let (me, now) = (own(world), world.now());
-    let standing = Lease::read(&path_in(git_dir)).standing(me.as_ref(), &now);
-    matches!(standing, Standing::Own { renewed_at } if age(&renewed_at, &now) <= IDLE_SECONDS)
+/// Returns the session that `COLONY_SESSION` names, if the clone below `git_dir` is that of it and it was heard
+/// of lately.
+pub fn own_session(world: &World, git_dir: &Path) -> Option<SessionId> {
+    let session = session_of(world)?;
+    let lease = Lease::read(&path_in(git_dir));
+    let is_late = |holder: &Holder| age(&holder.renewed_at, &world.now()) > IDLE_SECONDS;
+    let holder = lease.holder.as_ref().filter(|_| lease.is_of(&session))?;
+    (!is_late(holder)).then_some(session)
 }
 
 /// Refuses what would take a clone away from somebody else who is at work in it.
@@ -157,8 +164,8 @@ pub fn is_own(world: &World, git_dir: &Path) -> bool {
 /// `agent-busy`.
 pub fn refuse_busy(world: &World, git_dir: &Path, agent: &str) -> Result<()> {
     let lease = Lease::read(&path_in(git_dir));
-    match lease.standing(own(world).as_ref(), &world.now()) {
-        Standing::Busy(holder) => Err(busy(&holder, agent)),
+    match lease.standing(Me::of(world).as_ref(), &world.now()) {
+        Standing::Busy(holder) => Err(busy(&holder, agent, &world.now())),
         _ => Ok(()),
     }
 }
@@ -170,26 +177,26 @@ enum Yielding {
     HolderStays,
 }
 
-fn take(session: &Session, yielding: Yielding) -> Result<()> {
+fn take(session: &Session, me: Option<Me>, yielding: Yielding) -> Result<()> {
     let world = &session.world;
     let member = session.membership.as_ref();
     let member = member.filter(|member| member.role == Role::Agent);
     let agent = member.and_then(|member| member.agent.as_deref());
-    let Some((agent, me)) = agent.zip(own(world)) else {
+    let Some((agent, me)) = agent.zip(me) else {
         return Ok(());
     };
     let path = path_in(session.repo.common_dir());
     let now = world.now();
     match Lease::read(&path).standing(Some(&me), &now) {
-        Standing::Busy(holder) => return Err(busy(&holder, agent)),
-        Standing::Own { renewed_at } if age(&renewed_at, &now) < RENEWAL_SECONDS => return Ok(()),
+        Standing::Busy(holder) => return Err(busy(&holder, agent, &now)),
+        Standing::Own { is_due: false } => return Ok(()),
         _ => {}
     }
     let _lock = lock(world, &path)?;
     let mut lease = Lease::read(&path);
     let at = time::rfc3339(&now);
     match lease.standing(Some(&me), &now) {
-        Standing::Busy(holder) => return Err(busy(&holder, agent)),
+        Standing::Busy(holder) => return Err(busy(&holder, agent, &now)),
         Standing::Idle(_) if yielding == Yielding::HolderStays => return Ok(()),
         Standing::Idle(holder) => {
             (world.narrate)(&format!(
@@ -197,23 +204,18 @@ fn take(session: &Session, yielding: Yielding) -> Result<()> {
                 holder.words(),
                 text::count(usize::try_from(IDLE_SECONDS / 60).unwrap_or(0), "minute"),
             ));
-            let new = Holder::new(me, &at);
+            let new = Holder::new(&me, &at);
             lease.remember(at, holder, Some(&new));
             lease.holder = Some(new);
         }
-        Standing::Free => lease.holder = Some(Holder::new(me, &at)),
+        Standing::Free => lease.holder = Some(Holder::new(&me, &at)),
         Standing::Own { .. } => {
             if let Some(holder) = &mut lease.holder {
-                holder.renewed_at = at;
+                holder.renew(&me, at);
             }
         }
     }
     atomic::write_quickly(&path, &lease.to_json()?)
-}
-
-/// Returns the top of the tree this runs in, where that can be told.
-fn own(world: &World) -> Option<Process> {
-    world.process.and_then(process_tree::top_of)
 }
 
 fn path_in(git_dir: &Path) -> PathBuf {
@@ -229,65 +231,19 @@ fn lock(world: &World, path: &Path) -> Result<WorktreeLock> {
     )
 }
 
-fn busy(holder: &HeldBy, agent: &str) -> Error {
+fn busy(holder: &HeldBy, agent: &str, now: &Moment) -> Error {
+    let since = time::parse_rfc3339(&holder.since);
+    let since = since.map_or_else(String::new, |since| format!(" {}", time::ago(&since, now)));
+    let who = holder.words();
     Error::new(
         Code::AgentBusy,
-        format!(
-            "{} works in the clone of agent '{agent}' since {}; nothing has changed",
-            holder.words(),
-            holder.since
-        ),
+        format!("{who} began to work in the clone of agent '{agent}'{since}; nothing has changed"),
     )
     .detail("agent", agent)
     .detail("held_by", holder)
     .hint(format!(
         "git colony agents path {agent} --takeover   # makes the clone that of whoever runs this"
     ))
-}
-
-/// Returns the seconds since a moment that was written down; one that cannot be read is long ago.
-fn age(then: &str, now: &Moment) -> i64 {
-    let then = time::parse_rfc3339(then);
-    then.map_or(i64::MAX, |then| {
-        now.signed_duration_since(then).num_seconds()
-    })
-}
-
-impl HeldBy {
-    /// Returns the words for people.
-    pub fn words(&self) -> String {
-        format!("'{}' (process {})", self.command, self.pid)
-    }
-}
-
-impl Holder {
-    fn new(process: Process, at: &str) -> Holder {
-        Holder {
-            who: HeldBy {
-                pid: process.pid,
-                command: process.command,
-                since: at.to_owned(),
-            },
-            started: process.started,
-            system: processes::system(),
-            renewed_at: at.to_owned(),
-        }
-    }
-
-    fn is_same(&self, other: Option<&Holder>) -> bool {
-        other.is_some_and(|other| {
-            (self.who.pid, self.started, &self.system)
-                == (other.who.pid, other.started, &other.system)
-        })
-    }
-
-    /// Tells whether it still runs. A number of another system, or of one before it was started anew,
-    /// says nothing here.
-    fn is_alive(&self) -> bool {
-        let found = processes::find(self.who.pid);
-        self.system == processes::system()
-            && found.is_some_and(|found| found.started == self.started)
-    }
 }
 
 impl Lease {
@@ -310,17 +266,26 @@ impl Lease {
         json.or_code(Code::Io, || "cannot note who works in this clone")
     }
 
-    fn standing(&self, me: Option<&Process>, now: &Moment) -> Standing {
-        let Some(holder) = self.holder.as_ref().filter(|holder| holder.is_alive()) else {
+    /// Tells whether a session has it.
+    fn is_of(&self, session: &SessionId) -> bool {
+        let holder = self.holder.as_ref();
+        let own = holder.and_then(|holder| holder.who.session.as_deref());
+        own == Some(session.as_str())
+    }
+
+    fn standing(&self, me: Option<&Me>, now: &Moment) -> Standing {
+        let holder = self.holder.as_ref();
+        let Some(holder) = holder.filter(|holder| holder.is_there(now)) else {
             return Standing::Free;
         };
-        let is_own = |me: &Process| (me.pid, me.started) == (holder.who.pid, holder.started);
-        if me.is_some_and(is_own) {
+        let age = age(&holder.renewed_at, now);
+        if let Some(me) = me.filter(|me| holder.is(me)) {
+            let is_news = holder.who.session.is_none() && me.session.is_some();
             return Standing::Own {
-                renewed_at: holder.renewed_at.clone(),
+                is_due: is_news || age >= RENEWAL_SECONDS,
             };
         }
-        if age(&holder.renewed_at, now) > IDLE_SECONDS {
+        if age > IDLE_SECONDS {
             return Standing::Idle(holder.who.clone());
         }
         Standing::Busy(holder.who.clone())
@@ -335,7 +300,7 @@ impl Lease {
     }
 
     /// Returns the holder, if it is somebody else who still runs.
-    fn other(&self, me: Option<&Process>, now: &Moment) -> Option<HeldBy> {
+    fn other(&self, me: Option<&Me>, now: &Moment) -> Option<HeldBy> {
         match self.standing(me, now) {
             Standing::Busy(holder) | Standing::Idle(holder) => Some(holder),
             Standing::Free | Standing::Own { .. } => None,

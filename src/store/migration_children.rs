@@ -285,7 +285,7 @@ mod tests {
                 pid: row.0,
                 parent: row.1,
                 session: 1,
-                has_terminal: false,
+                terminal: None,
                 started: 1,
                 command: row.2.to_owned(),
             },

@@ -16,6 +16,7 @@ pub mod large_file_locks;
 pub mod large_files;
 pub mod last_act;
 pub mod lease;
+pub mod lease_holder;
 pub mod lock;
 pub mod lock_notes;
 pub mod lost_refs;

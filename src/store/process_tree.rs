@@ -1,224 +1,147 @@
-//! Which processes belong together: an agent with all that it starts, a person with a terminal.
+//! Which processes belong together: what is started in one terminal, or by one harness.
 //!
-//! A tree is named by its top: the highest ancestor below a program that starts processes for many, such
-//! as init, sshd or a terminal. So a harness that starts a fresh shell for every command is one tree, and
-//! so is everything that is typed in one terminal. Where this cannot be told, there is no answer: a process
-//! that has outlived its parent is at home with whoever took it in, and a command that came in from another
-//! machine or from outside of a container may be one of many of the same harness there.
+//! A session of the system is begun by its leader and inherited by all that this starts. So the leader stands
+//! for whoever a command is run by: with a terminal, for the person at it. The names of programs say nothing
+//! here. The first process of all starts processes for many, also where it is an ordinary program, as in a
+//! container: without a terminal of its own it stands for nobody.
 
 use super::processes::{Process, find};
-
-/// Programs whose children do not belong together, as the system shortens their names to 15 bytes.
-const HOSTS: [&str; 68] = [
-    // What starts and keeps services.
-    "systemd",
-    "init",
-    "launchd",
-    "runit",
-    "runsvdir",
-    "s6-svscan",
-    "s6-supervise",
-    "supervisord",
-    "openrc-init",
-    "cron",
-    "crond",
-    "atd",
-    // The entry of a container, and what starts it.
-    "tini",
-    "docker-init",
-    "dumb-init",
-    "catatonit",
-    "podman-init",
-    "containerd-shim",
-    "containerd",
-    "conmon",
-    "dockerd",
-    "kubelet",
-    "lxc-start",
-    // Who lets people in.
-    ENTRANCES[0],
-    ENTRANCES[1],
-    ENTRANCES[2],
-    "mosh-server",
-    "login",
-    "gdm-session-wor",
-    "sddm-helper",
-    "lightdm",
-    "SessionLeader",
-    // Desktops.
-    "gnome-session-b",
-    "gnome-shell",
-    "kwin_wayland",
-    "plasmashell",
-    "dbus-daemon",
-    "dbus-broker",
-    "sway",
-    "Hyprland",
-    "i3",
-    "Xorg",
-    // Terminals and what multiplies them.
-    "tmux: server",
-    "screen",
-    "zellij",
-    "dtach",
-    "abduco",
-    "gnome-terminal-",
-    "kgx",
-    "ptyxis-agent",
-    "konsole",
-    "yakuake",
-    "xterm",
-    "urxvt",
-    "urxvtd",
-    "st",
-    "foot",
-    "alacritty",
-    "kitty",
-    "wezterm-gui",
-    "wezterm-mux-ser",
-    "ghostty",
-    "terminator",
-    "tilix",
-    "guake",
-    "xfce4-terminal",
-    "mate-terminal",
-    "qterminal",
-];
-
-/// Hosts that let in single commands, too: several of them may be of one harness elsewhere.
-const ENTRANCES: [&str; 3] = ["sshd", "sshd-session", "dropbear"];
 
 /// More generations are not looked at.
 const MOST: usize = 200;
 
-/// Returns the top of the tree that a process belongs to; `None` where that cannot be told.
+/// Returns the process that leads the session of a process: that of its terminal where it has one, else the
+/// nearest ancestor that began a session. `None` where that has ended, is not shown, or is the first process.
+///
+/// Costs two small files.
+pub fn leader_of(pid: u32) -> Option<Process> {
+    leader(pid, find)
+}
+
+/// Lists a process and its ancestors, the nearest first, below the first process and up to the one that leads
+/// the terminal: who opened that may have opened many, unless it has a terminal itself.
 ///
 /// Costs a small file per generation.
-pub fn top_of(pid: u32) -> Option<Process> {
-    climb(pid, find)
+pub fn line_of(pid: u32) -> Vec<Process> {
+    line(pid, find)
 }
 
-/// Lists a process and its ancestors up to the top of its tree, the nearest first; where the top cannot be
-/// told, as far up as it can be seen, without programs that start processes for many.
-pub fn line_of(pid: u32) -> Vec<u32> {
-    let mut line = Vec::new();
+fn leader(pid: u32, find: impl Fn(u32) -> Option<Process>) -> Option<Process> {
+    let process = find(pid)?;
+    // A number is not given to another process while a session has it.
+    let leader = find(process.session)?;
+    Some(leader).filter(|leader| leader.pid > 1 || leader.terminal.is_some())
+}
+
+fn line(pid: u32, find: impl Fn(u32) -> Option<Process>) -> Vec<Process> {
+    let mut line: Vec<Process> = Vec::new();
     let mut next = find(pid);
-    while let Some(process) = next.filter(|process| line.is_empty() || !is_host(&process.command)) {
-        line.push(process.pid);
-        next = (line.len() < MOST && process.parent > 1)
+    while let Some(process) = next {
+        let parent = (process.parent > 1 && line.len() < MOST)
             .then(|| find(process.parent))
             .flatten();
+        let leads_terminal = process.leads_session() && process.terminal.is_some();
+        next = parent.filter(|parent| !leads_terminal || parent.terminal.is_some());
+        line.push(process);
     }
     line
-}
-
-fn climb(pid: u32, find: impl Fn(u32) -> Option<Process>) -> Option<Process> {
-    let mut top = find(pid)?;
-    for _ in 0..MOST {
-        if top.parent == 0 {
-            // The first process of all; or one let into a container from outside, as by an entrance.
-            return Some(top).filter(|top| top.pid == 1 || top.has_terminal);
-        }
-        let Some(parent) = find(top.parent) else {
-            // Either it has just ended, or it is another user's and not shown: a border, too.
-            let again = find(top.pid).filter(|again| again.parent == top.parent);
-            return again.filter(|again| again.session == again.pid);
-        };
-        // A session is inherited or begun. Neither means that the parent is not the first one.
-        if top.session != top.pid && top.session != parent.session {
-            return None;
-        }
-        if is_host(&parent.command) {
-            let is_entrance = ENTRANCES.contains(&parent.command.as_str());
-            return Some(top).filter(|top| top.has_terminal || !is_entrance);
-        }
-        top = parent;
-    }
-    None
-}
-
-fn is_host(command: &str) -> bool {
-    // A virtual machine of Windows calls its own by what they serve.
-    HOSTS.contains(&command) || command.starts_with("init(") || command.starts_with("Relay(")
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// (pid, parent, session, command)
-    type Row = (u32, u32, u32, &'static str);
+    /// (pid, parent, session, terminal)
+    type Row = (u32, u32, u32, u32);
 
-    fn top(rows: &[Row], pid: u32) -> Option<u32> {
-        let find = |pid| {
+    const NONE: u32 = 0;
+
+    fn find_in(rows: &[Row]) -> impl Fn(u32) -> Option<Process> {
+        |pid| {
             let row = rows.iter().find(|row| row.0 == pid)?;
             Some(Process {
                 pid: row.0,
                 parent: row.1,
                 session: row.2,
-                has_terminal: row.3 == "bash",
+                terminal: Some(row.3).filter(|terminal| *terminal != NONE),
                 started: 1,
-                command: row.3.to_owned(),
+                command: "x".to_owned(),
             })
-        };
-        climb(pid, find).map(|top| top.pid)
+        }
+    }
+
+    fn leads(rows: &[Row], pid: u32) -> Option<u32> {
+        leader(pid, find_in(rows)).map(|leader| leader.pid)
+    }
+
+    fn pids(rows: &[Row], pid: u32) -> Vec<u32> {
+        let line = line(pid, find_in(rows));
+        line.into_iter().map(|process| process.pid).collect()
     }
 
     #[test]
-    fn a_terminal_is_one_tree_with_the_agents_started_in_it() {
+    fn what_is_started_in_one_terminal_has_one_leader() {
+        // One server of terminals, two shells; in the first an agent with a command.
         let rows = [
-            (1, 0, 1, "systemd"),
-            (20, 1, 20, "tmux: server"),
-            (30, 20, 30, "bash"),
-            (40, 30, 30, "claude"),
-            (50, 40, 50, "bash"),
-            (60, 50, 50, "git-colony"),
-            (31, 20, 31, "bash"),
-            (61, 31, 31, "git-colony"),
+            (1, 0, 1, NONE),
+            (20, 1, 20, NONE),
+            (30, 20, 30, 7),
+            (40, 30, 30, 7),
+            (50, 40, 30, 7),
+            (31, 20, 31, 8),
+            (61, 31, 31, 8),
         ];
-        assert_eq!(top(&rows, 60), Some(30));
-        assert_eq!(top(&rows, 61), Some(31));
+        assert_eq!((leads(&rows, 50), leads(&rows, 61)), (Some(30), Some(31)));
+        assert_eq!(pids(&rows, 50), [50, 40, 30]);
+        assert_eq!(pids(&rows, 61), [61, 31]);
     }
 
     #[test]
-    fn the_first_process_of_a_container_is_the_top_where_it_hosts_nobody() {
-        let rows = [(1, 0, 1, "claude"), (5, 1, 5, "bash"), (6, 5, 5, "git")];
-        assert_eq!(top(&rows, 6), Some(1));
-    }
-
-    #[test]
-    fn a_command_let_in_from_elsewhere_has_a_tree_only_with_a_terminal() {
+    fn a_session_of_its_own_is_below_the_terminal_it_was_begun_in() {
         let rows = [
-            (1, 0, 1, "sleep"),
-            (7, 0, 7, "bash"),
-            (8, 7, 7, "git-colony"),
-            (9, 0, 9, "sh"),
-            (10, 9, 9, "git-colony"),
-            (20, 1, 20, "sshd"),
-            (21, 20, 21, "bash"),
-            (22, 20, 22, "sh"),
+            (1, 0, 1, NONE),
+            (20, 1, 20, NONE),
+            (30, 20, 30, 7),
+            (40, 30, 30, 7),
+            (50, 40, 50, NONE),
+            (60, 50, 50, NONE),
+            // A terminal within the terminal.
+            (70, 40, 70, 9),
+            (80, 70, 70, 9),
         ];
-        assert_eq!(top(&rows, 8), Some(7));
-        assert_eq!(top(&rows, 10), None);
-        assert_eq!(top(&rows, 21), Some(21));
-        assert_eq!(top(&rows, 22), None);
+        assert_eq!(leads(&rows, 60), Some(50));
+        assert_eq!(pids(&rows, 60), [60, 50, 40, 30]);
+        assert_eq!(leads(&rows, 80), Some(70));
+        assert_eq!(pids(&rows, 80), [80, 70, 40, 30]);
     }
 
     #[test]
-    fn a_process_that_outlived_its_parent_belongs_to_nobody_known() {
+    fn the_first_process_of_a_container_stands_for_nobody() {
+        // It has begun the session that all of them are in.
+        let rows = [(1, 0, 1, NONE), (5, 1, 1, NONE), (6, 5, 1, NONE)];
+        assert_eq!(leads(&rows, 6), None);
+        assert_eq!(pids(&rows, 6), [6, 5]);
+        // A session from outside of the container is that of nobody who is seen.
+        assert_eq!(leads(&[(1, 0, 0, NONE), (5, 1, 0, NONE)], 5), None);
+        // What has a session of its own has it also there; so has what is let in from outside.
         let rows = [
-            (1, 0, 1, "systemd"),
-            (7, 1, 5, "sh"),
-            (8, 7, 5, "git-colony"),
+            (1, 0, 1, NONE),
+            (5, 1, 5, NONE),
+            (6, 5, 5, NONE),
+            (7, 0, 7, NONE),
+            (8, 7, 7, NONE),
         ];
-        assert_eq!(top(&rows, 8), None);
+        assert_eq!((leads(&rows, 6), leads(&rows, 8)), (Some(5), Some(7)));
+        // A terminal counts whoever leads it.
+        let rows = [(1, 0, 1, 3), (5, 1, 1, 3), (6, 0, 6, 4), (7, 6, 6, 4)];
+        assert_eq!((leads(&rows, 5), leads(&rows, 7)), (Some(1), Some(6)));
     }
 
     #[test]
-    fn what_another_user_started_out_of_sight_is_the_top() {
-        let rows = [(7, 3, 7, "bash"), (8, 7, 7, "git-colony"), (9, 3, 2, "sh")];
-        assert_eq!(top(&rows, 8), Some(7));
-        assert_eq!(top(&rows, 9), None);
-        assert_eq!(top(&rows, 4), None);
+    fn a_process_that_outlived_its_session_belongs_to_nobody_known() {
+        let rows = [(1, 0, 1, NONE), (20, 1, 20, NONE), (8, 20, 5, NONE)];
+        assert_eq!(leads(&rows, 8), None);
+        assert_eq!(leads(&rows, 9), None);
+        assert!(pids(&rows, 9).is_empty());
     }
 }

@@ -17,8 +17,8 @@ pub struct Process {
     pub parent: u32,
     /// The session it belongs to, by the number of the process that began it.
     pub session: u32,
-    /// Whether somebody can type to it.
-    pub has_terminal: bool,
+    /// The terminal that somebody can type to it on, by the number of its device.
+    pub terminal: Option<u32>,
     /// When it began, in ticks since the system started: with the number it names one process.
     pub started: u64,
     /// The name of its program, as the system shortens it.
@@ -44,10 +44,38 @@ fn parse(pid: u32, stat: &str) -> Option<Process> {
         pid,
         parent: fields.get(1)?.parse().ok()?,
         session: fields.get(3)?.parse().ok()?,
-        has_terminal: fields.get(4) != Some(&"0"),
+        terminal: terminal_number(fields.get(4)?),
         started: fields.get(19)?.parse().ok()?,
         command: command.to_owned(),
     })
+}
+
+/// Reads the number of a terminal, which the system prints as a signed one; 0 stands for none.
+fn terminal_number(field: &str) -> Option<u32> {
+    let number = field.parse::<i32>().ok()?.cast_unsigned();
+    (number != 0).then_some(number)
+}
+
+impl Process {
+    /// Tells whether it began the session it is in.
+    pub fn leads_session(&self) -> bool {
+        self.session == self.pid
+    }
+
+    /// Returns the name of its terminal below `/dev`, or the number where that kind has no name we know.
+    pub fn terminal_name(&self) -> Option<String> {
+        let number = self.terminal?;
+        let (major, minor) = (
+            (number >> 8) & 0xfff,
+            (number & 0xff) | ((number >> 12) & 0xf_ff00),
+        );
+        Some(match major {
+            4 if minor < 64 => format!("tty{minor}"),
+            // A block of 256 for each number of this kind.
+            136..=143 => format!("pts/{}", (major - 136) * 256 + minor),
+            _ => format!("terminal {number}"),
+        })
+    }
 }
 
 /// Names the system in which the numbers of processes count now: each start of it and each container has
@@ -240,5 +268,27 @@ mod tests {
             None
         );
         assert_eq!(parse(9, "9 (a"), None);
+    }
+
+    #[test]
+    fn a_terminal_is_called_as_below_dev() {
+        let named = |number: &str| {
+            let fields = format!("S 7 3 5 {number} -1 4194560 1 0 0 0 0 0 0 0 20 0 1 0 4711 0");
+            parse(9, &format!("9 (sh) {fields}"))
+                .unwrap()
+                .terminal_name()
+        };
+        for (number, name) in [
+            ("34816", "pts/0"),
+            ("34819", "pts/3"),
+            ("35071", "pts/255"),
+            ("1083392", "pts/256"),
+            ("35072", "pts/256"),
+            ("1025", "tty1"),
+            ("1088", "terminal 1088"),
+        ] {
+            assert_eq!(named(number).as_deref(), Some(name));
+        }
+        assert_eq!(named("0"), None);
     }
 }

@@ -1,4 +1,4 @@
-//! Whose an agent's clone is: trees of real processes, each below a program that starts many.
+//! Whose an agent's clone is: trees of real processes, held together by a session of the system.
 #![cfg(target_os = "linux")]
 
 use std::fs;
@@ -11,30 +11,63 @@ use serde_json::Value;
 
 use super::support::Sandbox;
 
-/// A harness that runs each command in a shell and a session of its own, below a 'tmux: server'.
-struct Harness {
+/// What the commands of a harness have in common.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Common {
+    /// A session of the system, without a terminal.
+    Leader,
+    /// A terminal.
+    Terminal,
+    /// What `COLONY_SESSION` says: each command has a session of the system to itself.
+    Session(&'static str),
+    /// Nothing: each command has a session of the system to itself.
+    Nothing,
+}
+
+/// A program that runs each command in a shell.
+pub(super) struct Harness {
     host: Child,
     input: Option<ChildStdin>,
     output: BufReader<ChildStdout>,
     said: PathBuf,
 }
 
-const LOOP: &str = "while read -r line; do setsid sh -c \"$line\"; echo done; done";
-
 impl Harness {
-    fn start(desk: &Sandbox, name: &str) -> Harness {
+    pub(super) fn start(desk: &Sandbox, name: &str) -> Harness {
+        Harness::with(desk, name, Common::Leader)
+    }
+
+    pub(super) fn with(desk: &Sandbox, name: &str, common: Common) -> Harness {
         // A process is called by the name of the file it was started from.
         let folder = desk.outside().join(name);
         fs::create_dir(&folder).unwrap();
-        for program in ["tmux: server", name] {
-            symlink("/bin/sh", folder.join(program)).unwrap();
+        let program = folder.join(name);
+        symlink("/bin/sh", &program).unwrap();
+        let shell = match common {
+            Common::Leader | Common::Terminal => "sh",
+            Common::Session(_) | Common::Nothing => "setsid sh",
+        };
+        let run = format!(
+            "while read -r line && [ \"$line\" != end ]; do {shell} -c \"$line\"; echo done; done"
+        );
+        let mut host = match common {
+            Common::Leader => Command::new("setsid"),
+            Common::Terminal => Command::new("script"),
+            Common::Session(_) | Common::Nothing => Command::new(&program),
+        };
+        match common {
+            Common::Leader => host.arg(&program).args(["-c", &run]),
+            Common::Terminal => {
+                let line = format!("exec '{}' -c '{run}'", program.display());
+                host.args(["-qec", &line, "/dev/null"])
+            }
+            Common::Session(_) | Common::Nothing => host.args(["-c", &run]),
+        };
+        host.env_clear().envs(desk.variables());
+        if let Common::Session(session) = common {
+            host.env("COLONY_SESSION", session);
         }
-        let script = format!("setsid \"$1\" -c '{LOOP}'; :");
-        let mut host = Command::new(folder.join("tmux: server"))
-            .args(["-c", &script, "sh"])
-            .arg(folder.join(name))
-            .env_clear()
-            .envs(desk.variables())
+        let mut host = host
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()
@@ -48,21 +81,24 @@ impl Harness {
     }
 
     /// Runs a command line of the shell; returns all that it said.
-    fn shell(&mut self, line: &str) -> String {
+    pub(super) fn shell(&mut self, line: &str) -> String {
         let said = self.said.display();
         let input = self.input.as_mut().unwrap();
         writeln!(input, "{{ {line}; }} >'{said}' 2>'{said}.errors'").unwrap();
         let mut answer = String::new();
-        self.output.read_line(&mut answer).unwrap();
-        assert_eq!(answer, "done\n", "{line}");
+        // A terminal shows what is typed, too.
+        while answer.trim_end() != "done" {
+            answer.clear();
+            assert_ne!(self.output.read_line(&mut answer).unwrap(), 0, "{line}");
+        }
         fs::read_to_string(&self.said).unwrap()
     }
 
-    fn narration(&self) -> String {
+    pub(super) fn narration(&self) -> String {
         fs::read_to_string(format!("{}.errors", self.said.display())).unwrap()
     }
 
-    fn colony(&mut self, place: &Path, args: &str) -> Value {
+    pub(super) fn colony(&mut self, place: &Path, args: &str) -> Value {
         let program = assert_cmd::cargo::cargo_bin!("git-colony");
         let (place, program) = (place.display(), program.display());
         let said = self.shell(&format!("cd '{place}' && '{program}' --json {args}"));
@@ -70,13 +106,15 @@ impl Harness {
     }
 
     /// Changes a file and keeps it; returns the answer.
-    fn work(&mut self, clone: &Path, text: &str) -> Value {
+    pub(super) fn work(&mut self, clone: &Path, text: &str) -> Value {
         fs::write(clone.join("work.txt"), text).unwrap();
         self.colony(clone, "checkpoint -m work")
     }
 
-    fn end(&mut self) {
-        drop(self.input.take());
+    pub(super) fn end(&mut self) {
+        if let Some(mut input) = self.input.take() {
+            writeln!(input, "end").unwrap();
+        }
         self.host.wait().unwrap();
     }
 }
@@ -87,20 +125,24 @@ impl Drop for Harness {
     }
 }
 
-fn agent(desk: &Sandbox, name: &str) -> PathBuf {
+pub(super) fn agent(desk: &Sandbox, name: &str) -> PathBuf {
     let made = desk.json(&["agents", "new", name]);
     PathBuf::from(made["path"].as_str().unwrap_or_else(|| panic!("{made:#}")))
 }
 
-fn lease_of(clone: &Path) -> Value {
+pub(super) fn lease_of(clone: &Path) -> Value {
     let bytes = fs::read(clone.join(".git/colony/lease.json")).unwrap();
     serde_json::from_slice(&bytes).unwrap()
 }
 
-fn change_lease(clone: &Path, key: &str, value: Value) {
+pub(super) fn change_lease(clone: &Path, key: &str, value: Value) {
     let mut lease = lease_of(clone);
     lease["holder"][key] = value;
-    let json = serde_json::to_vec(&lease).unwrap();
+    write_lease(clone, &lease);
+}
+
+fn write_lease(clone: &Path, lease: &Value) {
+    let json = serde_json::to_vec(lease).unwrap();
     fs::write(clone.join(".git/colony/lease.json"), json).unwrap();
 }
 
@@ -123,6 +165,16 @@ fn a_second_harness_is_told_who_works_in_a_clone() {
     assert_eq!(refused["detail"]["held_by"]["since"], holder["since"]);
     let hint = refused["hint"].as_str().unwrap();
     assert!(hint.starts_with("git colony agents path ada --takeover "));
+    let said = refused["message"].as_str().unwrap();
+    let words = format!(
+        "'first' (process {}) began to work in the clone",
+        holder["pid"]
+    );
+    assert!(said.starts_with(&words), "{said}");
+    assert!(
+        said.ends_with(" of agent 'ada' just now; nothing has changed"),
+        "{said}"
+    );
     // What only looks, and what happens by itself, passes.
     assert_eq!(second.colony(&clone, "status")["ok"], true);
     let kept = second.colony(&clone, "checkpoint --auto");
@@ -137,7 +189,9 @@ fn a_second_harness_is_told_who_works_in_a_clone() {
         let held = &report["agents"][0]["held_by"];
         assert_eq!(held["command"], "first", "{report:#}");
     }
-    assert!(desk.colony(&["fleet"]).contains("'first' (process "));
+    for said in [desk.colony(&["fleet"]), desk.colony(&["agents"])] {
+        assert!(said.contains("held by 'first' (process "), "{said}");
+    }
 }
 
 #[test]
@@ -205,6 +259,23 @@ fn the_number_of_a_process_alone_names_nobody() {
         assert_eq!(second.work(&clone, key)["ok"], true);
         change_lease(&clone, "started", Value::from(1));
     }
+    // One of an older version says no more than that, and counts.
+    assert_eq!(first.work(&clone, "older\n")["ok"], true);
+    let mut lease = lease_of(&clone);
+    let holder = lease["holder"].as_object_mut().unwrap();
+    assert_eq!(holder.remove("session"), Some(Value::Null));
+    assert_eq!(holder.remove("terminal"), Some(Value::Null));
+    write_lease(&clone, &lease);
+    assert_eq!(second.work(&clone, "meanwhile\n")["code"], "agent-busy");
+    assert_eq!(first.work(&clone, "still\n")["ok"], true);
+    // Nor does the first process of all stand for anybody.
+    let first_of_all = fs::read_to_string("/proc/1/stat").unwrap();
+    let (_, after) = first_of_all.rsplit_once(')').unwrap();
+    let started: u64 = after.split_whitespace().nth(19).unwrap().parse().unwrap();
+    change_lease(&clone, "pid", Value::from(1));
+    change_lease(&clone, "started", Value::from(started));
+    assert_eq!(desk.json(&["agents"])["agents"][0]["held_by"], Value::Null);
+    assert_eq!(second.work(&clone, "free\n")["ok"], true);
     // A record that cannot be read, or is not ours to read, stops nobody either.
     for record in ["", "{\"format\": 2, \"holder\": 7}", "[]"] {
         fs::write(clone.join(".git/colony/lease.json"), record).unwrap();
@@ -262,6 +333,11 @@ fn a_clone_that_somebody_works_in_is_removed_by_force_only() {
         let refused = second.colony(&desk.root, args);
         assert_eq!(refused["code"], "agent-busy", "{args} {refused:#}");
         assert_eq!(refused["detail"]["held_by"]["command"], "first");
+        let hint = refused["hint"].as_str().unwrap();
+        assert!(
+            hint.starts_with("git colony agents remove 'ada' --force "),
+            "{hint}"
+        );
     }
     assert_eq!(desk.error(&["agents", "remove", "ada"]), "agent-busy");
     let removed = second.colony(&desk.root, "agents remove ada --force");
@@ -270,52 +346,4 @@ fn a_clone_that_somebody_works_in_is_removed_by_force_only() {
     let clone = agent(&desk, "bob");
     assert_eq!(first.work(&clone, "one\n")["ok"], true);
     assert_eq!(first.colony(&desk.root, "agents remove bob")["ok"], true);
-}
-
-#[test]
-fn what_only_a_person_may_do_is_refused_to_the_tree_that_works_for_an_agent() {
-    let desk = Sandbox::new();
-    desk.write(".colony/agents/ada.md", "---\nscope: ['src/**']\n---\n");
-    desk.write(".colony/colony.toml", "[clone]\nrun = ['touch ran']\n");
-    desk.git(&["add", "-A"]);
-    desk.git(&["commit", "-qm", "rules"]);
-    let made = desk.json(&["agents", "new", "ada"]);
-    let clone = PathBuf::from(made["path"].as_str().unwrap());
-    let approve = format!(
-        "clones setup ada --approve {}",
-        made["commands"][0]["id"].as_str().unwrap()
-    );
-    let mut harness = Harness::start(&desk, "harness");
-    let mut person = Harness::start(&desk, "person");
-    let before = desk.visible_state();
-    // From a shell that stands in the clone, sent to the desk by it, by '-C', by a link.
-    let here = desk.root.clone();
-    let program = assert_cmd::cargo::cargo_bin!("git-colony");
-    let sent = |args: &str| {
-        format!(
-            "cd '{}' && sh -c \"cd '{}' && '{}' --json {args}\"",
-            clone.display(),
-            here.display(),
-            program.display()
-        )
-    };
-    let said = person.shell(&sent(&approve));
-    assert!(said.contains("approval-refused"), "{said}");
-    let there = format!("-C '{}' ", here.display());
-    let said = person.colony(&clone, &format!("{there} {approve}"));
-    assert_eq!(said["code"], "approval-refused");
-    let said = person.colony(&clone.join(".git"), &format!("{there} {approve}"));
-    assert_eq!(said["code"], "approval-refused");
-    // From nowhere near it, by the tree of processes that the clone belongs to.
-    assert_eq!(harness.work(&clone, "outside of its scope\n")["ok"], true);
-    let said = harness.colony(&here, &approve);
-    assert_eq!(said["code"], "approval-refused", "{said:#}");
-    let said = harness.colony(&here, "merge ada --force");
-    assert_eq!(said["code"], "scope-violation", "{said:#}");
-    assert!(!clone.join("ran").exists());
-    assert_eq!(desk.visible_state(), before);
-    // Somebody else is the person that they wait for.
-    assert_eq!(person.colony(&here, &approve)["ok"], true);
-    assert!(clone.join("ran").exists());
-    assert_eq!(person.colony(&here, "merge ada --force")["ok"], true);
 }

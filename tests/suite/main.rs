@@ -50,6 +50,7 @@ mod killed_gits;
 mod large;
 mod large_files;
 mod late_files;
+mod lease_holders;
 mod leases;
 mod leftovers;
 mod lfs_again;

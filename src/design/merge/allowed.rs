@@ -32,7 +32,8 @@ pub(super) fn require(
     }
     let before = session.repo.tree_of(Some(sides.goal.tip))?;
     let changes = coming_in(session, sides, computed)?;
-    scope_gate::require(session, &agents, before, &changes)
+    let allowed = scope_gate::require(session, &agents, before, &changes);
+    allowed.map_err(|error| request.others_rules.explain(session, error))
 }
 
 /// Lists what a merge changes on the branch; where it has conflicts, what the other side has changed.
@@ -71,7 +72,8 @@ pub(super) fn require_changes(
         return Ok(());
     }
     let before = session.repo.tree_of(Some(sides.goal.tip))?;
-    scope_gate::require(session, &agents, before, changes)
+    let allowed = scope_gate::require(session, &agents, before, changes);
+    allowed.map_err(|error| request.others_rules.explain(session, error))
 }
 
 fn binding(session: &Session, request: &Request, sides: &Sides) -> BTreeSet<String> {

@@ -22,6 +22,16 @@ pub(super) fn require(
     goal: &Goal,
     computed: &Computed,
 ) -> Result<()> {
+    let allowed = require_each(session, request, goal, computed);
+    allowed.map_err(|error| request.others_rules.explain(session, error))
+}
+
+fn require_each(
+    session: &Session,
+    request: &Request,
+    goal: &Goal,
+    computed: &Computed,
+) -> Result<()> {
     let repo = &session.repo;
     let before = repo.tree_of(Some(goal.tip))?;
     scope_gate::require_step(session, before, computed.tree)?;

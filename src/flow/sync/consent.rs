@@ -109,13 +109,15 @@ pub(super) fn give(session: &Session, remote: &Remote<'_>, leave: &Leave) -> Res
 /// # Errors
 /// `approval-refused`.
 pub(super) fn refuse_agent(session: &Session, leave: &Leave) -> Result<()> {
-    let Some(agent) = scope_gate::acting_agent(session) else {
+    let Some((agent, reason)) = scope_gate::acting_agent(session) else {
         return Ok(());
     };
     Err(Error::new(
         Code::ApprovalRefused,
         format!(
-            "agent '{agent}' cannot consent to what is published: that is for its user; nothing has changed"
+            "agent '{agent}' cannot consent to what is published: that is for its user, and this counts as \
+             the agent, because {}; nothing has changed",
+            reason.words()
         ),
     )
     .detail("agent", agent)

@@ -76,11 +76,26 @@ impl Payload {
         }
     }
 
-    /// Tells whether the state is worth keeping now: not before a tool that only looks.
+    /// Tells whether the state is worth keeping now: not before a tool that only looks, nor before anything
+    /// has begun.
     pub fn is_worth_keeping(&self) -> bool {
-        self.tool
-            .as_deref()
-            .is_none_or(|tool| !LOOKING.contains(&tool))
+        let tool = self.tool.as_deref();
+        !self.begins_session() && tool.is_none_or(|tool| !LOOKING.contains(&tool))
+    }
+
+    /// Tells whether a session begins, or goes on.
+    pub fn begins_session(&self) -> bool {
+        self.is("SessionStart")
+    }
+
+    /// Tells whether a session has ended.
+    pub fn ends_session(&self) -> bool {
+        self.is("SessionEnd")
+    }
+
+    fn is(&self, name: &str) -> bool {
+        let event = self.event.as_deref();
+        event.is_some_and(|event| event.eq_ignore_ascii_case(name))
     }
 
     /// Returns what to answer so that the agent goes on as if there were no hook.

@@ -18,9 +18,19 @@ pub(super) struct Event {
 
 const CLAUDE_CODE: &[Event] = &[
     Event {
+        name: "SessionStart",
+        fired: "claude-code.session-start",
+        matcher: None,
+    },
+    Event {
         name: "PreToolUse",
         fired: "claude-code.before-tool",
         matcher: Some("Edit|MultiEdit|Write|NotebookEdit|Bash"),
+    },
+    Event {
+        name: "SessionEnd",
+        fired: "claude-code.session-end",
+        matcher: None,
     },
     Event {
         name: "Stop",

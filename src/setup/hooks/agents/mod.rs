@@ -6,6 +6,7 @@
 
 mod entries;
 mod file;
+pub mod session_file;
 
 use std::path::PathBuf;
 
@@ -307,8 +308,19 @@ pub fn fired_name(agent: Agent, event: Option<&str>) -> &'static str {
 pub struct Heard {
     /// When, RFC 3339 UTC.
     pub at: String,
-    /// Whether it told that it stopped.
-    pub has_stopped: bool,
+    /// What it told that it does.
+    pub doing: Doing,
+}
+
+/// What an agent told that it does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Doing {
+    /// It is at work.
+    Working,
+    /// It has begun a session, or stopped.
+    Waiting,
+    /// Its session has ended.
+    Gone,
 }
 
 /// Returns what the hooks of any agent told last; `None` where none has ever fired.
@@ -316,8 +328,12 @@ pub fn last_heard(repo: &Repo) -> Option<Heard> {
     let events = Agent::ALL.into_iter().flat_map(entries::events);
     let heard = events.filter_map(|event| {
         let at = fired::last(repo, event.fired)?;
-        let has_stopped = event.fired.rsplit('.').next() == Some("stop");
-        Some(Heard { at, has_stopped })
+        let doing = match event.fired.rsplit('.').next() {
+            Some("stop" | "session-start") => Doing::Waiting,
+            Some("session-end") => Doing::Gone,
+            _ => Doing::Working,
+        };
+        Some(Heard { at, doing })
     });
-    heard.max_by(|a, b| (&a.at, a.has_stopped).cmp(&(&b.at, b.has_stopped)))
+    heard.max_by(|a, b| (&a.at, a.doing).cmp(&(&b.at, b.doing)))
 }
