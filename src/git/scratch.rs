@@ -35,24 +35,27 @@ impl Scratch {
     /// `no-space`, `io`.
     pub(super) fn new(world: &World) -> Result<Scratch> {
         let base = world.variable("TMPDIR").unwrap_or(OsStr::new("/tmp"));
-        let base = world.absolute(Path::new(base));
-        sweep(&base);
+        Scratch::below(&world.absolute(Path::new(base)))
+    }
+
+    fn below(base: &Path) -> Result<Scratch> {
+        sweep(base);
         loop {
             let folder = tempfile::Builder::new()
                 .prefix(PREFIX)
                 .permissions(Permissions::from_mode(0o700))
-                .tempdir_in(&base)
+                .tempdir_in(base)
                 .map_err(|e| Error::io("cannot make a temporary folder", e))?;
             let lock = open(folder.path());
             let tried = lock.as_ref().map(File::try_lock);
             let lock = lock.filter(|_| matches!(tried, Some(Ok(()))));
             // Who sweeps may take it for one that was left until it is locked.
             let is_taken = matches!(tried, Some(Err(TryLockError::WouldBlock)));
-            if !is_taken
-                && lock
-                    .as_ref()
-                    .is_none_or(|lock| stands_at(lock, folder.path()))
-            {
+            let stands = match &lock {
+                Some(lock) => stands_at(lock, folder.path()),
+                None => folder.path().is_dir(),
+            };
+            if stands && !is_taken {
                 return Ok(Scratch {
                     folder,
                     _lock: lock,
@@ -98,5 +101,27 @@ fn stands_at(folder: &File, path: &Path) -> bool {
     match (folder.metadata(), std::fs::symlink_metadata(path)) {
         (Ok(open), Ok(standing)) => of(open) == of(standing),
         _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_sweep_takes_a_folder_away_from_who_has_made_it() {
+        let base = tempfile::tempdir().unwrap();
+        let work = || {
+            for _ in 0..300 {
+                let scratch = Scratch::below(base.path()).unwrap();
+                assert!(scratch.path().is_dir());
+            }
+        };
+        std::thread::scope(|scope| {
+            for _ in 0..8 {
+                scope.spawn(work);
+            }
+        });
+        assert_eq!(std::fs::read_dir(base.path()).unwrap().count(), 0);
     }
 }
