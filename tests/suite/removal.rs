@@ -286,7 +286,7 @@ fn two_clones_of_one_name_that_go_within_a_second_are_both_kept() {
 }
 
 #[test]
-fn a_commit_that_only_a_lightweight_tag_holds_is_kept() {
+fn lightweight_tags_are_kept_and_with_them_what_nothing_else_holds() {
     let desk = Sandbox::new();
     desk.git(&["tag", "of-the-desk"]);
     let clone = agent(&desk, "ada");
@@ -313,9 +313,10 @@ fn a_commit_that_only_a_lightweight_tag_holds_is_kept() {
         .lines()
         .filter(|line| line.contains("/tags/"))
         .collect();
-    assert_eq!(tags.len(), 1, "{refs}");
-    assert!(tags[0].starts_with(&tagged), "{refs}");
-    assert!(tags[0].ends_with("/tags/mine"), "{refs}");
+    assert_eq!(tags.len(), 2, "{refs}");
+    assert!(tags[0].ends_with("/tags/here"), "{refs}");
+    assert!(tags[1].starts_with(&tagged), "{refs}");
+    assert!(tags[1].ends_with("/tags/mine"), "{refs}");
 }
 
 #[test]
