@@ -80,12 +80,6 @@ fn answer(child: Child) -> Value {
     serde_json::from_slice(&output.stdout).unwrap()
 }
 
-/// Runs a process of its own: what other tests start would inherit the locks of this one.
-fn run(sandbox: &Sandbox, args: &[&str]) -> Value {
-    let args = [&["--json"], args].concat();
-    answer(start(sandbox, &of(sandbox), &args))
-}
-
 fn of(sandbox: &Sandbox) -> Vec<(OsString, OsString)> {
     sandbox.variables().into_iter().collect()
 }
@@ -125,7 +119,7 @@ fn is_taken_back_once_it_has_ended(at_hook: impl Fn(&Gate, &Sandbox, &Path)) {
     assert!(hint.starts_with("kill "), "{hint}");
     let pasted = Command::new("sh").args(["-c", hint]).status().unwrap();
     assert!(pasted.success());
-    run(&sandbox, &["lfs", "migrate", "--abort"]);
+    sandbox.json_apart(&["lfs", "migrate", "--abort"]);
     assert_eq!(branches(&sandbox), ours);
     assert_eq!(at(&bare, &sandbox, &["for-each-ref"]), theirs);
     assert!(!sandbox.path(".git/colony/migration-children").exists());
@@ -194,7 +188,7 @@ fn a_rewriting_that_lives_on_is_ended_and_stops_no_other_command() {
         sandbox.colony(&["checkpoint", "--off-branch", "-m", "meanwhile"]);
         assert!(folder.exists(), "somebody still writes there");
         sandbox.remove("new.txt");
-        let done = run(&sandbox, &["lfs", "migrate", way]);
+        let done = sandbox.json_apart(&["lfs", "migrate", way]);
         assert!(!folder.exists());
         assert!(!sandbox.path(".git/colony/migration-children").exists());
         let published = at(&bare, &sandbox, &["for-each-ref"]);

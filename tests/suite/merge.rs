@@ -740,7 +740,7 @@ fn a_merge_is_computed_anew_as_often_as_its_goal_moves() {
     // Five times are not enough.
     let goal = sandbox.git(&["rev-parse", "goal"]);
     let hasty = ["--timeout", "0.001", "merge", "try", "--into", "goal"];
-    let answer = sandbox.json(&hasty);
+    let answer = sandbox.json_apart(&hasty);
     assert_eq!(answer["code"], "ref-moved");
     assert_eq!(
         answer["hint"],

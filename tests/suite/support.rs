@@ -209,6 +209,21 @@ impl Sandbox {
         answer
     }
 
+    /// Does the same in a process of its own: what other tests start meanwhile would inherit the locks of this
+    /// one, and hold them for a moment.
+    pub(crate) fn json_apart(&self, args: &[&str]) -> Value {
+        let output = Command::new(assert_cmd::cargo::cargo_bin!("git-colony"))
+            .env_clear()
+            .envs(self.variables())
+            .current_dir(&self.root)
+            .arg("--json")
+            .args(args)
+            .output()
+            .unwrap();
+        let answer = serde_json::from_slice(&output.stdout);
+        answer.unwrap_or_else(|e| panic!("{e}: {}", String::from_utf8_lossy(&output.stdout)))
+    }
+
     /// Runs an automatic checkpoint until it gets the lock.
     ///
     /// A child that another test thread has forked and not yet started holds a copy of every open
