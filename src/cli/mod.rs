@@ -247,7 +247,7 @@ impl Face<'_> {
     /// Opens a session for a command about what others may have published, and looks at that; `typed` are
     /// the names of lines of work on the command line.
     fn session_among_others(&self, run: Run, typed: &[String]) -> Result<Session> {
-        let session = self.session(run)?;
+        let session = taking_part::join_others(self.session(run)?);
         taking_part::gather_for(&session, typed)?;
         Ok(session)
     }

@@ -1,11 +1,31 @@
 //! Taking part in a colony: what was changed here is published, what others published is gathered.
 
-use crate::clones::{gather, publish};
+use crate::clones::{found, gather, hub, publish};
 use crate::design::{checkpoints, names};
 use crate::git::ObjectWrites;
 use crate::model::{Code, Error, Result, World};
 use crate::store::Session;
 use crate::store::settings::Flags;
+use crate::store::shared_root::SharedRoot;
+
+/// Has a checkout of a person take part where another checkout of the same repository has agents: it sees what
+/// they do from then on. What stands in the way is said, and stops nothing.
+pub fn join_others(mut session: Session) -> Session {
+    if session.membership.is_some() || !has_agents_elsewhere(&session).unwrap_or(false) {
+        return session;
+    }
+    match hub::join(&session) {
+        Ok((member, _)) => session.membership = Some(member),
+        Err(error) => warn_unseen(&session.world, &error),
+    }
+    session
+}
+
+fn has_agents_elsewhere(session: &Session) -> Result<bool> {
+    let root = SharedRoot::of(&session.world)?;
+    let hub = hub::place_of(session, &root)?;
+    Ok(hub.is_dir() && found::are_of(&root, &hub))
+}
 
 /// Brings over what others have published. What stands in the way is said, and stops nothing: the
 /// answer is then about what was known before.

@@ -121,6 +121,37 @@ fn a_trailer_that_names_nothing_of_a_fork_hides_nothing_of_it() {
 }
 
 #[test]
+fn a_checkout_that_has_not_taken_part_sees_what_others_do() {
+    let one = Sandbox::new();
+    let remote = one.outside().join("remote.git");
+    let remote = remote.to_str().unwrap();
+    let other = one.outside().join("two");
+    one.git(&["clone", "-q", "--bare", ".", remote]);
+    one.git(&["remote", "add", "origin", remote]);
+    one.git(&["clone", "-q", remote, other.to_str().unwrap()]);
+    let two = one.at(other);
+    two.git(&["config", "user.name", "Bob"]);
+    two.git(&["config", "user.email", "bob@example.com"]);
+    // Where nobody has an agent, a look leaves nothing behind.
+    two.colony(&["fleet"]);
+    assert!(!two.path(".git/colony").exists());
+    let ada = agent(&one, "ada");
+    commit(&ada, "ada.txt", "ada\n");
+    let of_one = one.json(&["fleet"])["agents"][0].clone();
+    let of_two = two.json(&["fleet"])["agents"][0].clone();
+    assert_eq!(of_two["commits"], 1, "{of_two:#}");
+    for field in ["agent", "fork", "commits", "files", "merged", "into"] {
+        assert_eq!(of_one[field], of_two[field], "{field}");
+    }
+    two.colony(&["merge", "ada"]);
+    assert_eq!(fs::read(two.path("ada.txt")).unwrap(), b"ada\n");
+    // Who has taken everything out sees it again.
+    one.colony(&["checkpoint", "-m", "c"]);
+    one.colony(&["deinit", "--purge", "--force"]);
+    assert_eq!(one.json(&["fleet"])["agents"][0]["commits"], 1);
+}
+
+#[test]
 fn an_agent_begins_where_head_is_on_no_branch() {
     let desk = Sandbox::new();
     desk.git(&["switch", "-q", "--detach"]);
