@@ -54,16 +54,20 @@ pub(super) fn refuse_in_progress(session: &Session, command: &str) -> Result<()>
     let Some(what) = session.repo.in_progress() else {
         return Ok(());
     };
+    // What is settled goes on; with conflicts left only the other way is sure to work.
+    let way = if session.repo.load_index()?.has_conflicts() || what == "am" {
+        "--abort"
+    } else {
+        "--continue   # or --abort, which takes it back"
+    };
     let end = match what {
         // Git's own would throw away what was settled meanwhile.
-        other if opened_by_us(session)? => {
-            format!("git colony {other} --continue   # once it is settled; --abort takes it back")
-        }
+        other if opened_by_us(session)? => format!("git colony {other} {way}"),
         "cherry-pick" if pick::is_committed_by_git(session) => {
             "git colony cherry-pick --continue   # takes what is left of it".to_owned()
         }
         "bisect" => "git bisect reset".to_owned(),
-        other => format!("git {other} --continue   # once it is settled; --abort takes it back"),
+        other => format!("git {other} {way}"),
     };
     Err(Error::new(
         Code::OperationInProgress,

@@ -47,6 +47,12 @@ impl Index {
         });
         plain.map(|entry| (entry.path_in(paths).as_bytes(), entry.id.into()))
     }
+
+    /// Tells whether a path is in conflict.
+    pub fn has_conflicts(&self) -> bool {
+        let mut entries = self.file.entries().iter();
+        entries.any(|entry| entry.stage() != Stage::Unconflicted)
+    }
 }
 
 impl Repo {

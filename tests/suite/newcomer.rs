@@ -383,7 +383,8 @@ fn a_configuration_that_was_never_ours_is_no_concern_of_ours() {
     sandbox.remove(".claude/settings.local.json");
     sandbox.colony(&["hooks", "install", "--for", "claude-code"]);
     sandbox.write(".claude/settings.local.json", "// mine\n{}\n");
-    assert_eq!(checks(&sandbox.json(&["doctor"])).len(), 2);
+    // One for each hook that it has.
+    assert_eq!(checks(&sandbox.json(&["doctor"])).len(), 4);
 }
 
 #[test]
