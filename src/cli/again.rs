@@ -4,6 +4,7 @@ use std::ffi::OsString;
 
 use serde_json::Value;
 
+use crate::model::text::typed_word;
 use crate::model::{Code, Error};
 
 /// Where a name fits several checkpoints, offers the same command with the id of the newest.
@@ -32,16 +33,7 @@ fn retyped(args: &[OsString], from: &str, to: &str) -> Option<String> {
     let at = words.iter().position(|word| *word == from)?;
     let shown = words.iter().enumerate().map(|(number, word)| {
         let word = if number == at { to } else { word };
-        (!word.contains(char::is_control)).then(|| quoted(word))
+        (!word.contains(char::is_control)).then(|| typed_word(word))
     });
     Some(shown.collect::<Option<Vec<_>>>()?.join(" "))
-}
-
-fn quoted(word: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=@%+,".contains(c);
-    if !word.is_empty() && word.chars().all(plain) {
-        word.to_owned()
-    } else {
-        format!("'{}'", word.replace('\'', "'\\''"))
-    }
 }

@@ -22,6 +22,7 @@ use super::switch::refuse_unmerged;
 use super::undo::{self, Direction};
 use super::undo_next::origin_of;
 use super::undo_report::UndoReport;
+use super::way_on::WayOn;
 use super::worktree::{opened_by_us, snapshot_commit, write_commit};
 
 /// Plans the files by which git knows of a merge under way.
@@ -162,6 +163,7 @@ fn report(kept: &Kept, merge: &UnderWay, commit: Option<Oid>) -> MergeReport {
         bases: Vec::new(),
         files_changed: merge.changed,
         conflicts: Vec::new(),
+        way_on: WayOn::default(),
         settled: Vec::new(),
         decisions: Vec::new(),
         locked: Vec::new(),

@@ -112,7 +112,7 @@ fn write(session: &Session, head: Oid, tree: Oid) -> Result<Oid> {
 }
 
 /// Everything that may be another file than HEAD has.
-fn changed_paths(scan: &Scan) -> BTreeSet<&RepoPath> {
+pub(super) fn changed_paths(scan: &Scan) -> BTreeSet<&RepoPath> {
     let staged = scan.staged.iter().map(|change| &change.path);
     let rest = scan.unstaged.iter().chain(&scan.conflicts);
     let untracked = scan.untracked.iter().map(|untracked| &untracked.path);

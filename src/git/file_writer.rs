@@ -358,7 +358,7 @@ pub(super) fn is_reencoded(
 }
 
 /// Reads the metadata of a worktree path; `None` when it is not there, or only behind a symlink.
-fn metadata_without_links(repo: &Repo, path: &RepoPath) -> Result<Option<Metadata>> {
+pub(super) fn metadata_without_links(repo: &Repo, path: &RepoPath) -> Result<Option<Metadata>> {
     for parent in path.ancestors() {
         match std::fs::symlink_metadata(parent.under(repo.workdir())) {
             Ok(metadata) if metadata.is_dir() => {}

@@ -4,6 +4,7 @@
 //! operations, and nothing here prints.
 
 mod again;
+mod as_stored;
 pub mod attribute_lines;
 pub mod attribute_patterns;
 pub mod attributes;

@@ -83,6 +83,8 @@ codes! {
     ManifestInvalid = "manifest-invalid",
     /// A file that has to change has uncommitted edits.
     UncommittedEdits = "uncommitted-edits",
+    /// Two lines of work conflict: nothing has changed, or the conflicts were opened to be settled.
+    Conflicted = "conflicted",
     /// Paths of the index are in conflict.
     UnmergedPaths = "unmerged-paths",
     /// A branch of that name, or one that rules it out, exists.

@@ -39,6 +39,16 @@ pub fn shell_word(word: &str) -> String {
     format!("$'{}'", escaped.collect::<String>())
 }
 
+/// Does what [`shell_word`] does, and leaves a word alone that a shell takes as it stands.
+pub fn typed_word(word: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=@%+,".contains(c);
+    if !word.is_empty() && word.chars().all(is_plain) {
+        word.to_owned()
+    } else {
+        shell_word(word)
+    }
+}
+
 /// Tells whether some system takes a name for a device, whatever follows its first dot: no file and no ref
 /// can be called so there.
 pub fn names_device(name: &str) -> bool {

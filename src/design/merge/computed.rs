@@ -17,6 +17,7 @@ use super::super::decisions::{self, DecisionRef};
 use super::super::forks::Outcome;
 use super::super::settle::{Settled, Settling};
 use super::super::squashed::{self, Squashes};
+use super::super::way_on::WayOn;
 use super::super::worktree::write_commit;
 use super::sides::Sides;
 use super::{MergeReport, Request};
@@ -155,6 +156,7 @@ fn report_of(sides: &Sides, outcome: Outcome, bases: Vec<Oid>) -> MergeReport {
         bases,
         files_changed: 0,
         conflicts: Vec::new(),
+        way_on: WayOn::default(),
         settled: Vec::new(),
         decisions: Vec::new(),
         locked: Vec::new(),

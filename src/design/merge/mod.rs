@@ -13,6 +13,7 @@ use crate::git::diff::TreeChange;
 use crate::git::scan::IndexLook;
 use crate::git::snapshot::Unstorable;
 use crate::model::id::OperationId;
+use crate::model::text::typed_word;
 use crate::model::{RepoPath, Result};
 use crate::store::Session;
 use crate::store::large_file_locks::{KnownLocks, LockedPath};
@@ -29,6 +30,7 @@ use super::resolve;
 use super::scope_gate::OthersRules;
 use super::settle::Choice;
 use super::switch::{Step, Switch, carry_out, refuse_staged};
+use super::way_on::{self, Stuck, WayOn};
 use super::worktree::run_post_checkout;
 use computed::{Computed, write_merge};
 use sides::Sides;
@@ -69,6 +71,9 @@ pub struct MergeReport {
     pub files_changed: usize,
     /// The conflicts that are left.
     pub conflicts: Vec<Conflict>,
+    /// What to do about them.
+    #[serde(flatten)]
+    pub way_on: WayOn,
     /// The conflicts that were settled.
     pub settled: Vec<RepoPath>,
     /// Decisions of the commits that came in.
@@ -100,7 +105,8 @@ pub struct MergeReport {
 /// `uncommitted-edits`, `unmerged-paths`, `operation-in-progress`, `path-not-found`, `locked`,
 /// `ref-moved`, `scope-violation`, `scope-invalid`; none of them changes anything.
 pub fn merge(session: &Session, request: &Request) -> Result<MergeReport> {
-    retried(session, || attempt(session, request))
+    let report = retried(session, || attempt(session, request))?;
+    Ok(report.with_way_on(request))
 }
 
 fn attempt(session: &Session, request: &Request) -> Result<MergeReport> {
@@ -148,6 +154,10 @@ fn attempt(session: &Session, request: &Request) -> Result<MergeReport> {
 /// # Errors
 /// As [`merge`].
 pub fn preview(session: &Session, request: &Request) -> Result<MergeReport> {
+    Ok(look_ahead(session, request)?.with_way_on(request))
+}
+
+fn look_ahead(session: &Session, request: &Request) -> Result<MergeReport> {
     let sides = Sides::find(session, request)?;
     let mut computed = Computed::begin(session, request, &sides)?;
     computed.report.dry_run = true;
@@ -182,6 +192,33 @@ fn is_free(session: &Session, sides: &Sides, changes: &[TreeChange]) -> bool {
     let is_clean = |tree| session.repo.are_surely_clean(tree, changes);
     let tree = session.repo.tree_of(Some(sides.goal.tip));
     !sides.goal.is_here || tree.and_then(is_clean).unwrap_or(false)
+}
+
+impl MergeReport {
+    /// Says what to do about conflicts.
+    fn with_way_on(mut self, request: &Request) -> Self {
+        if self.conflicts.is_empty() {
+            return self;
+        }
+        let message = request.message.as_deref().map(typed_word);
+        let message = message.map(|message| format!("-m {message}"));
+        let mut words = vec![typed_word(&request.source)];
+        words.extend(way_on::option_words(
+            request.into.as_deref(),
+            request.others_rules,
+        ));
+        words.extend(message);
+        words.extend(way_on::choice_words(&request.choices));
+        let stuck = Stuck {
+            command: "merge",
+            words,
+            sources: std::slice::from_ref(&request.source),
+            elsewhere: Some(self.into.as_str()).filter(|_| !self.is_here),
+            resolving: self.resolving,
+        };
+        self.way_on = stuck.way_on();
+        self
+    }
 }
 
 impl Computed {

@@ -20,6 +20,7 @@ use super::super::kept::Kept;
 use super::super::left_out::Allowances;
 use super::super::scope_gate;
 use super::super::switch::{Step, Switch, carry_out, refuse_staged, refuse_unmerged};
+use super::super::way_on::WayOn;
 use super::super::worktree::run_post_checkout;
 use super::computed::{Agreed, Applied, Computed, Stuck};
 use super::sequence::{self, UnderWay};
@@ -112,6 +113,11 @@ pub(super) fn open(
 /// `nothing-to-resolve`, `unmerged-paths`; `operation-in-progress` for a pick that git began or that
 /// git has ended; `identity-unknown`, `signing-failed`, `locked`.
 pub fn continue_pick(session: &Session, dry_run: bool) -> Result<PickReport> {
+    let report = go_on(session, dry_run)?;
+    Ok(report.with_way_on(None))
+}
+
+fn go_on(session: &Session, dry_run: bool) -> Result<PickReport> {
     let under_way = sequence::read(session)?;
     if dry_run {
         return rehearse(session, &under_way);
@@ -288,6 +294,7 @@ fn report(written: &[(Wanted, Oid)], dropped: Option<Oid>, computed: &Computed) 
         conflicts: stuck
             .map(|stuck| stuck.conflicts.clone())
             .unwrap_or_default(),
+        way_on: WayOn::default(),
         stopped_at: stuck.map(|stuck| stuck.at.commit),
         into: String::new(),
         commit: None,

@@ -24,6 +24,7 @@ use super::kept::Kept;
 use super::left_out::Allowances;
 use super::scope_gate::OthersRules;
 use super::switch::{Step, Switch, carry_out, meets_only_clean_files, refuse_staged};
+use super::way_on::{self, Stuck, WayOn};
 use super::worktree::run_post_checkout;
 use computed::{Agreed, Computed};
 pub use going_on::continue_pick;
@@ -65,6 +66,9 @@ pub struct PickReport {
     pub skipped: Vec<Oid>,
     /// What stopped it; nothing was picked then.
     pub conflicts: Vec<Conflict>,
+    /// What to do about them.
+    #[serde(flatten)]
+    pub way_on: WayOn,
     /// The commit that could not be picked.
     pub stopped_at: Option<Oid>,
     /// The branch they were brought into.
@@ -98,7 +102,8 @@ pub struct PickReport {
 /// `unmerged-paths`, `operation-in-progress`, `locked`, `ref-moved`, `scope-violation`,
 /// `scope-invalid`; none of them changes anything.
 pub fn pick(session: &Session, request: &Request) -> Result<PickReport> {
-    retried(session, || attempt(session, request))
+    let report = retried(session, || attempt(session, request))?;
+    Ok(report.with_way_on(Some(request)))
 }
 
 fn attempt(session: &Session, request: &Request) -> Result<PickReport> {
@@ -163,6 +168,10 @@ fn is_nothing_to_do(request: &Request, computed: &Computed) -> bool {
 /// # Errors
 /// As [`pick`].
 pub fn preview(session: &Session, request: &Request) -> Result<PickReport> {
+    Ok(look_ahead(session, request)?.with_way_on(Some(request)))
+}
+
+fn look_ahead(session: &Session, request: &Request) -> Result<PickReport> {
     let goal = goal_of(session, request)?;
     let wanted = wanted_by(session, request, &goal)?;
     let agreed = agreed_on(session, &goal, &wanted)?;
@@ -241,6 +250,7 @@ fn report_of(session: &Session, goal: &Goal, computed: &Computed) -> Result<Pick
         conflicts: stuck
             .map(|stuck| stuck.conflicts.clone())
             .unwrap_or_default(),
+        way_on: WayOn::default(),
         stopped_at: stuck.map(|stuck| stuck.at.commit),
         into: goal.branch.short(),
         commit: None,
@@ -255,6 +265,39 @@ fn report_of(session: &Session, goal: &Goal, computed: &Computed) -> Result<Pick
 }
 
 impl PickReport {
+    /// Says what to do about conflicts; without a request, where a pick goes on.
+    fn with_way_on(mut self, request: Option<&Request>) -> Self {
+        if self.conflicts.is_empty() {
+            return self;
+        }
+        let resolving = self.resolving || request.is_none();
+        let none = Request::default();
+        let request = request.unwrap_or(&none);
+        let mut words: Vec<_> = request
+            .what
+            .iter()
+            .map(|word| text::typed_word(word))
+            .collect();
+        words.extend(way_on::option_words(
+            request.into.as_deref(),
+            request.others_rules,
+        ));
+        words.extend(
+            request
+                .with_dependencies
+                .then(|| "--with-dependencies".to_owned()),
+        );
+        let stuck = Stuck {
+            command: "cherry-pick",
+            words,
+            sources: &request.what,
+            elsewhere: Some(self.into.as_str()).filter(|_| !self.is_here),
+            resolving,
+        };
+        self.way_on = stuck.way_on();
+        self
+    }
+
     /// Names the new commits.
     fn name(&mut self, written: &[(Wanted, Oid)], tip: Oid) {
         for (picked, (_, new)) in self.picked.iter_mut().zip(written) {
