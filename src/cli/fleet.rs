@@ -2,25 +2,23 @@
 
 use std::collections::BTreeSet;
 
-use crate::design::clashes::Clash;
 use crate::design::forks::Outcome as Ending;
-use crate::design::problem::Problem;
-use crate::flow::fleet::{self, FleetReport, Row, State};
+use crate::flow::fleet::{self, FleetReport, Next, Operation, Row, State, Work};
 use crate::lfs::locks;
-use crate::model::RepoPath;
 use crate::model::time::{self, Moment};
 use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;
 
 use super::agent_answers::held_by;
 use super::checkpoints::age;
-use super::{Face, Run, Stop, agent_answers, locked};
+use super::{Face, Run, Stop, agent_answers, clash_lines, locked};
 
 /// Who works on what, who clashes with whom, what to merge next
 ///
 /// A line per agent and per fork: its commits and uncommitted changes, its newest checkpoint, when it
-/// was last seen and what its hooks told, how it would merge into the branch it goes to. This is what
-/// 'git colony' alone shows.
+/// was last seen and what its hooks told, a merge it has not ended, how it would merge into the branch
+/// it goes to. Then the paths that forks clash about, and the next command: to merge what is clean, then
+/// to settle the smallest conflict. This is what 'git colony' alone shows.
 #[derive(Debug, Default, clap::Args)]
 pub(super) struct Args {
     /// Ask the server of git-lfs which files are locked, instead of going by what it said last
@@ -70,36 +68,40 @@ impl Answer for FleetReport {
             return TEACHING.map(|line| format!("  {line}")).to_vec();
         }
         let mut lines = Vec::new();
+        lines.extend(self.operation.as_ref().map(Operation::words));
         if let Some(at) = &self.last_checkpoint {
             lines.push(format!("last checkpoint {}", age(at, now)));
         }
         let rows: Vec<_> = self.agents.iter().map(|row| cells(row, now)).collect();
         lines.extend(text::table(&rows));
-        lines.extend(self.clashes.iter().map(clash));
+        let clashes = clash_lines::by_path(&self.clashes, |name| whose(&self.agents, name));
+        lines.extend(clashes.iter().map(|line| format!("clash: {line}")));
         lines.extend(self.agents.iter().filter_map(outside));
         let known_at = self.locked.locks_known_at.as_deref();
         lines.extend(locked::lines(&self.locked.locked, known_at, now));
-        if let Some(hint) = &self.hint {
-            lines.push(format!("next: {hint}"));
-        }
+        lines.extend(self.next.iter().flat_map(next));
         lines
     }
 }
 
 fn cells(row: &Row, now: &Moment) -> Vec<String> {
     let agent = row.agent.as_deref().unwrap_or("-");
-    let work = match row.commits {
-        0 if row.merged => "merged".to_owned(),
-        0 => "no commits".to_owned(),
-        count => format!(
+    let work = match (row.work, row.commits) {
+        (_, 1..) => format!(
             "{}, {}",
-            text::count(count, "commit"),
+            text::count(row.commits, "commit"),
             text::count(row.files, "file")
         ),
+        _ if row.merged => "merged".to_owned(),
+        (Work::Unknown, _) => "not known".to_owned(),
+        (Work::Idle, _) => "nothing yet".to_owned(),
+        _ => "no commits".to_owned(),
     };
-    let unsaved = match row.unsaved {
-        None | Some(0) => String::new(),
-        Some(count) => format!("{count} unsaved"),
+    let kept_at = row.kept_at.as_deref().map(|at| age(at, now));
+    let unsaved = match (row.unsaved, kept_at) {
+        (None | Some(0), _) => String::new(),
+        (Some(count), Some(when)) => format!("{count} changed, kept {when}"),
+        (Some(count), None) => format!("{count} uncommitted"),
     };
     let seen = row.last_seen_at.as_deref();
     let seen = seen.and_then(time::parse_rfc3339);
@@ -110,13 +112,14 @@ fn cells(row: &Row, now: &Moment) -> Vec<String> {
         State::Quiet => "",
     };
     let held = row.held_by.as_ref().map(held_by);
+    let open = row.operation.as_ref().map(Operation::words);
     vec![
         format!("  {agent}"),
         row.fork.clone().unwrap_or_default(),
         work,
         unsaved,
         seen,
-        [Some(state.to_owned()), held]
+        [Some(state.to_owned()), open, held]
             .into_iter()
             .flatten()
             .filter(|word| !word.is_empty())
@@ -138,34 +141,39 @@ fn ending(row: &Row) -> String {
         Ending::UpToDate => String::new(),
         Ending::FastForward | Ending::Merged => format!("merges cleanly into {branch}"),
         Ending::Conflicted => {
-            let paths = first_of(&into.paths);
+            let paths = text::first_of(&into.paths);
             format!("conflicts with {branch}: {paths}")
         }
         Ending::Unrelated => format!("has no history in common with {branch}"),
     }
 }
 
-fn clash(clash: &Clash) -> String {
-    let binary = if clash.binary { " (no text)" } else { "" };
-    let paths = first_of(&clash.paths);
-    let paths = clash.problem.as_ref().map_or(paths, Problem::words);
-    format!("clash: {} and {}: {paths}{binary}", clash.a, clash.b)
+/// Tells the next step, and the other way where there is one.
+fn next(next: &Next) -> Vec<String> {
+    let paths = match next.paths.as_slice() {
+        [] => String::new(),
+        paths => format!("   # {}", text::first_of(paths)),
+    };
+    let mut lines = vec![format!("next: {}{paths}", next.command)];
+    lines.extend(next.other_way.as_ref().map(|way| {
+        let (agent, command) = (&way.agent, &way.command);
+        format!("or let {agent} settle it: {command}")
+    }));
+    lines
+}
+
+/// Returns the agent whose line of work it is, or its name where it is nobody's.
+fn whose(rows: &[Row], name: &str) -> String {
+    let is_it = |row: &&Row| row.fork.as_deref() == Some(name);
+    let agent = rows.iter().find(is_it).and_then(|row| row.agent.clone());
+    agent.unwrap_or_else(|| name.to_owned())
 }
 
 /// Says what the rule of an agent does not let in, where there is such.
 fn outside(row: &Row) -> Option<String> {
     let who = row.agent.as_deref().or(row.fork.as_deref())?;
-    let paths = Some(first_of(&row.outside_scope)).filter(|paths| !paths.is_empty())?;
+    let paths = Some(text::first_of(&row.outside_scope)).filter(|paths| !paths.is_empty())?;
     Some(format!(
         "outside the scope of {who}, not to be merged: {paths}"
     ))
-}
-
-fn first_of(paths: &[RepoPath]) -> String {
-    let first = paths.first().map(ToString::to_string);
-    let more = match paths.len().saturating_sub(1) {
-        0 => String::new(),
-        more => format!(" and {more} more"),
-    };
-    format!("{}{more}", first.unwrap_or_default())
 }

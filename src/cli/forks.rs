@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::design::clashes::{self, Clash, Matrix};
+use crate::design::clashes::{self, Matrix};
 use crate::design::fork_delete::{self, DeleteReport};
 use crate::design::forks::{self, Fork, Outcome as Ending};
 use crate::design::locked::{self, Locked};
@@ -14,7 +14,7 @@ use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;
 
 use super::checkpoints::age;
-use super::{Face, Run, Stop};
+use super::{Face, Run, Stop, clash_lines};
 
 /// List the forks, and how each would merge
 #[derive(Debug, clap::Args)]
@@ -121,34 +121,12 @@ impl Answer for ForksReport {
 
 /// Tells which forks clash, and what to merge first.
 fn told(clashes: &Matrix) -> Vec<String> {
-    let row = |clash: &Clash| {
-        let shown: Vec<_> = clash
-            .paths
-            .iter()
-            .take(3)
-            .map(ToString::to_string)
-            .collect();
-        let more = match clash.paths.len().saturating_sub(shown.len()) {
-            0 => String::new(),
-            more => format!(" and {more} more"),
-        };
-        let binary = if clash.binary { "  (no text)" } else { "" };
-        vec![
-            format!("  {}", clash.a),
-            clash.b.clone(),
-            match &clash.problem {
-                Some(problem) => problem.words(),
-                None => format!("{}{more}{binary}", shown.join(", ")),
-            },
-        ]
-    };
     let mut lines = vec![format!(
         "{} clash",
         text::count(clashes.matrix.len(), "pair")
     )];
-    lines.extend(text::table(
-        &clashes.matrix.iter().map(row).collect::<Vec<_>>(),
-    ));
+    let found = clash_lines::by_path(&clashes.matrix, str::to_owned);
+    lines.extend(found.iter().map(|line| format!("  {line}")));
     if !clashes.merge_order.is_empty() {
         lines.push(format!(
             "merge in this order: {}",

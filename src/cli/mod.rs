@@ -10,6 +10,7 @@ mod args;
 mod checkpoint;
 mod checkpoints;
 mod cherry_pick;
+mod clash_lines;
 mod clone;
 mod clones;
 mod colony;

@@ -13,6 +13,15 @@ pub fn list(items: &[String]) -> String {
     }
 }
 
+/// Returns the first of several, and how many more there are.
+pub fn first_of(items: &[impl std::fmt::Display]) -> String {
+    let first = items.first().map(ToString::to_string).unwrap_or_default();
+    match items.len().saturating_sub(1) {
+        0 => first,
+        more => format!("{first} and {more} more"),
+    }
+}
+
 /// Returns the 8 hex digits people see, or `(none)`.
 pub fn short(id: Option<Oid>) -> String {
     id.map_or_else(|| "(none)".to_owned(), |id| id.short())

@@ -824,7 +824,7 @@ fn the_fleet_says_what_a_merge_would_be_refused_for() {
         serde_json::json!(["docs/a.md", "lib/x.rs"])
     );
     assert_eq!(paths(&fleet, 1), serde_json::json!([]));
-    assert_eq!(fleet["hint"], "git colony merge 'bob'");
+    assert_eq!(fleet["hint"], "git colony merge bob");
     let shown = desk.colony(&["fleet"]);
     let line = "outside the scope of ada, not to be merged: docs/a.md and 1 more";
     assert!(shown.lines().any(|one| one == line), "{shown}");

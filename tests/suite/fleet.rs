@@ -40,7 +40,7 @@ fn the_fleet_is_one_line_per_agent_and_what_to_merge_next() {
     let fleet = desk.json(&["fleet"]);
     assert_eq!(fleet["agents"][0]["into"]["outcome"], "up_to_date");
     assert_eq!(fleet["agents"][1]["into"]["outcome"], "conflicted");
-    assert_eq!(fleet["hint"], Value::Null, "what conflicts is no next step");
+    assert_eq!(fleet["hint"], "git colony merge bob --resolve");
 }
 
 #[test]

@@ -37,6 +37,7 @@ mod file_systems;
 mod fleet;
 mod fleet_story;
 mod fleet_tokens;
+mod fleet_truth;
 mod fork;
 mod fuzz;
 mod fuzz_records;

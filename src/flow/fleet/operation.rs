@@ -1,0 +1,77 @@
+//! What git is in the middle of in a worktree: a merge that was opened and not ended, say.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::git::scan::Scan;
+use crate::git::{Oid, Repo};
+use crate::model::text;
+use crate::store::atomic;
+use crate::store::operation::StateName;
+
+/// Something that was begun and waits for its end.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Operation {
+    /// git's word for it: `merge`, `cherry-pick`, `rebase`, `revert`, `am`, `bisect`.
+    pub kind: &'static str,
+    /// What is merged or picked, as far as that is written down.
+    pub source: Option<String>,
+    /// How many paths are still in conflict.
+    pub conflicts: usize,
+}
+
+impl Operation {
+    /// Looks at the files by which git knows; `None` where nothing is under way.
+    pub(super) fn of(repo: &Repo, scan: &Scan) -> Option<Operation> {
+        let kind = repo.in_progress()?;
+        let source = match kind {
+            "merge" => named_in_message(repo).or_else(|| commit_in(repo, StateName::MergeHead)),
+            "cherry-pick" => commit_in(repo, StateName::CherryPickHead),
+            _ => None,
+        };
+        Some(Operation {
+            kind,
+            source,
+            conflicts: scan.conflicts.len(),
+        })
+    }
+
+    /// Returns it in words: `merging fork/a06, 2 conflicts left`.
+    pub fn words(&self) -> String {
+        let doing = match self.kind {
+            "merge" => "merging",
+            "cherry-pick" => "picking",
+            "rebase" => "rebasing",
+            "revert" => "reverting",
+            "am" => "applying patches",
+            _ => "bisecting",
+        };
+        let source = self.source.as_deref().unwrap_or_default();
+        let left = match self.conflicts {
+            0 => "not ended".to_owned(),
+            count => format!("{} left", text::count(count, "conflict")),
+        };
+        let space = if source.is_empty() { "" } else { " " };
+        format!("{doing}{space}{source}, {left}")
+    }
+}
+
+fn read(repo: &Repo, name: StateName) -> Option<String> {
+    let bytes = atomic::read_file(&name.path(repo)).ok()?;
+    Some(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// Returns the name in the message that git and we begin a merge with: `Merge branch 'fork/a06'`.
+fn named_in_message(repo: &Repo) -> Option<String> {
+    let message = read(repo, StateName::MergeMsg)?;
+    let first = message.lines().next()?.strip_prefix("Merge ")?;
+    let (kind, rest) = first.split_once('\'')?;
+    let (name, _) = rest.split_once('\'')?;
+    let is_known = ["branch ", "commit ", "tag ", "remote-tracking branch "].contains(&kind);
+    (is_known && !name.is_empty()).then(|| name.to_owned())
+}
+
+fn commit_in(repo: &Repo, name: StateName) -> Option<String> {
+    let text = read(repo, name)?;
+    Some(Oid::parse(text.lines().next()?)?.short())
+}

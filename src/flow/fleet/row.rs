@@ -1,0 +1,241 @@
+//! A row of the fleet: a line of work, who is on it, and how far it is.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::clones::found::FoundClone;
+use crate::design::checkpoints;
+use crate::design::forks::{self, Fork, Into, Outcome};
+use crate::design::kept_at::kept_at;
+use crate::design::problem::Problem;
+use crate::design::scope_outlook;
+use crate::git::scan::Scan;
+use crate::git::{ObjectWrites, Repo};
+use crate::model::{RepoPath, Result, World, time};
+use crate::setup::hooks::agents::{self as hooks, Doing};
+use crate::store::large_file_locks::KnownLocks;
+use crate::store::lease;
+use crate::store::lease_holder::HeldBy;
+use crate::store::places::Places;
+
+use super::super::status;
+use super::operation::Operation;
+
+/// How long an agent counts as at work after one of its hooks has fired.
+const AT_WORK_SECONDS: i64 = 300;
+
+/// What an agent does, as far as can be told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum State {
+    /// One of its hooks fired a moment ago.
+    Working,
+    /// It has told that it stopped.
+    Waiting,
+    /// It has not been heard of for a while, or never.
+    Quiet,
+}
+
+/// How far a line of work is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Work {
+    /// Nothing has been done on it yet.
+    Idle,
+    /// It has no commits to merge; what is uncommitted in its clone is in no checkpoint.
+    Uncommitted,
+    /// It has no commits to merge; its newest checkpoint holds all that is uncommitted in its clone.
+    Kept,
+    /// It has commits that the branch it goes to has not.
+    Ahead,
+    /// The branch it goes to has all of its commits, squashed or not, and nothing is uncommitted.
+    Merged,
+    /// That cannot be told.
+    Unknown,
+}
+
+/// A line of work, and who is on it.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct Row {
+    /// The agent; `None` for a fork without one.
+    pub agent: Option<String>,
+    /// The branch it is on; `None` where HEAD is on none.
+    pub fork: Option<String>,
+    /// Commits that the branch it goes to has not.
+    pub commits: usize,
+    /// Files that those commits have changed.
+    pub files: usize,
+    /// Whether it had commits, and the branch it goes to has them all, squashed or not.
+    pub merged: bool,
+    /// How far it is, in one word.
+    pub work: Work,
+    /// Uncommitted paths in its clone; `None` where that cannot be told.
+    pub unsaved: Option<usize>,
+    /// When the checkpoint was made that holds all of them, RFC 3339 UTC; `None` where none surely does.
+    pub kept_at: Option<String>,
+    /// What git is in the middle of in its clone.
+    pub operation: Option<Operation>,
+    /// When its newest checkpoint was made, RFC 3339 UTC.
+    pub last_checkpoint_at: Option<String>,
+    /// When it was last heard of, RFC 3339 UTC.
+    pub last_seen_at: Option<String>,
+    /// What it does.
+    pub state: State,
+    /// Who works in its clone now; `None` where nobody does, or where that cannot be told.
+    pub held_by: Option<HeldBy>,
+    /// How its fork would merge.
+    pub into: Option<Into>,
+    /// The paths for which the rule of its agent would have that merge refused.
+    pub outside_scope: Vec<RepoPath>,
+    /// Why nothing more can be told of its fork: what that holds is too large, damaged or gone.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub problem: Option<Problem>,
+    /// Its clone.
+    #[serde(skip)]
+    pub(super) path: Option<PathBuf>,
+    /// What is uncommitted in its clone and locked by others.
+    #[serde(skip)]
+    pub(super) unsaved_locked: BTreeSet<RepoPath>,
+}
+
+impl Row {
+    /// Tells whether the row is about a line of work.
+    pub(super) fn is_on(&self, fork: &Fork) -> bool {
+        let Some(on) = &self.fork else {
+            return false;
+        };
+        let is_it = || match &self.agent {
+            Some(agent) => fork.name == format!("{agent}/{on}"),
+            None => false,
+        };
+        self.agent == fork.agent && (*on == fork.name || is_it())
+    }
+
+    /// Makes the row of a line of work that nobody is on.
+    pub(super) fn of_fork(fork: &Fork) -> Row {
+        Row {
+            fork: Some(fork.name.clone()),
+            commits: fork.ahead,
+            last_seen_at: fork.last_commit_at.clone(),
+            ..Row::of(fork.agent.clone())
+        }
+    }
+
+    fn of(agent: Option<String>) -> Row {
+        Row {
+            agent,
+            fork: None,
+            commits: 0,
+            files: 0,
+            merged: false,
+            work: Work::Unknown,
+            unsaved: None,
+            kept_at: None,
+            operation: None,
+            last_checkpoint_at: None,
+            last_seen_at: None,
+            state: State::Quiet,
+            held_by: None,
+            into: None,
+            outside_scope: Vec::new(),
+            problem: None,
+            path: None,
+            unsaved_locked: BTreeSet::new(),
+        }
+    }
+
+    /// Looks at the clone itself. What cannot be read there is left out: another's clone must not stop
+    /// this.
+    pub(super) fn of_clone(world: &World, clone: &FoundClone, locks: &KnownLocks) -> Row {
+        let mut row = Row::of(clone.member.agent.clone());
+        row.last_seen_at = Some(clone.member.created_at.clone());
+        row.path = Some(clone.path.clone());
+        row.held_by = lease::held_by(world, &clone.git_dir());
+        let inside = world.standing_in(&clone.path);
+        let Ok(repo) = Repo::open(&inside, ObjectWrites::InMemory) else {
+            return row;
+        };
+        let head = repo.head().ok();
+        row.fork = head.map(|head| head.label());
+        if let Ok(scan) = repo.scan(&inside) {
+            row.unsaved = Some(status::unsaved(&scan));
+            row.unsaved_locked = locks.among(unsaved_paths(&scan));
+            row.operation = Operation::of(&repo, &scan);
+            let kept_at = kept_at(&repo, &scan).ok().flatten();
+            row.kept_at = kept_at.as_ref().map(time::rfc3339);
+        }
+        let places = Places::find(&repo).ok().flatten();
+        let newest = checkpoints::newest_moment(&repo, places.as_ref().map(|places| &places.key));
+        row.last_checkpoint_at = newest.as_ref().map(time::rfc3339);
+        let heard = hooks::last_heard(&repo);
+        let seen = [row.last_checkpoint_at.clone(), row.last_seen_at.clone()];
+        let told = heard.as_ref().map(|heard| heard.at.clone());
+        row.last_seen_at = seen.into_iter().chain([told]).flatten().max();
+        if let Some(heard) = heard {
+            row.state = state(world, &heard);
+        }
+        row
+    }
+}
+
+impl Row {
+    /// Says how far it is, by all that was found out about it.
+    fn how_far(&self) -> Work {
+        match (self.commits, self.unsaved) {
+            _ if self.problem.is_some() || self.into.is_none() => Work::Unknown,
+            (1.., _) => Work::Ahead,
+            (0, Some(1..)) if self.kept_at.is_some() => Work::Kept,
+            (0, Some(1..)) => Work::Uncommitted,
+            (0, _) if self.merged => Work::Merged,
+            (0, _) => Work::Idle,
+        }
+    }
+}
+
+/// Lists what is uncommitted.
+pub(super) fn unsaved_paths(scan: &Scan) -> impl Iterator<Item = RepoPath> {
+    let staged = scan.staged.iter().map(|change| &change.path);
+    let untracked = scan.untracked.iter().map(|found| &found.path);
+    let tracked = staged.chain(&scan.unstaged).chain(&scan.conflicts);
+    tracked.chain(untracked).cloned()
+}
+
+fn state(world: &World, heard: &hooks::Heard) -> State {
+    let age = time::parse_rfc3339(&heard.at)
+        .map(|at| world.now().signed_duration_since(at).num_seconds());
+    match (heard.doing, age) {
+        (Doing::Waiting, _) => State::Waiting,
+        (Doing::Working, Some(age)) if age <= AT_WORK_SECONDS => State::Working,
+        _ => State::Quiet,
+    }
+}
+
+/// Fills in how the fork of a row stands.
+pub(super) fn describe(repo: &Repo, row: &mut Row, fork: &Fork) -> Result<()> {
+    row.commits = fork.ahead;
+    let is_up_to_date = |into: &Into| into.outcome == Outcome::UpToDate;
+    let has_begun = fork
+        .diverged_from_sha
+        .is_some_and(|base| base != fork.head_sha);
+    row.merged = has_begun && fork.into.as_ref().is_some_and(is_up_to_date);
+    row.into.clone_from(&fork.into);
+    row.problem.clone_from(&fork.problem);
+    row.last_seen_at = [row.last_seen_at.clone(), fork.last_commit_at.clone()]
+        .into_iter()
+        .flatten()
+        .max();
+    if row.problem.is_some() {
+        return Ok(());
+    }
+    let found = scope_outlook::outside(repo, fork);
+    let found = found.and_then(|outside| Ok((outside, forks::files_ahead(repo, fork)?)));
+    match Problem::or(found)? {
+        Ok((outside, files)) => (row.outside_scope, row.files) = (outside, files),
+        Err(problem) => row.problem = Some(problem),
+    }
+    row.work = row.how_far();
+    Ok(())
+}
