@@ -3,7 +3,7 @@
 use crate::design::diff::{
     self, ChangeType, DiffReport, Entry, Named, Request, WORKTREE, WithPatch,
 };
-use crate::flow::agent_places;
+use crate::flow::{agent_places, agent_state};
 use crate::model::Error;
 use crate::model::time::Moment;
 use crate::ui::answer::{Answer, Outcome};
@@ -16,10 +16,11 @@ use super::{Face, Run, Stop};
 ///
 /// Without A, HEAD is compared with the worktree; with A alone, A with HEAD. Of the worktree all
 /// counts that a checkpoint would keep, untracked files among it. Renames are found, also of edited
-/// files; lines of binary files are not counted.
+/// files; lines of binary files are not counted. AGENT is what the agent has committed, AGENT@ what it has
+/// in its working tree now.
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
-    /// The first state: a revision, a fork (with or without 'fork/'), a checkpoint
+    /// The first state: a revision, a fork (with or without 'fork/'), a checkpoint, AGENT, AGENT@
     #[arg(value_name = "A")]
     from: Option<String>,
     /// The second state (default: HEAD)
@@ -41,14 +42,24 @@ pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
     let typed: Vec<String> = args.from.iter().chain(&args.to).cloned().collect();
     let session = face.session_among_others(Run::Dry, &typed)?;
     let head = || Named::Any("HEAD".to_owned());
+    let named = |name: String| -> Result<Named, Error> {
+        Ok(match agent_state::find(&session, &name)? {
+            Some(state) => Named::State(state.to_compare(&session)?),
+            None => Named::Any(name),
+        })
+    };
     let nothing_named = args.from.is_none() && args.checkpoint.is_none();
-    let from = args.checkpoint.map(Named::Checkpoint);
+    let from = match (args.checkpoint, args.from) {
+        (Some(checkpoint), _) => Named::Checkpoint(checkpoint),
+        (None, Some(name)) => named(name)?,
+        (None, None) => head(),
+    };
     let report = diff::diff(
         &session,
         &Request {
-            from: from.or(args.from.map(Named::Any)).unwrap_or_else(head),
+            from,
             to: match args.to {
-                Some(name) => Named::Any(name),
+                Some(name) => named(name)?,
                 None if args.worktree || nothing_named => Named::Worktree,
                 None => head(),
             },
@@ -60,8 +71,8 @@ pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
         },
     );
     let explained = |error| agent_places::explain_unknown_of(&session, &typed, error);
-    let named = |error: Error| error.of_tree(&typed.join("' and '"));
-    face.answer(&report.map_err(named).map_err(explained)?)
+    let of_tree = |error: Error| error.of_tree(&typed.join("' and '"));
+    face.answer(&report.map_err(of_tree).map_err(explained)?)
 }
 
 impl Answer for DiffReport {

@@ -6,11 +6,12 @@ use std::path::{Component, Path};
 
 use crate::design::conflicts::Conflict;
 use crate::design::forks::Outcome as Ending;
-use crate::design::merge::{self, MergeReport, Request};
+use crate::design::merge::{self, MergeReport, Request, UncommittedWork};
 use crate::design::resolve;
 use crate::design::scope_gate::OthersRules;
 use crate::design::settle::{Choice, Settle};
-use crate::flow::agent_places;
+use crate::flow::{agent_places, agent_state};
+use crate::model::text::shell_word;
 use crate::model::time::Moment;
 use crate::model::{Code, Error};
 use crate::store::Session;
@@ -25,7 +26,8 @@ use super::{Face, Run, Stop, paths};
 /// A fork goes to the branch it began on, anything else to the current branch. The merge is computed
 /// first: where paths conflict nothing changes, and the answer lists them (exit code 1). They can be
 /// settled path by path with --ours, --theirs and --both, or opened in git's own state with --resolve.
-/// The hooks that 'git merge' runs do not run.
+/// The hooks that 'git merge' runs do not run. With -n, SOURCE may be AGENT@: what the agent has not
+/// committed yet counts, too.
 #[derive(Debug, clap::Args)]
 #[expect(
     clippy::struct_excessive_bools,
@@ -86,8 +88,18 @@ pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
         return face.answer(&report);
     }
     let choices = choices(&session, &args)?;
+    let mut source = args.source.unwrap_or_default();
+    let mut stand_in = None;
+    if let Some(state) = agent_state::find(&session, &source)? {
+        if run == Run::ForReal {
+            return Err(state.is_not_committed().into());
+        }
+        stand_in = Some(state.to_merge(&session)?);
+        source = state.agent;
+    }
     let request = Request {
-        source: args.source.unwrap_or_default(),
+        source,
+        stand_in,
         into: args.into,
         squash: args.squash,
         message: args.message,
@@ -101,7 +113,11 @@ pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
     };
     let explained = |error| agent_places::explain_unknown(&session, &request.source, error);
     let named = |error: Error| error.of_tree(&request.source);
-    face.answer(&report.map_err(named).map_err(explained)?)
+    let mut report = report.map_err(named).map_err(explained)?;
+    if request.stand_in.is_none() {
+        report.uncommitted = agent_state::uncommitted_of(&session, &request.source);
+    }
+    face.answer(&report)
 }
 
 /// Reads '--force'.
@@ -228,6 +244,13 @@ impl Answer for MergeReport {
         let kept = self.ignored_kept.iter();
         lines.extend(kept.map(|path| format!("{aside}, ignored and in the way: {path}")));
         lines.extend(self.kept_late.iter().map(LateFile::sentence));
+        if let Some(UncommittedWork { agent, paths }) = &self.uncommitted {
+            let count = text::count(*paths, "uncommitted path");
+            let [name, state] = [agent.clone(), format!("{agent}@")].map(|name| shell_word(&name));
+            lines.push(format!(
+                "{count} of '{agent}' stayed out: git colony diff {name} {state}"
+            ));
+        }
         if self.resolving {
             lines.push("settle them, 'git add' each, then: git colony merge --continue".to_owned());
             lines.push("or take it back: git colony merge --abort".to_owned());

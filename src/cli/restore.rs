@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use crate::design::left_out::{LeftOut, Reason};
 use crate::design::restore::{self, Request, RestoreMode};
 use crate::design::restore_report::RestoreReport;
-use crate::flow::colony;
+use crate::flow::{agent_state, colony};
 use crate::model::Error;
 use crate::model::time::Moment;
 use crate::store::operation::LateFile;
@@ -20,7 +20,8 @@ use super::{Face, Run, Stop, paths};
 ///
 /// The current branch moves to the checkpoint, and index and files become what it holds. Files that
 /// give way are moved aside, never deleted: 'git colony undo' brings back every byte. Ignored files
-/// stay. An operation (op-12) gives back the state before it.
+/// stay. An operation (op-12) gives back the state before it, AGENT@ what that agent has in its working tree
+/// now: its branch, with its changes uncommitted.
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     /// The checkpoint: id, label, unique prefix of either, @{0} for the newest, auto@{0}, or an operation
@@ -83,8 +84,11 @@ pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
         .paths
         .iter()
         .map(|path| paths::repo_path(&session, path));
+    let state = agent_state::find(&session, &args.name)?;
+    let target = state.map(|state| state.to_restore(&session)).transpose()?;
     let request = Request {
         name: args.name,
+        target,
         mode: if files_only {
             RestoreMode::Files
         } else if args.mode == Some(ModeArg::Fork) {

@@ -180,7 +180,7 @@ fn nothing_to_do(session: &Session, request: &Request, reason: &'static str) -> 
     }
 }
 
-fn refuse_flood(session: &Session, kept: &Kept) -> Result<()> {
+pub(super) fn refuse_flood(session: &Session, kept: &Kept) -> Result<()> {
     let limit = session.settings.max_new_files;
     if kept.new_files as u64 <= limit {
         return Ok(());

@@ -43,6 +43,8 @@ pub enum Named {
     Checkpoint(String),
     /// The files as they are now.
     Worktree,
+    /// What is known already.
+    State(State),
 }
 
 /// Whether a patch is made.
@@ -160,11 +162,16 @@ fn find_any(repo: &Repo, name: &str) -> Result<(Oid, Oid)> {
 }
 
 /// One side of a comparison.
-struct State {
-    name: String,
-    commit: Option<Oid>,
-    tree: Oid,
-    left_out: Vec<LeftOut>,
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct State {
+    /// What it is called.
+    pub name: String,
+    /// The commit; `None` for what is not committed.
+    pub commit: Option<Oid>,
+    /// The tree of the files.
+    pub tree: Oid,
+    /// What was not looked at.
+    pub left_out: Vec<LeftOut>,
 }
 
 impl State {
@@ -172,6 +179,7 @@ impl State {
         let repo = &session.repo;
         let (name, (commit, tree)) = match named {
             Named::Worktree => return State::of_worktree(session),
+            Named::State(state) => return Ok(state.clone()),
             Named::Checkpoint(name) => {
                 let target = Target::find(repo, name)?;
                 (target.id, (Some(target.sha), target.tree))

@@ -64,6 +64,6 @@ mod undo_next;
 mod undo_refs;
 pub mod undo_report;
 mod undo_settled;
-mod unignored;
+pub mod unignored;
 pub mod way_on;
 mod worktree;

@@ -259,6 +259,19 @@ pub(super) fn migrations_of(repo: &Repo, agent: &str) -> Result<Vec<Oid>> {
     Ok(copies.filter(is_told).map(|copy| copy.id).collect())
 }
 
+/// Returns the newest automatic checkpoint that the clones of an agent have published.
+///
+/// # Errors
+/// `repository-broken`.
+pub fn last_automatic(repo: &Repo, agent: &str) -> Result<Option<Oid>> {
+    let is_it = |copy: &Copy| copy.agent.as_deref() == Some(agent) && copy.rest == "auto";
+    let found = copies(repo)?.into_iter().filter(is_it);
+    let commits = found.filter_map(|copy| repo.peel_to_commit(copy.id));
+    let dated = commits.map(|commit| Ok((repo.read_commit(commit)?.committer.seconds, commit)));
+    let newest = dated.collect::<Result<Vec<_>>>()?.into_iter().max();
+    Ok(newest.map(|(_, commit)| commit))
+}
+
 fn copies(repo: &Repo) -> Result<Vec<Copy>> {
     let mut copies = Vec::new();
     for found in repo.refs_below(ref_names::AGENTS)? {

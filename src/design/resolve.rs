@@ -167,6 +167,7 @@ fn report(kept: &Kept, merge: &UnderWay, commit: Option<Oid>) -> MergeReport {
         settled: Vec::new(),
         decisions: Vec::new(),
         locked: Vec::new(),
+        uncommitted: None,
         resolving: false,
         is_here: true,
         ignored_kept: Vec::new(),

@@ -33,6 +33,8 @@ pub enum RestoreMode {
 pub struct Request {
     /// The checkpoint or operation.
     pub name: String,
+    /// What the name stands for, where that is known already.
+    pub target: Option<Target>,
     /// How much.
     pub mode: RestoreMode,
     /// What the fork is called; `None` makes a name of the checkpoint's.
@@ -45,6 +47,15 @@ pub struct Request {
     pub force: bool,
 }
 
+impl Request {
+    fn find_target(&self, repo: &Repo) -> Result<Target> {
+        match &self.target {
+            Some(target) => Ok(target.clone()),
+            None => Target::find(repo, &self.name),
+        }
+    }
+}
+
 /// Brings a state back.
 ///
 /// # Errors
@@ -53,7 +64,7 @@ pub struct Request {
 /// them changes anything.
 pub fn restore(session: &Session, request: &Request) -> Result<RestoreReport> {
     refuse_in_progress(session, "restore")?;
-    let target = Target::find(&session.repo, &request.name)?;
+    let target = request.find_target(&session.repo)?;
     let intent = Intent {
         kind: Kind::Restore,
         touches: Touches::Worktree,
@@ -119,7 +130,7 @@ pub fn restore(session: &Session, request: &Request) -> Result<RestoreReport> {
 /// As [`restore`].
 pub fn preview(session: &Session, request: &Request) -> Result<RestoreReport> {
     refuse_in_progress(session, "restore")?;
-    let target = Target::find(&session.repo, &request.name)?;
+    let target = request.find_target(&session.repo)?;
     let unignored = unignored::current(session)?;
     let mut report = Work::plan(session, request, target, &unignored)?.report;
     report.dry_run = true;

@@ -59,6 +59,45 @@ impl Target {
     }
 }
 
+impl Target {
+    /// Returns the state that a commit was made of beside what was checked out, its base: its files, with the
+    /// index of its other parent; `base` itself has nothing uncommitted.
+    ///
+    /// # Errors
+    /// `object-missing`.
+    pub fn of_state(repo: &Repo, name: &str, (commit, base): (Oid, Option<Oid>)) -> Result<Target> {
+        let found = repo.read_commit(commit)?;
+        let parents = found
+            .parents
+            .iter()
+            .copied()
+            .filter(|_| base != Some(commit));
+        let index = parents.rev().find(|parent| Some(*parent) != base);
+        Ok(Target {
+            id: name.to_owned(),
+            label: name.to_owned(),
+            sha: commit,
+            tree: found.tree,
+            branch: base,
+            index: index_beside(repo, base, index)?,
+            in_progress: None,
+            is_named_fully: true,
+        })
+    }
+}
+
+/// Returns the index of a state: as a commit of its own has it, or that of the commit below.
+fn index_beside(repo: &Repo, base: Option<Oid>, beside: Option<Oid>) -> Result<IndexTarget> {
+    Ok(match beside {
+        Some(index) => IndexTarget::State {
+            state: repo.read_commit(index)?.tree,
+        },
+        None => IndexTarget::Tree {
+            tree: repo.tree_of(base)?,
+        },
+    })
+}
+
 fn of_checkpoint(repo: &Repo, checkpoint: &Checkpoint) -> Result<Target> {
     let commit = repo.read_commit(checkpoint.sha)?;
     let (branch, index) = match checkpoint.mode {
@@ -73,15 +112,7 @@ fn of_checkpoint(repo: &Repo, checkpoint: &Checkpoint) -> Result<Target> {
                 .iter()
                 .copied()
                 .rfind(|parent| Some(*parent) != base);
-            let index = match beside {
-                Some(index) => IndexTarget::State {
-                    state: repo.read_commit(index)?.tree,
-                },
-                None => IndexTarget::Tree {
-                    tree: repo.tree_of(base)?,
-                },
-            };
-            (base, index)
+            (base, index_beside(repo, base, beside)?)
         }
     };
     Ok(Target {

@@ -10,13 +10,16 @@ use std::os::unix::fs::MetadataExt as _;
 use crate::git::object::NewCommit;
 use crate::git::scan::Scan;
 use crate::git::snapshot::Unstorable;
-use crate::git::{Oid, Signature};
+use crate::git::{Head, Oid, Signature};
 use crate::model::{Code, Error, RepoPath, Result};
 use crate::store::Session;
 
 use super::kept::Kept;
 use super::left_out::{Allowances, LeftOut};
-use super::unignored;
+use super::{automatic, unignored};
+
+/// What such a commit says.
+const MESSAGE: &str = "uncommitted work";
 
 /// The worktree as it was found.
 #[derive(Clone, Debug)]
@@ -27,6 +30,47 @@ pub struct Uncommitted {
     pub left_out: Vec<LeftOut>,
     /// What the files looked like from outside; see [`Now`].
     pub look: String,
+}
+
+/// A worktree as it was found, with its index.
+#[derive(Clone, Debug)]
+pub struct Standing {
+    /// A commit of the files, on HEAD, with the index as second parent where that says more.
+    pub commit: Oid,
+    /// The branch, or where HEAD is.
+    pub head: Head,
+    /// How many paths are uncommitted.
+    pub changed: usize,
+    /// What an automatic checkpoint leaves out, too.
+    pub left_out: Vec<LeftOut>,
+}
+
+/// Looks at a worktree as an automatic checkpoint does, for which the paths of `unignored` do not count, and
+/// writes what it holds.
+///
+/// # Errors
+/// `too-many-new-files`, `filter-failed`, `no-space`, `io`, `interrupted`.
+pub fn with_index(session: &Session, unignored: &[RepoPath]) -> Result<Standing> {
+    let allowances = Allowances::default();
+    let kept = Kept::look(session, &allowances, Unstorable::NameUnreadable, unignored)?;
+    automatic::refuse_flood(session, &kept)?;
+    let head = kept.scan.head.clone();
+    let signature = nobody(session, head.commit())?;
+    let commit = kept.commit_beside(session, &signature, MESSAGE.to_owned())?;
+    Ok(Standing {
+        commit,
+        head,
+        changed: changed_paths(&kept.scan).len(),
+        left_out: kept.left_out,
+    })
+}
+
+/// Writes the files of a commit as one on `base` alone.
+///
+/// # Errors
+/// `object-missing`, `no-space`, `io`.
+pub fn on_base(session: &Session, base: Oid, commit: Oid) -> Result<Oid> {
+    write(session, base, session.repo.read_commit(commit)?.tree)
 }
 
 /// Looks at the worktree and writes what it holds; in a dry run into memory.
@@ -97,17 +141,24 @@ impl Now {
 }
 
 fn write(session: &Session, head: Oid, tree: Oid) -> Result<Oid> {
-    let seconds = session.repo.read_commit(head)?.committer.seconds;
     session.repo.write_commit(NewCommit {
         tree,
         parents: vec![head],
-        signature: &Signature {
-            name: "git-colony".to_owned(),
-            email: "git-colony@localhost".to_owned(),
-            seconds,
-            offset_seconds: 0,
-        },
-        message: "uncommitted work".to_owned(),
+        signature: &nobody(session, Some(head))?,
+        message: MESSAGE.to_owned(),
+    })
+}
+
+/// Signs with the time of HEAD: the same files are the same commit.
+fn nobody(session: &Session, head: Option<Oid>) -> Result<Signature> {
+    let head = head
+        .map(|head| session.repo.read_commit(head))
+        .transpose()?;
+    Ok(Signature {
+        name: "git-colony".to_owned(),
+        email: "git-colony@localhost".to_owned(),
+        seconds: head.map_or(0, |head| head.committer.seconds),
+        offset_seconds: 0,
     })
 }
 

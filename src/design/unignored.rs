@@ -6,6 +6,7 @@
 
 use std::collections::BTreeSet;
 
+use crate::git::Repo;
 use crate::git::diff::TreeChange;
 use crate::model::{RepoPath, Result};
 use crate::store::Session;
@@ -29,10 +30,18 @@ pub(super) struct Unignored {
 
 /// Returns the list in force.
 pub(super) fn current(session: &Session) -> Result<Vec<RepoPath>> {
-    let Some(places) = Places::find(&session.repo)? else {
+    of(&session.repo)
+}
+
+/// Returns the list in force in a repository.
+///
+/// # Errors
+/// `repository-broken`, `io`.
+pub fn of(repo: &Repo) -> Result<Vec<RepoPath>> {
+    let Some(places) = Places::find(repo)? else {
         return Ok(Vec::new());
     };
-    let tail = Tail::read(&session.repo, &places)?;
+    let tail = Tail::read(repo, &places)?;
     Ok(tail.unignored().to_vec())
 }
 

@@ -141,6 +141,7 @@ impl Desk {
         let mut clones = agent_places::clones_here(session)?;
         clones.retain(|clone| clone.member.agent.is_some());
         let locks = KnownLocks::load(session);
+        let config = session.repo.own_config()?;
         let next = AtomicUsize::new(0);
         let look = || {
             let more = || {
@@ -148,7 +149,7 @@ impl Desk {
                 clones.get(at).map(|clone| (at, clone))
             };
             let rows = std::iter::from_fn(more);
-            let rows = rows.map(|(at, clone)| (at, Row::of_clone(world, clone, &locks)));
+            let rows = rows.map(|(at, clone)| (at, Row::of_clone(world, (clone, &config), &locks)));
             rows.collect::<Vec<_>>()
         };
         let here = || -> Result<_> {

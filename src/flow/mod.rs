@@ -3,6 +3,7 @@
 pub mod agent_places;
 pub mod agent_removal;
 pub mod agent_restore;
+pub mod agent_state;
 pub mod agents;
 pub mod checkpoints;
 pub mod clone;

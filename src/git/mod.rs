@@ -26,6 +26,7 @@ pub mod diff;
 pub mod exempt_lines;
 mod file_writer;
 mod fingerprint;
+pub mod foreign_worktree;
 mod fork_points;
 pub mod full_disk;
 mod hidden_files;

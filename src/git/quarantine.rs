@@ -74,7 +74,7 @@ impl Repo {
 }
 
 /// Writes a path as git reads it in a list of folders: quoted where it holds what ends or begins one.
-fn listed(path: &Path) -> OsString {
+pub(super) fn listed(path: &Path) -> OsString {
     let text = path.as_os_str().to_string_lossy();
     if !text.contains([':', '"', '\\']) {
         return PathBuf::from(path).into_os_string();

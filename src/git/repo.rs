@@ -9,6 +9,7 @@ use crate::model::world::{Interrupt, UserConfiguration};
 use crate::model::{Code, Error, Result, ResultExt as _, World};
 
 use super::refs::RefName;
+use super::scratch::Scratch;
 use super::{Oid, config, process};
 
 /// A repository with a worktree, opened for one command.
@@ -24,6 +25,8 @@ pub struct Repo {
     pub(super) read_index: RefCell<Option<ReadIndex>>,
     /// Where git-lfs stores what is cleaned, if not in its own store.
     pub(super) large_files_in: RefCell<Option<PathBuf>>,
+    /// Its git directory, where that is a temporary one.
+    pub(super) scratch: Option<Arc<Scratch>>,
 }
 
 type ReadIndex = (gix::index::entry::Stat, Arc<gix::index::File>);
@@ -149,6 +152,7 @@ impl Repo {
             interrupt: interrupt.clone(),
             read_index: RefCell::new(None),
             large_files_in: RefCell::new(None),
+            scratch: None,
             inner,
         })
     }
@@ -158,7 +162,9 @@ impl Repo {
     /// # Errors
     /// `io`.
     pub(super) fn for_thread(&self) -> Result<Repo> {
-        Repo::from_inner(self.inner.clone(), self.writes, &self.interrupt)
+        let mut repo = Repo::from_inner(self.inner.clone(), self.writes, &self.interrupt)?;
+        repo.scratch.clone_from(&self.scratch);
+        Ok(repo)
     }
 
     /// Returns the git directory of this worktree.

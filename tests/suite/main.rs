@@ -15,6 +15,7 @@ mod support;
 mod agent_names;
 mod agent_paths;
 mod agent_restore;
+mod agent_state;
 mod agents;
 mod attacks;
 mod certain;

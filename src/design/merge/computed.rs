@@ -160,6 +160,7 @@ fn report_of(sides: &Sides, outcome: Outcome, bases: Vec<Oid>) -> MergeReport {
         settled: Vec::new(),
         decisions: Vec::new(),
         locked: Vec::new(),
+        uncommitted: None,
         resolving: false,
         is_here: sides.goal.is_here,
         ignored_kept: Vec::new(),

@@ -40,6 +40,8 @@ use sides::Sides;
 pub struct Request {
     /// What to merge: a fork, a branch, any revision.
     pub source: String,
+    /// What stands for the source: more than it has committed. Only for a preview.
+    pub stand_in: Option<StandIn>,
     /// The branch to merge into; `None` is where the fork began, else the current branch.
     pub into: Option<String>,
     /// Make one commit of it, with one parent.
@@ -52,6 +54,24 @@ pub struct Request {
     pub resolve: bool,
     /// Whether the rule of the agent whose work comes in counts.
     pub others_rules: OthersRules,
+}
+
+/// A commit that no branch has, and what it is called.
+#[derive(Clone, Debug)]
+pub struct StandIn {
+    /// What people call it.
+    pub name: String,
+    /// The commit.
+    pub commit: Oid,
+}
+
+/// What an agent has in its working tree and in no commit.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct UncommittedWork {
+    /// The agent.
+    pub agent: String,
+    /// How many paths.
+    pub paths: usize,
 }
 
 /// What a merge came to.
@@ -80,6 +100,9 @@ pub struct MergeReport {
     pub decisions: Vec<DecisionRef>,
     /// What it changes of what others have locked on the server of git-lfs, as far as is known.
     pub locked: Vec<LockedPath>,
+    /// What the agent whose work it is has not committed, if anything.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub uncommitted: Option<UncommittedWork>,
     /// Whether the conflicts were opened in git's own state.
     pub resolving: bool,
     /// Whether conflicts can be opened here: the branch is the one that is checked out.

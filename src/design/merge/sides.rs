@@ -11,7 +11,7 @@ use crate::store::{migration, ref_names};
 use super::super::goal::Goal;
 use super::super::names::{self, Named};
 use super::super::published;
-use super::Request;
+use super::{Request, StandIn};
 
 /// The two lines of work.
 pub(super) struct Sides {
@@ -26,7 +26,11 @@ impl Sides {
         let source = source.map_err(|error| match error.code() {
             Code::NameAmbiguous => migration::explain(repo, error),
             _ => error,
-        })?;
+        });
+        let source = match &request.stand_in {
+            None => source?,
+            Some(other) => stand_in(source, other)?,
+        };
         let base = match began_on(repo, &source)? {
             Some(branch) if request.into.is_none() => Some(usual(repo, &source, branch)?),
             _ => None,
@@ -139,6 +143,26 @@ impl Sides {
             format!(" into {into}")
         };
         format!("Merge {what} '{}'{suffix}", self.source.name)
+    }
+}
+
+/// Puts a commit in the place of the one that a name stands for. The work of an agent whose clone is gone may
+/// have no name any more.
+fn stand_in(source: Result<Named>, other: &StandIn) -> Result<Named> {
+    let (commit, name) = (other.commit, other.name.clone());
+    match source {
+        Ok(source) => Ok(Named {
+            commit,
+            name,
+            ..source
+        }),
+        Err(error) if error.code() == Code::RevisionNotFound => Ok(Named {
+            commit,
+            branch: None,
+            name,
+            published: None,
+        }),
+        Err(error) => Err(error),
     }
 }
 

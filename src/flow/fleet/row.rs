@@ -12,8 +12,9 @@ use crate::design::forks::{self, Fork, Into, Outcome};
 use crate::design::kept_at::kept_at;
 use crate::design::problem::Problem;
 use crate::design::scope_outlook;
+use crate::git::Repo;
+use crate::git::foreign_worktree::OwnConfig;
 use crate::git::scan::Scan;
-use crate::git::{ObjectWrites, Repo};
 use crate::model::{RepoPath, Result, World, time};
 use crate::setup::hooks::agents::{self as hooks, Doing};
 use crate::store::large_file_locks::KnownLocks;
@@ -21,7 +22,7 @@ use crate::store::lease;
 use crate::store::lease_holder::HeldBy;
 use crate::store::places::Places;
 
-use super::super::status;
+use super::super::{agent_state, status};
 use super::operation::Operation;
 
 /// How long an agent counts as at work after one of its hooks has fired.
@@ -149,18 +150,21 @@ impl Row {
 
     /// Looks at the clone itself. What cannot be read there is left out: another's clone must not stop
     /// this.
-    pub(super) fn of_clone(world: &World, clone: &FoundClone, locks: &KnownLocks) -> Row {
+    pub(super) fn of_clone(
+        world: &World,
+        (clone, config): (&FoundClone, &OwnConfig),
+        locks: &KnownLocks,
+    ) -> Row {
         let mut row = Row::of(clone.member.agent.clone());
         row.last_seen_at = Some(clone.member.created_at.clone());
         row.path = Some(clone.path.clone());
         row.held_by = lease::held_by(world, &clone.git_dir());
-        let inside = world.standing_in(&clone.path);
-        let Ok(repo) = Repo::open(&inside, ObjectWrites::InMemory) else {
+        let Ok(repo) = Repo::open_foreign(world, &clone.path) else {
             return row;
         };
         let head = repo.head().ok();
         row.fork = head.map(|head| head.label());
-        if let Ok(scan) = repo.scan(&inside) {
+        if let Ok(scan) = agent_state::scan_of(world, config, &repo) {
             row.unsaved = Some(status::unsaved(&scan));
             row.unsaved_locked = locks.among(unsaved_paths(&scan));
             row.operation = Operation::of(&repo, &scan);

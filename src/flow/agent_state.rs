@@ -1,0 +1,223 @@
+//! `NAME@`: what an agent has in its working tree now, committed or not, as a revision at the desk.
+//!
+//! The clone is looked at from outside: without the lock and the index of the agent, with the configuration
+//! of the repository that asks. It has what an automatic checkpoint would keep. Where the clone is gone, its
+//! last snapshot counts.
+
+use crate::clones::found::FoundClone;
+use crate::clones::hub::{self, Hub};
+use crate::clones::removed_work;
+use crate::design::diff::State;
+use crate::design::left_out::LeftOut;
+use crate::design::merge::{StandIn, UncommittedWork};
+use crate::design::restore_target::Target;
+use crate::design::{names, published, uncommitted, unignored};
+use crate::git::foreign_worktree::OwnConfig;
+use crate::git::lfs_objects::Objects;
+use crate::git::scan::Scan;
+use crate::git::{Oid, RefName, Repo};
+use crate::model::{Code, Error, Result, World};
+use crate::store::Session;
+use crate::store::shared_root::SharedRoot;
+
+use super::{agent_places, status};
+
+/// The state of an agent.
+#[derive(Clone, Debug)]
+pub struct AgentState {
+    /// What was typed.
+    pub name: String,
+    /// The agent.
+    pub agent: String,
+    /// A commit of the files, on `base`, with the index as one more parent; `base` itself where nothing is
+    /// uncommitted.
+    pub commit: Oid,
+    /// What is checked out there; `None` for a branch without a commit.
+    pub base: Option<Oid>,
+    /// What a checkpoint leaves out, too.
+    pub left_out: Vec<LeftOut>,
+}
+
+/// Finds the state that `NAME@` stands for; `None` where another name was typed. Its objects are where new
+/// ones of the session go.
+///
+/// # Errors
+/// `revision-not-found`, `name-ambiguous`, `too-many-new-files`, `filter-failed`, `tree-too-large`,
+/// `no-space`, `interrupted`.
+pub fn find(session: &Session, typed: &str) -> Result<Option<AgentState>> {
+    let Some(agent) = agent_of(&session.repo, typed) else {
+        return Ok(None);
+    };
+    let mut state = match agent_places::find(session, agent) {
+        Ok(clone) if clone.member.agent.as_deref() == Some(agent) => standing(session, &clone)?,
+        Err(error) if error.code() != Code::CloneNotFound => return Err(error),
+        _ => last_snapshot(session, agent)?.ok_or_else(|| unknown(agent))?,
+    };
+    typed.clone_into(&mut state.name);
+    agent.clone_into(&mut state.agent);
+    Ok(Some(state))
+}
+
+/// Reads the name of the agent out of `NAME@`; a branch or tag of that name is none.
+fn agent_of<'a>(repo: &Repo, typed: &'a str) -> Option<&'a str> {
+    let agent = typed.strip_suffix('@').filter(|name| !name.is_empty())?;
+    let exists = |below: &str| {
+        let name = RefName::from(format!("{below}{typed}").as_str());
+        name.is_valid() && repo.find_ref(&name).ok().flatten().is_some()
+    };
+    let is_ref = ["", "refs/heads/", "refs/tags/", "refs/remotes/"]
+        .into_iter()
+        .any(exists);
+    (!is_ref).then_some(agent)
+}
+
+fn unknown(agent: &str) -> Error {
+    Error::new(
+        Code::RevisionNotFound,
+        format!("'{agent}@' is the state of an agent, and no agent '{agent}' is known"),
+    )
+    .detail("name", format!("{agent}@"))
+    .hint("git colony agents")
+}
+
+impl AgentState {
+    fn of(commit: Oid, base: Option<Oid>) -> AgentState {
+        AgentState {
+            name: String::new(),
+            agent: String::new(),
+            commit,
+            base,
+            left_out: Vec::new(),
+        }
+    }
+
+    /// Returns it as one side of a comparison.
+    ///
+    /// # Errors
+    /// `object-missing`.
+    pub fn to_compare(&self, session: &Session) -> Result<State> {
+        Ok(State {
+            name: self.name.clone(),
+            commit: None,
+            tree: session.repo.tree_of(Some(self.commit))?,
+            left_out: self.left_out.clone(),
+        })
+    }
+
+    /// Returns it as what a merge would bring in, were it committed.
+    ///
+    /// # Errors
+    /// `object-missing`, `no-space`, `io`.
+    pub fn to_merge(&self, session: &Session) -> Result<StandIn> {
+        let commit = match self.base {
+            Some(base) if base != self.commit => uncommitted::on_base(session, base, self.commit)?,
+            _ => self.commit,
+        };
+        Ok(StandIn {
+            name: self.name.clone(),
+            commit,
+        })
+    }
+
+    /// Returns it as a state to restore.
+    ///
+    /// # Errors
+    /// `object-missing`.
+    pub fn to_restore(&self, session: &Session) -> Result<Target> {
+        Target::of_state(&session.repo, &self.name, (self.commit, self.base))
+    }
+
+    /// Makes the error for merging what nobody has committed.
+    pub fn is_not_committed(&self) -> Error {
+        let (name, agent) = (&self.name, &self.agent);
+        Error::new(
+            Code::UncommittedEdits,
+            format!("'{name}' is not committed, and only commits are merged; nothing was done"),
+        )
+        .hint(format!("git colony merge -n {name}   # is a preview; once it is committed: git colony merge {agent}"))
+    }
+}
+
+/// Looks into a clone, and brings what it holds over.
+fn standing(session: &Session, clone: &FoundClone) -> Result<AgentState> {
+    let other = Repo::open_foreign(&session.world, &clone.path)?;
+    let unignored = unignored::of(&other)?;
+    let inside = Session {
+        world: session.world.standing_in(&clone.path),
+        repo: session
+            .repo
+            .own_config()?
+            .look_into(&session.world, &other)?,
+        settings: session.settings.clone(),
+        membership: None,
+    };
+    let found = uncommitted::with_index(&inside, &unignored)?;
+    session.repo.take_over(&inside.repo, &[found.commit])?;
+    if session.repo.keeps_objects() {
+        let here = Objects::of(&session.repo);
+        for store in [&other, &inside.repo] {
+            Objects::of(store).link_all_into(here.folder())?;
+        }
+    }
+    Ok(AgentState {
+        left_out: found.left_out,
+        ..AgentState::of(found.commit, found.head.commit())
+    })
+}
+
+/// Finds what was uncommitted when the clone of an agent was taken away, or what it published last.
+fn last_snapshot(session: &Session, agent: &str) -> Result<Option<AgentState>> {
+    if let Some(removed) = removed(session, agent)? {
+        return Ok(Some(removed));
+    }
+    let repo = &session.repo;
+    if let Some(commit) = published::last_automatic(repo, agent)? {
+        let base = repo.read_commit(commit)?.parents.first().copied();
+        return Ok(Some(AgentState::of(commit, base)));
+    }
+    let tip = names::find(repo, agent).ok();
+    let tip = tip.and_then(|found| found.published);
+    Ok(tip.map(|tip| AgentState::of(tip.commit, Some(tip.commit))))
+}
+
+/// Finds what the hub keeps of the clone of an agent that was taken away last.
+fn removed(session: &Session, agent: &str) -> Result<Option<AgentState>> {
+    let root = SharedRoot::of(&session.world)?;
+    let place = hub::place_of(session, &root)?;
+    if !place.is_dir() {
+        return Ok(None);
+    }
+    let hub = Hub::open(&place)?;
+    let works = removed_work::newest_of_agents(&hub)?;
+    let Some(work) = works.iter().find(|work| work.agent == agent) else {
+        return Ok(None);
+    };
+    let held = work.held(&hub)?;
+    let base = held.detached.or(held.on.map(|on| on.commit));
+    let Some(commit) = held.uncommitted.or(base) else {
+        return Ok(None);
+    };
+    session.repo.take_over(&hub.store.to_read()?, &[commit])?;
+    Ok(Some(AgentState::of(commit, base)))
+}
+
+/// Counts the uncommitted paths in the clone of the agent whose work a name stands for; `None` where it is
+/// not that of an agent, or where that cannot be told.
+pub fn uncommitted_of(session: &Session, typed: &str) -> Option<UncommittedWork> {
+    let found = names::find(&session.repo, typed).ok()?;
+    let agent = found.published?.agent?;
+    let clone = agent_places::find(session, &agent).ok()?;
+    let other = Repo::open_foreign(&session.world, &clone.path).ok()?;
+    let scan = scan_of(&session.world, &session.repo.own_config().ok()?, &other).ok()?;
+    let paths = status::unsaved(&scan);
+    (paths > 0).then_some(UncommittedWork { agent, paths })
+}
+
+/// Looks at the working tree of another repository with the configuration of one's own.
+///
+/// # Errors
+/// As [`OwnConfig::look_into`] and [`Repo::scan`].
+pub fn scan_of(world: &World, config: &OwnConfig, other: &Repo) -> Result<Scan> {
+    let repo = config.look_into(world, other)?;
+    repo.scan(&world.standing_in(other.workdir()))
+}
