@@ -6,6 +6,7 @@ use serde::Serialize;
 
 use crate::design::checkpoints::{self, Checkpoint, Which};
 use crate::design::damaged_checkpoint::DamagedCheckpoint;
+use crate::design::published_checkpoints;
 use crate::design::restore_target::Target;
 use crate::flow::checkpoints::{DeleteReport, MoveReport};
 use crate::flow::{self, colony};
@@ -26,6 +27,9 @@ pub(super) struct Args {
     /// List the automatic checkpoints instead
     #[arg(long)]
     auto: bool,
+    /// List those that agents have published as well, as AGENT/ID
+    #[arg(long, conflicts_with = "auto")]
+    all: bool,
     #[command(subcommand)]
     action: Option<Action>,
 }
@@ -81,13 +85,17 @@ pub(super) fn run(face: &mut Face<'_>, args: &Args) -> Result<Outcome, Stop> {
 }
 
 fn list(face: &mut Face<'_>, args: &Args) -> Result<Outcome, Stop> {
-    let session = face.session(Run::ForReal)?;
-    let which = if args.auto {
-        Which::Automatic
+    let listed = if args.all {
+        let session = face.session_among_others(Run::ForReal, &[])?;
+        published_checkpoints::list_with_agents(&session.repo)?
     } else {
-        Which::Named
+        let which = if args.auto {
+            Which::Automatic
+        } else {
+            Which::Named
+        };
+        checkpoints::list(&face.session(Run::ForReal)?.repo, which)?
     };
-    let listed = checkpoints::list(&session.repo, which)?;
     face.answer(&ListReport {
         count: listed.sound.len(),
         checkpoints: listed.sound,
@@ -114,7 +122,10 @@ impl Answer for ListReport {
                 checkpoint.checkpoint_id.clone(),
                 age(&checkpoint.created_at, now),
                 checkpoint.sha.short(),
-                checkpoint.label.clone(),
+                match &checkpoint.agent {
+                    Some(agent) => format!("{agent}/{}", checkpoint.label),
+                    None => checkpoint.label.clone(),
+                },
             ]
         };
         let rows: Vec<_> = self.checkpoints.iter().map(row).collect();

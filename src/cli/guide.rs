@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::design::{forks, names};
+use crate::design::{default_branch, forks};
 use crate::git::Head;
 use crate::model::Result;
 use crate::model::text::shell_word;
@@ -62,7 +62,7 @@ pub(super) fn write(session: Option<&Session>) -> Result<GuideReport> {
         }
     };
     let agent = word(report.agent.as_ref(), "NAME");
-    let default = session.map(|session| names::default_branch(&session.repo));
+    let default = session.map(|session| default_branch::find(&session.repo));
     let default = default.transpose()?.flatten();
     let default = default.map(|(branch, _)| branch.short());
     let into = word(report.into.as_ref().or(default.as_ref()), "main");

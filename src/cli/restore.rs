@@ -7,6 +7,7 @@ use crate::design::restore::{self, Request, RestoreMode};
 use crate::design::restore_report::RestoreReport;
 use crate::flow::{agent_state, colony};
 use crate::model::Error;
+use crate::model::text::shell_word;
 use crate::model::time::Moment;
 use crate::store::operation::LateFile;
 use crate::ui::answer::{Answer, Outcome};
@@ -16,15 +17,20 @@ use super::checkpoint::why;
 use super::undo;
 use super::{Face, Run, Stop, paths};
 
-/// Bring a checkpoint back: branch, index and files, or files only
+/// Bring a checkpoint or any commit back: branch, index and files, or files only
 ///
 /// The current branch moves to the checkpoint, and index and files become what it holds. Files that
 /// give way are moved aside, never deleted: 'git colony undo' brings back every byte. Ignored files
 /// stay. An operation (op-12) gives back the state before it, AGENT@ what that agent has in its working tree
 /// now: its branch, with its changes uncommitted.
+///
+/// A branch, tag, fork, hash or revision (HEAD~1) is such a state as well, where no checkpoint has that
+/// name: the current branch moves to that commit, and index and files become what it holds, as by 'git
+/// reset --hard', but untracked files give way too. 'restore HEAD' takes back what is not committed.
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
-    /// The checkpoint: id, label, unique prefix of either, @{0} for the newest, auto@{0}, or an operation
+    /// The checkpoint (id, label, unique prefix of either, @{0} for the newest, auto@{0}), an operation, or
+    /// a revision
     #[arg(value_name = "ID")]
     name: String,
     /// What to bring back; with paths, only files
@@ -59,27 +65,37 @@ enum ModeArg {
 }
 
 pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
+    let name = shell_word(&args.name);
     let whole = matches!(args.mode, Some(ModeArg::Replace | ModeArg::Fork));
     if whole && !args.paths.is_empty() {
         let error = Error::new(
             crate::model::Code::Usage,
             "'--mode replace' and '--mode fork' are about a whole branch and take no paths",
         );
-        return Err(error
-            .hint("git colony restore ID --mode files -- PATH")
-            .into());
+        let paths = args.paths.iter().map(|path| path.to_string_lossy());
+        let paths: Vec<_> = paths.map(|path| shell_word(&path)).collect();
+        let hint = format!(
+            "git colony restore {name} --mode files -- {}",
+            paths.join(" ")
+        );
+        return Err(error.hint(hint).into());
     }
-    if args.label.is_some() && args.mode != Some(ModeArg::Fork) {
+    if let Some(label) = &args.label
+        && args.mode != Some(ModeArg::Fork)
+    {
         let error = Error::new(
             crate::model::Code::Usage,
             "'--label' names the fork of '--mode fork'",
         );
-        let hint = "git colony restore ID --mode fork --label LABEL";
+        let hint = format!(
+            "git colony restore {name} --mode fork --label {}",
+            shell_word(label)
+        );
         return Err(error.hint(hint).into());
     }
     let files_only = args.mode == Some(ModeArg::Files) || !args.paths.is_empty();
     let session = face.session(Run::from(args.dry_run))?;
-    colony::gather_checkpoint(&session, &args.name);
+    colony::gather_state(&session, &args.name);
     let typed = args
         .paths
         .iter()

@@ -96,7 +96,9 @@ impl Answer for StatusReport {
     fn body(&self, now: &Moment) -> Vec<String> {
         let mut lines = Vec::new();
         match self.checkpoints.last() {
-            None => lines.push("no checkpoint yet: git colony checkpoint -m LABEL".to_owned()),
+            None => {
+                lines.push("no checkpoint yet: git colony checkpoint -m 'first state'".to_owned());
+            }
             Some(newest) => lines.push(format!(
                 "{}, the newest {}: '{}'",
                 text::count(self.checkpoints.len(), "checkpoint"),

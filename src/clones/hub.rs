@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::git::network::Network;
-use crate::git::refs::FoundRef;
+use crate::git::refs::{FoundRef, usual_default_branches};
 use crate::git::url::{Provenance, RemoteUrl};
 use crate::git::{BareRepo, Oid, RefChange, RefName};
 use crate::model::{Code, Error, Result, World, time};
@@ -141,15 +141,9 @@ impl Hub {
     /// `revision-not-found`, `repository-broken`.
     pub fn default_branch(&self) -> Result<String> {
         let head = RefName::from("refs/remotes/origin/HEAD");
-        let target = self.store.symbolic_target(&head);
-        let of_remote = target.and_then(|name| {
-            let name = name.to_string();
-            name.strip_prefix("refs/remotes/origin/").map(str::to_owned)
-        });
-        for branch in of_remote
-            .into_iter()
-            .chain(["main", "master"].map(str::to_owned))
-        {
+        let of_remote = self.store.symbolic_target(&head);
+        let configured = self.store.config("init.defaultBranch");
+        for branch in usual_default_branches(of_remote, configured) {
             if self
                 .find_ref(&format!("refs/remotes/origin/{branch}"))?
                 .is_some()

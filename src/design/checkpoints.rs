@@ -9,10 +9,11 @@ use crate::git::refs::FoundRef;
 use crate::git::{Oid, RefName, Repo};
 use crate::model::id::{OperationId, SessionId, WorktreeKey};
 use crate::model::{Code, Error, Result, time, time::Moment};
-use crate::store::{key, ref_names};
+use crate::store::ref_names;
 
 use super::damaged_checkpoint::DamagedCheckpoint;
 use super::left_out::LeftOut;
+use super::published_checkpoints;
 use super::tag_message::{Mode, TagMessage};
 
 /// A checkpoint as it is listed.
@@ -40,6 +41,9 @@ pub struct Checkpoint {
     /// The session of an agent it was made in.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub session: Option<SessionId>,
+    /// The agent that has published it; absent for one of this repository.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub agent: Option<String>,
     /// What was left out of it.
     pub left_out: Vec<LeftOut>,
     /// HEAD when it was taken, for one off the branch.
@@ -97,7 +101,7 @@ pub fn list(repo: &Repo, which: Which) -> Result<Listed> {
 }
 
 /// Returns what makes two refs one checkpoint.
-fn identity(found: &FoundRef) -> (String, Oid) {
+pub(super) fn identity(found: &FoundRef) -> (String, Oid) {
     (last_part(&found.name), found.id)
 }
 
@@ -146,7 +150,7 @@ fn last_part(name: &RefName) -> String {
 }
 
 /// Reads a checkpoint, or tells what is wrong with it.
-fn read(repo: &Repo, found: &FoundRef, which: Which) -> Result<Checkpoint, String> {
+pub(super) fn read(repo: &Repo, found: &FoundRef, which: Which) -> Result<Checkpoint, String> {
     let sha = repo.peel(found.id).map_err(|flaw| flaw.to_string())?;
     let commit = repo.read_commit(sha).map_err(|error| error.message())?;
     let checkpoint_id = id_of(&found.name, which);
@@ -175,6 +179,7 @@ fn read(repo: &Repo, found: &FoundRef, which: Which) -> Result<Checkpoint, Strin
         mode: message.mode,
         branch: message.branch,
         session: message.session,
+        agent: None,
         left_out: message.left_out,
         base: message.base,
         moment,
@@ -193,7 +198,7 @@ fn id_of(name: &RefName, which: Which) -> String {
 }
 
 /// Merges the logs of all worktrees by time without reordering any of them.
-fn in_order(checkpoints: Vec<Checkpoint>) -> Vec<Checkpoint> {
+pub(super) fn in_order(checkpoints: Vec<Checkpoint>) -> Vec<Checkpoint> {
     let mut groups: BTreeMap<Option<WorktreeKey>, Vec<Checkpoint>> = BTreeMap::new();
     for checkpoint in checkpoints {
         let key = checkpoint.operation.as_ref().map(|(key, _)| key.clone());
@@ -253,14 +258,8 @@ pub fn find(repo: &Repo, name: &str) -> Result<Checkpoint> {
     if let Some(damaged) = damaged {
         return Err(damaged.refusal());
     }
-    if let Some((agent, rest)) = name.split_once('/')
-        && let Some(found) = pick(&of_agent(repo, agent)?, rest)?
-    {
-        let checkpoint_id = format!("{agent}/{}", found.checkpoint_id);
-        return Ok(Checkpoint {
-            checkpoint_id,
-            ..found
-        });
+    if let Some(found) = published_checkpoints::find(repo, name)? {
+        return Ok(found);
     }
     if all.is_empty() && !repo.remote_names().is_empty() {
         let hint = "git colony sync --fetch   # brings the checkpoints of the remote here";
@@ -268,39 +267,27 @@ pub fn find(repo: &Repo, name: &str) -> Result<Checkpoint> {
     }
     let is_revision = is_plain(name) && repo.resolve_commit(name).is_ok();
     Err(if is_revision {
-        let hint = format!("git colony tag -m LABEL {name}   # makes a checkpoint of that commit");
+        let hint = format!(
+            "git colony tag -m 'as of {name}' {name}   # makes a checkpoint of that commit"
+        );
         not_found(name).hint(hint)
     } else {
         not_found(name)
     })
 }
 
-/// Lists the named checkpoints that an agent has published, as they were gathered last; their ids begin with
-/// its name.
-fn of_agent(repo: &Repo, agent: &str) -> Result<Vec<Checkpoint>> {
-    let prefix = format!("{}{}/", ref_names::AGENTS, key::encode(agent));
-    let mut all = Vec::new();
-    for found in repo.refs_below(&prefix)? {
-        let name = found.name.to_string();
-        let Some((_, published)) = name.split_once("/tags/checkpoint/") else {
-            continue;
-        };
-        let as_here = FoundRef {
-            name: ref_names::checkpoint(published),
-            id: found.id,
-        };
-        // What is damaged with an agent is no checkpoint here.
-        let read = read(repo, &as_here, Which::Named).ok();
-        all.extend(read.map(|checkpoint| Checkpoint {
-            git_ref: name.replacen("refs/", "", 1),
-            ..checkpoint
-        }));
-    }
-    Ok(all)
+/// Tells whether one checkpoint at least has exactly that name: its id, a part of that, or its label.
+///
+/// # Errors
+/// `repository-broken`.
+pub(super) fn is_whole_name(repo: &Repo, name: &str) -> Result<bool> {
+    let [named, automatic] = [list(repo, Which::Named)?, list(repo, Which::Automatic)?];
+    let mut all = named.sound.iter().chain(&automatic.sound);
+    Ok(all.any(|checkpoint| checkpoint.is_named_fully(name)))
 }
 
 /// Finds the one of some checkpoints that a name stands for.
-fn pick(all: &[Checkpoint], name: &str) -> Result<Option<Checkpoint>> {
+pub(super) fn pick(all: &[Checkpoint], name: &str) -> Result<Option<Checkpoint>> {
     let short = |c: &Checkpoint| c.checkpoint_id.split_once('/').map(|(_, id)| id.to_owned());
     let tests: [&dyn Fn(&Checkpoint) -> bool; 4] = [
         &|c| c.checkpoint_id == name || short(c).as_deref() == Some(name),

@@ -8,7 +8,7 @@ use serde::Serialize;
 use crate::git::snapshot::Unstorable;
 use crate::git::{Head, Oid, RefChange, RefName, Repo};
 use crate::model::id::OperationId;
-use crate::model::text::names_device;
+use crate::model::text::{names_device, shell_word};
 use crate::model::{Code, Error, RepoPath, Result, time};
 use crate::store::operation::record::HeadRecord;
 use crate::store::operation::run::{Intent, Touches};
@@ -192,10 +192,12 @@ impl Start {
                     target.label
                 ),
             )
-            .hint("git colony restore ID   # without --mode fork"));
+            .hint(format!(
+                "git colony restore {}   # without --mode fork",
+                shell_word(&target.id)
+            )));
         };
-        let short = target.id.rsplit('/').next().unwrap_or(&target.id);
-        let label = label.map_or_else(|| format!("from-{short}"), str::to_owned);
+        let label = label.map_or_else(|| format!("from-{}", target.short_id()), str::to_owned);
         let label = parse_label(&label)?;
         refuse_clash(&session.repo, &label)?;
         let branch = branch_of(&session.repo.head()?);
@@ -373,5 +375,5 @@ fn no_commit() -> Error {
         Code::RevisionNotFound,
         "HEAD has no commit yet; nothing has changed",
     )
-    .hint("git colony checkpoint -m LABEL   # makes the first one")
+    .hint("git colony checkpoint -m 'first state'   # makes the first one")
 }

@@ -13,6 +13,7 @@ use crate::store::{Session, ref_names};
 use super::fork_record;
 use super::forks;
 use super::names;
+use super::remote_forks::{self, RemoteFork};
 use super::squashed::Squashes;
 
 /// What was deleted.
@@ -42,7 +43,10 @@ pub fn delete(session: &Session, label: &str, force: bool, dry_run: bool) -> Res
         .is_valid()
         .then(|| repo.find_ref(&branch))
         .transpose()?;
-    let tip = tip.flatten().ok_or_else(|| names::no_fork(label))?;
+    let Some(tip) = tip.flatten() else {
+        let elsewhere = remote_forks::find(repo, label)?;
+        return Err(elsewhere.map_or_else(|| names::no_fork(label), |fork| is_remote(&fork)));
+    };
     refuse_checked_out(repo, &branch)?;
     let mut report = DeleteReport {
         name: branch.short(),
@@ -74,6 +78,20 @@ pub fn delete(session: &Session, label: &str, force: bool, dry_run: bool) -> Res
     let done = operation.commit(Plan::of_refs(session, summary, refs.collect())?)?;
     report.op = Some(done.record.op);
     Ok(report)
+}
+
+/// Words that a fork is on a remote alone, where git deletes branches.
+fn is_remote(fork: &RemoteFork) -> Error {
+    let name = fork.name();
+    let message = format!(
+        "'{name}' is a fork of '{}', and not here; nothing was done",
+        fork.remote
+    );
+    let [remote, branch] = [fork.remote.clone(), format!("fork/{}", fork.label)];
+    let [remote, branch] = [remote, branch].map(|word| text::shell_word(&word));
+    Error::new(Code::ForkNotFound, message).hint(format!(
+        "git push {remote} --delete {branch}   # deletes it there"
+    ))
 }
 
 fn refuse_checked_out(repo: &Repo, branch: &RefName) -> Result<()> {

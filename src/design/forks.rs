@@ -6,10 +6,12 @@ use serde::Serialize;
 use crate::git::merge_tree::{Pair, Preview};
 use crate::git::{Oid, RefName, Repo};
 use crate::model::{RepoPath, Result, time};
-use crate::store::{Session, ref_names};
+use crate::store::Session;
 
-use super::fork_record::{self, ForkRecord};
-use super::names::{self, label_of};
+use super::default_branch;
+use super::fork_record;
+use super::found_forks::{Found, found, on_remotes, own_line, without_begun_on};
+use super::names::label_of;
 use super::problem::Problem;
 use super::published;
 use super::squashed::Squashes;
@@ -24,6 +26,9 @@ pub struct Fork {
     pub name: String,
     /// The agent in whose clone it is; `None` for one of this repository or of another checkout.
     pub agent: Option<String>,
+    /// The remote that has it, where it is nowhere else; the name begins with it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub remote: Option<String>,
     /// Its tip.
     pub head_sha: Oid,
     /// Where it began; for a branch without a record, the common ancestor with `into`.
@@ -96,7 +101,9 @@ impl Outcome {
 /// # Errors
 /// `repository-broken`, `object-missing`, `git-failed`.
 pub fn list(session: &Session) -> Result<Vec<Fork>> {
-    let all = without_begun_on(&session.repo, found(&session.repo)?)?;
+    let mut all = without_begun_on(&session.repo, found(&session.repo)?)?;
+    let elsewhere = on_remotes(&session.repo, &all)?;
+    all.extend(elsewhere);
     compared(session, all)
 }
 
@@ -135,6 +142,7 @@ pub fn lines_of_work(session: &Session) -> Result<Vec<Fork>> {
         tip: line.commit,
         is_in_use: true,
         record: None,
+        remote: None,
     }));
     if published::is_agents_clone(repo)?
         && let Some(own) = own_line(repo)?
@@ -144,42 +152,12 @@ pub fn lines_of_work(session: &Session) -> Result<Vec<Fork>> {
     compared(session, lines)
 }
 
-/// Returns what is checked out here, where that is no fork.
-fn own_line(repo: &Repo) -> Result<Option<Found>> {
-    let head = repo.head()?;
-    let branch = head.moving_ref();
-    let tip = head.commit().filter(|_| label_of(&branch).is_none());
-    Ok(tip.map(|tip| Found {
-        name: head.label(),
-        branch: Some(branch),
-        agent: None,
-        tip,
-        is_in_use: true,
-        record: None,
-    }))
-}
-
-/// Leaves out the copies of forks that clones of agents have only because they were begun there.
-fn without_begun_on(repo: &Repo, all: Vec<Found>) -> Result<Vec<Found>> {
-    // Of several that nobody is on, the first is told.
-    let (mut told, rest): (Vec<_>, Vec<_>) = all.into_iter().partition(|line| line.is_in_use);
-    for line in rest {
-        let mut is_known = false;
-        for other in told.iter().filter(|other| other.name == line.name) {
-            let more = Problem::or(repo.commits_between(line.tip, &[other.tip], 1))?;
-            is_known |= more.is_ok_and(|more| more.is_empty());
-        }
-        if !is_known {
-            told.push(line);
-        }
-    }
-    Ok(told)
-}
-
 fn compared(session: &Session, lines: Vec<Found>) -> Result<Vec<Fork>> {
     let repo = &session.repo;
-    let default = names::default_branch(repo)?.map(|(branch, _)| branch.short());
-    let default = standing(repo, default.as_deref())?;
+    let default = match default_branch::find(repo)? {
+        Some((branch, tip)) => standing(repo, Some(&branch.short()))?.or(Some((branch, tip))),
+        None => None,
+    };
     let here = repo.head()?.moving_ref();
     let mut forks = Vec::new();
     let (mut pairs, mut merging) = (Vec::new(), Vec::new());
@@ -218,44 +196,6 @@ fn compared(session: &Session, lines: Vec<Found>) -> Result<Vec<Fork>> {
     Ok(forks)
 }
 
-/// A fork, wherever it is.
-#[derive(Clone)]
-struct Found {
-    name: String,
-    /// The branch, where it is one of this repository.
-    branch: Option<RefName>,
-    agent: Option<String>,
-    tip: Oid,
-    /// Whether it is a branch of a person, or what an agent has checked out.
-    is_in_use: bool,
-    record: Option<ForkRecord>,
-}
-
-/// Finds the forks of this repository, and those that others have published.
-fn found(repo: &Repo) -> Result<Vec<Found>> {
-    let own = repo.refs_below(ref_names::FORKS)?.into_iter();
-    let own = own.filter_map(|found| {
-        let label = label_of(&found.name)?;
-        Some(Found {
-            name: found.name.short(),
-            tip: repo.peel_to_commit(found.id)?,
-            record: fork_record::of_branch(repo, &label),
-            branch: Some(found.name),
-            agent: None,
-            is_in_use: true,
-        })
-    });
-    let published = published::forks(repo)?.into_iter().map(|fork| Found {
-        name: fork.branch,
-        branch: None,
-        is_in_use: fork.agent.is_none() || fork.is_checked_out,
-        agent: fork.agent,
-        tip: fork.commit,
-        record: fork.record,
-    });
-    Ok(own.chain(published).collect())
-}
-
 /// Returns the branch a fork goes back to: the one it began on, while that exists.
 ///
 /// # Errors
@@ -288,6 +228,7 @@ fn describe(found: &Found) -> Fork {
     Fork {
         name: found.name.clone(),
         agent: found.agent.clone(),
+        remote: found.remote.clone(),
         head_sha: found.tip,
         diverged_from_sha: known.map(|record| record.base),
         diverged_from_branch: known.and_then(|record| record.base_branch.clone()),

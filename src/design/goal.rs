@@ -168,5 +168,5 @@ fn unborn() -> Error {
         Code::RevisionNotFound,
         "the current branch has no commit yet; nothing was done",
     )
-    .hint("git colony checkpoint -m LABEL   # makes the first one")
+    .hint("git colony checkpoint -m 'first state'   # makes the first one")
 }

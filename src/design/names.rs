@@ -1,14 +1,13 @@
 //! What a name stands for that a person types for a line of work: a branch, a fork, any revision, or a
 //! checkpoint.
 
-use crate::git::beneath::MAX_RECORD_BYTES;
 use crate::git::{Oid, RefName, Repo};
 use crate::model::text::shell_word;
-use crate::model::{Code, Error, RepoPath, Result};
+use crate::model::{Code, Error, Result};
 use crate::store::ref_names;
 
 use super::published::{self, Published};
-use super::{checkpoints, fork_record};
+use super::{checkpoints, fork_record, remote_forks};
 
 /// A commit, and the name it was found under.
 #[derive(Clone, Debug)]
@@ -24,6 +23,15 @@ pub struct Named {
 }
 
 impl Named {
+    fn commit(commit: Oid, name: String) -> Named {
+        Named {
+            commit,
+            branch: None,
+            name,
+            published: None,
+        }
+    }
+
     fn published(published: Published) -> Named {
         Named {
             commit: published.commit,
@@ -45,25 +53,42 @@ impl Named {
 
     /// Returns the name of the branch a fork began on, where that was written down.
     pub(super) fn base_branch(&self, repo: &Repo) -> Option<String> {
-        let record = match &self.published {
-            Some(published) => published.record.clone(),
-            None => fork_record::of_branch(repo, &self.fork_label()?),
-        };
-        record?.base_branch
+        if let Some(published) = &self.published {
+            return published.record.clone()?.base_branch;
+        }
+        let on_remote = || Some(remote_forks::find(repo, &self.name).ok()??.label);
+        let label = self.fork_label().or_else(on_remote)?;
+        fork_record::of_branch(repo, &label)?.base_branch
     }
 }
 
-/// Finds what a name stands for: a branch before a fork of that label, before any other ref or revision,
-/// before what others have published, before a fork of that label on a remote, before the beginning of an
-/// id, before a checkpoint.
+/// Finds what a name stands for: what [`find_line`] finds, before a checkpoint.
+///
+/// # Errors
+/// As [`find_line`]; `checkpoint-ambiguous`.
+pub fn find(repo: &Repo, typed: &str) -> Result<Named> {
+    let unknown = match find_line(repo, typed) {
+        Err(unknown) if unknown.code() == Code::RevisionNotFound => unknown,
+        found => return found,
+    };
+    match checkpoints::find(repo, typed) {
+        Ok(checkpoint) => Ok(Named::commit(checkpoint.sha, typed.to_owned())),
+        Err(ambiguous) if ambiguous.code() == Code::CheckpointAmbiguous => Err(ambiguous),
+        Err(_) => Err(unknown),
+    }
+}
+
+/// Finds what a name stands for that is no checkpoint: a branch before a fork of that label, before any other
+/// ref or revision, before what others have published, before a fork of that label on a remote, before the
+/// beginning of an id.
 ///
 /// The name of an agent is its published work even where a fork of that label is here that its work
 /// contains, and in an agent's clone the name of a branch of a person's checkout is that branch, as it
 /// was published. Where the branch here has anything of its own, the name is refused.
 ///
 /// # Errors
-/// `revision-not-found`, `checkpoint-ambiguous`, `name-ambiguous`.
-pub fn find(repo: &Repo, typed: &str) -> Result<Named> {
+/// `revision-not-found`, `name-ambiguous`.
+pub(super) fn find_line(repo: &Repo, typed: &str) -> Result<Named> {
     let exact = typed.strip_prefix("refs/heads/").unwrap_or(typed);
     let is_spelled_out = exact.len() != typed.len();
     if let Some(here) = find_branch(repo, exact)? {
@@ -86,32 +111,11 @@ pub fn find(repo: &Repo, typed: &str) -> Result<Named> {
     if !names_another && let Some(named) = fork_of_remote(repo, typed)? {
         return Ok(named);
     }
-    let name = typed.to_owned();
-    let (branch, published) = (None, None);
     match repo.resolve_commit(typed) {
-        Ok(commit) => Ok(Named {
-            commit,
-            branch,
-            name,
-            published,
-        }),
-        Err(unknown) => match checkpoints::find(repo, typed) {
-            Ok(checkpoint) => Ok(Named {
-                commit: checkpoint.sha,
-                branch,
-                name,
-                published,
-            }),
-            Err(ambiguous) if ambiguous.code() == Code::CheckpointAmbiguous => Err(ambiguous),
-            Err(_) => match before_published(repo, typed)? {
-                Some(commit) => Ok(Named {
-                    commit,
-                    branch,
-                    name,
-                    published,
-                }),
-                None => Err(misspelt(repo, typed, unknown)?),
-            },
+        Ok(commit) => Ok(Named::commit(commit, typed.to_owned())),
+        Err(unknown) => match before_published(repo, typed)? {
+            Some(commit) => Ok(Named::commit(commit, typed.to_owned())),
+            None => Err(misspelt(repo, typed, unknown)?),
         },
     }
 }
@@ -236,13 +240,9 @@ fn edits(one: &str, other: &str) -> usize {
 /// have the same.
 fn fork_of_remote(repo: &Repo, typed: &str) -> Result<Option<Named>> {
     let label = typed.strip_prefix("fork/").unwrap_or(typed);
-    let mut found: Vec<(String, Oid)> = Vec::new();
-    for remote in repo.remote_names() {
-        let name = format!("{remote}/fork/{label}");
-        let full = RefName::from(format!("refs/remotes/{name}").as_str());
-        let commit = full.is_valid().then(|| repo.find_ref(&full)).transpose()?;
-        found.extend(commit.flatten().map(|commit| (name, commit)));
-    }
+    let found = remote_forks::list(repo)?.into_iter();
+    let found = found.filter(|fork| fork.label == label);
+    let found: Vec<(String, Oid)> = found.map(|fork| (fork.name(), fork.tip)).collect();
     let Some((name, commit)) = found.first().cloned() else {
         return Ok(None);
     };
@@ -257,12 +257,7 @@ fn fork_of_remote(repo: &Repo, typed: &str) -> Result<Option<Named>> {
         .hint(format!("git colony diff {}", two.join(" ")))
         .detail("names", names));
     }
-    Ok(Some(Named {
-        commit,
-        branch: None,
-        name,
-        published: None,
-    }))
+    Ok(Some(Named::commit(commit, name)))
 }
 
 /// Returns the label of a fork from its branch; `None` for another branch.
@@ -271,40 +266,6 @@ pub fn label_of(branch: &RefName) -> Option<String> {
         .to_string()
         .strip_prefix(ref_names::FORKS)
         .map(str::to_owned)
-}
-
-/// Finds the branch others come back to: the default branch of the manifest, what the remote calls its
-/// HEAD, `main`, `master`.
-///
-/// # Errors
-/// `repository-broken`.
-pub fn default_branch(repo: &Repo) -> Result<Option<(RefName, Oid)>> {
-    let remote = RefName::from("refs/remotes/origin/HEAD");
-    let remote = repo.symbolic_target(&remote);
-    let of_remote = remote.and_then(|name| {
-        let name = name.to_string();
-        name.strip_prefix("refs/remotes/origin/").map(str::to_owned)
-    });
-    let named = manifest_branch(repo).into_iter().chain(of_remote);
-    let usual = ["main", "master"].map(str::to_owned);
-    for name in named.chain(usual) {
-        let branch = RefName::from(format!("refs/heads/{name}").as_str());
-        // A manifest may name anything, also what no branch can be called.
-        if branch.is_valid()
-            && let Some(commit) = repo.find_ref(&branch)?
-        {
-            return Ok(Some((branch, commit)));
-        }
-    }
-    Ok(None)
-}
-
-/// Reads the default branch of the manifest; one that does not read well counts as absent here.
-fn manifest_branch(repo: &Repo) -> Option<String> {
-    let path = RepoPath::from(".colony/manifest.json");
-    let bytes = repo.read_file(&path, MAX_RECORD_BYTES).ok()??;
-    let manifest: serde_json::Value = serde_json::from_slice(&bytes).ok()?;
-    Some(manifest.get("default_branch")?.as_str()?.to_owned())
 }
 
 /// Makes the error for a fork that does not exist.

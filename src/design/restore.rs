@@ -31,7 +31,7 @@ pub enum RestoreMode {
 /// What is asked for.
 #[derive(Clone, Debug)]
 pub struct Request {
-    /// The checkpoint or operation.
+    /// The checkpoint, operation or revision.
     pub name: String,
     /// What the name stands for, where that is known already.
     pub target: Option<Target>,
@@ -51,7 +51,7 @@ impl Request {
     fn find_target(&self, repo: &Repo) -> Result<Target> {
         match &self.target {
             Some(target) => Ok(target.clone()),
-            None => Target::find(repo, &self.name),
+            None => Target::find_any(repo, &self.name),
         }
     }
 }
@@ -59,7 +59,7 @@ impl Request {
 /// Brings a state back.
 ///
 /// # Errors
-/// `checkpoint-not-found`, `operation-in-progress`, `published-commits`, `diverged`,
+/// `checkpoint-not-found`, `name-ambiguous`, `operation-in-progress`, `published-commits`, `diverged`,
 /// `nested-repository-in-the-way`, `path-collision`, `filter-failed`, `locked`, `no-space`; none of
 /// them changes anything.
 pub fn restore(session: &Session, request: &Request) -> Result<RestoreReport> {

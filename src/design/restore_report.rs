@@ -29,7 +29,7 @@ pub struct FileCounts {
 /// What was brought back.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct RestoreReport {
-    /// The checkpoint or operation.
+    /// The checkpoint or operation; the commit, where a revision was named.
     pub checkpoint_id: String,
     /// What people call it.
     pub label: String,

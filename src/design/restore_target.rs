@@ -8,13 +8,14 @@ use crate::store::operation::{Kind, Log, StateName};
 use crate::store::places::Places;
 
 use super::checkpoints::{self, Checkpoint};
+use super::names;
 use super::tag_message::Mode;
 use super::undo_next::refuse_migration;
 
 /// A state that can be brought back.
 #[derive(Clone, Debug)]
 pub struct Target {
-    /// The id of the checkpoint or operation.
+    /// The id of the checkpoint or operation, or of the commit.
     pub id: String,
     /// What people call it.
     pub label: String,
@@ -57,6 +58,59 @@ impl Target {
             ..of_checkpoint(repo, &checkpoint)?
         })
     }
+
+    /// Finds what is to be brought back: what [`Target::find`] finds, or any commit, where no checkpoint has
+    /// that name in full. The beginning of the name of a checkpoint comes after a revision, and before an
+    /// abbreviated id.
+    ///
+    /// # Errors
+    /// As [`Target::find`]; `name-ambiguous`.
+    pub(super) fn find_any(repo: &Repo, name: &str) -> Result<Target> {
+        let found = Target::find(repo, name);
+        let is_found = match &found {
+            Ok(target) => target.is_named_fully || is_abbreviated_id(name),
+            Err(error) if error.code() == Code::CheckpointAmbiguous => {
+                is_abbreviated_id(name) || checkpoints::is_whole_name(repo, name)?
+            }
+            Err(error) => error.code() != Code::CheckpointNotFound,
+        };
+        if is_found {
+            return found;
+        }
+        match names::find_line(repo, name) {
+            Ok(line) => of_commit(repo, name, line.commit),
+            Err(unknown) if unknown.code() == Code::RevisionNotFound => found,
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Returns how a fork is called that is named after it.
+    pub(super) fn short_id(&self) -> String {
+        let last = self.id.rsplit('/').next().unwrap_or(&self.id);
+        if self.id == self.sha.to_string() {
+            return last.chars().take(10).collect();
+        }
+        last.to_owned()
+    }
+}
+
+/// Tells whether a name may be the beginning of the id of an object.
+fn is_abbreviated_id(name: &str) -> bool {
+    name.len() < 40 && name.bytes().all(|byte| byte.is_ascii_hexdigit())
+}
+
+fn of_commit(repo: &Repo, name: &str, commit: Oid) -> Result<Target> {
+    let tree = repo.read_commit(commit)?.tree;
+    Ok(Target {
+        id: commit.to_string(),
+        label: name.to_owned(),
+        sha: commit,
+        tree,
+        branch: Some(commit),
+        index: IndexTarget::Tree { tree },
+        in_progress: None,
+        is_named_fully: true,
+    })
 }
 
 impl Target {

@@ -9,7 +9,7 @@ use crate::clones::damaged::{self, DamagedClone};
 use crate::clones::found::{self, FoundClone};
 use crate::clones::hub::{self, Hub};
 use crate::clones::removed_work::{self, RemovedWork};
-use crate::design::names;
+use crate::design::default_branch;
 use crate::design::squashed::Squashes;
 use crate::git::{Oid, Repo};
 use crate::model::{Code, Error, Result, text};
@@ -184,7 +184,7 @@ fn has_more(session: &Session, work: &RemovedWork, (hub, here): (&Hub, &[Oid])) 
 
 /// Tells whether the branch that is checked out, or the main one, has a commit squashed.
 fn is_squashed(repo: &Repo, commit: Oid) -> Result<bool> {
-    let main = names::default_branch(repo)?.map(|(_, tip)| tip);
+    let main = default_branch::find(repo)?.map(|(_, tip)| tip);
     let mut squashes = Squashes::default();
     for tip in repo.head()?.commit().into_iter().chain(main) {
         if squashes.merged(repo, tip, commit)?.contains(&commit) {

@@ -9,7 +9,7 @@ use crate::clones::found;
 use crate::clones::hub::{self, Hub};
 use crate::clones::new_clone::{LargeFiles, Sparse, Staged, Start, Wanted, remote_prefix};
 use crate::clones::{publish, removal, removed_work};
-use crate::design::{fork, names};
+use crate::design::{default_branch, fork, names};
 use crate::git::identity::Identity;
 use crate::git::{Head, Oid, RefName};
 use crate::model::{Code, Error, Result, World, text, time};
@@ -297,16 +297,14 @@ pub(super) fn refuse_standing(session: &Session, agent: &str) -> Result<()> {
 /// Returns the branch a fork begins on: the one that was named, else the current one.
 fn start(session: &Session, head: &Head, named: Option<RefName>) -> Result<Start> {
     let repo = &session.repo;
-    let current = match head {
-        Head::Branch { name, .. } | Head::Unborn { name } => Some(name.clone()),
-        Head::Detached { .. } => names::default_branch(repo)?.map(|(name, _)| name),
+    let with_tip =
+        |name: RefName| -> Result<_> { Ok(repo.find_ref(&name)?.map(|tip| (name, tip))) };
+    let found = match (named, head) {
+        (Some(name), _) => with_tip(name)?,
+        (None, Head::Branch { name, .. } | Head::Unborn { name }) => with_tip(name.clone())?,
+        (None, Head::Detached { .. }) => default_branch::find(repo)?,
     };
-    let branch = named.or(current);
-    let tip = branch
-        .as_ref()
-        .map(|branch| repo.find_ref(branch))
-        .transpose()?;
-    match branch.zip(tip.flatten()) {
+    match found {
         Some((branch, commit)) => Ok(Start {
             branch: branch.short(),
             commit,
@@ -315,7 +313,7 @@ fn start(session: &Session, head: &Head, named: Option<RefName>) -> Result<Start
             Code::RevisionNotFound,
             "there is no branch with a commit that an agent could begin on; nothing has changed",
         )
-        .hint("git colony checkpoint -m LABEL   # makes the first commit")),
+        .hint("git colony checkpoint -m 'first state'   # makes the first commit")),
     }
 }
 

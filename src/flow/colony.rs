@@ -76,6 +76,15 @@ pub fn gather_checkpoint(session: &Session, name: &str) {
     }
 }
 
+/// Does what [`gather_for`] does for a state that is to be brought back, which may be that of a checkpoint or of
+/// a commit. What stands in the way is said, and stops nothing.
+pub fn gather_state(session: &Session, name: &str) {
+    let is_checkpoint = checkpoints::find(&session.repo, name).is_ok();
+    if !is_checkpoint && names::may_be_of_others(&session.repo, name) {
+        gather(session);
+    }
+}
+
 /// Words that a name cannot be looked up among what others have published.
 fn unseen(name: &str, cause: &Error) -> Error {
     let message = format!(

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::clones::hub;
-use crate::design::names;
+use crate::design::default_branch;
 use crate::flow::elsewhere::{Hubs, Network};
 use crate::git::url::Transport;
 use crate::git::{Head, Oid, RefName, RemoteUrl};
@@ -231,7 +231,7 @@ pub(super) fn manifest_of(session: &Session, commit: Oid) -> Result<Option<Manif
 }
 
 fn is_default(session: &Session, branch: Option<&str>) -> Result<bool> {
-    let default = names::default_branch(&session.repo)?;
+    let default = default_branch::find(&session.repo)?;
     let default = default.map(|(name, _)| name.short());
     Ok(match (default, branch) {
         (Some(default), Some(branch)) => default == branch,

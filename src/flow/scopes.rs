@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::design::names;
+use crate::design::default_branch;
 use crate::git::{Oid, RefName, Repo};
 use crate::map::scope_record::{
     self, ScopeConfig, ScopeRecord, Scopes, UnreadableRecord, WantedRevision,
@@ -288,7 +288,7 @@ fn all_in(repo: &Repo) -> Result<Vec<(Scopes, bool)>> {
 /// Finds the record that counts on the current branch.
 fn find(session: &Session, id: &str) -> Result<(ScopeRecord, bool)> {
     let mut all = all(session)?;
-    let default = names::default_branch(&session.repo)?.map(|(name, _)| name);
+    let default = default_branch::find(&session.repo)?.map(|(name, _)| name);
     if default.is_some_and(|name| {
         session
             .repo

@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::design::checkpoints::{self, Checkpoint, Which};
 use crate::design::clashes::{self, TouchedBy};
 use crate::design::damaged_checkpoint::DamagedCheckpoint;
-use crate::design::names;
+use crate::design::default_branch;
 use crate::design::outlook::{self, UndoStep};
 use crate::design::pick;
 use crate::git::beneath::MAX_RECORD_BYTES;
@@ -202,7 +202,7 @@ fn compare_with_main(repo: &Repo, head: &Head) -> Result<(usize, usize)> {
     let Some(tip) = head.commit() else {
         return Ok((0, 0));
     };
-    match names::default_branch(repo)? {
+    match default_branch::find(repo)? {
         Some((branch, main)) if branch != head.moving_ref() => {
             let ahead = repo.commits_between(tip, &[main], LIMIT)?.len();
             Ok((ahead, repo.commits_between(main, &[tip], LIMIT)?.len()))

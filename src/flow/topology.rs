@@ -3,12 +3,10 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::design::forks;
+use crate::design::{default_branch, forks};
 use crate::git::{Oid, RefName, Repo};
 use crate::model::Result;
 use crate::store::{Session, ref_names};
-
-use super::status::registry;
 
 /// The branches.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -111,24 +109,12 @@ fn attach_to_base(repo: &Repo, fork: &mut Branch) -> Result<()> {
 const HEADS: &str = "refs/heads/";
 const REMOTE: &str = "refs/remotes/origin/";
 
-/// Returns the main branch: the one the manifest names, else that of `origin/HEAD`, else the one that
-/// `init.defaultBranch` names, else `main` or `master`, if it exists; else the current one.
+/// Returns the default branch; before the first commit the one that is checked out.
 fn main_branch(repo: &Repo) -> Result<Option<String>> {
-    let manifest = registry(repo, "manifest.json");
-    let named = manifest.and_then(|it| it.get("default_branch")?.as_str().map(str::to_owned));
-    let of_remote = repo.symbolic_target(&RefName::from("refs/remotes/origin/HEAD"));
-    let of_remote =
-        of_remote.and_then(|name| name.to_string().strip_prefix(REMOTE).map(str::to_owned));
-    let configured = repo.config("init.defaultBranch");
-    let usual = ["main", "master"].map(|name| Some(name.to_owned()));
-    let candidates = [named, of_remote, configured].into_iter().chain(usual);
-    for name in candidates.flatten() {
-        if tip_of(repo, &name).is_some() {
-            return Ok(Some(name));
-        }
+    if let Some((branch, _)) = default_branch::find(repo)? {
+        return Ok(Some(branch.short()));
     }
-    let current = repo.head()?.moving_ref();
-    let current = current.to_string();
+    let current = repo.head()?.moving_ref().to_string();
     Ok(current.strip_prefix(HEADS).map(str::to_owned))
 }
 

@@ -335,3 +335,16 @@ fn git_date(who: &Signature) -> String {
         minutes % 60
     )
 }
+
+/// Lists what a default branch may be called where no manifest says it: what the remote calls its HEAD, what
+/// `init.defaultBranch` names, `main`, `master`.
+pub fn usual_default_branches(
+    remote_head: Option<RefName>,
+    configured: Option<String>,
+) -> impl Iterator<Item = String> {
+    let remote_head = remote_head.map(|name| name.to_string());
+    let of_remote =
+        remote_head.and_then(|name| name.strip_prefix("refs/remotes/origin/").map(str::to_owned));
+    let known = [of_remote, configured].into_iter().flatten();
+    known.chain(["main", "master"].map(str::to_owned))
+}

@@ -354,3 +354,27 @@ fn what_names_an_agent_that_was_taken_away_says_where_its_work_is() {
     let hint = nothing["hint"].as_str().unwrap();
     assert!(hint.starts_with("git colony agents "), "{hint}");
 }
+
+#[test]
+fn published_checkpoints_are_listed_by_agent() {
+    let desk = Sandbox::new();
+    desk.colony(&["checkpoint", "-m", "of all"]);
+    let ada = agent(&desk, "ada");
+    fs::write(ada.path("a.txt"), "of ada\n").unwrap();
+    ada.colony(&["checkpoint", "-m", "parser works", "--off-branch"]);
+    let own = desk.json(&["checkpoints"]);
+    assert_eq!(own["count"], 1, "{own:#}");
+    let all = desk.json(&["checkpoints", "--all"]);
+    assert_eq!(all["count"], 2, "{all:#}");
+    let [first, second] = [&all["checkpoints"][0], &all["checkpoints"][1]];
+    assert_eq!(first["label"], "of all");
+    assert!(first.get("agent").is_none(), "{first:#}");
+    assert_eq!(second["agent"], "ada");
+    assert_eq!(second["label"], "parser works");
+    let id = second["checkpoint_id"].as_str().unwrap();
+    assert!(id.starts_with("ada/checkpoint/"), "{id}");
+    let text = desk.colony(&["checkpoints", "--all"]);
+    assert!(text.contains("ada/parser works"), "{text}");
+    desk.colony(&["restore", id, "--", "a.txt"]);
+    assert_eq!(desk.read("a.txt"), "of ada\n");
+}

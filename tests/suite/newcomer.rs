@@ -121,9 +121,9 @@ fn a_name_that_is_no_checkpoint_is_explained() {
         hint(&sandbox, &["restore", "auto@{0}"]),
         "git colony checkpoints --auto"
     );
-    let offered = hint(&sandbox, &["restore", "HEAD"]);
+    let offered = hint(&sandbox, &["checkpoints", "show", "HEAD"]);
     assert!(
-        offered.starts_with("git colony tag -m LABEL HEAD  "),
+        offered.starts_with("git colony tag -m 'as of HEAD' HEAD  "),
         "{offered}"
     );
     assert_eq!(

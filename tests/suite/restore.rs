@@ -364,3 +364,85 @@ fn an_operation_can_be_restored_like_a_checkpoint() {
     );
     assert_eq!(sandbox.error(&["restore", "op-99"]), "operation-not-found");
 }
+
+#[test]
+fn any_commit_can_be_brought_back_and_named_like_one() {
+    let sandbox = Sandbox::new();
+    sandbox.write("a.txt", "two\n");
+    sandbox.git(&["commit", "-qam", "second"]);
+    let [tip, first] = ["HEAD", "HEAD~1"].map(|name| sandbox.git(&["rev-parse", name]));
+    sandbox.git(&["tag", "-a", "-m", "annotated", "v1", "HEAD~1"]);
+    sandbox.git(&["branch", "side", "HEAD~1"]);
+    // What is not committed goes, staged or not, and comes back.
+    sandbox.write("a.txt", "edited\n");
+    sandbox.write("new.txt", "new\n");
+    sandbox.git(&["add", "new.txt"]);
+    sandbox.write("dir/untracked", "scratch\n");
+    let edited = sandbox.visible_state();
+    let report = sandbox.json(&["restore", "HEAD"]);
+    assert_eq!(report["checkpoint_id"], tip, "{report:#}");
+    assert_eq!(report["label"], "HEAD");
+    assert_eq!(sandbox.git(&["status", "--porcelain"]), "");
+    assert_eq!(sandbox.git(&["rev-parse", "HEAD"]), tip);
+    sandbox.colony(&["undo"]);
+    assert_eq!(sandbox.visible_state(), edited);
+    sandbox.colony(&["redo"]);
+    for name in [
+        "HEAD~1",
+        "v1",
+        "side",
+        &first,
+        &first[..9],
+        "refs/heads/side",
+    ] {
+        let told = sandbox.colony(&["restore", "-n", name]);
+        assert!(told.contains("second"), "{name}: {told}");
+        let report = sandbox.json(&["restore", name]);
+        assert_eq!(report["leaving"], serde_json::json!([tip]), "{report:#}");
+        assert_eq!(sandbox.git(&["rev-parse", "main"]), first, "{name}");
+        assert_eq!(sandbox.git(&["status", "--porcelain"]), "", "{name}");
+        sandbox.colony(&["undo"]);
+        assert_eq!(sandbox.git(&["rev-parse", "main"]), tip, "{name}");
+    }
+    sandbox.colony(&["restore", "side", "--", "a.txt"]);
+    assert_eq!(sandbox.git(&["status", "--porcelain"]), " M a.txt");
+    let forked = sandbox.json(&["restore", "v1", "--mode", "fork"]);
+    let label = format!("fork/from-{}", &first[..10]);
+    assert_eq!(forked["branch"], label, "{forked:#}");
+    sandbox.check_invariants();
+}
+
+#[test]
+fn published_commits_do_not_leave_for_a_revision_either() {
+    let sandbox = Sandbox::new();
+    sandbox.write("a.txt", "two\n");
+    sandbox.git(&["commit", "-qam", "published"]);
+    sandbox.git(&["update-ref", "refs/remotes/origin/main", "HEAD"]);
+    let before = sandbox.visible_state();
+    assert_eq!(sandbox.error(&["restore", "HEAD~1"]), "published-commits");
+    assert_eq!(sandbox.visible_state(), before);
+    sandbox.colony(&["restore", "HEAD~1", "--force"]);
+    assert_eq!(sandbox.read("a.txt"), "one\n");
+}
+
+#[test]
+fn a_label_wins_over_a_revision_and_the_beginning_of_one_does_not() {
+    let sandbox = Sandbox::new();
+    sandbox.colony(&["checkpoint", "-m", "side"]);
+    sandbox.colony(&["checkpoint", "-m", "other state"]);
+    sandbox.write("a.txt", "two\n");
+    sandbox.git(&["commit", "-qam", "second"]);
+    sandbox.git(&["branch", "side"]);
+    sandbox.git(&["branch", "other"]);
+    let labelled = sandbox.json(&["restore", "-n", "side"]);
+    assert_eq!(labelled["files"]["rewritten"], 1, "{labelled:#}");
+    let revision = sandbox.json(&["restore", "-n", "other"]);
+    assert_eq!(revision["label"], "other", "{revision:#}");
+    assert_eq!(revision["files"]["rewritten"], 0);
+    // The same where the beginning fits more than one.
+    sandbox.colony(&["checkpoint", "-m", "other place", "--off-branch"]);
+    let revision = sandbox.json(&["restore", "-n", "other"]);
+    assert_eq!(revision["label"], "other", "{revision:#}");
+    sandbox.colony(&["checkpoint", "-m", "side", "--off-branch"]);
+    assert_eq!(sandbox.error(&["restore", "side"]), "checkpoint-ambiguous");
+}

@@ -855,3 +855,47 @@ fn a_remote_that_is_another_place_now_has_deleted_nothing() {
     let answer = a.json(&["sync"]);
     assert!(answer.to_string().contains("deleted"), "{answer:#}");
 }
+
+#[test]
+fn a_fork_that_only_a_remote_has_is_listed_and_named_as_git_names_it() {
+    let two = Two::new();
+    let (a, b) = (&two.a, two.b());
+    a.colony(&["fork", "x"]);
+    a.write("new.txt", "by a\n");
+    a.colony(&["commit", "-m", "of a", "--all"]);
+    a.colony(&["sync"]);
+    b.colony(&["sync"]);
+    let listed = b.json(&["forks"]);
+    let fork = &listed["forks"][0];
+    assert_eq!(listed["count"], 1, "{listed:#}");
+    assert_eq!(fork["name"], "origin/fork/x");
+    assert_eq!(fork["remote"], "origin");
+    assert_eq!(fork["diverged_from_branch"], "main");
+    assert_eq!(fork["into"]["outcome"], "fast_forward");
+    assert!(fork["owner"].is_string(), "{fork:#}");
+    assert!(b.colony(&["forks"]).contains("origin/fork/x"));
+    // Who has it here sees it once.
+    let own = a.json(&["forks"]);
+    assert_eq!(own["count"], 1, "{own:#}");
+    assert_eq!(own["forks"][0]["name"], "fork/x");
+    assert!(own["forks"][0].get("remote").is_none());
+    let told = b.json(&["forks", "delete", "origin/fork/x"]);
+    assert_eq!(told["code"], "fork-not-found", "{told:#}");
+    assert_eq!(
+        told["hint"],
+        "git push 'origin' --delete 'fork/x'   # deletes it there"
+    );
+    // Merging goes where the fork began, whatever is checked out.
+    b.git(&["switch", "-qc", "elsewhere"]);
+    let would = b.json(&["merge", "origin/fork/x", "-n"]);
+    assert_eq!(would["into"], "main", "{would:#}");
+    b.git(&["switch", "-q", "main"]);
+    b.colony(&["restore", "origin/fork/x"]);
+    assert_eq!(fs::read_to_string(b.path("new.txt")).unwrap(), "by a\n");
+    b.colony(&["undo"]);
+    // A fork here that has all of it hides it; one that lacks something does not.
+    b.git(&["branch", "fork/x", "origin/fork/x"]);
+    assert_eq!(b.json(&["forks"])["forks"][0]["name"], "fork/x");
+    b.git(&["branch", "-f", "fork/x", "main"]);
+    assert_eq!(b.json(&["forks"])["count"], 2);
+}

@@ -183,3 +183,47 @@ fn a_fork_of_a_fork_left_that_one() {
     sandbox.git(&["branch", "-q", "-D", "fork/par"]);
     assert_eq!(of("fork/child"), ("main".to_owned(), first));
 }
+
+#[test]
+fn every_command_has_the_same_default_branch() {
+    let sandbox = Sandbox::new();
+    sandbox.git(&["branch", "-m", "main", "master"]);
+    // One commit more on each, so that counts tell which one a command has compared with.
+    let mut tips = Vec::new();
+    for name in ["configured", "of-origin", "manifested", "work"] {
+        sandbox.git(&["switch", "-qc", name]);
+        sandbox.git(&["commit", "-q", "--allow-empty", "-m", name]);
+        tips.push(sandbox.git(&["rev-parse", "HEAD"]));
+    }
+    sandbox.git(&["branch", "fork/x"]);
+    let check = |name: &str, ahead: usize| {
+        let topology = sandbox.json(&["topology"]);
+        assert_eq!(topology["main"], name);
+        let status = sandbox.json(&["status"]);
+        assert_eq!(status["ahead_of_main_by"], ahead, "{name} {status:#}");
+        let fork = sandbox.json(&["forks"])["forks"][0].clone();
+        assert_eq!(fork["into"]["branch"], name, "{fork:#}");
+        assert_eq!(fork["ahead"], ahead, "{fork:#}");
+        let fleet = sandbox.json(&["fleet"]);
+        let line = &fleet["agents"][0];
+        assert_eq!(line["into"]["branch"], name, "{fleet:#}");
+    };
+    check("master", 4);
+    sandbox.git(&["config", "init.defaultBranch", "configured"]);
+    check("configured", 3);
+    let head = "refs/remotes/origin/HEAD";
+    let there = "refs/remotes/origin/of-origin";
+    sandbox.git(&["update-ref", there, "of-origin"]);
+    sandbox.git(&["symbolic-ref", head, there]);
+    check("of-origin", 2);
+    // Where only the remote has it, its tip there counts.
+    sandbox.git(&["branch", "-D", "of-origin"]);
+    check("of-origin", 2);
+    sandbox.write(
+        ".colony/manifest.json",
+        r#"{"default_branch": "manifested"}"#,
+    );
+    check("manifested", 1);
+    sandbox.git(&["branch", "-D", "manifested"]);
+    check("of-origin", 2);
+}

@@ -4,6 +4,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::design::checkpoints;
 use crate::git::{Oid, RefChange, RefName, Repo};
 use crate::model::text::{self, shell_word};
 use crate::model::{Code, Error, Result};
@@ -179,7 +180,12 @@ pub(super) fn left_on_new(repo: &Repo, record: &Record) -> Result<Vec<LeftOnNew>
             let name = shell_word(&reference.name.short());
             let way_back = match prefix {
                 "refs/tags/" => format!("git tag --force {name} {was}"),
-                ref_names::CHECKPOINTS => format!("git colony tag -m LABEL {was}"),
+                ref_names::CHECKPOINTS => {
+                    let id = ref_names::parse_checkpoint(&reference.name).unwrap_or_default();
+                    let found = checkpoints::find(repo, &format!("checkpoint/{id}"));
+                    let label = found.map_or_else(|_| id.clone(), |found| found.label);
+                    format!("git colony tag -m {} {was}", shell_word(&label))
+                }
                 _ if made == tip => format!("git branch --force {name} {was}"),
                 _ => format!("git rebase --onto {was} {made} {name}"),
             };

@@ -1,0 +1,41 @@
+//! The default branch of a repository, which others come back to: one rule for all commands.
+
+use crate::git::beneath::MAX_RECORD_BYTES;
+use crate::git::refs::usual_default_branches;
+use crate::git::{Oid, RefName, Repo};
+use crate::model::{RepoPath, Result};
+
+const HEADS: &str = "refs/heads/";
+const REMOTE: &str = "refs/remotes/origin/";
+
+/// Finds the default branch: the first of these that is here, or that `origin` had when it was fetched last: the
+/// branch that the manifest names, the usual ones ([`usual_default_branches`]); else the branch that is checked out.
+///
+/// # Errors
+/// `repository-broken`.
+pub fn find(repo: &Repo) -> Result<Option<(RefName, Oid)>> {
+    let of_remote = repo.symbolic_target(&RefName::from("refs/remotes/origin/HEAD"));
+    let usual = usual_default_branches(of_remote, repo.config("init.defaultBranch"));
+    for name in manifest_branch(repo).into_iter().chain(usual) {
+        let branch = RefName::from(format!("{HEADS}{name}").as_str());
+        // A manifest or a configuration may name anything, also what no branch can be called.
+        if !branch.is_valid() {
+            continue;
+        }
+        let there = RefName::from(format!("{REMOTE}{name}").as_str());
+        if let Some(commit) = repo.find_ref(&branch)?.or(repo.find_ref(&there)?) {
+            return Ok(Some((branch, commit)));
+        }
+    }
+    let head = repo.head()?;
+    let branch = Some(head.moving_ref()).filter(|name| name.as_bytes().starts_with(b"refs/heads/"));
+    Ok(branch.zip(head.commit()))
+}
+
+/// Reads the default branch of the manifest; one that does not read well counts as absent here.
+fn manifest_branch(repo: &Repo) -> Option<String> {
+    let path = RepoPath::from(".colony/manifest.json");
+    let bytes = repo.read_file(&path, MAX_RECORD_BYTES).ok()??;
+    let manifest: serde_json::Value = serde_json::from_slice(&bytes).ok()?;
+    Some(manifest.get("default_branch")?.as_str()?.to_owned())
+}
