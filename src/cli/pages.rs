@@ -15,7 +15,7 @@ pub(super) use list::holds;
 
 /// List the pages of this worktree's scopes
 ///
-/// 'git colony map' makes them. A page is a group of records of one directory, with a number of tokens that
+/// 'git colony map' makes them. Those of 'map --worktree' are listed by --worktree, and by their scope. A page is a group of records of one directory, with a number of tokens that
 /// never exceeds the budget of its source. An id stays the same while what the page holds does.
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
@@ -60,6 +60,10 @@ fn nothing(why: NoPages) -> String {
         NoPages::Empty => {
             "0 pages: no file of what is mapped has any; 'git colony map preview' shows what is taken"
         }
+        NoPages::OnlyWorktree => {
+            "no commit is mapped: 'git colony pages --worktree' lists what is; 'git colony map' maps HEAD"
+        }
+        NoPages::NoWorktree => "the worktree is not mapped; 'git colony map --worktree' does it",
         NoPages::NoMatch => "no page matches; 'git colony pages' shows all",
     };
     words.to_owned()

@@ -19,6 +19,10 @@ pub enum NoPages {
     Empty,
     /// There are pages, and none that was asked for.
     NoMatch,
+    /// Nothing but the files of the worktree was mapped, and they were not asked for.
+    OnlyWorktree,
+    /// The files of the worktree were asked for, and were not mapped.
+    NoWorktree,
 }
 
 impl NoPages {

@@ -13,7 +13,7 @@ use crate::design::uncommitted::Now;
 use crate::git::Oid;
 use crate::map::scope_record;
 use crate::model::{Code, Error, Result};
-use crate::page::listing::{self, Filter, PageEntry, Rendering, ShownPage, unusable};
+use crate::page::listing::{self, Filter, PageEntry, Rendering, ShownPage, Work, unusable};
 use crate::source::literature::Literature;
 use crate::store::Session;
 use crate::store::database::Unusable;
@@ -31,6 +31,9 @@ pub struct PagesReport {
     pub count: usize,
     /// How many there are in all.
     pub total: usize,
+    /// Whether those of the files of the worktree were asked for; else they are of what is committed, unless
+    /// the scope was named.
+    pub worktree: bool,
     /// Whether the branch, or the worktree, has moved on since one of the scopes was mapped.
     pub stale: bool,
     /// Those scopes.
@@ -141,19 +144,64 @@ pub(super) fn open(session: &Session, wanted: Option<&str>) -> Result<Opened> {
     };
     let mut scopes = table.scopes(&worktree).map_err(unusable)?;
     if let Some(wanted) = wanted {
-        let ids = scopes.iter().map(|scope| scope.scope.as_str());
-        let meant = scope_record::meant(&ids, wanted);
-        match meant.as_slice() {
-            [one] => scopes.retain(|scope| scope.scope == *one),
-            [] => return Err(no_scope(session, wanted)),
-            many => return Err(scopes::not_one(wanted, many)),
-        }
+        retain_meant(session, &mut scopes, wanted)?;
     }
     Ok(Opened {
         table,
         worktree,
         scopes,
     })
+}
+
+/// Leaves the scope that a word stands for.
+fn retain_meant(session: &Session, scopes: &mut Vec<ScopeRow>, wanted: &str) -> Result<()> {
+    let ids = scopes.iter().map(|scope| scope.scope.as_str());
+    let meant = scope_record::meant(&ids, wanted);
+    match meant.as_slice() {
+        [one] => scopes.retain(|scope| scope.scope == *one),
+        [] => return Err(no_scope(session, wanted)),
+        many => return Err(scopes::not_one(wanted, many)),
+    }
+    Ok(())
+}
+
+/// Leaves the scopes that are wanted: where none is named in full, those of the commits or those of the
+/// worktree. Says why none is left, where others were there.
+fn retain_wanted(
+    session: &Session,
+    scopes: &mut Vec<ScopeRow>,
+    filter: &Filter,
+) -> Result<Option<NoPages>> {
+    let is_private = |scope: &ScopeRow| scope_record::committed(&scope.scope).is_some();
+    let were_some = !scopes.is_empty();
+    let why = match (filter.work, filter.scope.as_deref()) {
+        (Work::Committed, Some(wanted)) => {
+            retain_meant(session, scopes, wanted)?;
+            return Ok(None);
+        }
+        (Work::Committed, None) => {
+            scopes.retain(|scope| !is_private(scope));
+            NoPages::OnlyWorktree
+        }
+        (Work::Worktree, wanted) => {
+            scopes.retain(is_private);
+            if let Some(wanted) = wanted.filter(|_| !scopes.is_empty()) {
+                let word = scope_record::committed(wanted).unwrap_or(wanted);
+                let ids = scopes
+                    .iter()
+                    .filter_map(|scope| scope_record::committed(&scope.scope));
+                let meant = scope_record::meant(&ids, word);
+                let private = match meant.as_slice() {
+                    [one] => scope_record::of_worktree(one),
+                    [] => return Err(no_scope(session, &scope_record::of_worktree(word))),
+                    many => return Err(scopes::not_one(wanted, many)),
+                };
+                scopes.retain(|scope| scope.scope == private);
+            }
+            NoPages::NoWorktree
+        }
+    };
+    Ok(Some(why).filter(|why| scopes.is_empty() && (were_some || *why == NoPages::NoWorktree)))
 }
 
 /// Says that a scope has no pages here: it may still be recorded.
@@ -220,7 +268,8 @@ impl<'a> Freshness<'a> {
 /// # Errors
 /// `scope-not-found`, `cache-unusable`.
 pub fn list(session: &Session, filter: &Filter) -> Result<PagesReport> {
-    let opened = mend(session, open(session, filter.scope.as_deref()))?;
+    let mut opened = mend(session, open(session, None))?;
+    let nothing = retain_wanted(session, &mut opened.scopes, filter)?;
     mend(session, opened.adds_up())?;
     let listed = listing::list(&opened.table, &opened.scopes, filter);
     let (mut pages, total) = mend(session, listed)?;
@@ -237,7 +286,9 @@ pub fn list(session: &Session, filter: &Filter) -> Result<PagesReport> {
         count: pages.len(),
         pages,
         total,
-        nothing: (total == 0).then(|| NoPages::of(session, &opened.scopes)),
+        nothing: (total == 0)
+            .then(|| nothing.unwrap_or_else(|| NoPages::of(session, &opened.scopes))),
+        worktree: filter.work == Work::Worktree,
         stale: !stale_scopes.is_empty(),
         stale_scopes,
     })

@@ -65,12 +65,24 @@ pub struct PageEntry {
 pub struct Filter {
     /// Of this scope only.
     pub scope: Option<String>,
+    /// Of which work, where no scope is named in full.
+    pub work: Work,
     /// With something at or below this path only.
     pub path: Option<RepoPath>,
     /// At most so many.
     pub limit: usize,
     /// After so many that are left out.
     pub offset: usize,
+}
+
+/// Which work the pages are of.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Work {
+    /// What is committed.
+    #[default]
+    Committed,
+    /// The files of the worktree, committed or not.
+    Worktree,
 }
 
 impl From<&Record> for RecordEntry {
@@ -285,17 +297,18 @@ pub struct ShownPage {
     pub tokens: u32,
     /// Whether the branch, or the worktree, has moved on since the scope was mapped.
     pub stale: bool,
-    /// What it holds, with the text.
+    /// What it holds; with the text, unless that is below.
     pub records: Vec<RecordEntry>,
     /// The pages that it has most to do with, where they were asked for: the strongest first.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub neighbours: Option<Vec<Neighbor>>,
-    /// All of it as one text: a JSON object for each record, one on a line, or as it was asked for. A
-    /// line has at most the tokens of its record, and up to 2 fewer, as text and frame are counted apart.
-    pub text: String,
-    /// How that is written.
+    /// All of it as it stands in the files, where that was asked for: the records have no text then.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub text: Option<String>,
+    /// Else a JSON object for each record, in one line. It has at most the tokens of its record, and up to 2
+    /// fewer, as text and frame are counted apart.
     #[serde(skip)]
-    pub rendering: Rendering,
+    pub lines: Vec<String>,
 }
 
 /// Reads the text of a page.
@@ -309,25 +322,20 @@ pub fn show(
     rendering: Rendering,
 ) -> Result<ShownPage> {
     let (scope, page) = found;
-    let mut records = Vec::new();
-    let mut rendered = Vec::new();
+    let (mut records, mut lines) = (Vec::new(), Vec::new());
+    let mut whole = (rendering == Rendering::Text).then(String::new);
     for record in &page.records {
         let text = text(library, reader, record)?;
-        rendered.push(match rendering {
-            Rendering::Json => record
-                .value(text.as_deref().unwrap_or_default())
-                .to_string(),
-            Rendering::Text => plain(record, text.as_deref()),
-        });
-        records.push(RecordEntry {
-            text,
-            ..RecordEntry::from(record)
-        });
+        let entry = RecordEntry::from(record);
+        if let Some(whole) = &mut whole {
+            whole.push_str(&plain(record, text.as_deref()));
+            records.push(entry);
+        } else {
+            let value = record.value(text.as_deref().unwrap_or_default());
+            lines.push(value.to_string());
+            records.push(RecordEntry { text, ..entry });
+        }
     }
-    let text = match rendering {
-        Rendering::Json => rendered.join("\n"),
-        Rendering::Text => rendered.concat(),
-    };
     Ok(ShownPage {
         page_id: page.id,
         scope_id: scope.scope.clone(),
@@ -335,8 +343,8 @@ pub fn show(
         stale: false,
         records,
         neighbours: None,
-        text,
-        rendering,
+        text: whole,
+        lines,
     })
 }
 

@@ -142,12 +142,7 @@ fn parts_of_a_file_are_joined_in_order_and_a_link_leaves_from_its_part() {
         .collect();
     assert_eq!(links.len(), 1);
     let shown = sandbox.json(&["pages", "show", links[0]["source"].as_str().unwrap()]);
-    assert!(
-        shown["text"]
-            .as_str()
-            .unwrap()
-            .contains("[end](docs/end.txt)")
-    );
+    assert!(shown["records"].to_string().contains("[end](docs/end.txt)"));
 }
 
 /// Commits after which `src/a` and `lib/b` belong together, and nothing else does.
@@ -325,8 +320,8 @@ fn a_page_names_its_neighbors_the_strongest_first() {
                 json!(["c/3", 0.8, ["link"]]),
             ]
         );
-        assert_eq!(shown["text"], plain["text"]);
+        assert_eq!(shown["records"], plain["records"]);
     }
     let told = sandbox.colony(&["pages", "show", id, "--neighbours"]);
-    assert!(told.starts_with("neighbor 0.80  "), "{told}");
+    assert!(told.starts_with("neighbour 0.80  "), "{told}");
 }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use crate::flow::pages::{self, PagesReport};
 use crate::model::time::Moment;
-use crate::page::listing::{Filter, PageEntry, RecordEntry};
+use crate::page::listing::{Filter, PageEntry, RecordEntry, Work};
 use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;
 
@@ -13,6 +13,9 @@ use super::super::{Face, Run, Stop, paths};
 #[derive(Debug, clap::Args)]
 #[group(skip)]
 pub(super) struct Args {
+    /// List those of the files of the worktree, as 'map --worktree' made them
+    #[arg(long)]
+    worktree: bool,
     /// Only pages of the scope ID, or of the row of that name
     #[arg(long, value_name = "ID")]
     scope: Option<String>,
@@ -35,6 +38,11 @@ pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
         .transpose()?;
     let filter = Filter {
         scope: args.scope,
+        work: if args.worktree {
+            Work::Worktree
+        } else {
+            Work::Committed
+        },
         path,
         limit: args.limit,
         offset: args.offset,

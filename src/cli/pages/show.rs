@@ -13,7 +13,8 @@ use super::graph;
 ///
 /// For a model: a JSON object for each record, one on a line. Such a line has at most the tokens that are
 /// counted for its record, and up to 2 fewer: the text and what stands around it are counted apart.
-/// Notes go to standard error.
+/// Notes go to standard error. The --json before it is another thing: the whole answer as one object, in which
+/// each record has its text, or with '--format text' all of it stands once, as 'text'.
 #[derive(Debug, clap::Args)]
 pub(in super::super) struct Args {
     /// Its id, or enough of its beginning
@@ -72,22 +73,20 @@ impl Answer for ShownPage {
     fn body(&self, _now: &Moment) -> Vec<String> {
         let row = |neighbor: &Neighbor| {
             vec![
-                format!("neighbor {:.2}", neighbor.weight),
+                format!("neighbour {:.2}", neighbor.weight),
                 graph::name(neighbor.page_id, &neighbor.files),
                 graph::types(&neighbor.relationship_types),
             ]
         };
         let neighbors = self.neighbours.iter().flatten();
         let mut lines = text::table(&neighbors.map(row).collect::<Vec<_>>());
-        if self.rendering == Rendering::Json {
-            // What is escaped as JSON has it stays the same value.
-            lines.extend(self.text.lines().map(escape::json));
-        }
+        // What is escaped as JSON has it stays the same value.
+        lines.extend(self.lines.iter().map(|line| escape::json(line)));
         lines
     }
 
     fn verbatim(&self) -> Option<&str> {
-        (self.rendering == Rendering::Text).then_some(&self.text)
+        self.text.as_deref()
     }
 }
 
