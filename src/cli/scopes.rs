@@ -31,13 +31,13 @@ enum Action {
     },
     /// Tell whether a scope is mapped; the exit code is 1 when it is not
     Mapped {
-        /// The scope, the name of its row, or the beginning of its id
+        /// The scope, in full: what only begins so, or the name of a row, is not mapped
         #[arg(value_name = "SCOPE")]
         id: String,
     },
     /// Take a mapping back; the files stay
     Unmap {
-        /// The scope, in full
+        /// The scope, the name of its row, or the beginning of its id
         #[arg(value_name = "SCOPE")]
         id: String,
         /// Say what would be done, and change nothing
@@ -67,7 +67,7 @@ pub(super) fn run(face: &mut Face<'_>, args: &Args) -> Result<Outcome, Stop> {
             let session = face.session(Run::from(*dry_run))?;
             let report = scopes::unmap(&session, id, *dry_run)?;
             if report.status == UnmapStatus::Unmapped && !dry_run {
-                let command = format!("scopes unmap {id}");
+                let command = format!("scopes unmap {}", report.scope_id);
                 last_act::note(&session, command, "git colony map".to_owned());
             }
             face.answer(&report)
@@ -160,6 +160,12 @@ impl Answer for MappedReport {
         format!("{word}: {}", self.scope_id)
     }
 
+    fn narration(&self) -> Vec<String> {
+        let meant = self.meant.iter().filter(|_| !self.mapped);
+        let line = |id| format!("an id counts in full; there is: {id}");
+        meant.map(line).collect()
+    }
+
     fn outcome(&self) -> Outcome {
         if self.mapped {
             Outcome::Yes
@@ -190,8 +196,7 @@ impl Answer for UnmapReport {
 
     fn narration(&self) -> Vec<String> {
         let is_none = self.status == UnmapStatus::NotMapped;
-        let hint =
-            is_none.then(|| "'git colony scopes' lists what is mapped, by full ids".to_owned());
+        let hint = is_none.then(|| "'git colony scopes' lists what is mapped".to_owned());
         hint.into_iter().collect()
     }
 }

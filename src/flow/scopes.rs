@@ -98,8 +98,11 @@ pub struct ScopeReport {
 pub struct MappedReport {
     /// The scope.
     pub scope_id: String,
-    /// Whether it is.
+    /// Whether it is, by this very id.
     pub mapped: bool,
+    /// The scopes that the word stands for where a scope is shown or unmapped: by the name of the row, or the
+    /// beginning of the id.
+    pub meant: Vec<String>,
 }
 
 /// What became of a mapping that was to go.
@@ -212,32 +215,28 @@ pub fn show(session: &Session, id: &str) -> Result<ScopeReport> {
     })
 }
 
-/// Tells whether a scope is mapped, named as for [`show`].
+/// Tells whether a scope is mapped. An id counts in full only, since a script that asks for a scope must not be
+/// told of another one; what the word means to [`show`] is told beside it.
 ///
 /// # Errors
-/// `name-ambiguous`, `repository-broken`, `object-missing`.
+/// `repository-broken`, `object-missing`.
 pub fn mapped(session: &Session, id: &str) -> Result<MappedReport> {
     let ids = mapped_ids(&session.repo);
-    let meant = scope_record::meant(&ids.keys().map(String::as_str), id);
-    match meant.as_slice() {
-        [] => Ok(MappedReport {
-            scope_id: id.to_owned(),
-            mapped: false,
-        }),
-        [one] => Ok(MappedReport {
-            scope_id: one.clone(),
-            mapped: true,
-        }),
-        many => Err(not_one(id, many)),
-    }
+    Ok(MappedReport {
+        scope_id: id.to_owned(),
+        mapped: ids.contains_key(id),
+        meant: scope_record::meant(&ids.keys().map(String::as_str), id),
+    })
 }
 
-/// Takes a mapping back, for this worktree and for everybody.
+/// Takes a mapping back, for this worktree and for everybody. The scope is named as for [`show`]; one that
+/// has pages here counts, recorded or not.
 ///
 /// # Errors
-/// `read-only-clone`, and those of [`scope_writing::write`].
-pub fn unmap(session: &Session, id: &str, dry_run: bool) -> Result<UnmapReport> {
+/// `read-only-clone`, `name-ambiguous`, and those of [`scope_writing::write`].
+pub fn unmap(session: &Session, word: &str, dry_run: bool) -> Result<UnmapReport> {
     session.refuse_reader()?;
+    let id = &to_unmap(session, word)?;
     let change = [Change::Remove(id.to_owned())];
     let mut copies = Vec::new();
     for (scopes, shared) in all(session)? {
@@ -268,6 +267,20 @@ pub fn unmap(session: &Session, id: &str, dry_run: bool) -> Result<UnmapReport> 
         copies,
         dry_run,
     })
+}
+
+/// Finds the scope that a word stands for, among those that are recorded or have pages here; where there is
+/// none, the word.
+fn to_unmap(session: &Session, word: &str) -> Result<String> {
+    let mut ids: Vec<String> = mapped_ids(&session.repo).into_keys().collect();
+    let opened = pages::open_kept(session)?;
+    ids.extend(opened.scopes.into_iter().map(|scope| scope.scope));
+    let meant = scope_record::meant(&ids.iter().map(String::as_str), word);
+    match meant.as_slice() {
+        [] => Ok(word.to_owned()),
+        [one] => Ok(one.clone()),
+        many => Err(not_one(word, many)),
+    }
 }
 
 /// Returns the records of this worktree, if it has any of its own, and those that travel; whether they do.

@@ -224,14 +224,14 @@ fn a_scope_is_named_by_its_row_by_its_beginning_or_in_full() {
         assert_eq!(sandbox.json(&["scopes", "show", name])["scope_id"], full);
         let mapped = sandbox.json(&["scopes", "mapped", name]);
         assert_eq!(
-            (&mapped["scope_id"], &mapped["mapped"]),
-            (&json!(full), &json!(true))
+            (&mapped["meant"], &mapped["mapped"]),
+            (&json!([full]), &json!(name == full))
         );
         let listed = sandbox.json(&["pages", "--scope", name]);
         assert_eq!(listed["pages"][0]["scope_id"], full);
     }
     let many = full.rsplit_once(':').unwrap().0;
-    for command in [["scopes", "mapped", many], ["pages", "--scope", many]] {
+    for command in [["scopes", "unmap", many], ["pages", "--scope", many]] {
         assert_eq!(sandbox.error(&command), "name-ambiguous");
     }
     let shown = sandbox.json(&["scopes", "show", "papers"]);
