@@ -13,7 +13,7 @@ use crate::map::resolved::{Outcome, Place, ResolvedRow};
 use crate::map::row::SourceRow;
 use crate::map::scope_record::ScopeRecord;
 use crate::map::scope_writing::{self, Change};
-use crate::map::show::State;
+use crate::map::show::{self, State};
 use crate::model::{Code, Error, Result, time};
 use crate::store::lock::WorktreeLock;
 use crate::store::places::Places;
@@ -94,7 +94,7 @@ pub fn map(session: &Session, request: &Request) -> Result<MapReport> {
     drop(mapper);
     Ok(MapReport {
         retired: map_retired::retire(session, request, &rows, &mapped)?,
-        map_uncommitted: map_retired::is_uncommitted(&session.repo, &request.state)?,
+        map_uncommitted: show::is_uncommitted(&session.repo, &request.state)?,
         commit: rows.commit,
         branch: rows.branch.clone(),
         count: results.len(),

@@ -6,6 +6,7 @@ use serde::Serialize;
 use crate::git::Oid;
 use crate::map::resolved::{Outcome, ResolvedRow};
 use crate::map::row::SourceKind;
+use crate::map::show;
 use crate::model::{RepoPath, Result};
 use crate::source::selection::BinaryPolicy;
 use crate::store::Session;
@@ -27,6 +28,8 @@ pub struct PreviewReport {
     pub rows: Vec<PreviewRow>,
     /// How many rows there are.
     pub count: usize,
+    /// Whether the map is only on disk: HEAD has none, and its whole tree is one source.
+    pub map_uncommitted: bool,
 }
 
 /// One row.
@@ -106,6 +109,7 @@ pub fn preview(session: &Session, request: &Request) -> Result<PreviewReport> {
         commit: resolved.commit,
         count: rows.len(),
         rows,
+        map_uncommitted: show::is_uncommitted(&session.repo, &request.state)?,
     })
 }
 

@@ -12,8 +12,7 @@ use serde::Serialize;
 
 use super::map_rows::{Request, Rows};
 use super::pages;
-use crate::git::{RefName, Repo};
-use crate::map::load::{Place, load};
+use crate::git::RefName;
 use crate::map::scope_record::{self, ScopeRecord, Scopes};
 use crate::map::scope_writing::{self, Change};
 use crate::map::show::State;
@@ -87,11 +86,4 @@ pub(super) fn retire(
 /// Tells whether a scope was made by `map repo`: its row has the name of the scope.
 fn is_of_no_map(record: &ScopeRecord) -> bool {
     record.row.name == record.scope_id && record.row.origin_url.is_some()
-}
-
-/// Tells whether the map that counts is only on disk: the mapped commit has none.
-pub(super) fn is_uncommitted(repo: &Repo, state: &State) -> Result<bool> {
-    let (place, _) = state.place(repo)?;
-    let is_head = *state == State::Head;
-    Ok(is_head && !load(repo, place)?.has_file && load(repo, Place::Worktree)?.has_file)
 }

@@ -226,14 +226,18 @@ impl<'a> Mapper<'a> {
                     return Ok(None);
                 }
             }
-            return Ok(Some(MapResult::already(row, totals)));
+            let left_out = mapping::left_out(&self.table, known)?;
+            return Ok(Some(
+                MapResult::already(row, totals).with_left_out(left_out),
+            ));
         }
         let outcome = mapping::map(job, &self.table, known, &mut self.cuts)?;
         let written = self.table.write(before.as_ref(), mapped, &outcome.changes);
         let before = before.map(|before| before.totals);
-        let Some(totals) = written.map_err(unusable)? else {
+        let Some(now) = written.map_err(unusable)? else {
             return Ok(None);
         };
+        let left_out = mapping::left_out(&self.table, &now)?;
         // What the recipe of a row is changes with its globs.
         let unmatched_globs = if outcome.changes.afresh {
             unmatched::find(job.world, job.listed(), job.selection)?
@@ -242,7 +246,7 @@ impl<'a> Mapper<'a> {
         };
         Ok(Some(MapResult {
             unmatched_globs,
-            ..MapResult::mapped(row, totals, before, outcome)
+            ..MapResult::mapped(row, now.totals, before, &outcome).with_left_out(left_out)
         }))
     }
 

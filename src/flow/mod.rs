@@ -23,6 +23,7 @@ pub mod init;
 pub mod kept_log;
 mod large_file_store;
 pub mod map;
+pub mod map_check;
 pub mod map_diff;
 pub mod map_in_memory;
 pub mod map_preview;

@@ -27,6 +27,8 @@ const MAX_BYTES: u64 = 512 * 1024;
 /// What a tree says of its submodules.
 #[derive(Debug)]
 pub struct Submodules {
+    /// Whether the tree has a `.gitmodules`.
+    pub has_file: bool,
     /// Those that are as they should be, by path.
     pub found: Vec<Submodule>,
     /// Those that are refused, by line.
@@ -57,24 +59,18 @@ pub struct RefusedSubmodule {
     pub line: Option<usize>,
     /// What is wrong with it.
     pub reason: String,
-    /// Where it stands, where nothing but its URL is refused: the user may have said another.
+    /// Where it says that it stands.
     #[serde(skip)]
-    pub pinned: Option<Pinned>,
-}
-
-/// A commit that stands in a tree.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Pinned {
-    /// Where it stands.
-    pub path: RepoPath,
-    /// Which it is.
-    pub commit: Oid,
+    pub path: Option<RepoPath>,
+    /// The commit there, where nothing but its URL is missing or refused: the user may have said another.
+    #[serde(skip)]
+    pub pinned: Option<Oid>,
 }
 
 /// Why a submodule is refused.
 struct Refusal {
     reason: String,
-    pinned: Option<Pinned>,
+    pinned: Option<Oid>,
 }
 
 impl From<String> for Refusal {
@@ -109,12 +105,14 @@ impl Repo {
         base: Option<&RemoteUrl>,
     ) -> Result<Submodules> {
         let mut submodules = Submodules {
+            has_file: false,
             found: Vec::new(),
             refused: Vec::new(),
         };
         let Some(file) = self.leaf_in(tree, &FILE.into())? else {
             return Ok(submodules);
         };
+        submodules.has_file = true;
         if !file.is_file() {
             return Err(broken("it is no plain file"));
         }
@@ -136,6 +134,9 @@ impl Repo {
                     name: String::from_utf8_lossy(name).into_owned(),
                     line: lines.get(name).copied(),
                     reason,
+                    path: values
+                        .get("path")
+                        .and_then(|all| Some(RepoPath::new(all.first()?.clone()))),
                     pinned,
                 }),
             }
@@ -218,7 +219,7 @@ impl Repo {
             }),
             Err(reason) => Err(Refusal {
                 reason,
-                pinned: Some(Pinned { path, commit }),
+                pinned: Some(commit),
             }),
         })
     }
@@ -287,17 +288,20 @@ fn read(
     {
         return Err("'branch' names no branch".to_owned());
     }
-    let url = one("url")?.ok_or("it has no url")?;
-    let url = if url.starts_with("./") || url.starts_with("../") {
-        let base = base.ok_or("its url is relative, and the repository has no remote");
-        let resolve = |base: &RemoteUrl| base.resolve(&url).map_err(|error| error.message());
-        base.map_err(str::to_owned).and_then(resolve)
-    } else {
-        RemoteUrl::parse(&url, Provenance::Repository, std::path::Path::new("/"))
-            .map_err(|error| error.message())
-    };
+    let url = one("url")?.ok_or_else(|| "it has no url".to_owned());
+    let url = url.and_then(|url| read_url(&url, base));
     let path = path.as_str().into();
     Ok((name, Said { path, branch, url }))
+}
+
+fn read_url(url: &str, base: Option<&RemoteUrl>) -> Result<RemoteUrl, String> {
+    let read = if url.starts_with("./") || url.starts_with("../") {
+        let base = base.ok_or("its url is relative, and the repository has no remote");
+        base.map_err(str::to_owned)?.resolve(url)
+    } else {
+        RemoteUrl::parse(url, Provenance::Repository, std::path::Path::new("/"))
+    };
+    read.map_err(|error| error.message())
 }
 
 fn text(bytes: &[u8], what: &str) -> Result<String, String> {

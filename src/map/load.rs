@@ -2,6 +2,8 @@
 //!
 //! No link is followed on the way, in the tree or on disk: the map of a tree is what the tree holds.
 
+use std::collections::BTreeMap;
+
 use crate::git::beneath::Fault;
 use crate::git::{Oid, Repo};
 use crate::model::text::shell_word;
@@ -54,6 +56,7 @@ pub fn load(repo: &Repo, place: Place) -> Result<Loaded> {
                 map: Some(RepoMap::whole_tree()),
                 problems: Vec::new(),
                 warnings: Vec::new(),
+                places: BTreeMap::new(),
             },
         },
         Ok(Some(bytes)) => Loaded {
@@ -68,6 +71,7 @@ pub fn load(repo: &Repo, place: Place) -> Result<Loaded> {
                 map: None,
                 problems: vec![problem],
                 warnings: Vec::new(),
+                places: BTreeMap::new(),
             },
         },
     })

@@ -11,3 +11,4 @@ pub mod schema;
 pub mod scope_record;
 pub mod scope_writing;
 pub mod show;
+pub mod submodule;

@@ -44,7 +44,7 @@ impl Problem {
 }
 
 /// Puts problems in the order of the file; of very many the first.
-pub(super) fn in_order(mut problems: Vec<Problem>) -> Vec<Problem> {
+pub fn in_order(mut problems: Vec<Problem>) -> Vec<Problem> {
     problems.sort_by_key(|problem| (problem.line, problem.column));
     let more = problems.len().saturating_sub(MOST_TOLD);
     problems.truncate(MOST_TOLD);

@@ -1,5 +1,6 @@
 //! Reading typed values out of a map of YAML, collecting every problem on the way.
 
+use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 
 use crate::model::text::Position;
@@ -24,6 +25,8 @@ pub(super) struct Reader {
     pub(super) problems: Vec<Problem>,
     /// What is in the file for nothing.
     pub(super) warnings: Vec<Problem>,
+    /// Where the values of sources stand.
+    pub(super) places: BTreeMap<(String, &'static str), Position>,
     globs: usize,
     weight: usize,
 }
@@ -50,6 +53,11 @@ impl<'a> Fields<'a> {
         let entry = self.entries.iter().find(|(known, ..)| *known == key);
         let value = entry.map(|(.., value)| *value);
         value.filter(|value| value.node != Node::Nothing)
+    }
+
+    /// Returns where the value of a key stands, where it has one.
+    pub(super) fn place_of_value(&self, key: &str) -> Option<Position> {
+        self.find(key).map(|value| value.position)
     }
 
     /// Returns where a key stands.
@@ -193,6 +201,7 @@ impl Reader {
                 }
                 number.to_string()
             }
+            Node::Fraction(ref number) => number.clone(),
             ref other => other.kind().to_owned(),
         };
         let (least, most) = (bounds.start(), bounds.end());
@@ -203,8 +212,13 @@ impl Reader {
 
     pub(super) fn truth(&mut self, fields: &Fields<'_>, key: &str) -> Option<bool> {
         let value = fields.find(key)?;
-        if let Node::Truth(truth) = value.node {
-            return Some(truth);
+        let truth = match &value.node {
+            Node::Truth(truth) => Some(*truth),
+            Node::Text(text) => old_truth(text),
+            _ => None,
+        };
+        if truth.is_some() {
+            return truth;
         }
         let kind = value.node.kind();
         let message = format!("'{key}' is {kind}, wanted true or false, without quotes");
@@ -267,6 +281,15 @@ impl Reader {
                 None
             }
         }
+    }
+}
+
+/// Returns what a text was in YAML 1.1: where a truth is wanted it still is that, everywhere else a text.
+fn old_truth(text: &str) -> Option<bool> {
+    match text.to_ascii_lowercase().as_str() {
+        "y" | "yes" | "on" => Some(true),
+        "n" | "no" | "off" => Some(false),
+        _ => None,
     }
 }
 

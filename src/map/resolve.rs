@@ -19,6 +19,7 @@ use crate::store::settings::MapSettings;
 use super::resolved::{Chunk, Limits, Outcome, Place, ResolvedRow};
 use super::row::{DEFAULT_NAME, SourceKind, SourceRow};
 use super::schema::RepoMap;
+use super::submodule::{self, Pin};
 
 /// What is wanted of a repository elsewhere.
 #[derive(Clone, Copy, Debug)]
@@ -153,6 +154,24 @@ pub fn resolve(caller: &Caller<'_>, map: &RepoMap, names: &[String]) -> Result<V
         .collect())
 }
 
+/// Returns how the prose of a row is cut. An overlap that is inherited is at most half of the target.
+///
+/// # Errors
+/// Where the row asks for an overlap that its target, or an inherited one, has no room for.
+pub fn chunk_of(row: &SourceRow, settings: &MapSettings) -> Result<Chunk, String> {
+    let own = row.chunk_target_tokens;
+    let target = own.unwrap_or(settings.chunk_target_tokens);
+    let inherited = settings.chunk_overlap_tokens.min(target / 2);
+    let overlap = row.chunk_overlap_tokens.unwrap_or(inherited);
+    if row.kind == SourceKind::Literature && overlap >= target {
+        let whose = if own.is_some() { "" } else { ", as inherited" };
+        return Err(format!(
+            "'chunk_overlap_tokens' is {overlap}, wanted less than 'chunk_target_tokens', {target}{whose}"
+        ));
+    }
+    Ok(Chunk { target, overlap })
+}
+
 /// One row on its way.
 struct One<'a> {
     caller: &'a Caller<'a>,
@@ -179,22 +198,10 @@ impl One<'_> {
                 .detail("column", fault.column));
         }
         let selection = self.selection()?;
-        let chunk = Chunk {
-            target: row
-                .chunk_target_tokens
-                .unwrap_or(settings.chunk_target_tokens),
-            overlap: row
-                .chunk_overlap_tokens
-                .unwrap_or(settings.chunk_overlap_tokens),
-        };
-        if row.kind == SourceKind::Literature && chunk.overlap >= chunk.target {
-            let message = format!(
-                "chunk_overlap_tokens is {}, wanted less than chunk_target_tokens, {}",
-                chunk.overlap, chunk.target
-            );
-            return Err(Error::new(Code::MapInvalid, message)
-                .hint("git colony config list   # what the row inherits"));
-        }
+        let chunk = chunk_of(row, settings).map_err(|message| {
+            Error::new(Code::MapInvalid, message)
+                .hint("git colony config list   # what the row inherits")
+        })?;
         let frozen = row.is_static.unwrap_or(false);
         let located = self.locate((self.caller.frozen)(self.scope_id).filter(|_| frozen))?;
         Ok(ResolvedRow {
@@ -315,28 +322,12 @@ impl One<'_> {
             let read = repo.submodules(caller.world, tree, caller.origin.as_ref())?;
             self.submodules.get_or_init(|| read)
         };
-        let is_it = |found: &RepoPath| found == path;
-        let found = submodules.found.iter().find(|found| is_it(&found.path));
-        let local = || {
-            let refused = submodules.refused.iter();
-            let mut pinned =
-                refused.filter(|one| one.pinned.as_ref().is_some_and(|it| is_it(&it.path)));
-            pinned.next()
-        };
-        let (name, url, commit, branch) = if let Some(found) = found {
-            let branch = found.branch.clone().filter(|branch| branch != ".");
-            (&found.name, found.url.clone(), found.commit, branch)
-        } else if let Some((refused, pinned)) =
-            local().and_then(|refused| Some((refused, refused.pinned.as_ref()?)))
-        {
-            // What the content of a repository may not name, the user may have: as git does.
-            let url = repo.submodule_url(&refused.name)?;
-            let url = url.ok_or_else(|| no_submodule(path, &refused.reason))?;
-            (&refused.name, url, pinned.commit, None)
-        } else {
-            let why = "'.gitmodules' of the commit has none at this path, or refuses it";
-            return Err(no_submodule(path, why));
-        };
+        let Pin {
+            name,
+            url,
+            branch,
+            commit,
+        } = submodule::find(repo, submodules, path)?;
         let at = At::Commit(frozen.unwrap_or(commit));
         let own = repo.common_dir().join("modules").join(name);
         let found = caller.elsewhere.find(&url, at, Some(&own))?;
@@ -381,9 +372,4 @@ fn branch_tip(repo: &Repo, branch: &str) -> Result<Oid> {
 fn no_directory(path: &RepoPath, commit: Oid) -> Error {
     let message = format!("commit {} has no directory '{path}'", commit.short());
     Error::new(Code::PathNotFound, message).hint("git colony map tree")
-}
-
-fn no_submodule(path: &RepoPath, why: &str) -> Error {
-    let message = format!("no submodule can be used at '{path}': {why}");
-    Error::new(Code::SubmoduleNotFound, message).hint("git submodule status")
 }

@@ -180,6 +180,9 @@ impl SourceRow {
         let name = name.and_then(|name| reader.as_text(name, "name"));
         if let Some(name) = name {
             check_name(reader, name);
+            let place = |key| Some(((name.text.to_owned(), key), fields.place_of_value(key)?));
+            let places = ["submodule", "chunk_overlap_tokens"].map(place);
+            reader.places.extend(places.into_iter().flatten());
         }
         let kind = reader.required(&fields, "type");
         let kind = kind.and_then(|kind| reader.choice(kind, "type", &SourceKind::CHOICES));

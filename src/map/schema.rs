@@ -4,6 +4,8 @@
 //! values, globs), and no path of it leads out of the tree it stands in. A row that contradicts itself
 //! has a fault of its own; everything else that is wrong makes the file one that is not used at all.
 
+use std::collections::BTreeMap;
+
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -40,6 +42,8 @@ pub struct Read {
     pub problems: Vec<Problem>,
     /// What the file says for nothing.
     pub warnings: Vec<Problem>,
+    /// Where the value of a key stands: the name of the source, the key.
+    pub places: BTreeMap<(String, &'static str), Position>,
 }
 
 impl Read {
@@ -48,6 +52,7 @@ impl Read {
             map: None,
             problems: vec![problem],
             warnings: Vec::new(),
+            places: BTreeMap::new(),
         }
     }
 }
@@ -101,6 +106,7 @@ fn read_top(top: &Placed) -> Read {
         map,
         problems: in_order(reader.problems),
         warnings: in_order(reader.warnings),
+        places: reader.places,
     }
 }
 
@@ -116,6 +122,7 @@ fn read_map(reader: &mut Reader, top: &Placed) -> Option<RepoMap> {
     {
         let found = match &version.node {
             Node::Integer(number) => number.to_string(),
+            Node::Fraction(number) => number.clone(),
             Node::Text(text) => format!("the text {}", quoted(text)),
             other => other.kind().to_owned(),
         };
@@ -138,7 +145,7 @@ fn sources_of(reader: &mut Reader, list: &Placed) -> Vec<SourceRow> {
         return Vec::new();
     };
     let mut rows: Vec<SourceRow> = Vec::new();
-    let mut names = std::collections::BTreeMap::new();
+    let mut names = BTreeMap::new();
     for item in items {
         let (row, name) = SourceRow::read(reader, item);
         rows.extend(row);

@@ -55,24 +55,6 @@ pub struct CheckReport {
     pub sources: Option<usize>,
 }
 
-/// Checks a map.
-///
-/// # Errors
-/// As [`State::place`].
-pub fn check(repo: &Repo, state: &State) -> Result<CheckReport> {
-    let (place, commit) = state.place(repo)?;
-    let Loaded { has_file, read, .. } = load::load(repo, place)?;
-    Ok(CheckReport {
-        path: PATH,
-        commit,
-        has_repo_map_file: has_file,
-        count: read.problems.len(),
-        problems: read.problems,
-        warnings: read.warnings,
-        sources: read.map.map(|map| map.sources.len()),
-    })
-}
-
 /// What a map says.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct ShowReport {
@@ -90,6 +72,18 @@ pub struct ShowReport {
     pub problems: Vec<Problem>,
     /// What it says for nothing, in the order of the file.
     pub warnings: Vec<Problem>,
+    /// Whether the map is only on disk: HEAD has none, and its whole tree is one source.
+    pub map_uncommitted: bool,
+}
+
+/// Tells whether the map that counts is only on disk: HEAD has none.
+///
+/// # Errors
+/// As [`State::place`].
+pub fn is_uncommitted(repo: &Repo, state: &State) -> Result<bool> {
+    let (place, _) = state.place(repo)?;
+    let has_file = |place| load::load(repo, place).map(|loaded| loaded.has_file);
+    Ok(*state == State::Head && !has_file(place)? && has_file(Place::Worktree)?)
 }
 
 /// Shows a map.
@@ -111,5 +105,6 @@ pub fn show(repo: &Repo, state: &State) -> Result<ShowReport> {
         raw: raw.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()),
         problems: read.problems,
         warnings: read.warnings,
+        map_uncommitted: is_uncommitted(repo, state)?,
     })
 }

@@ -2,17 +2,15 @@
 //! code: a directory whose tree and rules are known is left as it is.
 
 mod cutting;
+mod left_out;
 
 use std::collections::BTreeSet;
-
-use schemars::JsonSchema;
-use serde::Serialize;
 
 use super::listing::unusable;
 use super::packer::{self, Limits};
 use super::pages::{self, Page, PageId};
 use crate::git::{Objects, Oid};
-use crate::model::{RepoPath, Result, World};
+use crate::model::{Code, RepoPath, Result, ResultExt as _, World};
 use crate::source::lister::{self, Directory, Found, Listed, ListedFile, Visitor, Want};
 use crate::source::literature::{Fetch, Library, Literature};
 use crate::source::record::Record;
@@ -23,6 +21,7 @@ use crate::store::database::Unusable;
 use crate::store::page_table::{Changes, DirectoryRow, PageTable, ScopeRow, Totals};
 use crate::text::tokenizer::Tokenizer;
 use cutting::{Cut, Cutter};
+pub use left_out::{LeftOut, LeftOutReason, left_out};
 
 /// So many files are cut before their directories are packed.
 const BATCH: usize = 1024;
@@ -59,74 +58,6 @@ pub struct Shelf<'a> {
     pub fetch: Option<Fetch<'a>>,
 }
 
-/// A file that has no record.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct LeftOut {
-    /// Which file.
-    pub path: RepoPath,
-    /// Why.
-    pub reason: LeftOutReason,
-}
-
-/// Why a file has no record.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum LeftOutReason {
-    /// Its path alone needs more tokens than a page may hold.
-    PathTooLong,
-    /// It has more bytes than are read.
-    TooLarge,
-    /// Its blob is not in the repository.
-    ObjectMissing,
-    /// It is kept by git-lfs, and its content is not here.
-    LfsMissing,
-    /// A password is needed to read it.
-    Encrypted,
-    /// It is not what its name says, or damaged.
-    Broken,
-    /// Somebody ended the program that reads it.
-    ReaderEnded,
-    /// It has pages, but no text: pictures of pages.
-    Scanned,
-    /// Reading it took too long.
-    TimedOut,
-    /// It is no text.
-    Binary,
-    /// Nothing here reads its format.
-    ExtractorMissing,
-}
-
-impl LeftOutReason {
-    /// Tells whether it may be otherwise the next time, though the file is the same.
-    fn may_pass(self) -> bool {
-        matches!(
-            self,
-            LeftOutReason::ObjectMissing
-                | LeftOutReason::LfsMissing
-                | LeftOutReason::ReaderEnded
-                | LeftOutReason::TimedOut
-                | LeftOutReason::ExtractorMissing
-        )
-    }
-
-    /// Says it in words that follow the path.
-    pub fn words(self) -> &'static str {
-        match self {
-            LeftOutReason::PathTooLong => "has a path too long for the pages of its source",
-            LeftOutReason::TooLarge => "has more than 256 MiB",
-            LeftOutReason::ObjectMissing => "is not in this repository",
-            LeftOutReason::LfsMissing => "is kept by git-lfs, and its content is not here",
-            LeftOutReason::Encrypted => "needs a password",
-            LeftOutReason::Broken => "is damaged, or not what its name says",
-            LeftOutReason::ReaderEnded => "could not be read: its reader was ended",
-            LeftOutReason::Scanned => "has pictures of pages and no text",
-            LeftOutReason::TimedOut => "takes too long to read",
-            LeftOutReason::Binary => "is no text",
-            LeftOutReason::ExtractorMissing => "cannot be read here: install pdftotext",
-        }
-    }
-}
-
 /// What has come of it.
 #[derive(Debug, Default)]
 pub struct Outcome {
@@ -136,8 +67,6 @@ pub struct Outcome {
     pub added: Vec<PageId>,
     /// Pages that are no longer there.
     pub removed: Vec<PageId>,
-    /// Files without a record, among those that were looked at.
-    pub left_out: Vec<LeftOut>,
 }
 
 impl Job<'_> {
@@ -265,11 +194,11 @@ impl Mapper<'_, '_> {
         for (directory, cut) in waiting.iter().zip(self.cutter.cut(&waiting)?) {
             let before = self.row(&directory.found.path)?;
             let before = before.map_or(Ok(Vec::new()), |row| read_pages(&row))?;
-            let records = self.records(directory, cut, &before);
+            let (records, left_out) = self.records(directory, cut, &before);
             let pages = pages::pack(self.job.scope_id, records, self.job.limits);
             self.note_changes(&before, &pages);
             let parent = self.parent(&directory.found.path);
-            let row = write_down(&directory.found, parent, &pages);
+            let row = write_down(&directory.found, parent, (&pages, &left_out))?;
             self.outcome.changes.packed.push(row);
         }
         Ok(())
@@ -277,8 +206,13 @@ impl Mapper<'_, '_> {
 
     /// Puts the records of a directory together. Of a file that cannot be read for now, what was
     /// mapped of the same content before stays; such a directory is looked at again the next time.
-    fn records(&mut self, directory: &Directory, cut: Vec<Cut>, before: &[Page]) -> Vec<Record> {
-        let mut records = Vec::new();
+    fn records(
+        &mut self,
+        directory: &Directory,
+        cut: Vec<Cut>,
+        before: &[Page],
+    ) -> (Vec<Record>, Vec<LeftOut>) {
+        let (mut records, mut left_out) = (Vec::new(), Vec::new());
         for (file, cut) in directory.files.iter().zip(cut) {
             let reason = match cut {
                 Cut::Records(own) => {
@@ -296,12 +230,12 @@ impl Mapper<'_, '_> {
                     continue;
                 }
             }
-            self.outcome.left_out.push(LeftOut {
+            left_out.push(LeftOut {
                 path: file.path.clone(),
                 reason,
             });
         }
-        records
+        (records, left_out)
     }
 
     /// Notes that a directory has to be looked at again, and so those above it.
@@ -381,16 +315,23 @@ fn ids(pages: &[Page]) -> BTreeSet<PageId> {
     pages.iter().map(|page| page.id).collect()
 }
 
-fn write_down(found: &Found, parent: Option<RepoPath>, pages: &[Page]) -> DirectoryRow {
-    DirectoryRow {
+fn write_down(
+    found: &Found,
+    parent: Option<RepoPath>,
+    (pages, left_out): (&[Page], &[LeftOut]),
+) -> Result<DirectoryRow> {
+    let cannot = || format!("cannot write down the pages of '{}'", found.path);
+    let left_out = (!left_out.is_empty()).then(|| serde_json::to_vec(left_out));
+    Ok(DirectoryRow {
         tree: found.tree.to_string(),
         rules: found.rules.to_vec(),
         parent,
         path: found.path.clone(),
         page_ids: pages.iter().map(|page| page.id.0).collect(),
-        packed: serde_json::to_vec(pages).unwrap_or_default(),
+        packed: serde_json::to_vec(pages).or_code(Code::Io, cannot)?,
+        left_out: left_out.transpose().or_code(Code::Io, cannot)?,
         totals: totals(pages),
-    }
+    })
 }
 
 fn totals(pages: &[Page]) -> Totals {

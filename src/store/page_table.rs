@@ -29,7 +29,7 @@ const SCHEMA: &str = "
         UNIQUE (worktree, scope));
     CREATE TABLE IF NOT EXISTS directories (
         scope INTEGER NOT NULL, path BLOB NOT NULL, parent BLOB, tree TEXT NOT NULL,
-        rules BLOB NOT NULL,
+        rules BLOB NOT NULL, left_out BLOB,
         pages INTEGER NOT NULL, records INTEGER NOT NULL, tokens INTEGER NOT NULL,
         digest BLOB NOT NULL, packed BLOB NOT NULL,
         PRIMARY KEY (scope, path)) WITHOUT ROWID;
@@ -38,7 +38,8 @@ const SCHEMA: &str = "
         scope INTEGER NOT NULL, page BLOB NOT NULL, path BLOB NOT NULL,
         PRIMARY KEY (scope, page, path)) WITHOUT ROWID;
     SELECT digest FROM scopes LIMIT 0;
-    SELECT digest FROM directories LIMIT 0";
+    SELECT digest, left_out FROM directories LIMIT 0;
+    CREATE INDEX IF NOT EXISTS failing ON directories (scope, path) WHERE left_out IS NOT NULL";
 
 /// The page table of a repository.
 pub struct PageTable {
@@ -90,6 +91,8 @@ pub struct DirectoryRow {
     pub page_ids: Vec<[u8; 16]>,
     /// Its pages, as the page module wrote them.
     pub packed: Vec<u8>,
+    /// Its files that have no record and should have one, as the page module wrote them; `None` for none.
+    pub left_out: Option<Vec<u8>>,
     /// How much that is.
     pub totals: Totals,
 }
@@ -257,6 +260,18 @@ impl PageTable {
         Ok(())
     }
 
+    /// Lists what the directories of a scope have noted of files without a record, by path.
+    ///
+    /// # Errors
+    /// When the table cannot be read.
+    pub fn left_out(&self, scope: &ScopeRow) -> Result<Vec<Vec<u8>>, Unusable> {
+        let sql = "SELECT left_out FROM directories
+            WHERE scope = ?1 AND left_out IS NOT NULL ORDER BY path";
+        let mut statement = self.database.reader().prepare_cached(sql)?;
+        let rows = statement.query_map([scope.id], |row| row.get(0))?;
+        Ok(rows.collect::<Result<_, _>>()?)
+    }
+
     /// Finds the pages of a worktree whose ids begin so: scope, id, directory.
     ///
     /// # Errors
@@ -286,7 +301,7 @@ impl PageTable {
         Ok(found)
     }
 
-    /// Writes down a mapping, unless the scope is no longer `before`; returns what it then holds.
+    /// Writes down a mapping, unless the scope is no longer `before`; returns what it then is.
     ///
     /// # Errors
     /// When the table cannot be written.
@@ -295,7 +310,7 @@ impl PageTable {
         before: Option<&ScopeRow>,
         mapped: &Mapped<'_>,
         changes: &Changes,
-    ) -> Result<Option<Totals>, Unusable> {
+    ) -> Result<Option<ScopeRow>, Unusable> {
         self.database.transaction(|connection| {
             let now = find(connection, mapped.worktree, mapped.scope)?;
             if now.as_ref() != before {
@@ -313,8 +328,7 @@ impl PageTable {
                 insert(connection, id, row)?;
             }
             seal(connection, id)?;
-            let now = find(connection, mapped.worktree, mapped.scope)?;
-            Ok(now.map(|now| now.totals))
+            find(connection, mapped.worktree, mapped.scope)
         })
     }
 

@@ -50,8 +50,11 @@ pub enum Node {
     Map(Vec<(Placed, Placed)>),
     /// A whole number.
     Integer(i128),
-    /// `true`, `false` and what YAML 1.1 took for them.
+    /// `true` or `false`. What only YAML 1.1 took for them (`y`, `no`, `off`) is a text in what
+    /// [`read_plain`] reads.
     Truth(bool),
+    /// A number that is not whole, as it is written in decimals.
+    Fraction(String),
     /// Anything else; the name of the kind.
     Other(&'static str),
 }
@@ -64,7 +67,7 @@ impl Node {
             Node::Text(_) => "a text",
             Node::List(_) => "a list",
             Node::Map(_) => "a map",
-            Node::Integer(_) => "a number",
+            Node::Integer(_) | Node::Fraction(_) => "a number",
             Node::Truth(_) => "a truth value",
             Node::Other(kind) => kind,
         }
@@ -122,6 +125,7 @@ pub fn read_plain(text: &str) -> Result<Placed, Fault> {
             max_replay_stack_depth: 8,
         },
         merge_keys: MergeKeyPolicy::Error,
+        strict_booleans: true,
         reject_unsupported_tags: true,
         non_finite_float_policy: NonFiniteFloatPolicy::PassThrough,
         with_snippet: false,
@@ -218,8 +222,8 @@ impl<'de> Visitor<'de> for NodeVisitor {
         Ok(Node::Integer(number.into()))
     }
 
-    fn visit_f64<E: de::Error>(self, _: f64) -> Result<Node, E> {
-        Ok(Node::Other("a number"))
+    fn visit_f64<E: de::Error>(self, number: f64) -> Result<Node, E> {
+        Ok(Node::Fraction(format!("{number:?}")))
     }
 
     fn visit_bytes<E: de::Error>(self, _: &[u8]) -> Result<Node, E> {

@@ -243,7 +243,7 @@ fn a_row_that_contradicts_itself_or_has_no_directory_stops_no_other() {
         git_row("file", ", start_dir: a.txt"),
         git_row("link", ", start_dir: everything/etc"),
         git_row("linked", ", start_dir: everything"),
-        git_row("chunks", "").replace("git_repo", "literature, chunk_target_tokens: 64"),
+        git_row("chunks", "").replace("git_repo", "literature, chunk_overlap_tokens: 800"),
         git_row("submodule", ", submodule: dir"),
         git_row("fine", ", start_dir: dir/"),
     ];

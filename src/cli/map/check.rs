@@ -1,7 +1,8 @@
 //! `git colony map check`
 
+use crate::flow::map_check;
 use crate::map::problem::Problem;
-use crate::map::show::{self, CheckReport};
+use crate::map::show::CheckReport;
 use crate::model::time::Moment;
 use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;
@@ -11,7 +12,8 @@ use super::super::{Face, Run, Stop};
 /// Tell everything that is wrong with the map, with line and column
 ///
 /// Looks at the file on disk, as it is being edited; 'map' and the other commands read that of the
-/// commit. The exit code is 1 when anything is wrong. What a row says for nothing is a warning.
+/// commit. Submodules are looked up in the index, or in REVISION. The exit code is 1 when anything is
+/// wrong. A key that has no effect is a warning.
 #[derive(Debug, clap::Args)]
 pub(in super::super) struct Args {
     /// Look at the map of REVISION
@@ -23,10 +25,10 @@ pub(in super::super) struct Args {
 }
 
 pub(super) fn run(face: &mut Face<'_>, args: &Args) -> Result<Outcome, Stop> {
-    let session = face.session(Run::ForReal)?;
+    let session = face.session(Run::Dry)?;
     let on_disk = args.worktree || args.rev.is_none();
     let state = super::state(args.rev.as_ref(), on_disk);
-    let report = show::check(&session.repo, &state)?;
+    let report = map_check::check(&session, &state)?;
     face.answer(&report)
 }
 

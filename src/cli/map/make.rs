@@ -9,6 +9,7 @@ use crate::flow::map_worktree;
 use crate::flow::mapping::{MapResult, MapStatus};
 use crate::model::text::shell_word;
 use crate::model::time::Moment;
+use crate::page::mapping::LeftOut as WithoutRecord;
 use crate::store::last_act;
 use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;
@@ -107,10 +108,11 @@ impl Answer for MapReport {
         let uncommitted = format!(
             "'{path}' is not committed: the whole tree was mapped as one source; 'git colony map' maps its rows once it is"
         );
-        Some(uncommitted)
-            .filter(|_| self.map_uncommitted)
-            .into_iter()
-            .collect()
+        let uncommitted = Some(uncommitted).filter(|_| self.map_uncommitted);
+        let fails = self.results.iter().any(|row| row.left_out_count > 0);
+        let way = "a file that is left out makes the exit code 1; 'exclude_globs' of its row takes it out for good";
+        let way = fails.then(|| way.to_owned());
+        uncommitted.into_iter().chain(way).collect()
     }
 
     fn body(&self, _now: &Moment) -> Vec<String> {
@@ -122,20 +124,15 @@ impl Answer for MapReport {
             let unmatched = result.unmatched_globs.iter();
             let name = &result.name;
             lines.extend(unmatched.map(|glob| format!("{name}: no file matches '{glob}'")));
-            let left_out = result.left_out.iter();
-            lines.extend(
-                left_out.map(|file| format!("left out: {} {}", file.path, file.reason.words())),
-            );
+            lines.extend(without_record(&result.left_out, result.left_out_count));
         }
         lines
     }
 
     fn outcome(&self) -> Outcome {
-        if self
-            .results
-            .iter()
-            .any(|row| row.status == MapStatus::Error)
-        {
+        let fails = |row: &MapResult| row.status == MapStatus::Error || row.left_out_count > 0;
+        let unread = |file: &LeftOut| file.reason == Reason::Unreadable;
+        if self.results.iter().any(fails) || self.left_out.iter().any(unread) {
             Outcome::No
         } else {
             Outcome::Yes
@@ -143,14 +140,26 @@ impl Answer for MapReport {
     }
 }
 
+/// Names files that have no record and should have one; of very many the first.
+pub(super) fn without_record(files: &[WithoutRecord], count: usize) -> Vec<String> {
+    let named = files.iter();
+    let mut lines: Vec<String> = named
+        .map(|file| format!("left out: {} {}", file.path, file.reason.words()))
+        .collect();
+    let more = count.saturating_sub(files.len());
+    lines.extend((more > 0).then(|| format!("left out: {}", text::count(more, "more file"))));
+    lines
+}
+
 fn retired_line(retired: &RetiredScope) -> String {
     let id = &retired.scope_id;
     if retired.shared {
+        let word = shell_word(id);
         format!(
-            "retired: {id}, which no row stands for; still shared: 'git colony scopes unmap' takes it back"
+            "no longer in the map: {id}; still shared, take it back: git colony scopes unmap {word}"
         )
     } else {
-        format!("retired: {id}, which no row stands for")
+        format!("no longer in the map: {id}")
     }
 }
 

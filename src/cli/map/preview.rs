@@ -56,6 +56,14 @@ impl Answer for PreviewReport {
         format!("{rows} at {}{failed}", self.commit.short())
     }
 
+    fn narration(&self) -> Vec<String> {
+        let note = self.map_uncommitted.then(|| {
+            let path = crate::map::load::PATH;
+            format!("'{path}' is not committed: 'git colony map preview --worktree' looks at it")
+        });
+        note.into_iter().collect()
+    }
+
     fn body(&self, _now: &Moment) -> Vec<String> {
         self.rows.iter().flat_map(told).collect()
     }

@@ -33,6 +33,12 @@ pub(super) fn run(face: &mut Face<'_>, args: &Args) -> Result<Outcome, Stop> {
 impl Answer for ShowReport {
     fn message(&self) -> String {
         let place = match self.commit {
+            _ if self.map_uncommitted => {
+                return format!(
+                    "'{}' is not committed: the whole tree is one source; 'git colony map show --worktree' shows the file",
+                    self.path
+                );
+            }
             _ if !self.has_repo_map_file => {
                 return format!("there is no '{}': the whole tree is one source", self.path);
             }

@@ -50,8 +50,10 @@ pub struct MapResult {
     pub pages_removed: u64,
     /// Pages that are as they were.
     pub pages_kept: u64,
-    /// Files without a record, among those that were looked at: at most a hundred.
+    /// Files that have no record and should have one, whether or not anything has changed: at most a hundred.
     pub left_out: Vec<LeftOut>,
+    /// How many those are in all. What a rule leaves out is not among them.
+    pub left_out_count: usize,
     /// Globs of the row that cover no file, where the row is mapped as it never was before.
     pub unmatched_globs: Vec<String>,
     /// What is to be said of it; why, for an error.
@@ -74,6 +76,7 @@ impl MapResult {
             pages_removed: 0,
             pages_kept: totals.pages,
             left_out: Vec::new(),
+            left_out_count: 0,
             unmatched_globs: Vec::new(),
             message: String::new(),
             code: None,
@@ -91,15 +94,12 @@ impl MapResult {
         row: &ResolvedRow,
         totals: Totals,
         before: Option<Totals>,
-        outcome: mapping::Outcome,
+        outcome: &mapping::Outcome,
     ) -> MapResult {
         let added = outcome.added.len() as u64;
         // Where the recipe is another one, all pages before are gone.
         let afresh = before.filter(|_| outcome.changes.afresh);
         let removed = afresh.map_or(outcome.removed.len() as u64, |before| before.pages);
-        let mut left_out = outcome.left_out;
-        let count = left_out.len();
-        left_out.truncate(MOST_NAMED);
         let is_same = before.is_some() && added + removed == 0;
         let status = if is_same {
             MapStatus::AlreadyMapped
@@ -110,15 +110,21 @@ impl MapResult {
             pages_added: added,
             pages_removed: removed,
             pages_kept: totals.pages.saturating_sub(added),
-            left_out,
-            message: match count {
-                0 if is_same => NOTHING.to_owned(),
-                0 => String::new(),
-                1 => "1 file is left out".to_owned(),
-                many => format!("{many} files are left out"),
-            },
+            message: if is_same { NOTHING } else { "" }.to_owned(),
             ..MapResult::of(row, status, totals)
         }
+    }
+
+    /// Says which files have no record and should have one.
+    pub(super) fn with_left_out(mut self, mut left_out: Vec<LeftOut>) -> MapResult {
+        let count = left_out.len();
+        left_out.truncate(MOST_NAMED);
+        let parts = [self.message.as_str(), &without_record(count)].map(str::to_owned);
+        let said: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();
+        self.message = said.join(", ");
+        self.left_out = left_out;
+        self.left_out_count = count;
+        self
     }
 
     /// Says that a row could not be mapped.
@@ -144,9 +150,18 @@ impl MapResult {
             pages_removed: 0,
             pages_kept: 0,
             left_out: Vec::new(),
+            left_out_count: 0,
             unmatched_globs: Vec::new(),
             message: why.to_owned(),
             code: None,
         }
+    }
+}
+
+fn without_record(count: usize) -> String {
+    match count {
+        0 => String::new(),
+        1 => "1 file is left out".to_owned(),
+        many => format!("{many} files are left out"),
     }
 }

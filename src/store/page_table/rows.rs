@@ -15,8 +15,7 @@ use crate::store::database::Unusable;
 
 pub(super) const SCOPE_COLUMNS: &str = "SELECT pages, records, tokens, id, generation, scope, recipe, revision, follows, place, digest FROM scopes";
 
-pub(super) const DIRECTORY_COLUMNS: &str =
-    "SELECT pages, records, tokens, path, parent, tree, rules, digest, packed FROM directories";
+pub(super) const DIRECTORY_COLUMNS: &str = "SELECT pages, records, tokens, path, parent, tree, rules, digest, packed, left_out FROM directories";
 
 pub(super) fn scope_row(row: &rusqlite::Row<'_>) -> rusqlite::Result<ScopeRow> {
     let scope = unchecked_scope(row)?;
@@ -48,6 +47,7 @@ pub(super) fn directory_row(row: &rusqlite::Row<'_>) -> rusqlite::Result<Directo
         rules: row.get(6)?,
         page_ids: Vec::new(),
         packed: row.get(8)?,
+        left_out: row.get(9)?,
     };
     sound(directory.digest().to_vec() == row.get::<_, Vec<u8>>(7)?)?;
     Ok(directory)
@@ -90,6 +90,7 @@ impl DirectoryRow {
             &self.rules,
             &self.totals.bytes(),
             &self.packed,
+            self.left_out.as_deref().unwrap_or_default(),
         ])
     }
 }
@@ -234,8 +235,8 @@ pub(super) fn insert(
     } = row.totals;
     let (pages, records, tokens) = (number(pages), number(records), number(tokens));
     let sql = "INSERT INTO directories
-            (scope, path, parent, tree, rules, packed, pages, records, tokens, digest)
-        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)";
+            (scope, path, parent, tree, rules, packed, pages, records, tokens, digest, left_out)
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)";
     connection.prepare_cached(sql)?.execute(params![
         scope,
         row.path.as_bytes(),
@@ -247,6 +248,7 @@ pub(super) fn insert(
         records,
         tokens,
         row.digest(),
+        row.left_out,
     ])?;
     let sql = "UPDATE scopes SET pages = pages + ?2, records = records + ?3, tokens = tokens + ?4
         WHERE id = ?1";

@@ -1,0 +1,113 @@
+//! `map check`: what is wrong with a map, by itself and with the submodules and settings it builds on.
+//!
+//! What `map` would refuse without a look at another repository is told here, too, with its place in the
+//! file. Nothing is fetched or written.
+
+use crate::clones::hub;
+use crate::git::Oid;
+use crate::git::submodules::Submodules;
+use crate::map::load::{self, Loaded, PATH};
+use crate::map::problem::{self, Problem};
+use crate::map::resolve;
+use crate::map::row::SourceRow;
+use crate::map::schema::Read;
+use crate::map::show::{CheckReport, State};
+use crate::map::submodule;
+use crate::model::{Code, Result};
+use crate::store::Session;
+
+/// Checks a map. That on disk is held against the index: a submodule that is staged with it counts.
+///
+/// # Errors
+/// `revision-not-found`, `object-missing`, `interrupted`.
+pub fn check(session: &Session, state: &State) -> Result<CheckReport> {
+    let repo = &session.repo;
+    let (place, commit) = state.place(repo)?;
+    let Loaded { has_file, read, .. } = load::load(repo, place)?;
+    let mut problems = read.problems.clone();
+    if let Some(map) = &read.map {
+        let mut rows = Rows {
+            session,
+            read: &read,
+            commit,
+            submodules: None,
+        };
+        for row in &map.sources {
+            problems.extend(rows.chunk_fault(row));
+            problems.extend(rows.submodule_fault(row)?);
+        }
+    }
+    let problems = problem::in_order(problems);
+    Ok(CheckReport {
+        path: PATH,
+        commit,
+        has_repo_map_file: has_file,
+        count: problems.len(),
+        problems,
+        warnings: read.warnings,
+        sources: read.map.map(|map| map.sources.len()),
+    })
+}
+
+/// The rows of a map that can be used.
+struct Rows<'a> {
+    session: &'a Session,
+    read: &'a Read,
+    /// The commit of the map; `None` for the file on disk.
+    commit: Option<Oid>,
+    /// Read once, and only where a row asks for one; inside, what is wrong with all of them.
+    submodules: Option<std::result::Result<Submodules, String>>,
+}
+
+impl Rows<'_> {
+    fn chunk_fault(&self, row: &SourceRow) -> Option<Problem> {
+        let fault = resolve::chunk_of(row, &self.session.settings.map).err()?;
+        Some(self.at(row, "chunk_overlap_tokens", &fault))
+    }
+
+    fn submodule_fault(&mut self, row: &SourceRow) -> Result<Option<Problem>> {
+        // A row that contradicts itself has been told.
+        let Some(path) = row.submodule.as_ref().filter(|_| row.fault.is_none()) else {
+            return Ok(None);
+        };
+        if self.submodules.is_none() {
+            self.submodules = Some(self.read_submodules()?);
+        }
+        let fault = match &self.submodules {
+            Some(Ok(known)) => {
+                let found = submodule::find(&self.session.repo, known, path);
+                found.err().map(|error| error.message())
+            }
+            Some(Err(why)) => Some(why.clone()),
+            None => None,
+        };
+        Ok(fault.map(|fault| self.at(row, "submodule", &fault)))
+    }
+
+    fn read_submodules(&self) -> Result<std::result::Result<Submodules, String>> {
+        let repo = &self.session.repo;
+        let tree = match self.commit {
+            Some(commit) => repo.tree_of(Some(commit))?,
+            None => match repo.write_tree_of_index() {
+                // Of a sparse index HEAD is what can be looked at.
+                Err(error) if error.code() == Code::Unsupported => {
+                    repo.tree_of(repo.head()?.commit())?
+                }
+                tree => tree?,
+            },
+        };
+        let origin = hub::origin_of(self.session)?;
+        match repo.submodules(&self.session.world, tree, origin.as_ref()) {
+            Err(error) if error.code() == Code::RepositoryBroken => Ok(Err(error.message())),
+            read => read.map(Ok),
+        }
+    }
+
+    fn at(&self, row: &SourceRow, key: &'static str, message: &str) -> Problem {
+        let at = self.read.places.get(&(row.name.clone(), key));
+        at.map_or_else(
+            || Problem::of_file(message),
+            |at| Problem::at(*at, message.trim_end_matches("; nothing has changed")),
+        )
+    }
+}
