@@ -33,7 +33,7 @@ enum Action {
     List,
     /// Show one setting
     Get {
-        /// Its name, as in 'colony.keepDays'
+        /// Its name, as in 'colony.keepDays'; 'colony.' may be left out
         #[arg(value_name = "KEY")]
         key: String,
     },

@@ -5,7 +5,7 @@
 
 mod found;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -20,8 +20,10 @@ use crate::map::resolved::{Limits, Place, ResolvedRow};
 use crate::map::row::{SourceKind, SourceRow};
 use crate::map::scope_record::{ScopeRecord, Scopes};
 use crate::map::scope_writing::{self, Change};
+use crate::model::text::shell_word;
 use crate::model::{Code, Error, Result, time};
 use crate::page::mapping::LeftOut;
+use crate::store::places::Places;
 use crate::store::{Session, ref_names};
 use crate::text::tokenizer::Tokenizer;
 use found::Found;
@@ -79,8 +81,10 @@ pub struct MapRepoReport {
     pub pages_removed: u64,
     /// Pages that are as they were.
     pub pages_kept: u64,
-    /// Files without a record, among those that were looked at: at most a hundred.
+    /// Files that have no record and should have one, whether or not anything has changed: at most a hundred.
     pub left_out: Vec<LeftOut>,
+    /// How many those are in all.
+    pub left_out_count: usize,
     /// Whether nothing was written.
     pub dry_run: bool,
 }
@@ -101,6 +105,9 @@ pub fn map(session: &Session, request: &Request) -> Result<MapRepoReport> {
     let row = resolved(session, request, &found, &scope_id);
     let dry_run = !session.repo.keeps_objects();
     let places = map::places(session, dry_run)?;
+    if let (None, Some(places)) = (&request.scope_id, &places) {
+        refuse_another(session, places, &found)?;
+    }
     let worktree = places
         .as_ref()
         .map_or(String::new(), |places| places.key.to_string());
@@ -112,7 +119,10 @@ pub fn map(session: &Session, request: &Request) -> Result<MapRepoReport> {
     let result = Mapper::open(how, &worktree)?.map(&row, None)?;
     if let Some(places) = places.filter(|_| !dry_run) {
         let now = time::rfc3339(&session.world.now());
-        let record = ScopeRecord::of(&written(request, &row), &row, &now);
+        let record = ScopeRecord {
+            place: place_of(&found),
+            ..ScopeRecord::of(&written(request, &row), &row, &now)
+        };
         let name = ref_names::local_scopes(&places.key);
         scope_writing::write(session, &name, &[Change::Put(Box::new(record))])?;
     }
@@ -133,6 +143,7 @@ fn report(found: Found, result: MapResult, dry_run: bool) -> MapRepoReport {
         pages_removed: result.pages_removed,
         pages_kept: result.pages_kept,
         left_out: result.left_out,
+        left_out_count: result.left_out_count,
         dry_run,
     }
 }
@@ -147,6 +158,41 @@ fn refuse_ours(session: &Session, scope_id: &str) -> Result<()> {
         format!("'{scope_id}' is a scope of the map of this repository; nothing has changed");
     Err(Error::new(Code::InvalidValue, message)
         .hint("git colony map   # maps it; --scope-id names another"))
+}
+
+/// Two clones of one repository have one name: the second does not silently take the place of the first. Whoever
+/// says the scope means it, and a clone that is gone has none to take.
+fn refuse_another(session: &Session, places: &Places, found: &Found) -> Result<()> {
+    let own = Scopes::load(&session.repo, &ref_names::local_scopes(&places.key))?;
+    let Some(known) = own.records.get(&found.name) else {
+        return Ok(());
+    };
+    let is_gone = |place: &String| !Path::new(place).exists();
+    if known.place == place_of(found) || known.place.as_ref().is_some_and(is_gone) {
+        return Ok(());
+    }
+    let name = &found.name;
+    let url = known.wanted.origin_url.as_ref();
+    let from = known.place.as_ref().or(url).unwrap_or(name);
+    let message = format!("'{name}' is mapped from '{from}' already; nothing has changed");
+    let (option, place) = match &found.directory {
+        Some(directory) => ("--path", directory.display().to_string()),
+        None => ("--url", found.origin_url.clone()),
+    };
+    let last = place.trim_end_matches('/').rsplit('/').next();
+    let [place, id] = [&place, last.unwrap_or(name)].map(shell_word);
+    Err(Error::new(Code::InvalidValue, message)
+        .detail("scope_id", name)
+        .detail("mapped_from", from)
+        .hint(format!(
+            "git colony map repo {option} {place} --scope-id {id}   # a scope of its own"
+        )))
+}
+
+/// Returns how a record notes the repository of this machine that was told.
+fn place_of(found: &Found) -> Option<String> {
+    let directory = found.directory.as_ref();
+    directory.map(|_| found.place.display().to_string())
 }
 
 fn resolved(session: &Session, request: &Request, found: &Found, scope_id: &str) -> ResolvedRow {

@@ -12,7 +12,7 @@ use crate::map::resolve::{self, Caller};
 use crate::map::resolved::Outcome;
 use crate::map::row::SourceRow;
 use crate::map::schema::RepoMap;
-use crate::map::scope_record::Scopes;
+use crate::map::scope_record::{Scopes, committed};
 use crate::map::show::State;
 use crate::model::{Code, Error, RepoPath, Result};
 use crate::setup::manifest::{self, Manifest};
@@ -189,6 +189,28 @@ fn base_of(
         (None, Some(url)) if session.repo.is_shallow() => Ok(url.normalized()),
         _ => Ok(first_commit(session, commit)?.to_string()),
     }
+}
+
+/// Returns the scopes that are mapped and would get other ids, were the colony called so.
+///
+/// # Errors
+/// `manifest-invalid`, `repository-broken`, `object-missing`.
+pub(super) fn renamed_by(session: &Session, colony: &str) -> Result<Vec<String>> {
+    let mut ids: Vec<String> = super::scopes::mapped_ids(&session.repo)
+        .into_keys()
+        .collect();
+    let Some(commit) = session.repo.head()?.commit().filter(|_| !ids.is_empty()) else {
+        return Ok(Vec::new());
+    };
+    let origin = hub::origin_of(session)?;
+    let request = Request::offline(State::Head);
+    let base = base_of(session, &request, commit, origin.as_ref())?;
+    let is_of_base = |id: &String| {
+        let rest = committed(id).unwrap_or(id).strip_prefix(&base);
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(':'))
+    };
+    ids.retain(|id| base != colony && is_of_base(id));
+    Ok(ids)
 }
 
 /// Finds where the history of a commit begins, and remembers it: the history only grows.

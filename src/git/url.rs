@@ -154,11 +154,11 @@ impl RemoteUrl {
     }
 
     /// Returns the same in full, for what is read in other places later: a path of this machine that was
-    /// said relative to a directory begins at the root.
+    /// said relative to a directory begins at the root, and no step of it leads nowhere.
     pub fn in_full(&self) -> String {
         match &self.address {
             Address::Local(path)
-                if !self.text.contains("://") && path.as_os_str() != &*self.text =>
+                if !self.text.contains("://") && lexical(path).as_os_str() != &*self.text =>
             {
                 self.normalized()
             }

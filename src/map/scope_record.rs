@@ -93,6 +93,10 @@ pub struct ScopeRecord {
     /// Whether it is made of the files of the worktree: such a record never travels.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub worktree: bool,
+    /// The repository of this machine that it is read in, where `map repo --path` was told one: such a record
+    /// never travels.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub place: Option<String>,
     /// When it was first mapped, RFC 3339 UTC.
     pub created_at: String,
     /// When the record last changed, RFC 3339 UTC.
@@ -147,6 +151,7 @@ impl ScopeRecord {
             },
             frozen: resolved.frozen.then_some(resolved.commit),
             worktree: false,
+            place: None,
             created_at: now.to_owned(),
             updated_at: now.to_owned(),
         }

@@ -156,6 +156,18 @@ impl Manifest {
         };
         let value: Value =
             serde_json::from_slice(bytes).map_err(|error| invalid(error.to_string()))?;
+        // Without this, a list of the right length is taken for the fields in their order.
+        let kind = match value {
+            Value::Object(_) => None,
+            Value::Array(_) => Some("a list"),
+            Value::String(_) => Some("a text"),
+            Value::Number(_) => Some("a number"),
+            Value::Bool(_) => Some("a truth value"),
+            Value::Null => Some("null"),
+        };
+        if let Some(kind) = kind {
+            return Err(invalid(format!("it is {kind}, wanted an object")));
+        }
         let version = value
             .get("schema_version")
             .map_or(Some(FORMAT), Value::as_u64);

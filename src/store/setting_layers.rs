@@ -154,7 +154,10 @@ impl<'a> Layers<'a> {
     }
 
     pub(super) fn require(&self, key: &str) -> Result<InForce> {
-        let row = TABLE.iter().find(|row| row.key.eq_ignore_ascii_case(key));
+        // A file of the repository has the names without the section.
+        let is_it = |name: &str| name.eq_ignore_ascii_case(key);
+        let short = |row: &Setting| row.key.strip_prefix("colony.").is_some_and(is_it);
+        let row = TABLE.iter().find(|row| is_it(row.key) || short(row));
         row.map(|row| self.find(row)).ok_or_else(|| {
             Error::new(Code::UnknownSetting, format!("no setting is named '{key}'"))
                 .hint("git colony config list")

@@ -82,9 +82,14 @@ impl Answer for MapRepoReport {
     }
 
     fn body(&self, _now: &Moment) -> Vec<String> {
-        let left_out = self.left_out.iter();
-        left_out
-            .map(|file| format!("left out: {} {}", file.path, file.reason.words()))
-            .collect()
+        super::make::without_record(&self.left_out, self.left_out_count)
+    }
+
+    fn outcome(&self) -> Outcome {
+        if self.left_out_count > 0 {
+            Outcome::No
+        } else {
+            Outcome::Yes
+        }
     }
 }

@@ -1,5 +1,6 @@
 //! The files that init writes: what stands there already, and what they become.
 
+use crate::flow::map_rows;
 use crate::git::Head;
 use crate::git::beneath::MAX_RULES_BYTES;
 use crate::git::exempt_lines::ExemptLines;
@@ -35,6 +36,9 @@ pub(super) fn new_manifest(session: &Session, request: &Request, lfs: Lfs) -> Re
         Head::Detached { .. } => "main".to_owned(),
     };
     let colony = request.colony.as_deref().unwrap_or("unspecified");
+    if let Some(colony) = &request.colony {
+        refuse_renaming(session, colony)?;
+    }
     let mode = match lfs {
         Lfs::Yes => LfsMode::SameRemote,
         Lfs::No => LfsMode::Disabled,
@@ -45,6 +49,25 @@ pub(super) fn new_manifest(session: &Session, request: &Request, lfs: Lfs) -> Re
         &branch,
         mode,
     ))
+}
+
+/// The ids of scopes begin with the colony: where some are mapped under another name, theirs would change, with
+/// those of all their pages, in every clone.
+fn refuse_renaming(session: &Session, colony: &str) -> Result<()> {
+    let renamed = map_rows::renamed_by(session, colony)?;
+    let Some(first) = renamed.first() else {
+        return Ok(());
+    };
+    let many = match renamed.len() {
+        1 => format!("scope '{first}'"),
+        many => format!("{many} scopes, as '{first}',"),
+    };
+    let message = format!(
+        "colony '{colony}' would give another id to {many} and to its pages; nothing has changed"
+    );
+    Err(Error::new(Code::InvalidValue, message)
+        .detail("scopes", renamed)
+        .hint("git colony init   # without --colony ids stay; or 'scopes unmap' each first"))
 }
 
 /// Drops `user:password@` of a URL with a scheme; a manifest is read by everybody.

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::Request;
 use crate::flow::elsewhere::{Hubs, Network};
-use crate::git::url::Provenance;
+use crate::git::url::{Provenance, Transport};
 use crate::git::{BareRepo, Head, ObjectWrites, Oid, RefName, RemoteUrl, Repo};
 use crate::map::resolve::{At, Elsewhere as _, FoundElsewhere};
 use crate::model::text::shell_word;
@@ -19,6 +19,8 @@ pub(super) struct Found {
     pub(super) branch: Option<String>,
     pub(super) commit: Oid,
     pub(super) place: PathBuf,
+    /// The directory that was told; `None` for a URL.
+    pub(super) directory: Option<PathBuf>,
 }
 
 /// Finds a repository by its URL.
@@ -39,6 +41,7 @@ pub(super) fn at_remote(session: &Session, request: &Request, url: &str) -> Resu
         branch: found.branch.or_else(|| request.branch.clone()),
         commit: found.commit,
         place: found.path,
+        directory: None,
     })
 }
 
@@ -93,11 +96,16 @@ pub(super) fn in_directory(session: &Session, request: &Request, path: &Path) ->
         .filter(|url| !url.is_empty());
     let origin = origin.map(|url| RemoteUrl::parse(&url, Provenance::User, &base));
     let origin = origin.transpose()?;
-    let name = match &origin {
+    // A path of this machine says nothing to another, and another repository may come to stand there.
+    let portable = origin
+        .as_ref()
+        .filter(|url| url.transport() != Transport::Local);
+    let name = match portable {
         Some(url) => url.normalized(),
         None => store.first_commit(commit)?.to_string(),
     };
     Ok(Found {
+        directory: Some(directory),
         origin_url: origin.map_or(shown, |url| url.in_full()),
         name,
         branch,
