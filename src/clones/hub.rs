@@ -21,6 +21,9 @@ use super::hub_place::{Place, SET_ASIDE};
 use super::removed_log::{self, Amount};
 use super::{desk_note, found, hub_anew, leaving};
 
+/// How often refs are deleted anew because somebody else moved one meanwhile.
+const TRIES: usize = 20;
+
 /// What a hub fetches of the branches of the remote.
 const REMOTE_BRANCHES: &str = "+refs/heads/*:refs/remotes/origin/*";
 
@@ -128,6 +131,36 @@ impl Hub {
         own_refs::in_hub(world, self.store.path(), |lock| {
             self.store.move_refs_under(world, changes, lock)
         })
+    }
+
+    /// Deletes the refs that are below a prefix now. Others may do the same at the same time; what is made or
+    /// moved meanwhile stays.
+    ///
+    /// # Errors
+    /// `locked`, `repository-broken`.
+    pub fn delete_refs_below(&self, world: &World, prefix: &str) -> Result<()> {
+        let mut gone = self.store.refs_below(prefix)?;
+        let mut tries = 1;
+        loop {
+            let changes = gone.iter().map(|found| RefChange {
+                name: found.name.clone(),
+                old: Some(found.id),
+                new: None,
+            });
+            match self.move_refs(world, &changes.collect::<Vec<_>>()) {
+                Err(e) if matches!(e.code(), Code::RefMoved | Code::Locked) && tries < TRIES => {
+                    tries += 1;
+                    let there = self.store.refs_below(prefix)?;
+                    let is_there = |found: &FoundRef| {
+                        there
+                            .iter()
+                            .any(|now| (&now.name, now.id) == (&found.name, found.id))
+                    };
+                    gone.retain(is_there);
+                }
+                done => return done,
+            }
+        }
     }
 
     /// Tells whether the repository has a remote.

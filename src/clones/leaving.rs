@@ -28,7 +28,7 @@ use super::keeping::{keep_beside, keep_published};
 use super::last_writes::{self, Deleted};
 use super::log_keeping::{self, Broken};
 use super::new_clone::membership_at;
-use super::removal::{forget, remove_empty_folders};
+use super::removal::remove_empty_folders;
 use super::removed_log::RemovedClone;
 
 /// What the name of a clone in the trash ends with.
@@ -184,11 +184,7 @@ impl Leaving {
         let mut standing = standing.iter();
         // A new clone of that name publishes there by now, and sets right what it finds.
         if !standing.any(|clone| clone.member.published_below() == below) {
-            match forget(world, &hub, &below) {
-                // Somebody else does the same.
-                Err(e) if matches!(e.code(), Code::RefMoved | Code::Locked) => {}
-                done => done?,
-            }
+            hub.delete_refs_below(world, &below)?;
         }
         remove_empty_folders(root, &self.place);
         Ok(())

@@ -2,7 +2,6 @@
 
 use std::path::Path;
 
-use crate::git::RefChange;
 use crate::model::text::shell_word;
 use crate::model::{Code, Error, Result, World};
 use crate::store::shared_root::SharedRoot;
@@ -82,7 +81,7 @@ pub fn complete(world: &World, root: &SharedRoot, hub: &Path) -> Result<()> {
             if !is_kept(&hub, &below)? {
                 keep_published(world, &hub, (&below, None))?;
             }
-            forget(world, &hub, &below)?;
+            hub.delete_refs_below(world, &below)?;
         }
     }
     empty(world, &root.trash())
@@ -101,19 +100,6 @@ pub fn remove_hub(world: &World, root: &SharedRoot, hub: &Path) -> Result<()> {
         || found::are_of(root, hub) || leaving::hubs(root).iter().any(|used| used == hub);
     set_aside(world, hub, is_wanted, &away)?;
     empty(world, &trash)
-}
-
-/// Takes the refs of a clone that is gone out of sight.
-pub(super) fn forget(world: &World, hub: &Hub, below: &str) -> Result<()> {
-    let published = hub.store.refs_below(below)?.into_iter();
-    let gone: Vec<_> = published
-        .map(|found| RefChange {
-            name: found.name,
-            old: Some(found.id),
-            new: None,
-        })
-        .collect();
-    hub.move_refs(world, &gone)
 }
 
 /// Deletes what was renamed into the trash, also by those who died before they could. Clones go their

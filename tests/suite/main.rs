@@ -83,6 +83,7 @@ mod literature;
 mod lost_objects;
 mod manual;
 mod map_answers;
+mod many_at_once;
 mod map_cancel;
 mod map_commands;
 mod map_diff;
