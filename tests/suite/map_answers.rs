@@ -218,6 +218,8 @@ fn a_second_clone_of_one_repository_does_not_take_the_place_of_the_first() {
         "a path is no base for an identity"
     );
     assert_eq!(map("one", &[])["status"], "already_mapped");
+    let by_url = sandbox.json(&["map", "repo", "--url", &library]);
+    assert_eq!(by_url["detail"]["scope_id"], root.trim(), "{by_url:#}");
     let refused = map("two", &[]);
     assert_eq!(refused["code"], "invalid-value", "{refused:#}");
     let from = refused["detail"]["mapped_from"].as_str().unwrap();

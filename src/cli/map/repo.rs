@@ -29,7 +29,7 @@ pub(in super::super) struct Args {
     /// Map COMMIT (default: the tip of the branch)
     #[arg(long, value_name = "COMMIT")]
     commit: Option<String>,
-    /// Call the scope ID (default: the address of the repository, else its first commit)
+    /// Call the scope ID (default: the address of the repository, else its first commit; never a path)
     #[arg(long, value_name = "ID")]
     scope_id: Option<String>,
     /// At most N records in a page

@@ -8,6 +8,8 @@ use crate::ui::text;
 use super::super::{Face, Run, Stop};
 
 /// Count pages, records and tokens of each scope
+///
+/// What 'map --worktree' made of the files of the worktree is a scope of its own.
 #[derive(Debug, clap::Args)]
 pub(in super::super) struct Args {}
 

@@ -59,12 +59,10 @@ fn refuse_renaming(session: &Session, colony: &str) -> Result<()> {
         return Ok(());
     };
     let many = match renamed.len() {
-        1 => format!("scope '{first}'"),
-        many => format!("{many} scopes, as '{first}',"),
+        1 => format!("scope '{first}' and its pages"),
+        many => format!("{many} scopes and their pages, '{first}' among them"),
     };
-    let message = format!(
-        "colony '{colony}' would give another id to {many} and to its pages; nothing has changed"
-    );
+    let message = format!("colony '{colony}' would give other ids to {many}; nothing has changed");
     Err(Error::new(Code::InvalidValue, message)
         .detail("scopes", renamed)
         .hint("git colony init   # without --colony ids stay; or 'scopes unmap' each first"))

@@ -37,7 +37,7 @@ pub(super) fn at_remote(session: &Session, request: &Request, url: &str) -> Resu
     })?;
     Ok(Found {
         origin_url: url.in_full(),
-        name: url.normalized(),
+        name: name_of(Some(&url), &BareRepo::open(&found.path)?, found.commit)?,
         branch: found.branch.or_else(|| request.branch.clone()),
         commit: found.commit,
         place: found.path,
@@ -96,14 +96,7 @@ pub(super) fn in_directory(session: &Session, request: &Request, path: &Path) ->
         .filter(|url| !url.is_empty());
     let origin = origin.map(|url| RemoteUrl::parse(&url, Provenance::User, &base));
     let origin = origin.transpose()?;
-    // A path of this machine says nothing to another, and another repository may come to stand there.
-    let portable = origin
-        .as_ref()
-        .filter(|url| url.transport() != Transport::Local);
-    let name = match portable {
-        Some(url) => url.normalized(),
-        None => store.first_commit(commit)?.to_string(),
-    };
+    let name = name_of(origin.as_ref(), &store, commit)?;
     Ok(Found {
         directory: Some(directory),
         origin_url: origin.map_or(shown, |url| url.in_full()),
@@ -112,6 +105,15 @@ pub(super) fn in_directory(session: &Session, request: &Request, path: &Path) ->
         commit,
         place: store.path().to_owned(),
     })
+}
+
+/// Returns what a repository is called: its address, else its first commit. A path of this machine says nothing to
+/// another, and another repository may come to stand there.
+fn name_of(url: Option<&RemoteUrl>, store: &BareRepo, commit: Oid) -> Result<String> {
+    match url.filter(|url| url.transport() != Transport::Local) {
+        Some(url) => Ok(url.normalized()),
+        None => Ok(store.first_commit(commit)?.to_string()),
+    }
 }
 
 /// A repository of this machine.
