@@ -13,6 +13,7 @@ use crate::design::merge::{StandIn, UncommittedWork};
 use crate::design::restore_target::Target;
 use crate::design::{names, published, uncommitted, unignored};
 use crate::git::foreign_worktree::OwnConfig;
+use crate::git::identity::Identity;
 use crate::git::lfs_objects::Objects;
 use crate::git::scan::Scan;
 use crate::git::{Oid, RefName, Repo};
@@ -60,7 +61,9 @@ pub fn find(session: &Session, typed: &str) -> Result<Option<AgentState>> {
 
 /// Reads the name of the agent out of `NAME@`; a branch or tag of that name is none.
 fn agent_of<'a>(repo: &Repo, typed: &'a str) -> Option<&'a str> {
-    let agent = typed.strip_suffix('@').filter(|name| !name.is_empty())?;
+    let agent = typed.strip_suffix('@')?;
+    // What git reads in another way, `HEAD^@` say, is no name of an agent.
+    Identity::of_agent(agent).ok()?;
     let exists = |below: &str| {
         let name = RefName::from(format!("{below}{typed}").as_str());
         name.is_valid() && repo.find_ref(&name).ok().flatten().is_some()

@@ -41,6 +41,9 @@ const RULES: [&str; 4] = [
     "shallow",
 ];
 
+/// How often HEAD and the index are read anew because somebody commits meanwhile.
+const TRIES: usize = 5;
+
 /// An index of more bytes is not read.
 const MAX_INDEX_BYTES: u64 = 4 << 30;
 
@@ -136,8 +139,17 @@ impl OwnConfig {
         let mut objects = listed(&other.common_dir().join("objects")).into_encoded_bytes();
         objects.push(b'\n');
         write(&folder.join("objects/info/alternates"), &objects)?;
-        write_head(folder, &other.head()?)?;
-        copy_index(other, folder)?;
+        let mut head = other.head()?;
+        for _ in 0..TRIES {
+            copy_index(other, folder)?;
+            // A commit made meanwhile would look as if it were not committed.
+            let now = other.head()?;
+            if now == head {
+                break;
+            }
+            head = now;
+        }
+        write_head(folder, &head)?;
         for name in RULES {
             let path = RepoPath::from(name);
             for own in [other.common_dir(), other.git_dir()] {
@@ -219,7 +231,7 @@ fn copy_index(other: &Repo, folder: &Path) -> Result<()> {
             "the index is larger than 4 GiB",
         ));
     }
-    let mut copy = File::create_new(folder.join("index")).map_err(cannot_make)?;
+    let mut copy = File::create(folder.join("index")).map_err(cannot_make)?;
     std::io::copy(&mut index, &mut copy).map_err(cannot_make)?;
     let written = found.modified().map_err(cannot)?;
     copy.set_times(FileTimes::new().set_modified(written))

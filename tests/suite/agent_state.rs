@@ -311,6 +311,8 @@ fn a_name_that_is_no_agent_is_told_and_a_ref_of_that_name_comes_first() {
     let unknown = desk.json(&["diff", "nobody@"]);
     assert_eq!(unknown["code"], "revision-not-found", "{unknown:#}");
     assert_eq!(unknown["hint"], "git colony agents");
+    let parents = desk.json(&["diff", "HEAD^@"]);
+    assert_ne!(parents["hint"], "git colony agents", "{parents:#}");
     fs::write(ada.path("new.txt"), "new\n").unwrap();
     assert_eq!(changes(&desk.json(&["diff", "main", "ada@"])).len(), 1);
     desk.git(&["branch", "ada@"]);
