@@ -7,7 +7,7 @@ use crate::git::Oid;
 use crate::map::resolved::{Outcome, ResolvedRow};
 use crate::map::row::SourceKind;
 use crate::map::show;
-use crate::model::{RepoPath, Result};
+use crate::model::{Error, RepoPath, Result};
 use crate::source::selection::BinaryPolicy;
 use crate::store::Session;
 
@@ -48,6 +48,9 @@ pub struct PreviewRow {
     /// The stable name of what went wrong.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub code: Option<&'static str>,
+    /// The next command to try, where it cannot be mapped.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hint: Option<String>,
 }
 
 /// Every argument that a row is mapped with; `None` where it means nothing for the type.
@@ -123,6 +126,7 @@ fn row(outcome: Outcome, tokenizer: &str) -> PreviewRow {
         scope_id: outcome.scope_id,
         mmap_kwargs: arguments,
         code: error.as_ref().map(|error| error.code().as_str()),
+        hint: error.as_ref().and_then(Error::hint_text).map(str::to_owned),
         error: error.map(|error| error.message()),
     }
 }

@@ -22,6 +22,14 @@ fn a_dry_run_tells_what_would_be_fetched_and_fetches_nothing() {
     assert!(!sandbox.outside().join("home").exists());
     let offline = sandbox.json(&["map", "-n", "--offline"]);
     assert_eq!(offline["results"][1]["status"], "error");
+    assert_eq!(offline["results"][1]["hint"], "git colony map");
+    let preview = sandbox.run(&["map", "preview"]).stdout;
+    assert!(
+        preview.ends_with("may be fetched\n  hint: git colony map\n"),
+        "{preview}"
+    );
+    let told = sandbox.run(&["map", "--offline"]).stdout;
+    assert!(told.ends_with("away: hint: git colony map\n"), "{told}");
 }
 
 #[test]

@@ -224,6 +224,14 @@ fn a_new_file_that_may_not_be_read_is_left_out_and_named() {
         assert_eq!(answer["left_out"][0]["path"], "x", "{args:?}: {answer:#}");
         assert_eq!(answer["left_out"][0]["reason"], "unreadable");
     }
+    let mapped = run(&sandbox, &["map", "--worktree"]);
+    let said = String::from_utf8_lossy(&mapped.stdout);
+    assert!(said.ends_with("left out: x cannot be read\n"), "{said}");
+    assert_eq!(
+        mapped.status.code(),
+        Some(1),
+        "a file that failed beside others"
+    );
     // What is asked for by name is not left out.
     let named = run(&sandbox, &["commit", "-m", "named", "x"]);
     assert_eq!(named.status.code(), Some(128), "{named:?}");

@@ -118,6 +118,8 @@ impl Answer for MapReport {
     fn body(&self, _now: &Moment) -> Vec<String> {
         let rows: Vec<_> = self.results.iter().map(told).collect();
         let mut lines = text::table(&rows);
+        let hint = |row: &MapResult| Some(format!("{}: hint: {}", row.name, row.hint.as_ref()?));
+        lines.extend(self.results.iter().filter_map(hint));
         lines.extend(self.retired.iter().map(retired_line));
         lines.extend(self.left_out.iter().map(left_out_line));
         for result in &self.results {

@@ -80,6 +80,7 @@ impl Answer for PreviewReport {
 fn told(row: &PreviewRow) -> Vec<String> {
     let mut lines = vec![format!("{}: {}", row.name, row.scope_id)];
     lines.extend(row.error.iter().map(|error| format!("  error: {error}")));
+    lines.extend(row.hint.iter().map(|hint| format!("  hint: {hint}")));
     lines.extend(row.mmap_kwargs.iter().flat_map(values));
     lines
 }

@@ -61,6 +61,9 @@ pub struct MapResult {
     /// The code of the error.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub code: Option<String>,
+    /// The next command to try, where the row could not be mapped.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hint: Option<String>,
 }
 
 impl MapResult {
@@ -80,6 +83,7 @@ impl MapResult {
             unmatched_globs: Vec::new(),
             message: String::new(),
             code: None,
+            hint: None,
         }
     }
 
@@ -133,6 +137,7 @@ impl MapResult {
             status: MapStatus::Error,
             message: error.message().clone(),
             code: Some(error.code().as_str().to_owned()),
+            hint: error.hint_text().map(str::to_owned),
             ..MapResult::skipped(name, scope_id, "")
         }
     }
@@ -154,6 +159,7 @@ impl MapResult {
             unmatched_globs: Vec::new(),
             message: why.to_owned(),
             code: None,
+            hint: None,
         }
     }
 }
