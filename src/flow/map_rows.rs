@@ -196,9 +196,7 @@ fn base_of(
 /// # Errors
 /// `manifest-invalid`, `repository-broken`, `object-missing`.
 pub(super) fn renamed_by(session: &Session, colony: &str) -> Result<Vec<String>> {
-    let mut ids: Vec<String> = super::scopes::mapped_ids(&session.repo)
-        .into_keys()
-        .collect();
+    let ids = super::scopes::recorded_ids(&session.repo)?;
     let Some(commit) = session.repo.head()?.commit().filter(|_| !ids.is_empty()) else {
         return Ok(Vec::new());
     };
@@ -209,8 +207,8 @@ pub(super) fn renamed_by(session: &Session, colony: &str) -> Result<Vec<String>>
         let rest = committed(id).unwrap_or(id).strip_prefix(&base);
         rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(':'))
     };
-    ids.retain(|id| base != colony && is_of_base(id));
-    Ok(ids)
+    let ids = ids.into_iter();
+    Ok(ids.filter(|id| base != colony && is_of_base(id)).collect())
 }
 
 /// Finds where the history of a commit begins, and remembers it: the history only grows.

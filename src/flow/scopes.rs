@@ -1,6 +1,6 @@
 //! Which scopes are mapped: the records of this repository, those that travel and those of this worktree.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -189,6 +189,17 @@ pub(super) fn mapped_ids(repo: &Repo) -> BTreeMap<String, &'static str> {
         .collect()
 }
 
+/// Returns the scopes that are mapped.
+///
+/// # Errors
+/// `repository-broken`, `object-missing`: nobody is told that a scope is not mapped where that is not known.
+pub(super) fn recorded_ids(repo: &Repo) -> Result<BTreeSet<String>> {
+    let records = all_in(repo)?.into_iter();
+    Ok(records
+        .flat_map(|(scopes, _)| scopes.records.into_keys())
+        .collect())
+}
+
 /// Tells of one scope, by its id, the name of its row, or the beginning of the id.
 ///
 /// # Errors
@@ -221,11 +232,11 @@ pub fn show(session: &Session, id: &str) -> Result<ScopeReport> {
 /// # Errors
 /// `repository-broken`, `object-missing`.
 pub fn mapped(session: &Session, id: &str) -> Result<MappedReport> {
-    let ids = mapped_ids(&session.repo);
+    let ids = recorded_ids(&session.repo)?;
     Ok(MappedReport {
         scope_id: id.to_owned(),
-        mapped: ids.contains_key(id),
-        meant: scope_record::meant(&ids.keys().map(String::as_str), id),
+        mapped: ids.contains(id),
+        meant: scope_record::meant(&ids.iter().map(String::as_str), id),
     })
 }
 
@@ -272,7 +283,7 @@ pub fn unmap(session: &Session, word: &str, dry_run: bool) -> Result<UnmapReport
 /// Finds the scope that a word stands for, among those that are recorded or have pages here; where there is
 /// none, the word.
 fn to_unmap(session: &Session, word: &str) -> Result<String> {
-    let mut ids: Vec<String> = mapped_ids(&session.repo).into_keys().collect();
+    let mut ids = recorded_ids(&session.repo)?;
     let opened = pages::open_kept(session)?;
     ids.extend(opened.scopes.into_iter().map(|scope| scope.scope));
     let meant = scope_record::meant(&ids.iter().map(String::as_str), word);

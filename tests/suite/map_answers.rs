@@ -185,6 +185,22 @@ fn a_colony_that_is_named_after_a_map_renames_no_scope() {
 }
 
 #[test]
+fn nobody_is_told_that_a_scope_is_not_mapped_where_the_records_cannot_be_read() {
+    let sandbox = Sandbox::new();
+    sandbox.json(&["map"]);
+    sandbox.write(".git/refs/colony/scopes", format!("{}\n", "1".repeat(40)));
+    for args in [
+        &["scopes"][..],
+        &["scopes", "mapped", "x"],
+        &["scopes", "unmap", "x"],
+        &["init", "--no-lfs", "--colony", "bridge"],
+    ] {
+        assert_eq!(sandbox.error(args), "object-missing", "{args:?}");
+    }
+    assert!(!sandbox.path(".colony").exists());
+}
+
+#[test]
 fn a_colony_that_is_named_as_the_scopes_begin_is_taken() {
     let sandbox = Sandbox::new();
     sandbox.json(&["map", "--base-scope", "bridge"]);
