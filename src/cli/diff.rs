@@ -19,6 +19,8 @@ use super::{Face, Run, Stop};
 /// files; lines of binary files are not counted. AGENT is what the agent has committed, AGENT@ what it has
 /// in its working tree now.
 #[derive(Debug, clap::Args)]
+#[command(override_usage = "git colony diff [OPTIONS] [A [B]]\n       \
+    git colony diff [OPTIONS] --checkpoint <ID> [--worktree]")]
 pub(super) struct Args {
     /// The first state: a revision, a fork (with or without 'fork/'), a checkpoint, AGENT, AGENT@
     #[arg(value_name = "A")]

@@ -42,7 +42,9 @@ impl Answer for DoctorReport {
         for check in &self.checks {
             let mark = if check.ok { "ok  " } else { "ILL " };
             lines.push(format!("{mark} {}: {}", check.name, check.detail));
-            lines.extend(check.fix.iter().map(|fix| format!("     fix: {fix}")));
+            // What is well has nothing to mend.
+            let word = if check.ok { "to be sure" } else { "fix" };
+            lines.extend(check.fix.iter().map(|fix| format!("     {word}: {fix}")));
         }
         lines
     }

@@ -68,6 +68,31 @@ pub(super) fn run(face: &mut Face<'_>, args: &Args) -> Result<Outcome, Stop> {
     face.answer(&report)
 }
 
+/// So many patterns stand on one line; of more, how many there are.
+const SHOWN_PATTERNS: usize = 8;
+
+impl MigrateReport {
+    /// Tells by which patterns history is rewritten and what is worth knowing of that, once.
+    fn news(&self) -> Vec<String> {
+        let is_new = matches!(
+            self.status,
+            MigrateStatus::Migrated | MigrateStatus::Followed
+        );
+        if !is_new {
+            return Vec::new();
+        }
+        let mut lines = Vec::new();
+        match self.patterns.len() {
+            0 => {}
+            1..=SHOWN_PATTERNS => lines.push(format!("patterns: {}", self.patterns.join(" "))),
+            more => lines.push(format!("patterns: {more}, as .gitattributes has them")),
+        }
+        let notes = self.notes.iter();
+        lines.extend(notes.map(|note| format!("attention: {note}")));
+        lines
+    }
+}
+
 impl Answer for MigrateReport {
     fn message(&self) -> String {
         let commits = text::count(self.commits, "commit");
@@ -125,11 +150,7 @@ impl Answer for MigrateReport {
                 left.way_back
             ));
         }
-        if !self.patterns.is_empty() {
-            lines.push(format!("patterns: {}", self.patterns.join(" ")));
-        }
-        let noted = self.notes.iter().map(|note| format!("attention: {note}"));
-        lines.extend(noted);
+        lines.extend(self.news());
         match (&self.push_error, self.pushed) {
             (Some(error), _) => lines.push(format!("not pushed: {error}")),
             (None, true) => {

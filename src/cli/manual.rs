@@ -43,7 +43,7 @@ const DESCRIPTION: &[&str] = &[
      the git directory, and comes back from there. A command that is killed is completed or canceled by the \
      next changing command. All of this works in any repository as it is, without a server, a daemon or a \
      file in the tree.",
-    "Without a command it is 'git colony status'.",
+    "Without a command it is 'git colony fleet'.",
 ];
 
 const EXIT_STATUS: &[(&str, &str)] = &[

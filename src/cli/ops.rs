@@ -82,16 +82,16 @@ pub(super) fn run(face: &mut Face<'_>, args: &Args) -> Result<Outcome, Stop> {
 }
 
 fn row(info: &OperationInfo, now: &Moment) -> Vec<String> {
-    let undone = if info.undone == Some(true) {
-        "(undone)"
-    } else {
-        ""
+    let undone = match (info.undone, info.closed_by) {
+        (Some(true), _) => "(undone)".to_owned(),
+        (_, Some(migration)) => format!("(before {migration}: out of reach of undo)"),
+        _ => String::new(),
     };
     vec![
         info.op.to_string(),
         age(&info.created_at, now),
         info.summary.clone(),
-        undone.to_owned(),
+        undone,
     ]
 }
 

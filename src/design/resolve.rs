@@ -4,7 +4,7 @@
 //! companions tell git, and undo takes all of it back. `git commit` may end it as well.
 
 use crate::git::object::NewCommit;
-use crate::git::{Oid, RefChange};
+use crate::git::{Oid, RefChange, Repo};
 use crate::model::{Code, Error, Result};
 use crate::store::Session;
 use crate::store::operation::run::{Intent, Plan, Touches};
@@ -17,6 +17,7 @@ use super::kept::Kept;
 use super::left_out::Allowances;
 use super::merge::MergeReport;
 use super::pick;
+use super::published;
 use super::scope_gate;
 use super::switch::refuse_unmerged;
 use super::undo::{self, Direction};
@@ -115,6 +116,8 @@ pub fn continue_merge(session: &Session, dry_run: bool) -> Result<MergeReport> {
 struct UnderWay {
     head: Oid,
     theirs: Vec<Oid>,
+    /// What they are called: as branches of this repository or of others, else by id.
+    names: Vec<String>,
     message: String,
     changed: usize,
 }
@@ -144,8 +147,10 @@ fn look(session: &Session) -> Result<(Kept, UnderWay)> {
     scope_gate::require_settled(session, before, after, &theirs)?;
     let changes = repo.diff_trees(before, after)?;
     let changed = changes.len();
+    let names = theirs.iter().map(|id| name_of(repo, *id));
     let merge = UnderWay {
         head,
+        names: names.collect::<Result<_>>()?,
         theirs,
         message,
         changed,
@@ -153,11 +158,28 @@ fn look(session: &Session) -> Result<(Kept, UnderWay)> {
     Ok((kept, merge))
 }
 
+/// Names a commit that is merged by the branch that is there now, a fork before others.
+fn name_of(repo: &Repo, id: Oid) -> Result<String> {
+    let mut names = Vec::new();
+    for found in repo.refs_below("refs/heads/")? {
+        if found.id == id {
+            names.push(found.name.short());
+        }
+    }
+    let others = published::forks(repo)?.into_iter();
+    names.extend(
+        others
+            .filter(|fork| fork.commit == id)
+            .map(|fork| fork.branch),
+    );
+    names.sort_by_key(|name| !name.starts_with("fork/"));
+    Ok(names.into_iter().next().unwrap_or_else(|| id.short()))
+}
+
 fn report(kept: &Kept, merge: &UnderWay, commit: Option<Oid>) -> MergeReport {
-    let shown: Vec<_> = merge.theirs.iter().map(Oid::short).collect();
     MergeReport {
         outcome: Outcome::Merged,
-        source: shown.join(", "),
+        source: merge.names.join(", "),
         into: kept.scan.head.label(),
         commit,
         bases: Vec::new(),

@@ -66,6 +66,7 @@ impl<'a> Work<'a> {
         }
         let changes = changes_from_here(session, &kept, target.tree)?;
         let mut changes = select(changes, request, &kept);
+        report.spare_left_out(&mut changes, &target);
         let outside = match request.mode {
             RestoreMode::Replace | RestoreMode::Fork => outside_sparse(session, &changes)?,
             RestoreMode::Files => BTreeSet::new(),

@@ -94,6 +94,20 @@ impl RestoreReport {
     }
 }
 
+impl RestoreReport {
+    /// Takes out of the plan the files that were on the disk then and that the checkpoint left out: a later
+    /// one took them in, and they stay where they are.
+    pub(super) fn spare_left_out(&mut self, changes: &mut Vec<TreeChange>, target: &Target) {
+        for left in &target.left_out {
+            let before = changes.len();
+            changes.retain(|change| change.new.is_some() || change.path != left.path);
+            if changes.len() < before {
+                self.left_alone.push(left.clone());
+            }
+        }
+    }
+}
+
 /// Counts the files that are others afterwards; submodules are none.
 pub(super) fn count(changes: &[TreeChange]) -> FileCounts {
     let mut counts = FileCounts::default();

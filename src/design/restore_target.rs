@@ -8,6 +8,7 @@ use crate::store::operation::{Kind, Log, StateName};
 use crate::store::places::Places;
 
 use super::checkpoints::{self, Checkpoint};
+use super::left_out::LeftOut;
 use super::names;
 use super::tag_message::Mode;
 use super::undo_next::refuse_migration;
@@ -29,6 +30,8 @@ pub struct Target {
     pub index: IndexTarget,
     /// What git was in the middle of then.
     pub in_progress: Option<InProgress>,
+    /// What was on the disk then and stayed out of it.
+    pub left_out: Vec<LeftOut>,
     /// Whether it was named in full, not by the beginning of a name.
     pub is_named_fully: bool,
 }
@@ -109,6 +112,7 @@ fn of_commit(repo: &Repo, name: &str, commit: Oid) -> Result<Target> {
         branch: Some(commit),
         index: IndexTarget::Tree { tree },
         in_progress: None,
+        left_out: Vec::new(),
         is_named_fully: true,
     })
 }
@@ -135,6 +139,7 @@ impl Target {
             branch: base,
             index: index_beside(repo, base, index)?,
             in_progress: None,
+            left_out: Vec::new(),
             is_named_fully: true,
         })
     }
@@ -177,6 +182,7 @@ fn of_checkpoint(repo: &Repo, checkpoint: &Checkpoint) -> Result<Target> {
         branch,
         index,
         in_progress: None,
+        left_out: checkpoint.left_out.clone(),
         is_named_fully: true,
     })
 }
@@ -220,6 +226,7 @@ fn before_operation(repo: &Repo, id: OperationId) -> Result<Target> {
             what,
             files: state_files_before(&log, id),
         }),
+        left_out: Vec::new(),
         is_named_fully: true,
     })
 }

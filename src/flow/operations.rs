@@ -43,6 +43,9 @@ pub struct OperationInfo {
     pub files_placed: usize,
     /// Whether its effect has been taken back; `None` for undo and redo.
     pub undone: Option<bool>,
+    /// The migration to git-lfs that came after it and behind which undo does not go; it stands all the same.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub closed_by: Option<OperationId>,
 }
 
 /// The operations, oldest first.
@@ -240,5 +243,6 @@ fn info(log: &Log, entry: &LogEntry) -> OperationInfo {
         files_moved_aside: record.files.aside.len(),
         files_placed: record.files.place.len(),
         undone: log.undone().get(&record.op).copied(),
+        closed_by: log.closed_by(record.op),
     }
 }

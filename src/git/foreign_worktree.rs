@@ -15,8 +15,8 @@ use gix::objs::{Kind, Write as _};
 
 use crate::model::{Code, Error, RepoPath, Result, ResultExt as _, World};
 
+use super::c_style::listed;
 use super::new_repository::ConfigEntry;
-use super::quarantine::listed;
 use super::scratch::Scratch;
 use super::{Head, ObjectWrites, Oid, Repo, beneath};
 

@@ -1,12 +1,11 @@
 //! Merging two commits on trees, by `git merge-tree`: git's own merge, without index and worktree.
 
 use std::collections::BTreeMap;
-use std::ffi::OsString;
-use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::path::Path;
 
 use crate::model::{Code, RepoPath, Result, ResultExt as _, World};
 
+use super::c_style::listed;
 use super::certain_merge::Certain;
 use super::merge_tree_answer::{Tokens, unreadable};
 use super::merge_trees::SideNames;
@@ -358,7 +357,7 @@ impl Repo {
         // They are read once, if at all: neither small nor durable.
         git.args(["-c", "core.looseCompression=0", "-c", "core.fsync=none"]);
         git.env("GIT_OBJECT_DIRECTORY", folder);
-        let objects = quoted(&self.common_dir().join("objects"));
+        let objects = listed(&self.common_dir().join("objects"));
         git.env("GIT_ALTERNATE_OBJECT_DIRECTORIES", objects);
     }
 
@@ -372,18 +371,4 @@ impl Repo {
             side.commit.to_string()
         }
     }
-}
-
-/// Quotes a path for a list that `:` separates, as git reads it.
-fn quoted(path: &Path) -> OsString {
-    let mut bytes = b"\"".to_vec();
-    for &byte in path.as_os_str().as_bytes() {
-        match byte {
-            b'"' | b'\\' => bytes.extend([b'\\', byte]),
-            b'\n' => bytes.extend(b"\\n"),
-            _ => bytes.push(byte),
-        }
-    }
-    bytes.push(b'"');
-    OsString::from_vec(bytes)
 }

@@ -1,13 +1,11 @@
 //! Objects that exist in memory only, for a git process to read: written into a folder outside the
 //! repository that is gone afterwards. The repository itself gets nothing.
 
-use std::ffi::OsString;
-use std::path::{Path, PathBuf};
-
 use gix::objs::Write as _;
 
 use crate::model::{Code, RepoPath, Result, ResultExt as _, World};
 
+use super::c_style::listed;
 use super::process::Git;
 use super::scratch::Scratch;
 use super::{Oid, Repo};
@@ -71,14 +69,4 @@ impl Repo {
         read.args(["cat-file", "blob"]).arg(id.to_string());
         self.write_blob(&read.run_checked("read back a file")?)
     }
-}
-
-/// Writes a path as git reads it in a list of folders: quoted where it holds what ends or begins one.
-pub(super) fn listed(path: &Path) -> OsString {
-    let text = path.as_os_str().to_string_lossy();
-    if !text.contains([':', '"', '\\']) {
-        return PathBuf::from(path).into_os_string();
-    }
-    let escaped = text.replace('\\', "\\\\").replace('"', "\\\"");
-    format!("\"{escaped}\"").into()
 }

@@ -80,7 +80,7 @@ fn sweep(base: &Path) {
     for entry in ours.take(MAX_DELETED) {
         let path = entry.path();
         let Some(folder) = open(&path) else { continue };
-        let user = rustix::process::geteuid().as_raw();
+        let user = own_user();
         let is_ours = folder.metadata().is_ok_and(|found| found.uid() == user);
         if is_ours && folder.try_lock().is_ok() && stands_at(&folder, &path) {
             std::fs::remove_dir_all(&path).ok();
@@ -102,6 +102,11 @@ fn stands_at(folder: &File, path: &Path) -> bool {
         (Ok(open), Ok(standing)) => of(open) == of(standing),
         _ => false,
     }
+}
+
+/// Returns the id of the user that we run as.
+pub fn own_user() -> u32 {
+    rustix::process::geteuid().as_raw()
 }
 
 #[cfg(test)]

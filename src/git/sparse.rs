@@ -7,6 +7,7 @@ use gix::index::entry::{Flags, Stage};
 
 use crate::model::{Code, Error, RepoPath, Result, World};
 
+use super::c_style::quoted;
 use super::index::Index;
 use super::{Oid, Repo};
 
@@ -81,6 +82,24 @@ impl Repo {
     }
 }
 
+impl Repo {
+    /// Lists the directories of the cone, which the index may stand for; none where all files are here. One
+    /// process where there is one.
+    ///
+    /// # Errors
+    /// `git-failed`.
+    pub fn cone(&self, world: &World) -> Result<Vec<String>> {
+        if self.config_bool("core.sparseCheckout") != Some(true) {
+            return Ok(Vec::new());
+        }
+        let mut git = self.git(world);
+        git.args(["sparse-checkout", "list"]);
+        let listed = git.run_checked("list the directories of a sparse checkout")?;
+        let listed = String::from_utf8_lossy(&listed).into_owned();
+        Ok(listed.lines().map(str::to_owned).collect())
+    }
+}
+
 /// Tells whether a name can be a directory of a cone: a plain path below the top that git keeps as it is.
 pub fn is_cone_directory(name: &str) -> bool {
     cone_path(name).is_ok()
@@ -104,20 +123,6 @@ fn cone_path(typed: &str) -> Result<RepoPath> {
         .hint("git colony agents new NAME --sparse DIRECTORY   # from the top, as in 'docs/api'"));
     }
     Ok(path)
-}
-
-/// Quotes a path so that git takes every byte of it as it is.
-fn quoted(path: &[u8]) -> Vec<u8> {
-    let mut text = vec![b'"'];
-    for &byte in path {
-        match byte {
-            b'"' | b'\\' => text.extend([b'\\', byte]),
-            byte if byte.is_ascii_control() => text.extend(format!("\\{byte:03o}").bytes()),
-            byte => text.push(byte),
-        }
-    }
-    text.push(b'"');
-    text
 }
 
 impl Index {

@@ -275,3 +275,42 @@ fn a_pipe_in_place_of_the_users_own_rules_is_named() {
     }
     assert_eq!(run(&sandbox, &["status"]).status.code(), Some(0));
 }
+
+#[test]
+fn a_repository_is_used_where_its_path_is_hard_to_quote() {
+    for name in [
+        "a:b",
+        "say \"hi\"",
+        "two\nlines",
+        "back\\slash \t tab",
+        "#hash '$(x)",
+    ] {
+        let sandbox = Sandbox::new();
+        sandbox.git(&["config", "filter.up.clean", "tr a-z A-Z"]);
+        sandbox.git(&["config", "filter.up.smudge", "cat"]);
+        sandbox.write(".gitattributes", "*.up filter=up\n");
+        sandbox.colony(&["checkpoint", "-m", "first"]);
+        let there = sandbox.copy(name);
+        // Objects of a dry run are in memory, and git reads them from a folder beside the store.
+        std::fs::write(there.path("a.txt"), "edited\n").unwrap();
+        std::fs::write(there.path("x.up"), "filtered\n").unwrap();
+        let diff = there.json(&["diff", "--worktree", "--patch"]);
+        let patch = diff["raw_unified_diff"].as_str();
+        let patch = patch.unwrap_or_else(|| panic!("{name:?} {diff:#}"));
+        assert!(patch.contains("+edited"), "{name:?} {patch}");
+        assert!(patch.contains("+FILTERED"), "{name:?} {patch}");
+        let would = there.json(&["checkpoint", "-n", "-m", "x"]);
+        assert_eq!(would["ok"], true, "{name:?} {would:#}");
+        there.colony(&["checkpoint", "-m", "edited"]);
+        // A merge writes its objects elsewhere and reads the others from the store.
+        there.git(&["branch", "other", "HEAD~1"]);
+        there.git(&["switch", "-q", "other"]);
+        std::fs::write(there.path("dir/b.txt"), "of other\n").unwrap();
+        there.colony(&["checkpoint", "-m", "other"]);
+        let would = there.json(&["merge", "main", "-n"]);
+        assert_eq!(would["outcome"], "merged", "{name:?} {would:#}");
+        let merged = there.json(&["merge", "main"]);
+        assert_eq!(merged["outcome"], "merged", "{name:?} {merged:#}");
+        there.git(&["fsck", "--strict", "--no-dangling"]);
+    }
+}

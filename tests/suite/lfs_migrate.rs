@@ -251,6 +251,34 @@ fn everything_that_stands_in_the_way_is_named_at_once() {
 }
 
 #[test]
+fn what_was_before_it_is_not_called_undone() {
+    let sandbox = grown();
+    sandbox.write("text.txt", "kept\n");
+    sandbox.colony(&["checkpoint", "-m", "stands"]);
+    sandbox.colony(&["checkpoint", "-m", "taken back"]);
+    sandbox.colony(&["undo"]);
+    let migration = sandbox.json(&["lfs", "migrate"])["op"].clone();
+    sandbox.colony(&["checkpoint", "-m", "after"]);
+    let told = |summary: &str| {
+        let ops = sandbox.json(&["ops"])["ops"].clone();
+        let mut all = ops.as_array().unwrap().iter();
+        let op = all.find(|op| op["summary"].as_str().unwrap().contains(summary));
+        let op = op.unwrap_or_else(|| panic!("{ops:#}")).clone();
+        (op["undone"].clone(), op.get("closed_by").cloned())
+    };
+    assert_eq!(told("'stands'"), (false.into(), Some(migration)));
+    assert_eq!(told("'taken back'"), (true.into(), None));
+    assert_eq!(told("'after'"), (false.into(), None));
+    let text = sandbox.colony(&["ops"]);
+    assert_eq!(text.matches("(undone)").count(), 1, "{text}");
+    assert!(text.contains("out of reach of undo"), "{text}");
+    sandbox.colony(&["undo"]);
+    sandbox.colony(&["lfs", "migrate", "--abort"]);
+    assert_eq!(told("'stands'"), (false.into(), None));
+    assert_eq!(told("'taken back'"), (true.into(), None));
+}
+
+#[test]
 fn undo_does_not_go_back_behind_it() {
     let sandbox = grown();
     sandbox.write("text.txt", "kept\n");

@@ -548,6 +548,7 @@ fn opened_conflicts_are_gits_own_and_end_with_continue() {
     let halfway = sandbox.visible_state();
     let answer = sandbox.json(&["merge", "--continue"]);
     assert_eq!(answer["outcome"], "merged");
+    assert_eq!(answer["source"], "fork/try");
     assert_eq!(
         sandbox.git(&["log", "-1", "--format=%B"]),
         "Merge branch 'fork/try'"

@@ -446,3 +446,21 @@ fn a_label_wins_over_a_revision_and_the_beginning_of_one_does_not() {
     sandbox.colony(&["checkpoint", "-m", "side", "--off-branch"]);
     assert_eq!(sandbox.error(&["restore", "side"]), "checkpoint-ambiguous");
 }
+
+#[test]
+fn a_file_that_a_checkpoint_left_out_stays_on_the_disk() {
+    let sandbox = Sandbox::new();
+    sandbox.write(".env", "TOKEN=1\n");
+    sandbox.colony(&["checkpoint", "-m", "s"]);
+    sandbox.colony(&["checkpoint", "-m", "with it", "--allow-secret", ".env"]);
+    sandbox.write("a.txt", "two\n");
+    let before = sandbox.visible_state();
+    let report = sandbox.json(&["restore", "s"]);
+    assert_eq!(sandbox.read(".env"), "TOKEN=1\n");
+    assert_eq!(sandbox.git(&["status", "--porcelain"]), "?? .env");
+    assert_eq!(report["left_alone"][0]["path"], ".env", "{report:#}");
+    assert_eq!(report["files"]["removed"], 0);
+    sandbox.colony(&["undo"]);
+    assert_eq!(sandbox.visible_state(), before);
+    sandbox.check_invariants();
+}

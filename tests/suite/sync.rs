@@ -899,3 +899,25 @@ fn a_fork_that_only_a_remote_has_is_listed_and_named_as_git_names_it() {
     b.git(&["branch", "-f", "fork/x", "main"]);
     assert_eq!(b.json(&["forks"])["count"], 2);
 }
+
+#[test]
+fn the_record_of_a_fork_that_git_deleted_is_not_published() {
+    let two = Two::new();
+    let a = &two.a;
+    a.colony(&["fork", "x", "--no-switch"]);
+    a.git(&["branch", "-D", "fork/x"]);
+    let would = a.json(&["sync", "-n"]);
+    assert!(
+        !would.to_string().contains("refs/colony/forks/x"),
+        "{would:#}"
+    );
+    a.colony(&["sync"]);
+    assert_eq!(two.remote_refs("refs/colony/forks"), "");
+    // With its branch it goes.
+    a.git(&["branch", "fork/x"]);
+    a.colony(&["sync"]);
+    assert!(
+        two.remote_refs("refs/colony/forks")
+            .contains("refs/colony/forks/x")
+    );
+}

@@ -97,6 +97,8 @@ impl<B: PartialEq> Fork<B> {
                     (Verdict::Fetch, self.only_here(Verdict::KeptHere))
                 }
             }
+            // 'git branch -D' leaves a record behind: of nothing.
+            (Some(_), None) if self.branch.ours.is_none() => (Verdict::Nothing, Verdict::Nothing),
             (Some(_), None) => (Verdict::Push, self.decide_branch()),
             (Some(ours), Some(theirs)) if !is_mine(theirs) => {
                 if base.as_ref() == Some(ours) {
@@ -287,5 +289,7 @@ mod tests {
         assert_eq!(updated, (Fetch, Nothing));
         let new = decide([None, MINE, None], [None, Some(1), None], Diverged);
         assert_eq!(new, (Push, Push));
+        let without_branch = decide([None, MINE, None], [None; 3], Diverged);
+        assert_eq!(without_branch, (Nothing, Nothing));
     }
 }

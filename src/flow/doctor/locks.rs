@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use super::Check;
 use crate::clones::hub;
 use crate::flow::migrate::{self, Stage, WAY_BACK};
+use crate::git::scratch;
 use crate::model::{Result, text};
 use crate::store::operation::recover;
 use crate::store::places::Places;
@@ -146,6 +147,16 @@ fn owner_and_age(session: &Session, path: &Path) -> String {
         return "is gone again".to_owned();
     };
     let age = lock::age_seconds(&session.world, path);
-    let age = age.map_or("an unknown time".to_owned(), |age| format!("{age} seconds"));
-    format!("belongs to user {}, {age} old", metadata.uid())
+    let old = match age {
+        Some(seconds) => format!(
+            "is {} old",
+            text::count(usize::try_from(seconds).unwrap_or(usize::MAX), "second")
+        ),
+        None => "is of unknown age".to_owned(),
+    };
+    if metadata.uid() == scratch::own_user() {
+        old
+    } else {
+        format!("{old} and belongs to the user with id {}", metadata.uid())
+    }
 }

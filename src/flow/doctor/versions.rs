@@ -82,7 +82,8 @@ pub(super) fn large_files(session: &Session) -> Result<Vec<Check>> {
     let mut check = Check::well("git-lfs", version);
     if old {
         // Distributions mend it without a new number: nobody could make this one well.
-        let open = "; before 3.7.1 CVE-2025-26625 is open unless the distribution mended it";
+        let open =
+            "; 3.7.1 closes CVE-2025-26625, and the distribution may have closed it in this one";
         check.detail.push_str(open);
         check.fix = Some("install git-lfs 3.7.1 or newer".to_owned());
     }

@@ -1,6 +1,6 @@
 //! The log of operations, and which of them undo and redo act on.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::git::{Oid, Repo};
 use crate::model::id::{OperationId, WorktreeKey};
@@ -90,13 +90,13 @@ impl Log {
 
     /// Returns the operation that undo would take back.
     pub fn next_undo(&self) -> Option<&LogEntry> {
-        self.stacks().0.last().and_then(|id| self.find(*id))
+        self.stacks().done.last().and_then(|id| self.find(*id))
     }
 
     /// Returns the newest operation that stands and changed HEAD, index, files, or what git is in the
     /// middle of; refs moved since do not count.
     pub fn next_abort(&self) -> Option<&LogEntry> {
-        let (done, _) = self.stacks();
+        let done = self.stacks().done;
         let standing = done.iter().rev().filter_map(|id| self.find(*id));
         let mut standing = standing.skip_while(|entry| entry.record.leaves_head_and_index());
         standing.next()
@@ -104,16 +104,29 @@ impl Log {
 
     /// Returns the undo that redo would take back.
     pub fn next_redo(&self) -> Option<&LogEntry> {
-        self.stacks().1.last().and_then(|id| self.find(*id))
+        self.stacks().undone.last().and_then(|id| self.find(*id))
     }
 
     /// Tells for every operation whether its effect has been taken back.
     pub fn undone(&self) -> BTreeMap<OperationId, bool> {
-        let (done, _) = self.stacks();
+        let stacks = self.stacks();
+        let closed = stacks.closed.iter().flat_map(|closed| &closed.done);
+        let standing = stacks.done.iter().chain(closed);
+        let standing: BTreeSet<_> = standing.map(|top| self.origin(*top)).collect();
         let changing = self.entries.iter().filter(|e| e.record.inverts.is_none());
         let ids = changing.map(|entry| entry.record.op);
-        let stands = |id: OperationId| done.iter().any(|top| self.origin(*top) == id);
-        ids.map(|id| (id, !stands(id))).collect()
+        ids.map(|id| (id, !standing.contains(&id))).collect()
+    }
+
+    /// Returns the migration behind which undo does not go, where an operation stands and is older than that.
+    pub fn closed_by(&self, id: OperationId) -> Option<OperationId> {
+        let is_in = |closed: &Closed| closed.done.iter().any(|top| self.origin(*top) == id);
+        let stacks = self.stacks();
+        stacks
+            .closed
+            .iter()
+            .find(|closed| is_in(closed))
+            .map(|closed| closed.by)
     }
 
     /// Returns the newest entry whose state is one to come back to.
@@ -134,9 +147,12 @@ impl Log {
     }
 
     /// Replays the log: what stands and can be undone, and the undos that can be redone.
-    fn stacks(&self) -> (Vec<OperationId>, Vec<OperationId>) {
-        let (mut done, mut undone): (Vec<OperationId>, Vec<_>) = (Vec::new(), Vec::new());
-        let mut closed = None;
+    fn stacks(&self) -> Stacks {
+        let Stacks {
+            mut done,
+            mut undone,
+            mut closed,
+        } = Stacks::default();
         for entry in &self.entries {
             match entry.record.kind {
                 Kind::Undo => {
@@ -150,11 +166,16 @@ impl Log {
                 }
                 // What was before is in a history that is no more, until the migration is taken back.
                 Kind::LfsMigrate => {
-                    closed = Some((std::mem::take(&mut done), std::mem::take(&mut undone)));
+                    closed.push(Closed {
+                        by: entry.record.op,
+                        done: std::mem::take(&mut done),
+                        undone: std::mem::take(&mut undone),
+                    });
                     done.push(entry.record.op);
                 }
                 Kind::LfsMigrateAbort => {
-                    (done, undone) = closed.take().unwrap_or_default();
+                    let open = closed.pop();
+                    (done, undone) = open.map(|it| (it.done, it.undone)).unwrap_or_default();
                 }
                 Kind::Checkpoint
                 | Kind::Tag
@@ -176,8 +197,32 @@ impl Log {
                 }
             }
         }
-        (done, undone)
+        Stacks {
+            done,
+            undone,
+            closed,
+        }
     }
+}
+
+/// The log replayed.
+#[derive(Debug, Default)]
+struct Stacks {
+    /// What stands and can be undone, the newest last.
+    done: Vec<OperationId>,
+    /// The undos that can be redone.
+    undone: Vec<OperationId>,
+    /// What migrations have put out of reach, the newest last.
+    closed: Vec<Closed>,
+}
+
+/// What stood when a migration closed the log behind it.
+#[derive(Debug)]
+struct Closed {
+    /// The migration.
+    by: OperationId,
+    done: Vec<OperationId>,
+    undone: Vec<OperationId>,
 }
 
 /// The end of the log of one worktree.

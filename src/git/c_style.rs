@@ -1,0 +1,52 @@
+//! Words as git quotes them in its own lists of paths, and reads them again (`unquote_c_style`).
+
+use std::ffi::OsString;
+use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
+use std::path::Path;
+
+/// Quotes bytes: whatever they are, git reads the same.
+pub(super) fn quoted(bytes: &[u8]) -> Vec<u8> {
+    let mut text = vec![b'"'];
+    for &byte in bytes {
+        match byte {
+            b'"' | b'\\' => text.extend([b'\\', byte]),
+            byte if byte.is_ascii_control() => text.extend(format!("\\{byte:03o}").bytes()),
+            byte => text.push(byte),
+        }
+    }
+    text.push(b'"');
+    text
+}
+
+/// Writes a path for a list of object folders: `GIT_ALTERNATE_OBJECT_DIRECTORIES`, where a colon ends it, or
+/// `info/alternates`, where a line does. What begins with a hash sign would be a comment there.
+pub(super) fn listed(path: &Path) -> OsString {
+    let bytes = path.as_os_str().as_bytes();
+    let ends_or_begins =
+        |byte: &u8| matches!(byte, b':' | b'"' | b'\\' | b'#') || byte.is_ascii_control();
+    if bytes.iter().any(ends_or_begins) {
+        OsString::from_vec(quoted(bytes))
+    } else {
+        path.as_os_str().to_owned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::ffi::OsStr;
+
+    use super::*;
+
+    #[test]
+    fn paths_are_quoted_byte_by_byte_where_a_list_needs_it() {
+        let listed = |bytes: &[u8]| listed(Path::new(OsStr::from_bytes(bytes))).into_vec();
+        for plain in [&b"/a b/objects"[..], b"/a'b", b"/\xff\xc3\xa9", b"/a;b"] {
+            assert_eq!(listed(plain), plain);
+        }
+        assert_eq!(listed(b"/a:b"), b"\"/a:b\"");
+        assert_eq!(listed(b"/a\nb\t"), b"\"/a\\012b\\011\"");
+        assert_eq!(listed(b"/\"a\"\\b"), b"\"/\\\"a\\\"\\\\b\"");
+        assert_eq!(listed(b"/\xff:"), b"\"/\xff:\"");
+        assert_eq!(listed(b"#a"), b"\"#a\"");
+    }
+}
