@@ -1,8 +1,13 @@
 //! `git colony init`
 
+use std::path::Path;
+
 use crate::flow::init::{self, InitReport, InitStatus, Request, Wanted};
 use crate::flow::migrate::Publication;
+use crate::git::url::{Provenance, RemoteUrl};
+use crate::model::text::shell_word;
 use crate::model::time::Moment;
+use crate::model::{Code, Error};
 use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;
 
@@ -49,7 +54,10 @@ pub(super) struct Args {
 
 pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
     let run = Run::from(args.dry_run);
-    let session = face.session(run)?;
+    let session = face.session(run).map_err(|error| {
+        let url = args.url.as_deref();
+        without_repository(error, url, &face.env.world.cwd)
+    })?;
     let publication = if args.no_push {
         Publication::No
     } else {
@@ -74,6 +82,23 @@ pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
         Run::ForReal => init::init(&session, &request)?,
     };
     face.answer(&report)
+}
+
+/// Says what helps where there is no repository to set up: a URL alone makes none.
+fn without_repository(error: Error, url: Option<&str>, cwd: &Path) -> Error {
+    let Some(url) = url.filter(|_| error.code() == Code::NotARepository) else {
+        return error;
+    };
+    let message = format!(
+        "{}; '--url' notes where a repository is, and makes none",
+        error.message()
+    );
+    // What is shown again has no token in it.
+    let url = RemoteUrl::parse(url, Provenance::User, cwd);
+    let url = url.map_or_else(|_| "URL".to_owned(), |url| shell_word(&url.in_full()));
+    Error::new(Code::NotARepository, message).hint(format!(
+        "git clone {url}   # then run 'git colony init' in it; 'git colony colony set {url}' notes it for clones of agents"
+    ))
 }
 
 impl Answer for InitReport {
@@ -121,13 +146,16 @@ impl Answer for InitReport {
         lines.extend(self.would_migrate.iter().cloned());
         match (&self.migrate_error, self.migrated_to_lfs) {
             (Some(error), _) => lines.push(format!("history is not rewritten: {error}")),
-            (None, true) => {
+            (None, true) if self.history_rewritten => {
                 lines.push("history is rewritten: git-lfs has its large files".to_owned());
             }
+            (None, true) => lines.push("git-lfs has the large files of all history".to_owned()),
             (None, false) => {}
         }
+        let was_there = self.migrated_to_lfs && !self.history_rewritten && self.op.is_none();
         match (&self.push_error, self.pushed) {
             (Some(error), _) => lines.push(format!("not pushed: {error}")),
+            (None, true) if was_there => lines.push("origin has all of it".to_owned()),
             (None, true) => lines.push("pushed to origin".to_owned()),
             (None, false) => {}
         }

@@ -57,6 +57,7 @@ mod topology;
 mod tour;
 mod typed_line;
 mod undo;
+mod usage;
 mod version;
 
 use std::ffi::OsString;
@@ -70,6 +71,7 @@ use crate::flow::colony as taking_part;
 use crate::git::ObjectWrites;
 use crate::model::error::Verdict;
 use crate::model::progress::Progress;
+use crate::model::text::shell_word;
 use crate::model::{Code, Error, Result, World};
 use crate::store::Session;
 use crate::store::settings::Flags;
@@ -88,7 +90,7 @@ pub(crate) fn run(args: &[OsString], env: &mut Env) -> Exit {
     let parsed = grammar().try_get_matches_from(args);
     let cli = match parsed.and_then(|mut matches| Cli::from_arg_matches_mut(&mut matches)) {
         Ok(cli) => cli,
-        Err(error) => return usage(&error, wants_json, env),
+        Err(error) => return usage::answer(&error, (args, wants_json), env),
     };
     let form = match (cli.json, cli.quiet) {
         (true, _) => Form::Json,
@@ -285,7 +287,12 @@ impl Face<'_> {
                     return Err(error);
                 };
                 let place = match crate::flow::clone::of_agent(&world, agent) {
-                    Err(none) if none.code() == Code::ColonyNotFound => return Err(error),
+                    Err(none) if none.code() == Code::ColonyNotFound => {
+                        let agent = shell_word(agent);
+                        return Err(error.hint(format!(
+                            "git colony colony set URL   # then '--agent {agent}' finds its clone from anywhere"
+                        )));
+                    }
                     place => place?,
                 };
                 let inside = World {
@@ -312,29 +319,6 @@ impl Face<'_> {
         print_answer(&mut self.env.stdout, shown, answer, &now).map_err(Stop::Stream)?;
         Ok(answer.outcome())
     }
-}
-
-/// Help is an answer; anything else is wrong usage, exit code 129.
-fn usage(error: &clap::Error, wants_json: bool, env: &mut Env) -> Exit {
-    if !error.use_stderr() {
-        let written = write!(env.stdout, "{}", error.render()).and_then(|()| env.stdout.flush());
-        return written.map_or_else(|error| stream_failed(&error, env), |()| Exit(0));
-    }
-    let text = error.render().to_string();
-    if !wants_json {
-        // clap escapes nothing: each line is made safe here.
-        for line in text.lines() {
-            drop(writeln!(env.stderr, "{}", crate::ui::escape::line(line)));
-        }
-        return Exit(129);
-    }
-    let first = text
-        .lines()
-        .next()
-        .unwrap_or_default()
-        .trim_start_matches("error: ");
-    let error = Error::new(Code::Usage, first).hint("git colony -h");
-    face_error(&error, Form::Json, env)
 }
 
 fn face_error(error: &Error, form: Form, env: &mut Env) -> Exit {

@@ -102,6 +102,8 @@ pub struct InitReport {
     pub lfs_error: Option<String>,
     /// Whether git-lfs has the large files of all of history.
     pub migrated_to_lfs: bool,
+    /// Whether history was rewritten for that just now.
+    pub history_rewritten: bool,
     /// Why it has not, although that was asked for.
     pub migrate_error: Option<String>,
     /// What rewriting history would come to, in words, where that was asked for in a dry run.
@@ -368,6 +370,7 @@ impl Plan {
             lfs_error: (self.wanted != self.lfs)
                 .then(|| "git-lfs is not installed, so large files stay in git".to_owned()),
             migrated_to_lfs: false,
+            history_rewritten: false,
             migrate_error: None,
             would_migrate: Vec::new(),
             set_up: beside::set_up(session, self.way, self.attributes.merge_lines)?,
@@ -414,7 +417,7 @@ fn push(session: &Session) -> Result<Option<String>> {
     if output.success() {
         return Ok(None);
     }
-    let failure = network.failure("push to 'origin'", &output.stderr);
+    let failure = network.failed("push to 'origin'", &output);
     Ok(Some(with_hint(&failure)))
 }
 

@@ -333,9 +333,12 @@ fn explain(world: &World, error: gix::Error) -> Error {
     let Some(git_dir) = found else {
         return Error::new(
             Code::NotARepository,
-            format!("'{}' is not inside a git repository", world.cwd.display()),
+            format!(
+                "not a git repository (or any of the parent directories): '{}'",
+                world.cwd.display()
+            ),
         )
-        .hint("git init");
+        .hint("git init   # makes one here; 'git colony -C DIR' stands in another, 'git colony clone URL --agent NAME' makes a clone");
     };
     let config = std::fs::read_to_string(git_dir.join("config")).unwrap_or_default();
     let text = config.to_lowercase();

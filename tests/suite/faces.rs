@@ -147,6 +147,53 @@ fn help_has_a_first_screen_and_names_every_command() {
 }
 
 #[test]
+fn wrong_usage_names_what_is_missing_and_the_help_that_is_about_it() {
+    let sandbox = Sandbox::new();
+    let told = |args: &[&str]| {
+        let answer = sandbox.json(args);
+        assert_eq!(answer["code"], "usage", "{answer:#}");
+        let text = |key: &str| answer[key].as_str().unwrap().to_owned();
+        (text("message"), text("hint"), answer["detail"].clone())
+    };
+    let (message, hint, detail) = told(&["restore"]);
+    assert_eq!(
+        message,
+        "the following required arguments were not provided: <ID>"
+    );
+    assert_eq!(hint, "git colony restore -h");
+    assert_eq!(detail["missing"], serde_json::json!(["<ID>"]));
+    let (message, hint, _) = told(&["tag"]);
+    assert!(message.ends_with("--label <LABEL>"), "{message}");
+    assert_eq!(hint, "git colony tag -h");
+    let (message, hint, detail) = told(&["restor"]);
+    assert_eq!(message, "unrecognized subcommand 'restor'");
+    assert_eq!(hint, "git colony restore -h   # the most similar command");
+    assert_eq!(detail["similar"][0], "restore");
+    let (_, hint, _) = told(&["checkpoint", "--labell", "x"]);
+    assert!(hint.starts_with("git colony checkpoint -h"), "{hint}");
+    let (_, hint, _) = told(&["checkpoints", "shw", "x"]);
+    assert_eq!(
+        hint,
+        "git colony checkpoints show -h   # the most similar command"
+    );
+    let (_, hint, _) = told(&["undo", "--forse"]);
+    assert_eq!(hint, "git colony undo -h   # '--force' is the most similar");
+    let (_, hint, _) = told(&["undo", "3"]);
+    assert_eq!(hint, "git colony undo -h");
+    let (_, hint, _) = told(&["restore", "x", "--mode", "file"]);
+    assert_eq!(
+        hint,
+        "git colony restore -h   # 'files' is the most similar"
+    );
+    let (_, hint, _) = told(&["nonsense"]);
+    assert_eq!(hint, "git colony -h");
+    // The manual may not be installed: '-h' always answers.
+    let text = sandbox.run(&["restore"]).stderr;
+    assert!(text.contains("try 'git colony restore -h'"), "{text}");
+    assert!(!text.contains("--help"), "{text}");
+}
+
+#[test]
 fn wrong_usage_exits_with_129() {
     let sandbox = Sandbox::new();
     for args in [
@@ -186,6 +233,35 @@ fn outside_a_repository_the_answer_is_a_refusal() {
         "{}",
         run.stderr
     );
+    assert!(
+        run.stderr
+            .contains("not a git repository (or any of the parent directories)"),
+        "{}",
+        run.stderr
+    );
+    let told = |args: &[&str]| {
+        let world = World {
+            cwd: sandbox.outside(),
+            ..sandbox.world()
+        };
+        let run = sandbox.run_in(world, args);
+        assert_eq!(run.code, 128, "{args:?} {}", run.stdout);
+        run.stderr
+    };
+    // A URL makes no repository, and a token of one is not shown again.
+    let said = told(&["init", "--url", "https://ada:s3cret@host.example/r.git"]);
+    assert!(
+        said.contains("'--url' notes where a repository is"),
+        "{said}"
+    );
+    let wanted =
+        "hint: git clone 'https://host.example/r.git'   # then run 'git colony init' in it";
+    assert!(said.contains(wanted), "{said}");
+    assert!(!said.contains("s3cret"), "{said}");
+    let said = told(&["init"]);
+    assert!(said.contains("git colony clone URL --agent NAME"), "{said}");
+    let said = told(&["ops", "--agent", "ada"]);
+    assert!(said.contains("hint: git colony colony set URL"), "{said}");
     let elsewhere = World {
         cwd: sandbox.outside(),
         ..sandbox.world()

@@ -6,7 +6,7 @@ use crate::lfs::status;
 use crate::model::{Code, Result};
 use crate::store::Session;
 
-use super::super::migrate::{self, Outlook, Publication, Request, Start};
+use super::super::migrate::{self, MigrateStatus, Outlook, Publication, Request, Start};
 use crate::model::text;
 
 use super::{InitReport, with_hint};
@@ -59,6 +59,7 @@ pub(super) fn migrate(
         }
     };
     report.migrated_to_lfs = true;
+    report.history_rewritten = done.status == MigrateStatus::Migrated;
     report.pushed = done.pushed;
     report.push_error = done.push_error;
     if done.op.is_some() {
