@@ -1,9 +1,10 @@
 //! `git colony clone`
 
-use crate::flow::clone::{self, CloneReport, Request};
+use crate::flow::clone::{self, CloneReport, CloneStatus, Request};
 use crate::flow::setup_commands;
 use crate::model::{Code, Error};
 use crate::ui::answer::{Answer, Outcome};
+use crate::ui::text;
 
 use super::agents::large_files;
 use super::cone::ConeArgs;
@@ -70,6 +71,10 @@ pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
 
 impl Answer for CloneReport {
     fn message(&self) -> String {
+        let url = self.url.as_deref().unwrap_or("this repository");
+        if self.status == CloneStatus::Exists {
+            return format!("'{url}' is cloned for reading already");
+        }
         let did = if self.dry_run {
             "would clone"
         } else {
@@ -79,7 +84,6 @@ impl Answer for CloneReport {
             Some(agent) => format!("for agent '{agent}'"),
             None => "for reading".to_owned(),
         };
-        let url = self.url.as_deref().unwrap_or("this repository");
         format!("{did} '{url}' {whose}")
     }
 
@@ -87,7 +91,17 @@ impl Answer for CloneReport {
         let path = self.path.display().to_string();
         let name = self.agent.as_ref().unwrap_or(&path);
         let advice = setup_commands::advice(&self.commands, name);
-        [vec![self.message()], advice].concat()
+        let follow = self
+            .id
+            .as_ref()
+            .filter(|_| self.status == CloneStatus::Exists);
+        let follow = follow.map(|id| {
+            let commit = text::short(self.commit);
+            format!("at {commit}; bring it up to date: git colony clones refresh {id}")
+        });
+        let mut lines = vec![self.message()];
+        lines.extend(follow);
+        [lines, advice].concat()
     }
 
     fn outcome(&self) -> Outcome {

@@ -118,7 +118,7 @@ pub(super) fn download(
     git.args(["origin", &commit.to_string()]);
     let output = network.run()?;
     if !output.success() {
-        let error = network.failure("download large files", &output.stderr);
+        let error = network.failed("download large files", &output);
         (world.narrate)(&format!(
             "warning: {}; they stay pointers: git colony lfs hydrate brings them in",
             error.message()

@@ -11,7 +11,7 @@ use crate::git::refs::FoundRef;
 use crate::git::{ObjectWrites, Oid, RefName, Repo};
 use crate::model::{Code, Error, Result, World};
 use crate::store::lock::WorktreeLock;
-use crate::store::membership::Membership;
+use crate::store::membership::{Membership, Role};
 use crate::store::settings::Flags;
 use crate::store::shared_root::SharedRoot;
 use crate::store::{Session, atomic, key, ref_names};
@@ -123,6 +123,24 @@ impl Wanted<'_> {
         let scope = format!("{scope}@{}", name.get(..8).unwrap_or(&name));
         let place = folder.join(key::encode(&scope));
         refuse_taken(&place, self.agent).map(|()| (place, scope))
+    }
+
+    /// Finds the clone for reading that is at the place already, of the same repository, scope and branch.
+    pub fn shared(&self) -> Option<(PathBuf, Membership)> {
+        let hub = self.hub.store.path();
+        let scope = self.scope.unwrap_or(&self.start.branch);
+        let name = hub.file_stem().unwrap_or_default().to_string_lossy();
+        let beside = format!("{scope}@{}", name.get(..8).unwrap_or(&name));
+        let mut scopes = [scope, beside.as_str()].into_iter();
+        scopes.find_map(|scope| {
+            let place = self.root.shared_clones().join(key::encode(scope));
+            let member = membership_at(&place)?;
+            let is_same = self.agent.is_none()
+                && member.role == Role::Reader
+                && member.hub == hub
+                && member.branch.as_ref() == Some(&self.start.branch);
+            is_same.then_some((place, member))
+        })
     }
 
     /// Makes the clone beside its place.

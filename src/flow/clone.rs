@@ -8,7 +8,7 @@ use serde::Serialize;
 use crate::clones::colonies::{self, Colony};
 use crate::clones::found;
 use crate::clones::hub::{self, Hub};
-use crate::clones::new_clone::{LargeFiles, Sparse, Staged, Start, Wanted, remote_prefix};
+use crate::clones::new_clone::{self, LargeFiles, Sparse, Staged, Start, Wanted, remote_prefix};
 use crate::clones::publish;
 use crate::clones::rewritten;
 use crate::git::identity::Identity;
@@ -25,6 +25,7 @@ use crate::store::shared_root::SharedRoot;
 
 use super::cone::{self, Cone};
 use super::setup_commands::{self, SetupCommand};
+use super::shared_clone;
 
 /// What is asked for.
 #[derive(Clone, Debug, Default)]
@@ -45,12 +46,24 @@ pub struct Request {
     pub sparse: Cone,
 }
 
-/// A clone that was made.
+/// Whether a clone is new.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum CloneStatus {
+    /// It was made.
+    Created,
+    /// It was there: one for reading is shared.
+    Exists,
+}
+
+/// A clone that was made, or that is shared.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct CloneReport {
     /// Where it is.
     #[schemars(with = "String")]
     pub path: PathBuf,
+    /// Whether it is new.
+    pub status: CloneStatus,
     /// Its id; `None` in a dry run.
     pub id: Option<String>,
     /// Whose it is.
@@ -106,6 +119,9 @@ pub fn clone(world: &World, session: Option<&Session>, request: &Request) -> Res
         check_out: !request.no_checkout,
         sparse: source.sparse(session, request, start.commit)?,
     };
+    if let Some(shared) = shared_clone::find(world, &wanted, request)? {
+        return Ok(shared);
+    }
     let staged = wanted.stage(world, time::rfc3339(&world.now()))?;
     let sparse = staged.sparse.clone();
     if let Cone::Of(typed) = &request.sparse {
@@ -117,22 +133,24 @@ pub fn clone(world: &World, session: Option<&Session>, request: &Request) -> Res
         set_up(world, &staged, &mut setup)?;
     }
     let member = staged.member.clone();
-    let path = staged.finish(world)?;
-    let mut commands = Vec::new();
-    if member.role == Role::Agent {
-        let inside = world.standing_in(&path);
-        let inside = Session::open(inside, &Flags::default(), ObjectWrites::Durable)?;
-        publish::publish(&inside)?;
-        if !request.no_checkout {
-            // The configuration of another repository does not count for this one.
-            let here = session.filter(|_| source.desk.is_some());
-            let desk = here.unwrap_or(&inside);
-            let approvals = Approvals::of(&root, &member.hub);
-            commands = setup_commands::run_new((desk, &inside), &approvals, &mut setup)?;
+    let path = match staged.finish(world) {
+        // Another one has made it meanwhile.
+        Err(taken) if taken.code() == Code::AgentExists => {
+            let shared = shared_clone::find(world, &wanted, request)?;
+            return shared.ok_or(taken);
         }
-    }
+        finished => finished?,
+    };
+    // The configuration of another repository does not count for this one.
+    let desk = session.filter(|_| source.desk.is_some());
+    let commands = if member.role == Role::Agent {
+        make_ready((world, desk), (&path, &member), request, &mut setup)?
+    } else {
+        Vec::new()
+    };
     Ok(CloneReport {
         path,
+        status: CloneStatus::Created,
         id: Some(member.id),
         read_only: member.role == Role::Reader,
         agent: member.agent,
@@ -146,6 +164,24 @@ pub fn clone(world: &World, session: Option<&Session>, request: &Request) -> Res
         commands,
         dry_run: false,
     })
+}
+
+/// Publishes what an agent's clone begins with, and runs the commands that make it ready.
+fn make_ready(
+    (world, desk): (&World, Option<&Session>),
+    (path, member): (&Path, &Membership),
+    request: &Request,
+    setup: &mut Vec<String>,
+) -> Result<Vec<SetupCommand>> {
+    let inside = world.standing_in(path);
+    let inside = Session::open(inside, &Flags::default(), ObjectWrites::Durable)?;
+    publish::publish(&inside)?;
+    if request.no_checkout {
+        return Ok(Vec::new());
+    }
+    let root = SharedRoot::of(world)?;
+    let approvals = Approvals::of(&root, &member.hub);
+    setup_commands::run_new((desk.unwrap_or(&inside), &inside), &approvals, setup)
 }
 
 /// Tells what [`clone`] would do, and changes nothing; no remote is asked.
@@ -181,6 +217,11 @@ pub fn preview(world: &World, session: Option<&Session>, request: &Request) -> R
     let commands = would_run(here, (&root, &hub), request)?;
     let sparse = would_hold(here, request)?;
     Ok(CloneReport {
+        status: would_be(
+            &folder.join(crate::store::key::encode(&scope)),
+            &hub,
+            request,
+        ),
         path: folder.join(crate::store::key::encode(&scope)),
         id: None,
         read_only: request.agent.is_none(),
@@ -195,6 +236,17 @@ pub fn preview(world: &World, session: Option<&Session>, request: &Request) -> R
         commands,
         dry_run: true,
     })
+}
+
+/// Tells whether a clone for reading of that hub is at its place.
+fn would_be(place: &Path, hub: &Path, request: &Request) -> CloneStatus {
+    let there = new_clone::membership_at(place);
+    let is_same = |member: &Membership| member.role == Role::Reader && member.hub == hub;
+    if there.is_some_and(|member| request.agent.is_none() && is_same(&member)) {
+        CloneStatus::Exists
+    } else {
+        CloneStatus::Created
+    }
 }
 
 /// Returns the commands for a clone of the repository here.

@@ -43,6 +43,7 @@ pub mod pages;
 pub mod prune;
 pub mod scopes;
 pub mod setup_commands;
+mod shared_clone;
 pub mod status;
 pub mod status_line;
 pub mod sync;

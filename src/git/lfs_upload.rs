@@ -89,7 +89,7 @@ impl Remote<'_> {
             .hint(format!("git lfs fetch --all {}", self.name())));
         }
         let wanted = format!("push large files to '{}'", self.name());
-        Err(network.failure(&wanted, &output.stderr))
+        Err(network.failed(&wanted, &output))
     }
 
     /// Spares the hook of git-lfs what is done; a server on this machine is not told of it, since its

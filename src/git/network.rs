@@ -9,6 +9,8 @@ use std::ffi::OsStr;
 use std::path::Path;
 use std::time::Duration;
 
+use serde::Serialize;
+
 use crate::model::text::shell_word;
 use crate::model::{Code, Error, Result, World};
 
@@ -20,6 +22,15 @@ use super::url::{Provenance, RemoteUrl, Transport, redact};
 
 /// How long to wait before the second and the third attempt.
 const PAUSES: [Duration; 2] = [Duration::from_millis(300), Duration::from_millis(1200)];
+
+/// What git said of a failure, for programs.
+#[derive(Debug, Serialize)]
+struct GitSaid {
+    /// Its exit code; `None` where a signal ended it.
+    exit: Option<i32>,
+    /// Its standard error.
+    stderr: String,
+}
 
 /// A git command that goes over the network.
 pub struct Network {
@@ -107,13 +118,34 @@ impl Network {
         if output.success() {
             return Ok(output.stdout);
         }
-        Err(self.failure(wanted, &output.stderr))
+        Err(self.failed(wanted, &output))
+    }
+
+    /// Makes the error for a command that failed, as [`Network::failure`] does; the detail `git` keeps the exit
+    /// code and all that it said, without credentials.
+    pub fn failed(&self, wanted: &str, output: &Output) -> Error {
+        let said = GitSaid {
+            exit: output.code,
+            stderr: self.without_tokens(&redact(&output.stderr)),
+        };
+        self.failure(wanted, &output.stderr).detail("git", said)
+    }
+
+    /// Puts `***` for the tokens of the user, wherever a remote may have said them.
+    fn without_tokens(&self, text: &str) -> String {
+        let tokens = self.sources.iter();
+        let tokens = tokens.filter_map(|source| self.world.text_variable(&source.variable));
+        tokens
+            .filter(|token| !token.trim().is_empty())
+            .fold(text.to_owned(), |text, token| {
+                text.replace(token.trim(), "***")
+            })
     }
 
     /// Makes the error for what git, or git-lfs, said when it failed: `authentication-failed`,
     /// `remote-not-found`, `remote-unreachable`, or `git-failed` for everything else.
     pub fn failure(&self, wanted: &str, stderr: &str) -> Error {
-        let stderr = redact(stderr);
+        let stderr = self.without_tokens(&redact(stderr));
         let (code, said) = reason(&stderr);
         let mut error = Error::new(code, format!("cannot {wanted}: {said}"));
         let Some(url) = &self.url else { return error };

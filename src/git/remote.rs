@@ -197,7 +197,7 @@ impl<'a> Remote<'a> {
                 let message = format!("'{}' has moved its refs meanwhile", self.name);
                 return Err(Error::new(Code::RefMoved, message));
             }
-            return Err(network.failure(&format!("fetch from '{}'", self.name), &output.stderr));
+            return Err(network.failed(&format!("fetch from '{}'", self.name), &output));
         }
         let mut fetched = Vec::new();
         for (number, name) in names.iter().enumerate() {
@@ -254,7 +254,7 @@ impl<'a> Remote<'a> {
         let output = network.run()?;
         let told = read_porcelain(&output.stdout);
         if told.is_empty() && !output.success() {
-            return Err(network.failure(&format!("push to '{}'", self.name), &output.stderr));
+            return Err(network.failed(&format!("push to '{}'", self.name), &output));
         }
         let result = |change: &RefChange| {
             let silent = || Pushed::Refused("git said nothing of it".to_owned());

@@ -182,7 +182,7 @@ pub fn fetch_object(
     let error = lines().find(|line| line.to_ascii_lowercase().contains("error"));
     let said = error.or_else(|| lines().next_back());
     let said = said.unwrap_or("git-lfs gave no reason");
-    let failure = network.failure("download it", &output.stderr);
+    let failure = network.failed("download it", &output);
     let hint = failure.hint_text().map(|hint| format!("; hint: {hint}"));
     Ok(Some(format!("{said}{}", hint.unwrap_or_default())))
 }

@@ -507,3 +507,79 @@ fn a_sync_says_where_without_credentials() {
     assert_eq!(synced["url"], url.as_str());
     assert_eq!(synced["push_url"], "https://host.example/x");
 }
+
+#[test]
+fn a_clone_for_reading_is_shared_by_all_who_ask_for_it() {
+    let sandbox = Sandbox::new();
+    let url = remote(&sandbox);
+    let place = nowhere(&sandbox);
+    let first = place.json(&["clone", &url, "--read-only"]);
+    assert_eq!(first["status"], "created");
+    let would = place.json(&["clone", &url, "--read-only", "-n"]);
+    assert_eq!(would["status"], "exists", "{would:#}");
+    let second = place.json(&["clone", &url, "--read-only"]);
+    assert_eq!(second["ok"], true, "{second:#}");
+    assert_eq!(second["status"], "exists");
+    for key in ["id", "path", "branch", "commit", "hub", "url", "scope"] {
+        assert_eq!(second[key], first[key], "{key}");
+    }
+    assert_eq!(place.json(&["clones"])["count"], 1);
+    let path = first["path"].as_str().unwrap();
+    let again = place.colony(&["clone", &url, "--read-only"]);
+    assert_eq!(again.trim_end(), path);
+    // Another branch, other directories or another repository are not the same thing.
+    sandbox.git(&["push", "-q", &url, "main:other"]);
+    let other = place.json(&["clone", &url, "--read-only", "--branch", "other"]);
+    assert_eq!(other["status"], "created", "{other:#}");
+    let part = ["clone", &url, "--read-only", "--sparse", "dir"];
+    assert_eq!(place.error(&part), "agent-exists");
+    let elsewhere = sandbox.outside().join("elsewhere.git");
+    let elsewhere = elsewhere.to_str().unwrap();
+    sandbox.git(&["clone", "-q", "--bare", &url, elsewhere]);
+    let foreign = place.json(&["clone", elsewhere, "--read-only"]);
+    assert_eq!(foreign["status"], "created", "{foreign:#}");
+    assert_ne!(foreign["path"], first["path"]);
+    let foreign_again = place.json(&["clone", elsewhere, "--read-only"]);
+    assert_eq!(foreign_again["status"], "exists");
+    assert_eq!(foreign_again["path"], foreign["path"]);
+    // That of an agent is its own.
+    place.json(&["clone", &url, "--agent", "ada"]);
+    assert_eq!(
+        place.error(&["clone", &url, "--agent", "ada"]),
+        "agent-exists"
+    );
+}
+
+#[test]
+fn a_clone_that_fails_keeps_all_that_git_said() {
+    let sandbox = Sandbox::new();
+    let place = nowhere(&sandbox);
+    // One that is there and broken: git says more than one line.
+    let broken = sandbox.outside().join("broken.git");
+    let broken = broken.to_str().unwrap();
+    sandbox.git(&["clone", "-q", "--bare", ".", broken]);
+    fs::remove_dir_all(format!("{broken}/objects")).unwrap();
+    fs::create_dir(format!("{broken}/objects")).unwrap();
+    let refused = place.json(&["clone", &format!("file://{broken}"), "--read-only"]);
+    assert_eq!(refused["ok"], false, "{refused:#}");
+    let git = &refused["detail"]["git"];
+    assert_eq!(git["exit"], 128, "{refused:#}");
+    let said = git["stderr"].as_str().unwrap();
+    assert!(said.lines().count() > 1, "{refused:#}");
+    assert!(said.contains("fatal: "), "{said}");
+    // Nobody listens there; what logs in is shown nowhere.
+    let url = "http://ada:s3cret@127.0.0.1:1/r.git";
+    let refused = place.json(&["clone", url, "--read-only"]);
+    assert_eq!(refused["code"], "remote-unreachable", "{refused:#}");
+    let git = &refused["detail"]["git"];
+    assert_eq!(git["exit"], 128, "{refused:#}");
+    let said = git["stderr"].as_str().unwrap();
+    assert!(said.contains("127.0.0.1"), "{said}");
+    let all = refused.to_string();
+    assert!(!all.contains("s3cret") && !all.contains("ada:"), "{all}");
+    // A fetch of a remote that is gone does the same.
+    sandbox.git(&["remote", "add", "origin", url]);
+    let refused = sandbox.json(&["sync", "--fetch"]);
+    assert_eq!(refused["detail"]["git"]["exit"], 128, "{refused:#}");
+    assert!(!refused.to_string().contains("s3cret"), "{refused:#}");
+}
