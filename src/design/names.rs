@@ -62,10 +62,10 @@ impl Named {
     }
 }
 
-/// Finds what a name stands for: what [`find_line`] finds, before a checkpoint.
+/// Finds what a name stands for: what `find_line` finds, before a checkpoint.
 ///
 /// # Errors
-/// As [`find_line`]; `checkpoint-ambiguous`.
+/// As `find_line`; `checkpoint-ambiguous`.
 pub fn find(repo: &Repo, typed: &str) -> Result<Named> {
     let unknown = match find_line(repo, typed) {
         Err(unknown) if unknown.code() == Code::RevisionNotFound => unknown,
