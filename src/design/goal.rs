@@ -5,8 +5,10 @@ use std::time::Instant;
 use crate::git::{Oid, RefChange, RefName};
 use crate::model::{Code, Error, Result, text};
 use crate::store::Session;
+use crate::store::lock::WorktreeLock;
 use crate::store::operation::run::{Intent, Touches};
 use crate::store::operation::{Kind, Operation};
+use crate::store::places::Places;
 
 use super::names;
 use super::worktree::refuse_in_progress;
@@ -15,10 +17,12 @@ use super::worktree::refuse_in_progress;
 const TRIES: usize = 5;
 
 /// Runs `attempt` again while somebody moves the branch between our look and our turn: for as long as
-/// a lock is waited for. Whenever one of many has to try again, another one has got on.
+/// a lock is waited for. Whenever one of many has to try again, another one has got on; those who have to
+/// do so one after the other, so that each of many at once loses few races.
 pub(super) fn retried<T>(session: &Session, attempt: impl Fn() -> Result<T>) -> Result<T> {
     let began = Instant::now();
     let mut tries = 1;
+    let mut turn = None;
     loop {
         session.world.interrupt.check()?;
         match attempt() {
@@ -27,10 +31,18 @@ pub(super) fn retried<T>(session: &Session, attempt: impl Fn() -> Result<T>) -> 
                     return Err(keeps_moving(tries, error));
                 }
                 tries += 1;
+                turn = turn.or_else(|| take_turn(session));
             }
             ended => return ended,
         }
     }
+}
+
+/// Waits for others who have lost a race, too; `None` where they take long: then it is tried without.
+fn take_turn(session: &Session) -> Option<WorktreeLock> {
+    let waiting = "waiting for other git-colony commands that move a branch here";
+    let patience = (session.lock_timeout(), waiting);
+    WorktreeLock::take_at(&session.world, &Places::turn_of(&session.repo), patience).ok()
 }
 
 /// Tells whether a branch moved; a hook that refuses does so again.

@@ -156,6 +156,11 @@ impl Places {
         repo.git_dir().join("colony").join("lock")
     }
 
+    /// Returns the lock of those who have computed in vain because another command moved the branch.
+    pub fn turn_of(repo: &Repo) -> PathBuf {
+        repo.common_dir().join("colony").join("turn-lock")
+    }
+
     /// Returns the record of an operation that is under way.
     pub fn pending(&self) -> PathBuf {
         self.colony.join("pending")

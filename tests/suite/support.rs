@@ -371,6 +371,7 @@ impl Sandbox {
             !matches!(
                 name,
                 "lock"
+                    | "turn-lock"
                     | "worktree-key"
                     | "sequence"
                     | "decisions-1.json"
