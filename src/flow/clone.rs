@@ -98,9 +98,11 @@ pub struct CloneReport {
 /// `agent-exists`, `colony-not-found`, `revision-not-found`, `url-refused`, `unsupported`,
 /// `hub-missing`, `locked`, `filter-failed`, `no-space`, and what the network says.
 pub fn clone(world: &World, session: Option<&Session>, request: &Request) -> Result<CloneReport> {
-    if let Some(agent) = &request.agent {
-        Identity::of_agent(agent)?;
-    }
+    request
+        .agent
+        .as_deref()
+        .map(Identity::of_agent)
+        .transpose()?;
     let root = SharedRoot::of(world)?;
     let source = Source::find(world, session, request, &root)?;
     let start = source.start(world, session, request)?;
@@ -123,11 +125,8 @@ pub fn clone(world: &World, session: Option<&Session>, request: &Request) -> Res
         return Ok(shared);
     }
     let staged = wanted.stage(world, time::rfc3339(&world.now()))?;
+    refuse_unknown_directories(world, &staged, request, start.commit)?;
     let sparse = staged.sparse.clone();
-    if let Cone::Of(typed) = &request.sparse {
-        let repo = staged.session(world)?.repo;
-        repo.cone_of(repo.tree_of(Some(start.commit))?, typed)?;
-    }
     let mut setup = Vec::new();
     if request.agent.is_some() {
         set_up(world, &staged, &mut setup)?;
@@ -143,11 +142,7 @@ pub fn clone(world: &World, session: Option<&Session>, request: &Request) -> Res
     };
     // The configuration of another repository does not count for this one.
     let desk = session.filter(|_| source.desk.is_some());
-    let commands = if member.role == Role::Agent {
-        make_ready((world, desk), (&path, &member), request, &mut setup)?
-    } else {
-        Vec::new()
-    };
+    let commands = make_ready((world, desk), (&path, &member), request, &mut setup)?;
     Ok(CloneReport {
         path,
         status: CloneStatus::Created,
@@ -166,6 +161,20 @@ pub fn clone(world: &World, session: Option<&Session>, request: &Request) -> Res
     })
 }
 
+/// Refuses directories that the tree does not have.
+fn refuse_unknown_directories(
+    world: &World,
+    staged: &Staged,
+    request: &Request,
+    commit: Oid,
+) -> Result<()> {
+    let Cone::Of(typed) = &request.sparse else {
+        return Ok(());
+    };
+    let repo = staged.session(world)?.repo;
+    repo.cone_of(repo.tree_of(Some(commit))?, typed)
+}
+
 /// Publishes what an agent's clone begins with, and runs the commands that make it ready.
 fn make_ready(
     (world, desk): (&World, Option<&Session>),
@@ -173,6 +182,9 @@ fn make_ready(
     request: &Request,
     setup: &mut Vec<String>,
 ) -> Result<Vec<SetupCommand>> {
+    if member.role != Role::Agent {
+        return Ok(Vec::new());
+    }
     let inside = world.standing_in(path);
     let inside = Session::open(inside, &Flags::default(), ObjectWrites::Durable)?;
     publish::publish(&inside)?;
