@@ -4,9 +4,10 @@ use std::path::Path;
 
 use crate::flow::clone_refresh::{self, RefreshReport};
 use crate::flow::clones::{self, Clone, ClonesReport, GcReport};
+use crate::flow::held_work::HeldRemoval;
 use crate::flow::setup_commands::{self, SetupCommand, SetupReport, Status};
 use crate::git::Oid;
-use crate::model::time::Moment;
+use crate::model::time::{self, Moment};
 use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;
 
@@ -103,7 +104,9 @@ pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
             };
             face.answer(&setup_commands::set_up(&world, session, &request)?)
         }
-        Some(Action::Gc { force, dry_run }) => face.answer(&clones::gc(&world, force, dry_run)?),
+        Some(Action::Gc { force, dry_run }) => {
+            face.answer(&clones::gc(&world, session, (force, dry_run))?)
+        }
     }
 }
 
@@ -230,6 +233,32 @@ impl Answer for SetupReport {
     }
 }
 
+/// Says whose kept work it is and how much; the command that brings it back, as long as that works.
+fn removal(held: &HeldRemoval, is_back: bool, now: &Moment) -> String {
+    let when = time::parse_rfc3339(&held.removed_at).map(|at| time::ago(&at, now));
+    let when = when.map_or_else(String::new, |when| format!(", removed {when}"));
+    let counted = [
+        (held.commits, "commit"),
+        (held.files, "file"),
+        (held.stashes, "stash"),
+    ];
+    let counted = counted.iter().filter(|(count, _)| *count > 0);
+    let counted: Vec<_> = counted
+        .map(|(count, noun)| text::count(*count, noun))
+        .collect();
+    let what = match (counted.as_slice(), &held.problem) {
+        (_, Some(problem)) => problem.words(),
+        ([], None) => "nothing of its own".to_owned(),
+        (counted, None) => text::list(counted),
+    };
+    let back = if is_back {
+        format!("; take it back first: {}", held.restore)
+    } else {
+        String::new()
+    };
+    format!("    {}{when}: {what}{back}", held.agent)
+}
+
 impl Answer for GcReport {
     fn message(&self) -> String {
         let did = if self.dry_run {
@@ -240,39 +269,36 @@ impl Answer for GcReport {
         format!("{did} {}", text::count(self.removed.len(), "hub"))
     }
 
-    fn body(&self, _now: &Moment) -> Vec<String> {
+    fn body(&self, now: &Moment) -> Vec<String> {
         let logs = |hub: &Path| {
             let held = self.logs.iter().find(|held| held.hub == hub)?;
             let operations = text::count(held.amount.operations, "operation");
             let files = text::count(held.amount.files, "file");
             Some(format!("{operations}, {files} moved aside"))
         };
-        let agents = |hub: &Path| {
-            let held = self.work.iter().find(|held| held.hub == hub)?;
-            Some(format!(
-                "the work of removed agents: {}",
-                text::list(&held.agents)
-            ))
+        let is_back = |hub: &Path| self.dry_run || self.kept.iter().any(|kept| kept == hub);
+        let work = |hub: &Path| {
+            let is_back = is_back(hub);
+            let held = self.work.iter().filter(|held| held.hub == hub);
+            let all = held.flat_map(|held| &held.removals);
+            all.map(|one| removal(one, is_back, now))
+                .collect::<Vec<_>>()
         };
-        let removed = self.removed.iter().map(|path| {
-            let logs = logs(path).map(|logs| format!("the logs of removed clones: {logs}"));
-            let held: Vec<_> = agents(path).into_iter().chain(logs).collect();
-            let path = path.display();
-            match held.as_slice() {
-                [] => format!("  {path}"),
-                held => format!("  {path}, with {}", held.join("; with ")),
-            }
-        });
-        let kept = self.kept.iter().map(|path| {
-            let held: Vec<_> = agents(path).into_iter().chain(logs(path)).collect();
-            let logs = match held.as_slice() {
-                [] => String::new(),
-                held => format!(" ({})", held.join("; ")),
+        let removed = self.removed.iter().flat_map(|path| {
+            let shown = path.display();
+            let line = match logs(path) {
+                None => format!("  {shown}"),
+                Some(logs) => format!("  {shown}, with the logs of removed clones: {logs}"),
             };
-            let path = path.display();
-            format!(
-                "  kept, it holds the work of clones that were removed{logs}: {path}   (--force lets go of it)"
-            )
+            [vec![line], work(path)].concat()
+        });
+        let kept = self.kept.iter().flat_map(|path| {
+            let logs = logs(path).map_or_else(String::new, |logs| format!(" ({logs})"));
+            let path_shown = path.display();
+            let line = format!(
+                "  kept, it holds the work of clones that were removed{logs}: {path_shown}   (--force lets go of it)"
+            );
+            [vec![line], work(path)].concat()
         });
         let leaving = self.leaving.iter();
         let leaving = leaving.map(|left| format!("  {}", left_behind(left)));

@@ -13,6 +13,7 @@ use crate::store::{Session, ref_names};
 use super::fork_record;
 use super::forks;
 use super::names;
+use super::published;
 use super::remote_forks::{self, RemoteFork};
 use super::squashed::Squashes;
 
@@ -44,8 +45,7 @@ pub fn delete(session: &Session, label: &str, force: bool, dry_run: bool) -> Res
         .then(|| repo.find_ref(&branch))
         .transpose()?;
     let Some(tip) = tip.flatten() else {
-        let elsewhere = remote_forks::find(repo, label)?;
-        return Err(elsewhere.map_or_else(|| names::no_fork(label), |fork| is_remote(&fork)));
+        return Err(no_fork_here(repo, label)?);
     };
     refuse_checked_out(repo, &branch)?;
     let mut report = DeleteReport {
@@ -92,6 +92,35 @@ fn is_remote(fork: &RemoteFork) -> Error {
     Error::new(Code::ForkNotFound, message).hint(format!(
         "git push {remote} --delete {branch}   # deletes it there"
     ))
+}
+
+/// Words that a fork is not here: it may be one that an agent has in its clone.
+fn no_fork_here(repo: &Repo, label: &str) -> Result<Error> {
+    let forks = published::forks(repo)?.into_iter();
+    let mut agents: Vec<String> = forks
+        .filter(|fork| fork.branch.strip_prefix("fork/") == Some(label))
+        .filter_map(|fork| fork.agent)
+        .collect();
+    agents.dedup();
+    let Some(first) = agents.first() else {
+        let elsewhere = remote_forks::find(repo, label)?;
+        return Ok(elsewhere.map_or_else(|| names::no_fork(label), |fork| is_remote(&fork)));
+    };
+    let message = match agents.as_slice() {
+        [one] => {
+            format!("'fork/{label}' is the fork of agent {one}, in its clone; nothing was done")
+        }
+        all => format!(
+            "'fork/{label}' is in the clones of the agents {}; nothing was done",
+            all.join(", ")
+        ),
+    };
+    let first = text::typed_word(first);
+    Ok(Error::new(Code::ForkNotFound, message)
+        .detail("agents", &agents)
+        .hint(format!(
+            "git colony agents remove {first}   # its work is kept"
+        )))
 }
 
 fn refuse_checked_out(repo: &Repo, branch: &RefName) -> Result<()> {

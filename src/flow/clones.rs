@@ -9,7 +9,7 @@ use crate::clones::damaged::{self, DamagedClone};
 use crate::clones::found::{self, FoundClone};
 use crate::clones::hub::{self, Hub};
 use crate::clones::removed_log::{self, Amount};
-use crate::clones::{hub_place, leaving, removal, removed_work};
+use crate::clones::{hub_place, leaving, removal};
 use crate::git::{ObjectWrites, Oid};
 use crate::model::{Result, World};
 use crate::store::Session;
@@ -18,6 +18,7 @@ use crate::store::shared_root::SharedRoot;
 
 use super::agent_removal::{self, RemovedAgent};
 use super::clone_leaving::{self, LeftBehind};
+use super::held_work::{self, HeldWork};
 
 /// A clone as it is listed.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -158,22 +159,18 @@ pub struct HeldLogs {
     pub amount: Amount,
 }
 
-/// The work of removed agents in a hub.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
-pub struct HeldWork {
-    /// The hub.
-    #[schemars(with = "String")]
-    pub hub: PathBuf,
-    /// The agents.
-    pub agents: Vec<String>,
-}
-
-/// Removes the hubs that no clone borrows from any more.
+/// Removes the hubs that no clone borrows from any more, and says whose work they hold; `here` is the repository
+/// we stand in.
 ///
 /// # Errors
 /// `io`, `locked`, `repository-broken`.
-pub fn gc(world: &World, force: bool, dry_run: bool) -> Result<GcReport> {
+pub fn gc(
+    world: &World,
+    here: Option<&Session>,
+    (force, dry_run): (bool, bool),
+) -> Result<GcReport> {
     let root = SharedRoot::of(world)?;
+    let here = here.and_then(|session| hub::place_of(session, &root).ok());
     let mut report = GcReport {
         removed: Vec::new(),
         kept: Vec::new(),
@@ -202,12 +199,9 @@ pub fn gc(world: &World, force: bool, dry_run: bool) -> Result<GcReport> {
             let hub = path.clone();
             report.logs.push(HeldLogs { hub, amount });
         }
-        let work = removed_work::newest_of_agents(&store)?.into_iter();
-        let agents: Vec<String> = work.map(|work| work.agent).collect();
-        if !agents.is_empty() {
-            let hub = path.clone();
-            report.work.push(HeldWork { hub, agents });
-        }
+        report
+            .work
+            .extend(held_work::of(&store, here.as_ref() == Some(&path))?);
         if store.holds_kept_work()? && !force {
             report.kept.push(path);
             continue;

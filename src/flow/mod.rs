@@ -18,6 +18,7 @@ pub mod deinit;
 pub mod doctor;
 pub mod elsewhere;
 pub mod fleet;
+pub mod held_work;
 pub mod hook;
 pub mod init;
 pub mod kept_log;

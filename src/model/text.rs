@@ -67,7 +67,7 @@ pub fn count(number: usize, noun: &str) -> String {
     match (number, noun.strip_suffix('y')) {
         (1, _) => format!("1 {noun}"),
         (_, Some(stem)) => format!("{number} {stem}ies"),
-        (_, None) if noun.ends_with("ch") => format!("{number} {noun}es"),
+        (_, None) if noun.ends_with("ch") || noun.ends_with("sh") => format!("{number} {noun}es"),
         (_, None) => format!("{number} {noun}s"),
     }
 }
