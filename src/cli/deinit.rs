@@ -53,7 +53,9 @@ impl Answer for DeinitReport {
 
     fn body(&self, _now: &Moment) -> Vec<String> {
         let stays = self.stays.iter().map(|what| format!("stays: {what}"));
-        let mut lines: Vec<String> = stays.collect();
+        let left = self.left.iter();
+        let left = left.map(|left| format!("stays: {}: {}", left.what, left.command));
+        let mut lines: Vec<String> = stays.chain(left).collect();
         if self.needs_force {
             lines.push("refused without --force: kept files would be deleted for good".to_owned());
         }

@@ -9,7 +9,7 @@ use crate::store::last_act;
 use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;
 
-use super::{Face, Run, Stop};
+use super::{Face, Opening, Run, Stop};
 
 /// Install, remove or look at the hooks of git and of agents
 ///
@@ -54,7 +54,7 @@ pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
         Some(Action::Install(change)) => apply(face, Act::Install, &change),
         Some(Action::Uninstall(change)) => apply(face, Act::Uninstall, &change),
         Some(Action::Status) | None => {
-            let session = face.session(Run::Dry)?;
+            let session = face.session(Opening::Look)?;
             let report = hooks::status(&session)?;
             face.answer(&report)
         }
@@ -129,6 +129,11 @@ impl Answer for InstallReport {
         }
         for path in &self.left {
             lines.push(format!("left as it is: {path}"));
+        }
+        for other in &self.others {
+            lines.push(format!(
+                "the hooks of {other} stay: git colony hooks uninstall --for {other}"
+            ));
         }
         lines
     }

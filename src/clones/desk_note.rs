@@ -87,6 +87,14 @@ pub(super) fn is_of_another(hub: &Path, git_dir: &Path) -> bool {
     notes.peek().is_some() && notes.all(|note| Some(note.identity) != here)
 }
 
+/// Forgets a checkout that takes part no more.
+///
+/// # Errors
+/// `io`.
+pub(super) fn forget(hub: &Path, id: &str) -> Result<()> {
+    atomic::remove_file(&path_in(hub, id))
+}
+
 /// Lists the git directories of the checkouts of people that take part in a hub and stand where they were
 /// last heard of, by path.
 pub fn standing(hub: &Path) -> Vec<PathBuf> {

@@ -258,6 +258,14 @@ pub fn place_of(session: &Session, root: &SharedRoot) -> Result<PathBuf> {
     }
 }
 
+/// Returns where a repository would find its hub that did not know which it takes part in.
+///
+/// # Errors
+/// As [`place_of`].
+pub fn place_without_record(session: &Session, root: &SharedRoot) -> Result<PathBuf> {
+    Ok(place_here(session, root)?.path)
+}
+
 /// Returns where the hub of a repository that takes part in none is, or will be. A path alone is no name:
 /// where another repository had a hub from there, this one gets another.
 fn place_here(session: &Session, root: &SharedRoot) -> Result<Place> {

@@ -15,6 +15,7 @@ use crate::store::{key, ref_names};
 use super::desk_note;
 use super::hub::Hub;
 use super::maintenance::maintain_if_due;
+use super::removal;
 
 /// How often the refs of the hub are compared anew because another command published meanwhile.
 const TRIES: usize = 5;
@@ -68,6 +69,22 @@ pub fn publish_as(world: &World, repo: &Repo, member: &Membership) -> Result<usi
             Err(error) => return Err(error),
         }
     }
+}
+
+/// Takes back all that the checkout of a person has published, and the note of which it is: it takes part no
+/// more. What others borrow of its objects stays in the hub.
+///
+/// # Errors
+/// `repository-broken`, `locked`, `io`.
+pub fn withdraw(session: &Session) -> Result<()> {
+    let member = session.membership.as_ref();
+    let Some(member) = member.filter(|member| member.role == Role::Desk && member.hub.is_dir())
+    else {
+        return Ok(());
+    };
+    let hub = Hub::open(&member.hub)?;
+    removal::forget(&session.world, &hub, &member.published_below())?;
+    desk_note::forget(&member.hub, &member.id)
 }
 
 /// Moves refs of the hub: what goes away first, since a name may become a folder of names.

@@ -3,27 +3,33 @@
 //! Not an operation: it ends the log. Each step may be repeated, so a run that was cut off is
 //! completed by the next one. The tree and its history are the user's and stay.
 
+mod left;
+mod words;
+
 use std::path::PathBuf;
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::clones::publish;
 use crate::design::checkpoint_refs;
-use crate::design::checkpoints::{self, Which};
 use crate::git::attributes::AttributesOf;
-use crate::git::lfs_pointer::{LfsOid, Pointer};
-use crate::git::refs::FoundRef;
-use crate::git::{ObjectWrites, Oid, RefName, Repo};
+use crate::git::lfs_pointer::Pointer;
+use crate::git::refs::Reason;
+use crate::git::{ObjectWrites, Oid, RefChange, RefName, Repo};
 use crate::lfs::install;
 use crate::model::{Code, Error, Result, text};
-use crate::setup::attributes;
 use crate::setup::hooks::{self, Act, HookState, Target};
 use crate::setup::{info_attributes, merge_drivers};
 use crate::store::config_file::ConfigFile;
 use crate::store::lock::WorktreeLock;
+use crate::store::membership::Role;
 use crate::store::operation::recover;
 use crate::store::places::Places;
-use crate::store::{Session, atomic, kept_files, kept_large_files, ref_names};
+use crate::store::{Session, atomic, kept_files, kept_large_files, own_refs, ref_names};
+
+pub use left::Leftover;
+use words::{attribute_lines, named_checkpoints, unguarded};
 
 /// How much goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,6 +56,8 @@ pub struct DeinitReport {
     pub removed: Vec<String>,
     /// What stays, and why.
     pub stays: Vec<String>,
+    /// What a purge leaves, each with the command that takes it out.
+    pub left: Vec<Leftover>,
     /// Whether it is refused unless forced, since files that were moved aside would be deleted.
     pub needs_force: bool,
     /// True when nothing was done because a dry run was asked for.
@@ -95,9 +103,8 @@ pub fn deinit(session: &Session, request: Request) -> Result<DeinitReport> {
     super::init::forget_shown(session)?;
     found.remove_settings(session)?;
     if request.depth == Depth::Everything {
-        if let Some(places) = Places::find(&session.repo)? {
-            recover::delete_refs(session, &places, &found.refs, "deinit")?;
-        }
+        found.delete_refs(session)?;
+        publish::withdraw(session)?;
         atomic::remove_folder(&kept_large_files::pool_of(&session.repo))?;
         atomic::remove_folder(&Places::kept_in(session.repo.common_dir()))?;
         for folder in &found.folders {
@@ -173,6 +180,7 @@ impl Found {
             report: DeinitReport {
                 removed: Vec::new(),
                 stays: Vec::new(),
+                left: Vec::new(),
                 needs_force: false,
                 dry_run: false,
             },
@@ -204,6 +212,25 @@ impl Found {
         self.settings.retain(|name| !name.eq_ignore_ascii_case(key));
         let why = format!("hooks of git and {key}: they call git-lfs, which the tree needs");
         self.report.stays.push(why);
+    }
+
+    /// Deletes the refs, also where no operation has ever begun here.
+    fn delete_refs(&self, session: &Session) -> Result<()> {
+        if let Some(places) = Places::find(&session.repo)? {
+            return recover::delete_refs(session, &places, &self.refs, "deinit");
+        }
+        let delete = |(name, old): &(RefName, Oid)| RefChange {
+            name: name.clone(),
+            old: Some(*old),
+            new: None,
+        };
+        let changes: Vec<_> = self.refs.iter().map(delete).collect();
+        let why = Reason {
+            text: "colony: deinit",
+            who: &session.record_signature(),
+            operation: "deinit",
+        };
+        own_refs::move_refs(session, &changes, &why)
     }
 
     fn remove_settings(&self, session: &Session) -> Result<()> {
@@ -283,31 +310,19 @@ impl Found {
         self.kept_files = kept;
         self.report.needs_force = kept > 0 && !request.force;
         self.removed.extend(words);
+        let member = session.membership.as_ref();
+        let member = member.filter(|member| member.role == Role::Desk);
+        self.removed.extend(member.map(|member| {
+            let hub = member.hub.display();
+            format!("the part of this checkout in the hub '{hub}', with what it published there")
+        }));
+        self.report.left = left::look(session, self.lfs_goes)?;
         self.removed.extend(unguarded(session));
         let all = private.into_iter().chain(tags);
         self.refs = all.map(|found| (found.name, found.id)).collect();
         self.folders = folders(session);
         Ok(())
     }
-}
-
-/// Names the checkpoints, the newest first: they are what somebody wanted to keep.
-fn named_checkpoints(repo: &Repo, own: &[FoundRef]) -> Result<Option<String>> {
-    /// So many are named.
-    const FEW: usize = 3;
-    let mut all = checkpoints::list(repo, Which::Named)?.sound;
-    all.retain(|one| {
-        let name = format!("refs/{}", one.git_ref);
-        own.iter().any(|own| own.name.to_string() == name)
-    });
-    let labels = all.iter().rev().take(FEW);
-    let labels: Vec<_> = labels.map(|one| format!("'{}'", one.label)).collect();
-    let more = match all.len().saturating_sub(FEW) {
-        0 => String::new(),
-        more => format!(" and {more} more"),
-    };
-    let count = text::count(all.len(), "checkpoint");
-    Ok((!all.is_empty()).then(|| format!("{count}: {}{more}", labels.join(", "))))
 }
 
 /// Finishes what was cut off here: it may move files aside that are to be counted. Elsewhere that is for a
@@ -376,23 +391,6 @@ fn settings(session: &Session) -> Result<Vec<String>> {
     Ok(keys)
 }
 
-/// Says what stays of ours in `.gitattributes`.
-fn attribute_lines(session: &Session, lfs_goes: bool) -> Option<String> {
-    let text = session.repo.root_attributes();
-    let lfs = text.lines().filter(|line| attributes::gives_to_lfs(line));
-    let lfs = if lfs_goes { lfs.count() } else { 0 };
-    let merges = text.lines().filter(|line| line.contains("merge=colony-"));
-    let counted = [(lfs, "git-lfs"), (merges.count(), "merges of git-colony")];
-    let counted = counted.iter().filter(|(count, _)| *count > 0);
-    let told: Vec<String> = counted
-        .map(|(count, of)| format!("{} for {of}", text::count(*count, "line")))
-        .collect();
-    let told = (!told.is_empty()).then(|| told.join(", "))?;
-    Some(format!(
-        ".gitattributes in the tree: {told}; they do nothing now"
-    ))
-}
-
 fn tracked_pointers(session: &Session) -> Result<usize> {
     let index = session.repo.load_index()?;
     let files = session
@@ -402,28 +400,6 @@ fn tracked_pointers(session: &Session) -> Result<usize> {
         .iter()
         .filter(|file| Pointer::of_blob(&session.repo, file.id).is_some());
     Ok(pointers.count())
-}
-
-/// Says that large files are not kept from git-lfs any more, which looks at branches and at what is not
-/// published.
-fn unguarded(session: &Session) -> Option<String> {
-    let kept = Places::kept_in(session.repo.common_dir());
-    let mut open = vec![kept, kept_large_files::pool_of(&session.repo)];
-    let mut found = std::collections::BTreeSet::new();
-    while let Some(folder) = open.pop() {
-        for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
-            let name = entry.file_name();
-            match entry.file_type() {
-                Ok(kind) if kind.is_dir() => open.push(entry.path()),
-                _ if name.to_str().and_then(LfsOid::parse).is_some() => drop(found.insert(name)),
-                _ => {}
-            }
-        }
-    }
-    let files = text::count(found.len(), "large file");
-    (!found.is_empty()).then(|| {
-        format!("what keeps {files} of checkpoints from 'git lfs prune': push those before it")
-    })
 }
 
 /// Lists our folders: the shared one and that of every worktree, this one's last.

@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-use crate::support::Sandbox;
+use crate::agents::{agent, hub};
+use crate::lfs_ways::paste;
+use crate::support::{Sandbox, git_in};
 
 /// Everything below `.git` that git or a person would look at: configuration, hooks, refs, info.
 fn git_files(sandbox: &Sandbox) -> BTreeMap<String, Vec<u8>> {
@@ -266,4 +268,129 @@ fn an_operation_that_was_cut_off_in_another_worktree_stops_a_purge() {
     assert_eq!(refused["code"], "recovery-needed", "{refused:#}");
     sandbox.automatic_checkpoint();
     assert_eq!(linked.json(&["deinit", "--purge", "--force"])["ok"], true);
+}
+
+fn private_refs(sandbox: &Sandbox) -> String {
+    sandbox.git(&["for-each-ref", "--format=%(refname)", "refs/colony-local"])
+}
+
+#[test]
+fn what_a_purge_takes_out_of_a_colony_stays_out_and_what_it_leaves_goes_by_the_commands_it_names() {
+    let sandbox = Sandbox::new();
+    agent(&sandbox, "ada");
+    agent(&sandbox, "bob");
+    sandbox.colony(&["agents", "remove", "bob"]);
+    sandbox.colony(&["fleet"]);
+    assert!(private_refs(&sandbox).contains("refs/colony-local/agents/ada/"));
+    let hub = hub(&sandbox);
+    let would = sandbox.json(&["deinit", "--purge", "-n"]);
+    let done = sandbox.json(&["deinit", "--purge"]);
+    for field in ["removed", "stays", "left"] {
+        assert_eq!(done[field], would[field], "{field}");
+    }
+    let removed = done["removed"].to_string();
+    assert!(removed.contains("private refs"), "{removed}");
+    assert!(removed.contains(hub.to_str().unwrap()), "{removed}");
+    assert_eq!(private_refs(&sandbox), "");
+    assert!(!sandbox.path(".git/colony").exists());
+    let published = git_in(
+        &hub,
+        &sandbox.variables(),
+        &["for-each-ref", "refs/colony/desks"],
+    );
+    assert_eq!(published, "", "it takes part no more");
+    let again = sandbox.json(&["deinit", "--purge"]);
+    assert_eq!(again["removed"], serde_json::json!([]));
+    assert_eq!(again["left"], done["left"]);
+    let left = done["left"].as_array().unwrap();
+    let told: Vec<_> = left
+        .iter()
+        .map(|one| one["what"].as_str().unwrap())
+        .collect();
+    assert_eq!(told.len(), 2, "{told:#?}");
+    assert_eq!(told[0], "1 clone, with all that is in them: ada");
+    assert!(
+        told[1].ends_with(", with the work of removed agents: bob"),
+        "{told:#?}"
+    );
+    for one in left {
+        paste(&sandbox, &sandbox.root, one["command"].as_str().unwrap());
+    }
+    assert!(!hub.exists());
+    assert_eq!(
+        sandbox.json(&["deinit", "--purge", "-n"])["left"],
+        serde_json::json!([])
+    );
+}
+
+#[test]
+fn records_and_objects_that_a_purge_leaves_are_named_with_the_way_out() {
+    let sandbox = Sandbox::new();
+    sandbox.colony(&["init", "--lfs"]);
+    sandbox.colony(&["fork", "one"]);
+    sandbox.colony(&["fork", "two"]);
+    sandbox.git(&["update-ref", "refs/colony/scopes", "HEAD"]);
+    fs::create_dir_all(sandbox.path(".git/lfs/objects")).unwrap();
+    let done = sandbox.json(&["deinit", "--purge"]);
+    let left = done["left"].as_array().unwrap();
+    let told: Vec<_> = left
+        .iter()
+        .map(|one| one["what"].as_str().unwrap())
+        .collect();
+    let stored = sandbox.path(".git/lfs").display().to_string();
+    assert_eq!(
+        told,
+        [
+            "2 fork records below refs/colony/forks/",
+            "refs/colony/scopes",
+            &format!("what git-lfs has stored, in '{stored}'"),
+        ]
+    );
+    for one in left {
+        paste(&sandbox, &sandbox.root, one["command"].as_str().unwrap());
+    }
+    assert_eq!(sandbox.git(&["for-each-ref", "refs/colony"]), "");
+    assert!(!sandbox.path(".git/lfs").exists());
+    let again = sandbox.json(&["deinit", "--purge"]);
+    assert_eq!(again["left"], serde_json::json!([]));
+}
+
+#[test]
+fn a_checkout_that_takes_part_again_after_a_purge_is_one_checkout() {
+    let sandbox = Sandbox::new();
+    let ada = agent(&sandbox, "ada");
+    sandbox.colony(&["deinit", "--purge"]);
+    sandbox.colony(&["fleet"]);
+    // What was published before would be another opinion of where the branch is.
+    sandbox.git(&["commit", "-q", "--amend", "-m", "another first"]);
+    sandbox.colony(&["checkpoint", "--off-branch", "-m", "published"]);
+    ada.colony(&["fleet"]);
+    let desks = ada.git(&[
+        "for-each-ref",
+        "--format=%(objectname)",
+        "refs/colony-local/desks/*/heads/main",
+    ]);
+    assert_eq!(desks, sandbox.git(&["rev-parse", "main"]));
+}
+
+#[test]
+fn uninstalling_the_hooks_of_git_names_those_of_agents() {
+    let sandbox = Sandbox::new();
+    sandbox.colony(&["hooks", "install"]);
+    sandbox.colony(&["hooks", "install", "--for", "claude-code"]);
+    let would = sandbox.json(&["hooks", "uninstall", "-n"]);
+    assert_eq!(would["others"], serde_json::json!(["claude-code"]));
+    let screen = sandbox.colony(&["hooks", "uninstall"]);
+    let start = "the hooks of claude-code stay: ";
+    let told = screen.lines().find_map(|line| line.strip_prefix(start));
+    paste(
+        &sandbox,
+        &sandbox.root,
+        told.unwrap_or_else(|| panic!("{screen}")),
+    );
+    assert!(!sandbox.path(".claude").exists());
+    assert_eq!(
+        sandbox.json(&["hooks", "uninstall"])["others"],
+        serde_json::json!([])
+    );
 }

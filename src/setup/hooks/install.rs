@@ -80,6 +80,8 @@ pub struct InstallReport {
     pub note: Option<&'static str>,
     /// Files beside ours that are not ours to remove.
     pub left: Vec<String>,
+    /// Other programs whose hooks stay when those of git go.
+    pub others: Vec<&'static str>,
     /// True when nothing was written because a dry run was asked for.
     pub dry_run: bool,
     /// What was wanted.
@@ -135,7 +137,16 @@ pub fn run(session: &Session, act: Act, target: Target) -> Result<InstallReport>
         }
     };
     report.hooks = hooks_of(session, target)?;
+    report.others = others(session, act, target);
     Ok(report)
+}
+
+/// Lists the programs whose hooks stay when those of git go.
+fn others(session: &Session, act: Act, target: Target) -> Vec<&'static str> {
+    let stays = |other: &Target| *other != target && is_recorded(session, *other);
+    let all = Target::ALL.into_iter().filter(stays);
+    let goes = (act, target) == (Act::Uninstall, Target::Git);
+    all.filter(|_| goes).map(Target::as_str).collect()
 }
 
 /// Tells whether it is written down what was there before: ours are installed, or an
@@ -159,6 +170,7 @@ pub fn preview(session: &Session, act: Act, target: Target) -> Result<InstallRep
     };
     report.dry_run = true;
     report.hooks = hooks_of(session, target)?;
+    report.others = others(session, act, target);
     Ok(report)
 }
 
@@ -181,6 +193,7 @@ fn of_agent(plan: &AgentPlan<'_>, agent: Agent, act: Act) -> InstallReport {
         diff: Some(plan.diff()),
         note: (act == Act::Install).then(|| plan.note()),
         left: Vec::new(),
+        others: Vec::new(),
         dry_run: false,
         act,
     }
@@ -274,6 +287,7 @@ impl GitPlan {
                 .iter()
                 .map(|path| path.display().to_string())
                 .collect(),
+            others: Vec::new(),
             dry_run: false,
             act,
         }

@@ -1,0 +1,142 @@
+//! What a purge leaves, each with the command that takes it out: others may use it, or it holds what nothing
+//! else has.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::clones::hub::{self, Hub};
+use crate::clones::{found, removed_work};
+use crate::model::Result;
+use crate::model::text::{self, shell_word, typed_word};
+use crate::store::shared_root::SharedRoot;
+use crate::store::{Session, ref_names};
+
+/// Something that stays.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Leftover {
+    /// What it is.
+    pub what: String,
+    /// The command that takes it out.
+    pub command: String,
+}
+
+/// Lists what stays of this repository and of its colony.
+///
+/// # Errors
+/// `repository-broken`, `url-refused`.
+pub(super) fn look(session: &Session, lfs_goes: bool) -> Result<Vec<Leftover>> {
+    let mut found = refs(session)?;
+    found.extend(colony(session)?);
+    let stored = session.repo.common_dir().join("lfs");
+    if lfs_goes && stored.exists() {
+        let path = stored.display().to_string();
+        let command = format!("rm -r {}", typed_word(&path));
+        found.push(Leftover {
+            what: format!("what git-lfs has stored, in '{path}'"),
+            command: format!("{command}   # objects that no remote has are gone then"),
+        });
+    }
+    Ok(found)
+}
+
+/// Records that travel to remotes, by their folder.
+fn refs(session: &Session) -> Result<Vec<Leftover>> {
+    let mut folders: BTreeMap<String, usize> = BTreeMap::new();
+    for found in session.repo.refs_below(ref_names::PUBLISHED)? {
+        let name = found.name.to_string();
+        if ref_names::parse_checkpoint(&found.name).is_some() {
+            continue;
+        }
+        let rest = name.strip_prefix(ref_names::PUBLISHED).unwrap_or_default();
+        let folder = match rest.split_once('/') {
+            Some((folder, _)) => format!("{}{folder}/", ref_names::PUBLISHED),
+            None => name,
+        };
+        *folders.entry(folder).or_default() += 1;
+    }
+    let leftover = |(folder, count): (String, usize)| {
+        let name = typed_word(folder.trim_end_matches('/'));
+        match folder.as_str() {
+            ref_names::FORK_RECORDS => Leftover {
+                what: format!("{} below {folder}", text::count(count, "fork record")),
+                command: delete_below(&name),
+            },
+            _ if folder.ends_with('/') => Leftover {
+                what: format!("{} below {folder}", text::count(count, "record")),
+                command: delete_below(&name),
+            },
+            _ => Leftover {
+                command: format!("git update-ref -d {name}"),
+                what: folder,
+            },
+        }
+    };
+    Ok(folders.into_iter().map(leftover).collect())
+}
+
+fn delete_below(name: &str) -> String {
+    format!("git for-each-ref --format='delete %(refname)' {name} | git update-ref --stdin")
+}
+
+/// The clones of agents, and the hub.
+fn colony(session: &Session) -> Result<Vec<Leftover>> {
+    let root = SharedRoot::of(&session.world)?;
+    let path = hub::place_of(session, &root)?;
+    if !path.is_dir() {
+        return Ok(Vec::new());
+    }
+    // Where the remote has another URL by now, this repository does not find its hub without its record.
+    let is_found = hub::place_without_record(session, &root)? == path;
+    let clones = found::clones(&root, Some(&path)).into_iter();
+    let clones: Vec<(String, String)> = clones
+        .map(|clone| {
+            let id = clone.member.id;
+            (clone.member.agent.unwrap_or_else(|| id.clone()), id)
+        })
+        .collect();
+    let mut left = Vec::new();
+    if !clones.is_empty() {
+        let names: Vec<_> = clones.iter().map(|(name, _)| name.as_str()).collect();
+        let count = text::count(clones.len(), "clone");
+        let command = if is_found {
+            remove_each("git colony", &names)
+        } else {
+            let ids: Vec<_> = clones.iter().map(|(_, id)| id.as_str()).collect();
+            let at = shell_word(&root.path().to_string_lossy());
+            remove_each(&format!("git -C {at} colony"), &ids)
+        };
+        left.push(Leftover {
+            what: format!("{count}, with all that is in them: {}", names.join(", ")),
+            command,
+        });
+    }
+    let kept = Hub::open(&path).and_then(|hub| removed_work::newest_of_agents(&hub));
+    let kept: Vec<_> = kept
+        .unwrap_or_default()
+        .into_iter()
+        .map(|work| work.agent)
+        .collect();
+    let holds = match kept.as_slice() {
+        [] => String::new(),
+        names => format!(", with the work of removed agents: {}", names.join(", ")),
+    };
+    left.push(Leftover {
+        what: format!("the hub '{}'{holds}", path.display()),
+        command: "git colony clones gc --force   # once no clone borrows from it; -n says whose work goes"
+            .to_owned(),
+    });
+    Ok(left)
+}
+
+fn remove_each(program: &str, names: &[&str]) -> String {
+    match names {
+        [one] => format!("{program} clones remove {}", typed_word(one)),
+        all => {
+            let words: Vec<_> = all.iter().map(|name| typed_word(name)).collect();
+            let words = words.join(" ");
+            format!("for name in {words}; do {program} clones remove \"$name\"; done")
+        }
+    }
+}

@@ -1,0 +1,68 @@
+//! What a deinit takes out and what stays, in words.
+
+use crate::design::checkpoints::{self, Which};
+use crate::git::Repo;
+use crate::git::lfs_pointer::LfsOid;
+use crate::git::refs::FoundRef;
+use crate::model::{Result, text};
+use crate::setup::attributes;
+use crate::store::places::Places;
+use crate::store::{Session, kept_large_files};
+
+/// Names the checkpoints, the newest first: they are what somebody wanted to keep.
+pub(super) fn named_checkpoints(repo: &Repo, own: &[FoundRef]) -> Result<Option<String>> {
+    /// So many are named.
+    const FEW: usize = 3;
+    let mut all = checkpoints::list(repo, Which::Named)?.sound;
+    all.retain(|one| {
+        let name = format!("refs/{}", one.git_ref);
+        own.iter().any(|own| own.name.to_string() == name)
+    });
+    let labels = all.iter().rev().take(FEW);
+    let labels: Vec<_> = labels.map(|one| format!("'{}'", one.label)).collect();
+    let more = match all.len().saturating_sub(FEW) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    let count = text::count(all.len(), "checkpoint");
+    Ok((!all.is_empty()).then(|| format!("{count}: {}{more}", labels.join(", "))))
+}
+
+/// Says what stays of ours in `.gitattributes`.
+pub(super) fn attribute_lines(session: &Session, lfs_goes: bool) -> Option<String> {
+    let text = session.repo.root_attributes();
+    let lfs = text.lines().filter(|line| attributes::gives_to_lfs(line));
+    let lfs = if lfs_goes { lfs.count() } else { 0 };
+    let merges = text.lines().filter(|line| line.contains("merge=colony-"));
+    let counted = [(lfs, "git-lfs"), (merges.count(), "merges of git-colony")];
+    let counted = counted.iter().filter(|(count, _)| *count > 0);
+    let told: Vec<String> = counted
+        .map(|(count, of)| format!("{} for {of}", text::count(*count, "line")))
+        .collect();
+    let told = (!told.is_empty()).then(|| told.join(", "))?;
+    Some(format!(
+        ".gitattributes in the tree: {told}; they do nothing now"
+    ))
+}
+
+/// Says that large files are not kept from git-lfs any more, which looks at branches and at what is not
+/// published.
+pub(super) fn unguarded(session: &Session) -> Option<String> {
+    let kept = Places::kept_in(session.repo.common_dir());
+    let mut open = vec![kept, kept_large_files::pool_of(&session.repo)];
+    let mut found = std::collections::BTreeSet::new();
+    while let Some(folder) = open.pop() {
+        for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+            let name = entry.file_name();
+            match entry.file_type() {
+                Ok(kind) if kind.is_dir() => open.push(entry.path()),
+                _ if name.to_str().and_then(LfsOid::parse).is_some() => drop(found.insert(name)),
+                _ => {}
+            }
+        }
+    }
+    let files = text::count(found.len(), "large file");
+    (!found.is_empty()).then(|| {
+        format!("what keeps {files} of checkpoints from 'git lfs prune': push those before it")
+    })
+}
