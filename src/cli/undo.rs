@@ -16,7 +16,7 @@ use super::{Face, Run, Stop};
 ///
 /// Refs, HEAD, the index file and every file it moved come back as they were. Run it again to go
 /// back further. What plain git did since is a step as well: it takes --force. What is no step (agents, sync,
-/// map, hooks) is named with its own way back.
+/// map, hooks) and came after it is named, each with its own way back.
 #[derive(Debug, clap::Args)]
 pub(super) struct UndoArgs {
     /// Take back what plain git did, and commits that are on a remote
@@ -101,7 +101,7 @@ impl Answer for UndoReport {
     }
 
     fn body(&self, _now: &Moment) -> Vec<String> {
-        let mut lines: Vec<String> = self.not_undone.iter().map(LastAct::words).collect();
+        let mut lines: Vec<String> = self.acts_since.iter().map(LastAct::words).collect();
         if let Some(head) = &self.head {
             lines.push(format!(
                 "  HEAD  {} -> {}",

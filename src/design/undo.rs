@@ -13,13 +13,13 @@ use crate::store::operation::record::{HeadRecord, IndexTarget};
 use crate::store::operation::run::{Intent, NewIndex, Pending, Plan, Touches, refuse_nested};
 use crate::store::operation::{Kind, Log, Operation, Record, StateFile, recover};
 use crate::store::places::Places;
-use crate::store::{Session, kept_large_files, last_act, lease};
+use crate::store::{Session, kept_large_files, lease};
 
 use super::external;
 use super::kept::Kept;
 use super::left_out::Allowances;
 use super::undo_files::{FilesBack, back_to_branch};
-use super::undo_next::{nothing, origin_of, refuse_foreign_progress, require_next};
+use super::undo_next::{acts_since, nothing, origin_of, refuse_foreign_progress, require_next};
 use super::undo_refs::{moved_home, published, refs_back, refuse_published};
 use super::undo_report::{Gone, UndoReport};
 use super::worktree::{run_post_checkout, snapshot_commit};
@@ -227,8 +227,8 @@ impl Step {
         };
         let mut report = UndoReport::of_step((origin, record), direction, gone, &back);
         if direction == Direction::Undo {
-            let newest = newest.map(|entry| entry.record.op);
-            report.not_undone = last_act::find(&session.repo, newest);
+            report.acts_since = acts_since(session, log, entry.record.op);
+            report.not_undone = report.acts_since.first().cloned();
         }
         Ok(Step {
             entry,

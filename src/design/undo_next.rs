@@ -4,7 +4,7 @@ use crate::git::Repo;
 use crate::model::id::OperationId;
 use crate::model::{Code, Error, Result};
 use crate::store::Session;
-use crate::store::last_act;
+use crate::store::last_act::{self, LastAct};
 use crate::store::migration_journal::Journal;
 use crate::store::operation::{Kind, Log, LogEntry, Record};
 
@@ -108,13 +108,29 @@ pub(super) fn nothing(
         let message = format!("there is nothing to {verb} in this worktree{also}");
         Error::new(Code::NothingToUndo, message)
     };
-    let act = last_act::find(&session.repo, newest);
+    let is_last = |next: Option<OperationId>| {
+        newest.is_none_or(|newest| next.is_some_and(|next| newest < next))
+    };
+    let act = last_act::list(&session.repo, is_last).into_iter().next();
     match act.filter(|_| direction == Direction::Undo) {
         None => error("").hint("git colony ops"),
         Some(act) => error(&format!("; '{}' is not covered by it", act.command))
             .detail("not_undone", &act)
             .hint(act.way_back),
     }
+}
+
+/// Returns what was done after an operation that undo takes back and that is no step, the newest first. What came
+/// after the steps that were taken back before it was told then.
+pub(super) fn acts_since(session: &Session, log: &Log, operation: OperationId) -> Vec<LastAct> {
+    let above = log.next_redo().and_then(|undo| undo.record.inverts);
+    let newest = log.entries.last().map(|entry| entry.record.op);
+    let told = above.zip(newest);
+    let is_news = |next: OperationId| {
+        let is_told = told.is_some_and(|(above, newest)| above < next && next <= newest);
+        operation < next && !is_told
+    };
+    last_act::list(&session.repo, |next| next.is_some_and(is_news))
 }
 
 /// Follows undo and redo to the operation they are about.

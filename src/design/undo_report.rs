@@ -56,9 +56,11 @@ pub struct UndoReport {
     pub published: Vec<Oid>,
     /// Files that somebody wrote while files moved, then or now, and that do not come back by this.
     pub kept_late: Vec<LateFile>,
-    /// What was done since, and stays: no undo takes it back.
+    /// The last thing that was done since, and stays: no undo takes it back.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub not_undone: Option<LastAct>,
+    /// All such things that were done after what was taken back, the newest first.
+    pub acts_since: Vec<LastAct>,
     /// True when this is what a command that was cut off had begun: nothing else was done.
     pub completed: bool,
     /// True when nothing was changed because a dry run was asked for.
@@ -159,6 +161,7 @@ impl UndoReport {
             published: gone.published,
             kept_late: back.kept_late.clone(),
             not_undone: None,
+            acts_since: Vec::new(),
             completed: false,
             dry_run: false,
         }
@@ -194,6 +197,7 @@ impl UndoReport {
             published: Vec::new(),
             kept_late: Vec::new(),
             not_undone: None,
+            acts_since: Vec::new(),
             completed: true,
             dry_run: false,
         }

@@ -1,7 +1,8 @@
-//! The last thing done in a worktree that is no step of its log: an undo names it before it takes an older step.
+//! The last things done in a worktree that are no steps of its log: an undo names those that came after the step
+//! it takes back.
 //!
-//! One small file beside the log, which may be deleted at any time. It counts as long as no operation came
-//! after it, and nothing is decided by it.
+//! One small file beside the log, which may be deleted at any time. Nothing is decided by it. Of two commands
+//! that note something at the same moment one may be lost.
 
 use std::path::PathBuf;
 
@@ -16,6 +17,9 @@ use super::operation::log::next_id;
 use super::places::Places;
 use super::{Session, atomic, membership};
 
+/// So many are kept.
+const MAX_ACTS: usize = 20;
+
 /// What was done, and how it is taken back.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct LastAct {
@@ -27,7 +31,7 @@ pub struct LastAct {
     pub at: String,
 }
 
-/// What the file holds.
+/// One line of what the file holds, the oldest first.
 #[derive(Serialize, Deserialize)]
 struct Note {
     #[serde(flatten)]
@@ -59,7 +63,14 @@ pub fn note(session: &Session, command: String, way_back: String) {
             at: time::rfc3339(&session.world.now()),
         };
         let next = next(repo)?;
-        let json = serde_json::to_vec(&Note { act, next }).unwrap_or_default();
+        let mut notes = read(repo);
+        // What it takes back, or does once more, is no news any more.
+        let command = format!("git colony {}", act.command);
+        notes.retain(|note| note.act.way_back != command && note.act.command != act.command);
+        notes.push(Note { act, next });
+        let from = notes.len().saturating_sub(MAX_ACTS);
+        let json = serde_json::to_vec(notes.get(from..).unwrap_or_default());
+        let json = json.unwrap_or_default();
         let path = path(repo);
         path.parent().map_or(Ok(()), atomic::make_directory)?;
         atomic::write_quickly(&path, &json)
@@ -68,11 +79,17 @@ pub fn note(session: &Session, command: String, way_back: String) {
     write().ok();
 }
 
-/// Returns the last thing done here, unless the newest operation came after it.
-pub fn find(repo: &Repo, newest: Option<OperationId>) -> Option<LastAct> {
-    let note: Note = serde_json::from_slice(&atomic::read_file(&path(repo)).ok()?).ok()?;
-    let is_last = newest.is_none_or(|newest| note.next.is_some_and(|next| newest < next));
-    is_last.then_some(note.act)
+/// Returns what was done here, the newest first, as far as `is_news` says so of the operation that came next: to
+/// come, where there is none yet.
+pub fn list(repo: &Repo, is_news: impl Fn(Option<OperationId>) -> bool) -> Vec<LastAct> {
+    let notes = read(repo).into_iter().rev();
+    let notes = notes.filter(|note| is_news(note.next));
+    notes.map(|note| note.act).collect()
+}
+
+fn read(repo: &Repo) -> Vec<Note> {
+    let bytes = atomic::read_file(&path(repo)).unwrap_or_default();
+    serde_json::from_slice(&bytes).unwrap_or_default()
 }
 
 fn next(repo: &Repo) -> Result<Option<OperationId>> {
@@ -81,5 +98,5 @@ fn next(repo: &Repo) -> Result<Option<OperationId>> {
 }
 
 fn path(repo: &Repo) -> PathBuf {
-    repo.git_dir().join("colony").join("last-act.json")
+    repo.git_dir().join("colony").join("last-acts.json")
 }

@@ -58,6 +58,56 @@ fn what_came_later_and_is_no_step_is_named_with_its_way_back() {
 }
 
 #[test]
+fn each_act_is_named_by_the_undo_of_the_step_before_it() {
+    let sandbox = with_commits(0);
+    let acts = |report: &Value| {
+        let acts = report["acts_since"].as_array().unwrap().iter();
+        acts.map(|act| act["command"].as_str().unwrap().to_owned())
+            .collect::<Vec<_>>()
+    };
+    sandbox.colony(&["agents", "new", "ada"]);
+    sandbox.colony(&["hooks", "install", "--for", "codex"]);
+    sandbox.colony(&["agents", "new", "bob"]);
+    sandbox.colony(&["agents", "remove", "bob"]);
+    sandbox.colony(&["checkpoint", "-m", "state three", "--off-branch"]);
+    sandbox.colony(&["map"]);
+    let plan = sandbox.json(&["undo", "-n"]);
+    assert_eq!(acts(&plan), ["map"]);
+    let undone = sandbox.json(&["undo"]);
+    assert_eq!(
+        (acts(&undone), &undone["not_undone"]["command"]),
+        (acts(&plan), &"map".into())
+    );
+    sandbox.colony(&["agents", "new", "cleo"]);
+    // What was taken back meanwhile is no news, and what was told is not told again.
+    let before = [
+        "agents new cleo",
+        "agents remove bob",
+        "hooks install --for codex",
+        "agents new ada",
+    ];
+    assert_eq!(acts(&sandbox.json(&["undo", "-n"])), before);
+    let screen = sandbox.colony(&["undo"]);
+    for act in before {
+        assert!(
+            screen.contains(&format!("'{act}' came later and stays")),
+            "{screen}"
+        );
+    }
+    assert_eq!(acts(&sandbox.json(&["undo", "-n"])), [""; 0]);
+}
+
+#[test]
+fn no_more_than_twenty_acts_are_kept() {
+    let sandbox = with_commits(0);
+    for number in 0..22 {
+        sandbox.colony(&["agents", "new", &format!("a{number}"), "-q"]);
+    }
+    let undone = sandbox.json(&["undo"]);
+    assert_eq!(undone["acts_since"].as_array().unwrap().len(), 20);
+}
+
+#[test]
 fn a_sync_is_named_once_something_has_travelled() {
     let sandbox = with_commits(0);
     let remote = sandbox.outside().join("remote.git");
