@@ -9,11 +9,12 @@ use crate::flow::agent_places;
 use crate::flow::agent_removal;
 use crate::flow::agent_restore;
 use crate::flow::agents::{self, Request};
+use crate::flow::clones;
 use crate::store::last_act;
 use crate::ui::answer::Outcome;
 
 use super::cone::ConeArgs;
-use super::{Face, Run, Stop, guide};
+use super::{Face, Opening, Run, Stop, guide};
 
 /// Give each agent a clone and a fork of its own, and see them
 ///
@@ -142,7 +143,7 @@ struct New {
 pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
     match args.action {
         None => {
-            let session = face.session(Run::Dry)?;
+            let session = face.session(Opening::Look)?;
             let report = agent_places::list(&session)?;
             face.answer(&report)
         }
@@ -151,7 +152,7 @@ pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
         Some(Action::Restore(restore)) => bring_back(face, restore),
         Some(Action::Check(check)) => {
             // An agent may be on a branch of its own, and its work is found by its name.
-            let session = face.session_among_others(Run::Dry, check.range.as_slice())?;
+            let session = face.session_among_others(Opening::Look, check.range.as_slice())?;
             let changes = match (check.range, check.staged) {
                 (Some(range), _) => Changes::Range(range),
                 (None, true) => Changes::Staged,
@@ -171,11 +172,12 @@ pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
             face.answer(&report)
         }
         Some(Action::Path(path)) => {
-            let session = face.session(Run::Dry)?;
+            let (world, session) = face.session_anywhere(Run::Dry)?;
+            let session = session.as_ref();
             let report = if path.takeover {
-                agent_places::take_over(&session, &path.name, path.dry_run)?
+                agent_places::take_over(&world, session, &path.name, path.dry_run)?
             } else {
-                agent_places::place(&session, &path.name)?
+                agent_places::place(&world, session, &path.name)?
             };
             face.answer(&report)
         }
@@ -229,8 +231,13 @@ fn bring_back(face: &mut Face<'_>, restore: Restore) -> Result<Outcome, Stop> {
 }
 
 fn take_away(face: &mut Face<'_>, remove: &Remove) -> Result<Outcome, Stop> {
-    let session = face.session(Run::from(remove.dry_run))?;
-    let report = agent_removal::remove(&session, &remove.name, (remove.force, remove.dry_run))?;
+    let (world, session) = face.session_anywhere(Run::from(remove.dry_run))?;
+    let options = (remove.force, remove.dry_run);
+    let Some(session) = session else {
+        agent_places::find_anywhere(&world, None, &remove.name)?;
+        return face.answer(&clones::remove(&world, None, &remove.name, options)?);
+    };
+    let report = agent_removal::remove(&session, &remove.name, options)?;
     if !remove.dry_run {
         let command = format!("agents remove {}", remove.name);
         // A clone for reading leaves nothing to bring back.

@@ -3,7 +3,6 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::git::{ObjectWrites, Repo};
 use crate::model::World;
 use crate::model::time::Moment;
 use crate::store::colony_toml::Problem;
@@ -41,8 +40,7 @@ enum Action {
 
 pub(super) fn run(face: &mut Face<'_>, args: &Args) -> Result<Outcome, Stop> {
     // Not a session: a value that does not parse has to be shown, too.
-    let world = face.world()?;
-    let repo = Repo::open(&world, ObjectWrites::InMemory)?;
+    let (world, repo) = face.repository()?;
     let layers = Layers::read(&world, &repo, &face.flags);
     let problems = layers.problems();
     let (settings, single) = match &args.action {

@@ -10,7 +10,7 @@ use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;
 
 use super::checkpoint::left_out_line;
-use super::{Face, Run, Stop};
+use super::{Face, Opening, Stop};
 
 /// Compare two states: revisions, checkpoints, forks, the worktree
 ///
@@ -42,7 +42,7 @@ pub(super) struct Args {
 pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
     // Looking at the worktree makes objects: they stay in memory.
     let typed: Vec<String> = args.from.iter().chain(&args.to).cloned().collect();
-    let session = face.session_among_others(Run::Dry, &typed)?;
+    let session = face.session_among_others(Opening::Look, &typed)?;
     let head = || Named::Any("HEAD".to_owned());
     let named = |name: String| -> Result<Named, Error> {
         Ok(match agent_state::find(&session, &name)? {

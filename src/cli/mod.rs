@@ -40,6 +40,7 @@ pub mod manual;
 mod map;
 mod merge;
 mod merge_driver;
+mod opening;
 mod ops;
 mod pages;
 mod paths;
@@ -68,18 +69,16 @@ use clap::{CommandFactory as _, FromArgMatches as _};
 use crate::Exit;
 use crate::env::Env;
 use crate::flow::colony as taking_part;
-use crate::git::ObjectWrites;
 use crate::model::error::Verdict;
 use crate::model::progress::Progress;
-use crate::model::text::shell_word;
 use crate::model::{Code, Error, Result, World};
-use crate::store::Session;
 use crate::store::settings::Flags;
 use crate::ui::answer::Shown;
 use crate::ui::answer::{Form, Outcome};
 use crate::ui::{Answer, print_answer, print_error};
 
 use args::{Cli, Command};
+use opening::Opening;
 
 /// The number of the signal that tells of a terminal that is gone.
 const SIGHUP: i32 = 1;
@@ -238,71 +237,6 @@ impl Face<'_> {
             }
         }
         Ok(world)
-    }
-
-    /// Opens a session and says in one line what of the repository's settings cannot be used.
-    fn session(&self, run: Run) -> Result<Session> {
-        let session = self.silent_session(run)?;
-        config::warn(&session.world, &session.settings.repository_problems);
-        Ok(session)
-    }
-
-    /// Opens a session for a command about what others may have published, and looks at that; `typed` are
-    /// the names of lines of work on the command line.
-    fn session_among_others(&self, run: Run, typed: &[String]) -> Result<Session> {
-        let session = taking_part::join_others(self.session(run)?);
-        taking_part::gather_for(&session, typed)?;
-        Ok(session)
-    }
-
-    /// Does what [`Face::session_among_others`] does for a command that makes a missing hub anew.
-    fn session_to_begin(&self, run: Run, typed: &[String]) -> Result<Session> {
-        let session = self.session(run)?;
-        taking_part::gather_to_begin(&session, typed)?;
-        Ok(session)
-    }
-
-    /// Opens a session where there is a repository; a command that uses this works without one, too.
-    fn session_if_any(&self) -> Result<(World, Option<Session>)> {
-        let world = self.world()?;
-        match Session::open(world.clone(), &self.flags, ObjectWrites::Durable) {
-            Ok(session) => Ok((world, Some(session))),
-            Err(error) if error.code() == Code::NotARepository => Ok((world, None)),
-            Err(error) => Err(error),
-        }
-    }
-
-    /// Opens a session for a command that reports on the settings itself. An agent that stands in no
-    /// repository works in its clone of the colony's.
-    fn silent_session(&self, run: Run) -> Result<Session> {
-        let writes = match run {
-            Run::ForReal => ObjectWrites::Durable,
-            Run::Dry => ObjectWrites::InMemory,
-        };
-        let world = self.world()?;
-        match Session::open(world.clone(), &self.flags, writes) {
-            Err(error) if error.code() == Code::NotARepository && run == Run::ForReal => {
-                let agent = self.flags.agent.as_deref();
-                let Some(agent) = agent.or(world.text_variable("COLONY_AGENT")) else {
-                    return Err(error);
-                };
-                let place = match crate::flow::clone::of_agent(&world, agent) {
-                    Err(none) if none.code() == Code::ColonyNotFound => {
-                        let agent = shell_word(agent);
-                        return Err(error.hint(format!(
-                            "git colony colony set URL   # then '--agent {agent}' finds its clone from anywhere"
-                        )));
-                    }
-                    place => place?,
-                };
-                let inside = World {
-                    process: world.process,
-                    ..world.standing_in(&place)
-                };
-                Session::open(inside, &self.flags, writes)
-            }
-            opened => opened,
-        }
     }
 
     fn answer(&mut self, answer: &impl Answer) -> Result<Outcome, Stop> {

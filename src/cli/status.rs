@@ -9,7 +9,7 @@ use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;
 
 use super::checkpoints::age;
-use super::{Face, Run, Stop};
+use super::{Face, Opening, Stop};
 
 /// The state of the repository at a glance
 #[derive(Debug, clap::Args)]
@@ -30,7 +30,7 @@ pub(super) fn run(face: &mut Face<'_>, args: &Args) -> Result<Outcome, Stop> {
             world.map_or_else(|_| LineReport::default(), |world| status_line::line(&world));
         return face.answer(&report);
     }
-    let session = face.silent_session(Run::Dry)?;
+    let session = face.silent_session(Opening::Look)?;
     let report = status::status(&session)?;
     face.answer(&report)
 }

@@ -8,7 +8,7 @@ use crate::setup::tooling_imports::Problem;
 use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;
 
-use super::{Face, Run, Stop};
+use super::{Face, Opening, Run, Stop};
 
 /// List the tools of this repository, find one, begin one
 ///
@@ -100,12 +100,12 @@ impl From<Template> for scaffolds::Template {
 pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
     match args.action {
         None => {
-            let session = face.session(Run::Dry)?;
+            let session = face.session(Opening::Look)?;
             let report = tools::list(&session)?;
             face.answer(&report)
         }
         Some(Action::Find { query, writable }) => {
-            let session = face.session(Run::Dry)?;
+            let session = face.session(Opening::Look)?;
             let which = if writable {
                 Which::Writable
             } else {

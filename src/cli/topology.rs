@@ -5,7 +5,7 @@ use crate::model::time::Moment;
 use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;
 
-use super::{Face, Run, Stop};
+use super::{Face, Opening, Stop};
 
 /// List the branches and where each left the main one
 ///
@@ -15,7 +15,7 @@ use super::{Face, Run, Stop};
 pub(super) struct Args {}
 
 pub(super) fn run(face: &mut Face<'_>) -> Result<Outcome, Stop> {
-    let session = face.session(Run::Dry)?;
+    let session = face.session(Opening::Look)?;
     let report = topology::topology(&session)?;
     face.answer(&report)
 }

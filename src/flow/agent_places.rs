@@ -12,13 +12,15 @@ use crate::clones::removed_work::{self, RemovedWork};
 use crate::design::default_branch;
 use crate::design::squashed::Squashes;
 use crate::git::{Oid, Repo};
-use crate::model::{Code, Error, Result, text};
+use crate::model::{Code, Error, Result, World, text};
 use crate::store::Session;
 use crate::store::lease::{self, Takeover};
 use crate::store::lease_holder::HeldBy;
 use crate::store::membership::Role;
 use crate::store::ref_names;
 use crate::store::shared_root::SharedRoot;
+
+use super::clones;
 
 /// An agent as it is listed.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -64,11 +66,11 @@ pub struct PathReport {
 ///
 /// # Errors
 /// As [`find`].
-pub fn place(session: &Session, name: &str) -> Result<PathReport> {
-    let clone = find(session, name)?;
+pub fn place(world: &World, session: Option<&Session>, name: &str) -> Result<PathReport> {
+    let clone = find_anywhere(world, session, name)?;
     Ok(PathReport {
         agent: clone.member.agent.clone().unwrap_or_default(),
-        held_by: lease::held_by(&session.world, &clone.git_dir()),
+        held_by: lease::held_by(world, &clone.git_dir()),
         path: clone.path,
         clone: clone.member.id,
         taken_from: None,
@@ -80,13 +82,18 @@ pub fn place(session: &Session, name: &str) -> Result<PathReport> {
 ///
 /// # Errors
 /// As [`find`]; `locked`, `no-space`, `io`.
-pub fn take_over(session: &Session, name: &str, dry_run: bool) -> Result<PathReport> {
-    let clone = find(session, name)?;
-    let taken_from = lease::take_over(&session.world, &clone.git_dir(), dry_run)?;
+pub fn take_over(
+    world: &World,
+    session: Option<&Session>,
+    name: &str,
+    dry_run: bool,
+) -> Result<PathReport> {
+    let clone = find_anywhere(world, session, name)?;
+    let taken_from = lease::take_over(world, &clone.git_dir(), dry_run)?;
     Ok(PathReport {
         taken_from,
         dry_run,
-        ..place(session, name)?
+        ..place(world, session, name)?
     })
 }
 
@@ -287,9 +294,15 @@ pub fn damaged_here(session: &Session) -> Result<Vec<DamagedClone>> {
 /// # Errors
 /// `clone-not-found`, `name-ambiguous`.
 pub fn find(session: &Session, name: &str) -> Result<FoundClone> {
-    let root = SharedRoot::of(&session.world)?;
-    let hub = hub::place_of(session, &root)?;
-    let found = found::find(&root, Some(&hub), name)?;
+    find_anywhere(&session.world, Some(session), name)
+}
+
+/// Finds the clone of an agent of the repository we stand in, or outside of one among all.
+///
+/// # Errors
+/// As [`find`].
+pub fn find_anywhere(world: &World, session: Option<&Session>, name: &str) -> Result<FoundClone> {
+    let found = clones::find(world, session, name)?;
     if found.member.role != Role::Agent {
         return Err(Error::new(
             Code::CloneNotFound,

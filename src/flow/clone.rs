@@ -307,14 +307,8 @@ fn start_here(session: &Session, request: &Request) -> Result<Option<Oid>> {
 /// # Errors
 /// `colony-not-found`, `name-ambiguous`, and those of [`clone`].
 pub fn of_agent(world: &World, agent: &str) -> Result<PathBuf> {
-    let root = SharedRoot::of(world)?;
-    let colony = colonies::find(world, &root, None)?;
-    let url = RemoteUrl::parse(&colony.origin_url, Provenance::User, &world.cwd)?;
-    let hub = hub::place_of_url(&root, &url);
-    let known = found::clones(&root, Some(&hub)).into_iter();
-    let known = known.filter(|clone| clone.member.agent.as_deref() == Some(agent));
-    if known.count() > 0 {
-        return found::find(&root, Some(&hub), agent).map(|clone| clone.path);
+    if let Some(known) = find_of_agent(world, agent)? {
+        return Ok(known);
     }
     let request = Request {
         agent: Some(agent.to_owned()),
@@ -326,10 +320,48 @@ pub fn of_agent(world: &World, agent: &str) -> Result<PathBuf> {
     }
     (world.narrate)(&format!(
         "cloned '{}' for agent '{agent}' into '{}'",
-        colony.origin_url,
+        colonies::find(world, &SharedRoot::of(world)?, None)?.origin_url,
         made.path.display()
     ));
     Ok(made.path)
+}
+
+/// Does what [`of_agent`] does without making a clone.
+///
+/// # Errors
+/// `colony-not-found`, `name-ambiguous`; `clone-not-found` where a clone would be made.
+pub fn known_of_agent(world: &World, agent: &str) -> Result<PathBuf> {
+    find_of_agent(world, agent)?.ok_or_else(|| {
+        Error::new(
+            Code::CloneNotFound,
+            format!("agent '{agent}' has no clone yet, and a dry run makes none; nothing was done"),
+        )
+        .hint(format!("git colony clone --agent {agent}"))
+    })
+}
+
+/// Finds the clone of an agent in the colony, or where none is noted the one clone of an agent of that name.
+fn find_of_agent(world: &World, agent: &str) -> Result<Option<PathBuf>> {
+    let root = SharedRoot::of(world)?;
+    let colony = match colonies::find(world, &root, None) {
+        Ok(colony) => Some(colony),
+        Err(none) if none.code() == Code::ColonyNotFound && has_any(&root, None, agent) => None,
+        Err(error) => return Err(error),
+    };
+    let url =
+        colony.map(|colony| RemoteUrl::parse(&colony.origin_url, Provenance::User, &world.cwd));
+    let hub = url.transpose()?.map(|url| hub::place_of_url(&root, &url));
+    if !has_any(&root, hub.as_deref(), agent) {
+        return Ok(None);
+    }
+    found::find(&root, hub.as_deref(), agent).map(|clone| Some(clone.path))
+}
+
+fn has_any(root: &SharedRoot, hub: Option<&std::path::Path>, agent: &str) -> bool {
+    let known = found::clones(root, hub).into_iter();
+    known
+        .filter_map(|clone| clone.member.agent)
+        .any(|name| name == agent)
 }
 
 /// Installs what a clone to work in needs, before it has its place.

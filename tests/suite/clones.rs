@@ -583,3 +583,65 @@ fn a_clone_that_fails_keeps_all_that_git_said() {
     assert_eq!(refused["detail"]["git"]["exit"], 128, "{refused:#}");
     assert!(!refused.to_string().contains("s3cret"), "{refused:#}");
 }
+
+#[test]
+fn every_command_of_an_agent_outside_of_any_repository_is_about_its_clone() {
+    let sandbox = Sandbox::new();
+    let url = remote(&sandbox);
+    let place = nowhere(&sandbox);
+    place.json(&["colony", "set", &url]);
+    let refused = place.json(&["--agent", "ada", "checkpoint", "-m", "x", "-n"]);
+    assert_eq!(refused["code"], "clone-not-found", "{refused:#}");
+    assert_eq!(place.json(&["clones"])["count"], 0, "a dry run makes none");
+    // The first look makes it.
+    let status = place.json(&["--agent", "ada", "status"]);
+    assert_eq!(status["current_branch"], "main", "{status:#}");
+    let path = place.json(&["agents", "path", "ada"])["path"].clone();
+    let clone = sandbox.at(PathBuf::from(path.as_str().unwrap()));
+    fs::write(clone.path("a.txt"), "changed\n").unwrap();
+    let commands: [&[&str]; 14] = [
+        &["status"],
+        &["diff"],
+        &["agents"],
+        &["agents", "path", "ada"],
+        &["config", "list"],
+        &["config", "get", "colony.keepDays", "--show-origin"],
+        &["topology"],
+        &["tools"],
+        &["hooks"],
+        &["map", "preview"],
+        &["ops"],
+        &["forks"],
+        &["fleet"],
+        &["checkpoint", "-m", "x", "-n"],
+    ];
+    for args in commands {
+        let inside = clone.json(args);
+        let outside = place.json(&[&["--agent", "ada"], args].concat());
+        assert_ne!(outside["code"], "not-a-repository", "{args:?}");
+        assert_eq!(outside["message"], inside["message"], "{args:?}");
+        assert_eq!(outside["ok"], inside["ok"], "{args:?}");
+    }
+    let removed = place.json(&["agents", "remove", "ada"]);
+    assert_eq!(removed["agent"], "ada", "{removed:#}");
+    assert_eq!(place.error(&["agents", "path", "ada"]), "clone-not-found");
+}
+
+#[test]
+fn where_no_colony_is_noted_the_one_clone_of_that_name_is_meant() {
+    let sandbox = Sandbox::new();
+    let place = nowhere(&sandbox);
+    let refused = place.json(&["--agent", "ada", "status"]);
+    assert_eq!(refused["code"], "not-a-repository");
+    assert!(
+        refused["hint"]
+            .as_str()
+            .unwrap()
+            .starts_with("git colony colony set URL ")
+    );
+    sandbox.json(&["agents", "new", "ada"]);
+    let status = place.json(&["--agent", "ada", "status"]);
+    assert_eq!(status["current_branch"], "fork/ada", "{status:#}");
+    let taken = place.json(&["agents", "path", "ada", "--takeover"]);
+    assert_eq!(taken["ok"], true, "{taken:#}");
+}

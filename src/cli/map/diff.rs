@@ -6,7 +6,7 @@ use crate::page::listing::PageEntry;
 use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;
 
-use super::super::{Face, Run, Stop};
+use super::super::{Face, Opening, Stop};
 
 /// Show which pages two revisions have that the other has not
 ///
@@ -23,7 +23,7 @@ pub(in super::super) struct Args {
 }
 
 pub(super) fn run(face: &mut Face<'_>, args: &Args) -> Result<Outcome, Stop> {
-    let session = face.session(Run::Dry)?;
+    let session = face.session(Opening::Look)?;
     let report = map_diff::diff(&session, &args.a, &args.b)?;
     face.answer(&report)
 }

@@ -7,7 +7,7 @@ use crate::model::time::Moment;
 use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;
 
-use super::super::{Face, Run, Stop};
+use super::super::{Face, Opening, Stop};
 
 /// Show what each row is mapped with, what it inherits included
 ///
@@ -33,7 +33,7 @@ pub(in super::super) struct Args {
 }
 
 pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
-    let session = face.session(Run::Dry)?;
+    let session = face.session(Opening::Look)?;
     let request = Request {
         state: super::state(args.rev.as_ref(), args.worktree),
         base_scope: args.base_scope,

@@ -1,0 +1,139 @@
+//! Opening the repository that a command is about: the one we stand in, or outside of any the clone of the agent
+//! that is named.
+
+use crate::flow::clone;
+use crate::flow::colony as taking_part;
+use crate::git::{ObjectWrites, Repo};
+use crate::model::text::shell_word;
+use crate::model::{Code, Error, Result, World};
+use crate::store::Session;
+
+use super::{Face, Run, config};
+
+/// What a command may do to what it opens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Opening {
+    /// Change it.
+    ForReal,
+    /// Look at it; objects that are made for that are forgotten.
+    Look,
+    /// Look at it, and say what would be changed: nothing is made, also no clone of an agent.
+    Dry,
+}
+
+impl From<Run> for Opening {
+    fn from(run: Run) -> Self {
+        match run {
+            Run::ForReal => Opening::ForReal,
+            Run::Dry => Opening::Dry,
+        }
+    }
+}
+
+impl Opening {
+    fn writes(self) -> ObjectWrites {
+        match self {
+            Opening::ForReal => ObjectWrites::Durable,
+            Opening::Look | Opening::Dry => ObjectWrites::InMemory,
+        }
+    }
+}
+
+impl Face<'_> {
+    /// Opens a session and says in one line what of the repository's settings cannot be used.
+    pub(super) fn session(&self, opening: impl Into<Opening>) -> Result<Session> {
+        let session = self.silent_session(opening)?;
+        config::warn(&session.world, &session.settings.repository_problems);
+        Ok(session)
+    }
+
+    /// Opens a session for a command about what others may have published, and looks at that; `typed` are
+    /// the names of lines of work on the command line.
+    pub(super) fn session_among_others(
+        &self,
+        opening: impl Into<Opening>,
+        typed: &[String],
+    ) -> Result<Session> {
+        let session = taking_part::join_others(self.session(opening)?);
+        taking_part::gather_for(&session, typed)?;
+        Ok(session)
+    }
+
+    /// Does what [`Face::session_among_others`] does for a command that makes a missing hub anew.
+    pub(super) fn session_to_begin(&self, run: Run, typed: &[String]) -> Result<Session> {
+        let session = self.session(run)?;
+        taking_part::gather_to_begin(&session, typed)?;
+        Ok(session)
+    }
+
+    /// Opens a session where there is a repository; a command that uses this works without one, too.
+    pub(super) fn session_if_any(&self) -> Result<(World, Option<Session>)> {
+        let world = self.world()?;
+        match Session::open(world.clone(), &self.flags, ObjectWrites::Durable) {
+            Ok(session) => Ok((world, Some(session))),
+            Err(error) if error.code() == Code::NotARepository => Ok((world, None)),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Does the same where a named agent stands for its clone.
+    pub(super) fn session_anywhere(&self, run: Run) -> Result<(World, Option<Session>)> {
+        match self.session(run) {
+            Ok(session) => Ok((session.world.clone(), Some(session))),
+            Err(error) if error.code() == Code::NotARepository => Ok((self.world()?, None)),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Opens a session for a command that reports on the settings itself.
+    pub(super) fn silent_session(&self, opening: impl Into<Opening>) -> Result<Session> {
+        let opening = opening.into();
+        let world = self.world()?;
+        match Session::open(world.clone(), &self.flags, opening.writes()) {
+            Err(error) if error.code() == Code::NotARepository => {
+                let inside = self.in_agents_clone(&world, opening, error)?;
+                Session::open(inside, &self.flags, opening.writes())
+            }
+            opened => opened,
+        }
+    }
+
+    /// Opens a repository for a command that needs no session.
+    pub(super) fn repository(&self) -> Result<(World, Repo)> {
+        let world = self.world()?;
+        match Repo::open(&world, Opening::Look.writes()) {
+            Err(error) if error.code() == Code::NotARepository => {
+                let inside = self.in_agents_clone(&world, Opening::Look, error)?;
+                let repo = Repo::open(&inside, Opening::Look.writes())?;
+                Ok((inside, repo))
+            }
+            opened => Ok((world, opened?)),
+        }
+    }
+
+    /// Decides, for every command, where an agent works that stands in no repository: in its clone. `error` says
+    /// that there is none.
+    fn in_agents_clone(&self, world: &World, opening: Opening, error: Error) -> Result<World> {
+        let named = self.flags.agent.as_deref();
+        let Some(agent) = named.or(world.text_variable("COLONY_AGENT")) else {
+            return Err(error);
+        };
+        let found = match opening {
+            Opening::Dry => clone::known_of_agent(world, agent),
+            Opening::ForReal | Opening::Look => clone::of_agent(world, agent),
+        };
+        let place = match found {
+            Err(none) if none.code() == Code::ColonyNotFound => {
+                let agent = shell_word(agent);
+                return Err(error.hint(format!(
+                    "git colony colony set URL   # then '--agent {agent}' finds its clone from anywhere"
+                )));
+            }
+            place => place?,
+        };
+        Ok(World {
+            process: world.process,
+            ..world.standing_in(&place)
+        })
+    }
+}
