@@ -15,7 +15,6 @@ use crate::store::{key, ref_names};
 use super::desk_note;
 use super::hub::Hub;
 use super::maintenance::maintain_if_due;
-use super::removal;
 
 /// How often the refs of the hub are compared anew because another command published meanwhile.
 const TRIES: usize = 5;
@@ -83,7 +82,7 @@ pub fn withdraw(session: &Session) -> Result<()> {
         return Ok(());
     };
     let hub = Hub::open(&member.hub)?;
-    removal::forget(&session.world, &hub, &member.published_below())?;
+    hub.delete_refs_below(&session.world, &member.published_below())?;
     desk_note::forget(&member.hub, &member.id)
 }
 

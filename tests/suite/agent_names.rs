@@ -86,9 +86,11 @@ fn the_row_of_an_agent_is_about_what_it_has_checked_out() {
     let taken = desk.json(&["merge", "ada"]);
     assert_eq!(taken["source"], "feature", "{taken:#}");
     assert_eq!(desk.read("a.txt"), "on the branch\n");
-    // What the hint names is what its row shows.
+    // What the hint names is what its row shows: the fork that was left behind, by agent and branch.
     let fleet = desk.json(&["fleet"]);
-    assert_eq!(fleet["hint"], Value::Null, "{fleet:#}");
+    let hint = "git colony merge ada/fork/ada --resolve";
+    assert_eq!(fleet["hint"], hint, "{fleet:#}");
+    assert_eq!(desk.json(&["merge", "ada/fork/ada", "-n"])["hint"], hint);
 }
 
 #[test]
@@ -99,7 +101,7 @@ fn an_agent_whose_head_is_on_no_branch_is_seen_and_merged() {
     commit(&ada, "a.txt", "detached\n");
     let fleet = desk.json(&["fleet"]);
     assert_eq!(fleet["agents"][0]["commits"], 1, "{fleet:#}");
-    assert_eq!(fleet["hint"], "git colony merge 'ada'", "{fleet:#}");
+    assert_eq!(fleet["hint"], "git colony merge ada", "{fleet:#}");
     assert_eq!(fleet["agents"].as_array().unwrap().len(), 1, "{fleet:#}");
     desk.colony(&["merge", "ada"]);
     assert_eq!(desk.read("a.txt"), "detached\n");

@@ -8,7 +8,7 @@ use super::agents::{agent, commit};
 use super::support::{Sandbox, View};
 
 /// Makes a remote and a second checkout of it.
-fn second<'a>(one: &'a Sandbox) -> View<'a> {
+fn second(one: &Sandbox) -> View<'_> {
     let remote = one.outside().join("remote.git");
     let remote = remote.to_str().unwrap();
     let other = one.outside().join("two");

@@ -152,7 +152,7 @@ fn a_fork_that_is_a_bomb_is_one_row_and_the_others_answer() {
     let rows = fleet["agents"].as_array().unwrap();
     let bomb = rows.iter().find(|row| row["fork"] == "fork/bomb").unwrap();
     assert_eq!(bomb["problem"]["code"], "tree-too-large", "{fleet:#}");
-    assert_eq!(fleet["hint"], "git colony merge 'fork/good'", "{fleet:#}");
+    assert_eq!(fleet["hint"], "git colony merge fork/good", "{fleet:#}");
 
     let status = answer(&sandbox, &["status"]);
     assert_eq!(status["ok"], true, "{status:#}");
