@@ -2,8 +2,6 @@
 
 use std::fs;
 
-use serde_json::Value;
-
 use super::agents::{agent, commit};
 use super::support::Sandbox;
 
