@@ -45,6 +45,7 @@ mod ops;
 mod pages;
 mod paths;
 mod prune;
+pub mod reference;
 mod restore;
 mod roff;
 mod room;

@@ -40,6 +40,21 @@ fn the_committed_pages_are_what_the_help_says() {
 }
 
 #[test]
+fn the_tables_of_the_documents_are_what_the_program_knows() {
+    for table in git_colony::cli::reference::tables() {
+        let file = Path::new(env!("CARGO_MANIFEST_DIR")).join(table.file);
+        let document = fs::read_to_string(file).unwrap();
+        let filled = table.fill(&document);
+        let is_current = filled.as_ref() == Some(&document);
+        assert!(
+            is_current,
+            "{} is stale; renew it: cargo run --example manual",
+            table.file
+        );
+    }
+}
+
+#[test]
 fn every_page_renders_without_a_warning() {
     for page in git_colony::cli::manual::pages() {
         let file = folder().join(&page.file);

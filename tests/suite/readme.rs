@@ -1,16 +1,27 @@
-//! What README shows at a console runs as it is printed there, one block after the other.
+//! What README and the documents show at a console runs as it is printed there, and their links lead somewhere.
 
+use std::collections::BTreeSet;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use super::support::Sandbox;
 
-/// The commands of README's console blocks with the output printed below each.
-fn console_blocks() -> Vec<(String, Vec<String>)> {
-    let readme =
-        fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md")).unwrap();
-    let blocks = readme.split("```console\n").skip(1);
+/// README and every document.
+fn documents() -> Vec<PathBuf> {
+    let package = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let docs = fs::read_dir(package.join("docs")).unwrap();
+    let mut found: Vec<_> = docs.map(|entry| entry.unwrap().path()).collect();
+    found.retain(|path| path.extension().is_some_and(|end| end == "md"));
+    found.push(package.join("README.md"));
+    found.sort();
+    found
+}
+
+/// The commands of the console blocks with the output printed below each.
+fn console_blocks(document: &Path) -> Vec<(String, Vec<String>)> {
+    let text = fs::read_to_string(document).unwrap();
+    let blocks = text.split("```console\n").skip(1);
     let blocks: Vec<_> = blocks
         .filter_map(|block| block.split("```").next())
         .collect();
@@ -37,25 +48,24 @@ fn fits(wanted: &str, printed: &str) -> bool {
     wanted.ends_with("...") || rest.is_empty()
 }
 
-#[test]
-fn what_is_shown_works_as_printed() {
+/// Runs the commands of a document, one after the other, in an empty directory.
+fn run(document: &Path, steps: &[(String, Vec<String>)]) {
+    let name = document.display();
     let sandbox = Sandbox::new();
     let home = sandbox.outside().join("home");
-    fs::create_dir_all(&home).unwrap();
+    fs::create_dir_all(home.join("demo")).unwrap();
     let program = assert_cmd::cargo::cargo_bin!("git-colony");
     let path = format!(
         "{}:{}",
         program.parent().unwrap().display(),
         std::env::var("PATH").unwrap()
     );
-    let steps = console_blocks();
-    assert!(steps.len() >= 8, "a minute has more to show");
     let commands: Vec<_> = steps.iter().map(|(command, _)| command.as_str()).collect();
     let after_each = "\nprintf '\\0'\n";
     let script = commands.join(after_each) + after_each;
     let output = Command::new("sh")
         .args(["-e", "-c", &script])
-        .current_dir(&home)
+        .current_dir(home.join("demo"))
         .env_clear()
         .envs(sandbox.variables())
         .env("GIT_AUTHOR_NAME", "Ada")
@@ -66,19 +76,78 @@ fn what_is_shown_works_as_printed() {
         .output()
         .unwrap();
     let stderr = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{stderr}");
+    assert!(output.status.success(), "{name}: {stderr}");
     let stdout = String::from_utf8(output.stdout).unwrap();
     for ((command, wanted), printed) in steps.iter().zip(stdout.split('\0')) {
         let mut lines = printed.lines();
-        for line in wanted {
-            if line.trim() == "..." {
-                break;
-            }
+        for line in wanted.iter().filter(|line| line.trim() != "...") {
             let fitting = lines.by_ref().any(|printed| fits(line, printed));
             assert!(
                 fitting,
-                "'{command}' does not print '{line}' but:\n{printed}"
+                "{name}: '{command}' does not print '{line}' but:\n{printed}"
             );
         }
     }
+}
+
+#[test]
+fn what_is_shown_works_as_printed() {
+    let mut shown = 0;
+    for document in documents() {
+        let steps = console_blocks(&document);
+        if !steps.is_empty() {
+            run(&document, &steps);
+        }
+        shown += steps.len();
+    }
+    assert!(shown >= 30, "a minute has more to show");
+}
+
+/// The anchor that a heading of Markdown gets.
+fn anchor(heading: &str) -> String {
+    let kept = heading.trim_start_matches('#').trim().to_lowercase();
+    let kept = kept
+        .chars()
+        .filter(|c| c.is_alphanumeric() || " -_".contains(*c));
+    kept.collect::<String>().replace(' ', "-")
+}
+
+#[test]
+fn every_link_leads_to_a_file_and_a_heading() {
+    for document in documents() {
+        let text = fs::read_to_string(&document).unwrap();
+        for link in text
+            .split("](")
+            .skip(1)
+            .filter_map(|rest| rest.split(')').next())
+        {
+            if link.contains("://") {
+                continue;
+            }
+            let (file, wanted) = link.split_once('#').unwrap_or((link, ""));
+            let place = match file {
+                "" => document.clone(),
+                file => document.parent().unwrap().join(file),
+            };
+            let name = document.display();
+            let there = fs::read_to_string(&place);
+            let there = there.unwrap_or_else(|e| panic!("{name}: '{link}': {e}"));
+            let headings = there.lines().filter(|line| line.starts_with('#'));
+            let headings: BTreeSet<String> = headings.map(anchor).collect();
+            assert!(
+                wanted.is_empty() || headings.contains(wanted),
+                "{name}: no heading is '{link}'"
+            );
+        }
+    }
+}
+
+#[test]
+fn the_first_page_stays_a_page() {
+    let readme = Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md");
+    let lines = fs::read_to_string(readme).unwrap().lines().count();
+    assert!(
+        lines <= 180,
+        "README has {lines} lines: move what few need to docs"
+    );
 }

@@ -1,0 +1,86 @@
+//! The tables of the documents that are made from what the program knows: settings and error codes.
+
+use std::fmt::Write as _;
+
+use crate::model::Code;
+use crate::store::settings::{SetBy, Setting, TABLE};
+
+/// Begins what is generated in a document.
+const BEGIN: &str = "<!-- generated: cargo run --example manual -->\n";
+/// Ends it.
+const END: &str = "<!-- end -->";
+
+/// A table, and the document it stands in.
+pub struct Table {
+    /// The document, from the top of the package.
+    pub file: &'static str,
+    /// The table, in Markdown.
+    pub text: String,
+}
+
+impl Table {
+    /// Returns the document with the table between its marks; `None` where it has no marks.
+    pub fn fill(&self, document: &str) -> Option<String> {
+        let (before, rest) = document.split_once(BEGIN)?;
+        let (_, after) = rest.split_once(END)?;
+        Some(format!("{before}{BEGIN}\n{}\n{END}{after}", self.text))
+    }
+}
+
+/// Returns all tables.
+pub fn tables() -> [Table; 2] {
+    [
+        Table {
+            file: "docs/settings.md",
+            text: settings(),
+        },
+        Table {
+            file: "docs/errors.md",
+            text: errors(),
+        },
+    ]
+}
+
+fn settings() -> String {
+    let mut text = String::from(
+        "| Setting | Variable, flag | Default | Repository | Meaning |\n|---|---|---|---|---|\n",
+    );
+    for setting in TABLE {
+        let flag = setting.flag.map(|flag| format!(", `{flag}`"));
+        let default = match setting.default {
+            "" => String::new(),
+            value => format!("`{value}`"),
+        };
+        writeln!(
+            text,
+            "| `{}` | `{}`{} | {default} | {} | {} |",
+            setting.key,
+            setting.variable,
+            flag.unwrap_or_default(),
+            may_be_set(setting),
+            setting.help,
+        )
+        .ok();
+    }
+    text
+}
+
+/// Says whether the repository may set it.
+fn may_be_set(setting: &Setting) -> &'static str {
+    match setting.set_by {
+        SetBy::User => "no",
+        SetBy::Repository => "yes",
+    }
+}
+
+fn errors() -> String {
+    let mut text = String::from("| Code | Meaning |\n|---|---|\n");
+    let mut codes: Vec<Code> = Code::ALL.to_vec();
+    codes.sort_by_key(|code| code.as_str());
+    for code in codes {
+        // The text is a doc comment, where a bar is no end of a cell.
+        let meaning = code.explanation().replace('|', "\\|");
+        writeln!(text, "| `{}` | {meaning} |", code.as_str()).ok();
+    }
+    text
+}
