@@ -77,6 +77,7 @@ impl Answer for FleetReport {
         let clashes = clash_lines::by_path(&self.clashes, |name| whose(&self.agents, name));
         lines.extend(clashes.iter().map(|line| format!("clash: {line}")));
         lines.extend(self.agents.iter().filter_map(outside));
+        lines.extend(self.agents.iter().filter_map(unseen));
         let known_at = self.locked.locks_known_at.as_deref();
         lines.extend(locked::lines(&self.locked.locked, known_at, now));
         lines.extend(self.next.iter().flat_map(next));
@@ -167,6 +168,15 @@ fn whose(rows: &[Row], name: &str) -> String {
     let is_it = |row: &&Row| row.fork.as_deref() == Some(name);
     let agent = rows.iter().find(is_it).and_then(|row| row.agent.clone());
     agent.unwrap_or_else(|| name.to_owned())
+}
+
+/// Says why nobody knows what is uncommitted in the clone of an agent.
+fn unseen(row: &Row) -> Option<String> {
+    let (agent, problem) = (row.agent.as_deref()?, row.unseen.as_ref()?);
+    let reason = &problem.reason;
+    Some(format!(
+        "what is uncommitted of {agent} is not known: {reason}"
+    ))
 }
 
 /// Says what the rule of an agent does not let in, where there is such.

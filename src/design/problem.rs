@@ -22,11 +22,18 @@ impl Problem {
     /// Every other error.
     pub fn of(error: Error) -> Result<Problem> {
         match error.code() {
-            Code::TreeTooLarge | Code::ObjectMissing | Code::RepositoryBroken => Ok(Problem {
-                code: error.code().as_str(),
-                reason: error.message(),
-            }),
+            Code::TreeTooLarge | Code::ObjectMissing | Code::RepositoryBroken => {
+                Ok(Problem::told(&error))
+            }
             _ => Err(error),
+        }
+    }
+
+    /// Takes any error for a problem of what was looked at.
+    pub fn told(error: &Error) -> Problem {
+        Problem {
+            code: error.code().as_str(),
+            reason: error.message(),
         }
     }
 

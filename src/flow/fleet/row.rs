@@ -75,6 +75,9 @@ pub struct Row {
     pub work: Work,
     /// Uncommitted paths in its clone; `None` where that cannot be told.
     pub unsaved: Option<usize>,
+    /// Why that cannot be told.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unseen: Option<Problem>,
     /// When the checkpoint was made that holds all of them, RFC 3339 UTC; `None` where none surely does.
     pub kept_at: Option<String>,
     /// What git is in the middle of in its clone.
@@ -134,6 +137,7 @@ impl Row {
             merged: false,
             work: Work::Unknown,
             unsaved: None,
+            unseen: None,
             kept_at: None,
             operation: None,
             last_checkpoint_at: None,
@@ -159,12 +163,18 @@ impl Row {
         row.last_seen_at = Some(clone.member.created_at.clone());
         row.path = Some(clone.path.clone());
         row.held_by = lease::held_by(world, &clone.git_dir());
-        let Ok(repo) = Repo::open_foreign(world, &clone.path) else {
-            return row;
+        let repo = match Repo::open_foreign(world, &clone.path) {
+            Ok(repo) => repo,
+            Err(error) => {
+                row.unseen = Some(Problem::told(&error));
+                return row;
+            }
         };
         let head = repo.head().ok();
         row.fork = head.map(|head| head.label());
-        if let Ok(scan) = agent_state::scan_of(world, config, &repo) {
+        let scan = agent_state::scan_of(world, config, &repo);
+        row.unseen = scan.as_ref().err().map(Problem::told);
+        if let Ok(scan) = scan {
             row.unsaved = Some(status::unsaved(&scan));
             row.unsaved_locked = locks.among(unsaved_paths(&scan));
             row.operation = Operation::of(&repo, &scan);
@@ -191,6 +201,7 @@ impl Row {
         match (self.commits, self.unsaved) {
             _ if self.problem.is_some() || self.into.is_none() => Work::Unknown,
             (1.., _) => Work::Ahead,
+            _ if self.unseen.is_some() => Work::Unknown,
             (0, Some(1..)) if self.kept_at.is_some() => Work::Kept,
             (0, Some(1..)) => Work::Uncommitted,
             (0, _) if self.merged => Work::Merged,
