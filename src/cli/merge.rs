@@ -19,6 +19,7 @@ use crate::store::operation::LateFile;
 use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;
 
+use super::checkpoint::why;
 use super::{Face, Run, Stop, paths};
 
 /// Bring a fork, a branch or a commit into a branch
@@ -89,12 +90,13 @@ pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
     }
     let choices = choices(&session, &args)?;
     let mut source = args.source.unwrap_or_default();
-    let mut stand_in = None;
+    let (mut stand_in, mut left_out) = (None, Vec::new());
     if let Some(state) = agent_state::find(&session, &source)? {
         if run == Run::ForReal {
             return Err(state.is_not_committed().into());
         }
         stand_in = Some(state.to_merge(&session)?);
+        left_out = state.left_out;
         source = state.agent;
     }
     let request = Request {
@@ -114,6 +116,7 @@ pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
     let explained = |error| agent_places::explain_unknown(&session, &request.source, error);
     let named = |error: Error| error.of_tree(&request.source);
     let mut report = report.map_err(named).map_err(explained)?;
+    report.left_out = left_out;
     if request.stand_in.is_none() {
         report.uncommitted = agent_state::uncommitted_of(&session, &request.source);
     }
@@ -244,6 +247,10 @@ impl Answer for MergeReport {
         let kept = self.ignored_kept.iter();
         lines.extend(kept.map(|path| format!("{aside}, ignored and in the way: {path}")));
         lines.extend(self.kept_late.iter().map(LateFile::sentence));
+        let left_out = self.left_out.iter();
+        lines.extend(
+            left_out.map(|left| format!("not part of it: {} ({})", left.path, why(left.reason).0)),
+        );
         if let Some(UncommittedWork { agent, paths }) = &self.uncommitted {
             let count = text::count(*paths, "uncommitted path");
             let [name, state] = [agent.clone(), format!("{agent}@")].map(|name| shell_word(&name));

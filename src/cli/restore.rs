@@ -101,7 +101,8 @@ pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
         .iter()
         .map(|path| paths::repo_path(&session, path));
     let state = agent_state::find(&session, &args.name)?;
-    let target = state.map(|state| state.to_restore(&session)).transpose()?;
+    let target = state.as_ref().map(|state| state.to_restore(&session));
+    let target = target.transpose()?;
     let request = Request {
         name: args.name,
         target,
@@ -121,7 +122,9 @@ pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
         Run::Dry => restore::preview(&session, &request),
         Run::ForReal => restore::restore(&session, &request),
     };
-    face.answer(&report.map_err(|error| error.of_tree(&request.name))?)
+    let mut report = report.map_err(|error| error.of_tree(&request.name))?;
+    report.left_out = state.map(|state| state.left_out).unwrap_or_default();
+    face.answer(&report)
 }
 
 /// Tells whether nobody knows what is at a path, or below it.
@@ -184,6 +187,10 @@ impl Answer for RestoreReport {
         let alone = self.left_alone.iter();
         lines.extend(
             alone.map(|left| format!("left alone: {} ({})", left.path, why(left.reason).0)),
+        );
+        let left_out = self.left_out.iter();
+        lines.extend(
+            left_out.map(|left| format!("not part of it: {} ({})", left.path, why(left.reason).0)),
         );
         if let Some(what) = &self.in_progress {
             let verb = if self.dry_run { "would be" } else { "is" };

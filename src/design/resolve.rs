@@ -190,6 +190,7 @@ fn report(kept: &Kept, merge: &UnderWay, commit: Option<Oid>) -> MergeReport {
         decisions: Vec::new(),
         locked: Vec::new(),
         uncommitted: None,
+        left_out: Vec::new(),
         resolving: false,
         is_here: true,
         ignored_kept: Vec::new(),

@@ -56,6 +56,9 @@ pub struct RestoreReport {
     pub unignored: Vec<RepoPath>,
     /// Untracked paths that no checkpoint takes in and that stayed.
     pub left_alone: Vec<LeftOut>,
+    /// What was there and is no part of the state, as an automatic checkpoint leaves it out.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub left_out: Vec<LeftOut>,
     /// Submodules whose commit differs; their directories were not touched.
     pub submodules: Vec<RepoPath>,
     /// Commits the branch had and the target has not.
@@ -85,6 +88,7 @@ impl RestoreReport {
             kept_late: Vec::new(),
             unignored: Vec::new(),
             left_alone: kept.left_out.clone(),
+            left_out: Vec::new(),
             submodules: Vec::new(),
             ahead: 0,
             behind: 0,

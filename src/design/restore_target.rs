@@ -90,6 +90,8 @@ impl Target {
     /// Returns how a fork is called that is named after it.
     pub(super) fn short_id(&self) -> String {
         let last = self.id.rsplit('/').next().unwrap_or(&self.id);
+        // What ends so names the state of an agent.
+        let last = last.trim_end_matches('@');
         if self.id == self.sha.to_string() {
             return last.chars().take(10).collect();
         }
@@ -271,7 +273,7 @@ impl Target {
         Err(Error::new(
             Code::Unsupported,
             format!(
-                "the state before {id} is in the middle of a {what} that git itself began, which only git can bring back; nothing has changed"
+                "the state is in the middle of a {what} that git itself began, which only git can bring back; nothing has changed"
             ),
         )
         .detail("in_progress", what)

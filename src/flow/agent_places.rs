@@ -252,10 +252,7 @@ fn describe(session: &Session, clone: FoundClone) -> Option<Agent> {
     let held_by = lease::held_by(&session.world, &clone.git_dir());
     let takeovers = lease::takeovers(&clone.git_dir());
     let agent = clone.member.agent?;
-    let head = crate::git::Repo::open(
-        &session.world.standing_in(&clone.path),
-        crate::git::ObjectWrites::InMemory,
-    );
+    let head = Repo::open_foreign(&session.world, &clone.path);
     let head = head.and_then(|repo| repo.head()).ok();
     Some(Agent {
         held_by,

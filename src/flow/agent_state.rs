@@ -10,13 +10,15 @@ use crate::clones::removed_work;
 use crate::design::diff::State;
 use crate::design::left_out::LeftOut;
 use crate::design::merge::{StandIn, UncommittedWork};
-use crate::design::restore_target::Target;
+use crate::design::restore_target::{InProgress, Target};
 use crate::design::{names, published, uncommitted, unignored};
 use crate::git::foreign_worktree::OwnConfig;
 use crate::git::identity::Identity;
 use crate::git::lfs_objects::Objects;
+use crate::git::lfs_pointer::Pointer;
 use crate::git::scan::Scan;
-use crate::git::{Oid, RefName, Repo};
+use crate::git::{Oid, RefName, Repo, TreeEntry};
+use crate::model::text::shell_word;
 use crate::model::{Code, Error, Result, World};
 use crate::store::Session;
 use crate::store::shared_root::SharedRoot;
@@ -37,6 +39,8 @@ pub struct AgentState {
     pub base: Option<Oid>,
     /// What a checkpoint leaves out, too.
     pub left_out: Vec<LeftOut>,
+    /// What git is in the middle of there.
+    pub in_progress: Option<&'static str>,
 }
 
 /// Finds the state that `NAME@` stands for; `None` where another name was typed. Its objects are where new
@@ -50,7 +54,9 @@ pub fn find(session: &Session, typed: &str) -> Result<Option<AgentState>> {
         return Ok(None);
     };
     let mut state = match agent_places::find(session, agent) {
-        Ok(clone) if clone.member.agent.as_deref() == Some(agent) => standing(session, &clone)?,
+        Ok(clone) if clone.member.agent.as_deref() == Some(agent) => {
+            standing(session, &clone).map_err(|error| way_on(agent, error))?
+        }
         Err(error) if error.code() != Code::CloneNotFound => return Err(error),
         _ => last_snapshot(session, agent)?.ok_or_else(|| unknown(agent))?,
     };
@@ -68,10 +74,27 @@ fn agent_of<'a>(repo: &Repo, typed: &'a str) -> Option<&'a str> {
         let name = RefName::from(format!("{below}{typed}").as_str());
         name.is_valid() && repo.find_ref(&name).ok().flatten().is_some()
     };
-    let is_ref = ["", "refs/heads/", "refs/tags/", "refs/remotes/"]
-        .into_iter()
-        .any(exists);
+    let is_ref = [
+        "",
+        "refs/heads/",
+        "refs/heads/fork/",
+        "refs/tags/",
+        "refs/remotes/",
+    ]
+    .into_iter()
+    .any(exists);
     (!is_ref).then_some(agent)
+}
+
+/// Says what can be seen of an agent whose clone is damaged.
+fn way_on(agent: &str, error: Error) -> Error {
+    match error.code() {
+        Code::RepositoryBroken | Code::ObjectMissing | Code::Io | Code::Unsupported => {
+            let agent = shell_word(agent);
+            error.hint(format!("git colony diff {agent}   # what it has published"))
+        }
+        _ => error,
+    }
 }
 
 fn unknown(agent: &str) -> Error {
@@ -91,6 +114,7 @@ impl AgentState {
             commit,
             base,
             left_out: Vec::new(),
+            in_progress: None,
         }
     }
 
@@ -127,7 +151,15 @@ impl AgentState {
     /// # Errors
     /// `object-missing`.
     pub fn to_restore(&self, session: &Session) -> Result<Target> {
-        Target::of_state(&session.repo, &self.name, (self.commit, self.base))
+        let target = Target::of_state(&session.repo, &self.name, (self.commit, self.base))?;
+        let in_progress = self.in_progress.map(|what| InProgress {
+            what: what.to_owned(),
+            files: Vec::new(),
+        });
+        Ok(Target {
+            in_progress,
+            ..target
+        })
     }
 
     /// Makes the error for merging what nobody has committed.
@@ -156,31 +188,71 @@ fn standing(session: &Session, clone: &FoundClone) -> Result<AgentState> {
     };
     let found = uncommitted::with_index(&inside, &unignored)?;
     session.repo.take_over(&inside.repo, &[found.commit])?;
+    let base = found.head.commit();
     if session.repo.keeps_objects() {
-        let here = Objects::of(&session.repo);
-        for store in [&other, &inside.repo] {
-            Objects::of(store).link_all_into(here.folder())?;
-        }
+        let stores = [Objects::of(&inside.repo), Objects::of(&other)];
+        bring_large_files(&session.repo, (found.commit, base), &stores)?;
     }
     Ok(AgentState {
         left_out: found.left_out,
-        ..AgentState::of(found.commit, found.head.commit())
+        in_progress: other.in_progress(),
+        ..AgentState::of(found.commit, base)
     })
 }
 
-/// Finds what was uncommitted when the clone of an agent was taken away, or what it published last.
+/// Copies the large files of a state that are not here, each held against its id: another's store may hold
+/// anything.
+fn bring_large_files(
+    repo: &Repo,
+    (commit, base): (Oid, Option<Oid>),
+    stores: &[Objects],
+) -> Result<()> {
+    let here = Objects::of(repo);
+    let known = repo.tree_of(repo.head()?.commit())?;
+    let found = repo.read_commit(commit)?;
+    let beside = found.parents.iter().filter(|parent| Some(**parent) != base);
+    let mut trees = vec![found.tree];
+    for index in beside {
+        trees.push(repo.state_tree(repo.read_commit(*index)?.tree)?);
+    }
+    for tree in trees {
+        for entry in repo
+            .diff_trees(known, tree)?
+            .into_iter()
+            .filter_map(|change| change.new)
+        {
+            let pointer = Some(entry).filter(TreeEntry::is_plain_file);
+            let pointer = pointer.and_then(|entry| Pointer::of_blob(repo, entry.id));
+            let Some(pointer) = pointer.filter(|pointer| !here.has(pointer)) else {
+                continue;
+            };
+            for store in stores {
+                if store.copy_into(&pointer, here.folder())? {
+                    break;
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Finds the last that is known of an agent whose clone is gone: what it has published, unless it was taken
+/// away in order, and what was uncommitted then.
 fn last_snapshot(session: &Session, agent: &str) -> Result<Option<AgentState>> {
-    if let Some(removed) = removed(session, agent)? {
-        return Ok(Some(removed));
-    }
     let repo = &session.repo;
-    if let Some(commit) = published::last_automatic(repo, agent)? {
-        let base = repo.read_commit(commit)?.parents.first().copied();
-        return Ok(Some(AgentState::of(commit, base)));
-    }
     let tip = names::find(repo, agent).ok();
-    let tip = tip.and_then(|found| found.published);
-    Ok(tip.map(|tip| AgentState::of(tip.commit, Some(tip.commit))))
+    let Some(tip) = tip.and_then(|found| found.published) else {
+        return removed(session, agent);
+    };
+    if let Some(commit) = published::last_automatic(repo, agent)? {
+        let snapshot = repo.read_commit(commit)?;
+        let base = snapshot.parents.first().copied();
+        let made = repo.read_commit(tip.commit)?.committer.seconds;
+        if base == Some(tip.commit) || snapshot.committer.seconds > made {
+            return Ok(Some(AgentState::of(commit, base)));
+        }
+    }
+    Ok(Some(AgentState::of(tip.commit, Some(tip.commit))))
 }
 
 /// Finds what the hub keeps of the clone of an agent that was taken away last.

@@ -18,7 +18,7 @@ use crate::model::{Code, Error, RepoPath, Result, ResultExt as _, World};
 use super::c_style::listed;
 use super::new_repository::ConfigEntry;
 use super::scratch::Scratch;
-use super::{Head, ObjectWrites, Oid, Repo, beneath};
+use super::{Head, ObjectWrites, Oid, Repo, beneath, plain_files};
 
 /// What decides how a file is stored.
 const SECTIONS: [&str; 3] = ["core", "filter", "lfs"];
@@ -79,50 +79,75 @@ impl Repo {
         Ok(OwnConfig { text })
     }
 
-    /// Opens the repository in a folder of somebody else's, with that folder as its working tree.
+    /// Opens the repository in a folder of somebody else's, with that folder as its working tree. What is
+    /// no plain file where git has one is refused, not opened: a pipe would have whoever reads it wait.
     ///
     /// # Errors
-    /// As [`Repo::open`].
+    /// As [`Repo::open`]; `repository-broken`.
     pub fn open_foreign(world: &World, folder: &Path) -> Result<Repo> {
-        Repo::open(
-            &seen_from(world, folder, &folder.join(".git")),
-            ObjectWrites::InMemory,
-        )
+        let git_dir = folder.join(".git");
+        plain_files::require(&git_dir)?;
+        Repo::open(&seen_from(world, folder, &git_dir), ObjectWrites::InMemory)
     }
 
-    /// Writes what `tips` need and this repository lacks, as `from` has it; what both lack is left out. What
-    /// is here is taken to be whole.
+    /// Writes what `tips` need and this repository lacks, as `from` has it, each object after those it needs:
+    /// what is here is whole, also where this is cut off.
     ///
     /// # Errors
-    /// `object-missing` for a tip, `tree-too-large`, `no-space`, `io`, `interrupted`.
+    /// `object-missing`, `repository-broken`, `tree-too-large`, `no-space`, `io`, `interrupted`.
     pub fn take_over(&self, from: &Repo, tips: &[Oid]) -> Result<()> {
-        let mut open = tips.to_vec();
+        let mut open: Vec<(Oid, Children)> =
+            tips.iter().map(|id| (*id, Children::ToCome)).collect();
         let mut taken_bytes = 0;
-        while let Some(id) = open.pop() {
+        while let Some((id, children)) = open.pop() {
             self.interrupt.check()?;
-            if self.object_size(id).is_some() {
+            // git knows this one without a file, and `fsck` wants it all the same.
+            let is_implicit = id == self.empty_tree();
+            if !is_implicit && self.object_size(id).is_some() {
                 continue;
             }
-            let found = from.inner.try_find_object(id.0).ok().flatten();
-            let Some(object) = found else {
-                if tips.contains(&id) {
-                    let message = format!("cannot read object {id}");
-                    return Err(Error::new(Code::ObjectMissing, message));
-                }
-                continue;
+            let object = from.sound_object(id)?;
+            let needed = match children {
+                Children::ToCome => needed_by(object.kind, &object)?,
+                Children::Written => Vec::new(),
             };
+            if !needed.is_empty() {
+                open.push((id, Children::Written));
+                open.extend(needed.into_iter().map(|id| (id, Children::ToCome)));
+                continue;
+            }
             taken_bytes += object.data.len();
             if taken_bytes > MAX_TAKEN_BYTES {
                 let message = "more than 1 GiB of it is in its clone alone; nothing was done";
-                return Err(Error::new(Code::TreeTooLarge, message)
-                    .hint("git colony --agent NAME checkpoint   # publishes what the clone has"));
+                let hint = "git colony agents   # names its clone: a checkpoint there publishes what it has";
+                return Err(Error::new(Code::TreeTooLarge, message).hint(hint));
             }
             let written = self.inner.objects.write_buf(object.kind, &object.data);
             written.or_code(Code::Io, || "cannot write an object")?;
-            open.extend(needed_by(object.kind, &object)?);
         }
         Ok(())
     }
+
+    /// Reads an object and holds it against its id.
+    fn sound_object(&self, id: Oid) -> Result<gix::Object<'_>> {
+        let missing = || format!("cannot read object {id}, which is needed; nothing has changed");
+        let object = self.inner.find_object(id.0);
+        let object = object.or_code(Code::ObjectMissing, missing)?;
+        let found = gix::objs::compute_hash(self.inner.object_hash(), object.kind, &object.data);
+        if found.is_ok_and(|found| found == id.0) {
+            return Ok(object);
+        }
+        let message =
+            format!("object {id} holds something else than its id says; nothing has changed");
+        Err(Error::new(Code::RepositoryBroken, message))
+    }
+}
+
+/// Whether the objects that an object needs have been written.
+#[derive(Clone, Copy)]
+enum Children {
+    ToCome,
+    Written,
 }
 
 impl OwnConfig {
@@ -233,9 +258,28 @@ fn copy_index(other: &Repo, folder: &Path) -> Result<()> {
     }
     let mut copy = File::create(folder.join("index")).map_err(cannot_make)?;
     std::io::copy(&mut index, &mut copy).map_err(cannot_make)?;
+    copy_shared_index(other, folder)?;
     let written = found.modified().map_err(cannot)?;
     copy.set_times(FileTimes::new().set_modified(written))
         .map_err(cannot_make)
+}
+
+/// Copies the files that a split index has its entries in.
+fn copy_shared_index(other: &Repo, folder: &Path) -> Result<()> {
+    let entries = fs::read_dir(other.git_dir())
+        .into_iter()
+        .flatten()
+        .flatten();
+    let names = entries.map(|entry| entry.file_name());
+    for name in names.filter(|name| name.as_encoded_bytes().starts_with(b"sharedindex.")) {
+        let path = RepoPath::from(name.as_encoded_bytes());
+        let cannot = |e| Error::io("cannot read the index", e);
+        if let Some(mut file) = beneath::open_file(other.git_dir(), &path).map_err(cannot)? {
+            let mut copy = File::create(folder.join(&name)).map_err(cannot_make)?;
+            std::io::copy(&mut file, &mut copy).map_err(cannot_make)?;
+        }
+    }
+    Ok(())
 }
 
 fn write(place: &Path, bytes: &[u8]) -> Result<()> {

@@ -154,6 +154,27 @@ impl Objects {
         link(&file, &other.join(rest)).map(|()| true)
     }
 
+    /// Copies one object into another folder of objects, if it is what its id says; tells whether it was.
+    ///
+    /// # Errors
+    /// `no-space`, `io`.
+    pub fn copy_into(&self, pointer: &Pointer, other: &Path) -> Result<bool> {
+        let Some(file) = self.find(pointer) else {
+            return Ok(false);
+        };
+        let cannot = |e| Error::io("cannot copy a large file", e);
+        let place = other.join(file.strip_prefix(&self.folder).unwrap_or(&file));
+        let folder = place.parent().unwrap_or(other);
+        std::fs::create_dir_all(folder).map_err(cannot)?;
+        let copy = tempfile::NamedTempFile::new_in(folder).map_err(cannot)?;
+        if !self.copy(pointer, copy.reopen().map_err(cannot)?)? {
+            return Ok(false);
+        }
+        copy.as_file().sync_all().map_err(cannot)?;
+        copy.persist(place).map_err(|e| cannot(e.error))?;
+        Ok(true)
+    }
+
     /// Tells whether an object is here; an empty one needs no file.
     pub fn has(&self, pointer: &Pointer) -> bool {
         pointer.size_bytes == 0 || self.find(pointer).is_some()

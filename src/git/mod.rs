@@ -64,6 +64,7 @@ pub mod other_worktrees;
 pub mod path_pattern;
 mod peel;
 pub mod pick;
+mod plain_files;
 pub mod process;
 pub mod program;
 mod quarantine;

@@ -3,8 +3,11 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::time::{Duration, UNIX_EPOCH};
 
+use git_colony::model::World;
+use git_colony::model::world::Interrupt;
 use serde_json::Value;
 
 use super::agents::{agent, commit};
@@ -345,4 +348,178 @@ fn a_sparse_clone_lacks_nothing() {
         ["dir/in.txt"],
         "{diff:#}"
     );
+}
+
+/// Whether git finds every object that a repository needs.
+fn is_whole(desk: &Sandbox) -> bool {
+    desk.try_git(&["fsck", "--strict", "--no-dangling"])
+}
+
+#[test]
+fn what_was_taken_over_in_part_is_taken_over_whole_the_next_time() {
+    let desk = Sandbox::new();
+    let ada = agent(&desk, "ada");
+    for number in 0..200 {
+        fs::write(ada.path(&format!("{number}.txt")), format!("{number}\n")).unwrap();
+    }
+    let before = desk.visible_state();
+    let stopped = World {
+        interrupt: interrupted_after(Duration::from_millis(60)),
+        ..desk.world()
+    };
+    let run = desk.run_in(stopped, &["--json", "restore", "ada@"]);
+    assert_ne!(run.code, 0, "{}", run.stdout);
+    assert_eq!(desk.visible_state(), before);
+    assert_eq!(changes(&desk.json(&["diff", "main", "ada@"])).len(), 200);
+    desk.json(&["restore", "ada@"]);
+    assert_eq!(desk.worktree(), ada.worktree());
+    assert!(is_whole(&desk));
+}
+
+/// An interrupt that comes after a while.
+fn interrupted_after(pause: Duration) -> Interrupt {
+    let interrupt = Interrupt::default();
+    let flag = std::sync::Arc::clone(&interrupt.flag);
+    std::thread::spawn(move || {
+        std::thread::sleep(pause);
+        flag.store(true, std::sync::atomic::Ordering::SeqCst);
+    });
+    interrupt
+}
+
+#[test]
+fn history_that_lacks_something_is_refused() {
+    let desk = Sandbox::new();
+    let ada = agent(&desk, "ada");
+    let plain = |args: &[&str]| ada.git(&[&["-c", "core.hooksPath=/nowhere"], args].concat());
+    for content in ["first of v\n", "second of v\n"] {
+        fs::write(ada.path("v.txt"), content).unwrap();
+        plain(&["add", "v.txt"]);
+        plain(&["commit", "-qm", content]);
+    }
+    let lost = plain(&["rev-parse", "HEAD~:v.txt"]);
+    let (folder, file) = lost.trim().split_at(2);
+    let place = ada.path(".git/objects").join(folder).join(file);
+    fs::rename(&place, desk.outside().join("lost")).unwrap();
+    assert_eq!(desk.error(&["restore", "ada@"]), "object-missing");
+    assert_eq!(desk.error(&["diff", "main", "ada@"]), "object-missing");
+    assert!(is_whole(&desk));
+    fs::rename(desk.outside().join("lost"), &place).unwrap();
+    desk.json(&["restore", "ada@"]);
+    assert!(is_whole(&desk));
+}
+
+#[test]
+fn large_files_are_held_against_their_ids_and_nothing_else_comes_along() {
+    let desk = with_lfs();
+    let ada = agent(&desk, "ada");
+    let content = "large\n".repeat(300);
+    fs::write(ada.path("n.bin"), &content).unwrap();
+    ada.git(&["add", "n.bin"]);
+    let pointer = ada.git(&["cat-file", "blob", ":n.bin"]);
+    let oid = pointer.split("sha256:").nth(1).unwrap()[..64].to_owned();
+    ada.git(&["reset", "-q"]);
+    let store = ada
+        .path(".git/lfs/objects")
+        .join(&oid[..2])
+        .join(&oid[2..4]);
+    let object = store.join(&oid);
+    fs::remove_file(&object).unwrap();
+    fs::write(&object, "X".repeat(content.len())).unwrap();
+    let stranger = "0".repeat(64);
+    let others = ada.path(".git/lfs/objects/00/00");
+    fs::create_dir_all(&others).unwrap();
+    fs::write(others.join(&stranger), "not what it says\n").unwrap();
+    let restored = desk.json(&["restore", "ada@"]);
+    assert_eq!(restored["ok"], true, "{restored:#}");
+    assert_eq!(desk.read("n.bin"), content, "the filter has stored it anew");
+    assert!(
+        !desk
+            .path(&format!(".git/lfs/objects/00/00/{stranger}"))
+            .exists()
+    );
+    desk.git(&["lfs", "fsck", "--objects"]);
+}
+
+#[test]
+fn a_clone_whose_folder_is_gone_is_seen_by_what_is_newest() {
+    let desk = Sandbox::new();
+    let ada = agent(&desk, "ada");
+    fs::write(ada.path("f.txt"), "old\n").unwrap();
+    ada.json(&["checkpoint", "--auto"]);
+    commit(&ada, "f.txt", "new\n");
+    fs::remove_dir_all(ada.path("")).unwrap();
+    let diff = desk.json(&["diff", "main", "ada@", "--patch"]);
+    assert!(
+        diff["raw_unified_diff"].as_str().unwrap().contains("+new"),
+        "{diff:#}"
+    );
+}
+
+#[test]
+fn a_split_index_is_read() {
+    let desk = Sandbox::new();
+    let ada = agent(&desk, "ada");
+    ada.git(&["update-index", "--split-index"]);
+    fs::write(ada.path("a.txt"), "edited\n").unwrap();
+    assert_eq!(changes(&desk.json(&["diff", "ada", "ada@"])).len(), 1);
+}
+
+#[test]
+fn a_pipe_in_a_clone_keeps_nobody_waiting() {
+    let desk = Sandbox::new();
+    let ada = agent(&desk, "ada");
+    for name in ["HEAD", "packed-refs", "config", "refs/heads/fork/ada"] {
+        let path = ada.path(".git").join(name);
+        let kept = fs::read(&path).ok();
+        fs::remove_file(&path).ok();
+        let made = Command::new("mkfifo").arg(&path).status().unwrap();
+        assert!(made.success());
+        let fleet = desk.json(&["fleet"]);
+        assert_eq!(fleet["agents"][0]["work"], "unknown", "{name}: {fleet:#}");
+        assert_eq!(fleet["agents"][0]["unseen"]["code"], "repository-broken");
+        assert_eq!(desk.json(&["agents"])["count"], 1);
+        assert_eq!(desk.error(&["diff", "main", "ada@"]), "repository-broken");
+        fs::remove_file(&path).unwrap();
+        if let Some(bytes) = kept {
+            fs::write(&path, bytes).unwrap();
+        }
+    }
+    fs::remove_file(ada.path(".git/HEAD")).unwrap();
+    std::os::unix::fs::symlink("/etc/passwd", ada.path(".git/HEAD")).unwrap();
+    let refused = desk.json(&["diff", "main", "ada@"]);
+    assert!(!refused.to_string().contains("root:"), "{refused:#}");
+}
+
+#[test]
+fn a_merge_under_way_is_refused_but_for_its_files() {
+    let desk = Sandbox::new();
+    let ada = agent(&desk, "ada");
+    ada.git(&["switch", "-q", "-c", "other"]);
+    commit(&ada, "o.txt", "other\n");
+    ada.git(&["switch", "-q", "fork/ada"]);
+    ada.git(&["merge", "-q", "--no-ff", "--no-commit", "other"]);
+    let refused = desk.json(&["restore", "ada@"]);
+    assert_eq!(refused["code"], "unsupported", "{refused:#}");
+    assert_eq!(
+        refused["hint"],
+        "git colony restore ada@ --mode files   # brings the files back"
+    );
+    desk.json(&["restore", "ada@", "--mode", "files"]);
+    assert_eq!(desk.read("o.txt"), "other\n");
+}
+
+#[test]
+fn an_empty_tree_and_what_was_left_out_are_told() {
+    let desk = Sandbox::new();
+    let ada = agent(&desk, "ada");
+    fs::write(ada.path("id_rsa"), "-----BEGIN RSA PRIVATE KEY-----\n").unwrap();
+    ada.git(&["rm", "-rq", "--cached", "."]);
+    let restored = desk.json(&["restore", "ada@"]);
+    assert_eq!(restored["left_out"][0]["path"], "id_rsa", "{restored:#}");
+    assert!(is_whole(&desk));
+    let preview = desk.json(&["merge", "-n", "ada@"]);
+    assert_eq!(preview["left_out"][0]["path"], "id_rsa", "{preview:#}");
+    let fork = desk.json(&["restore", "ada@", "--mode", "fork"]);
+    assert_eq!(fork["branch"], "fork/from-ada", "{fork:#}");
 }

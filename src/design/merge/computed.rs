@@ -161,6 +161,7 @@ fn report_of(sides: &Sides, outcome: Outcome, bases: Vec<Oid>) -> MergeReport {
         decisions: Vec::new(),
         locked: Vec::new(),
         uncommitted: None,
+        left_out: Vec::new(),
         resolving: false,
         is_here: sides.goal.is_here,
         ignored_kept: Vec::new(),

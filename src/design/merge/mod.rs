@@ -24,7 +24,7 @@ use super::decisions::DecisionRef;
 use super::forks::Outcome;
 use super::goal::retried;
 use super::kept::Kept;
-use super::left_out::Allowances;
+use super::left_out::{Allowances, LeftOut};
 use super::locked;
 use super::resolve;
 use super::scope_gate::OthersRules;
@@ -103,6 +103,9 @@ pub struct MergeReport {
     /// What the agent whose work it is has not committed, if anything.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub uncommitted: Option<UncommittedWork>,
+    /// What an agent has not committed and no checkpoint would take in, in a preview with the rest of it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub left_out: Vec<LeftOut>,
     /// Whether the conflicts were opened in git's own state.
     pub resolving: bool,
     /// Whether conflicts can be opened here: the branch is the one that is checked out.

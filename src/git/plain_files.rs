@@ -1,0 +1,64 @@
+//! Whether a git directory is made of what git makes it of: plain files and folders, none of them absurd.
+//!
+//! Somebody else's may have a pipe in the place of a file, which is never read to its end, or a link to what is
+//! no business of whoever reads it.
+
+use std::fs;
+use std::path::Path;
+
+use crate::model::{Code, Error, Result};
+
+/// The files that are read to open a repository, and how many bytes each may have.
+const FILES: [(&str, u64); 8] = [
+    ("HEAD", 1 << 16),
+    ("commondir", 1 << 16),
+    ("config", 1 << 24),
+    ("config.worktree", 1 << 24),
+    ("packed-refs", 1 << 30),
+    ("shallow", 1 << 30),
+    ("objects/info/alternates", 1 << 24),
+    ("info/grafts", 1 << 24),
+];
+
+/// How much a ref may hold.
+const MAX_REF_BYTES: u64 = 1 << 16;
+
+/// How deep folders of refs are looked into.
+const MAX_DEPTH: usize = 64;
+
+/// Refuses a git directory in which something else stands in the place of a file.
+///
+/// Costs a look at each file of its refs.
+///
+/// # Errors
+/// `repository-broken`.
+pub(super) fn require(git_dir: &Path) -> Result<()> {
+    for (name, most_bytes) in FILES {
+        let path = git_dir.join(name);
+        match fs::symlink_metadata(&path) {
+            Ok(found) if !found.is_file() || found.len() > most_bytes => return Err(is_odd(&path)),
+            _ => {}
+        }
+    }
+    let mut open = vec![(git_dir.join("refs"), 0)];
+    while let Some((folder, depth)) = open.pop() {
+        for entry in fs::read_dir(&folder).into_iter().flatten().flatten() {
+            let path = entry.path();
+            match fs::symlink_metadata(&path) {
+                Ok(found) if found.is_dir() && depth < MAX_DEPTH => {
+                    open.push((path, depth + 1));
+                }
+                Ok(found) if !found.is_file() || found.len() > MAX_REF_BYTES => {
+                    return Err(is_odd(&path));
+                }
+                _ => {}
+            }
+        }
+    }
+    Ok(())
+}
+
+fn is_odd(path: &Path) -> Error {
+    let message = format!("'{}' is not a file as git makes it", path.display());
+    Error::new(Code::RepositoryBroken, message)
+}
