@@ -95,7 +95,9 @@ impl Repo {
             return Ok(index);
         }
         let file = self.inner.open_index();
-        let index = Arc::new(file.or_code(Code::RepositoryBroken, || "cannot read the index")?);
+        let mut file = file.or_code(Code::RepositoryBroken, || "cannot read the index")?;
+        self.count_what_is_there(&mut file)?;
+        let index = Arc::new(file);
         self.read_index.replace(Some((stamp, Arc::clone(&index))));
         Ok(index)
     }

@@ -155,6 +155,36 @@ impl Repo {
     }
 }
 
+impl Repo {
+    /// Has entries count that a sparse checkout leaves out and whose files stand there all the same, as git
+    /// does whenever it reads an index: somebody has written them.
+    ///
+    /// # Errors
+    /// `io`.
+    pub(super) fn count_what_is_there(&self, index: &mut gix::index::File) -> Result<()> {
+        let is_set = |key| self.config_bool(key) == Some(true);
+        if !is_set("core.sparseCheckout") || is_set("sparse.expectFilesOutsideOfPatterns") {
+            return Ok(());
+        }
+        let mut looker = Looker::open(self.workdir())?;
+        let paths = index.path_backing();
+        let mut there = Vec::new();
+        for (number, entry) in index.entries().iter().enumerate() {
+            if entry.flags.contains(Flags::SKIP_WORKTREE)
+                && let Look::Found(Some(_)) = looker.look(entry.path_in(paths))?
+            {
+                there.push(number);
+            }
+        }
+        for number in there {
+            if let Some(entry) = index.entries_mut().get_mut(number) {
+                entry.flags.remove(Flags::SKIP_WORKTREE);
+            }
+        }
+        Ok(())
+    }
+}
+
 enum Verdict {
     Same,
     Changed,

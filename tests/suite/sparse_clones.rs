@@ -232,3 +232,29 @@ fn a_setting_that_leads_elsewhere_is_none_and_one_that_is_not_there_is_told() {
     assert_eq!(desk.error(&["clone", "--agent", "eve"]), "invalid-value");
     assert_eq!(held(&desk, &["agents", "new", "eve", "--no-sparse"]), ALL);
 }
+
+#[test]
+fn what_is_written_outside_of_the_cone_is_seen_and_kept() {
+    let desk = desk();
+    let made = desk.json(&["agents", "new", "ada", "--sparse", "src"]);
+    let clone = clone_of(&desk, &made);
+    fs::create_dir_all(clone.path("docs/api")).unwrap();
+    fs::write(clone.path("docs/api/in.txt"), "important\n").unwrap();
+    let diff = desk.json(&["diff", "ada", "ada@"]);
+    assert_eq!(diff["entries"][0]["path"], "docs/api/in.txt", "{diff:#}");
+    assert_eq!(diff["entries"].as_array().unwrap().len(), 1, "{diff:#}");
+    let fleet = desk.json(&["fleet"]);
+    assert_eq!(fleet["agents"][0]["unsaved"], 1, "{fleet:#}");
+    let kept = clone.json(&["checkpoint", "-m", "kept"]);
+    assert_eq!(kept["files_changed"], 1, "{kept:#}");
+    let held = clone.git(&["show", "HEAD:docs/api/in.txt"]);
+    assert_eq!(held.trim_end(), "important");
+    assert_eq!(clone.git(&["status", "--porcelain"]), "");
+    clone.json(&["undo"]);
+    assert_eq!(
+        fs::read_to_string(clone.path("docs/api/in.txt")).unwrap(),
+        "important\n"
+    );
+    let status = clone.git(&["status", "--porcelain"]);
+    assert_eq!(status.trim(), "M docs/api/in.txt");
+}
