@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::design::forks::Outcome as Ending;
-use crate::flow::fleet::{self, FleetReport, Next, Operation, Row, State, Work};
+use crate::flow::fleet::{self, FleetReport, Next, Operation, Row, Settling, State, Work};
 use crate::lfs::locks;
 use crate::model::time::{self, Moment};
 use crate::ui::answer::{Answer, Outcome};
@@ -81,6 +81,7 @@ impl Answer for FleetReport {
         let known_at = self.locked.locks_known_at.as_deref();
         lines.extend(locked::lines(&self.locked.locked, known_at, now));
         lines.extend(self.next.iter().flat_map(next));
+        lines.extend(self.settling.iter().map(settling));
         lines
     }
 }
@@ -161,6 +162,11 @@ fn next(next: &Next) -> Vec<String> {
         format!("or let {agent} settle it: {command}")
     }));
     lines
+}
+
+/// Tells of an agent that is at it already.
+fn settling(at: &Settling) -> String {
+    format!("{} is {}: {}", at.agent, at.what, at.command)
 }
 
 /// Returns the agent whose line of work it is, or its name where it is nobody's.

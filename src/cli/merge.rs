@@ -24,7 +24,7 @@ use super::{Face, Run, Stop, paths};
 
 /// Bring a fork, a branch or a commit into a branch
 ///
-/// A fork goes to the branch it began on, anything else to the current branch. The merge is computed
+/// A fork goes to the branch it began on, even where another is checked out, anything else to the current branch. The merge is computed
 /// first: where paths conflict nothing changes, and the answer lists them (exit code 1). They can be
 /// settled path by path with --ours, --theirs and --both, or opened in git's own state with --resolve.
 /// The hooks that 'git merge' runs do not run. With -n, SOURCE may be AGENT@: what the agent has not
@@ -42,7 +42,8 @@ pub(super) struct Args {
         conflicts_with_all = ["go_on", "abort"]
     )]
     source: Option<String>,
-    /// Merge into this branch; it need not be checked out
+    /// Merge into this branch, which need not be checked out (default: the one that the fork began on, else the
+    /// current one)
     #[arg(long, value_name = "BRANCH")]
     into: Option<String>,
     /// Make one commit of it
@@ -201,7 +202,7 @@ impl Answer for MergeReport {
     fn message(&self) -> String {
         let (source, into) = (&self.source, &self.into);
         let would = self.dry_run;
-        match self.outcome {
+        let told = match self.outcome {
             Ending::UpToDate => format!("'{into}' has everything of '{source}' already"),
             Ending::FastForward if would => format!("'{into}' would move on to '{source}'"),
             Ending::FastForward => format!("'{into}' moved on to '{source}'"),
@@ -218,7 +219,12 @@ impl Answer for MergeReport {
                 };
                 format!("'{source}' and '{into}' have {count}; {state}")
             }
+        };
+        if self.is_here {
+            return told;
         }
+        // It goes to the branch that the fork began on, which need not be the one that somebody looks at.
+        format!("{told} ('{}' is checked out)", self.checked_out)
     }
 
     fn body(&self, _now: &Moment) -> Vec<String> {

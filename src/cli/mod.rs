@@ -62,8 +62,10 @@ mod undo;
 mod usage;
 mod version;
 
+use std::cell::OnceCell;
 use std::ffi::OsString;
 use std::io;
+use std::path::PathBuf;
 
 use clap::{CommandFactory as _, FromArgMatches as _};
 
@@ -76,6 +78,7 @@ use crate::model::{Code, Error, Result, World};
 use crate::store::settings::Flags;
 use crate::ui::answer::Shown;
 use crate::ui::answer::{Form, Outcome};
+use crate::ui::sent::Sent;
 use crate::ui::{Answer, print_answer, print_error};
 
 use args::{Cli, Command};
@@ -88,10 +91,14 @@ const SIGHUP: i32 = 1;
 pub(crate) fn run(args: &[OsString], env: &mut Env) -> Exit {
     let wants_json = args.iter().any(|arg| arg == "--json");
     let parsed = grammar().try_get_matches_from(args);
-    let cli = match parsed.and_then(|mut matches| Cli::from_arg_matches_mut(&mut matches)) {
+    let mut cli = match parsed.and_then(|mut matches| Cli::from_arg_matches_mut(&mut matches)) {
         Ok(cli) => cli,
         Err(error) => return usage::answer(&error, (args, wants_json), env),
     };
+    if let Some(Command::Restore(own)) = &mut cli.command {
+        // clap takes an empty list for none, and an empty variable of a shell must not bring back all of it.
+        own.names_no_path = args.last().is_some_and(|last| last == "--");
+    }
     let form = match (cli.json, cli.quiet) {
         (true, _) => Form::Json,
         (false, true) => Form::Quiet,
@@ -104,6 +111,7 @@ pub(crate) fn run(args: &[OsString], env: &mut Env) -> Exit {
         form,
         flags: flags(&cli),
         directory: cli.directory.clone(),
+        clone: OnceCell::new(),
         env,
     };
     let default = if cli.version {
@@ -112,6 +120,7 @@ pub(crate) fn run(args: &[OsString], env: &mut Env) -> Exit {
         Command::Fleet(fleet::Args::default())
     };
     let done = face.dispatch(cli.command.unwrap_or(default));
+    let sent = face.sent();
     taking_part::publish_changes(&face.env.world);
     match done {
         Ok(Outcome::Yes) => Exit(0),
@@ -119,6 +128,8 @@ pub(crate) fn run(args: &[OsString], env: &mut Env) -> Exit {
         Err(Stop::Stream(error)) => stream_failed(&error, env),
         Err(Stop::Command(error)) => {
             let error = room::with_way_to_look(again::with_the_newest(error, args), &env.world.cwd);
+            let hint = error.hint_text().map(|hint| sent.hint(hint));
+            let error = hint.into_iter().fold(error, Error::replace_hint);
             face_error(&error, form, env)
         }
     }
@@ -156,7 +167,10 @@ impl From<Error> for Stop {
 struct Face<'a> {
     form: Form,
     flags: Flags,
-    directory: Option<std::path::PathBuf>,
+    /// What '-C' says.
+    directory: Option<PathBuf>,
+    /// The clone of the agent that stands for the repository, outside of any.
+    clone: OnceCell<PathBuf>,
     env: &'a mut Env,
 }
 
@@ -240,6 +254,14 @@ impl Face<'_> {
         Ok(world)
     }
 
+    /// Returns where commands are sent that are offered: where this one ran.
+    fn sent(&self) -> Sent {
+        let world = &self.env.world;
+        let directory = self.directory.as_ref().map(|there| world.absolute(there));
+        let ran_in = self.clone.get().or(directory.as_ref());
+        Sent::to(world, ran_in.unwrap_or(&world.cwd))
+    }
+
     fn answer(&mut self, answer: &impl Answer) -> Result<Outcome, Stop> {
         let now = self.env.world.now();
         if self.form == Form::Text {
@@ -250,8 +272,9 @@ impl Face<'_> {
         let shown = Shown {
             form: self.form,
             on_terminal: self.env.world.stdout_is_terminal,
+            sent: self.sent(),
         };
-        print_answer(&mut self.env.stdout, shown, answer, &now).map_err(Stop::Stream)?;
+        print_answer(&mut self.env.stdout, &shown, answer, &now).map_err(Stop::Stream)?;
         Ok(answer.outcome())
     }
 }

@@ -131,9 +131,11 @@ impl Face<'_> {
             }
             place => place?,
         };
+        // One command works in one clone.
+        let place = self.clone.get_or_init(|| place);
         Ok(World {
             process: world.process,
-            ..world.standing_in(&place)
+            ..world.standing_in(place)
         })
     }
 }

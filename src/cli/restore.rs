@@ -1,14 +1,15 @@
 //! `git colony restore`
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::design::left_out::{LeftOut, Reason};
 use crate::design::restore::{self, Request, RestoreMode};
 use crate::design::restore_report::RestoreReport;
 use crate::flow::{agent_state, colony};
-use crate::model::Error;
-use crate::model::text::shell_word;
+use crate::model::text::{shell_word, typed_word};
 use crate::model::time::Moment;
+use crate::model::{Code, Error};
+use crate::store::Session;
 use crate::store::operation::LateFile;
 use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;
@@ -28,6 +29,10 @@ use super::{Face, Run, Stop, paths};
 /// name: the current branch moves to that commit, and index and files become what it holds, as by 'git
 /// reset --hard', but untracked files give way too. 'restore HEAD' takes back what is not committed.
 #[derive(Debug, clap::Args)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is something that people type"
+)]
 pub(super) struct Args {
     /// The checkpoint (id, label, unique prefix of either, @{0} for the newest, auto@{0}), an operation, or
     /// a revision
@@ -49,6 +54,9 @@ pub(super) struct Args {
     /// Say what would change, and change nothing
     #[arg(short = 'n', long)]
     dry_run: bool,
+    /// Whether '--' ends the line: a list of paths that came out empty.
+    #[arg(skip)]
+    pub(super) names_no_path: bool,
     /// Bring back only these files, or what is below these directories
     #[arg(last = true, value_name = "PATH")]
     paths: Vec<PathBuf>,
@@ -66,33 +74,7 @@ enum ModeArg {
 
 pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
     let name = shell_word(&args.name);
-    let whole = matches!(args.mode, Some(ModeArg::Replace | ModeArg::Fork));
-    if whole && !args.paths.is_empty() {
-        let error = Error::new(
-            crate::model::Code::Usage,
-            "'--mode replace' and '--mode fork' are about a whole branch and take no paths",
-        );
-        let paths = args.paths.iter().map(|path| path.to_string_lossy());
-        let paths: Vec<_> = paths.map(|path| shell_word(&path)).collect();
-        let hint = format!(
-            "git colony restore {name} --mode files -- {}",
-            paths.join(" ")
-        );
-        return Err(error.hint(hint).into());
-    }
-    if let Some(label) = &args.label
-        && args.mode != Some(ModeArg::Fork)
-    {
-        let error = Error::new(
-            crate::model::Code::Usage,
-            "'--label' names the fork of '--mode fork'",
-        );
-        let hint = format!(
-            "git colony restore {name} --mode fork --label {}",
-            shell_word(label)
-        );
-        return Err(error.hint(hint).into());
-    }
+    refuse_usage(&args, &name)?;
     let files_only = args.mode == Some(ModeArg::Files) || !args.paths.is_empty();
     let session = face.session(Run::from(args.dry_run))?;
     colony::gather_state(&session, &args.name);
@@ -122,9 +104,88 @@ pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
         Run::Dry => restore::preview(&session, &request),
         Run::ForReal => restore::restore(&session, &request),
     };
-    let mut report = report.map_err(|error| error.of_tree(&request.name))?;
+    let named = |error: Error| error.of_tree(&request.name);
+    let explained = |error| of_a_path(&session, &request.name, error);
+    let mut report = report.map_err(named).map_err(explained)?;
     report.left_out = state.map(|state| state.left_out).unwrap_or_default();
     face.answer(&report)
+}
+
+fn refuse_usage(args: &Args, name: &str) -> Result<(), Error> {
+    if args.names_no_path && args.paths.is_empty() {
+        let message = "no path follows '--'; nothing was done";
+        let hint = format!(
+            "git colony restore {name} -- .   # all files below here; without '--': all of it"
+        );
+        return Err(Error::new(Code::Usage, message).hint(hint));
+    }
+    let whole = matches!(args.mode, Some(ModeArg::Replace | ModeArg::Fork));
+    if whole && !args.paths.is_empty() {
+        let error = Error::new(
+            Code::Usage,
+            "'--mode replace' and '--mode fork' are about a whole branch and take no paths",
+        );
+        let paths = args.paths.iter().map(|path| path.to_string_lossy());
+        let paths: Vec<_> = paths.map(|path| shell_word(&path)).collect();
+        let hint = format!(
+            "git colony restore {name} --mode files -- {}",
+            paths.join(" ")
+        );
+        return Err(error.hint(hint));
+    }
+    if let Some(label) = &args.label
+        && args.mode != Some(ModeArg::Fork)
+    {
+        let error = Error::new(Code::Usage, "'--label' names the fork of '--mode fork'");
+        let hint = format!(
+            "git colony restore {name} --mode fork --label {}",
+            shell_word(label)
+        );
+        return Err(error.hint(hint));
+    }
+    Ok(())
+}
+
+/// Says how a file is brought back where somebody has typed its name in the place of a state.
+fn of_a_path(session: &Session, typed: &str, error: Error) -> Error {
+    if error.code() != Code::CheckpointNotFound {
+        return error;
+    }
+    let found = || {
+        let path = paths::repo_path(session, Path::new(typed)).ok()?;
+        let head = session
+            .repo
+            .tree_of(session.repo.head().ok()?.commit())
+            .ok()?;
+        session.repo.entry_in(head, path.as_path()).ok()??;
+        let file = session.repo.leaf_in(head, &path).ok()?;
+        Some(file.map_or("directory", |_| "file"))
+    };
+    match found() {
+        Some(kind) => {
+            let message = format!("'{typed}' is a {kind}, and no checkpoint; nothing was done");
+            let word = typed_word(typed);
+            Error::new(Code::CheckpointNotFound, message)
+                .hint(format!("git colony restore HEAD -- {word}"))
+        }
+        None => error,
+    }
+}
+
+/// Says which commits come in where the branch moves on.
+fn arriving(report: &RestoreReport) -> Option<String> {
+    let moved = report.branch_move.filter(|_| report.behind > 0)?;
+    let (from, to) = (moved.from.short(), moved.to.short());
+    let count = text::count(report.behind, "commit");
+    let (verb, come) = if report.dry_run {
+        ("would move", "would come in")
+    } else {
+        ("moved", "came in")
+    };
+    Some(format!(
+        "'{}' {verb} {from} -> {to}, {count} {come}",
+        report.branch
+    ))
 }
 
 /// Tells whether nobody knows what is at a path, or below it.
@@ -169,6 +230,7 @@ impl Answer for RestoreReport {
         let mut lines: Vec<String> = left
             .flat_map(|left| undo::leaving(left, self.dry_run.into()))
             .collect();
+        lines.extend(arriving(self));
         let aside = if self.dry_run {
             "would move aside"
         } else {

@@ -65,6 +65,8 @@ pub(super) struct Goal {
     pub(super) tip: Oid,
     /// Whether it is checked out here.
     pub(super) is_here: bool,
+    /// What is checked out here, as people see it.
+    pub(super) checked_out: String,
 }
 
 impl Goal {
@@ -91,6 +93,7 @@ impl Goal {
         };
         Ok(Goal {
             is_here: branch == here,
+            checked_out: head.label(),
             branch,
             tip,
         })

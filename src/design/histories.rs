@@ -8,7 +8,7 @@ use crate::store::Session;
 
 use super::leaving::{LeavingCommits, MOST};
 use super::restore::Request;
-use super::restore_report::RestoreReport;
+use super::restore_report::{BranchMove, RestoreReport};
 use super::restore_target::Target;
 
 /// Compares the branch with the target; refuses to drop what others may already have.
@@ -27,6 +27,7 @@ pub(super) fn compare(
     report.leaving = repo.commits_between(tip, &goal, MOST)?;
     report.ahead = report.leaving.len();
     report.leaving_commits = LeavingCommits::of(repo, report.branch.clone(), &report.leaving);
+    report.branch_move = target.branch.map(|to| BranchMove { from: tip, to });
     report.behind = match target.branch {
         Some(goal) => repo.commits_between(goal, &[tip], MOST)?.len(),
         None => 0,

@@ -193,6 +193,7 @@ fn report(kept: &Kept, merge: &UnderWay, commit: Option<Oid>) -> MergeReport {
         left_out: Vec::new(),
         resolving: false,
         is_here: true,
+        checked_out: kept.scan.head.label(),
         ignored_kept: Vec::new(),
         kept_late: Vec::new(),
         op: None,

@@ -26,6 +26,15 @@ pub struct FileCounts {
     pub removed: usize,
 }
 
+/// How a branch moves; `behind` counts the commits that come in, `ahead` those that leave.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct BranchMove {
+    /// Where it was.
+    pub from: Oid,
+    /// Where it is then.
+    pub to: Oid,
+}
+
 /// What was brought back.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct RestoreReport {
@@ -65,6 +74,8 @@ pub struct RestoreReport {
     pub ahead: usize,
     /// Commits the target has and the branch had not.
     pub behind: usize,
+    /// Where the branch moves; `None` where it stays, or comes to have no commit.
+    pub branch_move: Option<BranchMove>,
     /// What git is in the middle of then: the state was one in a merge or pick that had been opened.
     pub in_progress: Option<String>,
     /// True when nothing was changed because a dry run was asked for.
@@ -92,6 +103,7 @@ impl RestoreReport {
             submodules: Vec::new(),
             ahead: 0,
             behind: 0,
+            branch_move: None,
             in_progress: None,
             dry_run: false,
         }

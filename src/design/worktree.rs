@@ -54,13 +54,24 @@ pub(super) fn refuse_in_progress(session: &Session, command: &str) -> Result<()>
     let Some(what) = session.repo.in_progress() else {
         return Ok(());
     };
-    // What is settled goes on; with conflicts left only the other way is sure to work.
-    let way = if session.repo.load_index()?.has_conflicts() || what == "am" {
+    // What is settled goes on. What is not can only be taken back at once: that is said first.
+    let is_open = what != "am" && session.repo.load_index()?.has_conflicts();
+    let way = if what == "am" {
         "--abort"
     } else {
-        "--continue   # or --abort, which takes it back"
+        "--continue   # or --abort, which takes back what is settled, too"
     };
     let end = match what {
+        other if is_open => {
+            let program = if opened_by_us(session)? {
+                "git colony"
+            } else {
+                "git"
+            };
+            format!(
+                "{program} {other} --abort   # drops what is settled already; to keep it, settle the rest, then --continue"
+            )
+        }
         // Git's own would throw away what was settled meanwhile.
         other if opened_by_us(session)? => format!("git colony {other} {way}"),
         "cherry-pick" if pick::is_committed_by_git(session) => {

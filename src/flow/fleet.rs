@@ -19,7 +19,7 @@ use crate::model::{Result, time};
 use crate::store::Session;
 use crate::store::large_file_locks::KnownLocks;
 
-pub use advice::Next;
+pub use advice::{Next, Settling};
 pub use operation::Operation;
 pub use row::{Row, State, Work};
 
@@ -48,6 +48,9 @@ pub struct FleetReport {
     pub locked: Locked,
     /// Clones whose record cannot be read.
     pub damaged: Vec<DamagedClone>,
+    /// Agents that are in the middle of a merge, say: nothing advises to merge their work meanwhile.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub settling: Vec<Settling>,
     /// What to do next, and why; `None` where nothing is left to merge.
     pub next: Option<Next>,
     /// The command of it.
@@ -69,11 +72,8 @@ pub fn fleet(session: &Session) -> Result<FleetReport> {
     } = Desk::look(session)?;
     for row in &mut rows {
         let own = forks.iter().find(|fork| row.is_on(fork));
-        let local = || {
-            forks
-                .iter()
-                .find(|fork| fork.is_current && fork.agent.is_none())
-        };
+        let is_local = |fork: &&Fork| fork.is_current && fork.agent.is_none();
+        let local = || forks.iter().find(is_local);
         let is_here = session.settings.agent.is_some() && session.settings.agent == row.agent;
         if let Some(fork) = own.or_else(|| is_here.then(local).flatten()) {
             describe(repo, row, fork)?;
@@ -105,9 +105,11 @@ pub fn fleet(session: &Session) -> Result<FleetReport> {
         branch: scan.head.label(),
         agent: session.settings.agent.as_deref(),
         operation: operation.as_ref(),
+        forks: &forks,
     };
     let next = advice::next(&desk, &rows, &matrix.merge_order);
     Ok(FleetReport {
+        settling: advice::settling(&desk, &rows),
         branch: scan.head.label(),
         changed: status::unsaved(&scan),
         last_checkpoint: newest.as_ref().map(time::rfc3339),

@@ -10,6 +10,7 @@ use crate::model::time::Moment;
 use crate::model::{Code, Error};
 
 use super::escape;
+use super::sent::Sent;
 
 /// Whether the answer is yes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -83,12 +84,14 @@ pub enum Form {
 }
 
 /// How an answer is written, and where it goes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct Shown {
     /// How it is written.
     pub form: Form,
     /// Whether it goes to a terminal.
     pub on_terminal: bool,
+    /// Where the commands are sent that it offers.
+    pub sent: Sent,
 }
 
 /// Writes an answer.
@@ -97,7 +100,7 @@ pub struct Shown {
 /// What the stream says.
 pub fn print_answer(
     out: &mut dyn Write,
-    shown: Shown,
+    shown: &Shown,
     answer: &impl Answer,
     now: &Moment,
 ) -> io::Result<()> {
@@ -109,7 +112,7 @@ pub fn print_answer(
             let lines = Some(message)
                 .filter(|message| !message.is_empty())
                 .into_iter()
-                .chain(body);
+                .chain(body.into_iter().map(|line| shown.sent.line(line)));
             lines
                 .into_iter()
                 .try_for_each(|line| writeln!(out, "{}", escape::line(&line)))?;
@@ -129,6 +132,9 @@ pub fn print_answer(
             object.insert("message".to_owned(), Value::String(answer.message()));
             if let Value::Object(fields) = serde_json::to_value(answer)? {
                 object.extend(fields);
+            }
+            if let Some(Value::String(hint)) = object.get_mut("hint") {
+                *hint = shown.sent.hint(hint);
             }
             write_json(out, &object)
         }

@@ -3,6 +3,7 @@
 pub mod answer;
 pub mod escape;
 pub mod progress_line;
+pub mod sent;
 pub mod text;
 
 pub use answer::{Answer, print_answer, print_error};

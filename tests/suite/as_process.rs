@@ -199,3 +199,64 @@ fn a_hook_that_is_stopped_after_the_work_is_not_told_as_if_nothing_had_changed()
     assert!(!said.contains("nothing has changed"), "{said}");
     assert_eq!(sandbox.read("a.txt"), "one\n");
 }
+
+#[test]
+fn what_is_offered_works_where_the_shell_stands() {
+    let sandbox = Sandbox::new();
+    sandbox.git(&["switch", "-qc", "it's"]);
+    sandbox.write("a.txt", "theirs\n");
+    sandbox.git(&["commit", "-qam", "theirs"]);
+    sandbox.git(&["switch", "-q", "main"]);
+    sandbox.write("a.txt", "ours\n");
+    sandbox.git(&["commit", "-qam", "ours"]);
+    let tool = assert_cmd::cargo::cargo_bin!("git-colony");
+    let bin = sandbox.outside().join("bin of it");
+    fs::create_dir(&bin).unwrap();
+    std::os::unix::fs::symlink(tool, bin.join("git-colony")).unwrap();
+    let shell = |line: &str| {
+        let mut shell = Command::new("sh");
+        shell.env_clear().envs(sandbox.variables());
+        let path = format!("{}:{}", bin.display(), std::env::var("PATH").unwrap());
+        let line = format!("cd '{}' && {line}", bin.display());
+        let output = shell.env("PATH", path).args(["-c", &line]).output();
+        let output = output.unwrap();
+        let said = [output.stdout, output.stderr].concat();
+        String::from_utf8(said).unwrap()
+    };
+    let offered = |said: &str, label: &str| {
+        let found = said.lines().find_map(|line| line.strip_prefix(label));
+        found.unwrap_or_else(|| panic!("{said}")).to_owned()
+    };
+    let root = sandbox.root.display();
+    for begin in [
+        format!("git -C {root} colony"),
+        format!("git colony -C {root}"),
+        format!(
+            "git colony -C '../{}'",
+            sandbox.root.file_name().unwrap().display()
+        ),
+    ] {
+        let before = sandbox.visible_state();
+        let opened = shell(&format!("{begin} merge \"it's\" --resolve"));
+        let again = shell(&format!("{begin} merge \"it's\" --resolve"));
+        let hint = offered(&again, "hint: ");
+        let expected = format!("git -C {root} colony merge --abort   #");
+        assert!(hint.starts_with(&expected), "{again}");
+        let told: serde_json::Value =
+            serde_json::from_str(&shell(&format!("{begin} --json merge x"))).unwrap();
+        let other = told["hint"].as_str().unwrap();
+        let expected = format!("git -C {root} colony agents ");
+        assert!(other.starts_with(&expected), "{told:#}");
+        shell(&offered(&opened, "or take it back: "));
+        assert_eq!(sandbox.visible_state(), before);
+        let kept = shell(&format!("{begin} merge \"it's\" --ours ."));
+        let way_back = offered(&kept, "take it back: ");
+        shell(way_back.split("   ").next().unwrap());
+        assert_eq!(sandbox.visible_state(), before);
+    }
+    // Where the shell stands in the repository itself, nothing is sent.
+    let here = shell(&format!(
+        "cd '{root}' && git colony merge \"it's\" --ours ."
+    ));
+    assert!(here.contains("take it back: git colony undo   ("), "{here}");
+}

@@ -203,9 +203,24 @@ fn an_agent_can_settle_it_and_an_open_merge_is_shown() {
     assert_eq!(row["operation"], operation, "{row:#}");
     let told = line(&desk, "one");
     assert!(told.contains("merging main, 1 conflict left"), "{told}");
-    // Who is at it already comes last.
-    let hint = desk.json(&["fleet"])["hint"].clone();
-    assert_eq!(hint, "git colony merge two --resolve");
+    // Who is at it already is left to it.
+    let mut fleet = desk.json(&["fleet"]);
+    assert_eq!(fleet["hint"], "git colony merge two --resolve");
+    let place = desk.json(&["agents", "path", "one"])["path"].clone();
+    let status = format!("git -C {} status", place.as_str().unwrap());
+    for name in ["two", "both"] {
+        assert_ne!(fleet["next"], Value::Null, "{fleet:#}");
+        desk.colony(&["merge", name, "--theirs", "."]);
+        fleet = desk.json(&["fleet"]);
+    }
+    assert_eq!(fleet["next"], Value::Null, "{fleet:#}");
+    let screen = desk.colony(&["fleet"]);
+    assert!(
+        screen.ends_with(&format!("one is settling main: {status}\n")),
+        "{screen}"
+    );
+    assert_eq!(fleet["settling"][0]["command"], status, "{fleet:#}");
+    assert!(shell(&desk, &desk.root, &status).status.success());
 }
 
 #[test]
@@ -271,4 +286,52 @@ fn a_conflict_has_a_code_and_the_next_command() {
         "a.txt\na.txt\na.txt"
     );
     assert_eq!(desk.read("b.txt"), "of the desk\n");
+}
+
+#[test]
+fn work_that_began_on_a_branch_that_is_gone_goes_where_the_forecast_is_for() {
+    for conflicted in [false, true] {
+        let desk = Sandbox::new();
+        desk.git(&["switch", "-qc", "topic"]);
+        desk.colony(&["fork", "wb"]);
+        desk.write("a.txt", "of wb\n");
+        desk.git(&["commit", "-qam", "of wb"]);
+        desk.git(&["switch", "-q", "main"]);
+        desk.git(&["branch", "-qD", "topic"]);
+        if conflicted {
+            desk.write("a.txt", "of main\n");
+            desk.git(&["commit", "-qam", "of main"]);
+        }
+        let resolve = if conflicted { " --resolve" } else { "" };
+        let hint = desk.json(&["fleet"])["hint"].clone();
+        let expected = format!("git colony merge fork/wb --into main{resolve}");
+        assert_eq!(hint, expected);
+        let refused = desk.json(&["merge", "wb"]);
+        assert_eq!(refused["code"], "revision-not-found", "{refused:#}");
+        assert_eq!(
+            refused["hint"], "git colony merge fork/wb --into main",
+            "{refused:#}"
+        );
+        let opened = shell(&desk, &desk.root, hint.as_str().unwrap());
+        assert_eq!(opened.status.code(), Some(i32::from(conflicted)));
+    }
+}
+
+#[test]
+fn a_merge_into_another_branch_than_the_current_one_says_so() {
+    let desk = Sandbox::new();
+    desk.colony(&["fork", "work"]);
+    desk.write("a.txt", "of work\n");
+    desk.git(&["commit", "-qam", "of work"]);
+    desk.git(&["switch", "-q", "main"]);
+    desk.git(&["switch", "-qc", "feature"]);
+    for options in [&["-n"][..], &[]] {
+        let said = desk.colony(&[&["merge", "work"], options].concat());
+        let first = said.lines().next().unwrap();
+        assert!(first.contains("'main'"), "{said}");
+        assert!(first.ends_with(" ('feature' is checked out)"), "{said}");
+    }
+    desk.git(&["switch", "-q", "main"]);
+    let said = desk.colony(&["merge", "work"]);
+    assert!(!said.contains("checked out"), "{said}");
 }

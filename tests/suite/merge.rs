@@ -896,7 +896,10 @@ fn an_opened_merge_is_left_by_our_own_abort() {
     assert_eq!(sandbox.run(&["merge", "try", "--resolve"]).code, 1);
     sandbox.write("a.txt", "settled\n");
     let answer = sandbox.json(&["fork", "x"]);
-    assert_eq!(answer["hint"], "git colony merge --abort");
+    assert_eq!(
+        answer["hint"],
+        "git colony merge --abort   # drops what is settled already; to keep it, settle the rest, then --continue"
+    );
     sandbox.colony(&["merge", "--abort"]);
     sandbox.colony(&["redo"]);
     assert_eq!(

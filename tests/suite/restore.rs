@@ -464,3 +464,70 @@ fn a_file_that_a_checkpoint_left_out_stays_on_the_disk() {
     assert_eq!(sandbox.visible_state(), before);
     sandbox.check_invariants();
 }
+
+#[test]
+fn commits_that_come_in_are_told_of() {
+    let sandbox = Sandbox::new();
+    let first = sandbox.git(&["rev-parse", "HEAD"]);
+    for label in ["one", "two"] {
+        sandbox.write("a.txt", label);
+        sandbox.colony(&["checkpoint", "-m", label]);
+    }
+    let last = sandbox.git(&["rev-parse", "HEAD"]);
+    sandbox.colony(&["restore", "HEAD~2"]);
+    let short = |id: &str| id.trim()[..8].to_owned();
+    let (from, to) = (short(&first), short(&last));
+    let plan = sandbox.colony(&["restore", "two", "-n"]);
+    let told = format!("'main' would move {from} -> {to}, 2 commits would come in\n");
+    assert!(plan.contains(&told), "{plan}");
+    let done = sandbox.json(&["restore", "two"]);
+    assert_eq!(done["behind"], 2, "{done:#}");
+    assert_eq!(done["branch_move"]["from"], first.trim(), "{done:#}");
+    assert_eq!(done["branch_move"]["to"], last.trim(), "{done:#}");
+    sandbox.colony(&["undo"]);
+    let done = sandbox.colony(&["restore", "one"]);
+    assert!(done.contains(", 1 commit came in\n"), "{done}");
+}
+
+#[test]
+fn a_path_in_the_place_of_a_state_is_told_how_it_comes_back() {
+    let sandbox = Sandbox::new();
+    for (typed, kind) in [
+        ("a.txt", "file"),
+        ("dir", "directory"),
+        ("dir/b.txt", "file"),
+    ] {
+        sandbox.write("a.txt", "edited\n");
+        sandbox.write("dir/b.txt", "edited\n");
+        let refused = sandbox.json(&["restore", typed]);
+        assert_eq!(refused["code"], "checkpoint-not-found", "{refused:#}");
+        let message = refused["message"].as_str().unwrap();
+        assert!(
+            message.starts_with(&format!("'{typed}' is a {kind}, ")),
+            "{message}"
+        );
+        let hint = format!("git colony restore HEAD -- {typed}");
+        assert_eq!(refused["hint"], hint, "{refused:#}");
+        let words: Vec<&str> = hint.split(' ').skip(2).collect();
+        sandbox.colony(&words);
+        let path = if kind == "file" { typed } else { "dir/b.txt" };
+        assert_ne!(sandbox.read(path), "edited\n");
+    }
+    let unknown = sandbox.json(&["restore", "nothing"]);
+    assert!(unknown["message"].as_str().unwrap().contains("'nothing'"));
+    assert_ne!(unknown["hint"], "git colony restore HEAD -- nothing");
+}
+
+#[test]
+fn an_empty_list_of_paths_does_not_bring_back_everything() {
+    let sandbox = Sandbox::new();
+    sandbox.write("a.txt", "edited\n");
+    let before = sandbox.visible_state();
+    for options in [&[][..], &["-n"], &["--mode", "files"]] {
+        let args = [&["restore", "HEAD"], options, &["--"]].concat();
+        assert_eq!(sandbox.error(&args), "usage", "{args:?}");
+        assert_eq!(sandbox.visible_state(), before);
+    }
+    sandbox.colony(&["restore", "HEAD", "--", "a.txt"]);
+    assert_eq!(sandbox.read("a.txt"), "one\n");
+}

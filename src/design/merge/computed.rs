@@ -164,6 +164,7 @@ fn report_of(sides: &Sides, outcome: Outcome, bases: Vec<Oid>) -> MergeReport {
         left_out: Vec::new(),
         resolving: false,
         is_here: sides.goal.is_here,
+        checked_out: sides.goal.checked_out.clone(),
         ignored_kept: Vec::new(),
         kept_late: Vec::new(),
         op: None,

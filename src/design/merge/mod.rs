@@ -111,6 +111,9 @@ pub struct MergeReport {
     /// Whether conflicts can be opened here: the branch is the one that is checked out.
     #[serde(skip)]
     pub is_here: bool,
+    /// What is checked out here.
+    #[serde(skip)]
+    pub checked_out: String,
     /// Ignored files that gave way; the operation keeps them.
     pub ignored_kept: Vec<RepoPath>,
     /// Files that somebody wrote where files were put meanwhile; undo brings them back.

@@ -1,13 +1,14 @@
 //! The two lines of work of a merge, and where it may go.
 
 use crate::git::{Oid, RefName, Repo};
-use crate::model::text::shell_word;
+use crate::model::text::{shell_word, typed_word};
 use crate::model::{Code, Error, Result};
 use crate::store::Session;
 use crate::store::operation::{Kind, Log, LogEntry};
 use crate::store::places::Places;
 use crate::store::{migration, ref_names};
 
+use super::super::default_branch;
 use super::super::goal::Goal;
 use super::super::names::{self, Named};
 use super::super::published;
@@ -184,6 +185,8 @@ fn usual(repo: &Repo, source: &Named, base: String) -> Result<(RefName, Oid)> {
     if let Some(tip) = tip.transpose()?.flatten() {
         return Ok((branch, tip));
     }
+    let default = default_branch::find(repo)?.map(|(branch, _)| branch);
+    let other = default.unwrap_or(repo.head()?.moving_ref()).short();
     Err(Error::new(
         Code::RevisionNotFound,
         format!(
@@ -192,7 +195,11 @@ fn usual(repo: &Repo, source: &Named, base: String) -> Result<(RefName, Oid)> {
         ),
     )
     .detail("branch", base)
-    .hint("name the branch: git colony merge SOURCE --into BRANCH"))
+    .hint(format!(
+        "git colony merge {} --into {}",
+        typed_word(&source.name),
+        typed_word(&other)
+    )))
 }
 
 /// Says how what is from before a migration comes along: the clone of an agent follows, and a commit has

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::design::forks::Outcome;
+use crate::design::forks::{Fork, Into, Outcome};
 use crate::model::RepoPath;
 use crate::model::text::typed_word;
 
@@ -31,6 +31,17 @@ pub struct OtherWay {
     pub command: String,
 }
 
+/// An agent that is in the middle of something in its clone.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Settling {
+    /// The agent.
+    pub agent: String,
+    /// What it does: `settling main`.
+    pub what: String,
+    /// The command that shows how far it is.
+    pub command: String,
+}
+
 /// Where one stands.
 pub(super) struct Desk<'a> {
     /// The branch that is checked out.
@@ -39,6 +50,8 @@ pub(super) struct Desk<'a> {
     pub(super) agent: Option<&'a str>,
     /// What git is in the middle of.
     pub(super) operation: Option<&'a Operation>,
+    /// The lines of work that the rows are about.
+    pub(super) forks: &'a [Fork],
 }
 
 /// Returns the next step: what merges cleanly, is allowed to, and meets conflicts last, in order; else the
@@ -47,10 +60,34 @@ pub(super) fn next(desk: &Desk<'_>, rows: &[Row], order: &[String]) -> Option<Ne
     if let Some(operation) = desk.operation {
         return Some(end(operation));
     }
-    let is_open =
-        |row: &&Row| row.outside_scope.is_empty() && row.problem.is_none() && row.commits > 0;
+    let is_open = |row: &&Row| {
+        let is_free = row.outside_scope.is_empty() && row.problem.is_none();
+        is_free && row.commits > 0 && !is_settling(row)
+    };
     let open: Vec<&Row> = rows.iter().filter(is_open).collect();
     clean(desk, &open, order).or_else(|| smallest_conflict(desk, &open))
+}
+
+/// Lists the agents that are at it: their work is not told to be merged before they have ended.
+pub(super) fn settling(desk: &Desk<'_>, rows: &[Row]) -> Vec<Settling> {
+    let others = rows
+        .iter()
+        .filter(|row| !desk.is_own(row) && is_settling(row));
+    let told = others.filter_map(|row| {
+        let place = typed_word(&row.path.as_ref()?.to_string_lossy());
+        Some(Settling {
+            agent: row.agent.clone()?,
+            what: row.operation.as_ref()?.doing(),
+            command: format!("git -C {place} status"),
+        })
+    });
+    told.collect()
+}
+
+/// A search for a bad commit changes nothing that is to be merged.
+fn is_settling(row: &Row) -> bool {
+    let operation = row.operation.as_ref();
+    operation.is_some_and(|operation| operation.kind != "bisect")
 }
 
 /// What is open here stands in the way of everything else.
@@ -77,7 +114,11 @@ fn clean(desk: &Desk<'_>, open: &[&Row], order: &[String]) -> Option<Next> {
         ready.find(|row| is_named(row, name))
     })?;
     Some(Next {
-        command: format!("git colony merge {}", typed_word(&name_of(row)?)),
+        command: format!(
+            "git colony merge {}{}",
+            typed_word(&name_of(row)?),
+            desk.goal_words(row, row.into.as_ref()?)
+        ),
         paths: Vec::new(),
         other_way: None,
     })
@@ -90,11 +131,8 @@ fn smallest_conflict(desk: &Desk<'_>, open: &[&Row]) -> Option<Next> {
         let is_its = desk.agent.is_none() || desk.is_own(row);
         (is_its && into.outcome == Outcome::Conflicted).then_some((*row, into))
     });
-    let (row, into) = in_conflict.min_by_key(|(row, into)| {
-        // An agent that is about to settle it comes last.
-        let is_begun = row.operation.is_some();
-        (is_begun, into.paths.len(), row.commits, name_of(row))
-    })?;
+    let (row, into) =
+        in_conflict.min_by_key(|(row, into)| (into.paths.len(), row.commits, name_of(row)))?;
     let branch = typed_word(&into.branch);
     let in_clone = format!("colony merge {branch} --resolve");
     if desk.is_own(row) {
@@ -109,10 +147,10 @@ fn smallest_conflict(desk: &Desk<'_>, open: &[&Row]) -> Option<Next> {
     } else {
         format!("git switch {branch} && ")
     };
-    let name = name_of(row)?;
+    let (name, goal) = (typed_word(&name_of(row)?), desk.goal_words(row, into));
     let clone = row.agent.clone().zip(row.path.as_ref());
     Some(Next {
-        command: format!("{first}git colony merge {} --resolve", typed_word(&name)),
+        command: format!("{first}git colony merge {name}{goal} --resolve"),
         paths: into.paths.clone(),
         other_way: clone.map(|(agent, path)| OtherWay {
             agent,
@@ -124,6 +162,19 @@ fn smallest_conflict(desk: &Desk<'_>, open: &[&Row]) -> Option<Next> {
 impl Desk<'_> {
     fn is_own(&self, row: &Row) -> bool {
         self.agent.is_some() && row.agent.as_deref() == self.agent
+    }
+
+    /// Names the branch that the forecast is for where a merge would not find it: the one that the line of work
+    /// began on is gone.
+    fn goal_words(&self, row: &Row, into: &Into) -> String {
+        let fork = self.forks.iter().find(|fork| row.is_on(fork));
+        let began_on = fork.and_then(|fork| fork.diverged_from_branch.as_ref());
+        match began_on {
+            Some(began_on) if *began_on != into.branch => {
+                format!(" --into {}", typed_word(&into.branch))
+            }
+            _ => String::new(),
+        }
     }
 }
 

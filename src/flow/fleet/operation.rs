@@ -36,23 +36,37 @@ impl Operation {
         })
     }
 
+    /// Returns what is done, with conflicts left and without: `settling main`, `merging main`.
+    pub(super) fn doing(&self) -> String {
+        match self.kind {
+            "merge" | "cherry-pick" if self.conflicts > 0 => self.with_source("settling"),
+            _ => self.with_source(self.verb()),
+        }
+    }
+
     /// Returns it in words: `merging fork/a06, 2 conflicts left`.
     pub fn words(&self) -> String {
-        let doing = match self.kind {
+        let left = match self.conflicts {
+            0 => "not ended".to_owned(),
+            count => format!("{} left", text::count(count, "conflict")),
+        };
+        format!("{}, {left}", self.with_source(self.verb()))
+    }
+
+    fn verb(&self) -> &'static str {
+        match self.kind {
             "merge" => "merging",
             "cherry-pick" => "picking",
             "rebase" => "rebasing",
             "revert" => "reverting",
             "am" => "applying patches",
             _ => "bisecting",
-        };
-        let source = self.source.as_deref().unwrap_or_default();
-        let left = match self.conflicts {
-            0 => "not ended".to_owned(),
-            count => format!("{} left", text::count(count, "conflict")),
-        };
-        let space = if source.is_empty() { "" } else { " " };
-        format!("{doing}{space}{source}, {left}")
+        }
+    }
+
+    fn with_source(&self, doing: &str) -> String {
+        let source = self.source.as_deref().filter(|source| !source.is_empty());
+        source.map_or_else(|| doing.to_owned(), |source| format!("{doing} {source}"))
     }
 }
 
