@@ -10,7 +10,7 @@ use crate::design::published_checkpoints;
 use crate::design::restore_target::Target;
 use crate::flow::checkpoints::{DeleteReport, MoveReport};
 use crate::flow::{self, colony};
-use crate::git::diff::TreeChange;
+use crate::git::compare::tree_diff::TreeChange;
 use crate::model::time::{self, Moment};
 use crate::model::{RepoPath, Result};
 use crate::store::Session;

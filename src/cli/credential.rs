@@ -6,7 +6,7 @@
 use std::io::{Read as _, Write as _};
 use std::path::PathBuf;
 
-use crate::git::credentials::TokenSource;
+use crate::git::remote::credentials::TokenSource;
 use crate::model::Error;
 use crate::ui::answer::Outcome;
 

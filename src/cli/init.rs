@@ -4,7 +4,7 @@ use std::path::Path;
 
 use crate::flow::init::{self, InitReport, InitStatus, Request, Wanted};
 use crate::flow::migrate::Publication;
-use crate::git::url::{Provenance, RemoteUrl};
+use crate::git::remote::url::{Provenance, RemoteUrl};
 use crate::model::text::shell_word;
 use crate::model::time::Moment;
 use crate::model::{Code, Error};

@@ -3,7 +3,7 @@
 use crate::design::dropped_commits::DroppedCommit;
 use crate::design::retention::PruneReport;
 use crate::flow::prune::{self, What};
-use crate::git::damaged_refs::DamagedRef;
+use crate::git::refs::damaged_refs::DamagedRef;
 use crate::model::time::Moment;
 use crate::store::lost_refs::LostRef;
 use crate::ui::answer::{Answer, Outcome};

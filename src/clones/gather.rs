@@ -3,9 +3,9 @@
 
 use std::collections::BTreeMap;
 
-use crate::git::lfs_objects::Objects;
+use crate::git::lfs::lfs_objects::Objects;
+use crate::git::object::transfer::{Linked, link_objects, send_pack};
 use crate::git::refs::Reason;
-use crate::git::transfer::{Linked, link_objects, send_pack};
 use crate::git::{Oid, RefChange, RefName, Signature};
 use crate::model::{Code, Result};
 use crate::store::membership::{Membership, Role, mirror_of};

@@ -6,9 +6,9 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::git::network::Network;
 use crate::git::refs::{FoundRef, usual_default_branches};
-use crate::git::url::{Provenance, RemoteUrl};
+use crate::git::remote::network::Network;
+use crate::git::remote::url::{Provenance, RemoteUrl};
 use crate::git::{BareRepo, Oid, RefChange, RefName};
 use crate::model::{Code, Error, Result, World, time};
 use crate::store::lock::FileIdentity;
@@ -243,7 +243,7 @@ pub fn push_url_of(session: &Session) -> Option<String> {
     // What we would not go to stands there as a guard.
     Some(match parsed {
         Ok(url) => url.without_credentials(),
-        Err(_) => crate::git::url::redact_refused(&configured),
+        Err(_) => crate::git::remote::url::redact_refused(&configured),
     })
 }
 

@@ -3,8 +3,8 @@
 
 use std::path::Path;
 
-use crate::git::network::Network;
-use crate::git::url::RemoteUrl;
+use crate::git::remote::network::Network;
+use crate::git::remote::url::RemoteUrl;
 use crate::git::{BareRepo, RefChange, RefName, Repo, process};
 use crate::model::{Code, Error, Result, World};
 use crate::store::{Session, atomic};

@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use crate::git::attributes::names_filter;
-use crate::git::lfs_objects::Objects;
-use crate::git::lfs_pointer::{MAX_BYTES, Pointer};
-use crate::git::network::{Direction, Network};
+use crate::git::lfs::lfs_objects::Objects;
+use crate::git::lfs::lfs_pointer::{MAX_BYTES, Pointer};
 use crate::git::new_repository::ConfigEntry;
+use crate::git::remote::network::{Direction, Network};
 use crate::git::{Oid, Repo};
 use crate::model::{RepoPath, Result, World};
 

@@ -6,7 +6,7 @@
 
 use std::path::Path;
 
-use crate::git::lfs_objects::Objects;
+use crate::git::lfs::lfs_objects::Objects;
 use crate::git::{RefChange, Repo};
 use crate::model::{Code, Error, Result, World};
 use crate::store::membership::{self, Membership};

@@ -4,13 +4,12 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use crate::git::transfer::{Linked, link_objects, send_pack};
+use crate::git::object::transfer::{Linked, link_objects, send_pack};
 use crate::git::{Head, Oid, RefChange, RefName, Repo};
 use crate::model::{Code, Result, World};
-use crate::store::Session;
 use crate::store::membership::{Membership, Role};
 use crate::store::places::Places;
-use crate::store::{key, ref_names};
+use crate::store::{Session, key, ref_names};
 
 use super::desk_note;
 use super::hub::Hub;
@@ -237,7 +236,7 @@ pub(super) fn bring_objects(
 
 /// Links the large files of this repository into the hub: the same file, twice named.
 pub(super) fn link_large_objects(repo: &Repo, hub: &Hub) -> Result<()> {
-    let here = crate::git::lfs_objects::Objects::of(repo);
+    let here = crate::git::lfs::lfs_objects::Objects::of(repo);
     here.link_all_into(&large_objects_of(hub.store.path()))
 }
 

@@ -1,7 +1,7 @@
 //! The commit that clones of a colony begin at, as somebody noted it: where history was rewritten since, the
 //! one that it has become. The note itself is somebody's own, and stays.
 
-use crate::git::objects::Objects;
+use crate::git::object::reader::Objects;
 use crate::git::{Oid, RefName};
 use crate::model::{RepoPath, Result, World};
 use crate::store::migration::{self, ObjectMap};

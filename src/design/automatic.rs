@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use crate::git::snapshot::Unstorable;
+use crate::git::worktree::snapshot::Unstorable;
 use crate::git::{RefName, process};
 use crate::model::id::SessionId;
 use crate::model::{Code, Error, Result, time};

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::git::snapshot::Unstorable;
+use crate::git::worktree::snapshot::Unstorable;
 use crate::git::{Oid, RefChange};
 use crate::model::id::OperationId;
 use crate::model::{Code, Error, RepoPath, Result};
@@ -12,15 +12,13 @@ use crate::store::operation::run::{Intent, NewIndex, Plan, Touches};
 use crate::store::operation::{Kind, Operation};
 use crate::store::{Session, kept_large_files};
 
-use super::checkpoints;
 use super::draft::Draft;
 use super::goal::retried;
 use super::kept::Kept;
 use super::left_out::{Allowances, LeftOut};
 use super::moved_lines::MovedLines;
-use super::names;
-use super::unignored;
 use super::worktree::{place, tell_late};
+use super::{checkpoints, names, unignored};
 
 /// What is asked for.
 #[derive(Clone, Debug, Default)]

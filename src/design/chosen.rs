@@ -7,8 +7,8 @@
 use std::collections::BTreeSet;
 
 use crate::git::index::Index;
-use crate::git::scan::{Scan, UntrackedKind};
-use crate::git::snapshot::{Snapshot, Unstorable};
+use crate::git::worktree::scan::{Scan, UntrackedKind};
+use crate::git::worktree::snapshot::{Snapshot, Unstorable};
 use crate::git::{Oid, TreeEntry};
 use crate::model::{Code, Error, RepoPath, Result, text};
 use crate::store::Session;

@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::git::merge_tree::{Pair, Preview};
-use crate::git::scan::Scan;
+use crate::git::merge::merge_tree::{Pair, Preview};
+use crate::git::worktree::scan::Scan;
 use crate::git::{Oid, Repo};
 use crate::model::{RepoPath, Result};
 use crate::store::cache::Cache;

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::git::lfs_pointer::Pointer;
-use crate::git::merge_tree::{Note, Stages};
+use crate::git::lfs::lfs_pointer::Pointer;
+use crate::git::merge::merge_tree::{Note, Stages};
 use crate::git::{Oid, Repo, TreeEntry};
 use crate::model::RepoPath;
 

@@ -5,8 +5,8 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
-use crate::git::diff::TreeChange;
-use crate::git::history::Past;
+use crate::git::compare::tree_diff::TreeChange;
+use crate::git::history::commits::Past;
 use crate::git::{Oid, Repo, TreeEntry};
 use crate::model::{RepoPath, Result};
 use crate::store::migration::{self, ObjectMap};

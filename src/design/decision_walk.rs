@@ -6,7 +6,7 @@ use std::collections::HashSet;
 
 use serde::{Deserialize, Serialize};
 
-use crate::git::history::Past;
+use crate::git::history::commits::Past;
 use crate::git::{Oid, Repo};
 use crate::model::Result;
 use crate::store::cache::Cache;

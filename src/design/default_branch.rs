@@ -1,7 +1,7 @@
 //! The default branch of a repository, which others come back to: one rule for all commands.
 
-use crate::git::beneath::MAX_RECORD_BYTES;
 use crate::git::refs::usual_default_branches;
+use crate::git::worktree::safe_open::MAX_RECORD_BYTES;
 use crate::git::{Oid, RefName, Repo};
 use crate::model::{RepoPath, Result};
 

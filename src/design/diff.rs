@@ -6,8 +6,8 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::git::compare::{Compared, Difference};
-use crate::git::snapshot::Unstorable;
+use crate::git::compare::git_diff::{Compared, Difference};
+use crate::git::worktree::snapshot::Unstorable;
 use crate::git::{Oid, Repo};
 use crate::model::{Code, RepoPath, Result};
 use crate::store::Session;

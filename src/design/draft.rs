@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use crate::git::object::NewCommit;
-use crate::git::tag::NewTag;
+use crate::git::object::tag::NewTag;
 use crate::git::{Head, Oid, RefChange, Signature};
 use crate::model::{Result, time};
 use crate::store::operation::{Kind, Operation};

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::git::reachable_only::Keeping;
+use crate::git::history::reachable_only::Keeping;
 use crate::git::{Oid, RefName};
 use crate::model::Result;
 use crate::store::operation::LogEntry;

@@ -3,9 +3,9 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use crate::git::exempt_lines::{self, Filters};
-use crate::git::lfs_objects::digest_of;
-use crate::git::objects::Objects;
+use crate::git::lfs::exempt_lines::{self, Filters};
+use crate::git::lfs::lfs_objects::digest_of;
+use crate::git::object::reader::Objects;
 use crate::git::{Oid, TreeEntry};
 use crate::model::{RepoPath, Result};
 use crate::store::Session;

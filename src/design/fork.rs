@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::git::snapshot::Unstorable;
+use crate::git::worktree::snapshot::Unstorable;
 use crate::git::{Head, Oid, RefChange, RefName, Repo};
 use crate::model::id::OperationId;
 use crate::model::text::{names_device, shell_word};

@@ -3,18 +3,16 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::git::merge_tree::{Pair, Preview};
+use crate::git::merge::merge_tree::{Pair, Preview};
 use crate::git::{Oid, RefName, Repo};
 use crate::model::{RepoPath, Result, time};
 use crate::store::Session;
 
-use super::default_branch;
-use super::fork_record;
 use super::found_forks::{Found, found, on_remotes, own_line, without_begun_on};
 use super::names::label_of;
 use super::problem::Problem;
-use super::published;
 use super::squashed::Squashes;
+use super::{default_branch, fork_record, published};
 
 /// More commits than this are not counted.
 const MOST_COMMITS: usize = 10_000;

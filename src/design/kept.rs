@@ -1,10 +1,10 @@
 //! A look at the worktree, and what of it a checkpoint keeps.
 
 use crate::git::attributes::AttributesOf;
-use crate::git::lfs_pointer::Pointer;
+use crate::git::lfs::lfs_pointer::Pointer;
 use crate::git::object::NewCommit;
-use crate::git::scan::{IndexLook, Scan};
-use crate::git::snapshot::{Snapshot, Unstorable};
+use crate::git::worktree::scan::{IndexLook, Scan};
+use crate::git::worktree::snapshot::{Snapshot, Unstorable};
 use crate::git::{Oid, Signature};
 use crate::model::{RepoPath, Result};
 use crate::store::Session;

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::git::Repo;
-use crate::git::scan::Scan;
+use crate::git::worktree::scan::Scan;
 use crate::model::time::Moment;
 use crate::model::{RepoPath, Result};
 use crate::store::places::Places;

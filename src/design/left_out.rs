@@ -11,7 +11,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::git::Repo;
-use crate::git::scan::{Scan, Untracked, UntrackedKind};
+use crate::git::worktree::scan::{Scan, Untracked, UntrackedKind};
 use crate::model::RepoPath;
 
 /// Why a path was left out.

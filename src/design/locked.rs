@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::git::Repo;
-use crate::git::diff::TreeChange;
+use crate::git::compare::tree_diff::TreeChange;
 use crate::model::{RepoPath, Result};
 use crate::store::large_file_locks::{KnownLocks, LockedPath};
 

@@ -1,9 +1,9 @@
 //! Files that stay in git by a line of their own in `.gitattributes`, and that a commit of ours has under
 //! another name: the line goes along, and git-lfs does not get them.
 
-use crate::git::exempt_lines::{self, Filters};
 use crate::git::index::Index;
-use crate::git::objects::Objects;
+use crate::git::lfs::exempt_lines::{self, Filters};
+use crate::git::object::reader::Objects;
 use crate::git::{Oid, TreeEntry};
 use crate::model::{RepoPath, Result};
 use crate::store::Session;

@@ -123,7 +123,7 @@ struct UnderWay {
 }
 
 fn look(session: &Session) -> Result<(Kept, UnderWay)> {
-    use crate::git::snapshot::Unstorable;
+    use crate::git::worktree::snapshot::Unstorable;
     let repo = &session.repo;
     let kept = Kept::look(session, &Allowances::default(), Unstorable::LeaveOut, &[])?;
     refuse_unmerged(&kept)?;

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use crate::git::Oid;
-use crate::git::diff::TreeChange;
-use crate::git::snapshot::Unstorable;
+use crate::git::compare::tree_diff::TreeChange;
+use crate::git::worktree::snapshot::Unstorable;
 use crate::model::{Code, Error, RepoPath, Result, text};
 use crate::store::operation::FileMoves;
 use crate::store::operation::record::IndexTarget;
@@ -12,14 +12,13 @@ use crate::store::operation::run::NewIndex;
 use crate::store::{Session, migration};
 
 use super::fork::Start;
-use super::histories;
 use super::kept::Kept;
 use super::left_out::Allowances;
 use super::restore::{Request, RestoreMode};
 use super::restore_report::{RestoreReport, count, submodules_in};
 use super::restore_target::Target;
 use super::tree_moves::{changes_from_here, ignored_among, outside_sparse, plan_known_moves};
-use super::unignored;
+use super::{histories, unignored};
 
 /// Everything known before the commit point.
 pub(super) struct Work<'a> {

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::git::Oid;
-use crate::git::diff::TreeChange;
+use crate::git::compare::tree_diff::TreeChange;
 use crate::model::RepoPath;
 use crate::model::id::OperationId;
 use crate::store::operation::LateFile;

@@ -6,10 +6,11 @@ use chrono::Duration;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::git::damaged_refs::DamagedRef;
+use crate::git::refs::damaged_refs::DamagedRef;
 use crate::git::{Oid, RefName};
+use crate::model::Result;
 use crate::model::id::OperationId;
-use crate::model::{Result, time::Moment};
+use crate::model::time::Moment;
 use crate::store::lock::WorktreeLock;
 use crate::store::lost_refs::LostRef;
 use crate::store::operation::{Log, LogEntry, prune, recover};

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::git::diff::TreeChange;
+use crate::git::compare::tree_diff::TreeChange;
 use crate::git::{Oid, Repo, TreeEntry};
 use crate::model::{RepoPath, Result};
 use crate::store::agent_rule::{self, AgentRule};

@@ -7,7 +7,7 @@ use std::path::{Component, Path, PathBuf};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::git::diff::TreeChange;
+use crate::git::compare::tree_diff::TreeChange;
 use crate::git::identity::Identity;
 use crate::git::{Oid, Repo, TreeEntry};
 use crate::model::{Code, Error, RepoPath, Result, text};

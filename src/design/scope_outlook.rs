@@ -50,7 +50,7 @@ pub(super) fn coming_in(
     repo: &Repo,
     tip: Oid,
     (target, before): (Oid, Oid),
-) -> Result<Vec<crate::git::diff::TreeChange>> {
+) -> Result<Vec<crate::git::compare::tree_diff::TreeChange>> {
     let bases = repo.merge_bases(target, tip)?;
     let base = repo.tree_of(bases.first().copied())?;
     let mut changes = repo.diff_trees(base, repo.tree_of(Some(tip))?)?;

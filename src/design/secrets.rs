@@ -11,7 +11,7 @@ use std::rc::Rc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::git::lacking::Lacking;
+use crate::git::history::unshared::Lacking;
 use crate::git::{Oid, Repo, TreeEntry};
 use crate::model::progress::{PartMeter, Unit};
 use crate::model::{RepoPath, Result, World};

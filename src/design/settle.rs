@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::git::attributes::AttributesOf;
-use crate::git::merge_tree::{Merged, Stages};
+use crate::git::merge::merge_tree::{Merged, Stages};
 use crate::git::{Oid, TreeEntry};
 use crate::model::{Code, Error, RepoPath, Result};
 use crate::store::Session;

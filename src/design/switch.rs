@@ -3,9 +3,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::git::diff::TreeChange;
-use crate::git::merge_tree::Stages;
-use crate::git::scan::IndexLook;
+use crate::git::compare::tree_diff::TreeChange;
+use crate::git::merge::merge_tree::Stages;
+use crate::git::worktree::scan::IndexLook;
 use crate::git::{Oid, RefChange, TreeEntry};
 use crate::model::{Code, Error, RepoPath, Result, text};
 use crate::store::operation::record::IndexTarget;
@@ -200,7 +200,8 @@ fn aside(moves: &FileMoves, changes: &[TreeChange], kept: &Kept) -> (Vec<RepoPat
     let known: BTreeSet<_> = known.map(|change| &change.path).collect();
     let foreign = moves.aside.iter().filter(|path| !known.contains(path));
     foreign.cloned().partition(|path| {
-        let untracked = |untracked: &crate::git::scan::Untracked| untracked.path.cmp(path);
+        let untracked =
+            |untracked: &crate::git::worktree::scan::Untracked| untracked.path.cmp(path);
         !kept.scan.is_tracked(path) && kept.scan.untracked.binary_search_by(untracked).is_err()
     })
 }

@@ -3,9 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::git::Oid;
-use crate::git::beneath::look_at;
-use crate::git::diff::TreeChange;
-use crate::git::scan::UntrackedKind;
+use crate::git::compare::tree_diff::TreeChange;
+use crate::git::worktree::safe_open::look_at;
+use crate::git::worktree::scan::UntrackedKind;
 use crate::model::{Code, Error, RepoPath, Result};
 use crate::store::Session;
 use crate::store::operation::FileMoves;

@@ -8,8 +8,8 @@ use std::collections::BTreeSet;
 use std::os::unix::fs::MetadataExt as _;
 
 use crate::git::object::NewCommit;
-use crate::git::scan::Scan;
-use crate::git::snapshot::Unstorable;
+use crate::git::worktree::scan::Scan;
+use crate::git::worktree::snapshot::Unstorable;
 use crate::git::{Head, Oid, Signature};
 use crate::model::{Code, Error, RepoPath, Result};
 use crate::store::Session;

@@ -4,7 +4,7 @@
 //! file back, and moves files back from where they were kept. Nothing is copied or filtered.
 
 use crate::git::index::Index;
-use crate::git::snapshot::Unstorable;
+use crate::git::worktree::snapshot::Unstorable;
 use crate::model::Result;
 use crate::store::lock::WorktreeLock;
 use crate::store::operation::external::record as record_external;

@@ -7,7 +7,7 @@
 use std::collections::BTreeSet;
 
 use crate::git::Repo;
-use crate::git::diff::TreeChange;
+use crate::git::compare::tree_diff::TreeChange;
 use crate::model::{RepoPath, Result};
 use crate::store::Session;
 use crate::store::operation::Tail;

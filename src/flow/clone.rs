@@ -6,13 +6,11 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::clones::colonies::{self, Colony};
-use crate::clones::found;
 use crate::clones::hub::{self, Hub};
 use crate::clones::new_clone::{self, LargeFiles, Sparse, Staged, Start, Wanted, remote_prefix};
-use crate::clones::publish;
-use crate::clones::rewritten;
+use crate::clones::{found, publish, rewritten};
 use crate::git::identity::Identity;
-use crate::git::url::{Provenance, RemoteUrl};
+use crate::git::remote::url::{Provenance, RemoteUrl};
 use crate::git::{ObjectWrites, Oid, RefName};
 use crate::lfs::install;
 use crate::model::{Code, Error, Result, World, time};

@@ -2,7 +2,7 @@
 
 use crate::clones::colonies::{self, Colony, DEFAULT};
 use crate::clones::{hub, publish};
-use crate::git::url::{Provenance, RemoteUrl};
+use crate::git::remote::url::{Provenance, RemoteUrl};
 use crate::model::{Code, Error, Result, World};
 use crate::store::Session;
 use crate::store::shared_root::SharedRoot;

@@ -14,7 +14,7 @@ use serde::Serialize;
 use crate::clones::publish;
 use crate::design::checkpoint_refs;
 use crate::git::attributes::AttributesOf;
-use crate::git::lfs_pointer::Pointer;
+use crate::git::lfs::lfs_pointer::Pointer;
 use crate::git::refs::Reason;
 use crate::git::{ObjectWrites, Oid, RefChange, RefName, Repo};
 use crate::lfs::install;

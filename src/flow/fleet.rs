@@ -14,7 +14,7 @@ use crate::design::checkpoints;
 use crate::design::clashes::{self, Clash, Matrix};
 use crate::design::forks::{self, Fork};
 use crate::design::locked::{self, Locked};
-use crate::git::scan::Scan;
+use crate::git::worktree::scan::Scan;
 use crate::model::{Result, time};
 use crate::store::Session;
 use crate::store::large_file_locks::KnownLocks;

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use crate::clones::large_files::Store;
-use crate::git::url::{Provenance, RemoteUrl};
+use crate::git::remote::url::{Provenance, RemoteUrl};
 use crate::git::{Oid, Repo, TreeEntry};
 use crate::model::{RepoPath, World};
 use crate::setup::manifest::{self, LfsMode, Manifest};

@@ -5,14 +5,13 @@
 
 use crate::clones::hub;
 use crate::git::Oid;
-use crate::git::submodules::Submodules;
+use crate::git::remote::submodules::Submodules;
 use crate::map::load::{self, Loaded, PATH};
 use crate::map::problem::{self, Problem};
-use crate::map::resolve;
 use crate::map::row::SourceRow;
 use crate::map::schema::Read;
 use crate::map::show::{CheckReport, State};
-use crate::map::submodule;
+use crate::map::{resolve, submodule};
 use crate::model::{Code, Result};
 use crate::store::Session;
 

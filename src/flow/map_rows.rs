@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::clones::hub;
 use crate::design::default_branch;
 use crate::flow::elsewhere::{Hubs, Network};
-use crate::git::url::Transport;
+use crate::git::remote::url::Transport;
 use crate::git::{Head, Oid, RefName, RemoteUrl};
 use crate::map::load::{self, Place};
 use crate::map::resolve::{self, Caller};

@@ -7,8 +7,9 @@ use std::time::Duration;
 
 use super::elsewhere::Network;
 use super::map_in_memory;
-use crate::git::lfs_pointer::Pointer;
-use crate::git::{BareRepo, Objects, Oid, lfs_objects};
+use crate::git::lfs::lfs_objects;
+use crate::git::lfs::lfs_pointer::Pointer;
+use crate::git::{BareRepo, Objects, Oid};
 use crate::lfs::hydrate::{self, Fetch};
 use crate::map::resolved::{Place, ResolvedRow};
 use crate::map::row::SourceKind;

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use super::mapping::Reading;
 use crate::git::Oid;
-use crate::git::tree_attributes::TreeAttribute;
+use crate::git::attributes::tree_attributes::TreeAttribute;
 use crate::model::Result;
 use crate::page::listing::RecordEntry;
 use crate::store::Session;

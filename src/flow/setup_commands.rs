@@ -9,9 +9,8 @@ use std::time::Duration;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::clones::found;
-use crate::clones::hub;
-use crate::git::program::{self, Ending};
+use crate::clones::{found, hub};
+use crate::git::process::shell_command::{self, Ending};
 use crate::git::{ObjectWrites, Oid, Repo};
 use crate::model::{Code, Error, Result, World, text};
 use crate::store::Session;
@@ -176,7 +175,7 @@ fn run(
             continue;
         }
         (world.narrate)(&format!("run: {}", command.command));
-        let ending = program::run_shell(&inside, &command.command, limit);
+        let ending = shell_command::run_shell(&inside, &command.command, limit);
         match ending.map_err(|error| at_work(&error, clone))? {
             Ending::Exited(Some(0)) => {
                 command.status = Status::Ran;

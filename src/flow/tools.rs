@@ -8,15 +8,14 @@ use serde::Serialize;
 
 use crate::design::scaffold;
 use crate::git::Oid;
-use crate::git::scan::Scan;
+use crate::git::worktree::scan::Scan;
 use crate::model::id::OperationId;
 use crate::model::{Code, Error, RepoPath, Result};
 use crate::setup::scaffolds::{self, uuid};
 use crate::setup::tool_entry::Entry;
-use crate::setup::tool_registry;
-use crate::setup::tool_score;
 use crate::setup::tool_spec::ToolSpec;
 use crate::setup::tooling_imports::{self, Problem};
+use crate::setup::{tool_registry, tool_score};
 use crate::store::Session;
 use crate::store::operation::Kind;
 

@@ -6,8 +6,9 @@ use std::path::{Path, PathBuf};
 use crate::model::world::Interrupt;
 use crate::model::{Code, Error, RepoPath, Result, ResultExt as _, World};
 
-use super::refs::FoundRef;
-use super::{ObjectWrites, Oid, RefChange, RefName, Repo, peel, process, refs};
+use super::object::peel;
+use super::refs::{self, FoundRef};
+use super::{ObjectWrites, Oid, RefChange, RefName, Repo, process};
 
 /// A repository that is only a store of objects and refs.
 pub struct BareRepo {
@@ -140,7 +141,7 @@ impl BareRepo {
     /// # Errors
     /// `object-missing`.
     pub fn first_commit(&self, tip: Oid) -> Result<Oid> {
-        super::tree::first_commit(&self.inner, tip, None)
+        super::object::tree::first_commit(&self.inner, tip, None)
     }
 
     /// Tells whether a directory is in the tree of a commit.

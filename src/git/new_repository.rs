@@ -183,7 +183,7 @@ impl Repo {
             options,
         )
         .or_code(Code::FilterFailed, cannot)
-        .and_then(|outcome| super::stage::refuse_incomplete(&outcome));
+        .and_then(|outcome| super::worktree::checkout::refuse_incomplete(&outcome));
         // What a filter has said of its progress.
         world.progress.end();
         world.interrupt.check()?;

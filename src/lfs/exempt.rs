@@ -9,8 +9,8 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::git::exempt_lines;
-use crate::git::objects::Objects;
+use crate::git::lfs::exempt_lines;
+use crate::git::object::reader::Objects;
 use crate::git::{Oid, TreeEntry};
 use crate::model::{RepoPath, Result};
 use crate::store::Session;

@@ -10,9 +10,9 @@ use serde::Serialize;
 
 use crate::git::Oid;
 use crate::git::attributes::AttributesOf;
-use crate::git::lfs_objects::Objects;
-use crate::git::lfs_pointer::{self, Pointer};
-use crate::git::network::{Direction, Network};
+use crate::git::lfs::lfs_objects::Objects;
+use crate::git::lfs::lfs_pointer::{self, Pointer};
+use crate::git::remote::network::{Direction, Network};
 use crate::model::id::OperationId;
 use crate::model::{Code, Error, RepoPath, Result};
 use crate::store::operation::moves::{self, Emptied, Want};

@@ -6,8 +6,8 @@
 use std::time::Duration;
 
 use crate::git::attributes::AttributesOf;
-use crate::git::network::{Direction, Network};
 use crate::git::process::Output;
+use crate::git::remote::network::{Direction, Network};
 use crate::model::{Code, Error, Result, time};
 use crate::store::Session;
 use crate::store::large_file_locks::KnownLocks;

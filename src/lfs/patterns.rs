@@ -3,9 +3,9 @@
 //! They come from every `.gitattributes` of a tree. What stands below a directory counts from there, and
 //! a line that takes files away again is an exclusion. What cannot be said to git-lfs exactly is refused.
 
-use crate::git::attribute_lines::{FilterLine, Macros, filter_lines_by};
-use crate::git::attribute_patterns::AttributePatterns;
-use crate::git::exempt_lines;
+use crate::git::attributes::attribute_lines::{FilterLine, Macros, filter_lines_by};
+use crate::git::attributes::attribute_patterns::AttributePatterns;
+use crate::git::lfs::exempt_lines;
 use crate::git::{Oid, Repo};
 use crate::model::{Code, Error, RepoPath, Result};
 

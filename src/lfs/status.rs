@@ -7,8 +7,8 @@ use serde::Serialize;
 
 use crate::git::attributes::AttributesOf;
 use crate::git::index::Index;
-use crate::git::lfs_objects::Objects;
-use crate::git::lfs_pointer::{self, LfsOid, Pointer};
+use crate::git::lfs::lfs_objects::Objects;
+use crate::git::lfs::lfs_pointer::{self, LfsOid, Pointer};
 use crate::model::{RepoPath, Result};
 use crate::store::Session;
 

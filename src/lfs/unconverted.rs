@@ -3,8 +3,8 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crate::git::attribute_patterns::AttributePatterns;
-use crate::git::objects::Objects;
+use crate::git::attributes::attribute_patterns::AttributePatterns;
+use crate::git::object::reader::Objects;
 use crate::git::{Oid, TreeEntry};
 use crate::model::{RepoPath, Result};
 use crate::store::Session;

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::git::beneath::Fault;
+use crate::git::worktree::safe_open::Fault;
 use crate::git::{Oid, Repo};
 use crate::model::text::shell_word;
 use crate::model::{Code, Error, RepoPath, Result};

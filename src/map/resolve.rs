@@ -7,8 +7,8 @@
 use std::cell::OnceCell;
 use std::path::PathBuf;
 
-use crate::git::submodules::Submodules;
-use crate::git::url::RemoteUrl;
+use crate::git::remote::submodules::Submodules;
+use crate::git::remote::url::RemoteUrl;
 use crate::git::{Oid, RefName, Repo};
 use crate::model::{Code, Error, RepoPath, Result, World};
 use crate::source::globs::Globs;
@@ -296,7 +296,7 @@ impl One<'_> {
     }
 
     fn other(&self, url: &str, frozen: Option<Oid>) -> Result<Located> {
-        let provenance = crate::git::url::Provenance::Repository;
+        let provenance = crate::git::remote::url::Provenance::Repository;
         let url = RemoteUrl::parse(url, provenance, self.caller.repo.workdir())?;
         let branch = self.row.branch.as_deref();
         let at = match (frozen, self.row.commit.as_deref()) {

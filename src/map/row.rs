@@ -5,8 +5,9 @@ use std::path::Path;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::git::url::{Provenance, RemoteUrl};
-use crate::git::{RefName, safe_path};
+use crate::git::RefName;
+use crate::git::remote::url::{Provenance, RemoteUrl};
+use crate::git::worktree::safe_path;
 use crate::model::RepoPath;
 use crate::source::selection::BinaryPolicy;
 use crate::store::yaml::Placed;

@@ -1,6 +1,6 @@
 //! The submodule that a row names: where it comes from and which commit is pinned, or why there is none.
 
-use crate::git::submodules::{FILE, RefusedSubmodule, Submodules};
+use crate::git::remote::submodules::{FILE, RefusedSubmodule, Submodules};
 use crate::git::{Oid, RemoteUrl, Repo};
 use crate::model::{Code, Error, RepoPath, Result};
 

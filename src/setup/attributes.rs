@@ -2,7 +2,7 @@
 //! of ours. Patterns name formats, never directories.
 
 use crate::git::attributes::names_filter;
-use crate::git::exempt_lines::ExemptLines;
+use crate::git::lfs::exempt_lines::ExemptLines;
 use crate::model::Result;
 
 /// The formats that git-lfs keeps, in the groups they are written in.

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::git::Repo;
-use crate::git::beneath::MAX_RECORD_BYTES;
+use crate::git::worktree::safe_open::MAX_RECORD_BYTES;
 use crate::model::text::Position;
 use crate::model::{Code, Error, RepoPath, Result, ResultExt as _};
 

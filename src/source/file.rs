@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::git::lfs_pointer::Pointer;
+use crate::git::lfs::lfs_pointer::Pointer;
 use crate::text::tokenizer::Tokenizer;
 
 use super::parts;

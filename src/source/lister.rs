@@ -5,7 +5,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crate::git::objects::{IgnoreLists, NamedEntry};
+use crate::git::object::reader::{IgnoreLists, NamedEntry};
 use crate::git::{Objects, Oid, TreeEntry};
 use crate::model::{Code, Error, RepoPath, Result, World};
 

@@ -11,8 +11,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use serde::{Deserialize, Serialize};
 
-use crate::git::lfs_objects::{Content, Objects};
-use crate::git::lfs_pointer::Pointer;
+use crate::git::lfs::lfs_objects::{Content, Objects};
+use crate::git::lfs::lfs_pointer::Pointer;
 use crate::git::{self, Oid};
 use crate::model::{Code, Error, RepoPath, Result, World};
 use crate::store::user_cache::UserCache;

@@ -15,8 +15,8 @@ use std::path::{Path, PathBuf};
 use chrono::{DateTime, Duration};
 use serde::{Deserialize, Serialize};
 
-use crate::git::lfs_objects::Objects;
-use crate::git::lfs_pointer::Pointer;
+use crate::git::lfs::lfs_objects::Objects;
+use crate::git::lfs::lfs_pointer::Pointer;
 use crate::git::{Oid, RefName, Repo, TreeEntry};
 use crate::model::{RepoPath, Result};
 

@@ -9,8 +9,8 @@
 use std::path::Path;
 use std::time::Duration;
 
-use crate::git::lfs_objects::Objects;
-use crate::git::lfs_pointer::Pointer;
+use crate::git::lfs::lfs_objects::Objects;
+use crate::git::lfs::lfs_pointer::Pointer;
 use crate::git::{Oid, Repo, TreeEntry};
 use crate::model::{Code, Error, RepoPath, Result};
 

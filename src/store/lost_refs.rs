@@ -4,7 +4,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::git::damaged_refs::DamagedRef;
+use crate::git::refs::damaged_refs::DamagedRef;
 use crate::git::{Oid, RefName, Repo};
 use crate::model::Result;
 

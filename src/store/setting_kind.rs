@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::git::sparse::is_cone_directory;
+use crate::git::worktree::sparse::is_cone_directory;
 
 /// What the value of a setting looks like.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -6,10 +6,10 @@ use std::io::Write as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use git_colony::git::credentials;
-use git_colony::git::network::Network;
 use git_colony::git::process::Git;
-use git_colony::git::url::{Provenance, RemoteUrl};
+use git_colony::git::remote::credentials;
+use git_colony::git::remote::network::Network;
+use git_colony::git::remote::url::{Provenance, RemoteUrl};
 use git_colony::model::{Code, World};
 
 use super::support::Sandbox;

@@ -7,8 +7,8 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use git_colony::git::lfs_objects::Objects;
-use git_colony::git::lfs_pointer::Pointer;
+use git_colony::git::lfs::lfs_objects::Objects;
+use git_colony::git::lfs::lfs_pointer::Pointer;
 use git_colony::git::{ObjectWrites, Oid};
 use git_colony::lfs::hydrate;
 use git_colony::model::{RepoPath, World};

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use git_colony::clones::hub;
 use git_colony::flow::elsewhere::Network;
 use git_colony::flow::map_rows::{self, Request};
-use git_colony::git::url::{Provenance, RemoteUrl};
+use git_colony::git::remote::url::{Provenance, RemoteUrl};
 use git_colony::git::{ObjectWrites, RefName};
 use git_colony::map::scope_record::{ScopeRecord, Scopes};
 use git_colony::map::scope_writing::{self, Change};

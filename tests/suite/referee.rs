@@ -5,7 +5,7 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-use git_colony::git::merge_trees::SideNames;
+use git_colony::git::merge::gix_merge::SideNames;
 use git_colony::git::{ObjectWrites, Oid, Repo};
 use serde_json::Value;
 

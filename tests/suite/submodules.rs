@@ -3,8 +3,8 @@
 
 use std::path::Path;
 
-use git_colony::git::submodules::Submodules;
-use git_colony::git::url::{Provenance, RemoteUrl};
+use git_colony::git::remote::submodules::Submodules;
+use git_colony::git::remote::url::{Provenance, RemoteUrl};
 use git_colony::git::{ObjectWrites, Oid, Repo};
 use git_colony::model::{Code, Error, World};
 

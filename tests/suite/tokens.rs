@@ -8,9 +8,9 @@ use std::process::{Command, Output};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
-use git_colony::git::network::Network;
 use git_colony::git::process::Git;
-use git_colony::git::url::{Provenance, RemoteUrl};
+use git_colony::git::remote::network::Network;
+use git_colony::git::remote::url::{Provenance, RemoteUrl};
 use git_colony::model::{Code, Error, World};
 
 use super::git_server::{First, GitServer, Manner, Wire, write_certificate};

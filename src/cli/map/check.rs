@@ -1,5 +1,6 @@
 //! `git colony map check`
 
+use crate::cli::{Face, Run, Stop};
 use crate::flow::map_check;
 use crate::map::problem::Problem;
 use crate::map::show::CheckReport;
@@ -7,15 +8,13 @@ use crate::model::time::Moment;
 use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;
 
-use super::super::{Face, Run, Stop};
-
 /// Tell everything that is wrong with the map, with line and column
 ///
 /// Looks at the file on disk, as it is being edited; 'map' and the other commands read that of the
 /// commit. Submodules are looked up in the index, or in REVISION. The exit code is 1 when anything is
 /// wrong. A key that has no effect is a warning.
 #[derive(Debug, clap::Args)]
-pub(in super::super) struct Args {
+pub(in crate::cli) struct Args {
     /// Look at the map of REVISION
     #[arg(long, value_name = "REVISION", conflicts_with = "worktree")]
     rev: Option<String>,
@@ -71,11 +70,7 @@ impl Answer for CheckReport {
 }
 
 /// Returns problems as compilers tell them.
-pub(in super::super) fn told(
-    path: &str,
-    problems: &[Problem],
-    warnings: &[Problem],
-) -> Vec<String> {
+pub(in crate::cli) fn told(path: &str, problems: &[Problem], warnings: &[Problem]) -> Vec<String> {
     let problems = problems.iter().map(|problem| ("", problem));
     let warnings = warnings.iter().map(|problem| ("warning: ", problem));
     let line = |(word, problem): (&str, &Problem)| {

@@ -1,19 +1,18 @@
 //! `git colony map diff`
 
+use crate::cli::{Face, Opening, Stop};
 use crate::flow::map_diff::{self, MapDiffReport};
 use crate::model::time::Moment;
 use crate::page::listing::PageEntry;
 use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;
 
-use super::super::{Face, Opening, Stop};
-
 /// Show which pages two revisions have that the other has not
 ///
 /// Each revision is mapped by its own map, in memory: nothing is fetched or written. A source that cannot be
 /// mapped at one of them is named and not compared, and the exit code is 1 then.
 #[derive(Debug, clap::Args)]
-pub(in super::super) struct Args {
+pub(in crate::cli) struct Args {
     /// The first revision
     #[arg(value_name = "A")]
     a: String,
@@ -75,6 +74,6 @@ fn told(sign: &str, page: &PageEntry) -> Vec<String> {
         sign.to_owned(),
         page.page_id.to_string().chars().take(8).collect(),
         page.tokens.to_string(),
-        super::super::pages::holds(page),
+        crate::cli::pages::holds(page),
     ]
 }

@@ -1,5 +1,6 @@
 //! `git colony map`
 
+use crate::cli::{Face, Run, Stop};
 use crate::design::left_out::{LeftOut, Reason};
 use crate::flow::elsewhere::Network;
 use crate::flow::map::{self, MapReport};
@@ -14,11 +15,9 @@ use crate::store::last_act;
 use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;
 
-use super::super::{Face, Run, Stop};
-
 #[derive(Debug, clap::Args)]
 #[group(skip)]
-pub(in super::super) struct Args {
+pub(in crate::cli) struct Args {
     /// Map REVISION (default: HEAD)
     #[arg(long, value_name = "REVISION")]
     rev: Option<String>,

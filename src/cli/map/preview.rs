@@ -1,5 +1,6 @@
 //! `git colony map preview`
 
+use crate::cli::{Face, Opening, Stop};
 use crate::flow::elsewhere::Network;
 use crate::flow::map_preview::{self, MapArguments, PreviewReport, PreviewRow};
 use crate::flow::map_rows::Request;
@@ -7,14 +8,12 @@ use crate::model::time::Moment;
 use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;
 
-use super::super::{Face, Opening, Stop};
-
 /// Show what each row is mapped with, what it inherits included
 ///
 /// Nothing is fetched and nothing written: a row about a repository that was never mapped here has an
 /// error, and the exit code is 1 then.
 #[derive(Debug, clap::Args)]
-pub(in super::super) struct Args {
+pub(in crate::cli) struct Args {
     /// Look at the map of REVISION (default: HEAD)
     #[arg(long, value_name = "REVISION", conflicts_with = "worktree")]
     rev: Option<String>,

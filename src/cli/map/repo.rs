@@ -2,13 +2,12 @@
 
 use std::path::PathBuf;
 
+use crate::cli::{Face, Run, Stop};
 use crate::flow::map_repo::{self, MapRepoReport, Origin, Request};
 use crate::flow::mapping::MapStatus;
 use crate::model::time::Moment;
 use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;
-
-use super::super::{Face, Run, Stop};
 
 /// Map a repository that is in no row of the map, as a scope of its own
 ///
@@ -16,7 +15,7 @@ use super::super::{Face, Run, Stop};
 /// changed. All of it is one source, with the settings in force here. The scope is this worktree's own.
 #[derive(Debug, clap::Args)]
 #[command(group = clap::ArgGroup::new("origin").required(true).args(["url", "path"]))]
-pub(in super::super) struct Args {
+pub(in crate::cli) struct Args {
     /// The repository at URL
     #[arg(long, value_name = "URL")]
     url: Option<String>,

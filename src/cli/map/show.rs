@@ -1,12 +1,12 @@
 //! `git colony map show`
 
+use crate::cli::{Face, Run, Stop};
 use crate::map::row::{RouteRow, SourceRow};
 use crate::map::show::{self, ShowReport};
 use crate::model::time::Moment;
 use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;
 
-use super::super::{Face, Run, Stop};
 use super::told_problems;
 
 /// Show what the map says, row by row
@@ -14,7 +14,7 @@ use super::told_problems;
 /// With --json every key of every row is there, null where the row does not have it, and the text of
 /// the file as 'raw'. Settings that rows inherit are not filled in: 'map preview' does that.
 #[derive(Debug, clap::Args)]
-pub(in super::super) struct Args {
+pub(in crate::cli) struct Args {
     /// Show the map of REVISION (default: HEAD)
     #[arg(long, value_name = "REVISION", conflicts_with = "worktree")]
     rev: Option<String>,

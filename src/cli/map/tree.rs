@@ -1,19 +1,18 @@
 //! `git colony map tree`
 
+use crate::cli::{Face, Run, Stop};
 use crate::flow::map_tree;
 use crate::map::listing::{self, Bounds, Entry, EntryKind, TreeReport};
 use crate::model::time::Moment;
 use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;
 
-use super::super::{Face, Run, Stop};
-
 /// Show directories and files of a commit, directories first
 ///
 /// Links and submodules are named, never followed. What is left out for its depth or its number is
 /// deep rather than late in the alphabet, and 'truncated' says so.
 #[derive(Debug, clap::Args)]
-pub(in super::super) struct Args {
+pub(in crate::cli) struct Args {
     /// Show the tree of REVISION (default: HEAD)
     #[arg(long, value_name = "REVISION")]
     rev: Option<String>,

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::cli::{Face, Run, Stop};
 use crate::flow::page_graph::{self, PageGraphReport};
 use crate::model::RepoPath;
 use crate::model::time::Moment;
@@ -10,8 +11,6 @@ use crate::page::pages::PageId;
 use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;
 
-use super::super::{Face, Run, Stop};
-
 /// Show which pages have to do with each other
 ///
 /// Pages of a scope are joined by parts of a file that follow each other (weight 1), markdown links (0.8),
@@ -19,7 +18,7 @@ use super::super::{Face, Run, Stop};
 /// 0.3; of the last 1000 commits and 365 days before the mapped one, those that touched at most 20 files).
 /// Several of these add up to at most 1.
 #[derive(Debug, clap::Args)]
-pub(in super::super) struct Args {
+pub(in crate::cli) struct Args {
     /// Only pages of the scope ID
     #[arg(long, value_name = "ID")]
     scope: Option<String>,

@@ -2,13 +2,12 @@
 
 use std::path::PathBuf;
 
+use crate::cli::{Face, Run, Stop, paths};
 use crate::flow::pages::{self, PagesReport};
 use crate::model::time::Moment;
 use crate::page::listing::{Filter, PageEntry, RecordEntry, Work};
 use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;
-
-use super::super::{Face, Run, Stop, paths};
 
 #[derive(Debug, clap::Args)]
 #[group(skip)]
@@ -106,7 +105,7 @@ fn generated(page: &PageEntry) -> &'static str {
 }
 
 /// What a page holds, in one line.
-pub(in super::super) fn holds(page: &PageEntry) -> String {
+pub(in crate::cli) fn holds(page: &PageEntry) -> String {
     let name = |at: usize| {
         let record = page.records.get(at)?;
         Some(

@@ -1,12 +1,12 @@
 //! `git colony pages show`
 
+use crate::cli::{Face, Run, Stop};
 use crate::flow::pages::{self, ShowRequest};
 use crate::model::time::Moment;
 use crate::page::listing::{Neighbor, RecordEntry, Rendering, ShownPage};
 use crate::ui::answer::{Answer, Outcome};
 use crate::ui::{escape, text};
 
-use super::super::{Face, Run, Stop};
 use super::graph;
 
 /// Show what a page holds
@@ -16,7 +16,7 @@ use super::graph;
 /// Notes go to standard error. The --json before it is another thing: the whole answer as one object, in which
 /// each record has its text, or with '--format text' all of it stands once, as 'text'.
 #[derive(Debug, clap::Args)]
-pub(in super::super) struct Args {
+pub(in crate::cli) struct Args {
     /// Its id, or enough of its beginning
     #[arg(value_name = "ID")]
     id: String,

@@ -1,17 +1,16 @@
 //! `git colony pages stats`
 
+use crate::cli::{Face, Run, Stop};
 use crate::flow::pages::{self, PageStatsReport, ScopeStats};
 use crate::model::time::Moment;
 use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;
 
-use super::super::{Face, Run, Stop};
-
 /// Count pages, records and tokens of each scope
 ///
 /// What 'map --worktree' made of the files of the worktree is a scope of its own.
 #[derive(Debug, clap::Args)]
-pub(in super::super) struct Args {}
+pub(in crate::cli) struct Args {}
 
 pub(super) fn run(face: &mut Face<'_>, _args: &Args) -> Result<Outcome, Stop> {
     let session = face.session(Run::ForReal)?;

@@ -6,12 +6,12 @@
 
 use std::collections::BTreeSet;
 
-use crate::git::diff::TreeChange;
+use crate::design::names::Named;
+use crate::design::scope_gate;
+use crate::git::compare::tree_diff::TreeChange;
 use crate::model::Result;
 use crate::store::Session;
 
-use super::super::names::Named;
-use super::super::scope_gate;
 use super::Request;
 use super::computed::Computed;
 use super::sides::Sides;

@@ -3,22 +3,21 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
+use crate::design::conflicts;
+use crate::design::decisions::{self, DecisionRef};
+use crate::design::forks::Outcome;
+use crate::design::settle::{Settled, Settling};
+use crate::design::squashed::{self, Squashes};
+use crate::design::way_on::WayOn;
+use crate::design::worktree::write_commit;
 use crate::git::Oid;
-use crate::git::certain_merge::Certain;
-use crate::git::diff::TreeChange;
-use crate::git::merge_tree::{MergeSide, Merged, Stages};
+use crate::git::compare::tree_diff::TreeChange;
+use crate::git::merge::merge_tree::{MergeSide, Merged, Stages};
+use crate::git::merge::trivial_merge::Certain;
 use crate::git::object::NewCommit;
 use crate::model::{Code, Error, RepoPath, Result, text};
-use crate::store::Session;
-use crate::store::migration;
+use crate::store::{Session, migration};
 
-use super::super::conflicts;
-use super::super::decisions::{self, DecisionRef};
-use super::super::forks::Outcome;
-use super::super::settle::{Settled, Settling};
-use super::super::squashed::{self, Squashes};
-use super::super::way_on::WayOn;
-use super::super::worktree::write_commit;
 use super::sides::Sides;
 use super::{MergeReport, Request};
 

@@ -9,9 +9,9 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::git::Oid;
-use crate::git::diff::TreeChange;
-use crate::git::scan::IndexLook;
-use crate::git::snapshot::Unstorable;
+use crate::git::compare::tree_diff::TreeChange;
+use crate::git::worktree::scan::IndexLook;
+use crate::git::worktree::snapshot::Unstorable;
 use crate::model::id::OperationId;
 use crate::model::text::typed_word;
 use crate::model::{RepoPath, Result};
@@ -25,13 +25,12 @@ use super::forks::Outcome;
 use super::goal::retried;
 use super::kept::Kept;
 use super::left_out::{Allowances, LeftOut};
-use super::locked;
-use super::resolve;
 use super::scope_gate::OthersRules;
 use super::settle::Choice;
 use super::switch::{Step, Switch, carry_out, refuse_staged};
 use super::way_on::{self, Stuck, WayOn};
 use super::worktree::run_post_checkout;
+use super::{locked, resolve};
 use computed::{Computed, write_merge};
 use sides::Sides;
 

@@ -1,17 +1,15 @@
 //! The two lines of work of a merge, and where it may go.
 
+use crate::design::goal::Goal;
+use crate::design::names::{self, Named};
+use crate::design::{default_branch, published};
 use crate::git::{Oid, RefName, Repo};
 use crate::model::text::{shell_word, typed_word};
 use crate::model::{Code, Error, Result};
-use crate::store::Session;
 use crate::store::operation::{Kind, Log, LogEntry};
 use crate::store::places::Places;
-use crate::store::{migration, ref_names};
+use crate::store::{Session, migration, ref_names};
 
-use super::super::default_branch;
-use super::super::goal::Goal;
-use super::super::names::{self, Named};
-use super::super::published;
 use super::{Request, StandIn};
 
 /// The two lines of work.

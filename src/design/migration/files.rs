@@ -3,18 +3,17 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use crate::git::attribute_patterns::AttributePatterns;
-use crate::git::diff::TreeChange;
-use crate::git::lfs_pointer::Pointer;
-use crate::git::scan::Scan;
+use crate::design::tree_moves::plan_moves;
+use crate::git::attributes::attribute_patterns::AttributePatterns;
+use crate::git::compare::tree_diff::TreeChange;
+use crate::git::lfs::lfs_pointer::Pointer;
+use crate::git::worktree::scan::Scan;
 use crate::git::{Oid, TreeEntry};
 use crate::model::{Code, Error, RepoPath, Result, text};
 use crate::store::operation::FileMoves;
 use crate::store::operation::record::IndexTarget;
 use crate::store::operation::run::NewIndex;
 use crate::store::{Session, kept_large_files};
-
-use crate::design::tree_moves::plan_moves;
 
 /// What index and files become.
 pub(super) struct Switched {

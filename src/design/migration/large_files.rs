@@ -1,7 +1,7 @@
 //! Large files that only checkpoints have: git-lfs does not know that they are in use.
 
-use crate::git::lfs_objects::Objects;
-use crate::git::lfs_pointer::Pointer;
+use crate::git::lfs::lfs_objects::Objects;
+use crate::git::lfs::lfs_pointer::Pointer;
 use crate::git::{RefChange, TreeEntry};
 use crate::model::Result;
 use crate::store::places::Places;

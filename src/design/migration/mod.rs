@@ -10,11 +10,11 @@ mod carry;
 mod files;
 mod large_files;
 
-use crate::git::lfs_import::Imported;
-use crate::git::lfs_objects::Objects;
-use crate::git::other_worktrees::{OtherWorktree, WorktreeSort};
+use crate::git::lfs::lfs_import::Imported;
+use crate::git::lfs::lfs_objects::Objects;
+use crate::git::object::transfer::{self, Linked};
 use crate::git::refs::FoundRef;
-use crate::git::transfer::{self, Linked};
+use crate::git::worktree::other_worktrees::{OtherWorktree, WorktreeSort};
 use crate::git::{Head, Oid, RefChange, RefName, Repo};
 use crate::model::{Code, Error, Result, text, time};
 use crate::store::migration::{self, ObjectMap};

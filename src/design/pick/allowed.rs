@@ -3,12 +3,12 @@
 
 use std::collections::BTreeSet;
 
+use crate::design::goal::Goal;
+use crate::design::{names, scope_gate};
 use crate::git::Oid;
 use crate::model::Result;
 use crate::store::Session;
 
-use super::super::goal::Goal;
-use super::super::{names, scope_gate};
 use super::Request;
 use super::computed::Computed;
 

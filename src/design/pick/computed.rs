@@ -2,16 +2,16 @@
 
 use std::collections::BTreeMap;
 
-use crate::git::certain_merge::{Certain, CertainMerges};
-use crate::git::marker_labels::Label;
-use crate::git::merge_tree::{MergeCase, Merged, Stages};
-use crate::git::merge_trees::SideNames;
-use crate::git::pick::{Pick, Signed};
+use crate::design::conflicts::{self, Conflict};
+use crate::git::merge::gix_merge::SideNames;
+use crate::git::merge::marker_labels::Label;
+use crate::git::merge::merge_tree::{MergeCase, Merged, Stages};
+use crate::git::merge::trivial_merge::{Certain, CertainMerges};
+use crate::git::object::picked_commit::{Pick, Signed};
 use crate::git::{Oid, Repo, Signature};
 use crate::model::{RepoPath, Result, World};
 use crate::store::Session;
 
-use super::super::conflicts::{self, Conflict};
 use super::wanted::Wanted;
 
 /// A commit that was applied.

@@ -9,19 +9,19 @@ use std::fmt::Write as _;
 
 use serde::{Deserialize, Serialize};
 
-use crate::git::snapshot::Unstorable;
+use crate::design::kept::Kept;
+use crate::design::left_out::Allowances;
+use crate::design::scope_gate;
+use crate::design::switch::{Step, Switch, carry_out, refuse_staged, refuse_unmerged};
+use crate::design::way_on::WayOn;
+use crate::design::worktree::run_post_checkout;
+use crate::git::worktree::snapshot::Unstorable;
 use crate::git::{Oid, RefChange};
 use crate::model::{Code, Result, ResultExt as _, text};
 use crate::store::Session;
 use crate::store::operation::run::{Intent, Touches};
 use crate::store::operation::{Kind, Operation, StateFile, StateName, external};
 
-use super::super::kept::Kept;
-use super::super::left_out::Allowances;
-use super::super::scope_gate;
-use super::super::switch::{Step, Switch, carry_out, refuse_staged, refuse_unmerged};
-use super::super::way_on::WayOn;
-use super::super::worktree::run_post_checkout;
 use super::computed::{Agreed, Applied, Computed, Stuck};
 use super::sequence::{self, UnderWay};
 use super::wanted::Wanted;
@@ -309,7 +309,7 @@ fn report(written: &[(Wanted, Oid)], dropped: Option<Oid>, computed: &Computed) 
 }
 
 fn rehearse(session: &Session, under_way: &UnderWay) -> Result<PickReport> {
-    let unignored = super::super::unignored::current(session)?;
+    let unignored = crate::design::unignored::current(session)?;
     let allowances = Allowances::default();
     let kept = Kept::look(session, &allowances, Unstorable::LeaveOut, &unignored)?;
     refuse_unmerged(&kept)?;

@@ -12,7 +12,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::git::Oid;
-use crate::git::snapshot::Unstorable;
+use crate::git::worktree::snapshot::Unstorable;
 use crate::model::id::OperationId;
 use crate::model::{RepoPath, Result, text};
 use crate::store::Session;

@@ -5,14 +5,14 @@
 
 use std::fmt::Write as _;
 
+use crate::design::resolve::nothing;
+use crate::design::worktree::opened_by_us;
 use crate::git::{Oid, Repo};
 use crate::model::{Code, Error, Result, ResultExt as _, text};
 use crate::store::Session;
 use crate::store::operation::{Record, StateFile, StateName, Tail};
 use crate::store::places::Places;
 
-use super::super::resolve::nothing;
-use super::super::worktree::opened_by_us;
 use super::computed::Stuck;
 use super::going_on::{FORMAT, Note};
 

@@ -1,12 +1,11 @@
 //! What is to be picked, in order: commits, ranges and decisions, as they are typed.
 
+use crate::design::decisions::Decision;
+use crate::design::known_decisions::Known;
+use crate::design::{names, published};
 use crate::git::Oid;
 use crate::model::{Code, Error, Result};
 use crate::store::Session;
-
-use super::super::decisions::Decision;
-use super::super::known_decisions::Known;
-use super::super::{names, published};
 
 /// More commits than this are not picked at once.
 const MOST: usize = 10_000;

@@ -2,7 +2,7 @@
 
 use crate::design::checkpoints::{self, Which};
 use crate::git::Repo;
-use crate::git::lfs_pointer::LfsOid;
+use crate::git::lfs::lfs_pointer::LfsOid;
 use crate::git::refs::FoundRef;
 use crate::model::{Result, text};
 use crate::setup::attributes;

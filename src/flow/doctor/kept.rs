@@ -5,7 +5,7 @@ use std::path::Path;
 use super::Check;
 use crate::design::checkpoint_refs;
 use crate::design::retention::{self, Scope};
-use crate::git::damaged_refs::DamagedRef;
+use crate::git::refs::damaged_refs::DamagedRef;
 use crate::model::{Result, text};
 use crate::store::operation::Log;
 use crate::store::places::Places;

@@ -2,8 +2,8 @@
 
 use super::Check;
 use crate::git::attributes::AttributesOf;
-use crate::git::beneath::{self, MAX_RECORD_BYTES, MAX_RULES_BYTES};
-use crate::git::exempt_lines;
+use crate::git::lfs::exempt_lines;
+use crate::git::worktree::safe_open::{self, MAX_RECORD_BYTES, MAX_RULES_BYTES};
 use crate::lfs::status;
 use crate::model::{RepoPath, Result};
 use crate::setup::attributes::{MERGE_LINES, gives_to_lfs};
@@ -141,7 +141,7 @@ fn unreadable(session: &Session, name: &'static str, path: &str, limit: u64) -> 
     let path = RepoPath::from(path);
     let fault = session.repo.read_file(&path, limit).err()?;
     let found = format!("'{path}' cannot be used: {fault}");
-    Some(Check::ill(name, found, beneath::look_at(&path)))
+    Some(Check::ill(name, found, safe_open::look_at(&path)))
 }
 
 pub(super) fn hook_checks(session: &Session) -> Result<Vec<Check>> {

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::git::scan::Scan;
+use crate::git::worktree::scan::Scan;
 use crate::git::{Oid, Repo};
 use crate::model::text;
 use crate::store::atomic;

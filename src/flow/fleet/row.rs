@@ -7,14 +7,14 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::clones::found::FoundClone;
-use crate::design::checkpoints;
 use crate::design::forks::{self, Fork, Into, Outcome};
 use crate::design::kept_at::kept_at;
 use crate::design::problem::Problem;
-use crate::design::scope_outlook;
+use crate::design::{checkpoints, scope_outlook};
+use crate::flow::{agent_state, status};
 use crate::git::Repo;
-use crate::git::foreign_worktree::OwnConfig;
-use crate::git::scan::Scan;
+use crate::git::worktree::foreign_worktree::OwnConfig;
+use crate::git::worktree::scan::Scan;
 use crate::model::{RepoPath, Result, World, time};
 use crate::setup::hooks::agents::{self as hooks, Doing};
 use crate::store::large_file_locks::KnownLocks;
@@ -22,7 +22,6 @@ use crate::store::lease;
 use crate::store::lease_holder::HeldBy;
 use crate::store::places::Places;
 
-use super::super::{agent_state, status};
 use super::operation::Operation;
 
 /// How long an agent counts as at work after one of its hooks has fired.

@@ -2,8 +2,8 @@
 
 use crate::flow::map_rows;
 use crate::git::Head;
-use crate::git::beneath::MAX_RULES_BYTES;
-use crate::git::exempt_lines::ExemptLines;
+use crate::git::lfs::exempt_lines::ExemptLines;
+use crate::git::worktree::safe_open::MAX_RULES_BYTES;
 use crate::lfs::exempt::{self, Exempt};
 use crate::model::{Code, Error, RepoPath, Result};
 use crate::setup::attributes::{self, Lines};

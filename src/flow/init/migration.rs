@@ -1,13 +1,11 @@
 //! Setting up with a history that git-lfs has the large files of: what `lfs migrate` does, told as a part
 //! of init.
 
+use crate::flow::migrate::{self, MigrateStatus, Outlook, Publication, Request, Start};
 use crate::git::attributes::AttributesOf;
 use crate::lfs::status;
-use crate::model::{Code, Result};
+use crate::model::{Code, Result, text};
 use crate::store::Session;
-
-use super::super::migrate::{self, MigrateStatus, Outlook, Publication, Request, Start};
-use crate::model::text;
 
 use super::{InitReport, with_hint};
 

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::Request;
 use crate::flow::elsewhere::{Hubs, Network};
-use crate::git::url::{Provenance, Transport};
+use crate::git::remote::url::{Provenance, Transport};
 use crate::git::{BareRepo, Head, ObjectWrites, Oid, RefName, RemoteUrl, Repo};
 use crate::map::resolve::{At, Elsewhere as _, FoundElsewhere};
 use crate::model::text::shell_word;

@@ -3,7 +3,10 @@
 
 use std::collections::HashMap;
 
-use crate::git::lfs_import::{Exempt, ImportStep};
+use crate::clones::gather;
+use crate::clones::sync::travelers;
+use crate::design::migration::Told;
+use crate::git::lfs::lfs_import::{Exempt, ImportStep};
 use crate::git::remote::Remote;
 use crate::git::{Oid, RefName, Repo};
 use crate::lfs::patterns::Patterns;
@@ -11,10 +14,6 @@ use crate::model::{Code, Error, Result};
 use crate::store::migration::{self, About, ObjectMap, Recorded};
 use crate::store::migration_journal::RemoteRef;
 use crate::store::{Session, ref_names};
-
-use crate::clones::gather;
-use crate::clones::sync::travelers;
-use crate::design::migration::Told;
 
 /// Migrations that are followed, as one.
 pub(super) struct Follows {

@@ -1,9 +1,9 @@
 //! The large files of what is published: found by one walk, brought before the refs that need them, and
 //! asked for again after those.
 
-use crate::git::lfs_objects::Objects;
-use crate::git::lfs_pointer::LfsOid;
-use crate::git::lfs_upload::Uploads;
+use crate::git::lfs::lfs_objects::Objects;
+use crate::git::lfs::lfs_pointer::LfsOid;
+use crate::git::lfs::lfs_upload::Uploads;
 use crate::git::remote::Remote;
 use crate::git::{Oid, RefChange, RefName};
 use crate::model::Result;

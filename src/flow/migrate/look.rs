@@ -2,7 +2,7 @@
 //! the way.
 
 use crate::design::migration;
-use crate::git::lfs_import::{Exempt, ImportStep, Imported};
+use crate::git::lfs::lfs_import::{Exempt, ImportStep, Imported};
 use crate::git::refs::FoundRef;
 use crate::git::remote::Remote;
 use crate::git::{Oid, Repo};
@@ -13,9 +13,9 @@ use crate::store::Session;
 use crate::store::migration::ObjectMap;
 use crate::store::migration_journal::RemoteRef;
 
-use super::checks::Goal;
+use super::checks::{self, Goal};
 use super::following::{self, Follows};
-use super::{REMOTE, checks, no_history, plan_install, publication};
+use super::{REMOTE, no_history, plan_install, publication};
 
 /// Everything known before anything is done.
 pub(super) struct Look {

@@ -27,7 +27,7 @@ mod under_way;
 use std::time::Duration;
 
 use crate::design::migration::{self, Beside};
-use crate::git::lfs_import::{Import, Imported};
+use crate::git::lfs::lfs_import::{Import, Imported};
 use crate::git::refs::FoundRef;
 use crate::git::remote::Remote;
 use crate::git::{Oid, Repo};

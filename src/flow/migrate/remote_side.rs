@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::git::lfs_import::Imported;
+use crate::git::lfs::lfs_import::Imported;
 use crate::git::remote::Remote;
 use crate::git::{Oid, RefChange, RefName, Repo};
 use crate::model::text::shell_word;

@@ -1,9 +1,9 @@
 //! Stashes that a migration leaves in the old history, and that would put large files back into git.
 
 use crate::git::attributes::AttributesOf;
-use crate::git::diff::TreeChange;
+use crate::git::compare::tree_diff::TreeChange;
 use crate::git::index::Index;
-use crate::git::lfs_pointer::Pointer;
+use crate::git::lfs::lfs_pointer::Pointer;
 use crate::git::{Oid, RefName, Repo};
 use crate::model::text::{self, shell_word};
 use crate::model::{Code, Error, RepoPath, Result};

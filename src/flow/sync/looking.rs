@@ -9,13 +9,13 @@ use crate::clones::sync::rules::Sides;
 use crate::clones::sync::travelers::{self, Kind};
 use crate::clones::sync::verdict::Standing;
 use crate::design::fork_record::ForkRecord;
+use crate::flow::migrate;
 use crate::git::remote::Remote;
 use crate::git::{Oid, RefName, Repo};
 use crate::map::scope_record::Scopes;
 use crate::model::Result;
 use crate::store::{Session, migration, own_refs, ref_names};
 
-use super::super::migrate;
 use super::place;
 
 /// Both sides at one moment.

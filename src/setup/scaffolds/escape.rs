@@ -1,6 +1,6 @@
 //! Free text as data of each language: whatever it holds, the file means what was typed.
 //!
-//! Control and direction characters do not come here: [`super::super::tool_spec`] refuses them. Line
+//! Control and direction characters do not come here: [`crate::setup::tool_spec`] refuses them. Line
 //! ends and tabs do.
 
 use std::fmt::Write as _;

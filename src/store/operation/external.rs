@@ -8,7 +8,7 @@
 //! between are none to come back to.
 
 use crate::git::object::NewCommit;
-use crate::git::reflog::ReflogEntry;
+use crate::git::refs::reflog::ReflogEntry;
 use crate::git::{Oid, RefChange, Repo};
 use crate::model::id::OperationId;
 use crate::model::{RepoPath, Result, text, time};

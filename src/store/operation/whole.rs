@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, HashSet};
 use std::fmt;
 use std::time::Duration;
 
-use crate::git::index_state::STAGE_0;
+use crate::git::index::index_state::STAGE_0;
 use crate::git::refs::Reason;
 use crate::git::{Oid, RefChange, RefName, Repo, TreeEntry};
 use crate::model::{Code, Error, RepoPath, Result};

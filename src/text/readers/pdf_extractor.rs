@@ -5,7 +5,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::git::bounded::{self, End, Finished, Limits};
+use crate::git::process::bounded::{self, End, Finished, Limits};
 use crate::model::{Result, World};
 
 use super::{MOST_PDF_BYTES, MOST_TEXT_BYTES, ReadFault};

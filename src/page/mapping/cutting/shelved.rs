@@ -1,9 +1,9 @@
 //! Documents as records: each chunk of prose is one.
 
-use super::super::{LeftOutReason, Shelf};
 use super::{Cut, Files};
 use crate::model::progress::FileMeter;
 use crate::model::{Code, Result};
+use crate::page::mapping::{LeftOutReason, Shelf};
 use crate::source::lister::ListedFile;
 use crate::source::literature::ChunkRecord;
 use crate::source::record::{self, Record, RecordKind};

@@ -93,7 +93,7 @@ fn call(agent: Agent) -> String {
 
 /// Returns the command: where git-colony is missing, it answers in its place.
 fn command(agent: Agent, event: &Event) -> String {
-    let answer = super::super::payload::answer(agent, Some(event.name));
+    let answer = crate::setup::hooks::payload::answer(agent, Some(event.name));
     format!("{} 2>/dev/null || echo '{answer}'", call(agent))
 }
 

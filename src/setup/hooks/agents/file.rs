@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use crate::git::Repo;
-use crate::git::beneath::MAX_RECORD_BYTES;
+use crate::git::worktree::safe_open::MAX_RECORD_BYTES;
 use crate::model::{Code, Error, RepoPath, Result};
 use crate::store::atomic;
 

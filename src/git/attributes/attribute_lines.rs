@@ -1,0 +1,184 @@
+//! What the lines of an attributes file say about a filter, by git's own grammar of such files.
+
+use std::collections::HashMap;
+
+use gix::attrs::State;
+use gix::attrs::parse::Kind;
+
+use crate::git::{Oid, Repo};
+use crate::model::{RepoPath, Result};
+
+/// A line that says which filter files go through.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FilterLine {
+    /// The pattern, without quotes.
+    pub pattern: String,
+    /// Whether it gives files to the filter that was asked about; else it takes them away from it.
+    pub gives: bool,
+    /// All that it says of what a filter and its diffs and merges are set by, without macros.
+    pub says: String,
+}
+
+/// The attributes that go with a filter.
+const WITH_FILTER: [&str; 4] = ["filter", "diff", "merge", "text"];
+
+/// What a macro may stand for in turn.
+const MOST_DEPTH: usize = 16;
+
+/// A line may come to so many attributes.
+const MOST_SAID: usize = 1024;
+
+/// An attribute and what becomes of it.
+type Said = (String, State);
+
+/// The macros of a file, and the one that git has itself. Only those of the file at the root count, and in
+/// all of the tree.
+pub struct Macros(HashMap<String, Vec<Said>>);
+
+/// Reads the lines of the file at the root that speak of filters, in their order, by macros as well. A line
+/// that git would not understand says nothing.
+pub fn filter_lines(bytes: &[u8], filter: &str) -> Vec<FilterLine> {
+    filter_lines_by(&Macros::of(bytes), bytes, filter)
+}
+
+/// Reads the same of any file.
+pub fn filter_lines_by(macros: &Macros, bytes: &[u8], filter: &str) -> Vec<FilterLine> {
+    let mut found = Vec::new();
+    for line in gix::attrs::parse(bytes) {
+        let Ok((Kind::Pattern(pattern), assignments, _)) = line else {
+            continue;
+        };
+        let mut said = Vec::new();
+        macros.say(&said_by(assignments), MOST_DEPTH, &mut said);
+        let last = said.iter().rfind(|(name, _)| name == "filter");
+        if let Some((_, state)) = last {
+            found.push(FilterLine {
+                pattern: pattern.to_string(),
+                gives: matches!(state, State::Value(value) if value.as_ref().as_bstr() == filter),
+                says: words(&said),
+            });
+        }
+    }
+    found
+}
+
+/// Takes the carriage return from the end of a line, if there is one.
+pub(in crate::git) fn without_carriage_return(line: &[u8]) -> &[u8] {
+    line.strip_suffix(b"\r").unwrap_or(line)
+}
+
+fn said_by(assignments: gix::attrs::parse::Iter<'_>) -> Vec<Said> {
+    let assignments = assignments.filter_map(std::result::Result::ok);
+    let said = assignments.map(|one| (one.name.as_str().to_owned(), one.state.to_owned()));
+    said.collect()
+}
+
+impl Macros {
+    /// Reads those of the file at the root.
+    pub fn of(bytes: &[u8]) -> Macros {
+        let unset = |name: &str| (name.to_owned(), State::Unset);
+        let binary = ["diff", "merge", "text"].map(unset).to_vec();
+        let mut known = HashMap::from([("binary".to_owned(), binary)]);
+        for line in gix::attrs::parse(bytes) {
+            if let Ok((Kind::Macro(name), assignments, _)) = line {
+                known.insert(name.as_str().to_owned(), said_by(assignments));
+            }
+        }
+        Macros(known)
+    }
+
+    /// Adds what assignments come to; only a macro that is set stands for anything.
+    fn say(&self, assignments: &[Said], depth: usize, into: &mut Vec<Said>) {
+        for (name, state) in assignments {
+            if into.len() > MOST_SAID {
+                return;
+            }
+            let stands_for = self.0.get(name).filter(|_| *state == State::Set);
+            match stands_for {
+                Some(more) if depth > 0 => self.say(more, depth - 1, into),
+                _ => into.push((name.clone(), state.clone())),
+            }
+        }
+    }
+}
+
+/// Returns the words of a line that says the last of each.
+fn words(said: &[Said]) -> String {
+    let last = |name: &&str| said.iter().rfind(|(known, _)| known == name);
+    let words = WITH_FILTER.iter().filter_map(last);
+    let words = words.map(|(name, state)| match state {
+        State::Set => name.clone(),
+        State::Unset => format!("-{name}"),
+        State::Unspecified => format!("!{name}"),
+        State::Value(value) => format!("{name}={}", value.as_ref().as_bstr()),
+    });
+    words.collect::<Vec<_>>().join(" ")
+}
+
+impl Repo {
+    /// Lists the attributes files of a tree with their blobs, by path.
+    ///
+    /// # Errors
+    /// `object-missing`.
+    pub fn attributes_files(&self, tree: Oid) -> Result<Vec<(RepoPath, Oid)>> {
+        let files = self.list_tree(tree)?.into_iter();
+        let named = |path: &RepoPath| {
+            let bytes = path.as_bytes();
+            bytes == b".gitattributes" || bytes.ends_with(b"/.gitattributes")
+        };
+        let found = files.filter(|file| named(&file.path));
+        let found = found.filter_map(|file| {
+            let entry = file.new.filter(crate::git::TreeEntry::is_file)?;
+            Some((file.path, entry.id))
+        });
+        Ok(found.collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn told(text: &[u8]) -> Vec<(String, bool, String)> {
+        let lines = filter_lines(text, "lfs").into_iter();
+        lines
+            .map(|line| (line.pattern, line.gives, line.says))
+            .collect()
+    }
+
+    fn wanted(lines: &[(&str, bool, &str)]) -> Vec<(String, bool, String)> {
+        let lines = lines.iter();
+        lines
+            .map(|&(pattern, gives, says)| (pattern.to_owned(), gives, says.to_owned()))
+            .collect()
+    }
+
+    #[test]
+    fn the_last_word_about_the_filter_counts() {
+        let text = b"# *.no filter=lfs\n*.pdf filter=lfs diff=lfs -text\n\"a b.bin\" filter=lfs\n\
+            doc/*.pdf -filter eol=lf\n*.txt text\n*.x filter=lfs !filter !diff\n!bad filter=lfs\n";
+        let lines = [
+            ("*.pdf", true, "filter=lfs diff=lfs -text"),
+            ("a b.bin", true, "filter=lfs"),
+            ("doc/*.pdf", false, "-filter"),
+            ("*.x", false, "!filter !diff"),
+        ];
+        assert_eq!(told(text), wanted(&lines));
+    }
+
+    #[test]
+    fn macros_say_what_they_stand_for_where_they_are_set() {
+        let text = b"*.a large\n*.b -large\n*.c plain\n*.d large -filter\n*.e -filter binary\n\
+            *.f around\n[attr]around around large\n[attr]plain -filter !diff\n\
+            [attr]large filter=lfs diff=lfs merge=lfs -text\n";
+        let lfs = "filter=lfs diff=lfs merge=lfs -text";
+        let lines = [
+            ("*.a", true, lfs),
+            ("*.c", false, "-filter !diff"),
+            ("*.d", false, "-filter diff=lfs merge=lfs -text"),
+            ("*.e", false, "-filter -diff -merge -text"),
+            ("*.f", true, lfs),
+        ];
+        assert_eq!(told(text), wanted(&lines));
+    }
+}

@@ -1,0 +1,139 @@
+//! A look at `.gitattributes` and `.gitignore` before gix reads them: it opens them as git does, waiting
+//! for a pipe and taking in a file of any size.
+//!
+//! A link or a folder counts as no file there, for git as for gix, and goes through.
+
+use std::path::{Path, PathBuf};
+
+use crate::git::Repo;
+use crate::git::worktree::safe_open::{Fault, MAX_RULES_BYTES, look_at};
+use crate::model::{Code, Error, RepoPath, Result, text};
+
+/// What is read in every folder on the way to a path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::git) enum RuleFile {
+    Attributes,
+    Ignore,
+}
+
+impl RuleFile {
+    fn name(self) -> &'static str {
+        match self {
+            RuleFile::Attributes => ".gitattributes",
+            RuleFile::Ignore => ".gitignore",
+        }
+    }
+}
+
+/// Refuses what gix must not open beside the worktree: git would wait for a pipe there, too. Links are followed,
+/// since nobody but the user puts files there.
+///
+/// # Errors
+/// `path-in-the-way` for a pipe, a socket or a device.
+pub(in crate::git) fn require_own(repo: &Repo, file: RuleFile) -> Result<()> {
+    let (name, key) = match file {
+        RuleFile::Attributes => ("attributes", "core.attributesFile"),
+        RuleFile::Ignore => ("exclude", "core.excludesFile"),
+    };
+    // One that leads nowhere is gix's to name.
+    let configured = repo
+        .inner
+        .config_snapshot()
+        .trusted_path(key)
+        .ok()
+        .flatten();
+    let own = [repo.common_dir().join("info").join(name)];
+    for path in own.into_iter().chain(configured) {
+        let Ok(found) = path.metadata() else { continue };
+        if !found.is_file() && !found.is_dir() {
+            let shown = path.display();
+            return Err(Error::new(
+                Code::PathInTheWay,
+                format!(
+                    "cannot use the rules in '{shown}': {}; nothing has changed",
+                    Fault::NoPlainFile
+                ),
+            )
+            .detail("path", shown.to_string())
+            .hint(format!(
+                "ls -lL {}",
+                text::shell_word(&path.to_string_lossy())
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// Looks at each folder once while paths come in order, as gix does.
+pub(in crate::git) struct RuleFiles {
+    workdir: PathBuf,
+    file: RuleFile,
+    /// The folder of the last path; `None` before the first.
+    last: Option<Vec<u8>>,
+}
+
+impl RuleFiles {
+    pub(in crate::git) fn of(repo: &Repo, file: RuleFile) -> RuleFiles {
+        RuleFiles {
+            workdir: repo.workdir().to_owned(),
+            file,
+            last: None,
+        }
+    }
+
+    /// Refuses what gix must not read on its way to a path.
+    ///
+    /// # Errors
+    /// `path-in-the-way` for what is neither a file, a link nor a folder, and for a file that is too large.
+    pub(in crate::git) fn require(&mut self, path: &[u8]) -> Result<()> {
+        let above = path.iter().rposition(|byte| *byte == b'/').unwrap_or(0);
+        let folder = path.get(..above).unwrap_or_default();
+        let last = self.last.replace(folder.to_vec());
+        let is_known = |above: &[u8]| {
+            let rest = last.as_ref().and_then(|last| last.strip_prefix(above));
+            rest.is_some_and(|rest| above.is_empty() || rest.is_empty() || rest.starts_with(b"/"))
+        };
+        let ends = folder.iter().enumerate().filter(|(_, byte)| **byte == b'/');
+        let ends = ends.map(|(at, _)| at).chain([folder.len()]);
+        let inner = ends.filter_map(|end| folder.get(..end).filter(|above| !above.is_empty()));
+        let mut looked = std::iter::once(&b""[..]).chain(inner);
+        looked.try_for_each(|above| {
+            if is_known(above) {
+                Ok(())
+            } else {
+                self.look(above)
+            }
+        })
+    }
+
+    fn look(&self, folder: &[u8]) -> Result<()> {
+        let name = RepoPath::from(self.file.name());
+        let path = match folder {
+            b"" => name,
+            folder => RepoPath::new(folder).join(&name),
+        };
+        let fault = look(&path.under(&self.workdir));
+        fault.map_or(Ok(()), |fault| Err(refused(&path, &fault)))
+    }
+}
+
+fn look(path: &Path) -> Option<Fault> {
+    let found = path.symlink_metadata().ok()?;
+    let kind = found.file_type();
+    if kind.is_symlink() || kind.is_dir() {
+        None
+    } else if !kind.is_file() {
+        Some(Fault::NoPlainFile)
+    } else {
+        (found.len() > MAX_RULES_BYTES).then_some(Fault::TooLarge(MAX_RULES_BYTES))
+    }
+}
+
+fn refused(path: &RepoPath, fault: &Fault) -> Error {
+    Error::new(
+        Code::PathInTheWay,
+        format!("cannot use the rules in '{path}': {fault}; nothing has changed"),
+    )
+    .detail("path", path)
+    .hint(look_at(path))
+}

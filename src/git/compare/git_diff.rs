@@ -1,0 +1,216 @@
+//! Tree against tree as git tells it: renames and copies, lines added and deleted, the patch.
+//!
+//! git itself compares, without what the user's or the repository's settings would run or reorder: no
+//! external diff, no text conversion, no prefixes of their own. Objects that are in memory only are
+//! shown to it in a quarantine; nothing is written to the repository.
+
+use crate::git::object::quarantine::Quarantine;
+use crate::git::process::resource_limits::Resources;
+use crate::git::process::{Git, failed};
+use crate::git::{Oid, Repo};
+use crate::model::{Code, Error, RepoPath, Result, World};
+
+/// What git may use for a comparison. The paths have been counted before; a file of a few kilobytes can
+/// still stand for gigabytes of lines.
+const COMPARING: Resources = Resources {
+    memory_bytes: 2 << 30,
+    processor_seconds: 300,
+};
+
+/// How a path differs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Difference {
+    /// It is only in the second tree.
+    Added,
+    /// Its content or its mode differs.
+    Modified,
+    /// It is only in the first tree.
+    Deleted,
+    /// It had another name.
+    Renamed,
+    /// It is much like a path that stays.
+    Copied,
+    /// It is another kind of thing: a link, a file, a submodule.
+    TypeChanged,
+}
+
+/// One path that differs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Compared {
+    /// The path, in the second tree if it is there.
+    pub path: RepoPath,
+    /// How it differs.
+    pub difference: Difference,
+    /// The path in the first tree, of a rename or a copy.
+    pub old_path: Option<RepoPath>,
+    /// Lines added and deleted; `None` for what git holds for binary.
+    pub lines: Option<(u64, u64)>,
+}
+
+/// A patch, perhaps cut.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Patch {
+    /// The files that fit, whole.
+    pub text: String,
+    /// Whether files were left out.
+    pub truncated: bool,
+}
+
+impl Repo {
+    /// Lists what differs between two trees, sorted by path. One process, none for equal trees.
+    ///
+    /// # Errors
+    /// `git-failed`, `object-missing`, `tree-too-large`.
+    pub fn compare(
+        &self,
+        world: &World,
+        (old, new): (Oid, Oid),
+        quarantine: Option<&Quarantine>,
+    ) -> Result<Vec<Compared>> {
+        if old == new {
+            return Ok(Vec::new());
+        }
+        self.require_comparable(old, new)?;
+        let mut git = self.diff_tree(world, quarantine);
+        git.args(["-z", "--raw", "--numstat"]);
+        git.arg(old.to_string()).arg(new.to_string());
+        let printed = git.run_checked("compare two trees")?;
+        read(&printed).ok_or_else(|| {
+            Error::new(
+                Code::GitFailed,
+                "git diff-tree said something that cannot be understood",
+            )
+        })
+    }
+
+    /// Returns the patch from one tree to another, of at most `limit` bytes, cut between two files.
+    /// One process, none for equal trees.
+    ///
+    /// # Errors
+    /// `git-failed`, `object-missing`, `tree-too-large`.
+    pub fn patch(
+        &self,
+        world: &World,
+        (old, new): (Oid, Oid),
+        quarantine: Option<&Quarantine>,
+        limit: usize,
+    ) -> Result<Patch> {
+        let (mut text, mut truncated) = (Vec::new(), false);
+        if old != new {
+            self.require_comparable(old, new)?;
+            let mut git = self.diff_tree(world, quarantine);
+            git.args(["-p", "-U3", "--full-index"]);
+            git.args(["--src-prefix=a/", "--dst-prefix=b/"]);
+            git.arg(old.to_string()).arg(new.to_string());
+            git.limit_output(u64::try_from(limit).unwrap_or(u64::MAX).saturating_add(1));
+            let output = git.run()?;
+            truncated = output.stdout.len() > limit;
+            if !output.success() && !truncated {
+                return Err(failed("make a patch", &output.stderr));
+            }
+            text = output.stdout;
+        }
+        if truncated {
+            text.truncate(last_border(&text));
+        }
+        Ok(Patch {
+            text: String::from_utf8_lossy(&text).into_owned(),
+            truncated,
+        })
+    }
+
+    fn diff_tree(&self, world: &World, quarantine: Option<&Quarantine>) -> Git {
+        let mut git = self.git(world);
+        git.env("GIT_DIFF_OPTS", "");
+        if let Some(quarantine) = quarantine {
+            quarantine.show_to(&mut git);
+        }
+        git.args(["diff-tree", "-r", "--find-renames", "--find-copies"]);
+        git.args([
+            "--no-ext-diff",
+            "--no-textconv",
+            "--no-color",
+            "--no-relative",
+        ]);
+        git.args(["--ignore-submodules=none", "--submodule=short"]);
+        git.limit_resources(COMPARING);
+        git
+    }
+}
+
+/// Returns where the last file begins: a line of a patch that begins like this is nothing else.
+fn last_border(patch: &[u8]) -> usize {
+    const BORDER: &[u8] = b"\ndiff --git ";
+    let found = patch.windows(BORDER.len()).rposition(|part| part == BORDER);
+    found.map_or(0, |at| at + 1)
+}
+
+/// Reads the records of `--raw`, then those of `--numstat`, which come in the same order.
+fn read(printed: &[u8]) -> Option<Vec<Compared>> {
+    let mut fields = printed.split(|&byte| byte == 0).peekable();
+    let mut found = Vec::new();
+    while let Some(record) = fields.next_if(|field| field.first() == Some(&b':')) {
+        let letter = *record.rsplit(|&byte| byte == b' ').next()?.first()?;
+        let difference = match letter {
+            b'A' => Difference::Added,
+            b'M' => Difference::Modified,
+            b'D' => Difference::Deleted,
+            b'R' => Difference::Renamed,
+            b'C' => Difference::Copied,
+            b'T' => Difference::TypeChanged,
+            _ => return None,
+        };
+        let two = matches!(difference, Difference::Renamed | Difference::Copied);
+        let old_path = if two {
+            Some(RepoPath::from(fields.next()?))
+        } else {
+            None
+        };
+        found.push(Compared {
+            path: RepoPath::from(fields.next()?),
+            difference,
+            old_path,
+            lines: None,
+        });
+    }
+    for compared in &mut found {
+        let mut columns = fields.next()?.splitn(3, |&byte| byte == b'\t');
+        let (added, deleted) = (columns.next()?, columns.next()?);
+        if columns.next()?.is_empty() {
+            // Both names of a rename follow.
+            fields.next()?;
+            fields.next()?;
+        }
+        compared.lines = number(added).zip(number(deleted));
+    }
+    Some(found)
+}
+
+fn number(text: &[u8]) -> Option<u64> {
+    std::str::from_utf8(text).ok()?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn renames_have_their_own_line_counts() {
+        let printed = b":100644 100644 a b R090\0old\0new\0:100644 000000 a b D\0gone\0\
+            3\t1\t\0old\0new\0-\t-\tgone\0";
+        let found = read(printed).unwrap();
+        assert_eq!(found[0].lines, Some((3, 1)));
+        assert_eq!(found[0].old_path, Some("old".into()));
+        assert_eq!(
+            (found[1].difference, found[1].lines),
+            (Difference::Deleted, None)
+        );
+    }
+
+    #[test]
+    fn patches_are_cut_between_files() {
+        let patch = b"diff --git a/x b/x\n+1\ndiff --git a/y b/y\n+2";
+        assert_eq!(&patch[..last_border(patch)], b"diff --git a/x b/x\n+1\n");
+        assert_eq!(last_border(b"diff --git a/x b/x\n+diff"), 0);
+    }
+}

@@ -1,0 +1,231 @@
+//! How much stands between two trees, told before anything walks them.
+//!
+//! A few small trees that hold each other can stand for any number of paths, and gix and git walk all of
+//! them. Here two trees that were met once are not compared again, so that what it costs is the trees
+//! themselves; and there is a bound in paths, in depth and in bytes. Whatever compares, merges or lists
+//! trees asks here first.
+
+use std::cmp::Ordering;
+use std::collections::HashMap;
+
+use gix::ObjectId;
+use gix::objs::TreeRefIter;
+use gix::objs::tree::EntryRef;
+
+use crate::git::{Oid, Repo};
+use crate::model::{Code, Error, Result, ResultExt as _};
+
+/// More paths that differ are not compared, those of directories counted too.
+pub(in crate::git) const MAX_CHANGES: usize = 4_000_000;
+
+/// More directories inside each other are not walked: git itself checks out no more.
+const MAX_DEPTH: usize = 2048;
+
+/// A single tree of more bytes is not read.
+const MAX_TREE_BYTES: u64 = 256 << 20;
+
+/// More bytes of trees are not read to tell how much differs.
+const MAX_READ_BYTES: u64 = 1 << 30;
+
+/// What opening a tree costs beside its bytes.
+const BYTES_PER_TREE: u64 = 128;
+
+/// Why trees are not walked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::git) enum TooLarge {
+    /// There are too many paths.
+    Wide,
+    /// Directories are too deep inside each other.
+    Deep,
+    /// The trees themselves take too much room.
+    Heavy,
+}
+
+impl TooLarge {
+    pub(in crate::git) fn error(self, (old, new): (Oid, Oid)) -> Error {
+        let why = match self {
+            TooLarge::Wide => format!("{MAX_CHANGES} paths"),
+            TooLarge::Deep => format!("{MAX_DEPTH} directories inside each other"),
+            TooLarge::Heavy => format!("{} MiB of directories", MAX_READ_BYTES >> 20),
+        };
+        let trees = match (old.0.is_empty_tree(), new.0.is_empty_tree()) {
+            (true, _) => format!("tree {new} holds"),
+            (_, true) => format!("tree {old} holds"),
+            _ => format!("trees {old} and {new} differ in"),
+        };
+        let message = format!("{trees} more than {why}; nothing has changed");
+        Error::new(Code::TreeTooLarge, message).detail("trees", [old, new])
+    }
+}
+
+impl Repo {
+    /// Refuses two trees that differ in more than can be compared. Costs reading the trees that differ,
+    /// each pair of them once.
+    ///
+    /// # Errors
+    /// `tree-too-large`, `object-missing`.
+    pub fn require_comparable(&self, old: Oid, new: Oid) -> Result<()> {
+        match weigh(&self.inner, (old, new), MAX_CHANGES)? {
+            Ok(_) => Ok(()),
+            Err(why) => Err(why.error((old, new))),
+        }
+    }
+}
+
+/// Counts the paths that differ between two trees, each directory as one more.
+///
+/// # Errors
+/// `object-missing`; inside, why they are not walked.
+pub(in crate::git) fn weigh(
+    repo: &gix::Repository,
+    (old, new): (Oid, Oid),
+    most: usize,
+) -> Result<std::result::Result<usize, TooLarge>> {
+    let mut walk = Walk {
+        repo,
+        most,
+        met: 0,
+        bytes_left: MAX_READ_BYTES,
+        known: HashMap::new(),
+    };
+    match walk.run((old.0, new.0)) {
+        Ok(count) => Ok(Ok(count)),
+        Err(Stop::TooLarge(why)) => Ok(Err(why)),
+        Err(Stop::Failed(error)) => Err(error),
+    }
+}
+
+/// What ends a walk.
+enum Stop {
+    TooLarge(TooLarge),
+    Failed(Error),
+}
+
+impl From<Error> for Stop {
+    fn from(error: Error) -> Stop {
+        Stop::Failed(error)
+    }
+}
+
+/// An old and a new tree.
+type Pair = (ObjectId, ObjectId);
+
+struct Walk<'a> {
+    repo: &'a gix::Repository,
+    most: usize,
+    /// What differed in the pairs that were opened, each counted once.
+    met: usize,
+    bytes_left: u64,
+    known: HashMap<Pair, usize>,
+}
+
+/// Two trees whose subtrees are being compared.
+struct Opened {
+    pair: Pair,
+    below: Vec<Pair>,
+    count: usize,
+}
+
+impl Walk<'_> {
+    fn run(&mut self, pair: Pair) -> Result<usize, Stop> {
+        if pair.0 == pair.1 {
+            return Ok(0);
+        }
+        let mut stack = vec![self.open(pair)?];
+        while let Some(top) = stack.last_mut() {
+            if let Some(pair) = top.below.pop() {
+                match self.known.get(&pair) {
+                    Some(count) => top.count = top.count.saturating_add(*count),
+                    None if stack.len() >= MAX_DEPTH => return Err(Stop::TooLarge(TooLarge::Deep)),
+                    None => stack.push(self.open(pair)?),
+                }
+                continue;
+            }
+            let Opened { pair, count, .. } = *top;
+            if count > self.most {
+                return Err(Stop::TooLarge(TooLarge::Wide));
+            }
+            stack.pop();
+            self.known.insert(pair, count);
+            match stack.last_mut() {
+                Some(above) => above.count = above.count.saturating_add(count),
+                None => return Ok(count),
+            }
+        }
+        Ok(0)
+    }
+
+    /// Compares two trees themselves.
+    fn open(&mut self, pair: Pair) -> Result<Opened, Stop> {
+        let (old, new) = (self.read(pair.0)?, self.read(pair.1)?);
+        let mut opened = Opened {
+            pair,
+            below: Vec::new(),
+            count: 0,
+        };
+        self.compare((&old, &new), &mut opened)?;
+        self.met = self.met.saturating_add(opened.count);
+        if self.met > self.most {
+            return Err(Stop::TooLarge(TooLarge::Wide));
+        }
+        Ok(opened)
+    }
+
+    /// Goes through both trees side by side, as they are sorted: where they are not, more is counted than
+    /// differs, never less.
+    fn compare(&self, (old, new): (&[u8], &[u8]), opened: &mut Opened) -> Result<(), Stop> {
+        let none = ObjectId::empty_tree(self.repo.object_hash());
+        let mut old = self.entries(old).peekable();
+        let mut new = self.entries(new).peekable();
+        loop {
+            let order = match (old.peek(), new.peek()) {
+                (None, None) => return Ok(()),
+                (Some(Ok(before)), Some(Ok(after))) => before.cmp(after),
+                (Some(Err(_)), _) | (_, None) => Ordering::Less,
+                (_, Some(_)) => Ordering::Greater,
+            };
+            let before = old.next_if(|_| order != Ordering::Greater).transpose()?;
+            let after = new.next_if(|_| order != Ordering::Less).transpose()?;
+            if before.map(what) == after.map(what) {
+                continue;
+            }
+            let tree = |entry: Option<EntryRef<'_>>| {
+                let tree = entry.filter(|entry| entry.mode.is_tree());
+                tree.map(|entry| entry.oid.to_owned())
+            };
+            opened.count += 1;
+            let (before, after) = (tree(before), tree(after));
+            if before.is_some() || after.is_some() {
+                let pair = (before.unwrap_or(none), after.unwrap_or(none));
+                opened.below.push(pair);
+            }
+        }
+    }
+
+    fn entries<'b>(&self, tree: &'b [u8]) -> impl Iterator<Item = Result<EntryRef<'b>>> {
+        let entries = TreeRefIter::from_bytes(tree, self.repo.object_hash());
+        entries.map(|entry| entry.or_code(Code::RepositoryBroken, || "a tree makes no sense"))
+    }
+
+    fn read(&mut self, id: ObjectId) -> Result<Vec<u8>, Stop> {
+        if id.is_empty_tree() {
+            return Ok(Vec::new());
+        }
+        let cannot = || format!("cannot read tree {id}");
+        let header = self.repo.find_header(id);
+        let header = header.or_code(Code::ObjectMissing, cannot)?;
+        let cost = header.size().saturating_add(BYTES_PER_TREE);
+        if header.size() > MAX_TREE_BYTES || cost > self.bytes_left {
+            return Err(Stop::TooLarge(TooLarge::Heavy));
+        }
+        self.bytes_left -= cost;
+        let tree = self.repo.find_tree(id);
+        let tree = tree.or_code(Code::ObjectMissing, cannot)?;
+        Ok(tree.detach().data)
+    }
+}
+
+/// Tells what stands in the place of an entry.
+fn what(entry: EntryRef<'_>) -> (gix::objs::tree::EntryMode, &gix::oid) {
+    (entry.mode, entry.oid)
+}

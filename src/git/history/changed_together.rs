@@ -1,0 +1,103 @@
+//! What recent commits touched: which files change together.
+
+use gix::diff::tree::recorder::Change;
+use gix::revision::walk::Sorting;
+use gix::traverse::commit::simple::CommitTimeOrder;
+
+use crate::git::compare::bounded_diff::changed_files;
+use crate::git::{Objects, Oid};
+use crate::model::{Code, Error, RepoPath, Result, ResultExt as _};
+
+/// Merges are walked through and not counted; a history of little else ends after so many times the
+/// number of commits that is wanted.
+const WALKED: usize = 4;
+
+/// A commit of the history.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RecentCommit {
+    /// Its id.
+    pub id: Oid,
+    /// By how many seconds it is older than the tip; 0 for one that claims to be younger.
+    pub age_seconds: u64,
+}
+
+impl Objects {
+    /// Lists the newest commits that can be reached, without merges: at most `most`, none older than the
+    /// tip by more than `seconds`.
+    ///
+    /// # Errors
+    /// `object-missing`.
+    pub fn recent_commits(&self, tip: Oid, most: usize, seconds: u64) -> Result<Vec<RecentCommit>> {
+        let cannot = || format!("cannot walk the history of commit {tip}");
+        let mut repo = self.gix().clone();
+        repo.object_cache_size_if_unset(8 << 20);
+        let commit = repo.find_commit(tip.0);
+        let commit = commit.or_code(Code::ObjectMissing, cannot)?;
+        let newest = commit.time().or_code(Code::RepositoryBroken, cannot)?;
+        let order = CommitTimeOrder::NewestFirst;
+        let bound = i64::try_from(seconds).unwrap_or(i64::MAX);
+        let cutoff = newest.seconds.saturating_sub(bound);
+        let sorting = Sorting::ByCommitTimeCutoff {
+            seconds: cutoff,
+            order,
+        };
+        let walk = repo.rev_walk([tip.0]).sorting(sorting).all();
+        let walk = walk.or_code(Code::ObjectMissing, cannot)?;
+        let mut found = Vec::new();
+        for info in walk.take(most.saturating_mul(WALKED)) {
+            let info = info.or_code(Code::ObjectMissing, cannot)?;
+            if info.parent_ids.len() > 1 {
+                continue;
+            }
+            let age = newest.seconds.saturating_sub(info.commit_time());
+            found.push(RecentCommit {
+                id: info.id.into(),
+                age_seconds: u64::try_from(age).unwrap_or(0),
+            });
+            if found.len() == most {
+                break;
+            }
+        }
+        Ok(found)
+    }
+
+    /// Lists the paths that a commit touched, without renames; none where that cannot be told (a merge,
+    /// the end of a shallow history) or where there are more than `most`.
+    ///
+    /// Costs reading the trees that differ, and no blob.
+    ///
+    /// # Errors
+    /// `object-missing`.
+    pub fn touched(&self, commit: Oid, most: usize) -> Result<Vec<RepoPath>> {
+        let cannot = || format!("cannot tell what commit {commit} touched");
+        let repo = self.gix();
+        let found = repo.find_commit(commit.0);
+        let found = found.or_code(Code::ObjectMissing, cannot)?;
+        let parents: Vec<_> = found.parent_ids().map(gix::Id::detach).collect();
+        let tree = |commit: &gix::Commit<'_>| {
+            let tree = commit.tree_id().or_code(Code::ObjectMissing, cannot);
+            Ok::<_, Error>(Oid(tree?.detach()))
+        };
+        let before = match parents.as_slice() {
+            [] => Oid(gix::ObjectId::empty_tree(repo.object_hash())),
+            [parent] if repo.has_object(parent) => {
+                let parent = repo.find_commit(*parent);
+                tree(&parent.or_code(Code::ObjectMissing, cannot)?)?
+            }
+            _ => return Ok(Vec::new()),
+        };
+        let changes = changed_files(repo, (before, tree(&found)?), most)?;
+        let changes = changes.into_iter().flatten();
+        let mut paths: Vec<RepoPath> = changes
+            .map(|change| match change {
+                Change::Addition { path, .. }
+                | Change::Deletion { path, .. }
+                | Change::Modification { path, .. } => RepoPath::new(path),
+            })
+            .collect();
+        paths.sort();
+        // A file that became a link is told in two halves.
+        paths.dedup();
+        Ok(paths)
+    }
+}

@@ -1,0 +1,139 @@
+//! What others lack of a history: git walks it, since it stops where theirs begins.
+//!
+//! A push sends the objects that stand there, so refs that put one object for another (`git replace`) do
+//! not count. What may be hidden and is not here hides nothing.
+
+use std::collections::{HashMap, HashSet};
+use std::ffi::OsStr;
+use std::fmt::Write as _;
+use std::os::unix::ffi::OsStrExt as _;
+
+use crate::git::{Oid, Repo};
+use crate::model::{RepoPath, Result, World};
+
+/// How many paths are named to one command.
+const MOST_PATHS: usize = 500;
+
+/// A commit that others lack.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Lacking {
+    /// Its id.
+    pub id: Oid,
+    /// Its parents, whoever has them.
+    pub parents: Vec<Oid>,
+}
+
+impl Repo {
+    /// Lists the commits that can be reached from `tips` and not from `hidden`, parents first. One process
+    /// spawn, none without a tip.
+    ///
+    /// # Errors
+    /// `git-failed`.
+    pub fn lacking(&self, world: &World, tips: &[Oid], hidden: &[Oid]) -> Result<Vec<Lacking>> {
+        let args = ["--topo-order", "--reverse", "--parents"];
+        let listed = self.rev_list(world, &args, (tips, hidden), &[])?;
+        let read = |line: &str| {
+            let mut ids = line.split(' ').map(Oid::parse);
+            let id = ids.next().flatten()?;
+            let parents = ids.flatten().collect();
+            Some(Lacking { id, parents })
+        };
+        let lines = String::from_utf8_lossy(&listed);
+        Ok(lines.lines().filter_map(read).collect())
+    }
+
+    /// Tells whether all that can be reached from `tips` can be reached from `hidden`. One process spawn at
+    /// most.
+    ///
+    /// # Errors
+    /// `git-failed`.
+    pub fn is_covered(&self, world: &World, tips: &[Oid], hidden: &[Oid]) -> Result<bool> {
+        let known: HashSet<&Oid> = hidden.iter().collect();
+        let new: Vec<Oid> = tips
+            .iter()
+            .filter(|tip| !known.contains(tip))
+            .copied()
+            .collect();
+        let listed = self.rev_list(world, &["--max-count=1"], (&new, hidden), &[])?;
+        Ok(listed.is_empty())
+    }
+
+    /// Finds out which of some files stood at their paths in a commit that can be reached from `tips` and
+    /// not from `hidden`: walks the whole history between, for these paths only.
+    ///
+    /// # Errors
+    /// `git-failed`.
+    pub fn had_once(
+        &self,
+        world: &World,
+        files: &HashSet<(RepoPath, Oid)>,
+        (tips, hidden): (&[Oid], &[Oid]),
+    ) -> Result<HashSet<(RepoPath, Oid)>> {
+        let paths: HashSet<&RepoPath> = files.iter().map(|(path, _)| path).collect();
+        let paths: Vec<&RepoPath> = paths.into_iter().collect();
+        let mut found = HashSet::new();
+        for some in paths.chunks(MOST_PATHS) {
+            let commits = self.rev_list(world, &["--full-history"], (tips, hidden), some)?;
+            if commits.is_empty() {
+                continue;
+            }
+            let mut git = self.git(world);
+            git.args(["--no-replace-objects", "--literal-pathspecs", "diff-tree"]);
+            git.args(["--stdin", "-r", "-m", "--root", "--no-renames", "-z", "--"]);
+            git.args(some.iter().map(|path| OsStr::from_bytes(path.as_bytes())));
+            let changes = git.input(commits).run_checked("look for published files")?;
+            let had = read_raw(&changes);
+            found.extend(files.iter().filter(|(path, id)| {
+                let at = had.get(path);
+                at.is_some_and(|ids| ids.contains(id))
+            }));
+        }
+        Ok(found.into_iter().cloned().collect())
+    }
+
+    fn rev_list(
+        &self,
+        world: &World,
+        args: &[&str],
+        (tips, hidden): (&[Oid], &[Oid]),
+        paths: &[&RepoPath],
+    ) -> Result<Vec<u8>> {
+        if tips.is_empty() {
+            return Ok(Vec::new());
+        }
+        let mut revisions = String::new();
+        for tip in tips {
+            // Writing to a string cannot fail.
+            writeln!(revisions, "{tip}").ok();
+        }
+        for id in hidden {
+            writeln!(revisions, "^{id}").ok();
+        }
+        let mut git = self.git(world);
+        git.args(["--no-replace-objects", "--literal-pathspecs", "rev-list"]);
+        // It counts for what is read after it.
+        git.arg("--ignore-missing").args(args).arg("--stdin");
+        git.arg("--");
+        git.args(paths.iter().map(|path| OsStr::from_bytes(path.as_bytes())));
+        let git = git.input(revisions.into_bytes());
+        git.run_checked("list what a remote lacks")
+    }
+}
+
+/// Reads `diff-tree -z`: which objects stood at each path after a change.
+fn read_raw(printed: &[u8]) -> HashMap<RepoPath, HashSet<Oid>> {
+    let mut had: HashMap<RepoPath, HashSet<Oid>> = HashMap::new();
+    let mut fields = printed.split(|&byte| byte == 0);
+    while let Some(field) = fields.next() {
+        // Between them stand the ids of the commits.
+        if !field.starts_with(b":") {
+            continue;
+        }
+        let id = field.split(|&byte| byte == b' ').nth(3);
+        let id = id.and_then(|id| Oid::parse(std::str::from_utf8(id).ok()?));
+        if let Some((path, id)) = fields.next().zip(id) {
+            had.entry(RepoPath::new(path)).or_default().insert(id);
+        }
+    }
+    had
+}

@@ -1,0 +1,67 @@
+//! What an index says, as a digest to compare later, and whether files agree with it by their stat
+//! data. Reads no content.
+
+use std::path::Path;
+
+use gix::bstr::BStr;
+use gix::index::entry::{Flags, Stage};
+
+use crate::git::Repo;
+use crate::model::{RepoPath, Result};
+
+use super::{Index, MEANINGFUL, stat_of};
+
+impl Repo {
+    /// Returns the fingerprint of the index as it is on disk now.
+    ///
+    /// # Errors
+    /// `repository-broken`, `io`.
+    pub fn index_fingerprint(&self) -> Result<String> {
+        Ok(fingerprint(&*self.shared_index()?))
+    }
+}
+
+impl Index {
+    /// Returns a digest of what the index says: paths, modes, blobs, stages and flags, but not
+    /// stat data, so that a mere refresh does not change it.
+    pub fn fingerprint(&self) -> String {
+        fingerprint(&self.file)
+    }
+
+    /// Tells whether git has seen the file of the entry at `path` to be what the entry says; without
+    /// an entry, whether nothing stands there.
+    pub fn agrees_with_file(&self, path: &RepoPath, workdir: &Path) -> bool {
+        let name = BStr::new(path.as_bytes());
+        let entry = self.file.entry_by_path_and_stage(name, Stage::Unconflicted);
+        let found = std::fs::symlink_metadata(path.under(workdir)).ok();
+        match (entry, found) {
+            (Some(entry), Some(found)) => {
+                let stat = stat_of(&found);
+                entry.stat.mtime == stat.mtime && entry.stat.size == stat.size
+            }
+            (entry, found) => entry.is_none() && found.is_none(),
+        }
+    }
+}
+
+fn fingerprint(file: &gix::index::File) -> String {
+    let mut hasher = blake3::Hasher::new();
+    let mut buffer = Vec::with_capacity(64 * 1024);
+    let paths = file.path_backing();
+    for entry in file.entries() {
+        let flags = entry.flags & (MEANINGFUL | Flags::STAGE_MASK);
+        let path = entry.path_in(paths);
+        buffer.extend_from_slice(&entry.mode.bits().to_be_bytes());
+        buffer.extend_from_slice(&flags.bits().to_be_bytes());
+        buffer.extend_from_slice(entry.id.as_slice());
+        buffer.extend_from_slice(&(path.len() as u64).to_be_bytes());
+        buffer.extend_from_slice(path);
+        if buffer.len() > 60 * 1024 {
+            hasher.update(&buffer);
+            buffer.clear();
+        }
+    }
+    hasher.update(&buffer);
+    let hex = hasher.finalize().to_hex();
+    hex.as_str().chars().take(40).collect()
+}

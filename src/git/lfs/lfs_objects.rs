@@ -1,0 +1,215 @@
+//! The objects that are here: read by id, never written.
+
+use std::fs::File;
+use std::io::{Read as _, Write as _};
+use std::path::{Path, PathBuf};
+
+use crate::git::Repo;
+use crate::model::{Error, Result};
+
+use super::lfs_pointer::Pointer;
+
+/// The local store of git-lfs.
+#[derive(Clone, Debug)]
+pub struct Objects {
+    folder: PathBuf,
+}
+
+/// What there is of an object.
+pub enum Content {
+    /// Its bytes.
+    Here(Vec<u8>),
+    /// It is not here, or has another size.
+    Missing,
+    /// What stands in its place is something else.
+    Damaged,
+}
+
+/// Returns what git-lfs calls an object that holds these bytes.
+pub fn digest_of(bytes: &[u8]) -> Option<String> {
+    let mut hasher = gix::hash::hasher(gix::hash::Kind::Sha256);
+    hasher.update(bytes);
+    hasher.try_finalize().ok().map(|id| id.to_string())
+}
+
+impl Objects {
+    /// Returns the store of a repository: `lfs.storage`, else `lfs` in the common git directory.
+    pub fn of(repo: &Repo) -> Objects {
+        // A relative folder starts at the git directory, as git-lfs has it.
+        let storage = repo.config("lfs.storage").filter(|path| !path.is_empty());
+        let folder = repo.common_dir().join(storage.as_deref().unwrap_or("lfs"));
+        Objects {
+            folder: folder.join("objects"),
+        }
+    }
+
+    /// Returns the file that holds an object; `None` when it is not here or has another size.
+    pub fn find(&self, pointer: &Pointer) -> Option<PathBuf> {
+        let oid = pointer.oid.as_str();
+        let path = self
+            .folder
+            .join(oid.get(..2)?)
+            .join(oid.get(2..4)?)
+            .join(oid);
+        let metadata = std::fs::symlink_metadata(&path).ok()?;
+        (metadata.is_file() && metadata.len() == pointer.size_bytes).then_some(path)
+    }
+
+    /// Reads an object whole, and holds it against its id.
+    pub fn read(&self, pointer: &Pointer) -> Content {
+        if pointer.size_bytes == 0 {
+            return Content::Here(Vec::new());
+        }
+        let bytes = self.find(pointer).and_then(|path| std::fs::read(path).ok());
+        let Some(bytes) = bytes else {
+            return Content::Missing;
+        };
+        if digest_of(&bytes).as_deref() == Some(pointer.oid.as_str()) {
+            Content::Here(bytes)
+        } else {
+            Content::Damaged
+        }
+    }
+
+    /// Copies an object into a file and holds it against its id; `false` where it is another.
+    ///
+    /// # Errors
+    /// `no-space`, `io`.
+    pub fn copy(&self, pointer: &Pointer, mut into: File) -> Result<bool> {
+        let cannot = |e| Error::io("cannot copy a large file", e);
+        let Some(mut from) = self.find(pointer).and_then(|path| File::open(path).ok()) else {
+            return Ok(false);
+        };
+        let mut hasher = gix::hash::hasher(gix::hash::Kind::Sha256);
+        let mut buffer = vec![0; 1 << 16];
+        loop {
+            let count = from.read(&mut buffer).map_err(cannot)?;
+            let Some(bytes) = buffer.get(..count).filter(|bytes| !bytes.is_empty()) else {
+                break;
+            };
+            hasher.update(bytes);
+            into.write_all(bytes).map_err(cannot)?;
+        }
+        let id = hasher.try_finalize().map(|id| id.to_string());
+        Ok(id.is_ok_and(|id| id == pointer.oid.as_str()))
+    }
+
+    /// Returns the store in a folder of objects.
+    pub fn in_folder(folder: PathBuf) -> Objects {
+        Objects { folder }
+    }
+
+    /// Returns the folder.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// Links every object into another folder of objects, where it lacks them: the same file, twice
+    /// named. Where links cannot be made, the file is copied.
+    ///
+    /// # Errors
+    /// `no-space`, `io`.
+    pub fn link_all_into(&self, other: &Path) -> Result<()> {
+        self.link_from_into(self, other)
+    }
+
+    /// Does the same, but takes the file that `first` has of an object, where it has one.
+    ///
+    /// # Errors
+    /// As [`Objects::link_all_into`].
+    pub fn link_from_into(&self, first: &Objects, other: &Path) -> Result<()> {
+        for file in self.files() {
+            let Ok(rest) = file.strip_prefix(&self.folder) else {
+                continue;
+            };
+            let (better, place) = (first.folder.join(rest), other.join(rest));
+            if !better.is_file() || link(&better, &place).is_err() {
+                link(&file, &place)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Lists the files of objects.
+    pub fn files(&self) -> Vec<PathBuf> {
+        // Beside objects there may be what somebody who died left of one.
+        let is_object = |file: &PathBuf| {
+            let name = file.file_name().unwrap_or_default().as_encoded_bytes();
+            name.len() == 64 && name.iter().all(u8::is_ascii_hexdigit)
+        };
+        let mut files = files_below(&self.folder, 3);
+        files.retain(is_object);
+        files
+    }
+
+    /// Links one object into another folder of objects; tells whether it is there now.
+    ///
+    /// # Errors
+    /// As [`Objects::link_all_into`].
+    pub fn link_into(&self, pointer: &Pointer, other: &Path) -> Result<bool> {
+        let Some(file) = self.find(pointer) else {
+            return Ok(pointer.size_bytes == 0);
+        };
+        let rest = file.strip_prefix(&self.folder).unwrap_or(&file);
+        link(&file, &other.join(rest)).map(|()| true)
+    }
+
+    /// Copies one object into another folder of objects, if it is what its id says; tells whether it was.
+    ///
+    /// # Errors
+    /// `no-space`, `io`.
+    pub fn copy_into(&self, pointer: &Pointer, other: &Path) -> Result<bool> {
+        let Some(file) = self.find(pointer) else {
+            return Ok(false);
+        };
+        let cannot = |e| Error::io("cannot copy a large file", e);
+        let place = other.join(file.strip_prefix(&self.folder).unwrap_or(&file));
+        let folder = place.parent().unwrap_or(other);
+        std::fs::create_dir_all(folder).map_err(cannot)?;
+        let copy = tempfile::NamedTempFile::new_in(folder).map_err(cannot)?;
+        if !self.copy(pointer, copy.reopen().map_err(cannot)?)? {
+            return Ok(false);
+        }
+        copy.as_file().sync_all().map_err(cannot)?;
+        copy.persist(place).map_err(|e| cannot(e.error))?;
+        Ok(true)
+    }
+
+    /// Tells whether an object is here; an empty one needs no file.
+    pub fn has(&self, pointer: &Pointer) -> bool {
+        pointer.size_bytes == 0 || self.find(pointer).is_some()
+    }
+}
+
+/// Lists the files that are exactly `depth` components below a folder.
+fn files_below(folder: &Path, depth: usize) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let paths = entries.map(|entry| entry.path());
+    if depth == 1 {
+        return paths.filter(|path| path.is_file()).collect();
+    }
+    paths
+        .flat_map(|path| files_below(&path, depth - 1))
+        .collect()
+}
+
+fn link(file: &Path, place: &Path) -> Result<()> {
+    if place.exists() {
+        return Ok(());
+    }
+    let cannot = |e| Error::io(format!("cannot share '{}'", file.display()), e);
+    let folder = place.parent().unwrap_or(Path::new("/"));
+    std::fs::create_dir_all(folder).map_err(cannot)?;
+    match std::fs::hard_link(file, place) {
+        Err(e) if e.kind() == std::io::ErrorKind::AlreadyExists => Ok(()),
+        Err(e) if e.kind() == std::io::ErrorKind::StorageFull => Err(cannot(e)),
+        // Another file system: a copy, whole before it has its name.
+        Err(_) => {
+            let copy = tempfile::NamedTempFile::new_in(folder).map_err(cannot)?;
+            std::fs::copy(file, copy.path()).map_err(cannot)?;
+            copy.as_file().sync_all().map_err(cannot)?;
+            copy.persist(place).map_err(|e| cannot(e.error)).map(drop)
+        }
+        Ok(()) => Ok(()),
+    }
+}

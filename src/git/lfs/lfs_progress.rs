@@ -1,0 +1,137 @@
+//! How far git-lfs is, by what it says of that: on standard error while it rewrites history, in a file
+//! it is given while it uploads. Neither is an interface that is kept: what cannot be read is not told.
+
+use std::ffi::OsStr;
+use std::io::{Read as _, Seek as _, SeekFrom};
+use std::path::Path;
+use std::sync::mpsc;
+use std::time::Duration;
+
+use crate::git::process::Git;
+use crate::model::progress::{PartMeter, Unit};
+use crate::model::said::Listening;
+use crate::model::{Error, Result, World};
+
+/// Has git-lfs say how far it is although nobody looks on at a terminal.
+const FORCE: &str = "GIT_LFS_FORCE_PROGRESS";
+
+/// Where git-lfs writes how far transfers are; it has to be absolute.
+const FILE: &str = "GIT_LFS_PROGRESS";
+
+/// How often that file is looked at.
+const PAUSE: Duration = Duration::from_millis(100);
+
+/// Tells how many commits a `git lfs migrate` has written while it runs.
+pub(in crate::git) fn tell_commits(git: &mut Git, world: &World) {
+    if !world.progress.is_heard() {
+        return;
+    }
+    let meter = PartMeter::begin(&world.progress, Unit::Commits);
+    let mut said = Listening::default();
+    git.env(FORCE, "1");
+    git.listen(move |bytes| {
+        for said in said.take(bytes) {
+            if let Some(part) = commits(said.text()) {
+                meter.tell("rewrite history", part);
+            }
+        }
+    });
+}
+
+/// Runs `upload`, which is handed a command of git-lfs, and tells how far its transfers are meanwhile.
+///
+/// # Errors
+/// Those of `upload`; `io` where the file cannot be made.
+pub(in crate::git) fn tell_transfers<N, T>(
+    world: &World,
+    network: &mut N,
+    git: impl FnOnce(&mut N) -> &mut Git,
+    upload: impl FnOnce(&mut N) -> Result<T>,
+) -> Result<T> {
+    if !world.progress.is_heard() {
+        return upload(network);
+    }
+    let cannot = |e| Error::io("cannot make a temporary file", e);
+    let folder = world.variable("TMPDIR").unwrap_or(OsStr::new("/tmp"));
+    let mut file = tempfile::Builder::new();
+    let file = file.prefix("git-colony-");
+    let file = file.tempfile_in(world.absolute(Path::new(folder)));
+    let mut file = file.map_err(cannot)?;
+    git(network).env(FILE, file.path().as_os_str());
+    let meter = PartMeter::begin(&world.progress, Unit::Bytes);
+    let (ended, end) = mpsc::channel::<()>();
+    std::thread::scope(|scope| {
+        scope.spawn(move || {
+            let (mut said, mut at) = (Listening::default(), 0);
+            loop {
+                let is_over = end.recv_timeout(PAUSE) != Err(mpsc::RecvTimeoutError::Timeout);
+                let mut bytes = Vec::new();
+                // What cannot be read is not told.
+                let found = file.seek(SeekFrom::Start(at));
+                let read = found.and_then(|_| file.read_to_end(&mut bytes));
+                at += read.map_or(0, |count| count as u64);
+                let read = said.take(&bytes);
+                let mut told = read.iter().filter_map(|said| transfer(said.text()));
+                if let Some((what, part)) = told.next_back() {
+                    meter.tell(&what, part);
+                }
+                if is_over {
+                    return;
+                }
+            }
+        });
+        let done = upload(network);
+        drop(ended);
+        done
+    })
+}
+
+/// Reads `migrate: Rewriting commits:  30% (121/400)`.
+fn commits(line: &str) -> Option<(u64, u64)> {
+    let (_, rest) = line.split_once("commits:")?;
+    let (_, rest) = rest.split_once('(')?;
+    part(rest.split_once(')')?.0)
+}
+
+/// Reads `<verb> <file>/<files> <bytes>/<bytes of the file> <name>`.
+fn transfer(line: &str) -> Option<(String, (u64, u64))> {
+    let mut words = line.splitn(4, ' ').skip(1);
+    let (files, bytes) = (part(words.next()?)?, part(words.next()?)?);
+    let what = format!("large file {} of {}", files.0, files.1);
+    Some((what, bytes))
+}
+
+fn part(text: &str) -> Option<(u64, u64)> {
+    let (done, total) = text.split_once('/')?;
+    let (done, total) = (done.parse().ok()?, total.parse().ok()?);
+    (done <= total).then_some((done, total))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_git_lfs_says_is_read_in_any_pieces() {
+        let said =
+            b"migrate: Sorting commits: ...\rmigrate: Rewriting commits:  30% (121/400)   \rmigr";
+        for size in 1..said.len() {
+            let mut heard = Listening::default();
+            let read = said.chunks(size).flat_map(|piece| heard.take(piece));
+            let read: Vec<_> = read.filter_map(|said| commits(said.text())).collect();
+            assert_eq!(read, [(121, 400)], "{size}");
+        }
+        let line = "upload 1/3 33792/200000 a name.pdf";
+        let told = ("large file 1 of 3".to_owned(), (33792, 200_000));
+        assert_eq!(transfer(line), Some(told));
+        for bad in [
+            "",
+            "upload",
+            "upload 1/3",
+            "upload 4/3 1/2 x",
+            "upload 1/3 x/y z",
+        ] {
+            assert_eq!(transfer(bad), None);
+        }
+    }
+}

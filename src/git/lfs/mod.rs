@@ -1,0 +1,11 @@
+//! What git-lfs keeps and does: pointers, objects, uploads, history that it rewrites.
+
+pub mod exempt_lines;
+pub mod lfs_import;
+pub mod lfs_objects;
+pub mod lfs_pointer;
+mod lfs_progress;
+mod lfs_reachable;
+mod lfs_repair;
+mod lfs_setup;
+pub mod lfs_upload;

@@ -1,0 +1,91 @@
+//! What two commits have in common, and whether a merge from there has an end: merges walk every path in
+//! which a side differs from what both began with, so that is counted before (`tree_weight`).
+
+use crate::git::{Oid, Repo};
+use crate::model::{Code, Result, ResultExt as _};
+
+use super::merge_tree::MergeCase;
+
+/// Histories that cross more often than this are looked at no further: git merges what was before, too.
+const MAX_CROSSINGS: usize = 16;
+
+impl Repo {
+    /// Lists the best common ancestors of two commits; none for histories that are not related.
+    ///
+    /// # Errors
+    /// `object-missing`.
+    pub fn merge_bases(&self, one: Oid, other: Oid) -> Result<Vec<Oid>> {
+        let bases = self.inner.merge_bases_many(one.0, &[other.0]);
+        let bases = bases.or_code(Code::ObjectMissing, || "cannot find the common ancestor")?;
+        Ok(bases.into_iter().map(|id| id.detach().into()).collect())
+    }
+
+    /// Lists the best common ancestors of each of many pairs; no commit is read twice.
+    ///
+    /// # Errors
+    /// `object-missing`.
+    pub fn merge_bases_of(&self, pairs: &[(Oid, Oid)]) -> Result<Vec<Vec<Oid>>> {
+        let cannot = || "cannot find a common ancestor";
+        let cache = self.inner.commit_graph_if_enabled();
+        let cache = cache.or_code(Code::RepositoryBroken, cannot)?;
+        let mut graph = self.inner.revision_graph(cache.as_ref());
+        let mut bases_of = |(one, other): &(Oid, Oid)| {
+            let bases = self
+                .inner
+                .merge_bases_many_with_graph(one.0, &[other.0], &mut graph);
+            let bases = bases.or_code(Code::ObjectMissing, cannot)?;
+            Ok(bases.into_iter().map(|id| id.detach().into()).collect())
+        };
+        pairs.iter().map(&mut bases_of).collect()
+    }
+
+    /// Tells whether the history is cut off.
+    pub fn is_shallow(&self) -> bool {
+        self.inner.is_shallow().unwrap_or(false)
+    }
+
+    /// Refuses to merge two commits that differ from their common ancestors in more than can be compared.
+    ///
+    /// # Errors
+    /// `tree-too-large`, `object-missing`.
+    pub fn require_mergeable(&self, ours: Oid, theirs: Oid) -> Result<()> {
+        let mut crossing = (ours, theirs);
+        for _ in 0..MAX_CROSSINGS {
+            let bases = self.merge_bases(crossing.0, crossing.1)?;
+            for base in &bases {
+                self.require_mergeable_from(*base, crossing)?;
+            }
+            // Of several, git makes one by merging them.
+            let [one, other, ..] = bases.as_slice() else {
+                break;
+            };
+            crossing = (*one, *other);
+        }
+        Ok(())
+    }
+
+    /// Refuses to merge two commits that differ from a third in more than can be compared.
+    ///
+    /// # Errors
+    /// `tree-too-large`, `object-missing`.
+    pub fn require_mergeable_from(&self, base: Oid, (ours, theirs): (Oid, Oid)) -> Result<()> {
+        let tree = |commit| self.tree_of(Some(commit));
+        self.require_mergeable_trees(tree(base)?, (tree(ours)?, tree(theirs)?))
+    }
+
+    /// Refuses to merge trees that differ from a third in more than can be compared.
+    pub(in crate::git) fn require_mergeable_trees(
+        &self,
+        base: Oid,
+        (ours, theirs): (Oid, Oid),
+    ) -> Result<()> {
+        self.require_comparable(base, ours)?;
+        self.require_comparable(base, theirs)
+    }
+
+    /// Refuses cases of which one cannot be compared.
+    pub(in crate::git) fn require_cases(&self, cases: &[MergeCase]) -> Result<()> {
+        let mut cases = cases.iter();
+        cases.try_for_each(|case| self.require_mergeable_from(case.base, (case.ours, case.theirs)))
+    }
+}

@@ -1,0 +1,10 @@
+//! Merges on trees, by git, by gix, or without either where only one result is possible.
+
+pub mod gix_merge;
+pub mod marker_labels;
+mod merge_bases;
+mod merge_file;
+pub mod merge_tree;
+mod merge_tree_answer;
+mod trivial_lines;
+pub mod trivial_merge;

@@ -1,0 +1,181 @@
+//! Text files that merge in one way only, whichever algorithm compares their lines.
+//!
+//! git's result depends on how it pairs lines up, and that on its algorithm and heuristics. Not here:
+//! only files are judged in which each side changed one stretch, with lines around it that occur once
+//! in all three versions. Such a line stands in what a side left alone, before or after its stretch.
+//! Every algorithm of git pairs it with itself (trimming for Myers and minimal; for patience and
+//! histogram, because what would cross it occurs twice in the base), and no group of changed lines
+//! slides over a line that is not among them. So it cuts the merge in two that know nothing of each
+//! other. Whatever else there is, git has to judge.
+
+use std::collections::HashMap;
+
+/// What two sides made of one file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(in crate::git) enum Meeting {
+    /// Both changes, one after the other.
+    Clean(Vec<u8>),
+    /// They changed the same place, differently.
+    Conflict,
+}
+
+/// Merges two versions of a file; `None` where it is not certain what git makes of them.
+pub(in crate::git) fn merge(base: &[u8], ours: &[u8], theirs: &[u8]) -> Option<Meeting> {
+    let files = [lines_of(base)?, lines_of(ours)?, lines_of(theirs)?];
+    let [base, ours, theirs] = &files;
+    let (one, other) = (Stretch::of(base, ours), Stretch::of(base, theirs));
+    let counts = Counts::of(&files);
+    if one.end <= other.start && counts.any_single(base.get(one.end..other.start)?) {
+        return joined(base, (ours, one), (theirs, other)).map(Meeting::Clean);
+    }
+    if other.end <= one.start && counts.any_single(base.get(other.end..one.start)?) {
+        return joined(base, (theirs, other), (ours, one)).map(Meeting::Clean);
+    }
+    is_conflict(&files, (one, other), &counts).then_some(Meeting::Conflict)
+}
+
+type Lines<'a> = Vec<&'a [u8]>;
+
+/// Splits a text after each newline; `None` for what is no ordinary text.
+fn lines_of(bytes: &[u8]) -> Option<Lines<'_>> {
+    const MOST_BYTES: usize = 4 << 20;
+    let ordinary = bytes.len() <= MOST_BYTES && bytes.ends_with(b"\n") && !bytes.contains(&0);
+    ordinary.then(|| bytes.split_inclusive(|&byte| byte == b'\n').collect())
+}
+
+/// The lines of the base that one side replaced, and how many are left after them.
+#[derive(Clone, Copy, Debug)]
+struct Stretch {
+    start: usize,
+    end: usize,
+    after: usize,
+}
+
+impl Stretch {
+    /// Finds what is left between the lines both begin with and those both end with.
+    fn of(base: &Lines<'_>, side: &Lines<'_>) -> Stretch {
+        let same = |(one, other): &(&&[u8], &&[u8])| one == other;
+        let start = base.iter().zip(side).take_while(same).count();
+        let most = base.len().min(side.len()) - start;
+        let ends = base.iter().rev().zip(side.iter().rev());
+        let after = ends.take(most).take_while(same).count();
+        Stretch {
+            start,
+            end: base.len() - after,
+            after,
+        }
+    }
+}
+
+/// How often each line occurs in each of three files.
+struct Counts<'a>(HashMap<&'a [u8], [u32; 3]>);
+
+impl<'a> Counts<'a> {
+    fn of(files: &[Lines<'a>; 3]) -> Counts<'a> {
+        let mut counts: HashMap<_, [u32; 3]> = HashMap::new();
+        for (at, lines) in files.iter().enumerate() {
+            for line in lines {
+                if let Some(count) = counts.entry(*line).or_default().get_mut(at) {
+                    *count += 1;
+                }
+            }
+        }
+        Counts(counts)
+    }
+
+    /// Tells whether a line occurs once in each file.
+    fn is_single(&self, line: &[u8]) -> bool {
+        self.0.get(line) == Some(&[1, 1, 1])
+    }
+
+    fn any_single(&self, lines: &[&[u8]]) -> bool {
+        lines.iter().any(|line| self.is_single(line))
+    }
+}
+
+/// Puts the change that comes first, what is between, and the other change together.
+fn joined(
+    base: &Lines<'_>,
+    (first, one): (&Lines<'_>, Stretch),
+    (second, other): (&Lines<'_>, Stretch),
+) -> Option<Vec<u8>> {
+    let parts = [
+        first.get(..first.len() - one.after)?,
+        base.get(one.end..other.start)?,
+        second.get(other.start..)?,
+    ];
+    Some(parts.concat().concat())
+}
+
+/// Tells whether both sides put something else into the very same place, with single lines or an end
+/// of the file on both sides of it, and nothing in it that could be paired up.
+fn is_conflict(
+    files: &[Lines<'_>; 3],
+    (one, other): (Stretch, Stretch),
+    counts: &Counts<'_>,
+) -> bool {
+    let [base, ours, theirs] = files;
+    let (start, end) = (one.start.min(other.start), one.end.max(other.end));
+    let after = base.len() - end;
+    let before = start.checked_sub(1).and_then(|at| base.get(at));
+    let borders = before.into_iter().chain(base.get(end));
+    if !borders.into_iter().all(|line| counts.is_single(line)) {
+        return false;
+    }
+    let replaced = base.get(start..end).unwrap_or_default();
+    let of = |side: &Lines<'_>| side.get(start..side.len() - after).map(<[_]>::concat);
+    let (Some(our_part), Some(their_part)) = (of(ours), of(theirs)) else {
+        return false;
+    };
+    // Where nothing was there before, both have put something in.
+    let both_act = !replaced.is_empty() || !(our_part.is_empty() || their_part.is_empty());
+    let gone = |line: &&[u8]| {
+        let rest = [ours, theirs].map(|side| side.get(start..side.len() - after));
+        rest.iter().flatten().all(|part| !part.contains(line))
+    };
+    both_act && our_part != their_part && replaced.iter().all(gone)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text(lines: &str) -> Vec<u8> {
+        lines.bytes().flat_map(|line| [line, b'\n']).collect()
+    }
+
+    fn merged(base: &str, ours: &str, theirs: &str) -> Option<Meeting> {
+        merge(&text(base), &text(ours), &text(theirs))
+    }
+
+    #[test]
+    fn changes_with_a_single_line_between_them_are_both_there() {
+        let clean = |lines| Some(Meeting::Clean(text(lines)));
+        assert_eq!(merged("abc", "xbc", "aby"), clean("xby"));
+        assert_eq!(merged("abc", "abcz", "yabc"), clean("yabcz"));
+        assert_eq!(merged("abcd", "acd", "abcxd"), clean("acxd"));
+    }
+
+    #[test]
+    fn lines_that_occur_twice_hold_nothing_together() {
+        assert_eq!(merged("abbc", "xbbc", "abby"), None);
+        assert_eq!(merged("abc", "xbc", "abby"), None);
+        assert_eq!(merged("ab", "xb", "ay"), None);
+    }
+
+    #[test]
+    fn two_contents_of_one_place_are_a_conflict() {
+        assert_eq!(merged("abc", "axc", "ayc"), Some(Meeting::Conflict));
+        assert_eq!(merged("ab", "abx", "aby"), Some(Meeting::Conflict));
+        assert_eq!(merged("abc", "ac", "ayc"), Some(Meeting::Conflict));
+        // One of them keeps a line of what the other replaces: git may tell the changes apart.
+        assert_eq!(merged("abcd", "axcd", "axyd"), None);
+    }
+
+    #[test]
+    fn what_is_no_ordinary_text_is_for_git() {
+        assert_eq!(merge(b"a\nb\nc\n", b"x\nb\nc\n", b"a\nb\ny"), None);
+        assert_eq!(merge(b"a\nb\nc\n", b"\0\nb\nc\n", b"a\nb\ny\n"), None);
+        assert_eq!(merge(b"", b"a\n", b"b\n"), None);
+    }
+}

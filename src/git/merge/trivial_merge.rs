@@ -1,0 +1,255 @@
+//! Merges of trees that come out one way only, so that git need not be asked.
+//!
+//! git looks for renames among what a side deleted and what it added; a side that did not do both
+//! renamed nothing, and no directory either. Then every path stands for itself: what one side changed
+//! is taken, what both changed alike is so, and a text that both changed may be certain by its lines
+//! (`certain_lines`). Whatever is left (renames, binary files, submodules or links changed twice, a
+//! file and a directory, merge drivers, more than one merge base) is not judged here.
+
+use std::collections::{BTreeMap, HashMap};
+use std::rc::Rc;
+
+use gix::bstr::BStr;
+use gix::worktree::stack::state::attributes::Source;
+
+use crate::git::attributes::rule_files::{RuleFile, RuleFiles};
+use crate::git::compare::tree_diff::TreeChange;
+use crate::git::{Oid, Repo, TreeEntry};
+use crate::model::{RepoPath, Result, World};
+
+use super::merge_tree::{Merged, Note, Stages};
+use super::trivial_lines::{self, Meeting};
+
+/// Merges what can be merged with certainty; what was compared once is not compared again.
+pub struct CertainMerges<'a> {
+    repo: &'a Repo,
+    /// Whether any merge can be certain here.
+    is_plain: bool,
+    changes: HashMap<(Oid, Oid), Rc<Changes>>,
+    attributes: Option<(gix::AttributeStack<'a>, RuleFiles)>,
+}
+
+/// What one side changed, by path.
+type Changes = BTreeMap<RepoPath, TreeChange>;
+
+/// A merge that is certain.
+#[derive(Debug, Default)]
+pub struct Certain {
+    /// What their side alone changes.
+    edits: Vec<TreeChange>,
+    /// The files that hold the changes of both, with our entry.
+    texts: Vec<(RepoPath, TreeEntry, Vec<u8>)>,
+    /// The entries of each path in conflict.
+    pub stages: BTreeMap<RepoPath, Stages>,
+}
+
+impl Certain {
+    /// Tells whether nothing is left to be settled.
+    pub fn is_clean(&self) -> bool {
+        self.stages.is_empty()
+    }
+
+    /// Lists what a clean merge changes in the tree of our side, and writes nothing.
+    ///
+    /// # Errors
+    /// `repository-broken` when a file looks like an attack on SHA-1.
+    pub fn changes(&self, repo: &Repo) -> Result<Vec<TreeChange>> {
+        let mut changes = self.edits.clone();
+        for (path, entry, bytes) in &self.texts {
+            changes.push(TreeChange {
+                path: path.clone(),
+                old: Some(*entry),
+                new: Some(entry.with(repo.hash_blob(bytes)?)),
+            });
+        }
+        changes.sort_by(|one, other| one.path.cmp(&other.path));
+        Ok(changes)
+    }
+
+    /// Says in git's words what is in conflict.
+    pub fn notes(&self) -> Vec<Note> {
+        let note = |path: &RepoPath| Note {
+            paths: vec![path.clone()],
+            kind: "CONFLICT (contents)".to_owned(),
+        };
+        self.stages.keys().map(note).collect()
+    }
+
+    /// Writes the tree of a clean merge into that of our side.
+    ///
+    /// # Errors
+    /// `object-missing`, `no-space`, `io`.
+    pub fn write(self, repo: &Repo, ours: Oid) -> Result<Merged> {
+        let mut texts = Vec::new();
+        for (path, entry, bytes) in self.texts {
+            texts.push((path, Some(entry.with(repo.write_blob(&bytes)?))));
+        }
+        let texts = texts.iter().map(|(path, entry)| (path, *entry));
+        let edits = self.edits.iter().map(|change| (&change.path, change.new));
+        Ok(Merged::clean(repo.edit_tree(ours, edits.chain(texts))?))
+    }
+}
+
+impl Repo {
+    /// Begins to merge with certainty. Reads no object yet.
+    pub fn certain_merges(&self, world: &World) -> CertainMerges<'_> {
+        let unset = |key| self.config(key).is_none();
+        // What git would take from elsewhere: attributes, drivers, parents that no commit names.
+        let is_plain = unset("merge.default")
+            && unset("attr.tree")
+            && self.config_bool("merge.renormalize") != Some(true)
+            && world.variable("GIT_ATTR_SOURCE").is_none()
+            && !self.common_dir().join("info/grafts").exists();
+        CertainMerges {
+            repo: self,
+            is_plain,
+            changes: HashMap::new(),
+            attributes: None,
+        }
+    }
+}
+
+impl CertainMerges<'_> {
+    /// Merges two commits whose merge bases are given; `None` where git has to be asked.
+    pub fn commits(&mut self, bases: &[Oid], (ours, theirs): (Oid, Oid)) -> Option<Certain> {
+        let [base] = bases else {
+            return None;
+        };
+        let tree = |commit| self.repo.tree_of(Some(commit)).ok();
+        let (base, ours, theirs) = (tree(*base)?, tree(ours)?, tree(theirs)?);
+        self.compare_at_once(base, [ours, theirs]);
+        self.trees(base, (ours, theirs))
+    }
+
+    /// Merges two trees that began as `base`; `None` where git has to be asked, also because an object
+    /// cannot be read here.
+    pub fn trees(&mut self, base: Oid, (ours, theirs): (Oid, Oid)) -> Option<Certain> {
+        if !self.is_plain {
+            return None;
+        }
+        let (ours, theirs) = (self.changed(base, ours)?, self.changed(base, theirs)?);
+        if may_rename(&ours) || may_rename(&theirs) {
+            return None;
+        }
+        if is_in_the_way(&ours, &theirs) || is_in_the_way(&theirs, &ours) {
+            return None;
+        }
+        let mut certain = Certain::default();
+        for (path, their) in theirs.iter() {
+            match ours.get(path) {
+                None => certain.edits.push(their.clone()),
+                Some(our) if our.new == their.new => {}
+                Some(our) => self.meet(path, (our, their), &mut certain)?,
+            }
+        }
+        Some(certain)
+    }
+
+    /// Compares two sides with their base, one on a thread of its own.
+    fn compare_at_once(&mut self, base: Oid, sides: [Oid; 2]) {
+        if !self.is_plain
+            || sides
+                .iter()
+                .any(|side| self.changes.contains_key(&(base, *side)))
+        {
+            return;
+        }
+        let [ours, theirs] = sides;
+        let Ok(other) = self.repo.for_thread() else {
+            return;
+        };
+        // What cannot be read is not certain, and nobody has to be told.
+        let found = std::thread::scope(|scope| {
+            let theirs = scope.spawn(move || other.diff_trees(base, theirs));
+            self.changed(base, ours);
+            theirs.join().ok()?.ok()
+        });
+        if let Some(found) = found {
+            self.changes.insert((base, theirs), by_path(found));
+        }
+    }
+
+    fn changed(&mut self, base: Oid, side: Oid) -> Option<Rc<Changes>> {
+        if let Some(known) = self.changes.get(&(base, side)) {
+            return Some(Rc::clone(known));
+        }
+        let changes = by_path(self.repo.diff_trees(base, side).ok()?);
+        self.changes.insert((base, side), Rc::clone(&changes));
+        Some(changes)
+    }
+
+    /// Merges a file that both sides changed.
+    fn meet(
+        &mut self,
+        path: &RepoPath,
+        (our, their): (&TreeChange, &TreeChange),
+        certain: &mut Certain,
+    ) -> Option<()> {
+        let (base, ours, theirs) = (our.old?, our.new?, their.new?);
+        let plain = base.is_file() && base.has_mode_of(&ours) && base.has_mode_of(&theirs);
+        if !plain || self.has_driver(path) {
+            return None;
+        }
+        let read = |entry: TreeEntry| self.repo.read_blob(entry.id).ok();
+        match trivial_lines::merge(&read(base)?, &read(ours)?, &read(theirs)?)? {
+            Meeting::Clean(bytes) => certain.texts.push((path.clone(), ours, bytes)),
+            Meeting::Conflict => {
+                let stages = [Some(base), Some(ours), Some(theirs)];
+                certain.stages.insert(path.clone(), stages);
+            }
+        }
+        Some(())
+    }
+
+    /// Tells whether an attribute says how the file is merged; so it is when that cannot be told.
+    fn has_driver(&mut self, path: &RepoPath) -> bool {
+        if self.attributes.is_none() {
+            // git looks at the attribute files of the worktree, and at none that is only in the index.
+            let none = gix::index::State::new(self.repo.inner.object_hash());
+            let stack = self
+                .repo
+                .inner
+                .attributes_only(&none, Source::WorktreeThenIdMapping);
+            let rules = RuleFiles::of(self.repo, RuleFile::Attributes);
+            self.attributes = stack.ok().map(|stack| (stack, rules));
+        }
+        let Some((stack, rules)) = self.attributes.as_mut() else {
+            return true;
+        };
+        if rules.require(path.as_bytes()).is_err() {
+            return true;
+        }
+        let mut outcome = stack.selected_attribute_matches(["merge"]);
+        let path = BStr::new(path.as_bytes());
+        let Ok(platform) = stack.at_entry(path, Some(gix::index::entry::Mode::FILE)) else {
+            return true;
+        };
+        platform.matching_attributes(&mut outcome);
+        let mut states = outcome.iter_selected().map(|found| found.assignment.state);
+        states.any(|state| !state.is_unspecified())
+    }
+}
+
+fn by_path(changes: Vec<TreeChange>) -> Rc<Changes> {
+    let changes = changes.into_iter();
+    Rc::new(
+        changes
+            .map(|change| (change.path.clone(), change))
+            .collect(),
+    )
+}
+
+/// Tells whether git would look for renames: something went, and something new came.
+fn may_rename(changes: &Changes) -> bool {
+    let any = |test: fn(&TreeChange) -> bool| changes.values().any(test);
+    any(|change| change.old.is_none()) && any(|change| change.new.is_none())
+}
+
+/// Tells whether one side has a file above something that the other has new.
+fn is_in_the_way(one: &Changes, other: &Changes) -> bool {
+    let mut new = other.values().filter(|change| change.old.is_none());
+    new.any(|change| {
+        let mut above = change.path.ancestors();
+        above.any(|path| one.get(&path).is_some_and(|found| found.new.is_some()))
+    })
+}

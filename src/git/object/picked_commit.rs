@@ -1,0 +1,97 @@
+//! A commit made again elsewhere: its author and message, another tree and parent.
+
+use gix::bstr::ByteSlice as _;
+
+use crate::git::{Oid, Repo, Signature};
+use crate::model::{Code, Result, ResultExt as _, World};
+
+/// A commit to be made from another.
+pub struct Pick<'a> {
+    /// The commit it is made from.
+    pub original: Oid,
+    /// Its tree.
+    pub tree: Oid,
+    /// Its parent.
+    pub parent: Oid,
+    /// Who makes it, and when; the author stays who it was.
+    pub committer: &'a Signature,
+}
+
+/// Whether a commit is signed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Signed {
+    /// By git, as it is configured.
+    Yes,
+    /// Not at all.
+    No,
+}
+
+impl Repo {
+    /// Writes a picked commit that no ref points to yet; its last line says where it is from.
+    ///
+    /// # Errors
+    /// `object-missing`, `no-space`, `signing-failed`.
+    pub fn write_pick(&self, world: &World, pick: &Pick<'_>, signed: Signed) -> Result<Oid> {
+        let missing = || format!("cannot read commit {}", pick.original);
+        let original = self.inner.find_commit(pick.original.0);
+        let original = original.or_code(Code::ObjectMissing, missing)?;
+        let decoded = original.decode().or_code(Code::RepositoryBroken, missing)?;
+        let author = decoded.author().or_code(Code::RepositoryBroken, missing)?;
+        let encoding = decoded.encoding.map(ToOwned::to_owned);
+        let message = with_origin(decoded.message, pick.original);
+        if signed == Signed::Yes {
+            let author = Signature::from_gix(&author);
+            let encoding = encoding.map(|name| name.to_str_lossy().into_owned());
+            return self.write_signed_pick(world, pick, &author, (encoding, message));
+        }
+        let object = gix::objs::Commit {
+            tree: pick.tree.0,
+            parents: [pick.parent.0].into_iter().collect(),
+            author: author.to_owned().or_code(Code::RepositoryBroken, missing)?,
+            committer: pick.committer.to_gix(),
+            encoding,
+            message: message.into(),
+            extra_headers: Vec::new(),
+        };
+        let id = self.inner.write_object(&object);
+        let id = id.or_code(Code::Io, || "cannot write a commit")?;
+        Ok(id.detach().into())
+    }
+}
+
+/// Adds the line by which git, too, says where a commit was picked from.
+fn with_origin(message: &[u8], original: Oid) -> Vec<u8> {
+    let mut text = message.trim_end().to_vec();
+    let last = text.rsplit_str("\n\n").next().unwrap_or_default();
+    let is_trailer = |line: &[u8]| {
+        let key = line.split(|&byte| byte == b':').next().unwrap_or_default();
+        let plain = |&byte: &u8| byte.is_ascii_alphanumeric() || byte == b'-';
+        line.starts_with(b"(cherry picked from commit ")
+            || (key.len() < line.len() && !key.is_empty() && key.iter().all(plain))
+    };
+    let ends_in_trailers = last.len() < text.len() && last.lines().all(is_trailer);
+    text.extend_from_slice(if ends_in_trailers { b"\n" } else { b"\n\n" });
+    text.extend(format!("(cherry picked from commit {original})\n").bytes());
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_origin_joins_the_trailers_that_are_there() {
+        let id = Oid::parse(&"1".repeat(40)).unwrap();
+        let added = |message: &str| {
+            let text = String::from_utf8(with_origin(message.as_bytes(), id)).unwrap();
+            text.strip_suffix(&format!("(cherry picked from commit {id})\n"))
+                .unwrap()
+                .to_owned()
+        };
+        assert_eq!(added("subject\n"), "subject\n\n");
+        assert_eq!(added("a: b\n"), "a: b\n\n");
+        assert_eq!(added("s\n\nbody\n"), "s\n\nbody\n\n");
+        assert_eq!(added("s\n\nA-b: c\nD: e\n"), "s\n\nA-b: c\nD: e\n");
+        assert_eq!(added("s\n\nA-b: c\nnot one\n"), "s\n\nA-b: c\nnot one\n\n");
+    }
+}

@@ -1,0 +1,188 @@
+//! Reading what a commit holds, from a repository with or without a worktree, on any thread.
+
+use gix::bstr::BStr;
+
+use crate::git::lfs::lfs_pointer::{self, Pointer};
+use crate::git::{BareRepo, Oid, Repo, TreeEntry};
+use crate::model::{Code, RepoPath, Result, ResultExt as _};
+
+/// The objects of a repository. Clones of it may be read by several threads at once.
+#[derive(Clone)]
+pub struct Objects {
+    inner: gix::Repository,
+}
+
+/// One entry of a tree.
+#[derive(Clone, Debug)]
+pub struct NamedEntry {
+    /// Its name, without a slash.
+    pub name: Vec<u8>,
+    /// What it is.
+    pub entry: TreeEntry,
+}
+
+impl Repo {
+    /// Returns its objects.
+    pub fn objects(&self) -> Objects {
+        Objects {
+            inner: self.inner.clone(),
+        }
+    }
+}
+
+impl BareRepo {
+    /// Returns its objects.
+    pub fn objects(&self) -> Objects {
+        Objects {
+            inner: self.inner().clone(),
+        }
+    }
+}
+
+impl Objects {
+    #[cfg(test)]
+    pub(in crate::git) fn of(inner: gix::Repository) -> Objects {
+        Objects { inner }
+    }
+
+    pub(in crate::git) fn gix(&self) -> &gix::Repository {
+        &self.inner
+    }
+
+    /// Returns the tree of a commit.
+    ///
+    /// # Errors
+    /// `object-missing`.
+    pub fn tree_of(&self, commit: Oid) -> Result<Oid> {
+        let cannot = || format!("cannot read commit {commit}");
+        let found = self.inner.find_commit(commit.0);
+        let found = found.or_code(Code::ObjectMissing, cannot)?;
+        Ok(found
+            .tree_id()
+            .or_code(Code::ObjectMissing, cannot)?
+            .detach()
+            .into())
+    }
+
+    /// Lists the entries of a tree, in git's order.
+    ///
+    /// # Errors
+    /// `object-missing`.
+    pub fn list(&self, tree: Oid) -> Result<Vec<NamedEntry>> {
+        let cannot = || format!("cannot read tree {tree}");
+        if tree.0.is_empty_tree() {
+            return Ok(Vec::new());
+        }
+        let found = self.inner.find_tree(tree.0);
+        let found = found.or_code(Code::ObjectMissing, cannot)?;
+        found
+            .iter()
+            .map(|entry| {
+                let entry = entry.or_code(Code::ObjectMissing, cannot)?;
+                Ok(NamedEntry {
+                    name: entry.filename().to_vec(),
+                    entry: TreeEntry {
+                        kind: entry.mode().kind(),
+                        id: entry.object_id().into(),
+                    },
+                })
+            })
+            .collect()
+    }
+
+    /// Returns what stands at `path` in a tree; the root for an empty path.
+    ///
+    /// # Errors
+    /// `object-missing`.
+    pub fn at(&self, tree: Oid, path: &RepoPath) -> Result<Option<TreeEntry>> {
+        if path.as_bytes().is_empty() {
+            return Ok(Some(TreeEntry::directory(tree)));
+        }
+        let cannot = || format!("cannot read tree {tree}");
+        if tree.0.is_empty_tree() {
+            return Ok(None);
+        }
+        let found = self.inner.find_tree(tree.0);
+        let found = found.or_code(Code::ObjectMissing, cannot)?;
+        let entry = found.lookup_entry_by_path(path.as_path());
+        let entry = entry.or_code(Code::ObjectMissing, cannot)?;
+        Ok(entry.map(|entry| TreeEntry {
+            kind: entry.mode().kind(),
+            id: entry.object_id().into(),
+        }))
+    }
+
+    /// Reads a blob.
+    ///
+    /// # Errors
+    /// `object-missing`.
+    pub fn blob(&self, id: Oid) -> Result<Vec<u8>> {
+        let cannot = || format!("cannot read blob {id}");
+        let mut blob = self
+            .inner
+            .find_blob(id.0)
+            .or_code(Code::ObjectMissing, cannot)?;
+        Ok(blob.take_data())
+    }
+
+    /// Returns the size of an object in bytes; `None` when it is missing.
+    pub fn size(&self, id: Oid) -> Option<u64> {
+        self.inner
+            .find_header(id.0)
+            .ok()
+            .map(|header| header.size())
+    }
+
+    /// Reads a blob that is a pointer of git-lfs.
+    pub fn lfs_pointer(&self, id: Oid) -> Option<Pointer> {
+        let small = self.size(id)? <= lfs_pointer::MAX_BYTES;
+        small
+            .then(|| self.blob(id).ok())
+            .flatten()
+            .and_then(|bytes| Pointer::parse(&bytes))
+    }
+}
+
+/// Ignore files, as git reads them: the innermost that speaks of a path decides, and in it the last
+/// pattern.
+#[derive(Clone, Default)]
+pub struct IgnoreLists {
+    lists: Vec<IgnoreList>,
+}
+
+#[derive(Clone)]
+struct IgnoreList {
+    directory: RepoPath,
+    search: gix::ignore::Search,
+}
+
+impl IgnoreLists {
+    /// Adds the file of a directory, which is below that of every list so far, or the same.
+    pub fn push(&mut self, directory: &RepoPath, bytes: &[u8]) {
+        let mut search = gix::ignore::Search::default();
+        let parse = gix::ignore::search::Ignore {
+            support_precious: false,
+        };
+        if search.add_patterns_buffer(bytes, "", None, parse).is_ok() {
+            self.lists.push(IgnoreList {
+                directory: directory.clone(),
+                search,
+            });
+        }
+    }
+
+    /// Tells whether a path is ignored; no directory above it is.
+    pub fn ignores(&self, path: &RepoPath, is_directory: bool) -> bool {
+        let decides = |list: &IgnoreList| {
+            let below = path.below(&list.directory)?;
+            let case = gix::glob::pattern::Case::Sensitive;
+            let found = list.search.pattern_matching_relative_path(
+                BStr::new(below),
+                Some(is_directory),
+                case,
+            )?;
+            Some(!found.pattern.is_negative())
+        };
+        self.lists.iter().rev().find_map(decides).unwrap_or(false)
+    }
+}

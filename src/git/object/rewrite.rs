@@ -1,0 +1,86 @@
+//! Commits and annotated tags written again with other ids in them: author, times and message stay, a
+//! signature does not, since it would be one of something else.
+
+use crate::git::{Oid, Repo};
+use crate::model::{Code, Result, ResultExt as _};
+
+/// A commit to be written again.
+pub struct Again<'a> {
+    /// The commit it is made from.
+    pub original: Oid,
+    /// Its tree.
+    pub tree: Oid,
+    /// Its parents.
+    pub parents: &'a [Oid],
+}
+
+impl Repo {
+    /// Writes a commit again; `message` makes its message of the old one.
+    ///
+    /// # Errors
+    /// `object-missing`, `no-space`, `io`.
+    pub fn write_commit_again(
+        &self,
+        again: &Again<'_>,
+        message: impl Fn(&[u8]) -> Vec<u8>,
+    ) -> Result<Oid> {
+        let missing = || format!("cannot read commit {}", again.original);
+        let found = self.inner.find_commit(again.original.0);
+        let found = found.or_code(Code::ObjectMissing, missing)?;
+        let decoded = found.decode().or_code(Code::RepositoryBroken, missing)?;
+        let author = decoded.author().or_code(Code::RepositoryBroken, missing)?;
+        let committer = decoded.committer();
+        let committer = committer.or_code(Code::RepositoryBroken, missing)?;
+        let object = gix::objs::Commit {
+            tree: again.tree.0,
+            parents: again.parents.iter().map(|parent| parent.0).collect(),
+            author: author.to_owned().or_code(Code::RepositoryBroken, missing)?,
+            committer: committer
+                .to_owned()
+                .or_code(Code::RepositoryBroken, missing)?,
+            encoding: decoded.encoding.map(ToOwned::to_owned),
+            message: message(decoded.message).into(),
+            extra_headers: Vec::new(),
+        };
+        let id = self.inner.write_object(&object);
+        let id = id.or_code(Code::Io, || "cannot write a commit")?;
+        Ok(id.detach().into())
+    }
+
+    /// Writes an annotated tag again for another target of the same kind; `message` makes its message of
+    /// the old one, which comes without its signature.
+    ///
+    /// # Errors
+    /// `repository-broken` where `id` is no annotated tag, `no-space`, `io`.
+    pub fn write_tag_again(
+        &self,
+        id: Oid,
+        target: Oid,
+        message: impl Fn(&[u8]) -> Vec<u8>,
+    ) -> Result<Oid> {
+        let broken = || format!("cannot read tag {id}");
+        let raw = self.raw_tag(id).unwrap_or_default();
+        let tag = gix::objs::TagRef::from_bytes(&raw, self.inner.object_hash());
+        let tag = tag.or_code(Code::RepositoryBroken, broken)?;
+        let tagger = tag.tagger().or_code(Code::RepositoryBroken, broken)?;
+        let tagger = tagger.map(|tagger| tagger.to_owned());
+        let object = gix::objs::Tag {
+            target: target.0,
+            target_kind: tag.target_kind,
+            name: tag.name.to_owned(),
+            tagger: tagger.transpose().or_code(Code::RepositoryBroken, broken)?,
+            message: message(super::tag::unsigned(tag.message)).into(),
+            signature: None,
+        };
+        let id = self.inner.write_object(&object);
+        let id = id.or_code(Code::Io, || "cannot write a tag")?;
+        Ok(id.detach().into())
+    }
+
+    /// Returns what an annotated tag points to; `None` for every other object.
+    pub fn tag_target(&self, id: Oid) -> Option<Oid> {
+        let raw = self.raw_tag(id)?;
+        let tag = gix::objs::TagRef::from_bytes(&raw, self.inner.object_hash());
+        Some(tag.ok()?.target().into())
+    }
+}

@@ -1,0 +1,187 @@
+//! Trees and histories: looking into a tree, making one from another, walking commits.
+
+use gix::bstr::BStr;
+
+use crate::git::{Oid, Repo, TreeEntry};
+use crate::model::{Code, RepoPath, Result, ResultExt as _};
+
+impl Repo {
+    /// Returns the tree of a commit, or the empty tree for `None`.
+    ///
+    /// # Errors
+    /// `object-missing`.
+    pub fn tree_of(&self, commit: Option<Oid>) -> Result<Oid> {
+        commit.map_or(Ok(self.empty_tree()), |commit| {
+            Ok(self.read_commit(commit)?.tree)
+        })
+    }
+
+    /// Writes the tree that `base` becomes with each path set or removed (`None`).
+    ///
+    /// # Errors
+    /// `object-missing`, `no-space`, `io`.
+    pub fn edit_tree<'a>(
+        &self,
+        base: Oid,
+        edits: impl IntoIterator<Item = (&'a RepoPath, Option<TreeEntry>)>,
+    ) -> Result<Oid> {
+        let cannot = || "cannot write a tree";
+        let mut edits = edits.into_iter().peekable();
+        // The empty tree is one that git knows and 'git fsck' misses all the same.
+        if edits.peek().is_none() && base != self.empty_tree() {
+            return Ok(base);
+        }
+        let mut editor = if base == self.empty_tree() {
+            self.inner.empty_tree().edit()
+        } else {
+            self.inner.edit_tree(base.0)
+        }
+        .or_code(Code::ObjectMissing, || format!("cannot read tree {base}"))?;
+        let mut additions = Vec::new();
+        for (path, entry) in edits {
+            if let Some(entry) = entry {
+                additions.push((path, entry));
+            } else {
+                let path = BStr::new(path.as_bytes());
+                editor.remove_leaf(path).or_code(Code::Io, cannot)?;
+            }
+        }
+        // Removals come first: a file may take the place of a directory, or the other way round.
+        for (path, entry) in additions {
+            let path = BStr::new(path.as_bytes());
+            editor
+                .upsert(path, entry.kind, entry.id.0)
+                .or_code(Code::Io, cannot)?;
+        }
+        Ok(editor.write().or_code(Code::Io, cannot)?.detach().into())
+    }
+
+    /// Returns the blob or tree named `path` in `tree`.
+    ///
+    /// # Errors
+    /// `object-missing`.
+    pub fn entry_in(&self, tree: Oid, path: impl AsRef<std::path::Path>) -> Result<Option<Oid>> {
+        let cannot = || format!("cannot read tree {tree}");
+        if tree == self.empty_tree() {
+            return Ok(None);
+        }
+        let tree = self
+            .inner
+            .find_tree(tree.0)
+            .or_code(Code::ObjectMissing, cannot)?;
+        let entry = tree
+            .lookup_entry_by_path(path)
+            .or_code(Code::ObjectMissing, cannot)?;
+        Ok(entry.map(|entry| entry.object_id().into()))
+    }
+
+    /// Returns the file, link or submodule at `path` in `tree`; `None` for a directory too.
+    ///
+    /// # Errors
+    /// `object-missing`.
+    pub fn leaf_in(&self, tree: Oid, path: &RepoPath) -> Result<Option<TreeEntry>> {
+        let cannot = || format!("cannot read tree {tree}");
+        if tree == self.empty_tree() {
+            return Ok(None);
+        }
+        let found = self.inner.find_tree(tree.0);
+        let found = found.or_code(Code::ObjectMissing, cannot)?;
+        let entry = found.lookup_entry_by_path(path.as_path());
+        let entry = entry.or_code(Code::ObjectMissing, cannot)?;
+        let entry = entry.map(|entry| TreeEntry {
+            kind: entry.mode().kind(),
+            id: entry.object_id().into(),
+        });
+        Ok(entry.filter(|entry| !entry.is_directory()))
+    }
+
+    /// Returns the directory named `path` in `tree`; `None` for anything else that stands there.
+    ///
+    /// # Errors
+    /// `object-missing`.
+    pub fn tree_in(&self, tree: Oid, path: &str) -> Result<Option<Oid>> {
+        let cannot = || format!("cannot read tree {tree}");
+        if tree == self.empty_tree() {
+            return Ok(None);
+        }
+        let tree = self.inner.find_tree(tree.0);
+        let tree = tree.or_code(Code::ObjectMissing, cannot)?;
+        let entry = tree.lookup_entry_by_path(path);
+        let entry = entry.or_code(Code::ObjectMissing, cannot)?;
+        let directory = entry.filter(|entry| entry.mode().is_tree());
+        Ok(directory.map(|entry| entry.object_id().into()))
+    }
+
+    /// Lists what stands directly in a tree: names and entries, in git's order.
+    ///
+    /// # Errors
+    /// `object-missing`; `repository-broken` for an entry that makes no sense.
+    pub fn entries_of(&self, tree: Oid) -> Result<Vec<(RepoPath, TreeEntry)>> {
+        let cannot = || format!("cannot read tree {tree}");
+        if tree == self.empty_tree() {
+            return Ok(Vec::new());
+        }
+        let found = self.inner.find_tree(tree.0);
+        let found = found.or_code(Code::ObjectMissing, cannot)?;
+        let entries = found.iter().map(|entry| {
+            let entry = entry.or_code(Code::RepositoryBroken, cannot)?;
+            let name = RepoPath::new(entry.filename().to_vec());
+            let id = entry.object_id().into();
+            let kind = entry.mode().kind();
+            Ok((name, TreeEntry { kind, id }))
+        });
+        entries.collect()
+    }
+
+    /// Tells whether a branch at `now` has commits that it had not at `then`.
+    ///
+    /// # Errors
+    /// `object-missing`.
+    pub fn has_more(&self, now: Oid, then: Oid) -> Result<bool> {
+        Ok(!self.commits_between(now, &[then], 1)?.is_empty())
+    }
+
+    /// Returns the commit without parents that the first parents of `tip` lead to. Where they pass
+    /// `known`, a commit of which it was found before, the walk ends there.
+    ///
+    /// # Errors
+    /// `object-missing`; `revision-not-found` when the walk cannot start.
+    pub fn first_commit(&self, tip: Oid, known: Option<(Oid, Oid)>) -> Result<Oid> {
+        first_commit(&self.inner, tip, known)
+    }
+
+    /// Counts commits reachable from `tip` and not from `hidden`, up to `limit`, newest first.
+    ///
+    /// # Errors
+    /// `object-missing`; `revision-not-found` when the walk cannot start.
+    pub fn commits_between(&self, tip: Oid, hidden: &[Oid], limit: usize) -> Result<Vec<Oid>> {
+        let cannot = || "cannot walk the history";
+        let walk = self
+            .inner
+            .rev_walk([tip.0])
+            .with_hidden(hidden.iter().map(|id| id.0))
+            .all()
+            .or_code(Code::ObjectMissing, cannot)?;
+        walk.take(limit)
+            .map(|info| Ok(Oid(info.or_code(Code::ObjectMissing, cannot)?.id)))
+            .collect()
+    }
+}
+
+/// See [`Repo::first_commit`].
+pub(in crate::git) fn first_commit(
+    repo: &gix::Repository,
+    tip: Oid,
+    known: Option<(Oid, Oid)>,
+) -> Result<Oid> {
+    let cannot = || "cannot walk the history";
+    let walk = repo.rev_walk([tip.0]).first_parent_only().all();
+    let mut last = tip;
+    for info in walk.or_code(Code::ObjectMissing, cannot)? {
+        last = Oid(info.or_code(Code::ObjectMissing, cannot)?.id);
+        if let Some((_, first)) = known.filter(|(passed, _)| *passed == last) {
+            return Ok(first);
+        }
+    }
+    Ok(last)
+}

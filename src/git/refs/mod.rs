@@ -1,0 +1,355 @@
+//! Refs: read with gix, moved by `git update-ref`, and our own private ones as loose files.
+//!
+//! A gix ref update that is killed can leave locks that stop every ref of a repository, while
+//! `git update-ref --stdin` drops its locks when the pipe to it closes. So the user's refs move by
+//! git's own transaction, held open between `prepare` and `commit`; refs below
+//! `refs/colony-local/` are created by one `link(2)`, which is atomic and cannot overwrite.
+
+pub mod damaged_refs;
+mod ref_listing;
+mod ref_transaction;
+pub mod reflog;
+
+use std::fmt;
+use std::fs::File;
+use std::io::Write as _;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::{Path, PathBuf};
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::model::{Code, Error, RepoPath, Result, ResultExt as _, World};
+
+use super::process::{Git, OPERATION_VARIABLE};
+use super::{Oid, Repo, Signature};
+pub use ref_transaction::PreparedRefs;
+
+/// A full ref name; bytes, because branches may be named anything.
+#[derive(
+    Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(transparent)]
+pub struct RefName(RepoPath);
+
+impl RefName {
+    /// Takes the full name as git gives it.
+    pub fn new(bytes: impl Into<Vec<u8>>) -> Self {
+        RefName(RepoPath::new(bytes))
+    }
+
+    /// Returns the bytes.
+    pub fn as_bytes(&self) -> &[u8] {
+        self.0.as_bytes()
+    }
+
+    /// Returns the name without `refs/heads/`, `refs/tags/`.
+    pub fn short(&self) -> String {
+        let full = self.to_string();
+        let short = full
+            .strip_prefix("refs/heads/")
+            .or_else(|| full.strip_prefix("refs/tags/"));
+        short.unwrap_or(&full).to_owned()
+    }
+
+    /// Tells whether git accepts it as the name of a ref.
+    pub fn is_valid(&self) -> bool {
+        let name = gix::bstr::BStr::new(self.as_bytes());
+        gix::validate::reference::name(name).is_ok()
+    }
+
+    /// Returns where the files backend keeps it below `directory`.
+    pub fn under(&self, directory: &Path) -> PathBuf {
+        self.0.under(directory)
+    }
+}
+
+impl From<&str> for RefName {
+    fn from(name: &str) -> Self {
+        RefName::new(name.as_bytes())
+    }
+}
+
+impl fmt::Display for RefName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// One ref that an operation moves. `None` means that it does not exist.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct RefChange {
+    /// The full name.
+    pub name: RefName,
+    /// What it points to before.
+    pub old: Option<Oid>,
+    /// What it points to after.
+    pub new: Option<Oid>,
+}
+
+impl RefChange {
+    /// Returns the change that takes this one back.
+    #[must_use]
+    pub fn inverse(&self) -> RefChange {
+        RefChange {
+            name: self.name.clone(),
+            old: self.new,
+            new: self.old,
+        }
+    }
+}
+
+/// A ref as found.
+#[derive(Clone, Debug)]
+pub struct FoundRef {
+    /// The full name.
+    pub name: RefName,
+    /// The object it holds, unpeeled.
+    pub id: Oid,
+}
+
+impl Repo {
+    /// Returns what a ref holds now, unpeeled; `None` when it does not exist.
+    ///
+    /// # Errors
+    /// `repository-broken` when it cannot be read.
+    pub fn find_ref(&self, name: &RefName) -> Result<Option<Oid>> {
+        if name.as_bytes() == b"HEAD" {
+            return Ok(self.head()?.commit());
+        }
+        find_ref(&self.inner, name)
+    }
+
+    /// Returns what a symbolic ref points to; `None` when it is none.
+    pub fn symbolic_target(&self, name: &RefName) -> Option<RefName> {
+        symbolic_target(&self.inner, name)
+    }
+
+    /// Lists the refs below a prefix that ends with `/`, sorted by name.
+    ///
+    /// # Errors
+    /// `repository-broken`.
+    pub fn refs_below(&self, prefix: &str) -> Result<Vec<FoundRef>> {
+        refs_below(&self.inner, prefix)
+    }
+
+    /// Creates a ref of our own below `refs/colony-local/`: one atomic `link`, then durable.
+    ///
+    /// # Errors
+    /// `ref-moved` when it exists already; `io`.
+    pub fn create_private_ref(&self, name: &RefName, id: Oid) -> Result<()> {
+        let path = name.under(self.common_dir());
+        let cannot = |e| Error::io(format!("cannot create ref '{name}'"), e);
+        let parent = path.parent().unwrap_or(self.common_dir());
+        let mut attempts = 0;
+        loop {
+            // `git pack-refs` may remove an empty directory between the two steps.
+            std::fs::create_dir_all(parent).map_err(cannot)?;
+            match self.link_ref(parent, &path, id) {
+                Ok(()) => return Ok(()),
+                Err(e) if e.kind() == std::io::ErrorKind::NotFound && attempts < 5 => attempts += 1,
+                Err(e) if e.kind() == std::io::ErrorKind::AlreadyExists => {
+                    return Err(Error::new(
+                        Code::RefMoved,
+                        format!("ref '{name}' exists already"),
+                    ));
+                }
+                Err(e) => return Err(cannot(e)),
+            }
+        }
+    }
+
+    fn link_ref(&self, parent: &Path, path: &Path, id: Oid) -> std::io::Result<()> {
+        let mut file = tempfile::Builder::new()
+            .prefix("tmp-")
+            .permissions(as_umask_says())
+            .tempfile_in(self.git_dir().join("colony"))?;
+        writeln!(file, "{id}")?;
+        file.as_file().sync_all()?;
+        std::fs::hard_link(file.path(), path)?;
+        let durable = std::fs::File::open(parent).and_then(|directory| directory.sync_all());
+        if durable.is_err() {
+            // It may vanish with the power: then it must not be believed now either.
+            std::fs::remove_file(path)?;
+        }
+        durable
+    }
+
+    /// Starts a transaction over refs; nothing is locked yet.
+    ///
+    /// # Errors
+    /// `ref-moved` when a ref is not at its old value or is locked.
+    pub fn prepare_refs(
+        &self,
+        world: &World,
+        changes: &[RefChange],
+        reason: &Reason<'_>,
+    ) -> Result<PreparedRefs> {
+        let git = self.git(world);
+        self.begin_transaction(world, git, (changes, reason))
+    }
+
+    /// Does that for refs that nobody but us moves: no hook runs, and git keeps `lock` open as long as it
+    /// lives.
+    ///
+    /// # Errors
+    /// As [`Repo::prepare_refs`].
+    pub fn prepare_own_refs(
+        &self,
+        world: &World,
+        changes: &[RefChange],
+        (reason, lock): (&Reason<'_>, &File),
+    ) -> Result<PreparedRefs> {
+        let mut git = self.git(world);
+        git.args(["-c", "core.hooksPath=/dev/null"]);
+        git.keep_open(lock)?;
+        self.begin_transaction(world, git, (changes, reason))
+    }
+
+    fn begin_transaction(
+        &self,
+        world: &World,
+        mut git: Git,
+        (changes, reason): (&[RefChange], &Reason<'_>),
+    ) -> Result<PreparedRefs> {
+        git.args(["update-ref", "--no-deref", "--stdin", "-z"]);
+        git.args(["-m", reason.text]);
+        reason.tell(&mut git);
+        let commands = commands(changes, self.hex_len());
+        PreparedRefs::prepare(git.converse()?, world.interrupt.clone(), &commands)
+    }
+
+    /// Puts HEAD on a branch, or on `commit` itself when `name` is `HEAD`. Nothing else changes.
+    ///
+    /// # Errors
+    /// `locked`, `git-failed`.
+    pub fn point_head(
+        &self,
+        world: &World,
+        name: &RefName,
+        commit: Option<Oid>,
+        reason: &Reason<'_>,
+    ) -> Result<()> {
+        let mut git = self.git(world);
+        if name.as_bytes() == b"HEAD" {
+            let Some(commit) = commit else {
+                return Err(Error::new(
+                    Code::GitFailed,
+                    "cannot detach HEAD from nothing",
+                ));
+            };
+            git.args(["update-ref", "--no-deref", "-m", reason.text, "HEAD"]);
+            git.arg(commit.to_string());
+        } else {
+            git.args(["symbolic-ref", "-m", reason.text, "HEAD"]);
+            git.arg(std::ffi::OsStr::from_bytes(name.as_bytes()));
+        }
+        reason.tell(&mut git);
+        git.run_checked("move HEAD").map(drop)
+    }
+}
+
+pub(super) fn find_ref(repo: &gix::Repository, name: &RefName) -> Result<Option<Oid>> {
+    let cannot = || format!("cannot read ref '{name}'");
+    let bytes = gix::bstr::BStr::new(name.as_bytes());
+    let full: gix::refs::FullName = bytes.try_into().or_code(Code::InvalidValue, cannot)?;
+    let found = repo.try_find_reference(full.as_ref());
+    let found = found.or_code(Code::RepositoryBroken, cannot)?;
+    Ok(found.and_then(|r| r.try_id().map(|id| id.detach().into())))
+}
+
+pub(super) fn symbolic_target(repo: &gix::Repository, name: &RefName) -> Option<RefName> {
+    let bytes = gix::bstr::BStr::new(name.as_bytes());
+    let full: gix::refs::FullName = bytes.try_into().ok()?;
+    let found = repo.try_find_reference(full.as_ref()).ok()??;
+    let target = found.target().try_name()?.as_bstr().to_vec();
+    Some(RefName::new(target))
+}
+
+pub(super) fn refs_below(repo: &gix::Repository, prefix: &str) -> Result<Vec<FoundRef>> {
+    let cannot = || format!("cannot list refs below '{prefix}'");
+    let platform = repo.references().or_code(Code::RepositoryBroken, cannot)?;
+    // gix takes no prefix that some system would not take for a path.
+    let iter = platform.prefixed(prefix).or_else(|_| platform.all());
+    let iter = iter.or_code(Code::RepositoryBroken, cannot)?;
+    let mut found = Vec::new();
+    for reference in iter {
+        // A broken ref (an empty file after a power cut) must not hide the others.
+        let Ok(reference) = reference else { continue };
+        let name = RefName::new(reference.name().as_bstr().to_vec());
+        if !name.as_bytes().starts_with(prefix.as_bytes()) {
+            continue;
+        }
+        if let Some(id) = reference.try_id() {
+            found.push(FoundRef {
+                name,
+                id: id.detach().into(),
+            });
+        }
+    }
+    Ok(found)
+}
+
+/// Returns what `git update-ref --stdin -z` is told, up to `prepare`.
+pub(super) fn commands(changes: &[RefChange], hex_len: usize) -> Vec<u8> {
+    let zero = "0".repeat(hex_len);
+    let hex = |id: Option<Oid>| id.map_or(zero.clone(), |id| id.to_string());
+    let mut text = b"start\0".to_vec();
+    for change in changes {
+        text.extend_from_slice(b"update ");
+        text.extend_from_slice(change.name.as_bytes());
+        let (new, old) = (hex(change.new), hex(change.old));
+        text.extend_from_slice(format!("\0{new}\0{old}\0").as_bytes());
+    }
+    text.extend_from_slice(b"prepare\0");
+    text
+}
+
+/// Why refs move, for the reflog.
+pub struct Reason<'a> {
+    /// The reflog message.
+    pub text: &'a str,
+    /// Who moves them, and when.
+    pub who: &'a Signature,
+    /// The operation, told to hooks through `COLONY_OPERATION`.
+    pub operation: &'a str,
+}
+
+impl Reason<'_> {
+    fn tell(&self, git: &mut Git) {
+        git.env("GIT_COMMITTER_NAME", &self.who.name);
+        git.env("GIT_COMMITTER_EMAIL", &self.who.email);
+        git.env("GIT_COMMITTER_DATE", git_date(self.who));
+        git.env(OPERATION_VARIABLE, self.operation);
+    }
+}
+
+/// The modes a new file gets from the process, not the private ones of a temporary file.
+fn as_umask_says() -> std::fs::Permissions {
+    std::os::unix::fs::PermissionsExt::from_mode(0o666)
+}
+
+fn git_date(who: &Signature) -> String {
+    let minutes = who.offset_seconds / 60;
+    let sign = if minutes < 0 { '-' } else { '+' };
+    let minutes = minutes.abs();
+    format!(
+        "@{} {sign}{:02}{:02}",
+        who.seconds,
+        minutes / 60,
+        minutes % 60
+    )
+}
+
+/// Lists what a default branch may be called where no manifest says it: what the remote calls its HEAD, what
+/// `init.defaultBranch` names, `main`, `master`.
+pub fn usual_default_branches(
+    remote_head: Option<RefName>,
+    configured: Option<String>,
+) -> impl Iterator<Item = String> {
+    let remote_head = remote_head.map(|name| name.to_string());
+    let of_remote =
+        remote_head.and_then(|name| name.strip_prefix("refs/remotes/origin/").map(str::to_owned));
+    let known = [of_remote, configured].into_iter().flatten();
+    known.chain(["main", "master"].map(str::to_owned))
+}

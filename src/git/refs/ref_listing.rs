@@ -1,0 +1,51 @@
+//! Names of refs without what they hold: as fast as listing directories, for completion and prompts.
+
+use std::collections::BTreeSet;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::Path;
+
+use crate::git::{RefName, Repo};
+
+impl Repo {
+    /// Lists the names of the refs below a prefix that ends with `/`, sorted.
+    ///
+    /// No ref is opened, so a broken one is listed too. What cannot be read is left out.
+    pub fn ref_names_below(&self, prefix: &str) -> Vec<RefName> {
+        let mut names = self.loose(prefix);
+        if let Ok(Some(packed)) = self.inner.refs.cached_packed_buffer()
+            && let Ok(found) = packed.iter_prefixed(prefix.into())
+        {
+            names.extend(found.flatten().map(|found| found.name.as_bstr().to_vec()));
+        }
+        names.into_iter().map(RefName::new).collect()
+    }
+
+    /// Lists those that are files, as [`Repo::ref_names_below`] does.
+    pub(in crate::git) fn loose_ref_names_below(&self, prefix: &str) -> Vec<RefName> {
+        self.loose(prefix).into_iter().map(RefName::new).collect()
+    }
+
+    fn loose(&self, prefix: &str) -> BTreeSet<Vec<u8>> {
+        let mut names = BTreeSet::new();
+        collect_loose(self.common_dir(), prefix.as_bytes(), &mut names);
+        names
+    }
+}
+
+/// Walks the directory of loose refs that `prefix` names.
+fn collect_loose(common_dir: &Path, prefix: &[u8], names: &mut BTreeSet<Vec<u8>>) {
+    let directory = common_dir.join(std::ffi::OsStr::from_bytes(prefix));
+    for entry in std::fs::read_dir(directory).into_iter().flatten().flatten() {
+        let name = [prefix, entry.file_name().as_bytes()].concat();
+        match entry.file_type() {
+            Ok(kind) if kind.is_dir() => {
+                collect_loose(common_dir, &[&name, &b"/"[..]].concat(), names);
+            }
+            // A lock is no ref; git forbids the ending for names.
+            Ok(kind) if kind.is_file() && !name.ends_with(b".lock") => {
+                names.insert(name);
+            }
+            _ => {}
+        }
+    }
+}

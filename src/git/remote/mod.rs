@@ -1,0 +1,401 @@
+//! Refs of a remote: listed, fetched by name, pushed with a lease for each.
+//!
+//! What a remote says is hostile: a name that git would not accept is not read, a symbolic ref is only
+//! the object it leads to, and fetched refs get names of ours until somebody has looked at them. No
+//! name becomes an option. A push moves a ref only from the value that was seen.
+
+pub mod credentials;
+pub mod network;
+pub mod submodules;
+pub mod url;
+
+use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::fs::File;
+use std::os::unix::ffi::OsStrExt as _;
+
+use crate::model::{Code, Error, Result, World};
+
+use super::lfs::lfs_upload::Uploads;
+use super::process::{Git, OPERATION_VARIABLE};
+use super::refs::FoundRef;
+use super::{Oid, RefChange, RefName, RemoteUrl, Repo};
+use network::{Direction, Network};
+use url::{Provenance, Transport, redact};
+
+/// How much of a list of refs is read: some 600,000 of them.
+const MOST_LISTED_BYTES: u64 = 64 << 20;
+
+/// How many refs are pushed by one command: their names stand in its arguments.
+pub(super) const PUSHED_AT_ONCE: usize = 500;
+
+/// A remote that git's configuration names.
+pub struct Remote<'a> {
+    pub(super) repo: &'a Repo,
+    pub(super) world: &'a World,
+    name: String,
+    fetch_url: RemoteUrl,
+    push_url: RemoteUrl,
+    kept_open: Option<&'a File>,
+}
+
+/// What became of a ref that was pushed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Pushed {
+    /// It is where it was to go.
+    Done,
+    /// It was no more where it was seen, or somebody else moves it right now.
+    Moved,
+    /// The server does not want it, for this reason.
+    Refused(String),
+}
+
+/// What a push came to.
+#[derive(Clone, Debug, Default)]
+pub struct Told {
+    /// What became of each ref.
+    pub refs: BTreeMap<RefName, Pushed>,
+    /// The lines that the server said, without credentials: data, whatever stands in them.
+    pub said: Vec<String>,
+}
+
+impl<'a> Remote<'a> {
+    /// Finds a remote.
+    ///
+    /// # Errors
+    /// `remote-not-found` where the configuration has none of that name, `url-refused`.
+    pub fn find(repo: &'a Repo, world: &'a World, name: &str) -> Result<Remote<'a>> {
+        let is_name = RefName::from(format!("refs/remotes/{name}/x").as_str()).is_valid();
+        let plain = is_name && !name.starts_with('-') && !name.contains(char::is_control);
+        let url = |direction| -> Result<Option<RemoteUrl>> {
+            if plain {
+                repo.remote_url(name, direction)
+            } else {
+                Ok(None)
+            }
+        };
+        let urls = url(Direction::Fetch)?.zip(url(Direction::Push)?);
+        let Some((fetch_url, push_url)) = urls else {
+            return Err(Error::new(
+                Code::RemoteNotFound,
+                format!("no remote is named '{name}'; nothing has changed"),
+            )
+            .detail("remote", name)
+            .hint("git remote -v   # lists them; 'git remote add NAME URL' adds one"));
+        };
+        Ok(Remote {
+            repo,
+            world,
+            name: name.to_owned(),
+            fetch_url,
+            push_url,
+            kept_open: None,
+        })
+    }
+
+    /// Has every command that changes the remote, and all that it starts, keep a file open.
+    #[must_use]
+    pub fn keeping_open(mut self, file: &'a File) -> Remote<'a> {
+        self.kept_open = Some(file);
+        self
+    }
+
+    /// Returns its name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Returns where it fetches from, without credentials.
+    pub fn fetch_url(&self) -> String {
+        self.fetch_url.without_credentials()
+    }
+
+    /// Tells whether it pushes into a repository on this machine.
+    pub(super) fn is_local(&self) -> bool {
+        self.push_url.transport() == Transport::Local
+    }
+
+    /// Returns where it pushes to, without credentials.
+    pub fn push_url(&self) -> String {
+        self.push_url.without_credentials()
+    }
+
+    /// Asks git for every place that a push goes to: a remote may have several, and the configuration may
+    /// put others in their place. One process.
+    ///
+    /// # Errors
+    /// `url-refused`, `git-failed`.
+    pub fn push_targets(&self) -> Result<Vec<RemoteUrl>> {
+        let mut git = self.repo.git(self.world);
+        git.args(["remote", "get-url", "--push", "--all", "--", &self.name]);
+        let printed = git.run_checked(&format!("tell where a push to '{}' goes", self.name))?;
+        let printed = String::from_utf8_lossy(&printed);
+        let parse = |url| RemoteUrl::parse(url, Provenance::User, self.repo.workdir());
+        let mut targets = printed.lines().map(parse).collect::<Result<Vec<_>>>()?;
+        targets.dedup();
+        Ok(targets)
+    }
+
+    /// Lists its refs that git accepts and `wanted` does, by name. One process, one connection.
+    ///
+    /// # Errors
+    /// What the network says.
+    pub fn list(&self, wanted: impl Fn(&RefName) -> bool) -> Result<BTreeMap<RefName, Oid>> {
+        let mut network = self.network(Direction::Fetch)?;
+        let git = network.git();
+        git.limit_output(MOST_LISTED_BYTES);
+        git.args(["ls-remote", "--refs", "--", &self.name]);
+        let printed = network.run_checked(&format!("list the refs of '{}'", self.name))?;
+        let read = |line: &[u8]| {
+            let tab = line.iter().position(|&byte| byte == b'\t')?;
+            let id = Oid::parse(std::str::from_utf8(line.get(..tab)?).ok()?)?;
+            let name = RefName::new(line.get(tab + 1..)?);
+            (name.is_valid() && wanted(&name)).then_some((name, id))
+        };
+        Ok(printed
+            .split(|&byte| byte == b'\n')
+            .filter_map(read)
+            .collect())
+    }
+
+    /// Brings `refs/remotes/` up to date, as `git fetch` is configured to, without tags: git would bring
+    /// those back that somebody has deleted here. Does nothing where nothing is configured.
+    ///
+    /// # Errors
+    /// What the network says.
+    pub fn fetch_branches(&self) -> Result<()> {
+        let key = format!("remote.{}.fetch", self.name);
+        if self.repo.config(&key).is_none() {
+            return Ok(());
+        }
+        let mut network = self.network(Direction::Fetch)?;
+        let git = network.git();
+        git.args(FETCH).args(["--no-tags", "--", &self.name]);
+        let wanted = format!("fetch the branches of '{}'", self.name);
+        network.run_checked(&wanted).map(drop)
+    }
+
+    /// Fetches refs with all below them, as `<into><number>`, counted from 0 in the order of `names`;
+    /// returns what each of them holds. A ref of that name is written over.
+    ///
+    /// # Errors
+    /// `ref-moved` where the remote has no more a ref of that name; what the network says.
+    pub fn fetch_refs(&self, names: &[RefName], into: &str) -> Result<Vec<FoundRef>> {
+        if names.is_empty() {
+            return Ok(Vec::new());
+        }
+        let numbered = |number: usize| RefName::from(format!("{into}{number}").as_str());
+        let mut lines = Vec::new();
+        for (number, name) in names.iter().enumerate() {
+            lines.push(b'+');
+            lines.extend_from_slice(name.as_bytes());
+            lines.extend_from_slice(format!(":{}\n", numbered(number)).as_bytes());
+        }
+        let mut network = self.network(Direction::Fetch)?;
+        let git = network.git().input(lines);
+        git.args(FETCH);
+        git.args(["--no-tags", "--no-prune", "--refmap=", "--stdin", "--"]);
+        git.arg(&self.name);
+        let output = network.run()?;
+        if !output.success() {
+            if output.stderr.contains("couldn't find remote ref") {
+                let message = format!("'{}' has moved its refs meanwhile", self.name);
+                return Err(Error::new(Code::RefMoved, message));
+            }
+            return Err(network.failed(&format!("fetch from '{}'", self.name), &output));
+        }
+        let mut fetched = Vec::new();
+        for (number, name) in names.iter().enumerate() {
+            if let Some(id) = self.repo.find_ref(&numbered(number))? {
+                let name = name.clone();
+                fetched.push(FoundRef { name, id });
+            }
+        }
+        Ok(fetched)
+    }
+
+    /// Pushes refs, each from its old value to its new one or not at all; returns what became of each.
+    ///
+    /// # Errors
+    /// What the network says, where git says nothing of a single ref.
+    pub fn push(&self, changes: &[RefChange]) -> Result<BTreeMap<RefName, Pushed>> {
+        let mut pushed = BTreeMap::new();
+        for some in changes.chunks(PUSHED_AT_ONCE) {
+            pushed.extend(self.push_once(some, ("--no-atomic", Uploads::ByHook))?.refs);
+        }
+        Ok(pushed)
+    }
+
+    /// Pushes refs, all of them or none, each only from its old value; returns what became of each, and
+    /// what the server said. Of a push that went wrong none is [`Pushed::Done`].
+    ///
+    /// # Errors
+    /// What the network says, where git says nothing of a single ref.
+    pub fn push_together(&self, changes: &[RefChange], uploads: Uploads) -> Result<Told> {
+        if changes.is_empty() {
+            return Ok(Told::default());
+        }
+        self.push_once(changes, ("--atomic", uploads))
+    }
+
+    fn push_once(&self, changes: &[RefChange], (atomic, uploads): (&str, Uploads)) -> Result<Told> {
+        let mut network = self.network(Direction::Push)?;
+        network.once();
+        let git = network.git();
+        git.args(["push", "--porcelain", "--no-follow-tags", "--no-progress"]);
+        self.tell_of_uploads(git, uploads);
+        git.args(["--recurse-submodules=no", "--no-signed", atomic]);
+        let hex = |id: Option<Oid>| id.map(|id| id.to_string()).unwrap_or_default();
+        for change in changes {
+            let lease = [b"--force-with-lease=", change.name.as_bytes(), b":"].concat();
+            let lease = [&lease, hex(change.old).as_bytes()].concat();
+            git.arg(OsStr::from_bytes(&lease));
+        }
+        git.args(["--", &self.name]);
+        for change in changes {
+            let spec = [hex(change.new).as_bytes(), b":", change.name.as_bytes()].concat();
+            git.arg(OsStr::from_bytes(&spec));
+        }
+        let output = network.run()?;
+        let told = read_porcelain(&output.stdout);
+        if told.is_empty() && !output.success() {
+            return Err(network.failed(&format!("push to '{}'", self.name), &output));
+        }
+        let result = |change: &RefChange| {
+            let silent = || Pushed::Refused("git said nothing of it".to_owned());
+            told.get(&change.name).cloned().unwrap_or_else(silent)
+        };
+        let named = changes.iter();
+        let named = named.map(|change| (change.name.clone(), result(change)));
+        Ok(Told {
+            refs: named.collect(),
+            said: words_of_server(&output.stderr),
+        })
+    }
+
+    pub(super) fn network(&self, direction: Direction) -> Result<Network> {
+        let url = match direction {
+            Direction::Fetch => &self.fetch_url,
+            Direction::Push => &self.push_url,
+        };
+        let mut git: Git = match direction {
+            Direction::Fetch => self.repo.git(self.world),
+            // The hooks of the user see what they see under a push of theirs.
+            Direction::Push => self.repo.git_of_user(self.world),
+        };
+        // A hook of ours that fires on the way has nothing to do.
+        git.env(OPERATION_VARIABLE, "sync");
+        // A mirror would take no list of refs.
+        git.config(&format!("remote.{}.mirror", self.name), "false");
+        if let Some(file) = self.kept_open.filter(|_| direction == Direction::Push) {
+            git.keep_open(file)?;
+        }
+        Network::new(self.world, git, Some(url))
+    }
+}
+
+impl Repo {
+    /// Returns the names of the remotes that are configured, sorted; one that is not UTF-8 is left out.
+    pub fn remote_names(&self) -> Vec<String> {
+        let names = self.inner.remote_names();
+        let names = names.iter().map(|name| std::str::from_utf8(name).ok());
+        names.flatten().map(str::to_owned).collect()
+    }
+
+    /// Tells whether it is a partial clone: objects that are not here may be with a remote.
+    pub fn is_partial(&self) -> bool {
+        let promises =
+            |name: &String| self.config_bool(&format!("remote.{name}.promisor")) == Some(true);
+        self.config("extensions.partialClone").is_some() || self.remote_names().iter().any(promises)
+    }
+}
+
+/// How everything is fetched.
+const FETCH: [&str; 5] = [
+    "fetch",
+    "-q",
+    "--no-write-fetch-head",
+    "--no-auto-maintenance",
+    "--recurse-submodules=no",
+];
+
+/// Finds what a server said among what git printed; not more than a screen of it.
+fn words_of_server(stderr: &str) -> Vec<String> {
+    const MOST_LINES: usize = 20;
+    const MOST_CHARACTERS: usize = 500;
+    let lines = stderr.split(['\n', '\r']);
+    let said = lines.filter_map(|line| line.strip_prefix("remote: "));
+    let said = said.map(|line| line.trim_end().chars().take(MOST_CHARACTERS).collect());
+    let said = said.filter(|line: &String| !line.is_empty());
+    said.take(MOST_LINES).collect()
+}
+
+/// Reads what `git push --porcelain` says of each ref: `<flag> TAB <from>:<to> TAB <what> (<why>)`.
+fn read_porcelain(printed: &[u8]) -> BTreeMap<RefName, Pushed> {
+    let mut told = BTreeMap::new();
+    for line in printed.split(|&byte| byte == b'\n') {
+        let mut fields = line.splitn(3, |&byte| byte == b'\t');
+        let (Some([flag]), Some(refs), Some(what)) = (fields.next(), fields.next(), fields.next())
+        else {
+            continue;
+        };
+        let colon = refs.iter().position(|&byte| byte == b':');
+        let Some(to) = colon.and_then(|at| refs.get(at + 1..)) else {
+            continue;
+        };
+        let what = String::from_utf8_lossy(what);
+        let result = match flag {
+            b'!' => refusal(&what),
+            _ => Pushed::Done,
+        };
+        told.insert(RefName::new(to), result);
+    }
+    told
+}
+
+/// Tells a lost race from a server that does not want the ref.
+fn refusal(what: &str) -> Pushed {
+    const RACES: [&str; 9] = [
+        "stale info",
+        "fetch first",
+        "remote ref updated since checkout",
+        "cannot lock ref",
+        "failed to update ref",
+        "failed to lock",
+        "incorrect old value",
+        "reference already exists",
+        "but expected",
+    ];
+    let lower = what.to_ascii_lowercase();
+    if RACES.iter().any(|race| lower.contains(race)) {
+        return Pushed::Moved;
+    }
+    let why = what.split_once('(').map(|(_, why)| why);
+    let why = why.map_or(what, |why| why.strip_suffix(')').unwrap_or(why));
+    Pushed::Refused(redact(why))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_ref_of_a_push_is_read_by_the_byte() {
+        let printed = b"To /x\n\
+            *\taaaa:refs/heads/fork/a\t[new reference]\n\
+            =\tbb:refs/heads/fork/=\t[up to date]\n\
+            -\t:refs/colony/forks/\xff\t[deleted]\n\
+            !\tcc:refs/heads/fork/c\t[rejected] (stale info)\n\
+            !\tdd:refs/colony/forks/d\t[remote rejected] (hook declined)\n\
+            Done\n";
+        let told = read_porcelain(printed);
+        let of = |name: &[u8]| told.get(&RefName::new(name)).cloned();
+        assert_eq!(of(b"refs/heads/fork/a"), Some(Pushed::Done));
+        assert_eq!(of(b"refs/heads/fork/="), Some(Pushed::Done));
+        assert_eq!(of(b"refs/colony/forks/\xff"), Some(Pushed::Done));
+        assert_eq!(of(b"refs/heads/fork/c"), Some(Pushed::Moved));
+        let refused = Pushed::Refused("hook declined".to_owned());
+        assert_eq!(of(b"refs/colony/forks/d"), Some(refused));
+        assert_eq!(told.len(), 5);
+    }
+}

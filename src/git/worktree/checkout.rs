@@ -1,0 +1,275 @@
+//! Writes files of a tree into an empty folder of ours, through the smudge filters.
+//!
+//! A restore stages every file before its commit point, so that a failing filter, a missing object
+//! or a full disk is found while nothing has changed; putting them in place is renames only. The
+//! folder is empty, which is the only mode of gix's checkout that cannot touch a file of the user's.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::time::Duration;
+
+use gix::index::entry::Flags;
+use gix::progress::Count;
+use serde_json::json;
+
+use crate::git::lfs::lfs_objects::Objects;
+use crate::git::lfs::lfs_pointer::Pointer;
+use crate::git::{Oid, Repo, full_disk};
+use crate::model::progress::Progress;
+use crate::model::{Code, Error, RepoPath, Result, ResultExt as _, World};
+
+/// How often is told how many files are written.
+const TELL_INTERVAL: Duration = Duration::from_millis(100);
+
+/// Counts what gix has gone through.
+#[derive(Default)]
+struct Written(Arc<AtomicUsize>);
+
+impl Count for Written {
+    fn set(&self, step: usize) {
+        self.0.store(step, Ordering::Relaxed);
+    }
+
+    fn step(&self) -> usize {
+        self.0.load(Ordering::Relaxed)
+    }
+
+    fn inc_by(&self, step: usize) {
+        self.0.fetch_add(step, Ordering::Relaxed);
+    }
+
+    fn counter(&self) -> Arc<AtomicUsize> {
+        Arc::clone(&self.0)
+    }
+}
+
+impl Written {
+    /// Tells how far it is while `act` runs. gix counts what it leaves out as well, so at most `wanted`.
+    fn told<T>(&self, progress: &Progress, wanted: usize, act: impl FnOnce() -> T) -> T {
+        if !progress.is_heard() {
+            return act();
+        }
+        let (ended, end) = mpsc::channel::<()>();
+        std::thread::scope(|scope| {
+            scope.spawn(move || {
+                while end.recv_timeout(TELL_INTERVAL) == Err(RecvTimeoutError::Timeout) {
+                    progress.tell_files("write files", self.step().min(wanted));
+                }
+            });
+            let done = act();
+            drop(ended);
+            progress.tell_files("write files", self.step().min(wanted));
+            done
+        })
+    }
+}
+
+impl Repo {
+    /// Writes the files `wanted` of `tree` below `folder`, which must be empty or absent.
+    ///
+    /// Submodules are not written. Attributes are those of `tree`.
+    ///
+    /// # Errors
+    /// `filter-failed`, `object-missing`, `path-collision`, `no-space`, `interrupted`; then the
+    /// folder may hold some of the files.
+    pub fn stage_files(
+        &self,
+        world: &World,
+        tree: Oid,
+        wanted: &BTreeSet<RepoPath>,
+        folder: &Path,
+    ) -> Result<()> {
+        if wanted.is_empty() {
+            return Ok(());
+        }
+        std::fs::create_dir_all(folder)
+            .map_err(|e| Error::io("cannot make a folder for new files", e))?;
+        let mut index = self.plain_index_of_tree(tree)?;
+        let (entries, paths) = index.entries_mut_and_pathbacking();
+        for entry in entries {
+            let path = RepoPath::new(entry.path_in(paths).to_vec());
+            if !wanted.contains(&path) {
+                entry.flags.insert(Flags::SKIP_WORKTREE);
+            }
+        }
+        let cannot = || "cannot write the files of the checkpoint; nothing has changed";
+        let mut options = self
+            .inner
+            .checkout_options(gix::worktree::stack::state::attributes::Source::IdMapping)
+            .or_code(Code::RepositoryBroken, cannot)?;
+        options.destination_is_initially_empty = true;
+        options.overwrite_existing = false;
+        let objects = self.inner.objects.clone().into_arc();
+        let objects = objects.or_code(Code::Io, cannot)?;
+        let written = Written::default();
+        let outcome = written.told(&world.progress, wanted.len(), || {
+            gix::worktree::state::checkout(
+                &mut index,
+                folder,
+                objects,
+                &written,
+                &gix::progress::Discard,
+                &world.interrupt.flag,
+                options,
+            )
+        });
+        let outcome = outcome
+            .or_code(Code::FilterFailed, cannot)
+            .and_then(|outcome| refuse_incomplete(&outcome));
+        // What a filter has said of its progress.
+        world.progress.end();
+        world.interrupt.check()?;
+        outcome
+            .map_err(|error| self.missing_large_objects(&index, wanted).unwrap_or(error))
+            .map_err(|error| full_disk::explained(error, folder))?;
+        self.restage_reencoded(world, (tree, &index), wanted, folder)
+    }
+
+    /// Finds out whether a filter failed because git-lfs lacks objects, and names them.
+    fn missing_large_objects(
+        &self,
+        index: &gix::index::File,
+        wanted: &BTreeSet<RepoPath>,
+    ) -> Option<Error> {
+        let objects = Objects::of(self);
+        let missing: Vec<_> = wanted
+            .iter()
+            .filter_map(|path| {
+                let entry = index.entry_by_path(gix::bstr::BStr::new(path.as_bytes()))?;
+                let pointer = Pointer::of_blob(self, entry.id.into())?;
+                let missing = !objects.has(&pointer);
+                missing
+                    .then(|| json!({"path": path, "oid": pointer.oid, "size": pointer.size_bytes}))
+            })
+            .collect();
+        let first = missing.first()?.get("path")?.clone();
+        let others = match missing.len() {
+            1 => String::new(),
+            more => format!(" and {} more", more - 1),
+        };
+        Some(
+            Error::new(
+                Code::LfsMissing,
+                format!("the content of {first}{others} is not in the store of git-lfs and could not be downloaded; nothing has changed"),
+            )
+            .detail("missing", missing)
+            .hint("git lfs fetch --all   # or GIT_LFS_SKIP_SMUDGE=1 before the command, to get pointers"),
+        )
+    }
+
+    /// Lists the pointers among `wanted` whose object is not in the store of git-lfs.
+    ///
+    /// # Errors
+    /// `object-missing` when the tree cannot be read.
+    pub fn missing_large_files(
+        &self,
+        tree: Oid,
+        wanted: &BTreeSet<RepoPath>,
+    ) -> Result<Vec<Pointer>> {
+        let (index, objects) = (self.plain_index_of_tree(tree)?, Objects::of(self));
+        let pointers = wanted.iter().filter_map(|path| {
+            let entry = index.entry_by_path(gix::bstr::BStr::new(path.as_bytes()))?;
+            Pointer::of_blob(self, entry.id.into())
+        });
+        Ok(pointers.filter(|pointer| !objects.has(pointer)).collect())
+    }
+
+    /// Writes files with a `working-tree-encoding` again, as git encodes them: gix follows the
+    /// tables of the web, where UTF-16 is never written.
+    pub(in crate::git) fn restage_reencoded(
+        &self,
+        world: &World,
+        (tree, index): (Oid, &gix::index::File),
+        wanted: &BTreeSet<RepoPath>,
+        folder: &Path,
+    ) -> Result<()> {
+        let cannot = || "cannot write the files of the checkpoint; nothing has changed";
+        let source = gix::worktree::stack::state::attributes::Source::IdMapping;
+        let attributes = self.inner.attributes_only(index, source);
+        let mut attributes = attributes.or_code(Code::RepositoryBroken, cannot)?;
+        for path in wanted {
+            let Some(entry) = index.entry_by_path(gix::bstr::BStr::new(path.as_bytes())) else {
+                continue;
+            };
+            let is_file = matches!(
+                entry.mode,
+                gix::index::entry::Mode::FILE | gix::index::entry::Mode::FILE_EXECUTABLE
+            );
+            if !is_file || !super::file_writer::is_reencoded(&mut attributes, path)? {
+                continue;
+            }
+            let bytes = self.smudge_with_git(world, tree, path, entry.id.into())?;
+            let file = std::fs::File::options()
+                .write(true)
+                .truncate(true)
+                .open(path.under(folder));
+            file.and_then(|mut file| std::io::Write::write_all(&mut file, &bytes))
+                .map_err(|e| Error::io(cannot(), e))?;
+        }
+        Ok(())
+    }
+
+    fn smudge_with_git(
+        &self,
+        world: &World,
+        tree: Oid,
+        path: &RepoPath,
+        id: Oid,
+    ) -> Result<Vec<u8>> {
+        let mut name = std::ffi::OsString::from("--path=");
+        name.push(path.as_path());
+        // Older versions of git take the attributes of the worktree instead.
+        for source in [Some(format!("--attr-source={tree}")), None] {
+            let mut git = self.git(world);
+            git.args(source.iter())
+                .args(["cat-file", "--filters"])
+                .arg(&name)
+                .arg(id.to_string());
+            let output = git.run()?;
+            if output.success() {
+                return Ok(output.stdout);
+            }
+            if source.is_none() {
+                return Err(Error::new(
+                    Code::FilterFailed,
+                    format!(
+                        "git cannot encode '{path}': {}; nothing has changed",
+                        output.stderr
+                    ),
+                ));
+            }
+        }
+        Ok(Vec::new())
+    }
+}
+
+pub(in crate::git) fn refuse_incomplete(
+    outcome: &gix::worktree::state::checkout::Outcome,
+) -> Result<()> {
+    if let Some(collision) = outcome.collisions.first() {
+        return Err(Error::new(
+            Code::PathCollision,
+            format!("'{}' falls together with another path here", collision.path),
+        ));
+    }
+    let delayed = outcome.delayed_paths_unprocessed.first();
+    if let Some(path) = delayed.or(outcome.delayed_paths_unknown.first()) {
+        return Err(Error::new(
+            Code::FilterFailed,
+            format!("a filter did not deliver '{path}'; nothing has changed"),
+        ));
+    }
+    match outcome.errors.first() {
+        Some(record) => Err(Error::new(
+            Code::FilterFailed,
+            format!(
+                "cannot write '{}': {}; nothing has changed",
+                record.path, record.error
+            ),
+        )),
+        None => Ok(()),
+    }
+}

@@ -1,0 +1,98 @@
+//! Files that git was told not to look at, `assume-unchanged` or `skip-worktree`, and that are there all the
+//! same: an edit of one is seen by nobody.
+
+use gix::index::Entry;
+use gix::index::entry::{Flags, Stage};
+
+use crate::git::Repo;
+use crate::git::lfs::lfs_pointer::Pointer;
+use crate::model::{RepoPath, Result, World};
+
+use super::file_writer::STREAM_ABOVE_BYTES;
+use super::scan::Scan;
+
+impl Repo {
+    /// Lists those of them that are whole in git, are wanted, and are no more what the index says.
+    ///
+    /// # Errors
+    /// `io`, `interrupted`.
+    pub fn hidden_edits(
+        &self,
+        world: &World,
+        scan: &Scan,
+        mut wanted: impl FnMut(&RepoPath) -> bool,
+    ) -> Result<Vec<RepoPath>> {
+        let index: &gix::index::File = &scan.index;
+        let mut unclear = Vec::new();
+        for (path, entry) in hidden(index) {
+            let is_whole = Pointer::of_blob(self, entry.id.into()).is_none();
+            let there = std::fs::symlink_metadata(path.under(self.workdir()));
+            let is_open = there.is_ok_and(|there| there.is_file() && !is_as_noted(entry, &there));
+            if is_whole && is_open && path.is_safe() && wanted(&path) {
+                unclear.push(path);
+            }
+        }
+        self.changed_by_content(world, scan, &unclear)
+    }
+
+    /// Has git look at files whose times are not what the index has noted, and note them where they are what
+    /// it says. What git cannot do now, somebody else's git does later.
+    ///
+    /// # Errors
+    /// `interrupted`, and what keeps git from starting.
+    pub fn refresh_index(&self, world: &World) -> Result<()> {
+        let mut git = self.git(world);
+        git.args(["-c", "core.fsmonitor=false", "update-index", "-q"]);
+        git.arg("--refresh").run().map(drop)
+    }
+
+    /// Has git look at every tracked file that is there again; returns how many it did not look at. For a
+    /// clone that goes: what was set up in it on purpose is lost by this.
+    ///
+    /// # Errors
+    /// `repository-broken`, `git-failed`.
+    pub fn look_at_hidden_files(&self, world: &World) -> Result<usize> {
+        let index = self.read_index()?;
+        let hidden = hidden(&index).map(|(path, _)| path);
+        let is_there = |path: &RepoPath| {
+            path.is_safe() && std::fs::symlink_metadata(path.under(self.workdir())).is_ok()
+        };
+        let there: Vec<_> = hidden.filter(is_there).collect();
+        if there.is_empty() {
+            return Ok(0);
+        }
+        let list = there.iter().flat_map(|path| [path.as_bytes(), b"\0"]);
+        let list: Vec<u8> = list.flatten().copied().collect();
+        // git takes one of them at a time.
+        for flag in ["--no-assume-unchanged", "--no-skip-worktree"] {
+            let mut git = self.git(world);
+            git.args(["-c", "core.fsmonitor=false", "update-index", flag]);
+            git.args(["-z", "--stdin"]).input(list.clone());
+            git.run_checked("look at the files of a clone that goes")?;
+        }
+        Ok(there.len())
+    }
+}
+
+/// Tells whether a file that is too long to be read has the size and time that the index has noted.
+fn is_as_noted(entry: &Entry, there: &std::fs::Metadata) -> bool {
+    use std::os::unix::fs::MetadataExt as _;
+    let noted = (
+        i64::from(entry.stat.mtime.secs),
+        i64::from(entry.stat.mtime.nsecs),
+    );
+    // The index has the last 32 bits of a size.
+    there.len() > STREAM_ABOVE_BYTES
+        && u64::from(entry.stat.size) == there.len() & u64::from(u32::MAX)
+        && noted == (there.mtime(), there.mtime_nsec())
+}
+
+/// Lists the entries that git was told not to look at.
+fn hidden(index: &gix::index::File) -> impl Iterator<Item = (RepoPath, &Entry)> {
+    let hidden = index.entries().iter().filter(|entry| {
+        let flags = Flags::SKIP_WORKTREE | Flags::ASSUME_VALID;
+        entry.flags.intersects(flags) && entry.stage() == Stage::Unconflicted
+    });
+    let paths = index.path_backing();
+    hidden.map(move |entry| (RepoPath::new(entry.path_in(paths).to_vec()), entry))
+}

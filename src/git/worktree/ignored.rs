@@ -1,0 +1,199 @@
+//! What is ignored now and would no longer be under the ignore files of another tree.
+//!
+//! The ignore files are taken from the tree, so that it is known before any file moves. A directory
+//! that an ignore file of its own hides altogether, as tools make them, stays hidden.
+
+use gix::bstr::BStr;
+use gix::index::entry::Mode;
+use gix::worktree::stack::state::ignore::Source;
+
+use crate::git::{Oid, Repo};
+use crate::model::{Code, RepoPath, Result, ResultExt as _, World};
+
+use super::safe_open::MAX_RULES_BYTES;
+use super::scan::Scan;
+use super::untracked::{self, is_repository};
+
+/// A directory with more below it is taken for visible as a whole, unread.
+const MOST_READ: usize = 5_000;
+
+impl Repo {
+    /// Lists what is ignored, sorted; a directory that is ignored as a whole stands for all below it.
+    ///
+    /// # Errors
+    /// `io` for a directory that cannot be read; `interrupted`.
+    pub fn ignored(&self, world: &World, scan: &Scan) -> Result<Vec<RepoPath>> {
+        untracked::ignored(world, self, &scan.index)
+    }
+
+    /// Lists what is ignored now and not by the ignore files of `tree`, sorted; a directory stands
+    /// for all below it where all of it becomes visible.
+    ///
+    /// # Errors
+    /// `repository-broken`, `object-missing`, `io`, `interrupted`.
+    pub fn unignored_by(&self, world: &World, scan: &Scan, tree: Oid) -> Result<Vec<RepoPath>> {
+        let ignored = untracked::ignored(world, self, &scan.index)?;
+        let index = self.plain_index_of_tree(tree)?;
+        let mut rules = Rules::of(self, world, &index)?;
+        let mut visible = Vec::new();
+        for path in ignored {
+            rules.read = 0;
+            match rules.look(&path)? {
+                Seen::Ignored | Seen::Nothing => {}
+                Seen::Whole => visible.push(path),
+                Seen::Parts(parts) => visible.extend(parts),
+            }
+        }
+        Ok(visible)
+    }
+
+    /// Keeps those of `paths` that the ignore files of `tree` do not ignore.
+    ///
+    /// # Errors
+    /// `repository-broken`, `object-missing`.
+    pub fn retain_visible(
+        &self,
+        world: &World,
+        tree: Oid,
+        paths: &[RepoPath],
+    ) -> Result<Vec<RepoPath>> {
+        if paths.is_empty() {
+            return Ok(Vec::new());
+        }
+        let index = self.plain_index_of_tree(tree)?;
+        let mut rules = Rules::of(self, world, &index)?;
+        let mut visible = Vec::new();
+        for path in paths {
+            let metadata = std::fs::symlink_metadata(path.under(self.workdir()));
+            let is_directory = metadata.is_ok_and(|metadata| metadata.is_dir());
+            if !rules.ignores(path, is_directory)? {
+                visible.push(path.clone());
+            }
+        }
+        Ok(visible)
+    }
+}
+
+/// What becomes of an ignored path.
+enum Seen {
+    /// There is nothing git would show.
+    Nothing,
+    /// It stays ignored.
+    Ignored,
+    /// All of it becomes visible.
+    Whole,
+    /// These paths below it do.
+    Parts(Vec<RepoPath>),
+}
+
+struct Rules<'a> {
+    world: &'a World,
+    repo: &'a Repo,
+    index: &'a gix::index::File,
+    excludes: gix::AttributeStack<'a>,
+    /// How many paths were looked at below the top.
+    read: usize,
+}
+
+impl<'a> Rules<'a> {
+    fn of(repo: &'a Repo, world: &'a World, index: &'a gix::index::File) -> Result<Rules<'a>> {
+        let excludes = repo.inner.excludes(index, None, Source::IdMapping);
+        let cannot = || "cannot read the ignore rules";
+        Ok(Rules {
+            world,
+            repo,
+            index,
+            excludes: excludes.or_code(Code::RepositoryBroken, cannot)?,
+            read: 0,
+        })
+    }
+
+    fn ignores(&mut self, path: &RepoPath, is_directory: bool) -> Result<bool> {
+        let mode = if is_directory { Mode::DIR } else { Mode::FILE };
+        let platform = self
+            .excludes
+            .at_entry(BStr::new(path.as_bytes()), Some(mode));
+        let platform = platform.or_code(Code::RepositoryBroken, || {
+            format!("cannot read the ignore rules for '{path}'")
+        })?;
+        Ok(platform.is_excluded())
+    }
+
+    fn look(&mut self, path: &RepoPath) -> Result<Seen> {
+        self.world.interrupt.check()?;
+        let on_disk = path.under(self.repo.workdir());
+        let Ok(metadata) = std::fs::symlink_metadata(&on_disk) else {
+            return Ok(Seen::Nothing);
+        };
+        let kind = metadata.file_type();
+        if !(kind.is_dir() || kind.is_file() || kind.is_symlink()) {
+            return Ok(Seen::Nothing);
+        }
+        if self.ignores(path, kind.is_dir())? {
+            return Ok(Seen::Ignored);
+        }
+        if !kind.is_dir() {
+            let tracked = self.index.entry_by_path(BStr::new(path.as_bytes()));
+            // What the tree has at the path takes its place.
+            return Ok(if tracked.is_some() {
+                Seen::Nothing
+            } else {
+                Seen::Whole
+            });
+        }
+        if is_repository(&on_disk) || self.read > MOST_READ {
+            return Ok(Seen::Whole);
+        }
+        if self.hides_itself(path) {
+            return Ok(Seen::Ignored);
+        }
+        self.directory(path)
+    }
+
+    fn directory(&mut self, path: &RepoPath) -> Result<Seen> {
+        use std::os::unix::ffi::OsStrExt as _;
+        let mut names: Vec<_> = std::fs::read_dir(path.under(self.repo.workdir()))
+            .into_iter()
+            .flatten()
+            .flatten()
+            .map(|entry| entry.file_name())
+            .collect();
+        names.sort();
+        self.read += names.len();
+        let (mut parts, mut all) = (Vec::new(), true);
+        for name in names {
+            let mut below = path.as_bytes().to_vec();
+            below.push(b'/');
+            below.extend_from_slice(name.as_bytes());
+            let below = RepoPath::new(below);
+            match self.look(&below)? {
+                Seen::Nothing => {}
+                Seen::Ignored => all = false,
+                Seen::Whole => parts.push(below),
+                Seen::Parts(some) => {
+                    all = false;
+                    parts.extend(some);
+                }
+            }
+        }
+        Ok(match (parts.is_empty(), all) {
+            (true, true) => Seen::Nothing,
+            (true, false) => Seen::Ignored,
+            (false, true) => Seen::Whole,
+            (false, false) => Seen::Parts(parts),
+        })
+    }
+
+    /// Tells whether a directory has an ignore file of its own, not from the tree, that hides all.
+    fn hides_itself(&self, path: &RepoPath) -> bool {
+        let mut name = path.as_bytes().to_vec();
+        name.extend_from_slice(b"/.gitignore");
+        if self.index.entry_by_path(BStr::new(&name)).is_some() {
+            return false;
+        }
+        let text = self.repo.read_file(&RepoPath::new(name), MAX_RULES_BYTES);
+        let text = text.ok().flatten().unwrap_or_default();
+        let mut lines = text.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii);
+        lines.any(|line| line == b"*")
+    }
+}

@@ -1,0 +1,18 @@
+//! Files of the working tree: looked at, read, stored, written; and what is left alone.
+
+pub mod checkout;
+mod clean;
+mod clean_filters;
+mod file_writer;
+pub mod foreign_worktree;
+mod hidden_files;
+pub mod ignored;
+pub mod other_worktrees;
+pub mod safe_open;
+pub mod safe_path;
+mod same_as_tree;
+pub mod scan;
+pub mod snapshot;
+pub mod sparse;
+pub(crate) mod tracked;
+mod untracked;

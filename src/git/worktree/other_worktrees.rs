@@ -1,0 +1,109 @@
+//! The other worktrees of a repository, and which of them works on a branch.
+
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::{Path, PathBuf};
+
+use crate::git::{RefName, Repo};
+
+/// Another worktree.
+#[derive(Clone, Debug)]
+pub struct OtherWorktree {
+    /// Where its files are, or were.
+    pub root: PathBuf,
+    /// What can be done about it.
+    pub sort: WorktreeSort,
+}
+
+/// Which worktree it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WorktreeSort {
+    /// The one that the repository was made with: it cannot be removed.
+    Main,
+    /// One that was added.
+    Linked,
+    /// One that was added, and whose files are gone.
+    Gone,
+    /// The same, and git was told to keep what it knows of it.
+    GoneAndLocked,
+}
+
+impl Repo {
+    /// Returns the root of another worktree that has the branch checked out, or that rebases it; the
+    /// git directory of one whose files are gone.
+    pub fn other_worktree_on(&self, branch: &RefName) -> Option<PathBuf> {
+        let linked = std::fs::read_dir(self.common_dir().join("worktrees"));
+        let linked = linked.into_iter().flatten().flatten();
+        let linked = linked.map(|entry| entry.path());
+        // A bare repository has a HEAD as well, and nothing checked out.
+        let is_bare = self.config_bool("core.bare") == Some(true);
+        let main = (!is_bare).then(|| self.common_dir().to_owned());
+        let mut others = linked
+            .chain(main)
+            .filter(|git_dir| git_dir != self.git_dir());
+        let found = others.find(|git_dir| works_on(git_dir, branch))?;
+        Some(self.root_of(&found).unwrap_or(found))
+    }
+
+    /// Lists the other worktrees, by their roots.
+    pub fn other_worktrees(&self) -> Vec<OtherWorktree> {
+        let linked = std::fs::read_dir(self.common_dir().join("worktrees"));
+        let linked = linked.into_iter().flatten().flatten();
+        let linked = linked.map(|entry| entry.path());
+        let is_bare = self.config_bool("core.bare") == Some(true);
+        let main = (!is_bare).then(|| self.common_dir().to_owned());
+        let others = linked
+            .chain(main)
+            .filter(|git_dir| git_dir != self.git_dir());
+        let mut found: Vec<_> = others.map(|git_dir| self.describe(git_dir)).collect();
+        found.sort_by(|one, other| one.root.cmp(&other.root));
+        found
+    }
+
+    fn describe(&self, git_dir: PathBuf) -> OtherWorktree {
+        if git_dir == self.common_dir() {
+            return OtherWorktree {
+                root: self.root_of(&git_dir).unwrap_or(git_dir),
+                sort: WorktreeSort::Main,
+            };
+        }
+        if let Some(root) = self.root_of(&git_dir) {
+            let sort = WorktreeSort::Linked;
+            return OtherWorktree { root, sort };
+        }
+        let noted = noted_root(&git_dir);
+        let sort = if git_dir.join("locked").exists() {
+            WorktreeSort::GoneAndLocked
+        } else {
+            WorktreeSort::Gone
+        };
+        OtherWorktree {
+            root: noted.unwrap_or(git_dir),
+            sort,
+        }
+    }
+
+    fn root_of(&self, git_dir: &Path) -> Option<PathBuf> {
+        if git_dir == self.common_dir() {
+            let is_usual = git_dir.file_name().is_some_and(|name| name == ".git");
+            return git_dir.parent().filter(|_| is_usual).map(Path::to_owned);
+        }
+        noted_root(git_dir)?.canonicalize().ok()
+    }
+}
+
+/// Returns where a linked worktree is, or was.
+fn noted_root(git_dir: &Path) -> Option<PathBuf> {
+    let bytes = std::fs::read(git_dir.join("gitdir")).ok()?;
+    let file = Path::new(std::ffi::OsStr::from_bytes(bytes.trim_ascii_end()));
+    git_dir.join(file).parent().map(Path::to_owned)
+}
+
+fn works_on(git_dir: &Path, branch: &RefName) -> bool {
+    let holds = |file: &str, start: &[u8]| {
+        let bytes = std::fs::read(git_dir.join(file)).unwrap_or_default();
+        bytes.strip_prefix(start).map(<[u8]>::trim_ascii) == Some(branch.as_bytes())
+    };
+    holds("HEAD", b"ref: ")
+        || holds("rebase-merge/head-name", b"")
+        || holds("rebase-apply/head-name", b"")
+}

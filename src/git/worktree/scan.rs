@@ -1,0 +1,294 @@
+//! One look at the worktree: what differs between HEAD, index and files, and what is untracked.
+//!
+//! Never writes anything, not even refreshed stats: reads leave the index as it is.
+
+use std::cmp::Ordering;
+use std::sync::Arc;
+
+use gix::bstr::{BStr, ByteSlice as _};
+use gix::index::entry::{Flags, Stage};
+
+use crate::git::compare::tree_diff::TreeChange;
+use crate::git::index::Index;
+use crate::git::{Head, Oid, Repo, TreeEntry};
+use crate::model::{Code, Error, RepoPath, Result, World};
+
+use super::tracked::{self, Rules};
+use super::untracked;
+
+/// What a look at the worktree found.
+pub struct Scan {
+    /// HEAD when the scan began.
+    pub head: Head,
+    /// HEAD's tree (empty for an unborn branch).
+    pub head_tree: Oid,
+    /// The index as read, shared and unchanged.
+    pub(in crate::git) index: Arc<gix::index::File>,
+    /// HEAD's tree against the index, stage 0, intent-to-add left out.
+    pub staged: Vec<TreeChange>,
+    /// Tracked paths whose file is no longer what the index says.
+    pub unstaged: Vec<RepoPath>,
+    /// Files, nested repositories and what git refuses by name, neither tracked nor ignored, and what
+    /// could not be looked at.
+    pub untracked: Vec<Untracked>,
+    /// Paths with conflict stages.
+    pub conflicts: Vec<RepoPath>,
+    /// Those of `unstaged` that only their content told, whatever becomes of that list.
+    edited: Vec<RepoPath>,
+}
+
+/// HEAD and the index, as they were without a look at any file.
+pub struct IndexLook {
+    /// HEAD.
+    pub head: Head,
+    /// The index.
+    pub index: Index,
+    /// Stage 0 of the index as a tree; a path in conflict has none.
+    pub tree: Oid,
+}
+
+/// Something on disk that git does not track and does not ignore.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Untracked {
+    /// Where it is; for a nested repository, or a directory that git refuses, that one.
+    pub path: RepoPath,
+    /// What it is.
+    pub kind: UntrackedKind,
+    /// Its size in bytes (0 for all but files).
+    pub size_bytes: u64,
+}
+
+/// What an untracked path is on disk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum UntrackedKind {
+    /// A regular file or a symbolic link.
+    File,
+    /// A directory that is a repository of its own.
+    Repository,
+    /// A file or directory whose name git puts into no tree.
+    Refused,
+    /// Something that could not be looked at: a directory that cannot be read or searched, a path that is
+    /// too long. What git tracks below counts as unchanged.
+    Unreadable,
+}
+
+impl Scan {
+    /// Returns the entry at stage 0; look-ups without a stage would also give "ours" of a conflict.
+    pub(in crate::git) fn entry(&self, path: &RepoPath) -> Option<&gix::index::Entry> {
+        let path = BStr::new(path.as_bytes());
+        self.index
+            .entry_by_path_and_stage(path, Stage::Unconflicted)
+    }
+
+    /// Returns a copy of the index the scan read. It may be dated to when the scan began: the content of
+    /// every entry that was too young to trust has been compared, and those that differ are forgotten.
+    pub fn index(&self) -> Index {
+        let mut index = Index::new((*self.index).clone());
+        index.forget(&self.edited);
+        index
+    }
+
+    /// Tells whether the index has an entry for the path, at any stage.
+    pub fn is_tracked(&self, path: &RepoPath) -> bool {
+        let path = gix::bstr::BStr::new(path.as_bytes());
+        self.index.entry_range(path).is_some()
+    }
+
+    /// Tells whether an index entry is left out of the worktree by sparse checkout.
+    pub fn is_skipped(&self, path: &RepoPath) -> bool {
+        let entry = self.entry(path);
+        entry.is_some_and(|entry| entry.flags.contains(Flags::SKIP_WORKTREE))
+    }
+}
+
+impl Repo {
+    /// Compares HEAD, index and files, and lists what is untracked.
+    ///
+    /// Cost: one `lstat` per tracked file and one walk of the directories, side by side; content is
+    /// read and filters run only for files whose stat data changed or that are as young as the
+    /// index.
+    ///
+    /// # Errors
+    /// `unsupported` for a sparse index, `repository-broken`, `io`, `interrupted`.
+    pub fn scan(&self, world: &World) -> Result<Scan> {
+        let head = self.head()?;
+        let head_tree = self.tree_of(head.commit())?;
+        let index = self.read_index()?;
+        let rules = Rules::of(self)?;
+        let (workdir, tracked_index) = (self.workdir(), Arc::clone(&index));
+        let (suspects, untracked, staged) = std::thread::scope(|scope| {
+            let tracked = scope.spawn(move || tracked::look(world, workdir, &tracked_index, rules));
+            let untracked = untracked::find(world, self, &index);
+            let staged = self.staged(head_tree, &index);
+            let gone = || Error::new(Code::Io, "the thread that looks at files has died");
+            (
+                tracked.join().unwrap_or_else(|_| Err(gone())),
+                untracked,
+                staged,
+            )
+        });
+        let (suspects, mut untracked, staged) = (suspects?, untracked?, staged?);
+        untracked::add_unsearchable(world, &mut untracked, &suspects.unsearchable);
+        let mut scan = Scan {
+            head,
+            head_tree,
+            index,
+            staged,
+            unstaged: suspects.changed,
+            untracked,
+            conflicts: suspects.conflicts,
+            edited: Vec::new(),
+        };
+        for path in suspects.submodules {
+            if self.submodule_moved(&scan, &path) {
+                scan.unstaged.push(path);
+            }
+        }
+        scan.edited = self.changed_by_content(world, &scan, &suspects.unclear)?;
+        scan.unstaged.extend_from_slice(&scan.edited);
+        scan.unstaged.sort();
+        // A path in conflict has no entry to differ from.
+        scan.staged
+            .retain(|change| scan.conflicts.binary_search(&change.path).is_err());
+        Ok(scan)
+    }
+
+    /// Writes stage 0 of the index as a tree, without a look at any file.
+    ///
+    /// # Errors
+    /// `no-space`, `io`, `unsupported` for a sparse index.
+    pub fn write_tree_of_index(&self) -> Result<Oid> {
+        Ok(self.look_at_index()?.tree)
+    }
+
+    /// Looks at HEAD and the index, and writes stage 0 as a tree; at no file.
+    ///
+    /// # Errors
+    /// As [`Repo::write_tree_of_index`].
+    pub fn look_at_index(&self) -> Result<IndexLook> {
+        let head = self.head()?;
+        let head_tree = self.tree_of(head.commit())?;
+        let index = self.read_index()?;
+        let staged = self.staged(head_tree, &index)?;
+        let edits = staged.iter().map(|change| (&change.path, change.new));
+        Ok(IndexLook {
+            head,
+            tree: self.edit_tree(head_tree, edits)?,
+            index: Index::new((*index).clone()),
+        })
+    }
+
+    /// Compares HEAD's tree with stage 0 of the index; intent-to-add entries are left out.
+    fn staged(&self, head_tree: Oid, index: &gix::index::File) -> Result<Vec<TreeChange>> {
+        let known = index.tree().filter(|tree| tree.num_entries.is_some());
+        if known.is_some_and(|tree| Oid::from(tree.id) == head_tree) {
+            return Ok(Vec::new());
+        }
+        let head = self.plain_index_of_tree(head_tree)?;
+        let mut changes = Vec::new();
+        let mut old = Entries::of(&head);
+        let mut new = Entries::of(index);
+        loop {
+            let order = match (old.peek(), new.peek()) {
+                (None, None) => return Ok(changes),
+                (Some(_), None) => Ordering::Less,
+                (None, Some(_)) => Ordering::Greater,
+                (Some((old, _)), Some((new, _))) => old.cmp(new),
+            };
+            let before = if order == Ordering::Greater {
+                None
+            } else {
+                old.next()
+            };
+            let after = if order == Ordering::Less {
+                None
+            } else {
+                new.next()
+            };
+            let path = before
+                .as_ref()
+                .or(after.as_ref())
+                .map(|(path, _)| RepoPath::from(path.as_bytes()));
+            let (before, after) = (
+                before.map(|(_, entry)| entry),
+                after.map(|(_, entry)| entry),
+            );
+            if let Some(path) = path.filter(|_| before != after) {
+                changes.push(TreeChange {
+                    path,
+                    old: before,
+                    new: after,
+                });
+            }
+        }
+    }
+
+    /// Tells whether a submodule's HEAD is another commit than the index says.
+    fn submodule_moved(&self, scan: &Scan, path: &RepoPath) -> bool {
+        let options = self.inner.open_options().clone();
+        let Ok(inner) = gix::open_opts(path.under(self.workdir()), options) else {
+            return false;
+        };
+        let entry = scan.entry(path);
+        let head = inner.head_id().ok().map(gix::Id::detach);
+        head.is_some() && head != entry.map(|entry| entry.id)
+    }
+
+    /// Reads the index, or an empty one where there is none.
+    ///
+    /// # Errors
+    /// `repository-broken`, `io`, `unsupported` for a sparse index.
+    pub(in crate::git) fn read_index(&self) -> Result<Arc<gix::index::File>> {
+        let index = self.shared_index()?;
+        if index.is_sparse() {
+            return Err(Error::new(
+                Code::Unsupported,
+                "a sparse index is not supported; sparse checkouts with a full index are",
+            )
+            .hint("git sparse-checkout reapply --no-sparse-index"));
+        }
+        Ok(index)
+    }
+}
+
+/// The entries of an index at stage 0 that a tree could hold, in order.
+struct Entries<'a> {
+    rest: std::slice::Iter<'a, gix::index::Entry>,
+    paths: &'a [u8],
+    peeked: Option<(&'a BStr, TreeEntry)>,
+}
+
+impl<'a> Entries<'a> {
+    fn of(index: &'a gix::index::File) -> Entries<'a> {
+        let rest = index.entries().iter();
+        let mut all = Entries {
+            rest,
+            paths: index.path_backing(),
+            peeked: None,
+        };
+        all.next();
+        all
+    }
+
+    fn peek(&self) -> Option<(&'a BStr, TreeEntry)> {
+        self.peeked
+    }
+
+    /// Returns the entry that was peeked at and looks at the one after it.
+    fn next(&mut self) -> Option<(&'a BStr, TreeEntry)> {
+        let paths = self.paths;
+        let next = self.rest.by_ref().find_map(|entry| {
+            let plain =
+                entry.stage() == Stage::Unconflicted && !entry.flags.contains(Flags::INTENT_TO_ADD);
+            let kind = entry.mode.to_tree_entry_mode().filter(|_| plain)?.kind();
+            Some((
+                entry.path_in(paths),
+                TreeEntry {
+                    kind,
+                    id: entry.id.into(),
+                },
+            ))
+        });
+        std::mem::replace(&mut self.peeked, next)
+    }
+}

@@ -1,0 +1,140 @@
+//! Which paths sparse checkout leaves out of the worktree. Git alone reads its rules.
+
+use std::collections::BTreeSet;
+
+use gix::bstr::BStr;
+use gix::index::entry::{Flags, Stage};
+
+use crate::git::index::Index;
+use crate::git::quoted_path::quoted;
+use crate::git::{Oid, Repo};
+use crate::model::{Code, Error, RepoPath, Result, World};
+
+impl Repo {
+    /// Reads the directories of a cone as they are typed, from the top of the worktree.
+    ///
+    /// # Errors
+    /// `path-outside` for what is no plain path below the top, `path-not-found` for what is no directory
+    /// of `tree`.
+    pub fn cone_of(&self, tree: Oid, typed: &[String]) -> Result<()> {
+        for name in typed {
+            let path = cone_path(name)?;
+            if self
+                .tree_in(tree, &String::from_utf8_lossy(path.as_bytes()))?
+                .is_none()
+            {
+                return Err(Error::new(
+                    Code::PathNotFound,
+                    format!("'{name}' is no directory there, and a cone is made of directories; nothing has changed"),
+                )
+                .hint("git ls-tree -d -r --name-only HEAD   # lists them"));
+            }
+        }
+        Ok(())
+    }
+
+    /// Makes the checkout sparse: files at the top, and what is at and below the directories as typed. The
+    /// worktree is still empty. One process.
+    ///
+    /// # Errors
+    /// `path-outside`, `git-failed`.
+    pub fn set_cone(&self, world: &World, typed: &[String]) -> Result<()> {
+        let mut lines = Vec::new();
+        for name in typed {
+            lines.extend(quoted(cone_path(name)?.as_bytes()));
+            lines.push(b'\n');
+        }
+        let mut git = self.git(world);
+        git.args(["sparse-checkout", "set", "--cone", "--no-sparse-index"]);
+        git.arg("--stdin").input(lines);
+        git.run_checked("make the checkout sparse").map(drop)
+    }
+
+    /// Keeps those of `paths` that sparse checkout leaves out of the worktree. One process, where the
+    /// checkout is sparse at all.
+    ///
+    /// A git that cannot be asked (before 2.41) leaves out none: a file too many in the worktree is one
+    /// that git takes as well.
+    ///
+    /// # Errors
+    /// `git-failed` when git cannot be started.
+    pub fn outside_sparse_checkout(
+        &self,
+        world: &World,
+        mut paths: BTreeSet<RepoPath>,
+    ) -> Result<BTreeSet<RepoPath>> {
+        if paths.is_empty() || self.config_bool("core.sparseCheckout") != Some(true) {
+            return Ok(BTreeSet::new());
+        }
+        let mut git = self.git(world);
+        git.args(["sparse-checkout", "check-rules", "-z"]);
+        let list = paths.iter().flat_map(|path| [path.as_bytes(), b"\0"]);
+        git.input(list.collect::<Vec<_>>().concat());
+        let output = git.run()?;
+        if !output.success() {
+            return Ok(BTreeSet::new());
+        }
+        for inside in output.stdout.split(|&byte| byte == 0) {
+            paths.remove(&RepoPath::from(inside));
+        }
+        Ok(paths)
+    }
+}
+
+impl Repo {
+    /// Lists the directories of the cone, which the index may stand for; none where all files are here. One
+    /// process where there is one.
+    ///
+    /// # Errors
+    /// `git-failed`.
+    pub fn cone(&self, world: &World) -> Result<Vec<String>> {
+        if self.config_bool("core.sparseCheckout") != Some(true) {
+            return Ok(Vec::new());
+        }
+        let mut git = self.git(world);
+        git.args(["sparse-checkout", "list"]);
+        let listed = git.run_checked("list the directories of a sparse checkout")?;
+        let listed = String::from_utf8_lossy(&listed).into_owned();
+        Ok(listed.lines().map(str::to_owned).collect())
+    }
+}
+
+/// Tells whether a name can be a directory of a cone: a plain path below the top that git keeps as it is.
+pub fn is_cone_directory(name: &str) -> bool {
+    cone_path(name).is_ok()
+}
+
+/// Reads one directory of a cone.
+fn cone_path(typed: &str) -> Result<RepoPath> {
+    let path = RepoPath::from(typed.trim_end_matches('/'));
+    if path.as_bytes().contains(&b'\n') || path.as_bytes().trim_ascii() != path.as_bytes() {
+        return Err(Error::new(
+            Code::Unsupported,
+            format!("git keeps no line end and no outer blank of '{typed}' in a cone; nothing has changed"),
+        )
+        .hint("name the directory above it"));
+    }
+    if !path.is_safe() {
+        return Err(Error::new(
+            Code::PathOutside,
+            format!("'{typed}' is no directory below the top of a worktree; nothing has changed"),
+        )
+        .hint("git colony agents new NAME --sparse DIRECTORY   # from the top, as in 'docs/api'"));
+    }
+    Ok(path)
+}
+
+impl Index {
+    /// Marks entries as left out of the worktree.
+    pub fn skip_worktree(&mut self, paths: &BTreeSet<RepoPath>) {
+        for path in paths {
+            let name = BStr::new(path.as_bytes());
+            let entry = self
+                .file
+                .entry_mut_by_path_and_stage(name, Stage::Unconflicted);
+            if let Some(entry) = entry {
+                entry.flags.insert(Flags::SKIP_WORKTREE | Flags::EXTENDED);
+            }
+        }
+    }
+}

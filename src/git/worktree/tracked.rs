@@ -1,0 +1,461 @@
+//! Which tracked files are no longer what the index says: one `lstat` each, by directory.
+//!
+//! Stat data tells for nearly all of them; the few whose stat data differ, or that are as young as
+//! the index, are read and cleaned as git would store them, and compared by content.
+
+use std::cmp::Ordering;
+use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::Path;
+
+use gix::bstr::{BStr, ByteSlice as _};
+use gix::index::entry::{Flags, Mode, Stage, Stat, stat};
+use rustix::fs::{AtFlags, FileType, Mode as FileMode, OFlags};
+use rustix::io::Errno;
+
+use crate::git::compare::tree_diff::TreeChange;
+use crate::git::index::MEANINGFUL;
+use crate::git::{Oid, Repo, TreeEntry};
+use crate::model::{Code, RepoPath, Result, ResultExt as _, World};
+
+/// What stat data alone say of the tracked files.
+#[derive(Default)]
+pub(in crate::git) struct Suspects {
+    /// Certainly not what the index says: gone, another kind, or wanted by intent-to-add.
+    pub(in crate::git) changed: Vec<RepoPath>,
+    /// Perhaps changed: only their content tells.
+    pub(in crate::git) unclear: Vec<RepoPath>,
+    /// Submodules that are there.
+    pub(in crate::git) submodules: Vec<RepoPath>,
+    /// Paths with conflict stages.
+    pub(in crate::git) conflicts: Vec<RepoPath>,
+    /// Directories that keep what is in them from being looked at: it counts as unchanged, as for git.
+    pub(in crate::git) unsearchable: BTreeMap<RepoPath, Errno>,
+}
+
+/// How stat data are to be read.
+#[derive(Clone, Copy)]
+pub(in crate::git) struct Rules {
+    stat: stat::Options,
+    keeps_executable_bit: bool,
+    has_symlinks: bool,
+}
+
+impl Rules {
+    pub(in crate::git) fn of(repo: &Repo) -> Result<Rules> {
+        let stat = repo.inner.stat_options();
+        Ok(Rules {
+            stat: stat.or_code(Code::RepositoryBroken, || "cannot read core.checkStat")?,
+            keeps_executable_bit: repo.config_bool("core.fileMode").unwrap_or(true),
+            has_symlinks: repo.config_bool("core.symlinks").unwrap_or(true),
+        })
+    }
+}
+
+/// Looks at every tracked file once.
+///
+/// # Errors
+/// `io` when the worktree cannot be opened; `interrupted`.
+pub(in crate::git) fn look(
+    world: &World,
+    workdir: &Path,
+    index: &gix::index::File,
+    rules: Rules,
+) -> Result<Suspects> {
+    let mut looker = Looker::open(workdir)?;
+    let mut suspects = Suspects::default();
+    let paths = index.path_backing();
+    for (number, entry) in index.entries().iter().enumerate() {
+        if number % 1024 == 0 {
+            world.interrupt.check()?;
+        }
+        let path = entry.path_in(paths);
+        if entry.stage() != Stage::Unconflicted {
+            if suspects.conflicts.last().map(RepoPath::as_bytes) != Some(path.as_bytes()) {
+                suspects.conflicts.push(path.as_bytes().into());
+            }
+            continue;
+        }
+        if entry
+            .flags
+            .intersects(Flags::SKIP_WORKTREE | Flags::ASSUME_VALID)
+        {
+            continue;
+        }
+        let found = match looker.look(path)? {
+            Look::Found(found) => found,
+            Look::Unsearchable(directory, error) => {
+                suspects.unsearchable.entry(directory).or_insert(error);
+                continue;
+            }
+        };
+        match judge(entry, found, index.timestamp(), rules) {
+            Verdict::Same => {}
+            Verdict::Changed => suspects.changed.push(path.as_bytes().into()),
+            Verdict::Unclear => suspects.unclear.push(path.as_bytes().into()),
+            Verdict::Submodule => suspects.submodules.push(path.as_bytes().into()),
+        }
+    }
+    Ok(suspects)
+}
+
+impl Repo {
+    /// Tells whether the index equals HEAD's tree, nothing is in conflict, and each path that `changes`
+    /// (from HEAD's tree to another) would touch is on disk as the index says: the same file by its stat
+    /// data, or nothing. False also where that is not certain, as for submodules.
+    ///
+    /// Costs reading the index and one `lstat` per change.
+    ///
+    /// # Errors
+    /// `repository-broken`, `io`, `unsupported` for a sparse index.
+    pub fn are_surely_clean(&self, head_tree: Oid, changes: &[TreeChange]) -> Result<bool> {
+        let index = self.read_index()?;
+        let known = index.tree().filter(|tree| tree.num_entries.is_some());
+        let is_plain = known.is_some_and(|tree| Oid::from(tree.id) == head_tree)
+            && index
+                .entries()
+                .iter()
+                .all(|entry| entry.stage() == Stage::Unconflicted);
+        if !is_plain || self.config_bool("core.ignoreCase") == Some(true) {
+            return Ok(false);
+        }
+        let rules = Rules::of(self)?;
+        let mut looker = Looker::open(self.workdir())?;
+        for change in changes {
+            let sides = [change.old, change.new];
+            let is_submodule = sides.iter().flatten().any(TreeEntry::is_submodule);
+            if is_submodule || !change.path.is_safe() {
+                return Ok(false);
+            }
+            let path = BStr::new(change.path.as_bytes());
+            let is_clean = if change.old.is_some() {
+                let entry = index.entry_by_path_and_stage(path, Stage::Unconflicted);
+                let entry = entry.filter(|entry| !entry.flags.intersects(MEANINGFUL));
+                let Some(entry) = entry else {
+                    return Ok(false);
+                };
+                match looker.look(path)? {
+                    Look::Found(found) => {
+                        let verdict = judge(entry, found, index.timestamp(), rules);
+                        matches!(verdict, Verdict::Same)
+                    }
+                    Look::Unsearchable(..) => false,
+                }
+            } else {
+                looker.is_free(&change.path)?
+            };
+            if !is_clean {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+}
+
+impl Repo {
+    /// Has entries count that a sparse checkout leaves out and whose files stand there all the same, as git
+    /// does whenever it reads an index: somebody has written them.
+    ///
+    /// # Errors
+    /// `io`.
+    pub(in crate::git) fn count_what_is_there(&self, index: &mut gix::index::File) -> Result<()> {
+        let is_set = |key| self.config_bool(key) == Some(true);
+        if !is_set("core.sparseCheckout") || is_set("sparse.expectFilesOutsideOfPatterns") {
+            return Ok(());
+        }
+        let mut looker = Looker::open(self.workdir())?;
+        let paths = index.path_backing();
+        let mut there = Vec::new();
+        for (number, entry) in index.entries().iter().enumerate() {
+            if entry.flags.contains(Flags::SKIP_WORKTREE)
+                && let Look::Found(Some(_)) = looker.look(entry.path_in(paths))?
+            {
+                there.push(number);
+            }
+        }
+        for number in there {
+            if let Some(entry) = index.entries_mut().get_mut(number) {
+                entry.flags.remove(Flags::SKIP_WORKTREE);
+            }
+        }
+        Ok(())
+    }
+}
+
+enum Verdict {
+    Same,
+    Changed,
+    Unclear,
+    Submodule,
+}
+
+fn judge(
+    entry: &gix::index::Entry,
+    found: Option<rustix::fs::Stat>,
+    written: filetime::FileTime,
+    rules: Rules,
+) -> Verdict {
+    let Some(found) = found else {
+        return Verdict::Changed;
+    };
+    let kind = FileType::from_raw_mode(found.st_mode);
+    if entry.mode == Mode::COMMIT {
+        return if kind == FileType::Directory {
+            Verdict::Submodule
+        } else {
+            Verdict::Changed
+        };
+    }
+    let expected = match entry.mode {
+        Mode::SYMLINK if rules.has_symlinks => FileType::Symlink,
+        _ => FileType::RegularFile,
+    };
+    if kind != expected || entry.flags.contains(Flags::INTENT_TO_ADD) {
+        return Verdict::Changed;
+    }
+    let executable = found.st_mode & 0o100 != 0;
+    let wanted = entry.mode == Mode::FILE_EXECUTABLE;
+    if kind == FileType::RegularFile
+        && entry.mode != Mode::SYMLINK
+        && rules.keeps_executable_bit
+        && executable != wanted
+    {
+        return Verdict::Changed;
+    }
+    let found = stat_of(&found);
+    let same = entry.stat.matches(&found, rules.stat);
+    if same && !is_too_young(&entry.stat, &found, written) {
+        Verdict::Same
+    } else {
+        Verdict::Unclear
+    }
+}
+
+/// A file that is written to twice within this time may have the same time twice: the clocks of file
+/// systems go by the ticks of the system, 10 ms at most.
+const TICK_NANOSECONDS: u32 = 20_000_000;
+
+/// Tells whether stat data cannot be trusted because the file may have been written to after they were
+/// taken and still have them; `written` is the date of the index that holds them.
+///
+/// git goes by whole seconds. Within the second of the index the nanoseconds decide where the file system
+/// counts them, the file has those of the entry to the last, and they are older than the index by more
+/// than its clock may be late.
+pub(in crate::git) fn is_too_young(
+    entry: &Stat,
+    found: &Stat,
+    written: filetime::FileTime,
+) -> bool {
+    match i64::from(entry.mtime.secs).cmp(&written.unix_seconds()) {
+        Ordering::Less => return false,
+        Ordering::Greater => return true,
+        Ordering::Equal => {}
+    }
+    let is_very_same = entry.mtime == found.mtime && entry.ctime == found.ctime;
+    let is_counted = entry.mtime.nsecs != 0 && entry.ctime.nsecs != 0 && written.nanoseconds() != 0;
+    let is_older = entry.mtime.nsecs.saturating_add(TICK_NANOSECONDS) < written.nanoseconds();
+    !(is_very_same && is_counted && is_older)
+}
+
+/// What a look at a path found.
+enum Look {
+    /// Stat data; `None` when it is not there, or only behind a link.
+    Found(Option<rustix::fs::Stat>),
+    /// This directory lets nobody look at what is in it.
+    Unsearchable(RepoPath, Errno),
+}
+
+/// Keeps the directory of the last path open: entries of one directory stand together.
+struct Looker {
+    root: OwnedFd,
+    directory: Vec<u8>,
+    opened: Opened,
+}
+
+/// A directory on the way to a path.
+enum Opened {
+    Directory(OwnedFd),
+    Root,
+    Missing,
+    Unsearchable(RepoPath, Errno),
+}
+
+/// To look at what is in a directory needs no permission to list it.
+const LOOK_IN: OFlags = OFlags::PATH
+    .union(OFlags::DIRECTORY)
+    .union(OFlags::NOFOLLOW)
+    .union(OFlags::CLOEXEC);
+
+impl Looker {
+    fn open(workdir: &Path) -> Result<Looker> {
+        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let root = rustix::fs::open(workdir, flags, FileMode::empty());
+        let root = root.or_code(Code::Io, || "cannot open the worktree")?;
+        Ok(Looker {
+            root,
+            directory: Vec::new(),
+            opened: Opened::Root,
+        })
+    }
+
+    /// Tells whether surely nothing stands at a path, and no file or link above it.
+    fn is_free(&mut self, path: &RepoPath) -> Result<bool> {
+        for above in path.ancestors() {
+            match self.look(BStr::new(above.as_bytes()))? {
+                Look::Found(Some(found))
+                    if FileType::from_raw_mode(found.st_mode) == FileType::Directory => {}
+                Look::Found(None) => return Ok(true),
+                Look::Found(Some(_)) | Look::Unsearchable(..) => return Ok(false),
+            }
+        }
+        let found = self.look(BStr::new(path.as_bytes()))?;
+        Ok(matches!(found, Look::Found(None)))
+    }
+
+    /// Looks at a path, following no link on the way.
+    fn look(&mut self, path: &BStr) -> Result<Look> {
+        let (directory, name) = match path.rfind_byte(b'/') {
+            Some(at) => (
+                path.get(..at).unwrap_or_default(),
+                path.get(at + 1..).unwrap_or_default(),
+            ),
+            None => (&b""[..], path.as_bytes()),
+        };
+        if directory != self.directory.as_slice() {
+            self.opened = open_below(&self.root, directory)?;
+            self.directory = directory.to_vec();
+        }
+        let parent = match &self.opened {
+            Opened::Directory(opened) => opened,
+            Opened::Root => &self.root,
+            Opened::Missing => return Ok(Look::Found(None)),
+            Opened::Unsearchable(at, error) => return Ok(Look::Unsearchable(at.clone(), *error)),
+        };
+        match rustix::fs::statat(parent, OsStr::from_bytes(name), AtFlags::SYMLINK_NOFOLLOW) {
+            Ok(stat) => Ok(Look::Found(Some(stat))),
+            Err(Errno::NOENT | Errno::NOTDIR) => Ok(Look::Found(None)),
+            Err(e @ Errno::ACCESS) if !directory.is_empty() => {
+                Ok(Look::Unsearchable(RepoPath::from(directory), e))
+            }
+            Err(e) => Err(e).or_code(Code::Io, || format!("cannot look at '{path}'")),
+        }
+    }
+}
+
+/// Opens a directory without following links.
+///
+/// # Errors
+/// `io` for all but a directory that is missing or must not be searched.
+fn open_below(root: &OwnedFd, directory: &[u8]) -> Result<Opened> {
+    let mut current: Option<OwnedFd> = None;
+    let mut above = 0;
+    for part in directory.split(|&byte| byte == b'/') {
+        if part.is_empty() {
+            return Ok(if directory.is_empty() {
+                Opened::Root
+            } else {
+                Opened::Missing
+            });
+        }
+        let parent = current.as_ref().unwrap_or(root);
+        match rustix::fs::openat(parent, OsStr::from_bytes(part), LOOK_IN, FileMode::empty()) {
+            Ok(opened) => current = Some(opened),
+            Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP | Errno::MLINK) => {
+                return Ok(Opened::Missing);
+            }
+            Err(e @ Errno::ACCESS) if above > 0 => {
+                let unsearchable = directory.get(..above - 1).unwrap_or_default();
+                return Ok(Opened::Unsearchable(RepoPath::from(unsearchable), e));
+            }
+            Err(e) => {
+                return Err(e).or_code(Code::Io, || {
+                    format!("cannot open directory '{}'", directory.as_bstr())
+                });
+            }
+        }
+        above += part.len() + 1;
+    }
+    Ok(current.map_or(Opened::Root, Opened::Directory))
+}
+
+fn stat_of(found: &rustix::fs::Stat) -> Stat {
+    // git keeps the low 32 bits of everything.
+    let low = |value: u64| u32::try_from(value & 0xffff_ffff).unwrap_or_default();
+    let seconds = |value: i64| low(value.cast_unsigned());
+    Stat {
+        mtime: stat::Time {
+            secs: seconds(found.st_mtime),
+            nsecs: low(found.st_mtime_nsec),
+        },
+        ctime: stat::Time {
+            secs: seconds(found.st_ctime),
+            nsecs: low(found.st_ctime_nsec),
+        },
+        dev: low(found.st_dev),
+        ino: low(found.st_ino),
+        uid: found.st_uid,
+        gid: found.st_gid,
+        size: seconds(found.st_size),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn stat(nanoseconds: u32) -> Stat {
+        let time = stat::Time {
+            secs: 1_700_000_000,
+            nsecs: nanoseconds,
+        };
+        Stat {
+            mtime: time,
+            ctime: time,
+            ..Stat::default()
+        }
+    }
+
+    fn index(seconds: i64, nanoseconds: u32) -> filetime::FileTime {
+        filetime::FileTime::from_unix_time(seconds, nanoseconds)
+    }
+
+    #[test]
+    fn an_entry_of_the_second_of_the_index_is_trusted_when_it_is_surely_older() {
+        let (file, now) = (stat(100_000_000), 1_700_000_000);
+        assert!(!is_too_young(&file, &file, index(now, 121_000_000)));
+        assert!(!is_too_young(&file, &file, index(now + 1, 0)));
+    }
+
+    #[test]
+    fn an_entry_as_young_as_the_index_is_not_trusted() {
+        let (file, now) = (stat(100_000_000), 1_700_000_000);
+        assert!(is_too_young(&file, &file, index(now, 100_000_000)));
+        assert!(is_too_young(&file, &file, index(now, 120_000_000)));
+        assert!(is_too_young(&file, &file, index(now - 1, 900_000_000)));
+    }
+
+    #[test]
+    fn a_file_with_other_nanoseconds_is_not_trusted_in_the_second_of_the_index() {
+        let (entry, now) = (stat(100_000_000), 1_700_000_000);
+        let edited = Stat {
+            mtime: stat(110_000_000).mtime,
+            ..entry
+        };
+        let dated_back = Stat {
+            ctime: stat(110_000_000).ctime,
+            ..entry
+        };
+        assert!(is_too_young(&entry, &edited, index(now, 500_000_000)));
+        assert!(is_too_young(&entry, &dated_back, index(now, 500_000_000)));
+    }
+
+    #[test]
+    fn a_file_system_that_counts_whole_seconds_goes_by_seconds() {
+        let (file, now) = (stat(0), 1_700_000_000);
+        assert!(is_too_young(&file, &file, index(now, 0)));
+        assert!(is_too_young(&file, &file, index(now, 500_000_000)));
+        assert!(!is_too_young(&file, &file, index(now + 1, 0)));
+    }
+}

@@ -1,0 +1,378 @@
+//! Finds what is on disk and neither tracked nor ignored, by one walk of the directories.
+//!
+//! Directories are read in order beside the sorted index, so that a tracked file costs no look-up
+//! of its own; ignore rules are asked only about names the index does not have.
+
+use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::fmt;
+use std::io::ErrorKind;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::Path;
+
+use gix::bstr::{BStr, ByteSlice as _, ByteVec as _};
+use gix::index::entry::Mode;
+use gix::worktree::stack::state::ignore::Source;
+use rustix::io::Errno;
+
+use crate::git::Repo;
+use crate::git::attributes::rule_files::{self, RuleFile, RuleFiles};
+use crate::model::world::Interrupt;
+use crate::model::{Code, Error, RepoPath, Result, ResultExt as _, World};
+
+use super::safe_open;
+use super::safe_path::RefusedNames;
+use super::scan::{Untracked, UntrackedKind};
+
+/// A `.git` file is one path; none is longer.
+const MAX_LINK_BYTES: u64 = 8 * 1024;
+
+/// Lists untracked files and nested repositories, sorted by path.
+///
+/// # Errors
+/// `io` when the worktree itself cannot be read; `path-in-the-way` for an ignore file that must not be
+/// read; `interrupted`.
+pub(in crate::git) fn find(
+    world: &World,
+    repo: &Repo,
+    index: &gix::index::File,
+) -> Result<Vec<Untracked>> {
+    let mut walk = Walk::of(world, repo, index)?;
+    walk.directory(0..index.entries().len())?;
+    walk.found.sort_by(|a, b| a.path.cmp(&b.path));
+    Ok(walk.found)
+}
+
+/// Lists what is ignored, sorted; ignored directories are not entered.
+///
+/// # Errors
+/// As [`find`].
+pub(in crate::git) fn ignored(
+    world: &World,
+    repo: &Repo,
+    index: &gix::index::File,
+) -> Result<Vec<RepoPath>> {
+    let mut walk = Walk::of(world, repo, index)?;
+    walk.ignored = Some(Vec::new());
+    walk.directory(0..index.entries().len())?;
+    let mut ignored = walk.ignored.unwrap_or_default();
+    ignored.sort();
+    Ok(ignored)
+}
+
+/// Adds directories whose tracked files could not be looked at; one such directory stands for all below it.
+pub(in crate::git) fn add_unsearchable(
+    world: &World,
+    found: &mut Vec<Untracked>,
+    directories: &BTreeMap<RepoPath, Errno>,
+) {
+    if directories.is_empty() {
+        return;
+    }
+    for (path, error) in directories {
+        let is_known = |one: &Untracked| {
+            one.kind == UntrackedKind::Unreadable && path.is_at_or_below(&one.path)
+        };
+        if found.iter().any(is_known) {
+            continue;
+        }
+        found.retain(|one| !one.path.is_at_or_below(path));
+        found.push(Untracked::unreadable(world, path.clone(), error));
+    }
+    found.sort_by(|a, b| a.path.cmp(&b.path));
+}
+
+struct Walk<'a> {
+    world: &'a World,
+    workdir: &'a Path,
+    folds_case: bool,
+    refused: RefusedNames,
+    index: &'a gix::index::File,
+    excludes: gix::AttributeStack<'a>,
+    rules: RuleFiles,
+    found: Vec<Untracked>,
+    /// What is ignored, if somebody wants to know.
+    ignored: Option<Vec<RepoPath>>,
+    /// The directory the walk is in, with a final slash; empty at the top.
+    path: Vec<u8>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum OnDisk {
+    File,
+    Directory,
+    Other,
+}
+
+impl<'a> Walk<'a> {
+    fn of(world: &'a World, repo: &'a Repo, index: &'a gix::index::File) -> Result<Walk<'a>> {
+        rule_files::require_own(repo, RuleFile::Ignore)?;
+        let ignore = Source::WorktreeThenIdMappingIfNotSkipped;
+        let excludes = repo.inner.excludes(index, None, ignore);
+        let excludes =
+            excludes.or_code(Code::RepositoryBroken, || "cannot read the ignore rules")?;
+        Ok(Walk {
+            world,
+            workdir: repo.workdir(),
+            folds_case: repo.config_bool("core.ignoreCase").unwrap_or(false),
+            refused: RefusedNames::of(repo),
+            index,
+            excludes,
+            rules: RuleFiles::of(repo, RuleFile::Ignore),
+            found: Vec::new(),
+            ignored: None,
+            path: Vec::new(),
+        })
+    }
+
+    /// Walks one directory; `tracked` are the index entries at or below it.
+    fn directory(&mut self, tracked: std::ops::Range<usize>) -> Result<()> {
+        self.world.interrupt.check()?;
+        let depth = self.path.len();
+        let entries = match self.read() {
+            Ok(entries) => entries,
+            Err(error) if self.path.is_empty() => {
+                return Err(Error::io("cannot read the worktree", error));
+            }
+            Err(error) => {
+                self.unreadable(self.here(), &error);
+                return Ok(());
+            }
+        };
+        let mut has_looked_for_rules = depth == 0;
+        for (name, kind) in entries {
+            if name == b".git" || self.folds_case && name.eq_ignore_ascii_case(b".git") {
+                continue;
+            }
+            self.path.extend_from_slice(&name);
+            match self.below(&tracked, kind) {
+                Below::Tracked => {}
+                Below::Directory(range) => {
+                    self.path.push(b'/');
+                    self.directory(range)?;
+                }
+                Below::Unknown => {
+                    // Where they cannot be looked for, gix cannot read the rules.
+                    if !std::mem::replace(&mut has_looked_for_rules, true) {
+                        self.path.truncate(depth);
+                        let rules = self.here().join(&RepoPath::from(".gitignore"));
+                        if let Err(error) = metadata_of(&rules.under(self.workdir)) {
+                            self.unreadable(self.here(), &error);
+                            return Ok(());
+                        }
+                        self.path.extend_from_slice(&name);
+                    }
+                    self.unknown(kind)?;
+                }
+            }
+            self.path.truncate(depth);
+        }
+        Ok(())
+    }
+
+    /// Returns the directory the walk is in.
+    fn here(&self) -> RepoPath {
+        RepoPath::new(self.path.strip_suffix(b"/").unwrap_or_default())
+    }
+
+    fn read(&self) -> std::io::Result<Vec<(Vec<u8>, OnDisk)>> {
+        let entries = match std::fs::read_dir(self.here().under(self.workdir)) {
+            Ok(entries) => entries,
+            // Gone since its parent was read.
+            Err(e) if e.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
+            Err(e) => return Err(e),
+        };
+        let mut names = Vec::new();
+        for entry in entries {
+            let entry = entry?;
+            let kind = match entry.file_type()? {
+                kind if kind.is_dir() => OnDisk::Directory,
+                kind if kind.is_file() || kind.is_symlink() => OnDisk::File,
+                _ => OnDisk::Other,
+            };
+            let name = Vec::from_os_string(entry.file_name()).unwrap_or_default();
+            names.push((name, kind));
+        }
+        Ok(names)
+    }
+
+    /// Tells what the index has at the current path.
+    fn below(&self, tracked: &std::ops::Range<usize>, kind: OnDisk) -> Below {
+        let entries = self
+            .index
+            .entries()
+            .get(tracked.clone())
+            .unwrap_or_default();
+        let backing = self.index.path_backing();
+        let first =
+            entries.partition_point(|entry| entry.path_in(backing).as_bytes() < &self.path[..]);
+        let at = entries
+            .get(first)
+            .filter(|entry| entry.path_in(backing) == self.path.as_bstr());
+        if let Some(entry) = at
+            && (kind != OnDisk::Directory || entry.mode == Mode::COMMIT)
+        {
+            return Below::Tracked;
+        }
+        if kind != OnDisk::Directory {
+            return if self.is_folded(kind) {
+                Below::Tracked
+            } else {
+                Below::Unknown
+            };
+        }
+        let mut prefix = self.path.clone();
+        prefix.push(b'/');
+        let start =
+            entries.partition_point(|entry| entry.path_in(backing).as_bytes() < &prefix[..]);
+        let rest = entries.get(start..).unwrap_or_default();
+        let count = rest.partition_point(|entry| entry.path_in(backing).starts_with(&prefix));
+        if count == 0 {
+            return Below::Unknown;
+        }
+        Below::Directory(tracked.start + start..tracked.start + start + count)
+    }
+
+    /// Where names fold, a file tracked under another spelling is not untracked.
+    fn is_folded(&self, kind: OnDisk) -> bool {
+        if !self.folds_case || kind != OnDisk::File {
+            return false;
+        }
+        let backing = self.index.path_backing();
+        let path = self.path.to_lowercase();
+        self.index
+            .entries()
+            .iter()
+            .any(|entry| entry.path_in(backing).to_lowercase() == path)
+    }
+
+    /// Notes what cannot be looked at, as git does: it says so and goes on.
+    fn unreadable(&mut self, path: RepoPath, error: &std::io::Error) {
+        if self.ignored.is_none() {
+            self.found
+                .push(Untracked::unreadable(self.world, path, error));
+        }
+    }
+
+    fn unknown(&mut self, kind: OnDisk) -> Result<()> {
+        let mode = match kind {
+            OnDisk::Directory => Mode::DIR,
+            OnDisk::File => Mode::FILE,
+            OnDisk::Other => return Ok(()),
+        };
+        self.rules.require(&self.path)?;
+        let path = BStr::new(&self.path);
+        let platform = self.excludes.at_entry(path, Some(mode));
+        let platform = platform.or_code(Code::Io, || {
+            format!("cannot read the ignore rules for '{path}'")
+        })?;
+        if platform.is_excluded() {
+            if let Some(ignored) = &mut self.ignored {
+                ignored.push(RepoPath::new(self.path.clone()));
+            }
+            return Ok(());
+        }
+        let path = RepoPath::new(self.path.clone());
+        let metadata = match metadata_of(&path.under(self.workdir)) {
+            Ok(metadata) => metadata,
+            Err(error) => {
+                self.unreadable(path, &error);
+                return Ok(());
+            }
+        };
+        let is_link = metadata.as_ref().is_some_and(std::fs::Metadata::is_symlink);
+        let mode = if is_link { Mode::SYMLINK } else { mode };
+        if self.refused.has(path.name(), mode) {
+            self.found.push(Untracked {
+                path,
+                kind: UntrackedKind::Refused,
+                size_bytes: 0,
+            });
+            return Ok(());
+        }
+        if kind == OnDisk::Directory {
+            if is_repository(&path.under(self.workdir)) {
+                self.found.push(Untracked {
+                    path,
+                    kind: UntrackedKind::Repository,
+                    size_bytes: 0,
+                });
+                return Ok(());
+            }
+            self.path.push(b'/');
+            return self.directory(0..0);
+        }
+        let size_bytes = metadata.map_or(0, |metadata| metadata.len());
+        self.found.push(Untracked {
+            path,
+            kind: UntrackedKind::File,
+            size_bytes,
+        });
+        Ok(())
+    }
+}
+
+/// Says that something cannot be read, as git does.
+pub(in crate::git) fn warn_unreadable(world: &World, path: &RepoPath, error: &dyn fmt::Display) {
+    let told = format!("warning: cannot read '{path}', which is left out: {error}");
+    (world.narrate)(&told);
+}
+
+impl Untracked {
+    /// Notes what cannot be looked at, and says so.
+    fn unreadable(world: &World, path: RepoPath, error: &dyn fmt::Display) -> Untracked {
+        warn_unreadable(world, &path, error);
+        Untracked {
+            path,
+            kind: UntrackedKind::Unreadable,
+            size_bytes: 0,
+        }
+    }
+}
+
+/// Looks at what stands at a path; `None` for what is gone by now.
+fn metadata_of(path: &Path) -> std::io::Result<Option<std::fs::Metadata>> {
+    match std::fs::symlink_metadata(path) {
+        Ok(metadata) => Ok(Some(metadata)),
+        Err(e) if matches!(e.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => Ok(None),
+        Err(e) => Err(e),
+    }
+}
+
+enum Below {
+    /// The path is in the index.
+    Tracked,
+    /// A directory with these entries below it.
+    Directory(std::ops::Range<usize>),
+    /// Nothing at or below it is in the index.
+    Unknown,
+}
+
+impl Repo {
+    /// Returns the outermost directory above a path that is the worktree of a repository of its own.
+    pub fn repository_around(&self, path: &RepoPath) -> Option<RepoPath> {
+        path.ancestors()
+            .find(|directory| is_repository(&directory.under(self.workdir())))
+    }
+}
+
+/// Tells whether a directory is the worktree of a repository of its own: its `.git` is a git
+/// directory, or a file that leads to one.
+pub(in crate::git) fn is_repository(directory: &Path) -> bool {
+    let git = directory.join(".git");
+    let target = match std::fs::symlink_metadata(&git) {
+        Ok(metadata) if metadata.is_file() => {
+            let name = RepoPath::from(".git");
+            let text =
+                safe_open::beginning(&Interrupt::default(), directory, &name, MAX_LINK_BYTES);
+            let text = text.ok().flatten().unwrap_or_default();
+            let Some(target) = text.strip_prefix(b"gitdir:") else {
+                return false;
+            };
+            directory.join(OsStr::from_bytes(target.trim_ascii()))
+        }
+        Ok(_) => git,
+        Err(_) => return false,
+    };
+    target.join("HEAD").symlink_metadata().is_ok()
+}
