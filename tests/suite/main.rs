@@ -32,6 +32,7 @@ mod damaged_tags;
 mod decide;
 mod deinit;
 mod diff;
+mod documents;
 mod external;
 mod faces;
 mod file_systems;

@@ -7,13 +7,19 @@ use std::process::Command;
 
 use super::support::Sandbox;
 
-/// README and every document.
+/// The documents at the top, below `docs` and below `docs/design`.
 fn documents() -> Vec<PathBuf> {
     let package = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let docs = fs::read_dir(package.join("docs")).unwrap();
-    let mut found: Vec<_> = docs.map(|entry| entry.unwrap().path()).collect();
+    let folders = [
+        package.to_owned(),
+        package.join("docs"),
+        package.join("docs/design"),
+    ];
+    let entries = folders
+        .iter()
+        .flat_map(|folder| fs::read_dir(folder).unwrap());
+    let mut found: Vec<_> = entries.map(|entry| entry.unwrap().path()).collect();
     found.retain(|path| path.extension().is_some_and(|end| end == "md"));
-    found.push(package.join("README.md"));
     found.sort();
     found
 }
