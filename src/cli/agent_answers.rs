@@ -2,8 +2,8 @@
 
 use crate::clones::damaged::DamagedClone;
 use crate::clones::removed_work;
-use crate::design::scope::Violation;
-use crate::design::scope_check::CheckReport;
+use crate::design::allowed_paths::Violation;
+use crate::design::allowed_paths::path_check::CheckReport;
 use crate::flow::agent_places::{Agent, AgentsReport, PathReport};
 use crate::flow::agent_removal::RemovedAgent;
 use crate::flow::agent_restore::RestoredAgent;

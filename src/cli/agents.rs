@@ -4,12 +4,9 @@ use std::path::PathBuf;
 
 use crate::clones::new_clone::LargeFiles;
 use crate::clones::removed_work;
-use crate::design::scope_check::{self, Changes};
-use crate::flow::agent_places;
-use crate::flow::agent_removal;
-use crate::flow::agent_restore;
+use crate::design::allowed_paths::path_check::{self, Changes};
 use crate::flow::agents::{self, Request};
-use crate::flow::clones;
+use crate::flow::{agent_places, agent_removal, agent_restore, clones};
 use crate::store::last_act;
 use crate::ui::answer::Outcome;
 
@@ -158,12 +155,12 @@ pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
                 (None, true) => Changes::Staged,
                 (None, false) => Changes::Paths(check.paths),
             };
-            let request = scope_check::Request {
+            let request = path_check::Request {
                 agent: check.name,
                 changes,
                 allow_unscoped: check.allow_unscoped,
             };
-            let report = scope_check::check(&session, &request)?;
+            let report = path_check::check(&session, &request)?;
             face.answer(&report)
         }
         Some(Action::Guide) => {

@@ -2,9 +2,8 @@
 
 use std::path::PathBuf;
 
-use crate::design::automatic;
-use crate::design::checkpoint::{self, CheckpointReport, Request};
-use crate::design::left_out::{Allowances, LeftOut, Reason};
+use crate::design::checkpoint::left_out::{Allowances, LeftOut, Reason};
+use crate::design::checkpoint::{self, CheckpointReport, Request, automatic};
 use crate::model::Error;
 use crate::model::time::Moment;
 use crate::store::operation::Kind;

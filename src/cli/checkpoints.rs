@@ -4,10 +4,10 @@ use chrono::DateTime;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::design::checkpoints::{self, Checkpoint, Which};
-use crate::design::damaged_checkpoint::DamagedCheckpoint;
-use crate::design::published_checkpoints;
-use crate::design::restore_target::Target;
+use crate::design::checkpoint::checkpoints::{self, Checkpoint, Which};
+use crate::design::checkpoint::damaged_checkpoint::DamagedCheckpoint;
+use crate::design::checkpoint::published_checkpoints;
+use crate::design::restore::restore_target::Target;
 use crate::flow::checkpoints::{DeleteReport, MoveReport};
 use crate::flow::{self, colony};
 use crate::git::compare::tree_diff::TreeChange;

@@ -1,7 +1,7 @@
 //! `git colony cherry-pick`
 
+use crate::design::merge::resolve;
 use crate::design::pick::{self, PickReport, Request};
-use crate::design::resolve;
 use crate::flow::agent_places;
 use crate::model::Error;
 use crate::model::time::Moment;

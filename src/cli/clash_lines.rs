@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::design::clashes::Clash;
-use crate::design::problem::Problem;
+use crate::design::fork::clashes::Clash;
+use crate::design::fork::fork_problem::Problem;
 use crate::model::RepoPath;
 use crate::ui::text;
 

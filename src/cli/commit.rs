@@ -81,7 +81,9 @@ impl Answer for CommitReport {
 }
 
 /// Says why a new file is not in a commit; naming the file itself takes it in.
-pub(super) fn left_out_of_commit(left_out: &crate::design::left_out::LeftOut) -> String {
+pub(super) fn left_out_of_commit(
+    left_out: &crate::design::checkpoint::left_out::LeftOut,
+) -> String {
     let line = left_out_line(left_out);
     match line.split_once("; --") {
         Some((reason, _)) => format!("{reason}; naming the file itself takes it in)"),

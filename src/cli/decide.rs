@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::design::decide::{self, DecideReport, Request};
+use crate::design::decision::decide::{self, DecideReport, Request};
 use crate::model::Error;
 use crate::model::time::Moment;
 use crate::ui::answer::{Answer, Outcome};

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::design::decisions::{self, Decision, DecisionsReport, Filter, Status};
+use crate::design::decision::decisions::{self, Decision, DecisionsReport, Filter, Status};
 use crate::model::Error;
 use crate::model::time::Moment;
 use crate::ui::answer::{Answer, Outcome};

@@ -2,16 +2,16 @@
 
 use std::collections::BTreeSet;
 
-use crate::design::forks::Outcome as Ending;
+use crate::design::fork::forks::Outcome as Ending;
 use crate::flow::fleet::{self, FleetReport, Next, Operation, Row, Settling, State, Work};
 use crate::lfs::locks;
 use crate::model::time::{self, Moment};
 use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;
 
-use super::agent_answers::held_by;
+use super::agent_answers::{self, held_by};
 use super::checkpoints::age;
-use super::{Face, Run, Stop, agent_answers, clash_lines, locked};
+use super::{Face, Run, Stop, clash_lines, locked};
 
 /// Who works on what, who clashes with whom, what to merge next
 ///

@@ -3,10 +3,10 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::design::clashes::{self, Matrix};
-use crate::design::fork_delete::{self, DeleteReport};
-use crate::design::forks::{self, Fork, Outcome as Ending};
-use crate::design::locked::{self, Locked};
+use crate::design::fork::clashes::{self, Matrix};
+use crate::design::fork::fork_delete::{self, DeleteReport};
+use crate::design::fork::forks::{self, Fork, Outcome as Ending};
+use crate::design::fork::locked_paths::{self, Locked};
 use crate::lfs::locks;
 use crate::model::time::Moment;
 use crate::store::large_file_locks::KnownLocks;
@@ -65,7 +65,7 @@ pub(super) fn run(face: &mut Face<'_>, args: &Args) -> Result<Outcome, Stop> {
     let clashes = args.conflicts.then(|| clashes::matrix(&session, &forks));
     let locked = args.conflicts.then(|| {
         let known = KnownLocks::load(&session);
-        locked::of_forks(&session.repo, known, &forks, Vec::new())
+        locked_paths::of_forks(&session.repo, known, &forks, Vec::new())
     });
     face.answer(&ForksReport {
         count: forks.len(),

@@ -3,7 +3,8 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::design::{default_branch, forks};
+use crate::design::default_branch;
+use crate::design::fork::forks;
 use crate::git::Head;
 use crate::model::Result;
 use crate::model::text::shell_word;

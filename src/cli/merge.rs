@@ -4,12 +4,11 @@ use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Component, Path};
 
-use crate::design::conflicts::Conflict;
-use crate::design::forks::Outcome as Ending;
-use crate::design::merge::{self, MergeReport, Request, UncommittedWork};
-use crate::design::resolve;
-use crate::design::scope_gate::OthersRules;
-use crate::design::settle::{Choice, Settle};
+use crate::design::allowed_paths::path_gate::OthersRules;
+use crate::design::fork::forks::Outcome as Ending;
+use crate::design::merge::conflicts::Conflict;
+use crate::design::merge::settle::{Choice, Settle};
+use crate::design::merge::{self, MergeReport, Request, UncommittedWork, resolve};
 use crate::flow::{agent_places, agent_state};
 use crate::model::text::shell_word;
 use crate::model::time::Moment;

@@ -1,7 +1,7 @@
 //! `git colony prune`
 
-use crate::design::dropped_commits::DroppedCommit;
-use crate::design::retention::PruneReport;
+use crate::design::checkpoint::dropped_commits::DroppedCommit;
+use crate::design::checkpoint::retention::PruneReport;
 use crate::flow::prune::{self, What};
 use crate::git::refs::damaged_refs::DamagedRef;
 use crate::model::time::Moment;

@@ -2,9 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::design::left_out::{LeftOut, Reason};
+use crate::design::checkpoint::left_out::{LeftOut, Reason};
+use crate::design::restore::restore_report::RestoreReport;
 use crate::design::restore::{self, Request, RestoreMode};
-use crate::design::restore_report::RestoreReport;
 use crate::flow::{agent_state, colony};
 use crate::model::text::{shell_word, typed_word};
 use crate::model::time::Moment;
@@ -15,8 +15,7 @@ use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;
 
 use super::checkpoint::why;
-use super::undo;
-use super::{Face, Run, Stop, paths};
+use super::{Face, Run, Stop, paths, undo};
 
 /// Bring a checkpoint or any commit back: branch, index and files, or files only
 ///

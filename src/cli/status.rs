@@ -1,6 +1,6 @@
 //! `git colony status`, with `--line` for prompts
 
-use crate::design::outlook::UndoStep;
+use crate::design::undo::undo_preview::UndoStep;
 use crate::flow::migrate::UnderWay;
 use crate::flow::status::{self, StatusReport};
 use crate::flow::status_line::{self, LineReport};

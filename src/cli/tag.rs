@@ -1,7 +1,7 @@
 //! `git colony tag`
 
+use crate::design::checkpoint::left_out::Allowances;
 use crate::design::checkpoint::{self, Request};
-use crate::design::left_out::Allowances;
 use crate::ui::answer::Outcome;
 
 use super::{Face, Run, Stop};

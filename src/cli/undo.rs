@@ -1,8 +1,8 @@
 //! `git colony undo` and `git colony redo`
 
-use crate::design::leaving::LeavingCommits;
+use crate::design::restore::abandoned_commits::LeavingCommits;
+use crate::design::undo::undo_report::UndoReport;
 use crate::design::undo::{self, Direction};
-use crate::design::undo_report::UndoReport;
 use crate::flow::agent_places;
 use crate::model::time::Moment;
 use crate::store::last_act::LastAct;

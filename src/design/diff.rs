@@ -12,10 +12,11 @@ use crate::git::{Oid, Repo};
 use crate::model::{Code, RepoPath, Result};
 use crate::store::Session;
 
-use super::kept::Kept;
-use super::left_out::{Allowances, LeftOut};
-use super::restore_target::Target;
-use super::{names, unignored};
+use super::checkpoint::left_out::{Allowances, LeftOut};
+use super::checkpoint::unignored;
+use super::checkpoint::worktree_snapshot::Kept;
+use super::fork::names;
+use super::restore::restore_target::Target;
 
 /// A patch in an answer is not longer than this; what does not fit is left out file by file.
 pub const PATCH_LIMIT_BYTES: usize = 256 * 1024;

@@ -14,9 +14,9 @@ use crate::git::{Head, Oid, Signature};
 use crate::model::{Code, Error, RepoPath, Result};
 use crate::store::Session;
 
-use super::kept::Kept;
-use super::left_out::{Allowances, LeftOut};
-use super::{automatic, unignored};
+use super::checkpoint::left_out::{Allowances, LeftOut};
+use super::checkpoint::worktree_snapshot::Kept;
+use super::checkpoint::{automatic, unignored};
 
 /// What such a commit says.
 const MESSAGE: &str = "uncommitted work";

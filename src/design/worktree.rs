@@ -10,7 +10,7 @@ use crate::store::operation::{FileMoves, LateFile, Operation, Record, Tail};
 use crate::store::places::Places;
 use crate::store::worktree_files::WorktreeFiles;
 
-use super::kept::Kept;
+use super::checkpoint::worktree_snapshot::Kept;
 use super::pick;
 
 /// Writes the worktree as it is now into a commit that only the operation keeps alive.

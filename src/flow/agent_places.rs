@@ -10,15 +10,14 @@ use crate::clones::found::{self, FoundClone};
 use crate::clones::hub::{self, Hub};
 use crate::clones::removed_work::{self, RemovedWork};
 use crate::design::default_branch;
-use crate::design::squashed::Squashes;
+use crate::design::fork::squashed::Squashes;
 use crate::git::{Oid, Repo};
 use crate::model::{Code, Error, Result, World, text};
-use crate::store::Session;
 use crate::store::lease::{self, Takeover};
 use crate::store::lease_holder::HeldBy;
 use crate::store::membership::Role;
-use crate::store::ref_names;
 use crate::store::shared_root::SharedRoot;
+use crate::store::{Session, ref_names};
 
 use super::clones;
 

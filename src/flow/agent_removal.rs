@@ -10,14 +10,13 @@ use crate::clones::leaving::Leaving;
 use crate::clones::new_clone::membership_at;
 use crate::clones::{hub, publish, removal, removal_turn};
 use crate::design::checkpoint;
-use crate::design::left_out::LeftOut;
+use crate::design::checkpoint::left_out::LeftOut;
 use crate::git::{ObjectWrites, Repo};
 use crate::model::{Code, Error, RepoPath, Result, World, text};
-use crate::store::Session;
-use crate::store::lease;
 use crate::store::membership::Role;
 use crate::store::settings::Flags;
 use crate::store::shared_root::SharedRoot;
+use crate::store::{Session, lease};
 
 use super::agent_places::find;
 use super::agents::session_at;

@@ -10,7 +10,7 @@ use crate::clones::new_clone::{LargeFiles, Sparse, Staged, Start, Wanted, remote
 use crate::clones::removed_log::{self, RemovedLog};
 use crate::clones::removed_work::{self, Held, RemovedWork};
 use crate::clones::{publish, removal};
-use crate::design::tag_message::TagMessage;
+use crate::design::checkpoint::tag_message::TagMessage;
 use crate::git::identity::Identity;
 use crate::git::process::OPERATION_VARIABLE;
 use crate::git::{Oid, Repo};

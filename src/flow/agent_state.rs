@@ -7,11 +7,13 @@
 use crate::clones::found::FoundClone;
 use crate::clones::hub::{self, Hub};
 use crate::clones::removed_work;
+use crate::design::checkpoint::left_out::LeftOut;
+use crate::design::checkpoint::unignored;
 use crate::design::diff::State;
-use crate::design::left_out::LeftOut;
+use crate::design::fork::{names, published_forks};
 use crate::design::merge::{StandIn, UncommittedWork};
-use crate::design::restore_target::{InProgress, Target};
-use crate::design::{names, published, uncommitted, unignored};
+use crate::design::restore::restore_target::{InProgress, Target};
+use crate::design::uncommitted;
 use crate::git::identity::Identity;
 use crate::git::lfs::lfs_objects::Objects;
 use crate::git::lfs::lfs_pointer::Pointer;
@@ -244,7 +246,7 @@ fn last_snapshot(session: &Session, agent: &str) -> Result<Option<AgentState>> {
     let Some(tip) = tip.and_then(|found| found.published) else {
         return removed(session, agent);
     };
-    if let Some(commit) = published::last_automatic(repo, agent)? {
+    if let Some(commit) = published_forks::last_automatic(repo, agent)? {
         let snapshot = repo.read_commit(commit)?;
         let base = snapshot.parents.first().copied();
         let made = repo.read_commit(tip.commit)?.committer.seconds;

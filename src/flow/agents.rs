@@ -5,11 +5,11 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::clones::found;
 use crate::clones::hub::{self, Hub};
 use crate::clones::new_clone::{LargeFiles, Sparse, Staged, Start, Wanted, remote_prefix};
-use crate::clones::{publish, removal, removed_work};
-use crate::design::{default_branch, fork, names};
+use crate::clones::{found, publish, removal, removed_work};
+use crate::design::default_branch;
+use crate::design::fork::{self, names};
 use crate::git::identity::Identity;
 use crate::git::{Head, Oid, RefName};
 use crate::model::{Code, Error, Result, World, text, time};

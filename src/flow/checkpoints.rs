@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::clones::sync::travelers;
-use crate::design::checkpoint_refs::{self, MovedCheckpoint, StayingTag};
+use crate::design::checkpoint::checkpoint_refs::{self, MovedCheckpoint, StayingTag};
 use crate::git::remote::{Pushed, Remote};
 use crate::git::{Oid, RefChange, RefName, Repo};
 use crate::model::id::OperationId;

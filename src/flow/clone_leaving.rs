@@ -7,8 +7,8 @@ use serde::Serialize;
 
 use crate::clones::last_writes::Deleted;
 use crate::clones::leaving::Leaving;
-use crate::design::left_out::Allowances;
-use crate::design::{automatic, checkpoint};
+use crate::design::checkpoint::left_out::Allowances;
+use crate::design::checkpoint::{self, automatic};
 use crate::git::{ObjectWrites, Repo};
 use crate::model::{Result, World};
 use crate::store::Session;

@@ -1,7 +1,8 @@
 //! Taking part in a colony: what was changed here is published, what others published is gathered.
 
 use crate::clones::{found, gather, hub, publish};
-use crate::design::{checkpoints, names};
+use crate::design::checkpoint::checkpoints;
+use crate::design::fork::names;
 use crate::git::ObjectWrites;
 use crate::model::{Code, Error, Result, World};
 use crate::store::Session;

@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::design::checkpoints::{self, Checkpoint, Which};
+use crate::design::checkpoint::checkpoints::{self, Checkpoint, Which};
 use crate::git::{RefName, Repo};
 use crate::model::time::{self, Moment};
 use crate::setup::tool_entry::Entry;

@@ -12,7 +12,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::clones::publish;
-use crate::design::checkpoint_refs;
+use crate::design::checkpoint::checkpoint_refs;
 use crate::git::attributes::AttributesOf;
 use crate::git::lfs::lfs_pointer::Pointer;
 use crate::git::refs::Reason;

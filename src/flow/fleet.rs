@@ -10,10 +10,10 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::clones::damaged::DamagedClone;
-use crate::design::checkpoints;
-use crate::design::clashes::{self, Clash, Matrix};
-use crate::design::forks::{self, Fork};
-use crate::design::locked::{self, Locked};
+use crate::design::checkpoint::checkpoints;
+use crate::design::fork::clashes::{self, Clash, Matrix};
+use crate::design::fork::forks::{self, Fork};
+use crate::design::fork::locked_paths::{self, Locked};
 use crate::git::worktree::scan::Scan;
 use crate::model::{Result, time};
 use crate::store::Session;
@@ -118,7 +118,7 @@ pub fn fleet(session: &Session) -> Result<FleetReport> {
         operation,
         agents: rows,
         damaged: agent_places::damaged_here(session)?,
-        locked: locked::of_forks(repo, locks, &forks, unsaved)?,
+        locked: locked_paths::of_forks(repo, locks, &forks, unsaved)?,
         clashes: matrix.matrix,
         merge_order: matrix.merge_order,
     })

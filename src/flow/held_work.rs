@@ -9,7 +9,7 @@ use serde::Serialize;
 use crate::clones::desk_note;
 use crate::clones::hub::Hub;
 use crate::clones::removed_work::{self, Held, RemovedWork};
-use crate::design::problem::Problem;
+use crate::design::fork::fork_problem::Problem;
 use crate::git::{Oid, Repo};
 use crate::model::Result;
 use crate::model::text::typed_word;

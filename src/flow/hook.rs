@@ -3,20 +3,17 @@
 
 use std::path::Path;
 
-use crate::design::automatic;
-use crate::design::exempt_renamed;
-use crate::design::external;
-use crate::design::scope_gate;
+use crate::design::allowed_paths::path_gate;
+use crate::design::checkpoint::automatic;
+use crate::design::commit::exempt_renamed;
+use crate::design::undo::plain_git;
 use crate::git::{ObjectWrites, Oid, process};
 use crate::model::{Code, Error, Result, World, text};
-use crate::setup::hooks::agents::session_file;
+use crate::setup::hooks::agents::{self, session_file};
 use crate::setup::hooks::payload::Payload;
-use crate::setup::hooks::{Agent, HookName, agents, fired};
-use crate::store::Session;
-use crate::store::lease;
-use crate::store::migration;
-use crate::store::ref_names;
+use crate::setup::hooks::{Agent, HookName, fired};
 use crate::store::settings::Flags;
+use crate::store::{Session, lease, migration, ref_names};
 
 use super::{colony, migrate};
 
@@ -45,7 +42,7 @@ pub fn git(world: World, flags: &Flags, hook: &GitHook) -> Result<()> {
     let session = Session::open(world, flags, ObjectWrites::Durable)?;
     let noted = fired::note(&session.repo, &session.world, hook.name.as_str());
     if hook.name == HookName::PreCommit {
-        scope_gate::require_staged(&session)?;
+        path_gate::require_staged(&session)?;
         name_renamed(&session);
         return Ok(());
     }
@@ -71,14 +68,14 @@ pub fn stops_git(error: &Error) -> bool {
 /// Called after git has done its work, with no lock held and never inside an operation of our own.
 fn after(session: &Session, hook: &GitHook) {
     let fired = match hook.name {
-        HookName::PostCommit => external::GitHook::PostCommit,
-        HookName::PostCheckout => external::GitHook::PostCheckout,
-        HookName::PostMerge => external::GitHook::PostMerge,
-        HookName::PostRewrite => external::GitHook::PostRewrite,
+        HookName::PostCommit => plain_git::GitHook::PostCommit,
+        HookName::PostCheckout => plain_git::GitHook::PostCheckout,
+        HookName::PostMerge => plain_git::GitHook::PostMerge,
+        HookName::PostRewrite => plain_git::GitHook::PostRewrite,
         HookName::PreCommit | HookName::PrePush => return,
     };
     // Nothing to record is no news, and what fails is recorded by the next changing command.
-    let _operation = external::record(session, fired);
+    let _operation = plain_git::record(session, fired);
     colony::publish_session(session);
 }
 

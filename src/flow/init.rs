@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::migrate::{self, Publication};
-use crate::design::scaffold;
+use crate::design::commit::scaffold;
 use crate::git::attributes::AttributesOf;
 use crate::git::remote::network::{Direction, Network};
 use crate::git::{Head, Oid};

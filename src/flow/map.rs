@@ -7,7 +7,7 @@ use super::elsewhere::Network;
 use super::map_retired::{self, RetiredScope};
 use super::map_rows::{self, Request, Rows};
 use super::mapping::{How, MapResult, Mapper};
-use crate::design::left_out::LeftOut;
+use crate::design::checkpoint::left_out::LeftOut;
 use crate::git::Oid;
 use crate::map::resolved::{Outcome, Place, ResolvedRow};
 use crate::map::row::SourceRow;

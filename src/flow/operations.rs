@@ -9,8 +9,8 @@ use serde::Serialize;
 
 use crate::clones::hub::{self, Hub};
 use crate::clones::removed_log::{self, RemovedClone, RemovedLog};
-use crate::design::restore_target;
-use crate::design::undo_report::HeadSwitch;
+use crate::design::restore::restore_target;
+use crate::design::undo::undo_report::HeadSwitch;
 use crate::git::{Oid, RefChange, Repo};
 use crate::model::id::{OperationId, WorktreeKey};
 use crate::model::{RepoPath, Result, text};

@@ -6,13 +6,12 @@ use std::collections::BTreeSet;
 use crate::clones::hub::Hub;
 use crate::clones::removed_log::{self, Limits};
 use crate::clones::sync::travelers;
-use crate::design::retention::{self, PruneReport, Scope};
+use crate::design::checkpoint::retention::{self, PruneReport, Scope};
 use crate::git::refs::Reason;
 use crate::git::{RefChange, RefName};
 use crate::model::Result;
-use crate::store::lost_refs;
 use crate::store::membership::Role;
-use crate::store::{Session, own_refs};
+use crate::store::{Session, lost_refs, own_refs};
 
 /// What is looked at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,10 +4,10 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::design::checkpoints::{self, Checkpoint, Which};
-use crate::design::clashes::{self, TouchedBy};
-use crate::design::damaged_checkpoint::DamagedCheckpoint;
-use crate::design::outlook::{self, UndoStep};
+use crate::design::checkpoint::checkpoints::{self, Checkpoint, Which};
+use crate::design::checkpoint::damaged_checkpoint::DamagedCheckpoint;
+use crate::design::fork::clashes::{self, TouchedBy};
+use crate::design::undo::undo_preview::{self, UndoStep};
 use crate::design::{default_branch, pick};
 use crate::git::worktree::safe_open::MAX_RECORD_BYTES;
 use crate::git::worktree::scan::{Scan, Untracked};
@@ -123,7 +123,7 @@ pub fn status(session: &Session) -> Result<StatusReport> {
         .as_ref()
         .map(|places| Log::read(repo, places))
         .transpose()?;
-    let undo = log.as_ref().map(|log| outlook::outlook(session, log));
+    let undo = log.as_ref().map(|log| undo_preview::outlook(session, log));
     let newest = log.as_ref().and_then(|log| log.entries.last());
     let changes = count(&scan, newest.map_or(&[], |e| &e.record.after.unignored));
     let head = &scan.head;

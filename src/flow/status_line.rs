@@ -10,7 +10,7 @@ use std::time::Duration;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::design::checkpoints;
+use crate::design::checkpoint::checkpoints;
 use crate::git::{ObjectWrites, Repo};
 use crate::model::world::Interrupt;
 use crate::model::{World, time};

@@ -5,8 +5,8 @@ use std::path::Path;
 
 use crate::clones::carried::{How, bring};
 use crate::clones::new_clone::Staged;
-use crate::design::automatic;
-use crate::design::checkpoints::{self, Which};
+use crate::design::checkpoint::automatic;
+use crate::design::checkpoint::checkpoints::{self, Which};
 use crate::git::Oid;
 use crate::git::process::OPERATION_VARIABLE;
 use crate::model::{Code, Error, Result, World, text};

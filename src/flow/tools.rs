@@ -6,7 +6,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::design::scaffold;
+use crate::design::commit::scaffold;
 use crate::git::Oid;
 use crate::git::worktree::scan::Scan;
 use crate::model::id::OperationId;

@@ -3,7 +3,8 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::design::{default_branch, forks};
+use crate::design::default_branch;
+use crate::design::fork::forks;
 use crate::git::{Oid, RefName, Repo};
 use crate::model::Result;
 use crate::store::{Session, ref_names};

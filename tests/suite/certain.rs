@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::io::Write as _;
 use std::process::{Command, Stdio};
 
-use git_colony::design::conflicts;
+use git_colony::design::merge::conflicts;
 use git_colony::git::{ObjectWrites, Oid, Repo};
 
 use super::support::Sandbox;

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use git_colony::design::external::{self, GitHook};
+use git_colony::design::undo::plain_git::{self, GitHook};
 use git_colony::git::ObjectWrites;
 use git_colony::model::World;
 use git_colony::store::Session;
@@ -495,7 +495,7 @@ fn hooked(sandbox: &Sandbox, hook: GitHook, inside: bool) -> Option<String> {
             .insert("COLONY_OPERATION".into(), "op-1".into());
     }
     let session = Session::open(world, &Flags::default(), ObjectWrites::Durable).unwrap();
-    external::record(&session, hook).map(|op| op.to_string())
+    plain_git::record(&session, hook).map(|op| op.to_string())
 }
 
 #[test]

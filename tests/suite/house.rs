@@ -177,7 +177,7 @@ const READERS: [&str; 43] = [
     "clones/keeping.rs",
     "clones/leaving.rs",
     "clones/new_clone.rs",
-    "design/commit.rs",
+    "design/commit/mod.rs",
     "flow/merge_driver.rs",
     "flow/page_graph.rs",
     "git/config.rs",

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
 
-use git_colony::design::external::{self, GitHook};
+use git_colony::design::undo::plain_git::{self, GitHook};
 use git_colony::git::ObjectWrites;
 use git_colony::model::World;
 use git_colony::store::Session;
@@ -79,7 +79,7 @@ fn a_step_of_git_whose_record_a_gc_takes_is_recorded_again() {
     sandbox.git(&["commit", "-qm", "by git"]);
     let mut gc = start_late_gc(&sandbox, ".git/refs/colony-local/ops/*/0000000002");
     let session = Session::open(sandbox.world(), &Flags::default(), ObjectWrites::Durable);
-    let recorded = external::record(&session.unwrap(), GitHook::PostCommit);
+    let recorded = plain_git::record(&session.unwrap(), GitHook::PostCommit);
     assert!(gc.wait().unwrap().success());
     assert_eq!(recorded, None);
     git_works(&sandbox);

@@ -1,7 +1,7 @@
 //! `git colony map`
 
 use crate::cli::{Face, Run, Stop};
-use crate::design::left_out::{LeftOut, Reason};
+use crate::design::checkpoint::left_out::{LeftOut, Reason};
 use crate::flow::elsewhere::Network;
 use crate::flow::map::{self, MapReport};
 use crate::flow::map_retired::RetiredScope;

@@ -6,8 +6,8 @@
 
 use std::collections::BTreeSet;
 
-use crate::design::names::Named;
-use crate::design::scope_gate;
+use crate::design::allowed_paths::path_gate;
+use crate::design::fork::names::Named;
 use crate::git::compare::tree_diff::TreeChange;
 use crate::model::Result;
 use crate::store::Session;
@@ -32,7 +32,7 @@ pub(super) fn require(
     }
     let before = session.repo.tree_of(Some(sides.goal.tip))?;
     let changes = coming_in(session, sides, computed)?;
-    let allowed = scope_gate::require(session, &agents, before, &changes);
+    let allowed = path_gate::require(session, &agents, before, &changes);
     allowed.map_err(|error| request.others_rules.explain(session, error))
 }
 
@@ -72,12 +72,12 @@ pub(super) fn require_changes(
         return Ok(());
     }
     let before = session.repo.tree_of(Some(sides.goal.tip))?;
-    let allowed = scope_gate::require(session, &agents, before, changes);
+    let allowed = path_gate::require(session, &agents, before, changes);
     allowed.map_err(|error| request.others_rules.explain(session, error))
 }
 
 fn binding(session: &Session, request: &Request, sides: &Sides) -> BTreeSet<String> {
-    if let Some(owner) = scope_gate::owner_of(session, &sides.source) {
+    if let Some(owner) = path_gate::owner_of(session, &sides.source) {
         return request.others_rules.bind(session, BTreeSet::from([owner]));
     }
     let goal = Named {
@@ -86,8 +86,8 @@ fn binding(session: &Session, request: &Request, sides: &Sides) -> BTreeSet<Stri
         name: String::new(),
         published: None,
     };
-    let owner = scope_gate::owner_of(session, &goal);
-    let mut agents = scope_gate::acting(session);
+    let owner = path_gate::owner_of(session, &goal);
+    let mut agents = path_gate::acting(session);
     agents.retain(|agent| owner.as_ref() != Some(agent));
     agents
 }

@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use crate::design::conflicts;
-use crate::design::decisions::{self, DecisionRef};
-use crate::design::forks::Outcome;
-use crate::design::settle::{Settled, Settling};
-use crate::design::squashed::{self, Squashes};
-use crate::design::way_on::WayOn;
+use crate::design::decision::decisions::{self, DecisionRef};
+use crate::design::fork::forks::Outcome;
+use crate::design::fork::squashed::{self, Squashes};
+use crate::design::merge::conflicts;
+use crate::design::merge::next_step::WayOn;
+use crate::design::merge::settle::{Settled, Settling};
 use crate::design::worktree::write_commit;
 use crate::git::Oid;
 use crate::git::compare::tree_diff::TreeChange;

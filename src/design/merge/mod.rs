@@ -3,7 +3,14 @@
 
 mod allowed;
 mod computed;
+pub mod conflicts;
+pub mod next_step;
+pub mod resolve;
+pub mod settle;
 mod sides;
+pub(crate) mod switch;
+pub(crate) mod target_branch;
+pub(crate) mod tree_moves;
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -19,20 +26,20 @@ use crate::store::Session;
 use crate::store::large_file_locks::{KnownLocks, LockedPath};
 use crate::store::operation::{Kind, LateFile};
 
-use super::conflicts::Conflict;
-use super::decisions::DecisionRef;
-use super::forks::Outcome;
-use super::goal::retried;
-use super::kept::Kept;
-use super::left_out::{Allowances, LeftOut};
-use super::scope_gate::OthersRules;
-use super::settle::Choice;
-use super::switch::{Step, Switch, carry_out, refuse_staged};
-use super::way_on::{self, Stuck, WayOn};
+use super::allowed_paths::path_gate::OthersRules;
+use super::checkpoint::left_out::{Allowances, LeftOut};
+use super::checkpoint::worktree_snapshot::Kept;
+use super::decision::decisions::DecisionRef;
+use super::fork::forks::Outcome;
+use super::fork::locked_paths;
 use super::worktree::run_post_checkout;
-use super::{locked, resolve};
 use computed::{Computed, write_merge};
+use conflicts::Conflict;
+use next_step::{Stuck, WayOn};
+use settle::Choice;
 use sides::Sides;
+use switch::{Step, Switch, carry_out, refuse_staged};
+use target_branch::retried;
 
 /// What is asked for.
 #[derive(Clone, Debug, Default)]
@@ -195,7 +202,8 @@ fn look_ahead(session: &Session, request: &Request) -> Result<MergeReport> {
         allowed::require_changes(session, request, &sides, &changes)?;
         computed.report.files_changed = changes.len();
         let known = KnownLocks::load(session);
-        computed.report.locked = locked::of_changes(&known, &computed.report.source, &changes);
+        computed.report.locked =
+            locked_paths::of_changes(&known, &computed.report.source, &changes);
         return Ok(computed.report);
     }
     computed.finish(session, request, &sides)?;
@@ -209,7 +217,7 @@ fn look_ahead(session: &Session, request: &Request) -> Result<MergeReport> {
         session.identity()?;
         return Ok(computed.report);
     }
-    let unignored = super::unignored::current(session)?;
+    let unignored = super::checkpoint::unignored::current(session)?;
     let work = Work::plan(session, &sides, computed, &unignored)?;
     Ok(work.computed.report)
 }
@@ -231,12 +239,12 @@ impl MergeReport {
         let message = request.message.as_deref().map(typed_word);
         let message = message.map(|message| format!("-m {message}"));
         let mut words = vec![typed_word(&request.source)];
-        words.extend(way_on::option_words(
+        words.extend(next_step::option_words(
             request.into.as_deref(),
             request.others_rules,
         ));
         words.extend(message);
-        words.extend(way_on::choice_words(&request.choices));
+        words.extend(next_step::choice_words(&request.choices));
         let stuck = Stuck {
             command: "merge",
             words,
@@ -255,7 +263,7 @@ impl Computed {
         let known = KnownLocks::load(session);
         if !known.locks.is_empty() {
             let changes = allowed::coming_in(session, sides, self)?;
-            self.report.locked = locked::of_changes(&known, &self.report.source, &changes);
+            self.report.locked = locked_paths::of_changes(&known, &self.report.source, &changes);
         }
         Ok(())
     }

@@ -1,8 +1,9 @@
 //! The two lines of work of a merge, and where it may go.
 
-use crate::design::goal::Goal;
-use crate::design::names::{self, Named};
-use crate::design::{default_branch, published};
+use crate::design::default_branch;
+use crate::design::fork::names::{self, Named};
+use crate::design::fork::published_forks;
+use crate::design::merge::target_branch::Goal;
 use crate::git::{Oid, RefName, Repo};
 use crate::model::text::{shell_word, typed_word};
 use crate::model::{Code, Error, Result};
@@ -61,7 +62,7 @@ impl Sides {
         let Some(agent) = published.and_then(|published| published.agent.as_ref()) else {
             return Ok(());
         };
-        for told in published::migrations_of(repo, agent)? {
+        for told in published_forks::migrations_of(repo, agent)? {
             let map = migration::load(repo, told)?;
             if migration::is_old(repo, &map, goal.tip)?
                 && migration::is_new(repo, &map, source.commit)?
@@ -171,8 +172,8 @@ fn began_on(repo: &Repo, source: &Named) -> Result<Option<String>> {
     let Some(branch) = source.base_branch(repo) else {
         return Ok(None);
     };
-    let is_clone = published::is_agents_clone(repo)?;
-    let is_elsewhere = source.published.is_some() || published::has_desk(repo, &branch)?;
+    let is_clone = published_forks::is_agents_clone(repo)?;
+    let is_elsewhere = source.published.is_some() || published_forks::has_desk(repo, &branch)?;
     Ok((!(is_clone && is_elsewhere)).then_some(branch))
 }
 

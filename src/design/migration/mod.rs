@@ -5,10 +5,10 @@
 //! taken: a ref that moved or a file that was edited meanwhile stops it, and nothing has changed. Files
 //! that become large files stay where they are, untouched; only what really differs is replaced.
 
-mod beside;
-mod carry;
-mod files;
-mod large_files;
+mod checkpoint_objects;
+mod index_and_files;
+mod moved_refs;
+mod off_branch_checkpoints;
 
 use crate::git::lfs::lfs_import::Imported;
 use crate::git::lfs::lfs_objects::Objects;
@@ -23,9 +23,9 @@ use crate::store::operation::run::{Intent, Plan, Touches};
 use crate::store::operation::{Kind, Operation, Record};
 use crate::store::{Session, atomic, ref_names};
 
-pub use beside::{Beside, besides};
-pub use carry::{histories, movable, tips};
-pub use files::{refuse_edits, refuse_hidden_edits};
+pub use index_and_files::{refuse_edits, refuse_hidden_edits};
+pub use moved_refs::{histories, movable, tips};
+pub use off_branch_checkpoints::{Beside, besides};
 
 use super::worktree::{refuse_in_progress, run_post_checkout, tell_late};
 
@@ -85,13 +85,14 @@ pub fn commit(session: &Session, mut request: Request<'_>) -> Result<Record> {
     refuse_edits(&scan)?;
     refuse_hidden_edits(session, &scan, (request.include, request.exclude))?;
     bring_objects(session, &operation, &request)?;
-    beside::mend(repo, request.besides, &mut request.map)?;
+    off_branch_checkpoints::mend(repo, request.besides, &mut request.map)?;
     let refs = plan_refs(session, &operation, &request)?;
-    large_files::keep(session, &refs)?;
+    checkpoint_objects::keep(session, &refs)?;
     let head = scan.head.commit();
     let new_head = head.map(|id| request.map.get(id).unwrap_or(id));
     let index_tree = repo.write_index_tree(&scan)?;
-    let switched = files::plan(session, &scan, repo.tree_of(new_head)?, &operation.stage())?;
+    let switched =
+        index_and_files::plan(session, &scan, repo.tree_of(new_head)?, &operation.stage())?;
     // Nothing that a ref is about to point to may be lost with the power.
     atomic::sync_file_system(repo.common_dir())?;
     let done = operation.commit(Plan {
@@ -220,7 +221,7 @@ fn plan_refs(
     request: &Request<'_>,
 ) -> Result<Vec<RefChange>> {
     let repo = &session.repo;
-    let mut changes = carry::plan(repo, &request.map, request.recorded)?;
+    let mut changes = moved_refs::plan(repo, &request.map, request.recorded)?;
     let kept = changes.iter().map(|change| RefChange {
         name: ref_names::backup(operation.id, &change.name),
         old: None,

@@ -3,8 +3,9 @@
 
 use std::collections::BTreeSet;
 
-use crate::design::goal::Goal;
-use crate::design::{names, scope_gate};
+use crate::design::allowed_paths::path_gate;
+use crate::design::fork::names;
+use crate::design::merge::target_branch::Goal;
 use crate::git::Oid;
 use crate::model::Result;
 use crate::store::Session;
@@ -34,17 +35,17 @@ fn require_each(
 ) -> Result<()> {
     let repo = &session.repo;
     let before = repo.tree_of(Some(goal.tip))?;
-    scope_gate::require_step(session, before, computed.tree)?;
+    path_gate::require_step(session, before, computed.tree)?;
     let named = owners(session, request);
     let step = |commit: Oid, from: Oid, to: Oid| {
         let past = repo.read_past(commit)?;
-        let author = scope_gate::agent_of_mail(&past.author.email);
+        let author = path_gate::agent_of_mail(&past.author.email);
         let agents = named.iter().cloned().chain(author).collect();
         let agents = request.others_rules.bind(session, agents);
         if agents.is_empty() {
             return Ok(());
         }
-        scope_gate::require(session, &agents, before, &repo.diff_trees(from, to)?)
+        path_gate::require(session, &agents, before, &repo.diff_trees(from, to)?)
     };
     let mut from = before;
     for applied in &computed.applied {
@@ -56,9 +57,9 @@ fn require_each(
         let commit = repo.read_commit(wanted.commit)?;
         let parent = repo.tree_of(commit.parents.first().copied())?;
         step(wanted.commit, parent, commit.tree)?;
-        let agents = scope_gate::acting(session);
+        let agents = path_gate::acting(session);
         let changes = repo.diff_trees(parent, commit.tree)?;
-        scope_gate::require(session, &agents, before, &changes)?;
+        path_gate::require(session, &agents, before, &changes)?;
     }
     Ok(())
 }
@@ -69,7 +70,7 @@ fn owners(session: &Session, request: &Request) -> BTreeSet<String> {
         let last = name.rsplit("..").next().unwrap_or(name);
         // Ids of decisions are no names of branches.
         let named = names::find(&session.repo, last).ok()?;
-        scope_gate::owner_of(session, &named)
+        path_gate::owner_of(session, &named)
     });
     named.collect()
 }

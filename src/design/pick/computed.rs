@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::design::conflicts::{self, Conflict};
+use crate::design::merge::conflicts::{self, Conflict};
 use crate::git::merge::gix_merge::SideNames;
 use crate::git::merge::marker_labels::Label;
 use crate::git::merge::merge_tree::{MergeCase, Merged, Stages};
@@ -12,7 +12,7 @@ use crate::git::{Oid, Repo, Signature};
 use crate::model::{RepoPath, Result, World};
 use crate::store::Session;
 
-use super::wanted::Wanted;
+use super::pick_list::Wanted;
 
 /// A commit that was applied.
 #[derive(Clone, Debug)]

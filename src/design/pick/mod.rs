@@ -2,9 +2,9 @@
 
 mod allowed;
 mod computed;
-mod going_on;
+mod continue_pick;
+mod pick_list;
 mod sequence;
-mod wanted;
 
 use std::collections::BTreeMap;
 
@@ -18,18 +18,18 @@ use crate::model::{RepoPath, Result, text};
 use crate::store::Session;
 use crate::store::operation::{Kind, LateFile, Operation};
 
-use super::conflicts::Conflict;
-use super::goal::{Goal, retried};
-use super::kept::Kept;
-use super::left_out::Allowances;
-use super::scope_gate::OthersRules;
-use super::switch::{Step, Switch, carry_out, meets_only_clean_files, refuse_staged};
-use super::way_on::{self, Stuck, WayOn};
+use super::allowed_paths::path_gate::OthersRules;
+use super::checkpoint::left_out::Allowances;
+use super::checkpoint::worktree_snapshot::Kept;
+use super::merge::conflicts::Conflict;
+use super::merge::next_step::{self, Stuck, WayOn};
+use super::merge::switch::{Step, Switch, carry_out, meets_only_clean_files, refuse_staged};
+use super::merge::target_branch::{Goal, retried};
 use super::worktree::run_post_checkout;
 use computed::{Agreed, Computed};
-pub use going_on::continue_pick;
+pub use continue_pick::continue_pick;
+use pick_list::{Finder, Wanted};
 pub use sequence::{is_committed_by_git, left};
-use wanted::{Finder, Wanted};
 
 /// What is asked for.
 #[derive(Clone, Debug, Default)]
@@ -138,7 +138,7 @@ fn attempt(session: &Session, request: &Request) -> Result<PickReport> {
         refs: Vec::new(),
     };
     if let Some(stuck) = &computed.stuck {
-        operation.state_files = going_on::open(session, goal.tip, &written, stuck)?;
+        operation.state_files = continue_pick::open(session, goal.tip, &written, stuck)?;
         step.summary = format!("open the pick of {}", stuck.at.commit.short());
         report.resolving = true;
     } else {
@@ -187,7 +187,7 @@ fn look_ahead(session: &Session, request: &Request) -> Result<PickReport> {
     }
     let head_tree = session.repo.tree_of(Some(goal.tip))?;
     if !(is_done && meets_only_clean_files(session, head_tree, computed.tree)?) {
-        let unignored = super::unignored::current(session)?;
+        let unignored = super::checkpoint::unignored::current(session)?;
         let allowances = Allowances::default();
         let kept = Kept::look(session, &allowances, Unstorable::LeaveOut, &unignored)?;
         report.ignored_kept = plan_switch(session, &kept, &computed)?.ignored_kept;
@@ -278,7 +278,7 @@ impl PickReport {
             .iter()
             .map(|word| text::typed_word(word))
             .collect();
-        words.extend(way_on::option_words(
+        words.extend(next_step::option_words(
             request.into.as_deref(),
             request.others_rules,
         ));

@@ -5,7 +5,7 @@
 
 use std::fmt::Write as _;
 
-use crate::design::resolve::nothing;
+use crate::design::merge::resolve::nothing;
 use crate::design::worktree::opened_by_us;
 use crate::git::{Oid, Repo};
 use crate::model::{Code, Error, Result, ResultExt as _, text};
@@ -14,7 +14,7 @@ use crate::store::operation::{Record, StateFile, StateName, Tail};
 use crate::store::places::Places;
 
 use super::computed::Stuck;
-use super::going_on::{FORMAT, Note};
+use super::continue_pick::{FORMAT, Note};
 
 /// A pick under way.
 pub(super) struct UnderWay {

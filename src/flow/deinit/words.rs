@@ -1,6 +1,6 @@
 //! What a deinit takes out and what stays, in words.
 
-use crate::design::checkpoints::{self, Which};
+use crate::design::checkpoint::checkpoints::{self, Which};
 use crate::git::Repo;
 use crate::git::lfs::lfs_pointer::LfsOid;
 use crate::git::refs::FoundRef;

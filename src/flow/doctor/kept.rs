@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use super::Check;
-use crate::design::checkpoint_refs;
-use crate::design::retention::{self, Scope};
+use crate::design::checkpoint::checkpoint_refs;
+use crate::design::checkpoint::retention::{self, Scope};
 use crate::git::refs::damaged_refs::DamagedRef;
 use crate::model::{Result, text};
 use crate::store::operation::Log;

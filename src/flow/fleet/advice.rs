@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::design::forks::{Fork, Into, Outcome};
+use crate::design::fork::forks::{Fork, Into, Outcome};
 use crate::model::RepoPath;
 use crate::model::text::typed_word;
 

@@ -7,10 +7,11 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::clones::found::FoundClone;
-use crate::design::forks::{self, Fork, Into, Outcome};
-use crate::design::kept_at::kept_at;
-use crate::design::problem::Problem;
-use crate::design::{checkpoints, scope_outlook};
+use crate::design::allowed_paths::path_preview;
+use crate::design::checkpoint::all_saved_at::kept_at;
+use crate::design::checkpoint::checkpoints;
+use crate::design::fork::fork_problem::Problem;
+use crate::design::fork::forks::{self, Fork, Into, Outcome};
 use crate::flow::{agent_state, status};
 use crate::git::Repo;
 use crate::git::worktree::foreign_worktree::OwnConfig;
@@ -244,7 +245,7 @@ pub(super) fn describe(repo: &Repo, row: &mut Row, fork: &Fork) -> Result<()> {
     if row.problem.is_some() {
         return Ok(());
     }
-    let found = scope_outlook::outside(repo, fork);
+    let found = path_preview::outside(repo, fork);
     let found = found.and_then(|outside| Ok((outside, forks::files_ahead(repo, fork)?)));
     match Problem::or(found)? {
         Ok((outside, files)) => (row.outside_scope, row.files) = (outside, files),

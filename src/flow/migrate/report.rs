@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::design::migration::head_commit;
-use crate::design::undo_report::UndoReport;
+use crate::design::undo::undo_report::UndoReport;
 use crate::git::refs::FoundRef;
 use crate::git::{Oid, RefChange, RefName, Repo};
 use crate::model::id::OperationId;

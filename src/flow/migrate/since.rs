@@ -4,7 +4,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::design::checkpoints;
+use crate::design::checkpoint::checkpoints;
 use crate::git::{Oid, RefChange, RefName, Repo};
 use crate::model::text::{self, shell_word};
 use crate::model::{Code, Error, Result};

@@ -13,10 +13,9 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::clones::desk_note;
-use crate::design::scope_gate;
-use crate::git::RemoteUrl;
-use crate::git::config;
+use crate::design::allowed_paths::path_gate;
 use crate::git::remote::Remote;
+use crate::git::{RemoteUrl, config};
 use crate::model::text::shell_word;
 use crate::model::{Code, Error, Result};
 use crate::store::config_file::ConfigFile;
@@ -109,7 +108,7 @@ pub(super) fn give(session: &Session, remote: &Remote<'_>, leave: &Leave) -> Res
 /// # Errors
 /// `approval-refused`.
 pub(super) fn refuse_agent(session: &Session, leave: &Leave) -> Result<()> {
-    let Some((agent, reason)) = scope_gate::acting_agent(session) else {
+    let Some((agent, reason)) = path_gate::acting_agent(session) else {
         return Ok(());
     };
     Err(Error::new(

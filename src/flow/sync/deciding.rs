@@ -5,16 +5,14 @@ use std::collections::BTreeSet;
 use crate::clones::sync::rules::{Side, Sides, Version};
 use crate::clones::sync::travelers::{self, Kind};
 use crate::clones::sync::verdict::{self, Fork, Record, Standing, Verdict};
-use crate::design::fork_record::{self, ForkRecord};
+use crate::design::fork::fork_record::{self, ForkRecord};
 use crate::git::{Oid, RefChange, RefName, Repo};
 use crate::model::text::shell_word;
 use crate::model::{RepoPath, Result, time};
 use crate::store::{Session, ref_names};
 
-use super::kept_home;
 use super::looking::{Look, standing};
-use super::scopes;
-use super::{Direction, SyncResult, SyncedRef, Way};
+use super::{Direction, SyncResult, SyncedRef, Way, kept_home, scopes};
 
 /// What is done about one ref.
 pub(super) struct Step {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::clones::sync::travelers;
-use crate::design::secrets::{self, Publication};
+use crate::design::checkpoint::secrets::{self, Publication};
 use crate::git::Oid;
 use crate::model::text::shell_word;
 use crate::model::{RepoPath, Result};

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::clones::sync::rules::Sides;
 use crate::clones::sync::travelers::{self, Kind};
 use crate::clones::sync::verdict::Standing;
-use crate::design::fork_record::ForkRecord;
+use crate::design::fork::fork_record::ForkRecord;
 use crate::flow::migrate;
 use crate::git::remote::Remote;
 use crate::git::{Oid, RefName, Repo};

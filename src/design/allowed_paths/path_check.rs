@@ -1,0 +1,297 @@
+//! Asking whether an agent may change paths: named ones, what is staged, or what a range brings.
+
+use std::collections::BTreeSet;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::{Component, Path, PathBuf};
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::design::allowed_paths;
+use crate::design::fork::names;
+use crate::git::compare::tree_diff::TreeChange;
+use crate::git::identity::Identity;
+use crate::git::{Oid, Repo, TreeEntry};
+use crate::model::{Code, Error, RepoPath, Result, text};
+use crate::store::Session;
+use crate::store::agent_rule::{self, AgentRule};
+use crate::store::operation::StateName;
+
+use super::{Reason, View, Violation};
+
+/// What is held against the rule.
+#[derive(Clone, Debug)]
+pub enum Changes {
+    /// Paths as they are typed, relative to the current directory; they need not exist.
+    Paths(Vec<PathBuf>),
+    /// What is staged.
+    Staged,
+    /// What the second commit of `A..B` brings to the first.
+    Range(String),
+}
+
+/// What is asked for.
+#[derive(Clone, Debug)]
+pub struct Request {
+    /// The agent.
+    pub agent: String,
+    /// What it would change.
+    pub changes: Changes,
+    /// Allow everything where the agent has no rule.
+    pub allow_unscoped: bool,
+}
+
+/// Whether an agent may change paths.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct CheckReport {
+    /// The agent.
+    pub agent: String,
+    /// Whether it may change all of them.
+    pub allowed: bool,
+    /// The paths that it may not change, sorted.
+    pub violations: Vec<Violation>,
+    /// How many paths were looked at.
+    pub checked: usize,
+    /// The file that says what it may change; `None` where there is none.
+    pub rule: Option<RepoPath>,
+    /// The commit whose rule counted; `None` before the first one.
+    pub rule_from: Option<Oid>,
+    /// The patterns of the rule; `None` where there is none.
+    pub scope: Option<Vec<String>>,
+}
+
+/// Holds changes against the rule of an agent, as it was before them; changes nothing.
+///
+/// # Errors
+/// `scope-missing` without a rule, unless that is allowed; `scope-invalid`, `invalid-value`,
+/// `revision-not-found`, `shallow-no-base`, `git-failed`.
+pub fn check(session: &Session, request: &Request) -> Result<CheckReport> {
+    let repo = &session.repo;
+    Identity::of_agent(&request.agent)?;
+    let range = match &request.changes {
+        Changes::Range(range) => Some(Range::find(repo, range)?),
+        _ => None,
+    };
+    let rule_from = match &range {
+        Some(range) => Some(range.from),
+        None => repo.head()?.commit(),
+    };
+    let before = repo.tree_of(rule_from)?;
+    let rule = AgentRule::find(repo, before, &request.agent)?;
+    if rule.is_none() && !request.allow_unscoped {
+        return Err(missing(&session.repo, &request.agent, rule_from));
+    }
+    let (checked, violations) = match (&request.changes, &range) {
+        (Changes::Paths(typed), _) => {
+            let judge = |rule| judge_typed(session, rule, before, typed);
+            (typed.len(), rule.as_ref().map(judge).transpose()?)
+        }
+        (_, Some(range)) => judge(repo, rule.as_ref(), range.tree, &range.changes(repo)?)?,
+        (_, None) => judge(repo, rule.as_ref(), before, &staged(session, before)?)?,
+    };
+    let violations = violations.unwrap_or_default();
+    Ok(CheckReport {
+        agent: request.agent.clone(),
+        allowed: violations.is_empty(),
+        violations,
+        checked,
+        rule: rule.as_ref().map(|rule| rule.path.clone()),
+        rule_from,
+        scope: rule.map(|rule| rule.scope()),
+    })
+}
+
+type Judged = (usize, Option<Vec<Violation>>);
+
+fn judge(
+    repo: &Repo,
+    rule: Option<&AgentRule>,
+    before: Oid,
+    changes: &[TreeChange],
+) -> Result<Judged> {
+    let found = rule.map(|rule| allowed_paths::violations(repo, rule, before, changes));
+    Ok((changes.len(), found.transpose()?))
+}
+
+fn missing(repo: &Repo, agent: &str, from: Option<Oid>) -> Error {
+    let place = from.map_or_else(String::new, |commit| format!(" in {}", commit.short()));
+    let path = agent_rule::path_of(agent);
+    if path.under(repo.workdir()).is_file() {
+        let file = text::shell_word(&path.to_string());
+        return Error::new(
+            Code::ScopeMissing,
+            format!("agent '{agent}' has no rule{place} yet: '{path}' is not committed, and counts only then"),
+        )
+        .detail("agent", agent)
+        .detail("path", path)
+        .hint(format!("git colony commit -m 'rule of {agent}' {file}"));
+    }
+    Error::new(
+        Code::ScopeMissing,
+        format!("agent '{agent}' has no rule: there is no '{path}'{place}"),
+    )
+    .detail("agent", agent)
+    .detail("path", path)
+    .hint(
+        "run it again with --allow-unscoped   # where agents without a rule may change everything",
+    )
+}
+
+/// Lists what is staged and is not as a side of the merge under way has it: taking over is no edit.
+pub(in crate::design) fn staged(session: &Session, head_tree: Oid) -> Result<Vec<TreeChange>> {
+    let (repo, world) = (&session.repo, &session.world);
+    // A hook of git is shown the index of the commit to be.
+    let shown = world.variable("GIT_INDEX_FILE");
+    let shown = shown.map(|file| world.absolute(Path::new(&file)));
+    let mut changes = repo.staged_against(world, head_tree, shown.as_deref())?;
+    let heads = StateName::MergeHead.read(repo)?.unwrap_or_default();
+    for theirs in String::from_utf8_lossy(&heads).lines() {
+        let Some(theirs) = Oid::parse(theirs.trim()) else {
+            continue;
+        };
+        let theirs = repo.tree_of(Some(theirs))?;
+        let other = repo.staged_against(world, theirs, shown.as_deref())?;
+        let differs: BTreeSet<_> = other.iter().map(|change| &change.path).collect();
+        changes.retain(|change| differs.contains(&change.path));
+    }
+    Ok(changes)
+}
+
+/// A range `A..B`, and where B left A.
+struct Range {
+    from: Oid,
+    tree: Oid,
+    to_tree: Oid,
+    bases: Vec<Oid>,
+}
+
+impl Range {
+    fn find(repo: &Repo, typed: &str) -> Result<Range> {
+        let ends = typed.split_once("...").or_else(|| typed.split_once(".."));
+        let Some((from, to)) = ends else {
+            return Err(Error::new(
+                Code::InvalidValue,
+                format!("{} is no range", text::shell_word(typed)),
+            )
+            .hint("git colony agents check NAME --range main..HEAD"));
+        };
+        let named = |name: &str| {
+            let name = if name.is_empty() { "HEAD" } else { name };
+            names::find(repo, name).map(|named| named.commit)
+        };
+        let (from, to) = (named(from)?, named(to)?);
+        let bases = repo.merge_bases(from, to)?;
+        if bases.is_empty() && repo.is_shallow() {
+            return Err(Error::new(
+                Code::ShallowNoBase,
+                format!("this history is cut off before the ends of '{typed}' meet"),
+            )
+            .hint("git fetch --unshallow   # then run it again"));
+        }
+        Ok(Range {
+            from,
+            tree: repo.tree_of(Some(from))?,
+            to_tree: repo.tree_of(Some(to))?,
+            bases,
+        })
+    }
+
+    /// Lists what the range brings: all that differs from where it began. With several such places a
+    /// path counts that differs from one of them and from A; without any, everything counts.
+    fn changes(&self, repo: &Repo) -> Result<Vec<TreeChange>> {
+        match self.bases.as_slice() {
+            [] => repo.diff_trees(repo.empty_tree(), self.to_tree),
+            [base] => repo.diff_trees(repo.tree_of(Some(*base))?, self.to_tree),
+            many => {
+                let mut differ = BTreeSet::new();
+                for base in many {
+                    let tree = repo.tree_of(Some(*base))?;
+                    let changes = repo.diff_trees(tree, self.to_tree)?;
+                    differ.extend(changes.into_iter().map(|change| change.path));
+                }
+                let mut changes = repo.diff_trees(self.tree, self.to_tree)?;
+                changes.retain(|change| differ.contains(&change.path));
+                Ok(changes)
+            }
+        }
+    }
+}
+
+fn judge_typed(
+    session: &Session,
+    rule: &AgentRule,
+    before: Oid,
+    typed: &[PathBuf],
+) -> Result<Vec<Violation>> {
+    let mut found = Vec::new();
+    let view = View::of(&session.repo, before, &[]);
+    for typed in typed {
+        let (path, reason) = match place_of(session, typed) {
+            Ok(path) => {
+                let reason = reason_for(session, &view, rule, &path)?;
+                (path, reason)
+            }
+            Err(reason) => (RepoPath::from(typed.as_os_str().as_bytes()), Some(reason)),
+        };
+        found.extend(reason.map(|reason| Violation { path, reason }));
+    }
+    found.sort_by(|one, other| one.path.cmp(&other.path));
+    Ok(found)
+}
+
+/// Tells why a path of the repository may not be written; it goes through no link, tracked or not.
+fn reason_for(
+    session: &Session,
+    view: &View<'_>,
+    rule: &AgentRule,
+    path: &RepoPath,
+) -> Result<Option<Reason>> {
+    if let Some(reason) = view.reason(rule, path)? {
+        return Ok(Some(reason));
+    }
+    for above in path.ancestors() {
+        let tracked = view.leaf(&above)?;
+        let tracked = tracked.is_some_and(|leaf| leaf.is_link() || leaf.is_submodule());
+        if tracked || is_link(&above.under(session.repo.workdir())) {
+            return Ok(Some(Reason::ThroughLink));
+        }
+    }
+    let stands = is_link(&path.under(session.repo.workdir()));
+    match view.leaf(path)?.filter(TreeEntry::is_link) {
+        Some(link) if view.leads_out(rule, path, link, 0)? => Ok(Some(Reason::LinkLeadsOut)),
+        // One that is not committed is written through as well, and nobody has looked at it.
+        None if stands => Ok(Some(Reason::ThroughLink)),
+        _ => Ok(None),
+    }
+}
+
+fn is_link(path: &Path) -> bool {
+    path.symlink_metadata()
+        .is_ok_and(|metadata| metadata.is_symlink())
+}
+
+/// Returns the path of the repository that is meant.
+fn place_of(session: &Session, typed: &Path) -> Result<RepoPath, Reason> {
+    let root = session.repo.workdir();
+    let cwd = session.world.cwd.canonicalize();
+    let cwd = cwd.unwrap_or_else(|_| session.world.cwd.clone());
+    let mut absolute = PathBuf::new();
+    for part in cwd.join(typed).components() {
+        match part {
+            // Up from a link is somewhere else than it looks.
+            Component::ParentDir if is_link(&absolute) => return Err(Reason::ThroughLink),
+            Component::ParentDir => drop(absolute.pop()),
+            Component::CurDir => {}
+            other => absolute.push(other),
+        }
+    }
+    let below = |path: &Path| RepoPath::from(path.as_os_str().as_bytes());
+    if let Ok(path) = absolute.strip_prefix(root) {
+        return Ok(below(path));
+    }
+    // The worktree itself may be reached through a link.
+    let same = |above: &&Path| above.canonicalize().is_ok_and(|real| real == root);
+    let above = absolute.ancestors().filter(same).last();
+    let inside = above.and_then(|above| absolute.strip_prefix(above).ok());
+    inside.map(below).ok_or(Reason::OutsideRepository)
+}

@@ -1,0 +1,67 @@
+//! Whether the rule of an agent would stand in the way of merging its fork. Nothing here refuses.
+
+use crate::design::allowed_paths;
+use crate::design::fork::forks::{self, Fork, Outcome};
+use crate::git::{Oid, Repo};
+use crate::model::{Code, RepoPath, Result};
+use crate::store::agent_rule::AgentRule;
+
+use super::path_gate::agent_of_mail;
+
+/// Lists the paths for which merging a fork would be refused, sorted: what its agent has changed and
+/// may not, by the rule of the branch that it goes to. A rule that cannot be read allows nothing.
+///
+/// # Errors
+/// `repository-broken`, `object-missing`.
+pub fn outside(repo: &Repo, fork: &Fork) -> Result<Vec<RepoPath>> {
+    let by_mail = || fork.owner.as_deref().and_then(agent_of_mail);
+    let agent = fork.agent.clone().or_else(by_mail);
+    let into = fork.into.as_ref().filter(|into| {
+        let is_open = !matches!(into.outcome, Outcome::UpToDate | Outcome::Unrelated);
+        is_open && fork.ahead > 0
+    });
+    let Some((agent, into)) = agent.zip(into) else {
+        return Ok(Vec::new());
+    };
+    let Some((_, target)) = forks::standing(repo, Some(&into.branch))? else {
+        return Ok(Vec::new());
+    };
+    let before = repo.tree_of(Some(target))?;
+    let rule = match AgentRule::find(repo, before, &agent) {
+        Ok(None) => return Ok(Vec::new()),
+        // Somebody else's name may be one that no agent has.
+        Err(error) if error.code() == Code::InvalidValue => return Ok(Vec::new()),
+        Err(error) if error.code() != Code::ScopeInvalid => return Err(error),
+        Ok(Some(rule)) => Some(rule),
+        Err(_) => None,
+    };
+    let changes = coming_in(repo, fork.head_sha, (target, before))?;
+    match rule {
+        None => Ok(changes.into_iter().map(|change| change.path).collect()),
+        Some(rule) => {
+            let found = allowed_paths::violations(repo, &rule, before, &changes)?;
+            Ok(found.into_iter().map(|one| one.path).collect())
+        }
+    }
+}
+
+/// Lists what the fork has changed and the branch does not have just so already.
+pub(in crate::design) fn coming_in(
+    repo: &Repo,
+    tip: Oid,
+    (target, before): (Oid, Oid),
+) -> Result<Vec<crate::git::compare::tree_diff::TreeChange>> {
+    let bases = repo.merge_bases(target, tip)?;
+    let base = repo.tree_of(bases.first().copied())?;
+    let mut changes = repo.diff_trees(base, repo.tree_of(Some(tip))?)?;
+    if base != before {
+        let mut new = Vec::with_capacity(changes.len());
+        for change in changes {
+            if repo.leaf_in(before, &change.path)? != change.new {
+                new.push(change);
+            }
+        }
+        changes = new;
+    }
+    Ok(changes)
+}

@@ -1,0 +1,195 @@
+//! Automatic checkpoints: private, off the branch, only when there is something new, waiting for
+//! nobody.
+
+use std::time::Duration;
+
+use crate::git::worktree::snapshot::Unstorable;
+use crate::git::{RefName, process};
+use crate::model::id::SessionId;
+use crate::model::{Code, Error, Result, time};
+use crate::store::lock::WorktreeLock;
+use crate::store::operation::whole::{self, Written};
+use crate::store::operation::{Kind, log, recover};
+use crate::store::places::Places;
+use crate::store::{Session, atomic, kept_large_files, large_files, ref_names};
+
+use super::assemble::Draft;
+use super::left_out::Allowances;
+use super::tag_message::Mode;
+use super::worktree_snapshot::Kept;
+use super::{CheckpointReport, Request, checkpoints, retention, unignored};
+
+/// How long to wait for a command that is at work: it may be about to end, and nobody looks on.
+const PATIENCE: Duration = Duration::from_millis(300);
+
+/// Keeps the state beside the branch if it is not kept already; waits for nobody.
+///
+/// # Errors
+/// `too-many-new-files`, `filter-failed`, `no-space`.
+pub fn create(session: &Session, rationale: &str) -> Result<CheckpointReport> {
+    create_for(session, rationale, None)
+}
+
+/// Does what [`create`] does in the session of an agent, whose id becomes a trailer.
+///
+/// # Errors
+/// As [`create`].
+pub fn create_for(
+    session: &Session,
+    rationale: &str,
+    agent_session: Option<SessionId>,
+) -> Result<CheckpointReport> {
+    session.refuse_reader()?;
+    let request = request_for(session, rationale);
+    let inside = session
+        .world
+        .variable(process::OPERATION_VARIABLE)
+        .is_some();
+    let lock = match WorktreeLock::take(&session.world, &session.repo, PATIENCE) {
+        Ok(lock) if !inside => lock,
+        Err(error) if error.code() != Code::Locked => return Err(error),
+        _ => return Ok(nothing_to_do(session, &request, "busy")),
+    };
+    let places = Places::require(&session.repo, &session.world)?;
+    recover::recover(session, &places)?;
+    large_files::begin(session, &places.new_large_files());
+    let report = keep(session, &places, &request, agent_session);
+    large_files::end(session);
+    atomic::remove_folder(&places.new_large_files())?;
+    drop(lock);
+    report
+}
+
+/// Makes the checkpoint. The caller holds the lock.
+fn keep(
+    session: &Session,
+    places: &Places,
+    request: &Request,
+    agent_session: Option<SessionId>,
+) -> Result<CheckpointReport> {
+    let unignored = unignored::current(session)?;
+    let kept = Kept::look(
+        session,
+        &request.allowances,
+        Unstorable::NameUnreadable,
+        &unignored,
+    )?;
+    if !needs_keeping(session, &kept, Some(places))? {
+        return Ok(nothing_to_do(session, request, "unchanged"));
+    }
+    let mut draft = Draft::new(session, request, &kept, session.record_signature());
+    draft.message.mode = Mode::Auto;
+    draft.message.session = agent_session;
+    draft.sort_after_the_last(session, places)?;
+    let next = log::next_id(&session.repo, places);
+    draft.message.operation = Some((places.key.clone(), next));
+    let (commit, _) = draft.commit(session, &kept)?;
+    let tag = draft.write_tag(session, commit)?;
+    let name = format!("{}{}", ref_names::automatic_of(&places.key), draft.short_id);
+    let trees = (kept.scan.head_tree, kept.snapshot.worktree_tree);
+    large_files::guard(session, &places.new_large_files(), trees, &|_| false)?;
+    kept_large_files::keep(session, places, &draft.short_id)?;
+    let base = kept.scan.head.commit();
+    let mut parents = session.repo.read_commit(commit)?.parents;
+    parents.retain(|parent| Some(*parent) != base);
+    let written = Written {
+        what: &draft.id(),
+        base: kept.scan.head_tree,
+        // The index as it was.
+        records: parents,
+        files: vec![tag],
+        others: Vec::new(),
+    };
+    let name = RefName::from(name.as_str());
+    whole::create_ref(session, places, (&name, tag), &written)?;
+    retention::thin_automatic_if_many(session, places)?;
+    session.note_change();
+    let mut report = draft.report(session, &kept)?;
+    report.sha = Some(commit);
+    Ok(report)
+}
+
+/// Tells what [`create`] would do, and changes nothing.
+///
+/// # Errors
+/// As [`create`].
+pub fn preview(session: &Session, rationale: &str) -> Result<CheckpointReport> {
+    let request = request_for(session, rationale);
+    let unignored = unignored::current(session)?;
+    let kept = Kept::look(
+        session,
+        &request.allowances,
+        Unstorable::NameUnreadable,
+        &unignored,
+    )?;
+    let places = Places::find(&session.repo)?;
+    if !needs_keeping(session, &kept, places.as_ref())? {
+        return Ok(nothing_to_do(session, &request, "unchanged"));
+    }
+    let draft = Draft::new(session, &request, &kept, session.record_signature());
+    Ok(draft.report(session, &kept)?.into_dry_run())
+}
+
+fn request_for(session: &Session, rationale: &str) -> Request {
+    Request {
+        label: Some(format!(
+            "auto_quiescence_{}",
+            time::compact(&session.world.now())
+        )),
+        rationale: rationale.to_owned(),
+        off_branch: true,
+        allowances: Allowances::default(),
+    }
+}
+
+/// Tells whether the worktree holds anything that neither HEAD nor the newest checkpoint has.
+fn needs_keeping(session: &Session, kept: &Kept, places: Option<&Places>) -> Result<bool> {
+    refuse_flood(session, kept)?;
+    let head_tree = kept.scan.head_tree;
+    let tree = kept.snapshot.worktree_tree;
+    let clean = tree == head_tree && kept.snapshot.index_tree == head_tree;
+    let known = places.map(|places| checkpoints::newest_tree(&session.repo, &places.key));
+    Ok(!clean && known.transpose()?.flatten() != Some(tree))
+}
+
+fn nothing_to_do(session: &Session, request: &Request, reason: &'static str) -> CheckpointReport {
+    let signature = session.record_signature();
+    CheckpointReport {
+        checkpoint_id: None,
+        git_ref: None,
+        sha: None,
+        label: request.label.clone().unwrap_or_default(),
+        rationale: request.rationale.clone(),
+        author: format!("{} <{}>", signature.name, signature.email),
+        created_at: time::rfc3339(&session.world.now()),
+        changed: false,
+        branch_moved: false,
+        branch: session
+            .repo
+            .head()
+            .map(|head| head.label())
+            .unwrap_or_default(),
+        files_changed: 0,
+        left_out: Vec::new(),
+        without_filter: Vec::new(),
+        op: None,
+        reason: Some(reason),
+        dry_run: false,
+        kind: Kind::Checkpoint,
+    }
+}
+
+pub(in crate::design) fn refuse_flood(session: &Session, kept: &Kept) -> Result<()> {
+    let limit = session.settings.max_new_files;
+    if kept.new_files as u64 <= limit {
+        return Ok(());
+    }
+    Err(Error::new(
+        Code::TooManyNewFiles,
+        format!(
+            "{} new files are more than an automatic checkpoint takes in ({limit})",
+            kept.new_files
+        ),
+    )
+    .hint("ignore what is generated (.gitignore), or run 'git colony checkpoint' by hand"))
+}

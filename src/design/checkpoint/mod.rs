@@ -1,0 +1,291 @@
+//! Keeping a state that somebody asked to keep: on the branch, beside it, or by naming a commit.
+
+pub mod all_saved_at;
+mod assemble;
+pub mod automatic;
+pub mod checkpoint_refs;
+pub mod checkpoints;
+pub mod damaged_checkpoint;
+pub mod dropped_commits;
+pub mod left_out;
+pub mod published_checkpoints;
+pub mod retention;
+pub mod secrets;
+pub mod tag_message;
+pub mod unignored;
+pub(crate) mod worktree_snapshot;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::git::worktree::snapshot::Unstorable;
+use crate::git::{Oid, RefChange};
+use crate::model::id::OperationId;
+use crate::model::{Code, Error, RepoPath, Result};
+use crate::store::operation::record::IndexTarget;
+use crate::store::operation::run::{Intent, NewIndex, Plan, Touches};
+use crate::store::operation::{Kind, Operation};
+use crate::store::{Session, kept_large_files};
+
+use super::commit::exempt_moved::MovedLines;
+use super::fork::names;
+use super::merge::target_branch::retried;
+use super::worktree::{place, tell_late};
+use assemble::Draft;
+use left_out::{Allowances, LeftOut};
+use worktree_snapshot::Kept;
+
+/// What is asked for.
+#[derive(Clone, Debug, Default)]
+pub struct Request {
+    /// What to call it; `None` makes a name of branch and time.
+    pub label: Option<String>,
+    /// Why it is made.
+    pub rationale: String,
+    /// Leave branch, index and HEAD as they are.
+    pub off_branch: bool,
+    /// What to take in despite the rules.
+    pub allowances: Allowances,
+}
+
+/// What was kept.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct CheckpointReport {
+    /// Its id; `None` when nothing had to be kept.
+    pub checkpoint_id: Option<String>,
+    /// What plain git calls it: the ref without `refs/`.
+    #[serde(rename = "ref")]
+    pub git_ref: Option<String>,
+    /// The commit that holds it.
+    pub sha: Option<Oid>,
+    /// What it is called.
+    pub label: String,
+    /// Why it was made.
+    pub rationale: String,
+    /// Who made it.
+    pub author: String,
+    /// When, RFC 3339 UTC.
+    pub created_at: String,
+    /// Whether a checkpoint was made.
+    pub changed: bool,
+    /// Whether the branch got a commit.
+    pub branch_moved: bool,
+    /// The branch, as people see it.
+    pub branch: String,
+    /// How many paths differ from HEAD.
+    pub files_changed: usize,
+    /// What was left out.
+    pub left_out: Vec<LeftOut>,
+    /// Changed files that `.gitattributes` gives to git-lfs and that are kept whole: its filters are
+    /// not set up here.
+    pub without_filter: Vec<RepoPath>,
+    /// The operation; `None` for automatic ones.
+    pub op: Option<OperationId>,
+    /// Why nothing was made: `unchanged` or `busy`.
+    pub reason: Option<&'static str>,
+    /// True when nothing was written because a dry run was asked for.
+    pub dry_run: bool,
+    /// Whether files were kept, or a commit was given a name.
+    #[serde(skip)]
+    pub kind: Kind,
+}
+
+/// Makes a checkpoint that somebody asked for; again where plain git moves the branch meanwhile.
+///
+/// # Errors
+/// `invalid-value` for a label that names something else, `operation-in-progress`,
+/// `identity-unknown`, `locked`, `ref-moved`, `filter-failed`, `no-space`, `signing-failed`.
+pub fn create(session: &Session, request: &Request) -> Result<CheckpointReport> {
+    retried(session, || attempt(session, request))
+}
+
+fn attempt(session: &Session, request: &Request) -> Result<CheckpointReport> {
+    refuse_unwanted(session, request)?;
+    if !request.off_branch {
+        refuse_in_progress(session)?;
+    }
+    let signature = session.identity()?.at(&session.world);
+    let mut operation = Operation::begin(session, intent(request))?;
+    if !request.off_branch {
+        refuse_in_progress(session)?;
+    }
+    let unignored = &operation.unignored;
+    let (kept, moved_lines) = look(session, request, unignored)?;
+    if !request.off_branch {
+        operation.unignored = unignored::after_checkpoint(session, &kept, unignored);
+    }
+    let mut draft = Draft::new(session, request, &kept, signature);
+    draft.belongs_to(&operation);
+    let (commit, branch_change) = draft.commit(session, &kept)?;
+    let made = operation.places.large_files(operation.id);
+    let trees = [kept.snapshot.index_tree, kept.snapshot.worktree_tree];
+    kept_large_files::hold(session, Some(&made), &trees)?;
+    let tags = draft.tag(session, commit)?;
+    let mut refs: Vec<RefChange> = branch_change.into_iter().collect();
+    let branch_moved = !refs.is_empty();
+    refs.extend(tags);
+    let stands = kept.snapshot.changes.is_empty() && moved_lines.to_place().is_empty();
+    let index = if request.off_branch || stands {
+        None
+    } else {
+        Some(new_index(session, &kept, &moved_lines)?)
+    };
+    let files = place(
+        session,
+        &operation,
+        (kept.snapshot.worktree_tree, moved_lines.to_place()),
+    )?;
+    let done = operation.commit(Plan {
+        summary: format!("checkpoint '{}'", draft.message.label),
+        head: kept.scan.head.clone(),
+        refs,
+        index_before: (kept.scan.index(), kept.snapshot.index_tree),
+        index,
+        files,
+        snapshot: Some(commit),
+        inverts: None,
+    })?;
+    moved_lines.tell(session);
+    tell_late(session, &done.late);
+    let mut report = draft.report(session, &kept)?;
+    report.sha = Some(commit);
+    report.branch_moved = branch_moved;
+    report.op = Some(done.record.op);
+    Ok(report)
+}
+
+fn intent(request: &Request) -> Intent {
+    let touches = if request.off_branch {
+        Touches::Refs
+    } else {
+        Touches::Worktree
+    };
+    Intent {
+        kind: Kind::Checkpoint,
+        touches,
+    }
+}
+
+/// Looks at what is kept. What goes on the branch takes lines of attributes along.
+fn look(
+    session: &Session,
+    request: &Request,
+    unignored: &[RepoPath],
+) -> Result<(Kept, MovedLines)> {
+    let unstorable = Unstorable::NameUnreadable;
+    let mut kept = Kept::look(session, &request.allowances, unstorable, unignored)?;
+    if request.off_branch {
+        return Ok((kept, MovedLines::default()));
+    }
+    let trees = (kept.scan.head_tree, kept.snapshot.index_tree);
+    let tree = kept.snapshot.worktree_tree;
+    let moved_lines = MovedLines::find(session, trees, tree)?;
+    kept.snapshot.worktree_tree = moved_lines.put_into_tree(session, tree)?;
+    Ok((kept, moved_lines))
+}
+
+/// Returns the index that has everything that was kept.
+fn new_index(session: &Session, kept: &Kept, moved_lines: &MovedLines) -> Result<NewIndex> {
+    let before = kept.scan.index();
+    let tree = kept.snapshot.worktree_tree;
+    let mut index = before.clone();
+    index.add_snapshot(&kept.snapshot);
+    moved_lines.put_into_index(&mut index);
+    index.set_tree(&session.repo, tree, &before)?;
+    Ok(NewIndex {
+        target: IndexTarget::Tree { tree },
+        index,
+    })
+}
+
+/// Tells what [`create`] would do, and changes nothing.
+///
+/// # Errors
+/// As [`create`].
+pub fn preview(session: &Session, request: &Request) -> Result<CheckpointReport> {
+    refuse_unwanted(session, request)?;
+    if !request.off_branch {
+        refuse_in_progress(session)?;
+    }
+    let signature = session.identity()?.at(&session.world);
+    let unignored = unignored::current(session)?;
+    let (kept, moved_lines) = look(session, request, &unignored)?;
+    moved_lines.tell(session);
+    let draft = Draft::new(session, request, &kept, signature);
+    let mut report = draft.report(session, &kept)?.into_dry_run();
+    report.branch_moved = !request.off_branch && kept.differs_from_head();
+    Ok(report)
+}
+
+/// Names an existing commit as a checkpoint.
+///
+/// # Errors
+/// `invalid-value`, `revision-not-found`, `identity-unknown`, `locked`, `signing-failed`.
+pub fn tag(
+    session: &Session,
+    request: &Request,
+    revision: &str,
+    dry_run: bool,
+) -> Result<CheckpointReport> {
+    refuse_unwanted(session, request)?;
+    let commit = names::find(&session.repo, revision)?.commit;
+    let signature = session.identity()?.at(&session.world);
+    let head = session.repo.head()?;
+    let mut draft = Draft::of_commit(session, request, &head, signature);
+    let mut report = draft.report_on(&head, 0, Vec::new());
+    report.sha = Some(commit);
+    report.kind = Kind::Tag;
+    if dry_run {
+        return Ok(report.into_dry_run());
+    }
+    let intent = Intent {
+        kind: Kind::Tag,
+        touches: Touches::Refs,
+    };
+    let operation = Operation::begin(session, intent)?;
+    draft.belongs_to(&operation);
+    kept_large_files::hold_checkpoints(session, &[commit])?;
+    let refs = draft.tag(session, commit)?;
+    let summary = format!("tag '{}'", draft.message.label);
+    let done = operation.commit(Plan::of_refs(session, summary, refs)?)?;
+    report.op = Some(done.record.op);
+    Ok(report)
+}
+
+impl CheckpointReport {
+    /// Turns it into the report of a dry run: nothing was made.
+    pub(super) fn into_dry_run(mut self) -> CheckpointReport {
+        self.checkpoint_id = None;
+        self.git_ref = None;
+        self.dry_run = true;
+        self
+    }
+}
+
+/// Refuses a clone that is only read, and a label that no command could take for one.
+fn refuse_unwanted(session: &Session, request: &Request) -> Result<()> {
+    session.refuse_reader()?;
+    let label = request.label.as_deref();
+    let Some((label, other)) = label.and_then(|label| {
+        let other = checkpoints::mistaken_for(label)?;
+        Some((label, other))
+    }) else {
+        return Ok(());
+    };
+    Err(Error::new(
+        Code::InvalidValue,
+        format!("cannot call a checkpoint '{label}': that names {other}; nothing has changed"),
+    )
+    .hint("git colony checkpoint   # without -m: branch and time are its label"))
+}
+
+fn refuse_in_progress(session: &Session) -> Result<()> {
+    match session.repo.in_progress() {
+        None => Ok(()),
+        Some(what) => Err(Error::new(
+            Code::OperationInProgress,
+            format!("cannot make a checkpoint on the branch: a {what} is in progress"),
+        )
+        .hint("git colony checkpoint --off-branch   # keeps everything as it is now")),
+    }
+}

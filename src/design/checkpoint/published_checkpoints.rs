@@ -1,0 +1,77 @@
+//! Checkpoints that agents have published, as they were gathered last: `<agent>/<id>`.
+
+use std::collections::BTreeSet;
+
+use crate::design::fork::published_forks;
+use crate::git::Repo;
+use crate::git::refs::FoundRef;
+use crate::model::Result;
+use crate::store::{key, ref_names};
+
+use super::checkpoints::{self, Checkpoint, Listed, Which};
+
+/// Lists the named checkpoints of this repository and, marked by agent, those that agents have published and
+/// that are not here.
+///
+/// # Errors
+/// As [`checkpoints::list`].
+pub fn list_with_agents(repo: &Repo) -> Result<Listed> {
+    let mut listed = checkpoints::list(repo, Which::Named)?;
+    let mut known = BTreeSet::new();
+    for place in ref_names::CHECKPOINT_PLACES {
+        known.extend(repo.refs_below(place)?.iter().map(checkpoints::identity));
+    }
+    for agent in published_forks::agents(repo)? {
+        for (found, checkpoint) in read_of(repo, &agent)? {
+            // What an agent began with is here already.
+            if known.insert(checkpoints::identity(&found)) {
+                listed.sound.push(of_agent(checkpoint, &agent));
+            }
+        }
+    }
+    listed.sound = checkpoints::in_order(listed.sound);
+    Ok(listed)
+}
+
+/// Finds a checkpoint of an agent by `<agent>/` and its id, its label, or a unique prefix of either.
+///
+/// # Errors
+/// `checkpoint-ambiguous`; `repository-broken` when refs cannot be listed.
+pub(in crate::design) fn find(repo: &Repo, name: &str) -> Result<Option<Checkpoint>> {
+    let Some((agent, rest)) = name.split_once('/') else {
+        return Ok(None);
+    };
+    let all = read_of(repo, agent)?.into_iter();
+    let all: Vec<_> = all.map(|(_, checkpoint)| checkpoint).collect();
+    let found = checkpoints::pick(&all, rest)?;
+    Ok(found.map(|found| of_agent(found, agent)))
+}
+
+fn of_agent(mut checkpoint: Checkpoint, agent: &str) -> Checkpoint {
+    checkpoint.checkpoint_id = format!("{agent}/{}", checkpoint.checkpoint_id);
+    checkpoint.agent = Some(agent.to_owned());
+    checkpoint
+}
+
+/// Reads what an agent has published, as if it was here.
+fn read_of(repo: &Repo, agent: &str) -> Result<Vec<(FoundRef, Checkpoint)>> {
+    let prefix = format!("{}{}/", ref_names::AGENTS, key::encode(agent));
+    let mut all = Vec::new();
+    for found in repo.refs_below(&prefix)? {
+        let name = found.name.to_string();
+        let Some((_, published)) = name.split_once("/tags/checkpoint/") else {
+            continue;
+        };
+        let as_here = FoundRef {
+            name: ref_names::checkpoint(published),
+            id: found.id,
+        };
+        // What is damaged with an agent is no checkpoint here.
+        let Ok(mut checkpoint) = checkpoints::read(repo, &as_here, Which::Named) else {
+            continue;
+        };
+        checkpoint.git_ref = name.replacen("refs/", "", 1);
+        all.push((as_here, checkpoint));
+    }
+    Ok(all)
+}

@@ -1,0 +1,156 @@
+//! Files that stay in git by a line of their own in `.gitattributes`, and that a commit of ours has under
+//! another name: the line goes along, and git-lfs does not get them.
+
+use crate::design::allowed_paths::path_gate;
+use crate::git::index::Index;
+use crate::git::lfs::exempt_lines::{self, Filters};
+use crate::git::object::reader::Objects;
+use crate::git::{Oid, TreeEntry};
+use crate::model::{RepoPath, Result};
+use crate::store::Session;
+
+use super::exempt_renamed::{self, Renamed};
+
+const ATTRIBUTES: &str = ".gitattributes";
+
+/// What becomes of a commit whose files have another name.
+#[derive(Default)]
+pub(in crate::design) struct MovedLines {
+    /// The attributes file; `None` where no line moves.
+    attributes: Option<(RepoPath, TreeEntry)>,
+    /// The files as they are in HEAD, under their new names.
+    files: Vec<(RepoPath, TreeEntry)>,
+    /// What is to be said of it.
+    told: Vec<String>,
+}
+
+impl MovedLines {
+    /// Looks for them in a tree that HEAD's becomes; `index_tree` is what was staged before. No line moves where
+    /// somebody has edited `.gitattributes`, where other lines would give the file to git-lfs all the
+    /// same, or where who acts here may not.
+    ///
+    /// # Errors
+    /// `repository-broken`, `object-missing`, `no-space`, `interrupted`.
+    pub(in crate::design) fn find(
+        session: &Session,
+        (head_tree, index_tree): (Oid, Oid),
+        tree: Oid,
+    ) -> Result<MovedLines> {
+        let (repo, path) = (&session.repo, RepoPath::from(ATTRIBUTES));
+        let mut moved = MovedLines::default();
+        if tree == head_tree {
+            return Ok(moved);
+        }
+        let objects = repo.objects();
+        let Some(standing) = objects.at(head_tree, &path)?.filter(TreeEntry::is_file) else {
+            return Ok(moved);
+        };
+        let bytes = repo.read_blob(standing.id)?;
+        let trees = (head_tree, index_tree, tree);
+        let renamed = exempt_renamed::between(session, &bytes, trees)?;
+        if renamed.is_empty() {
+            return Ok(moved);
+        }
+        let is_edited = objects.at(tree, &path)? != Some(standing)
+            || objects.at(index_tree, &path)? != Some(standing)
+            || with_newlines(repo.root_attributes().as_bytes()) != with_newlines(&bytes);
+        let (goes, stays) = if is_edited {
+            (Vec::new(), renamed)
+        } else {
+            split(&objects, tree, &bytes, renamed)?
+        };
+        moved.told = stays.iter().map(Renamed::attention).collect();
+        let mut text = bytes;
+        for Renamed { from, to, .. } in &goes {
+            let is_gone = objects.at(tree, from)?.is_none();
+            text = exempt_lines::renamed(&text, (from, is_gone), to);
+        }
+        let attributes = (path, standing.with(repo.write_blob(&text)?));
+        let alone = repo.edit_tree(head_tree, [(&attributes.0, Some(attributes.1))])?;
+        let may = path_gate::require_step(session, head_tree, alone).is_ok();
+        if goes.is_empty() || !may {
+            moved.told.extend(goes.iter().map(Renamed::attention));
+            return Ok(moved);
+        }
+        for Renamed { from, to, blob } in goes {
+            moved.told.push(format!(
+                "the line by which '{from}' stays in git goes along with it to '{to}' (.gitattributes)"
+            ));
+            if let Some(entry) = objects.at(tree, &to)? {
+                moved.files.push((to, entry.with(blob)));
+            }
+        }
+        moved.attributes = Some(attributes);
+        Ok(moved)
+    }
+
+    /// Says which lines have moved, and which could not.
+    pub(in crate::design) fn tell(&self, session: &Session) {
+        for line in &self.told {
+            (session.world.narrate)(line);
+        }
+    }
+
+    /// Returns what a tree becomes.
+    ///
+    /// # Errors
+    /// `repository-broken`, `no-space`.
+    pub(in crate::design) fn put_into_tree(&self, session: &Session, tree: Oid) -> Result<Oid> {
+        if self.attributes.is_none() {
+            return Ok(tree);
+        }
+        let entries = self.files.iter().chain(&self.attributes);
+        let edits = entries.map(|(path, entry)| (path, Some(*entry)));
+        session.repo.edit_tree(tree, edits)
+    }
+
+    /// Puts the files into an index that has them under their new names already, and the attributes file.
+    pub(in crate::design) fn put_into_index(&self, index: &mut Index) {
+        index.replace_blobs(self.files.iter().map(|(path, entry)| (path, *entry)));
+        index.set_files(self.to_place());
+    }
+
+    /// Returns what has to be written into the worktree.
+    pub(in crate::design) fn to_place(&self) -> &[(RepoPath, TreeEntry)] {
+        self.attributes.as_slice()
+    }
+}
+
+/// Returns those for which a line has an effect, and the others: a line further down, or an attributes file of
+/// a directory, may give them to git-lfs all the same, and git reads no line that is too long.
+fn split(
+    objects: &Objects,
+    tree: Oid,
+    attributes: &[u8],
+    renamed: Vec<Renamed>,
+) -> Result<(Vec<Renamed>, Vec<Renamed>)> {
+    let mut text = attributes.to_vec();
+    for Renamed { from, to, .. } in &renamed {
+        text = exempt_lines::renamed(&text, (from, false), to);
+    }
+    let mut filters = Filters::of(&text)?;
+    let (mut goes, mut stays) = (Vec::new(), Vec::new());
+    for one in renamed {
+        let mut has_effect = exempt_lines::has_room(&one.to) && !filters.give_to_lfs(&one.to);
+        for directory in one.to.ancestors() {
+            let file = directory.join(&RepoPath::from(ATTRIBUTES));
+            has_effect &= objects.at(tree, &file)?.is_none();
+        }
+        if has_effect {
+            goes.push(one);
+        } else {
+            stays.push(one);
+        }
+    }
+    Ok((goes, stays))
+}
+
+/// Returns a text as git stores it where it converts ends of lines.
+fn with_newlines(text: &[u8]) -> Vec<u8> {
+    let lines = text.split_inclusive(|&byte| byte == b'\n');
+    let stored = lines.map(|line| match line.strip_suffix(b"\r\n") {
+        Some(line) => [line, b"\n"].concat(),
+        None => line.to_vec(),
+    });
+    stored.collect::<Vec<_>>().concat()
+}

@@ -1,0 +1,325 @@
+//! Committing chosen paths, by the rules of `git commit`: the repository's hooks run and may refuse.
+//!
+//! The hooks see an index that holds the commit to be, as those of `git commit --only` do; what they add
+//! to it is committed too. Branch and index move as one operation afterward.
+
+pub(crate) mod exempt_moved;
+pub mod exempt_renamed;
+pub(crate) mod pending_paths;
+pub mod scaffold;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::git::index::Index;
+use crate::git::object::NewCommit;
+use crate::git::process::{self, CommitHook};
+use crate::git::{Oid, RefChange, Signature};
+use crate::model::id::OperationId;
+use crate::model::{Code, Error, RepoPath, Result};
+use crate::store::operation::record::IndexTarget;
+use crate::store::operation::run::{Intent, NewIndex, Plan, Touches};
+use crate::store::operation::{Kind, Operation};
+use crate::store::{Session, atomic};
+
+use super::allowed_paths::path_gate;
+use super::checkpoint::left_out::LeftOut;
+use super::checkpoint::unignored;
+use super::worktree::{place, refuse_in_progress, tell_late};
+use pending_paths::Chosen;
+
+/// What is asked for.
+#[derive(Clone, Debug)]
+pub struct Request {
+    /// The message.
+    pub message: String,
+    /// The files and directories; the empty path is everything.
+    pub paths: Vec<RepoPath>,
+}
+
+/// What was committed.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct CommitReport {
+    /// The commit, or HEAD where nothing had to be committed; `None` in a dry run and without any.
+    pub sha: Option<Oid>,
+    /// Whether a commit was made, or would be.
+    pub changed: bool,
+    /// The branch, as people see it.
+    pub branch: String,
+    /// The first line of the message.
+    pub subject: String,
+    /// How many paths differ from HEAD.
+    pub files_changed: usize,
+    /// New files that were left out.
+    pub left_out: Vec<LeftOut>,
+    /// The operation; `None` where nothing was done.
+    pub op: Option<OperationId>,
+    /// True when nothing was written because a dry run was asked for.
+    pub dry_run: bool,
+}
+
+/// Commits, with the hooks of the repository.
+///
+/// # Errors
+/// `operation-in-progress`, `identity-unknown`, `invalid-value` for an empty message, `path-not-found`,
+/// `unmerged-paths`, `scope-violation`, `scope-invalid`, `hook-refused`, `locked`, `ref-moved`, `filter-failed`, `no-space`, `signing-failed`.
+pub fn commit(session: &Session, request: &Request) -> Result<CommitReport> {
+    let command = Kind::Commit.as_str();
+    refuse_in_progress(session, command)?;
+    let message = cleaned(&request.message)?;
+    let signature = session.identity()?.at(&session.world);
+    let operation = Operation::begin(
+        session,
+        Intent {
+            kind: Kind::Commit,
+            touches: Touches::Worktree,
+        },
+    )?;
+    refuse_in_progress(session, command)?;
+    let chosen = Chosen::look(session, &request.paths, &operation.unignored)?;
+    let tree = chosen.tree(session, &[])?;
+    let mut report = report(session, &chosen, tree, &message)?;
+    if !report.changed {
+        return Ok(report);
+    }
+    let before = chosen.scan.head_tree;
+    path_gate::require_step(session, before, tree)?;
+    let hooks = Hooks::prepare(session, &operation, &chosen, tree, &message)?;
+    let (tree, message) = hooks.run()?;
+    path_gate::require_step(session, before, tree)?;
+    let commit = write_commit(session, &chosen, tree, message, &signature)?;
+    let (mut index, index_tree) = chosen.index(session)?;
+    let index_tree = hooks.take_over(&mut index, index_tree, tree)?;
+    let before = chosen.scan.index();
+    index.set_tree(&session.repo, index_tree, &before)?;
+    let state = session.repo.write_index_state(&index, index_tree)?;
+    let files = place(session, &operation, (tree, chosen.moved_lines.to_place()))?;
+    let done = operation.commit(Plan {
+        summary: format!("commit '{}'", report.subject),
+        head: chosen.scan.head.clone(),
+        refs: vec![branch_change(&chosen, commit)],
+        index_before: (before, chosen.index_tree),
+        index: Some(NewIndex {
+            target: IndexTarget::State { state },
+            index,
+        }),
+        files,
+        snapshot: None,
+        inverts: None,
+    })?;
+    chosen.moved_lines.tell(session);
+    tell_late(session, &done.late);
+    run_post_commit(session);
+    report.sha = Some(commit);
+    report.op = Some(done.record.op);
+    report.files_changed = count_changes(session, &chosen, tree)?;
+    Ok(report)
+}
+
+/// Tells what [`commit`] would do, and changes nothing; no hook runs.
+///
+/// # Errors
+/// As [`commit`].
+pub fn preview(session: &Session, request: &Request) -> Result<CommitReport> {
+    refuse_in_progress(session, Kind::Commit.as_str())?;
+    let message = cleaned(&request.message)?;
+    session.identity()?;
+    let unignored = unignored::current(session)?;
+    let chosen = Chosen::look(session, &request.paths, &unignored)?;
+    let tree = chosen.tree(session, &[])?;
+    path_gate::require_step(session, chosen.scan.head_tree, tree)?;
+    let mut report = report(session, &chosen, tree, &message)?;
+    chosen.moved_lines.tell(session);
+    report.dry_run = true;
+    Ok(report)
+}
+
+fn report(session: &Session, chosen: &Chosen, tree: Oid, message: &str) -> Result<CommitReport> {
+    let changed = tree != chosen.scan.head_tree;
+    Ok(CommitReport {
+        sha: chosen.scan.head.commit().filter(|_| !changed),
+        changed,
+        branch: chosen.scan.head.label(),
+        subject: message.lines().next().unwrap_or_default().to_owned(),
+        files_changed: count_changes(session, chosen, tree)?,
+        left_out: chosen.left_out.clone(),
+        op: None,
+        dry_run: false,
+    })
+}
+
+fn count_changes(session: &Session, chosen: &Chosen, tree: Oid) -> Result<usize> {
+    let before = chosen.scan.head_tree;
+    Ok(session.repo.diff_trees(before, tree)?.len())
+}
+
+/// Writes the commit on HEAD, signed where the user wants it.
+pub(super) fn write_commit(
+    session: &Session,
+    chosen: &Chosen,
+    tree: Oid,
+    message: String,
+    signature: &Signature,
+) -> Result<Oid> {
+    let commit = NewCommit {
+        tree,
+        parents: chosen.scan.head.commit().into_iter().collect(),
+        signature,
+        message,
+    };
+    if session.repo.signs_commits()? {
+        return session.repo.write_signed_commit(&session.world, commit);
+    }
+    session.repo.write_commit(commit)
+}
+
+pub(super) fn branch_change(chosen: &Chosen, commit: Oid) -> RefChange {
+    RefChange {
+        name: chosen.scan.head.moving_ref(),
+        old: chosen.scan.head.commit(),
+        new: Some(commit),
+    }
+}
+
+/// The hooks of one commit, and the index they see.
+struct Hooks<'a> {
+    session: &'a Session,
+    /// The file of that index.
+    path: std::path::PathBuf,
+    /// What it held before they ran.
+    fingerprint: String,
+    tree: Oid,
+    message: String,
+}
+
+impl<'a> Hooks<'a> {
+    fn prepare(
+        session: &'a Session,
+        operation: &Operation<'_>,
+        chosen: &Chosen,
+        tree: Oid,
+        message: &str,
+    ) -> Result<Hooks<'a>> {
+        let folder = operation.places.signing(operation.id);
+        atomic::make_directory(&folder)?;
+        let path = folder.join("index");
+        // The stat data of the files is taken over: no hook has to read them all again.
+        let index = session
+            .repo
+            .index_of_tree(tree, &chosen.index(session)?.0)?;
+        let cannot = |e| Error::io("cannot write the index that hooks see", e);
+        let mut file = atomic::create_new(&path).map_err(cannot)?;
+        index.write_into(&mut file, operation.began)?;
+        Ok(Hooks {
+            session,
+            path,
+            fingerprint: index.fingerprint(),
+            tree,
+            message: message.to_owned(),
+        })
+    }
+
+    /// Runs them in git's order; returns the tree and the message they leave.
+    fn run(&self) -> Result<(Oid, String)> {
+        let file = self.session.repo.git_dir().join("COMMIT_EDITMSG");
+        self.run_one("pre-commit", &[])?;
+        let tree = self.tree_after()?;
+        atomic::write_plainly(&file, self.message.as_bytes())?;
+        let path = file.display().to_string();
+        self.run_one("prepare-commit-msg", &[path.clone(), "message".to_owned()])?;
+        self.run_one("commit-msg", &[path])?;
+        let message = std::fs::read(&file)
+            .map_err(|e| Error::io("cannot read the message that hooks left", e))?;
+        Ok((tree, cleaned(&String::from_utf8_lossy(&message))?))
+    }
+
+    fn run_one(&self, name: &str, args: &[String]) -> Result<()> {
+        let hook = CommitHook {
+            name,
+            args,
+            index: &self.path,
+        };
+        let output = process::run_commit_hook(&self.session.repo, &self.session.world, &hook)?;
+        if output.success() {
+            return Ok(());
+        }
+        let code = output.code.map_or_else(
+            || "was ended by a signal".to_owned(),
+            |code| format!("exited with {code}"),
+        );
+        Err(Error::new(
+            Code::HookRefused,
+            format!("the {name} hook {code}; nothing was committed"),
+        )
+        .detail("hook", name)
+        .detail("stderr", &output.stderr)
+        .hint("mend what the hook complains of, then run the command again"))
+    }
+
+    /// Returns the tree of the index that hooks may have added to.
+    fn tree_after(&self) -> Result<Oid> {
+        let repo = &self.session.repo;
+        if repo.load_index_at(&self.path)?.fingerprint() == self.fingerprint {
+            return Ok(self.tree);
+        }
+        repo.write_tree_of(&self.session.world, &self.path)
+    }
+
+    /// Puts what hooks added into the index that stays; returns stage 0 of it.
+    fn take_over(&self, index: &mut Index, index_tree: Oid, tree: Oid) -> Result<Oid> {
+        let changes = self.session.repo.diff_trees(self.tree, tree)?;
+        index.set_entries(changes.iter().map(|change| (&change.path, change.new)));
+        let edits = changes.iter().map(|change| (&change.path, change.new));
+        self.session.repo.edit_tree(index_tree, edits)
+    }
+}
+
+/// The commit is made: a hook that fails now is worth a word, not a failure.
+fn run_post_commit(session: &Session) {
+    let say = |text: &str| (session.world.narrate)(text);
+    match process::run_hook(&session.repo, &session.world, "post-commit", &[]) {
+        Ok(Some(0) | None) => {}
+        Ok(Some(code)) => say(&format!("the post-commit hook exited with {code}")),
+        Err(error) => say(&format!("post-commit: {}", error.message())),
+    }
+}
+
+/// Cleans a message as git does one that is given: no trailing blanks, no empty lines at either end or
+/// in a row.
+///
+/// # Errors
+/// `invalid-value` when nothing is left, or git could not hold it.
+pub(super) fn cleaned(message: &str) -> Result<String> {
+    let mut lines: Vec<&str> = Vec::new();
+    for line in message.lines().map(str::trim_end) {
+        if !line.is_empty() || lines.last().is_some_and(|last| !last.is_empty()) {
+            lines.push(line);
+        }
+    }
+    let text = lines.join("\n").trim_end().to_owned();
+    if text.is_empty() || text.contains('\0') {
+        let what = if text.is_empty() {
+            "is empty"
+        } else {
+            "holds a NUL"
+        };
+        return Err(Error::new(
+            Code::InvalidValue,
+            format!("the message {what}; nothing was committed"),
+        )
+        .hint("git colony commit -m MESSAGE --all"));
+    }
+    Ok(text + "\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::cleaned;
+
+    #[test]
+    fn messages_are_cleaned_as_git_cleans_them() {
+        assert_eq!(cleaned("\n\n a \n\n\n\nb\t\n\n").unwrap(), " a\n\nb\n");
+        assert!(cleaned(" \n\n").is_err());
+        assert!(cleaned("a\0b").is_err());
+    }
+}

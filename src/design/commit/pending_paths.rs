@@ -1,0 +1,166 @@
+//! The pending changes of some paths, as they are committed: the files as they are now, cleaned as git
+//! would store them. What else is staged or changed stays as it is.
+//!
+//! New files are taken in by the rules of a checkpoint: large ones, likely secrets and repositories of
+//! their own are left out and named, unless the file itself was named.
+
+use std::collections::BTreeSet;
+
+use crate::design::checkpoint::left_out::{self, Allowances, LeftOut, Reason};
+use crate::git::index::Index;
+use crate::git::worktree::scan::{Scan, UntrackedKind};
+use crate::git::worktree::snapshot::{Snapshot, Unstorable};
+use crate::git::{Oid, TreeEntry};
+use crate::model::{Code, Error, RepoPath, Result, text};
+use crate::store::Session;
+
+use super::exempt_moved::MovedLines;
+
+/// The changes of the chosen paths, as objects nobody refers to yet.
+pub(in crate::design) struct Chosen {
+    /// HEAD, index and files; what was not chosen is left out of the lists of changed files.
+    pub(in crate::design) scan: Scan,
+    /// Stage 0 of the index before.
+    pub(in crate::design) index_tree: Oid,
+    /// What HEAD's tree becomes, path by path.
+    pub(in crate::design) edits: Vec<(RepoPath, Option<TreeEntry>)>,
+    /// New files that were not taken in.
+    pub(in crate::design) left_out: Vec<LeftOut>,
+    /// What becomes of files that stay in git and have another name.
+    pub(in crate::design) moved_lines: MovedLines,
+    stored: Snapshot,
+}
+
+impl Chosen {
+    /// Looks at the worktree and writes what is chosen; the empty path chooses everything.
+    ///
+    /// # Errors
+    /// `path-not-found` for one that is neither tracked nor new, `unmerged-paths` for one in
+    /// conflict, `filter-failed`, `no-space`.
+    pub(in crate::design) fn look(
+        session: &Session,
+        paths: &[RepoPath],
+        unignored: &[RepoPath],
+    ) -> Result<Chosen> {
+        let repo = &session.repo;
+        let mut scan = repo.scan(&session.world)?;
+        for path in paths {
+            require_something(session, &scan, path)?;
+        }
+        let index_tree = repo.write_index_tree(&scan)?;
+        let is_chosen = |path: &RepoPath| {
+            // A file that gives way to a directory goes with what is in that.
+            let named = |one: &RepoPath| path.is_at_or_below(one) || one.is_at_or_below(path);
+            paths.iter().any(named)
+        };
+        refuse_conflicts(scan.conflicts.iter().filter(|path| is_chosen(path)))?;
+        scan.conflicts.clear();
+        scan.staged.retain(|change| is_chosen(&change.path));
+        scan.unstaged.retain(is_chosen);
+        scan.untracked.retain(|found| is_chosen(&found.path));
+        let limit = session.settings.max_new_file_size_bytes;
+        let allowances = Allowances::default();
+        let split = left_out::split(repo, &scan, limit, &allowances, unignored);
+        let (mut taken, mut left_out) = (split.taken, split.left_out);
+        let known: BTreeSet<_> = taken.iter().map(|found| found.path.clone()).collect();
+        taken.extend(scan.untracked.iter().filter(|found| {
+            let named = found.kind == UntrackedKind::File && paths.contains(&found.path);
+            named && !known.contains(&found.path)
+        }));
+        let stays = [
+            Reason::NestedRepository,
+            Reason::RefusedName,
+            Reason::Unreadable,
+        ];
+        left_out.retain(|left| stays.contains(&left.reason) || !paths.contains(&left.path));
+        let stored = repo.write_snapshot(&session.world, &scan, &taken, Unstorable::Refuse)?;
+        let staged = scan.staged.iter();
+        let staged = staged.filter(|change| !stored.changes.contains_key(&change.path));
+        let staged = staged.map(|change| (change.path.clone(), change.new));
+        let files = stored.changes.iter();
+        let files = files.map(|(path, file)| (path.clone(), file.as_ref().map(|file| file.entry)));
+        let edits: Vec<_> = staged.chain(files).collect();
+        let tree = edited(session, scan.head_tree, &edits)?;
+        let moved_lines = MovedLines::find(session, (scan.head_tree, index_tree), tree)?;
+        Ok(Chosen {
+            scan,
+            index_tree,
+            edits,
+            left_out,
+            moved_lines,
+            stored,
+        })
+    }
+
+    /// Writes the tree that HEAD's becomes, with `more` put in besides.
+    pub(in crate::design) fn tree(
+        &self,
+        session: &Session,
+        more: &[(RepoPath, TreeEntry)],
+    ) -> Result<Oid> {
+        let tree = edited(session, self.scan.head_tree, &self.edits)?;
+        let tree = self.moved_lines.put_into_tree(session, tree)?;
+        let more = more.iter().map(|(path, entry)| (path, Some(*entry)));
+        session.repo.edit_tree(tree, more)
+    }
+
+    /// Returns the index with the chosen files, and stage 0 of it as a tree: what else is staged stays.
+    pub(in crate::design) fn index(&self, session: &Session) -> Result<(Index, Oid)> {
+        let mut index = self.scan.index();
+        index.add_snapshot(&self.stored);
+        let changes = self.stored.changes.iter();
+        let changes = changes.map(|(path, file)| (path, file.as_ref().map(|file| file.entry)));
+        let tree = session.repo.edit_tree(self.index_tree, changes)?;
+        self.moved_lines.put_into_index(&mut index);
+        Ok((index, self.moved_lines.put_into_tree(session, tree)?))
+    }
+}
+
+fn edited(session: &Session, tree: Oid, edits: &[(RepoPath, Option<TreeEntry>)]) -> Result<Oid> {
+    let edits = edits.iter().map(|(path, entry)| (path, *entry));
+    session.repo.edit_tree(tree, edits)
+}
+
+fn refuse_conflicts<'a>(conflicts: impl Iterator<Item = &'a RepoPath>) -> Result<()> {
+    let conflicts: Vec<_> = conflicts.collect();
+    let Some(first) = conflicts.first() else {
+        return Ok(());
+    };
+    Err(Error::new(
+        Code::UnmergedPaths,
+        format!(
+            "cannot commit {} in conflict, '{first}' among them; nothing has changed",
+            text::count(conflicts.len(), "path")
+        ),
+    )
+    .detail("paths", &conflicts)
+    .hint(format!("git add '{first}'   # once it is settled")))
+}
+
+/// Refuses a path at which there is nothing to commit and never was.
+fn require_something(session: &Session, scan: &Scan, path: &RepoPath) -> Result<()> {
+    let below = |found: &RepoPath| found.is_at_or_below(path);
+    let known = path.as_bytes().is_empty()
+        || session
+            .repo
+            .entry_in(scan.head_tree, path.as_path())?
+            .is_some()
+        || scan.is_tracked(path)
+        || scan.staged.iter().any(|change| below(&change.path))
+        || scan.untracked.iter().any(|found| below(&found.path));
+    if known {
+        return Ok(());
+    }
+    let stands = std::fs::symlink_metadata(path.under(session.repo.workdir())).is_ok();
+    let error = |message| Error::new(Code::PathNotFound, message).detail("path", path);
+    if stands {
+        let message = format!(
+            "nothing at '{path}' can be committed: it is ignored or empty; nothing has changed"
+        );
+        return Err(error(message).hint(format!(
+            "git check-ignore -v '{path}'   # says which rule ignores it"
+        )));
+    }
+    let message = format!("'{path}' is neither tracked nor in the worktree; nothing has changed");
+    Err(error(message).hint("git colony diff   # lists what has changed"))
+}

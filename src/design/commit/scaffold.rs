@@ -1,0 +1,149 @@
+//! Committing files of ours, and nothing else: whatever else is staged or changed stays as it is.
+
+use crate::design::worktree::{place, refuse_in_progress, tell_late, write_commit};
+use crate::git::index::Index;
+use crate::git::object::NewCommit;
+use crate::git::{Head, Oid, RefChange, TreeEntry};
+use crate::model::{Code, Error, RepoPath, Result};
+use crate::store::Session;
+use crate::store::operation::record::IndexTarget;
+use crate::store::operation::run::{Intent, NewIndex, Plan, Touches};
+use crate::store::operation::{Kind, Operation, Record};
+
+/// What is asked for.
+pub struct Request {
+    /// What the operation is in a few words, for people.
+    pub summary: String,
+    /// The message of the commit.
+    pub message: String,
+    /// The files with their bytes. What stands at a path is moved aside: the caller has made sure
+    /// that it may be.
+    pub files: Vec<(RepoPath, Vec<u8>)>,
+}
+
+/// Refuses what would stop [`commit_files`] before anything has happened.
+///
+/// # Errors
+/// `operation-in-progress`, `identity-unknown`, `path-in-the-way` when a path of `files` leads
+/// through something that is no directory.
+pub fn check<'a>(
+    session: &Session,
+    command: &str,
+    files: impl IntoIterator<Item = &'a RepoPath>,
+) -> Result<()> {
+    refuse_in_progress(session, command)?;
+    session.identity()?;
+    for path in files {
+        for directory in path.ancestors() {
+            let standing = std::fs::symlink_metadata(directory.under(session.repo.workdir()));
+            if standing.is_ok_and(|metadata| !metadata.is_dir()) {
+                return Err(Error::new(
+                    Code::PathInTheWay,
+                    format!("'{directory}' is not a directory, and '{path}' goes below it; nothing has changed"),
+                )
+                .detail("path", directory));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Writes files into the worktree and commits them, and only them, on the current branch.
+///
+/// `plan` is asked once nobody else can act: what was planned before may have been done by another
+/// process by then. `None` when it finds nothing to do.
+///
+/// # Errors
+/// As [`check`]; `locked`, `ref-moved`, `filter-failed`, `no-space`; none of them changes anything.
+pub fn commit_files(
+    session: &Session,
+    kind: Kind,
+    plan: impl FnOnce() -> Result<Option<Request>>,
+) -> Result<Option<(Oid, Record)>> {
+    let signature = session.identity()?.at(&session.world);
+    let operation = Operation::begin(
+        session,
+        Intent {
+            kind,
+            touches: Touches::Worktree,
+        },
+    )?;
+    let Some(request) = &plan()? else {
+        return Ok(None);
+    };
+    check(
+        session,
+        kind.as_str(),
+        request.files.iter().map(|(path, _)| path),
+    )?;
+    let repo = &session.repo;
+    let entries = write_blobs(session, request)?;
+    let scan = repo.scan(&session.world)?;
+    let index_tree = repo.write_index_tree(&scan)?;
+    let tree = edit(session, scan.head_tree, &entries)?;
+    let head = scan.head.commit();
+    let commit = write_commit(
+        session,
+        NewCommit {
+            tree,
+            parents: head.into_iter().collect(),
+            signature: &signature,
+            message: request.message.clone(),
+        },
+    )?;
+    let before = scan.index();
+    let mut after = before.clone();
+    after.set_files(&entries);
+    let state = repo.write_index_state(&after, edit(session, index_tree, &entries)?)?;
+    let files = place(session, &operation, (tree, &entries))?;
+    let done = operation.commit(Plan {
+        summary: request.summary.clone(),
+        head: scan.head.clone(),
+        refs: vec![branch_change(&scan.head, commit)],
+        index_before: (before, index_tree),
+        index: Some(NewIndex {
+            target: IndexTarget::State { state },
+            index: after,
+        }),
+        files,
+        snapshot: None,
+        inverts: None,
+    })?;
+    tell_late(session, &done.late);
+    Ok(Some((commit, done.record)))
+}
+
+/// Returns the index as it would be, for questions before anything is done. Writes blobs only where
+/// objects go to memory.
+///
+/// # Errors
+/// `repository-broken`, `no-space`.
+pub fn preview_index(session: &Session, request: &Request) -> Result<Index> {
+    let mut index = session.repo.load_index()?;
+    index.set_files(&write_blobs(session, request)?);
+    Ok(index)
+}
+
+fn write_blobs(session: &Session, request: &Request) -> Result<Vec<(RepoPath, TreeEntry)>> {
+    let files = request.files.iter();
+    files
+        .map(|(path, bytes)| {
+            let repo = &session.repo;
+            let id = repo.write_cleaned(&session.world, path, bytes)?;
+            Ok((path.clone(), TreeEntry::file(id)))
+        })
+        .collect()
+}
+
+fn edit(session: &Session, tree: Oid, entries: &[(RepoPath, TreeEntry)]) -> Result<Oid> {
+    let edits = entries.iter().map(|(path, entry)| (path, Some(*entry)));
+    session.repo.edit_tree(tree, edits)
+}
+
+fn branch_change(head: &Head, commit: Oid) -> RefChange {
+    RefChange {
+        name: head.moving_ref(),
+        old: head.commit(),
+        new: Some(commit),
+    }
+}

@@ -1,0 +1,215 @@
+//! What history tells of each decision: its newest version, and whether that still stands.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use crate::git::{Oid, Repo};
+use crate::model::{Code, Error, RepoPath, Result, time};
+
+use super::Item;
+use super::decision_history::{Change, DecisionHistory, IMPLEMENTS};
+use super::decisions::{Decision, Problem, Status};
+
+/// Everything that is known of decisions at one commit.
+#[derive(Default)]
+pub(in crate::design) struct Known {
+    /// The decisions, oldest first.
+    pub(in crate::design) decisions: Vec<Decision>,
+    /// What could not be read.
+    pub(in crate::design) problems: Vec<Problem>,
+    /// The commits that took records away.
+    pub(in crate::design) ends: HashMap<String, Oid>,
+}
+
+impl Known {
+    pub(in crate::design) fn at(repo: &Repo, tip: Oid) -> Result<Known> {
+        let history = DecisionHistory::walk(repo, tip)?;
+        let mut newest: BTreeMap<&str, Vec<&Change>> = BTreeMap::new();
+        for change in &history.changes {
+            newest.entry(&change.decision_id).or_default().push(change);
+        }
+        for id in history.present.keys() {
+            newest.entry(id).or_default();
+        }
+        let mut known = Known::default();
+        let problems = history.problems.iter().cloned();
+        known.problems = problems
+            .map(|(path, message)| Problem { path, message })
+            .collect();
+        let mut dated = Vec::new();
+        for (id, changes) in &newest {
+            let Some(found) = Version::of(&history, id, changes) else {
+                continue;
+            };
+            if let Some(end) = found.end {
+                known.ends.insert((*id).to_owned(), end);
+            }
+            dated.push(found.tell(repo, &history, changes)?);
+        }
+        dated.sort_by_key(|(seconds, age, _)| (*seconds, std::cmp::Reverse(*age)));
+        known.decisions = dated.into_iter().map(|(.., decision)| decision).collect();
+        known.mark_superseded();
+        Ok(known)
+    }
+
+    fn mark_superseded(&mut self) {
+        let standing = self.decisions.iter();
+        let standing = standing.filter(|one| one.status != Status::Reverted);
+        let replaced: BTreeSet<_> = standing
+            .filter(|one| one.supersedes.as_ref() != Some(&one.decision_id))
+            .filter_map(|one| one.supersedes.clone())
+            .collect();
+        for decision in &mut self.decisions {
+            if decision.status == Status::Active && replaced.contains(&decision.decision_id) {
+                decision.status = Status::Superseded;
+            }
+        }
+    }
+
+    /// Finds a decision by its id or a unique beginning of it.
+    ///
+    /// # Errors
+    /// `decision-not-found`, with the nearest id or those that fit.
+    pub(in crate::design) fn find(&self, name: &str) -> Result<&Decision> {
+        let exact = self.decisions.iter().find(|one| one.decision_id == name);
+        if let Some(exact) = exact {
+            return Ok(exact);
+        }
+        let begins = |one: &&Decision| !name.is_empty() && one.decision_id.starts_with(name);
+        let fitting: Vec<_> = self.decisions.iter().filter(begins).collect();
+        match fitting.as_slice() {
+            [only] => Ok(only),
+            [] => Err(self.not_found(name)),
+            _ => {
+                let ids: Vec<_> = fitting.iter().map(|one| one.decision_id.as_str()).collect();
+                let message = format!(
+                    "{} decisions begin with '{name}': {}",
+                    ids.len(),
+                    ids.join(", ")
+                );
+                Err(Error::new(Code::DecisionNotFound, message)
+                    .detail("candidates", &ids)
+                    .hint("git colony decisions --limit 1000"))
+            }
+        }
+    }
+
+    fn not_found(&self, name: &str) -> Error {
+        let likeness = |one: &&Decision| strsim::levenshtein(&one.decision_id, name);
+        let nearest = self.decisions.iter().min_by_key(likeness);
+        let nearest = nearest.map(|one| one.decision_id.as_str());
+        let also = nearest.map_or_else(String::new, |id| format!("; the nearest is '{id}'"));
+        Error::new(
+            Code::DecisionNotFound,
+            format!("no decision is called '{name}'{also}; nothing has changed"),
+        )
+        .detail("name", name)
+        .detail("nearest", nearest)
+        .hint("git colony decisions --limit 1000")
+    }
+}
+
+/// The newest version of one decision.
+struct Version<'a> {
+    id: &'a str,
+    item: &'a Item,
+    path: &'a RepoPath,
+    commit: Oid,
+    end: Option<Oid>,
+    /// The place of its commit, counted from the newest.
+    age: usize,
+}
+
+impl<'a> Version<'a> {
+    /// Picks it: what the tip has, else what was there last; `None` for what goes on under another id.
+    fn of(
+        history: &'a DecisionHistory,
+        id: &'a str,
+        changes: &[&'a Change],
+    ) -> Option<Version<'a>> {
+        let wrote = |change: &&&Change| change.new.is_some();
+        let last = changes.iter().find(wrote);
+        let (item, path, commit, end) = if let Some((item, path)) = history.present.get(id) {
+            let same = |change: &&&Change| change.new.as_ref().is_some_and(|new| new.0 == *item);
+            let wrote = changes.iter().find(same).or(last);
+            // What no commit wrote a merge put together.
+            let commit = wrote.map_or(history.tip, |change| change.commit);
+            (item, path, commit, None)
+        } else {
+            let newest = changes.first().filter(|newest| !newest.renamed)?;
+            let (item, path) = last?.new.as_ref()?;
+            let end = newest.new.is_none().then_some(newest.commit);
+            (item, path, last?.commit, end)
+        };
+        let place = |one: &Change| one.commit == commit;
+        Some(Version {
+            id,
+            item,
+            path,
+            commit,
+            end,
+            age: history.changes.iter().position(place).unwrap_or_default(),
+        })
+    }
+
+    /// Returns it with what it is ordered by.
+    fn tell(
+        &self,
+        repo: &Repo,
+        history: &DecisionHistory,
+        changes: &[&Change],
+    ) -> Result<(i64, usize, Decision)> {
+        let past = repo.read_past(self.commit)?;
+        let moment = past.author.moment();
+        let unknown = self.end.is_none() && history.unreadable.contains(self.path);
+        let gone = !unknown && !history.present.contains_key(self.id);
+        let reverted = gone || history.is_reverted(self.commit);
+        let mut decision = decision_of(self.id, self.item, self.path);
+        decision.sha = Some(self.commit);
+        decision.status = if reverted {
+            Status::Reverted
+        } else {
+            Status::Active
+        };
+        decision.authored_at = moment.as_ref().map(time::rfc3339).unwrap_or_default();
+        decision.author = format!("{} <{}>", past.author.name, past.author.email);
+        for hex in &mut decision.implements {
+            if let Some(id) = Oid::parse(hex) {
+                *hex = history.migrated.current(repo, id).to_string();
+            }
+        }
+        let implements = decision.implements.iter();
+        let mut commits: Vec<Oid> = implements
+            .filter_map(|hex| repo.peel_to_commit(Oid::parse(hex)?))
+            .collect();
+        let named = history.named.get(self.id).into_iter().flatten().rev();
+        let versions = changes.iter().rev().filter(|change| change.new.is_some());
+        for commit in versions.map(|change| &change.commit).chain(named) {
+            if !commits.contains(commit) {
+                commits.push(*commit);
+            }
+        }
+        decision.commits = commits;
+        Ok((past.author.seconds, self.age, decision))
+    }
+}
+
+/// Returns a decision as its record tells it, without what only history knows.
+pub(in crate::design) fn decision_of(id: &str, item: &Item, path: &RepoPath) -> Decision {
+    let text = |key| item.text(key).unwrap_or_default();
+    Decision {
+        decision_id: id.to_owned(),
+        sha: None,
+        title: item.text("title").unwrap_or_else(|| id.to_owned()),
+        summary: text("summary"),
+        rationale: text("rationale"),
+        rejected: item.texts("rejected"),
+        status: Status::Active,
+        supersedes: item.text("supersedes"),
+        depends_on: item.texts("depends_on"),
+        implements: item.texts(IMPLEMENTS),
+        authored_at: String::new(),
+        author: String::new(),
+        relative_path: path.clone(),
+        commits: Vec::new(),
+    }
+}

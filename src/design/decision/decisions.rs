@@ -1,0 +1,223 @@
+//! The decisions of a history: the newest version of each, and whether it still stands.
+
+use std::collections::{BTreeMap, HashSet};
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::design::decision;
+use crate::git::{Oid, Repo};
+use crate::model::{RepoPath, Result};
+use crate::store::Session;
+
+use super::decision_history::Reader;
+use super::decision_standing::Known;
+use super::{FOLDER, TRAILER};
+
+/// Whether a decision stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Status {
+    /// It stands.
+    Active,
+    /// A later one takes its place.
+    Superseded,
+    /// Its record was deleted, or its commit was taken back.
+    Reverted,
+}
+
+/// A decision in its newest version.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Decision {
+    /// Its id.
+    pub decision_id: String,
+    /// The commit that wrote this version; `None` where it is not committed yet, in a dry run.
+    pub sha: Option<Oid>,
+    /// What was decided.
+    pub title: String,
+    /// The same in a few sentences.
+    pub summary: String,
+    /// Why.
+    pub rationale: String,
+    /// What was not chosen.
+    pub rejected: Vec<String>,
+    /// Whether it stands.
+    pub status: Status,
+    /// The decision it takes the place of.
+    pub supersedes: Option<String>,
+    /// The decisions it needs.
+    pub depends_on: Vec<String>,
+    /// The commits that were there before it and carry it out, as they are written down; of those from
+    /// before a migration to git-lfs, what they have become.
+    pub implements: Vec<String>,
+    /// When this version was written, RFC 3339 UTC.
+    pub authored_at: String,
+    /// Who wrote it.
+    pub author: String,
+    /// Where its record is, or was.
+    pub relative_path: RepoPath,
+    /// Every commit that belongs to it, oldest first: of its versions, those that name it, and those it
+    /// names.
+    pub commits: Vec<Oid>,
+}
+
+/// A file that holds no decision that can be used.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Problem {
+    /// Where it is.
+    pub path: RepoPath,
+    /// What is wrong with it.
+    pub message: String,
+}
+
+/// Which decisions are wanted.
+#[derive(Clone, Debug, Default)]
+pub struct Filter {
+    /// Only those whose newest version, or whose end, is not in the history of this revision.
+    pub since: Option<String>,
+    /// At most so many, the newest.
+    pub limit: Option<usize>,
+    /// Only those with a commit that touched one of these paths.
+    pub paths: Vec<RepoPath>,
+}
+
+/// The decisions, oldest first.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct DecisionsReport {
+    /// The decisions, the newest version of each, oldest first.
+    pub decisions: Vec<Decision>,
+    /// How many.
+    pub count: usize,
+    /// How many there are without the limit.
+    pub total: usize,
+    /// Files below `design/decisions` that cannot be used.
+    pub problems: Vec<Problem>,
+}
+
+/// A decision that a commit belongs to.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct DecisionRef {
+    /// Its id.
+    pub decision_id: String,
+    /// What was decided; the id where the commit does not hold its record.
+    pub title: String,
+    /// The commit.
+    pub sha: Oid,
+}
+
+/// Lists the decisions of HEAD.
+///
+/// # Errors
+/// `revision-not-found`, `object-missing`.
+pub fn list(session: &Session, filter: &Filter) -> Result<DecisionsReport> {
+    let repo = &session.repo;
+    let since = filter.since.as_ref();
+    let since = since.map(|name| repo.resolve_commit(name)).transpose()?;
+    let tip = repo.head()?.commit();
+    let mut known = match tip {
+        Some(tip) => Known::at(repo, tip)?,
+        None => Known::default(),
+    };
+    if let (Some(since), Some(tip)) = (since, tip) {
+        let newer: HashSet<_> = repo
+            .commits_between(tip, &[since], usize::MAX)?
+            .into_iter()
+            .collect();
+        let ends = &known.ends;
+        known.decisions.retain(|decision| {
+            let end = ends.get(&decision.decision_id);
+            decision
+                .sha
+                .iter()
+                .chain(end)
+                .any(|sha| newer.contains(sha))
+        });
+    }
+    if !filter.paths.is_empty() {
+        known.decisions = touched(repo, known.decisions, &filter.paths)?;
+    }
+    let total = known.decisions.len();
+    let limit = filter.limit.unwrap_or(total);
+    let decisions = known.decisions.split_off(total.saturating_sub(limit));
+    Ok(DecisionsReport {
+        count: decisions.len(),
+        decisions,
+        total,
+        problems: known.problems,
+    })
+}
+
+/// Returns the decisions in the history of a commit that touched one of the paths, oldest first.
+///
+/// # Errors
+/// `object-missing`.
+pub fn touching(session: &Session, tip: Oid, paths: &[RepoPath]) -> Result<Vec<Decision>> {
+    touched(
+        &session.repo,
+        Known::at(&session.repo, tip)?.decisions,
+        paths,
+    )
+}
+
+/// Returns the decisions that the commits belong to, in the order of the commits: by their trailers, and
+/// by the records they write.
+///
+/// # Errors
+/// `object-missing`.
+pub fn of_commits(session: &Session, commits: &[Oid]) -> Result<Vec<DecisionRef>> {
+    let repo = &session.repo;
+    let mut reader = Reader::new(repo);
+    let mut found: Vec<DecisionRef> = Vec::new();
+    for &sha in commits {
+        let past = repo.read_past(sha)?;
+        let mut titles = BTreeMap::new();
+        for change in reader.changes(&past)? {
+            if let Some((item, _)) = change.new {
+                titles.insert(change.decision_id, item.text("title"));
+            }
+        }
+        for id in decision::trailers(&past.message, TRAILER) {
+            titles.entry(id).or_insert(None);
+        }
+        for (decision_id, title) in titles {
+            let told = |one: &DecisionRef| one.decision_id == decision_id && one.sha == sha;
+            if !found.iter().any(told) {
+                let title = title.unwrap_or_else(|| decision_id.clone());
+                found.push(DecisionRef {
+                    decision_id,
+                    title,
+                    sha,
+                });
+            }
+        }
+    }
+    Ok(found)
+}
+
+/// Keeps the decisions with a commit that touched one of the paths.
+fn touched(repo: &Repo, decisions: Vec<Decision>, paths: &[RepoPath]) -> Result<Vec<Decision>> {
+    let mut kept = Vec::new();
+    for decision in decisions {
+        let own = paths
+            .iter()
+            .any(|path| decision.relative_path.is_at_or_below(path));
+        let mut touches = own;
+        for commit in decision.commits.iter().filter(|_| !own) {
+            let past = repo.read_past(*commit)?;
+            let before = repo.tree_of(past.parents.first().copied())?;
+            let changes = repo.diff_trees(before, past.tree)?;
+            let mut changes = changes.iter();
+            touches |=
+                changes.any(|change| paths.iter().any(|path| change.path.is_at_or_below(path)));
+        }
+        if touches {
+            kept.push(decision);
+        }
+    }
+    Ok(kept)
+}
+
+/// Returns the path of the record of a new decision.
+pub(in crate::design) fn path_of(id: &str) -> RepoPath {
+    RepoPath::from(format!("{FOLDER}/{id}.json").as_str())
+}

@@ -1,0 +1,338 @@
+//! A decision as it is written down: JSON files below `design/decisions/`, trailers of commits.
+//!
+//! A file holds one object, a list of them, or an object of them by id. An id comes from the file, or is
+//! the name of the file; never that of a commit, so that it survives squash, rebase and amend. Files
+//! come from anybody: what does not make sense is told, never guessed.
+
+pub mod decide;
+mod decision_history;
+pub(crate) mod decision_standing;
+mod decision_walk;
+pub mod decisions;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::{Map, Value, json};
+
+use crate::model::{Code, Error, RepoPath, Result};
+
+/// Where decisions are.
+pub(super) const FOLDER: &str = "design/decisions";
+
+/// The trailer that names the decision a commit belongs to.
+pub(super) const TRAILER: &str = "Colony-Decision";
+
+/// A file larger than this is no record of a decision.
+const LARGEST_BYTES: usize = 1 << 20;
+
+/// One decision as a file has it.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Item {
+    pub(super) object: Map<String, Value>,
+    /// Whether the id is in the object, and not only in the name of the file.
+    pub(super) names_itself: bool,
+}
+
+impl Item {
+    pub(super) fn text(&self, key: &str) -> Option<String> {
+        let value = self.object.get(key)?.as_str()?;
+        Some(value.to_owned()).filter(|text| !text.is_empty())
+    }
+
+    /// Returns a list of texts; a single text counts as a list of one.
+    pub(super) fn texts(&self, key: &str) -> Vec<String> {
+        match self.object.get(key) {
+            Some(Value::String(one)) if !one.is_empty() => vec![one.clone()],
+            Some(Value::Array(all)) => all
+                .iter()
+                .filter_map(|one| one.as_str().map(str::to_owned))
+                .collect(),
+            _ => Vec::new(),
+        }
+    }
+}
+
+/// How a file holds its decisions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Shape {
+    One,
+    List,
+    ById,
+}
+
+/// What a file holds, by id.
+pub(super) type Items = BTreeMap<String, Item>;
+
+/// Tells whether a path below [`FOLDER`] is one of a record.
+pub(super) fn is_record(path: &RepoPath) -> bool {
+    path.as_bytes().ends_with(b".json")
+}
+
+/// Reads a file, all of it.
+///
+/// # Errors
+/// What does not make sense about it, for people.
+pub(super) fn read(path: &RepoPath, bytes: &[u8]) -> Result<Items, String> {
+    let (items, problems) = read_usable(path, bytes)?;
+    match problems.into_iter().next() {
+        Some(problem) => Err(problem),
+        None => Ok(items),
+    }
+}
+
+/// Reads what can be used of a file, and tells what is wrong with the rest.
+///
+/// # Errors
+/// What is wrong with the file as a whole, for people.
+pub(super) fn read_usable(
+    path: &RepoPath,
+    bytes: &[u8],
+) -> Result<(Items, BTreeSet<String>), String> {
+    let (_, value) = parse(bytes)?;
+    let mut items = Items::new();
+    let mut problems = BTreeSet::new();
+    let mut add = |fallback: Option<String>, value: Value| {
+        let Value::Object(object) = value else {
+            return Err("holds something that is no object".to_owned());
+        };
+        let own = object.get("decision_id").and_then(Value::as_str);
+        let names_itself = own.is_some_and(|id| !id.is_empty());
+        let own = own.filter(|id| !id.is_empty()).map(str::to_owned);
+        let id = own.or(fallback);
+        let id = id.ok_or("holds a decision without 'decision_id'")?;
+        let item = Item {
+            object,
+            names_itself,
+        };
+        if items.contains_key(&id) {
+            return Err(format!("holds decision '{id}' twice"));
+        }
+        items.insert(id, item);
+        Ok(())
+    };
+    let all: Vec<(Option<String>, Value)> = match value {
+        Value::Array(all) => all.into_iter().map(|one| (None, one)).collect(),
+        Value::Object(all) if shape(&all) == Shape::ById => {
+            all.into_iter().map(|(id, one)| (Some(id), one)).collect()
+        }
+        one => vec![(Some(stem(path)), one)],
+    };
+    for (fallback, one) in all {
+        problems.extend(add(fallback, one).err());
+    }
+    Ok((items, problems))
+}
+
+fn parse(bytes: &[u8]) -> Result<(Shape, Value), String> {
+    if bytes.len() > LARGEST_BYTES {
+        return Err("is larger than 1 MiB".to_owned());
+    }
+    let value: Value =
+        serde_json::from_slice(bytes).map_err(|error| format!("is not JSON: {error}"))?;
+    match &value {
+        Value::Array(_) => Ok((Shape::List, value)),
+        Value::Object(object) => Ok((shape(object), value)),
+        _ => Err("is neither an object nor a list".to_owned()),
+    }
+}
+
+/// An object whose fields are all objects, and none of them one of a decision, is one of decisions.
+fn shape(object: &Map<String, Value>) -> Shape {
+    let fields = ["decision_id", "title", "summary", "rationale"];
+    let is_decision = fields.iter().any(|field| object.contains_key(*field));
+    if is_decision || object.is_empty() || !object.values().all(Value::is_object) {
+        Shape::One
+    } else {
+        Shape::ById
+    }
+}
+
+fn stem(path: &RepoPath) -> String {
+    let name = String::from_utf8_lossy(path.name()).into_owned();
+    name.strip_suffix(".json")
+        .map_or(name.clone(), str::to_owned)
+}
+
+/// Returns the bytes of a file with one decision put in or replaced; the others stay as they are.
+///
+/// # Errors
+/// What does not make sense about the file as it is.
+pub(super) fn write(
+    old: Option<&[u8]>,
+    id: &str,
+    object: Map<String, Value>,
+) -> Result<Vec<u8>, String> {
+    let value = match old.map(parse).transpose()? {
+        None | Some((Shape::One, _)) => Value::Object(object),
+        Some((Shape::ById, Value::Object(mut all))) => {
+            all.insert(id.to_owned(), Value::Object(object));
+            Value::Object(all)
+        }
+        Some((_, Value::Array(mut all))) => {
+            let is_it = |one: &&mut Value| one.get("decision_id") == Some(&json!(id));
+            match all.iter_mut().find(is_it) {
+                Some(one) => *one = Value::Object(object),
+                None => all.push(Value::Object(object)),
+            }
+            Value::Array(all)
+        }
+        Some(_) => return Err("is neither an object nor a list".to_owned()),
+    };
+    let text = serde_json::to_string_pretty(&value).map_err(|error| error.to_string())?;
+    Ok((text + "\n").into_bytes())
+}
+
+/// The longest id.
+const LONGEST_ID: usize = 100;
+
+/// Checks an id that somebody gives: it becomes the name of a file and the value of a trailer.
+///
+/// # Errors
+/// `invalid-value`.
+pub(super) fn check_id(id: &str) -> Result<()> {
+    let plain = |c: char| c.is_alphanumeric() || matches!(c, '.' | '_' | '-');
+    let first = id.chars().next().is_some_and(char::is_alphanumeric);
+    if first && id.len() <= LONGEST_ID && id.chars().all(plain) && !id.ends_with('.') {
+        return Ok(());
+    }
+    Err(Error::new(
+        Code::InvalidValue,
+        format!(
+            "'{id}' cannot be the id of a decision: wanted at most {LONGEST_ID} bytes of letters, \
+             digits, '.', '_' and '-', a letter or digit first"
+        ),
+    )
+    .hint("git colony decide -m TITLE   # makes an id of the title"))
+}
+
+/// Makes an id of a title.
+pub(super) fn slug(title: &str) -> String {
+    let mut slug = String::new();
+    for c in title.chars().flat_map(char::to_lowercase) {
+        if c.is_alphanumeric() {
+            slug.push(c);
+        } else if !slug.is_empty() && !slug.ends_with('-') {
+            slug.push('-');
+        }
+        if slug.len() >= 60 {
+            break;
+        }
+    }
+    let slug = slug.trim_end_matches('-');
+    if slug.is_empty() {
+        "decision".to_owned()
+    } else {
+        slug.to_owned()
+    }
+}
+
+/// Returns the values of a trailer, wherever a squash may have put it in the message.
+pub(super) fn trailers(message: &str, key: &str) -> Vec<String> {
+    let value = |line: &str| {
+        let rest = line.trim_start().strip_prefix(key)?.strip_prefix(':')?;
+        Some(rest.trim().to_owned()).filter(|value| !value.is_empty())
+    };
+    let mut found = Vec::new();
+    for value in message.lines().filter_map(value) {
+        if !found.contains(&value) {
+            found.push(value);
+        }
+    }
+    found
+}
+
+/// Returns the commits that a message says it takes back, as `git revert` writes it.
+pub(super) fn reverts(message: &str) -> Vec<&str> {
+    let said = message.split("This reverts commit ").skip(1);
+    said.filter_map(|rest| rest.split(|c: char| !c.is_ascii_hexdigit()).next())
+        .filter(|hex| hex.len() >= 40)
+        .collect()
+}
+
+/// Makes text of somebody's that cannot be taken for a trailer of ours.
+pub(super) fn without_trailers(text: &str) -> String {
+    let line = |line: &str| {
+        if line.trim_start().starts_with("Colony-") {
+            format!("> {line}")
+        } else {
+            line.to_owned()
+        }
+    };
+    text.lines().map(line).collect::<Vec<_>>().join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn slugs_are_valid_ids() {
+        for title in [
+            "Use SQLite, not files!",
+            "  ",
+            "../../etc",
+            "Füße",
+            &"x y".repeat(99),
+        ] {
+            let slug = slug(title);
+            assert!(check_id(&slug).is_ok(), "{slug}");
+        }
+        assert_eq!(slug("Use SQLite, not files!"), "use-sqlite-not-files");
+    }
+
+    #[test]
+    fn ids_are_one_harmless_component() {
+        for bad in [
+            "",
+            ".",
+            "..",
+            ".git",
+            "-x",
+            "a/b",
+            "a\nb",
+            "a b",
+            "x.",
+            &"x".repeat(101),
+        ] {
+            assert!(check_id(bad).is_err(), "{bad:?}");
+        }
+    }
+
+    #[test]
+    fn every_shape_is_read_and_written_back() {
+        let path = RepoPath::from("design/decisions/d.json");
+        let one = br#"{"title": "t"}"#;
+        let list = br#"[{"decision_id": "a"}, {"decision_id": "b", "x": 1}]"#;
+        let by_id = br#"{"a": {"title": "t"}, "b": {"decision_id": "c"}}"#;
+        let ids = |bytes: &[u8]| read(&path, bytes).unwrap().into_keys().collect::<Vec<_>>();
+        assert_eq!(ids(one), ["d"]);
+        assert_eq!(ids(list), ["a", "b"]);
+        assert_eq!(ids(by_id), ["a", "c"]);
+        let object = json!({"decision_id": "a", "title": "new"});
+        let object = object.as_object().unwrap();
+        let written = write(Some(list), "a", object.clone()).unwrap();
+        assert_eq!(
+            read(&path, &written).unwrap()["a"].text("title").unwrap(),
+            "new"
+        );
+        assert_eq!(ids(&written), ["a", "b"]);
+        for bad in [
+            &b"{"[..],
+            b"7",
+            b"[7]",
+            b"[{}]",
+            b"[{\"decision_id\":\"a\"},{\"decision_id\":\"a\"}]",
+        ] {
+            assert!(read(&path, bad).is_err());
+        }
+    }
+
+    #[test]
+    fn trailers_are_found_after_a_squash_too() {
+        let message =
+            "two\n\n* one\n\nColony-Decision: a\n\n    Colony-Decision: b\nColony-Decision:\n";
+        assert_eq!(trailers(message, TRAILER), ["a", "b"]);
+        let harmless = without_trailers("why\nColony-Decision: forged");
+        assert!(trailers(&harmless, TRAILER).is_empty());
+    }
+}

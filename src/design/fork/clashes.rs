@@ -1,0 +1,257 @@
+//! Which lines of work will clash: every pair of forks merged on trees, and who touches the same files.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::design::merge::conflicts::{self, ConflictKind};
+use crate::git::merge::merge_tree::{Pair, Preview};
+use crate::git::worktree::scan::Scan;
+use crate::git::{Oid, Repo};
+use crate::model::{RepoPath, Result};
+use crate::store::cache::Cache;
+use crate::store::{Session, ref_names};
+
+use super::fork_problem::Problem;
+use super::forks::{self, Fork, Outcome};
+
+/// The name and format of the cache; another format is another file.
+const CACHE: &str = "clashes-1.json";
+
+/// Two forks that do not merge cleanly.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Clash {
+    /// The one.
+    pub a: String,
+    /// The other.
+    pub b: String,
+    /// The paths in conflict, those that nobody can merge by hand first.
+    pub paths: Vec<RepoPath>,
+    /// Whether one of them is a binary file or a file of git-lfs.
+    pub binary: bool,
+    /// Why it cannot be told whether they clash: there are no paths then.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub problem: Option<Problem>,
+}
+
+/// All forks against each other.
+#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
+pub struct Matrix {
+    /// The pairs that clash.
+    pub matrix: Vec<Clash>,
+    /// The forks in the order in which merging them meets conflicts late: those that clash with the
+    /// fewest first, then those with the fewest paths, then by name.
+    pub merge_order: Vec<String>,
+}
+
+/// What is known of one pair of commits.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+struct Known {
+    paths: Vec<RepoPath>,
+    binary: bool,
+}
+
+/// Merges every pair of forks, on trees, in one process at most. Nothing stays in the object store; what came
+/// out is cached by the two tips.
+///
+/// # Errors
+/// `git-failed`, `object-missing`.
+pub fn matrix(session: &Session, forks: &[Fork]) -> Result<Matrix> {
+    let repo = &session.repo;
+    // What is merged already clashes with nobody.
+    let open = forks.iter().filter(|fork| {
+        let into = fork.into.as_ref();
+        fork.problem.is_none() && into.is_none_or(|into| into.outcome != Outcome::UpToDate)
+    });
+    let open: Vec<_> = open.collect();
+    let mut pairs = Vec::new();
+    for (at, a) in open.iter().enumerate() {
+        let others = open.iter().skip(at + 1);
+        pairs.extend(
+            others
+                .map(|b| (*a, *b))
+                .filter(|(a, b)| a.head_sha != b.head_sha),
+        );
+    }
+    let cache = Cache::of(repo, CACHE);
+    let old: BTreeMap<String, Known> = cache.read();
+    let mut known = BTreeMap::new();
+    let mut questions = Vec::new();
+    for (a, b) in &pairs {
+        let key = key(a.head_sha, b.head_sha);
+        match old.get(&key) {
+            Some(found) => drop(known.insert(key, found.clone())),
+            None => questions.push((key, (a.head_sha, b.head_sha))),
+        }
+    }
+    questions.sort();
+    questions.dedup();
+    let mut problems = BTreeMap::new();
+    for (key, clash) in ask(session, questions)? {
+        match Problem::or(clash)? {
+            Ok(clash) => drop(known.insert(key, clash)),
+            Err(problem) => drop(problems.insert(key, problem)),
+        }
+    }
+    // Where nothing was and nothing is known, nothing is written.
+    if !(old.is_empty() && known.is_empty()) {
+        cache.write(&known);
+    }
+    let mut found = Matrix::default();
+    for (a, b) in pairs {
+        let key = key(a.head_sha, b.head_sha);
+        let clash = known.get(&key).filter(|clash| !clash.paths.is_empty());
+        let problem = problems.get(&key).cloned();
+        if clash.is_none() && problem.is_none() {
+            continue;
+        }
+        found.matrix.push(Clash {
+            a: a.name.clone(),
+            b: b.name.clone(),
+            paths: clash.map_or_else(Vec::new, |clash| clash.paths.clone()),
+            binary: clash.is_some_and(|clash| clash.binary),
+            problem,
+        });
+    }
+    found.merge_order = order(&open, &found.matrix);
+    Ok(found)
+}
+
+fn key(a: Oid, b: Oid) -> String {
+    format!("{} {}", a.min(b), a.max(b))
+}
+
+/// Merges pairs that have a common ancestor; the others clash nowhere and everywhere.
+fn ask(
+    session: &Session,
+    questions: Vec<(String, (Oid, Oid))>,
+) -> Result<Vec<(String, Result<Known>)>> {
+    let repo = &session.repo;
+    let (keys, pairs): (Vec<_>, Vec<_>) = questions.into_iter().unzip();
+    let bases = repo.merge_bases_of(&pairs)?;
+    let (mut related, mut asked) = (Vec::new(), Vec::new());
+    for ((key, (ours, theirs)), bases) in keys.into_iter().zip(pairs).zip(bases) {
+        if !bases.is_empty() {
+            related.push(key);
+            asked.push(Pair {
+                bases,
+                is_base_given: false,
+                ours,
+                theirs,
+            });
+        }
+    }
+    let previews = repo.preview_pairs(&session.world, &asked)?;
+    let clash = |preview: Result<Preview>| preview.map(|preview| clash_of(repo, &preview));
+    let clashes = previews.into_iter().map(clash);
+    Ok(related.into_iter().zip(clashes).collect())
+}
+
+fn clash_of(repo: &Repo, preview: &Preview) -> Known {
+    let conflicts = conflicts::list(repo, &preview.stages, &preview.notes);
+    let is_opaque = |kind| matches!(kind, ConflictKind::Binary | ConflictKind::LfsPointer);
+    let mut paths: Vec<_> = conflicts
+        .into_iter()
+        .map(|conflict| (!is_opaque(conflict.kind), conflict.path))
+        .collect();
+    paths.sort();
+    Known {
+        binary: paths.first().is_some_and(|(is_text, _)| !is_text),
+        paths: paths.into_iter().map(|(_, path)| path).collect(),
+    }
+}
+
+fn order(forks: &[&Fork], clashes: &[Clash]) -> Vec<String> {
+    let mut rows: Vec<_> = forks
+        .iter()
+        .map(|fork| {
+            let of_fork = clashes
+                .iter()
+                .filter(|c| c.a == fork.name || c.b == fork.name);
+            let paths: BTreeSet<_> = of_fork.clone().flat_map(|clash| &clash.paths).collect();
+            (of_fork.count(), paths.len(), fork.name.clone())
+        })
+        .collect();
+    rows.sort();
+    rows.into_iter().map(|(.., name)| name).collect()
+}
+
+/// Another line of work that touches files which are changed here.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct TouchedBy {
+    /// The fork.
+    pub fork: String,
+    /// The files.
+    pub paths: Vec<RepoPath>,
+}
+
+/// What was found out about other lines of work.
+#[derive(Clone, Debug, Default)]
+pub struct Touching {
+    /// Those that touch files which are changed here.
+    pub others: Vec<TouchedBy>,
+    /// Those of which that cannot be told, and why.
+    pub unknown: Vec<(String, Problem)>,
+}
+
+/// Finds the forks that have changed what is changed here: uncommitted, or on this fork since it began.
+///
+/// Looks at no more than 100 forks; costs a walk to the common ancestor and a comparison of trees each.
+///
+/// # Errors
+/// `object-missing`.
+pub fn touched_by_others(session: &Session, scan: &Scan) -> Result<Touching> {
+    const MOST: usize = 100;
+    let repo = &session.repo;
+    let forks = repo.refs_below(ref_names::FORKS)?;
+    let here = scan.head.moving_ref();
+    let others: Vec<_> = forks.iter().filter(|fork| fork.name != here).collect();
+    let Some(head) = scan.head.commit().filter(|_| !others.is_empty()) else {
+        return Ok(Touching::default());
+    };
+    let staged = scan.staged.iter().map(|change| change.path.clone());
+    let untracked = scan.untracked.iter().map(|found| found.path.clone());
+    let mut mine: BTreeSet<RepoPath> = staged.chain(untracked).collect();
+    mine.extend(scan.unstaged.iter().cloned());
+    if let Some((_, target)) = forks::into_of(repo, &here)? {
+        // Where that cannot be told, what is uncommitted counts alone.
+        let own = Problem::or(changed_since_base(repo, head, target))?;
+        mine.extend(own.into_iter().flatten());
+    }
+    let mut found = Touching::default();
+    for fork in others.into_iter().take(MOST) {
+        if mine.is_empty() {
+            break;
+        }
+        let Some(tip) = repo.peel_to_commit(fork.id) else {
+            continue;
+        };
+        let theirs = match Problem::or(changed_since_base(repo, tip, head))? {
+            Ok(theirs) => theirs,
+            Err(problem) => {
+                found.unknown.push((fork.name.short(), problem));
+                continue;
+            }
+        };
+        let paths: Vec<_> = theirs
+            .into_iter()
+            .filter(|path| mine.contains(path))
+            .collect();
+        if !paths.is_empty() {
+            let fork = fork.name.short();
+            found.others.push(TouchedBy { fork, paths });
+        }
+    }
+    Ok(found)
+}
+
+/// Lists the paths that `tip` has changed since it went its own way from `other`.
+fn changed_since_base(repo: &Repo, tip: Oid, other: Oid) -> Result<BTreeSet<RepoPath>> {
+    let Some(base) = repo.merge_bases(tip, other)?.first().copied() else {
+        return Ok(BTreeSet::new());
+    };
+    let (before, after) = (repo.tree_of(Some(base))?, repo.tree_of(Some(tip))?);
+    let changes = repo.diff_trees(before, after)?.into_iter();
+    Ok(changes.map(|change| change.path).collect())
+}

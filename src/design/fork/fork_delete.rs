@@ -1,0 +1,170 @@
+//! Deleting a line of work. The operation keeps its commits.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::git::{Oid, RefChange, RefName, Repo};
+use crate::model::id::OperationId;
+use crate::model::{Code, Error, Result, text};
+use crate::store::operation::run::{Intent, Plan, Touches};
+use crate::store::operation::{Kind, Operation};
+use crate::store::{Session, ref_names};
+
+use super::remote_forks::{self, RemoteFork};
+use super::squashed::Squashes;
+use super::{fork_record, forks, names, published_forks};
+
+/// What was deleted.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct DeleteReport {
+    /// The branch.
+    pub name: String,
+    /// Its tip, which the operation keeps.
+    pub head_sha: Oid,
+    /// Commits that no other branch has (at most 1,000).
+    pub unmerged: Vec<Oid>,
+    /// The operation; `None` in a dry run.
+    pub op: Option<OperationId>,
+    /// True when nothing was changed because a dry run was asked for.
+    pub dry_run: bool,
+}
+
+/// Deletes a fork: branch and record. The operation keeps its commits.
+///
+/// # Errors
+/// `fork-not-found`, `branch-in-use`, without `force` `unmerged-commits`; `locked`.
+pub fn delete(session: &Session, label: &str, force: bool, dry_run: bool) -> Result<DeleteReport> {
+    let repo = &session.repo;
+    let label = label.strip_prefix("fork/").unwrap_or(label);
+    let branch = ref_names::fork_branch(label);
+    let tip = branch
+        .is_valid()
+        .then(|| repo.find_ref(&branch))
+        .transpose()?;
+    let Some(tip) = tip.flatten() else {
+        return Err(no_fork_here(repo, label)?);
+    };
+    refuse_checked_out(repo, &branch)?;
+    let mut report = DeleteReport {
+        name: branch.short(),
+        head_sha: tip,
+        unmerged: unmerged(repo, &branch, tip)?,
+        op: None,
+        dry_run,
+    };
+    if !report.unmerged.is_empty() && !force {
+        return Err(refuse_unmerged(&report));
+    }
+    if dry_run {
+        return Ok(report);
+    }
+    let intent = Intent {
+        kind: Kind::ForkDelete,
+        touches: Touches::Refs,
+    };
+    let operation = Operation::begin(session, intent)?;
+    refuse_checked_out(repo, &branch)?;
+    let gone = |(name, id)| RefChange {
+        name,
+        old: Some(id),
+        new: None,
+    };
+    let record = fork_record::ref_of(repo, label);
+    let refs = [(branch, tip)].into_iter().chain(record).map(gone);
+    let summary = format!("delete fork '{label}'");
+    let done = operation.commit(Plan::of_refs(session, summary, refs.collect())?)?;
+    report.op = Some(done.record.op);
+    Ok(report)
+}
+
+/// Words that a fork is on a remote alone, where git deletes branches.
+fn is_remote(fork: &RemoteFork) -> Error {
+    let name = fork.name();
+    let message = format!(
+        "'{name}' is a fork of '{}', and not here; nothing was done",
+        fork.remote
+    );
+    let [remote, branch] = [fork.remote.clone(), format!("fork/{}", fork.label)];
+    let [remote, branch] = [remote, branch].map(|word| text::shell_word(&word));
+    Error::new(Code::ForkNotFound, message).hint(format!(
+        "git push {remote} --delete {branch}   # deletes it there"
+    ))
+}
+
+/// Words that a fork is not here: it may be one that an agent has in its clone.
+fn no_fork_here(repo: &Repo, label: &str) -> Result<Error> {
+    let forks = published_forks::forks(repo)?.into_iter();
+    let mut agents: Vec<String> = forks
+        .filter(|fork| fork.branch.strip_prefix("fork/") == Some(label))
+        .filter_map(|fork| fork.agent)
+        .collect();
+    agents.dedup();
+    let Some(first) = agents.first() else {
+        let elsewhere = remote_forks::find(repo, label)?;
+        return Ok(elsewhere.map_or_else(|| names::no_fork(label), |fork| is_remote(&fork)));
+    };
+    let message = match agents.as_slice() {
+        [one] => {
+            format!("'fork/{label}' is the fork of agent {one}, in its clone; nothing was done")
+        }
+        all => format!(
+            "'fork/{label}' is in the clones of the agents {}; nothing was done",
+            all.join(", ")
+        ),
+    };
+    let first = text::typed_word(first);
+    Ok(Error::new(Code::ForkNotFound, message)
+        .detail("agents", &agents)
+        .hint(format!(
+            "git colony agents remove {first}   # its work is kept"
+        )))
+}
+
+fn refuse_checked_out(repo: &Repo, branch: &RefName) -> Result<()> {
+    let here = repo.head()?.moving_ref() == *branch;
+    let place = match repo.other_worktree_on(branch) {
+        Some(other) => other.display().to_string(),
+        None if here => repo.workdir().display().to_string(),
+        None => return Ok(()),
+    };
+    Err(Error::new(
+        Code::BranchInUse,
+        format!(
+            "'{}' is checked out in '{place}'; nothing was done",
+            branch.short()
+        ),
+    )
+    .detail("branch", branch)
+    .hint("git switch BRANCH   # there; then run it again"))
+}
+
+/// Lists commits that only this branch has.
+fn unmerged(repo: &Repo, branch: &RefName, tip: Oid) -> Result<Vec<Oid>> {
+    let mut others = Vec::new();
+    for prefix in ["refs/heads/", "refs/remotes/"] {
+        let found = repo.refs_below(prefix)?.into_iter();
+        let found = found.filter(|found| found.name != *branch);
+        others.extend(found.filter_map(|found| repo.peel_to_commit(found.id)));
+    }
+    if let Some((_, target)) = forks::into_of(repo, branch)? {
+        others.extend(Squashes::default().merged(repo, target, tip)?);
+    }
+    repo.commits_between(tip, &others, 1_000)
+}
+
+fn refuse_unmerged(report: &DeleteReport) -> Error {
+    let (name, count) = (&report.name, report.unmerged.len());
+    let label = name.strip_prefix("fork/").unwrap_or(name);
+    Error::new(
+        Code::UnmergedCommits,
+        format!(
+            "'{name}' has {} that no other branch has; nothing was done",
+            text::count(count, "commit")
+        ),
+    )
+    .detail("unmerged", &report.unmerged)
+    .hint(format!(
+        "git colony forks delete {} --force   # 'git colony undo' brings it back",
+        text::shell_word(label)
+    ))
+}

@@ -1,0 +1,202 @@
+//! What is known of a fork beside its branch: where it began, who began it, when.
+//!
+//! A record is a commit at `refs/colony/forks/<label>` whose tree holds `fork.json`; its parent is the
+//! commit the fork began at, so that this one stays whatever happens to the branch. Where two
+//! repositories have changed it, a commit on both records has the one that counts as `fork.json` and
+//! the other as `superseded/<blob>.json`; whoever makes it makes the very same commit.
+
+use serde::{Deserialize, Serialize};
+
+use crate::git::object::{self, NewCommit};
+use crate::git::{Oid, RefName, Repo, Signature, TreeEntry};
+use crate::model::{Code, Error, RepoPath, Result, ResultExt as _};
+use crate::store::{ref_names, superseded};
+
+/// The format this version writes and the newest it reads.
+const FORMAT: u32 = 1;
+
+/// The file of a record.
+const FILE: &str = "fork.json";
+
+/// A longer file is no record.
+const MOST_BYTES: u64 = 1 << 20;
+
+/// The record of one fork.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ForkRecord {
+    /// The format of the record.
+    pub format: u32,
+    /// The label, without `fork/`.
+    pub label: String,
+    /// The commit it began at.
+    pub base: Oid,
+    /// The branch it began on, without `refs/heads/`; `None` where HEAD was on none.
+    pub base_branch: Option<String>,
+    /// Who began it, `name <email>`.
+    pub owner: String,
+    /// When it began, RFC 3339 UTC.
+    pub created_at: String,
+    /// When the record was last changed, RFC 3339 UTC.
+    pub updated_at: String,
+}
+
+impl ForkRecord {
+    /// Makes the record of a fork that begins now.
+    pub(in crate::design) fn new(
+        label: &str,
+        base: Oid,
+        base_branch: Option<String>,
+        who: &Signature,
+        now: String,
+    ) -> ForkRecord {
+        ForkRecord {
+            format: FORMAT,
+            label: label.to_owned(),
+            base,
+            base_branch,
+            owner: format!("{} <{}>", who.name, who.email),
+            created_at: now.clone(),
+            updated_at: now,
+        }
+    }
+
+    /// Writes it as a commit that no ref points to yet.
+    ///
+    /// # Errors
+    /// `no-space`, `io`.
+    pub(in crate::design) fn write(&self, repo: &Repo, who: &Signature) -> Result<Oid> {
+        let mut json = serde_json::to_vec_pretty(self)
+            .or_code(Code::Io, || "cannot write the record of a fork")?;
+        json.push(b'\n');
+        let path = RepoPath::from(FILE);
+        let entry = TreeEntry::file(repo.write_blob(&json)?);
+        let tree = repo.edit_tree(repo.empty_tree(), [(&path, Some(entry))])?;
+        repo.write_commit(NewCommit {
+            tree,
+            parents: vec![self.base],
+            signature: who,
+            message: format!("fork {}", self.label),
+        })
+    }
+
+    /// Reads the record of a fork; `None` when there is none. The label is that of the ref, whatever
+    /// the record says.
+    ///
+    /// # Errors
+    /// `newer-format`, `repository-broken`, `object-missing`.
+    pub fn find(repo: &Repo, label: &str) -> Result<Option<ForkRecord>> {
+        ForkRecord::find_at(repo, &ref_names::fork_record(label), label)
+    }
+
+    /// Reads the record that a ref holds.
+    ///
+    /// # Errors
+    /// As [`ForkRecord::find`].
+    pub(in crate::design) fn find_at(
+        repo: &Repo,
+        name: &RefName,
+        label: &str,
+    ) -> Result<Option<ForkRecord>> {
+        let Some(commit) = repo.find_ref(name)? else {
+            return Ok(None);
+        };
+        ForkRecord::read(repo, commit, label).map(|(record, _)| Some(record))
+    }
+
+    /// Reads a record from its commit, with the blob that holds it.
+    ///
+    /// # Errors
+    /// As [`ForkRecord::find`].
+    pub fn read(repo: &Repo, commit: Oid, label: &str) -> Result<(ForkRecord, Oid)> {
+        let tree = repo.read_commit(commit)?.tree;
+        let Some(blob) = repo.entry_in(tree, FILE)? else {
+            return Err(object::not_a_record(commit));
+        };
+        if repo.object_size(blob).is_some_and(|size| size > MOST_BYTES) {
+            return Err(object::not_a_record(commit));
+        }
+        let broken = || format!("cannot read the record of fork '{label}'");
+        let bytes = repo.read_blob(blob)?;
+        let value: serde_json::Value =
+            serde_json::from_slice(&bytes).or_code(Code::RepositoryBroken, broken)?;
+        let format = value.get("format").and_then(serde_json::Value::as_u64);
+        if format > Some(u64::from(FORMAT)) {
+            return Err(Error::new(
+                Code::NewerFormat,
+                format!("the record of fork '{label}' was written by a newer git-colony"),
+            )
+            .hint("install a newer git-colony"));
+        }
+        let record: ForkRecord =
+            serde_json::from_value(value).or_code(Code::RepositoryBroken, broken)?;
+        let label = label.to_owned();
+        Ok((ForkRecord { label, ..record }, blob))
+    }
+}
+
+/// Makes one record of two: the first counts, the second stays beside it.
+///
+/// The commit says nothing of who made it, where or when: each repository makes the same one.
+///
+/// # Errors
+/// As [`ForkRecord::find`]; `no-space`, `io`.
+pub fn join(repo: &Repo, label: &str, counts: Oid, lost: Oid) -> Result<Oid> {
+    let (kept, other) = (repo.read_commit(counts)?, repo.read_commit(lost)?);
+    let lost_blob = ForkRecord::read(repo, lost, label)?.1;
+    let mut beside = superseded::beside(repo, kept.tree)?;
+    beside.extend(superseded::beside(repo, other.tree)?);
+    beside.insert(lost_blob);
+    let seconds = kept.committer.seconds.max(other.committer.seconds);
+    repo.write_commit(NewCommit {
+        tree: superseded::write(repo, kept.tree, &beside)?,
+        parents: vec![counts, lost],
+        signature: &Signature {
+            name: "git-colony".to_owned(),
+            email: "git-colony@localhost".to_owned(),
+            seconds,
+            offset_seconds: 0,
+        },
+        message: format!("fork {label}"),
+    })
+}
+
+/// Finds the record of a fork; one that git has renamed is found under its old name.
+///
+/// A record that cannot be read counts as absent: the branch is worth more than what we know of it.
+pub(in crate::design) fn of_branch(repo: &Repo, label: &str) -> Option<ForkRecord> {
+    if let Ok(Some(record)) = ForkRecord::find(repo, label) {
+        return Some(record);
+    }
+    let old = renamed_from(repo, label)?;
+    let stands = repo.find_ref(&ref_names::fork_branch(&old)).ok()?.is_some();
+    if stands {
+        return None;
+    }
+    ForkRecord::find(repo, &old).ok().flatten()
+}
+
+/// Reads from the reflog of a fork which fork `git branch -m` made it from.
+fn renamed_from(repo: &Repo, label: &str) -> Option<String> {
+    let branch = ref_names::fork_branch(label);
+    let to = format!(" to {branch}");
+    let renamed = repo.reflog_messages(&branch).into_iter().rev();
+    let mut renamed = renamed.filter_map(|message| {
+        let names = message.strip_prefix("Branch: renamed ")?;
+        let from = names.strip_suffix(&to)?;
+        from.strip_prefix(ref_names::FORKS).map(str::to_owned)
+    });
+    renamed.next()
+}
+
+/// Returns the ref of the record that belongs to a fork, under its old name if git has renamed it.
+pub(in crate::design) fn ref_of(repo: &Repo, label: &str) -> Option<(RefName, Oid)> {
+    let own = ref_names::fork_record(label);
+    if let Ok(Some(id)) = repo.find_ref(&own) {
+        return Some((own, id));
+    }
+    let record = of_branch(repo, label)?;
+    drop(record);
+    let old = ref_names::fork_record(&renamed_from(repo, label)?);
+    let id = repo.find_ref(&old).ok()??;
+    Some((old, id))
+}

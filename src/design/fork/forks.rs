@@ -1,0 +1,338 @@
+//! Lines of work side by side: what each has, and how it would merge.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::design::default_branch;
+use crate::git::merge::merge_tree::{Pair, Preview};
+use crate::git::{Oid, RefName, Repo};
+use crate::model::{RepoPath, Result, time};
+use crate::store::Session;
+
+use super::fork_problem::Problem;
+use super::found_forks::{Found, found, on_remotes, own_line, without_begun_on};
+use super::names::label_of;
+use super::squashed::Squashes;
+use super::{fork_record, published_forks};
+
+/// More commits than this are not counted.
+const MOST_COMMITS: usize = 10_000;
+
+/// A fork as it is listed.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct Fork {
+    /// The branch, `fork/<label>`.
+    pub name: String,
+    /// The agent in whose clone it is; `None` for one of this repository or of another checkout.
+    pub agent: Option<String>,
+    /// The remote that has it, where it is nowhere else; the name begins with it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub remote: Option<String>,
+    /// Its tip.
+    pub head_sha: Oid,
+    /// Where it began; for a branch without a record, the common ancestor with `into`.
+    pub diverged_from_sha: Option<Oid>,
+    /// The branch it began on.
+    pub diverged_from_branch: Option<String>,
+    /// When it began, RFC 3339 UTC; `None` where nobody wrote it down.
+    pub created_at: Option<String>,
+    /// Who began it; `None` where nobody wrote it down.
+    pub owner: Option<String>,
+    /// When its tip was committed, RFC 3339 UTC.
+    pub last_commit_at: Option<String>,
+    /// Commits it has and `into` has not.
+    pub ahead: usize,
+    /// Commits `into` has and it has not.
+    pub behind: usize,
+    /// Whether it is checked out here.
+    pub is_current: bool,
+    /// How it would merge back.
+    pub into: Option<Into>,
+    /// Why nothing of that can be told: what it holds is too large, damaged or gone.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub problem: Option<Problem>,
+}
+
+/// How a fork would merge into the branch it goes to.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct Into {
+    /// The branch.
+    pub branch: String,
+    /// How it would end.
+    pub outcome: Outcome,
+    /// The paths in conflict.
+    pub paths: Vec<RepoPath>,
+}
+
+/// How a merge ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Outcome {
+    /// There is nothing to merge.
+    UpToDate,
+    /// The branch only has to move.
+    FastForward,
+    /// It merges cleanly.
+    Merged,
+    /// Paths are in conflict.
+    Conflicted,
+    /// The histories have no common ancestor.
+    Unrelated,
+}
+
+impl Outcome {
+    /// Returns the word as it stands in JSON.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Outcome::UpToDate => "up_to_date",
+            Outcome::FastForward => "fast_forward",
+            Outcome::Merged => "merged",
+            Outcome::Conflicted => "conflicted",
+            Outcome::Unrelated => "unrelated",
+        }
+    }
+}
+
+/// Lists every fork, the oldest record first, branches without one by name at the end.
+///
+/// Costs one walk per fork and one process of git for all merges, none where each is certain.
+///
+/// # Errors
+/// `repository-broken`, `object-missing`, `git-failed`.
+pub fn list(session: &Session) -> Result<Vec<Fork>> {
+    let mut all = without_begun_on(&session.repo, found(&session.repo)?)?;
+    let elsewhere = on_remotes(&session.repo, &all)?;
+    all.extend(elsewhere);
+    compared(session, all)
+}
+
+/// Lists every fork but the copies of an agent's that it has more in, and what agents have checked out
+/// instead of a fork, named `<agent>/<branch>`.
+///
+/// # Errors
+/// As [`list`].
+pub fn lines_of_work(session: &Session) -> Result<Vec<Fork>> {
+    let repo = &session.repo;
+    let mut lines = Vec::new();
+    let all = found(repo)?;
+    let all = without_begun_on(repo, all)?;
+    for line in &all {
+        let published = all.iter().filter(|other| {
+            line.agent.is_none() && other.agent.is_some() && other.name == line.name
+        });
+        let mut is_copy = false;
+        for other in published {
+            let more = Problem::or(repo.commits_between(line.tip, &[other.tip], 1))?;
+            is_copy |= more.is_ok_and(|more| more.is_empty());
+        }
+        if !is_copy {
+            lines.push(line.clone());
+        }
+    }
+    let others = published_forks::checked_out(repo)?.into_iter();
+    lines.extend(others.map(|line| Found {
+        name: format!(
+            "{}/{}",
+            line.agent.as_deref().unwrap_or_default(),
+            line.branch
+        ),
+        branch: None,
+        agent: line.agent,
+        tip: line.commit,
+        is_in_use: true,
+        record: None,
+        remote: None,
+    }));
+    if published_forks::is_agents_clone(repo)?
+        && let Some(own) = own_line(repo)?
+    {
+        lines.push(own);
+    }
+    compared(session, lines)
+}
+
+fn compared(session: &Session, lines: Vec<Found>) -> Result<Vec<Fork>> {
+    let repo = &session.repo;
+    let default = match default_branch::find(repo)? {
+        Some((branch, tip)) => standing(repo, Some(&branch.short()))?.or(Some((branch, tip))),
+        None => None,
+    };
+    let here = repo.head()?.moving_ref();
+    let mut forks = Vec::new();
+    let (mut pairs, mut merging) = (Vec::new(), Vec::new());
+    let mut squashes = Squashes::default();
+    for found in lines {
+        let base = found.record.as_ref();
+        let base = base.and_then(|record| record.base_branch.as_deref());
+        let into = standing(repo, base)?.or_else(|| default.clone());
+        let into = into.filter(|(branch, _)| Some(branch) != found.branch.as_ref());
+        let mut fork = describe(&found);
+        fork.is_current = found.branch.as_ref() == Some(&here);
+        match Problem::or(compare(repo, &mut fork, into, &mut squashes))? {
+            Ok(Some(pair)) => {
+                pairs.push(pair);
+                merging.push(forks.len());
+            }
+            Ok(None) => {}
+            Err(problem) => fork.trouble(problem),
+        }
+        forks.push(fork);
+    }
+    let answers = repo.preview_pairs(&session.world, &pairs)?;
+    for (at, preview) in merging.into_iter().zip(answers) {
+        let preview = Problem::or(preview)?;
+        if let Some(fork) = forks.get_mut(at) {
+            match preview {
+                Ok(preview) => fork.settle(&preview),
+                Err(problem) => fork.trouble(problem),
+            }
+        }
+    }
+    forks.sort_by(|a, b| {
+        let key = |fork: &Fork| (fork.created_at.is_none(), fork.created_at.clone());
+        key(a).cmp(&key(b)).then_with(|| a.name.cmp(&b.name))
+    });
+    Ok(forks)
+}
+
+/// Returns the branch a fork goes back to: the one it began on, while that exists.
+///
+/// # Errors
+/// `repository-broken`.
+pub fn into_of(repo: &Repo, fork: &RefName) -> Result<Option<(RefName, Oid)>> {
+    let record = label_of(fork).and_then(|label| fork_record::of_branch(repo, &label));
+    let base = record.and_then(|record| record.base_branch);
+    standing(repo, base.as_deref())
+}
+
+/// Returns a branch by its short name, while it exists, to compare with: in the clone of an agent as a
+/// person's checkout has published it.
+pub(in crate::design) fn standing(
+    repo: &Repo,
+    branch: Option<&str>,
+) -> Result<Option<(RefName, Oid)>> {
+    let Some(branch) = branch else {
+        return Ok(None);
+    };
+    let branch = RefName::from(format!("refs/heads/{branch}").as_str());
+    if !branch.is_valid() {
+        return Ok(None);
+    }
+    let here = repo.find_ref(&branch)?;
+    // Several checkouts that went different ways are none to compare with.
+    let desk = published_forks::of_desk(repo, &branch.short())
+        .ok()
+        .flatten();
+    let tip = desk.map(|desk| desk.commit).or(here);
+    Ok(tip.map(|tip| (branch, tip)))
+}
+
+fn describe(found: &Found) -> Fork {
+    let known = found.record.as_ref();
+    Fork {
+        name: found.name.clone(),
+        agent: found.agent.clone(),
+        remote: found.remote.clone(),
+        head_sha: found.tip,
+        diverged_from_sha: known.map(|record| record.base),
+        diverged_from_branch: known.and_then(|record| record.base_branch.clone()),
+        created_at: known.map(|record| record.created_at.clone()),
+        owner: known.map(|record| record.owner.clone()),
+        last_commit_at: None,
+        ahead: 0,
+        behind: 0,
+        is_current: false,
+        into: None,
+        problem: None,
+    }
+}
+
+/// Compares a fork with the branch it goes to; returns what has to be merged to tell how that ends.
+fn compare(
+    repo: &Repo,
+    fork: &mut Fork,
+    into: Option<(RefName, Oid)>,
+    squashes: &mut Squashes,
+) -> Result<Option<Pair>> {
+    let tip = fork.head_sha;
+    let last = repo.read_commit(tip)?.committer.moment();
+    fork.last_commit_at = last.map(|moment| time::rfc3339(&moment));
+    let Some((branch, target)) = into else {
+        return Ok(None);
+    };
+    let mut bases = repo.merge_bases(target, tip)?;
+    let squashed = squashes.merged(repo, target, tip)?;
+    let hidden = [&[target][..], &squashed].concat();
+    fork.ahead = repo.commits_between(tip, &hidden, MOST_COMMITS)?.len();
+    fork.behind = repo.commits_between(target, &[tip], MOST_COMMITS)?.len();
+    fork.diverged_from_sha = fork.diverged_from_sha.or(bases.first().copied());
+    let is_base_given = squashed.len() == 1 && !bases.is_empty();
+    if is_base_given {
+        bases = squashed;
+    }
+    let outcome = match bases.first() {
+        None => Outcome::Unrelated,
+        Some(base) if *base == tip => Outcome::UpToDate,
+        Some(base) if *base == target => Outcome::FastForward,
+        Some(_) => Outcome::Merged,
+    };
+    if outcome == Outcome::FastForward {
+        repo.require_comparable(repo.tree_of(Some(target))?, repo.tree_of(Some(tip))?)?;
+    }
+    fork.into = Some(Into {
+        branch: branch.short(),
+        outcome,
+        paths: Vec::new(),
+    });
+    let pair = Pair {
+        bases,
+        is_base_given,
+        ours: target,
+        theirs: tip,
+    };
+    Ok(Some(pair).filter(|_| outcome == Outcome::Merged))
+}
+
+/// Counts the files that those commits of a fork have changed which the branch it goes to has not.
+///
+/// # Errors
+/// `object-missing`.
+pub fn files_ahead(repo: &Repo, fork: &Fork) -> Result<usize> {
+    let into = fork.into.as_ref().map(|into| into.branch.as_str());
+    let target = standing(repo, into)?.map(|(_, tip)| tip);
+    let base = match target {
+        Some(target) => base_with(repo, target, fork.head_sha)?,
+        None => fork.diverged_from_sha,
+    };
+    let Some(base) = base.filter(|_| fork.ahead > 0) else {
+        return Ok(0);
+    };
+    let (old, new) = (
+        repo.tree_of(Some(base))?,
+        repo.tree_of(Some(fork.head_sha))?,
+    );
+    Ok(repo.diff_trees(old, new)?.len())
+}
+
+/// Returns the newest commit of two lines of work that both have, squashed or not.
+fn base_with(repo: &Repo, target: Oid, tip: Oid) -> Result<Option<Oid>> {
+    let squashed = Squashes::default().merged(repo, target, tip)?;
+    match squashed.first() {
+        Some(base) => Ok(Some(*base)),
+        None => Ok(repo.merge_bases(target, tip)?.first().copied()),
+    }
+}
+
+impl Fork {
+    fn settle(&mut self, preview: &Preview) {
+        if let Some(into) = self.into.as_mut().filter(|_| !preview.is_clean) {
+            into.outcome = Outcome::Conflicted;
+            into.paths = preview.stages.keys().cloned().collect();
+        }
+    }
+
+    fn trouble(&mut self, problem: Problem) {
+        self.into = None;
+        self.problem = Some(problem);
+    }
+}

@@ -1,0 +1,109 @@
+//! The forks there are: of this repository, published by others, on remotes.
+
+use crate::git::{Oid, RefName, Repo};
+use crate::model::Result;
+use crate::store::ref_names;
+
+use super::fork_problem::Problem;
+use super::fork_record::{self, ForkRecord};
+use super::names::label_of;
+use super::{published_forks, remote_forks};
+
+/// A fork, wherever it is.
+#[derive(Clone)]
+pub(in crate::design) struct Found {
+    pub(in crate::design) name: String,
+    /// The branch, where it is one of this repository.
+    pub(in crate::design) branch: Option<RefName>,
+    pub(in crate::design) agent: Option<String>,
+    pub(in crate::design) tip: Oid,
+    /// Whether it is a branch of a person, or what an agent has checked out.
+    pub(in crate::design) is_in_use: bool,
+    pub(in crate::design) record: Option<ForkRecord>,
+    /// The remote, where it is nowhere else.
+    pub(in crate::design) remote: Option<String>,
+}
+
+/// Finds the forks of this repository, and those that others have published.
+pub(in crate::design) fn found(repo: &Repo) -> Result<Vec<Found>> {
+    let own = repo.refs_below(ref_names::FORKS)?.into_iter();
+    let own = own.filter_map(|found| {
+        let label = label_of(&found.name)?;
+        Some(Found {
+            name: found.name.short(),
+            tip: repo.peel_to_commit(found.id)?,
+            record: fork_record::of_branch(repo, &label),
+            branch: Some(found.name),
+            agent: None,
+            is_in_use: true,
+            remote: None,
+        })
+    });
+    let published = published_forks::forks(repo)?.into_iter().map(|fork| Found {
+        name: fork.branch,
+        branch: None,
+        is_in_use: fork.agent.is_none() || fork.is_checked_out,
+        agent: fork.agent,
+        tip: fork.commit,
+        record: fork.record,
+        remote: None,
+    });
+    Ok(own.chain(published).collect())
+}
+
+/// Leaves out the copies of forks that clones of agents have only because they were begun there.
+pub(in crate::design) fn without_begun_on(repo: &Repo, all: Vec<Found>) -> Result<Vec<Found>> {
+    // Of several that nobody is on, the first is told.
+    let (mut told, rest): (Vec<_>, Vec<_>) = all.into_iter().partition(|line| line.is_in_use);
+    for line in rest {
+        let mut is_known = false;
+        for other in told.iter().filter(|other| other.name == line.name) {
+            let more = Problem::or(repo.commits_between(line.tip, &[other.tip], 1))?;
+            is_known |= more.is_ok_and(|more| more.is_empty());
+        }
+        if !is_known {
+            told.push(line);
+        }
+    }
+    Ok(told)
+}
+
+/// Lists the forks of remotes that have commits which no fork of that label among these has.
+pub(in crate::design) fn on_remotes(repo: &Repo, known: &[Found]) -> Result<Vec<Found>> {
+    let mut missing: Vec<Found> = Vec::new();
+    for fork in remote_forks::list(repo)? {
+        let name = format!("fork/{}", fork.label);
+        let same = known.iter().filter(|line| line.name == name);
+        let tips: Vec<Oid> = same.map(|line| line.tip).collect();
+        let more = Problem::or(repo.commits_between(fork.tip, &tips, 1))?;
+        if more.is_ok_and(|more| more.is_empty()) {
+            continue;
+        }
+        missing.push(Found {
+            name: fork.name(),
+            branch: None,
+            agent: None,
+            tip: fork.tip,
+            is_in_use: false,
+            record: fork_record::of_branch(repo, &fork.label),
+            remote: Some(fork.remote),
+        });
+    }
+    Ok(missing)
+}
+
+/// Returns what is checked out here, where that is no fork.
+pub(in crate::design) fn own_line(repo: &Repo) -> Result<Option<Found>> {
+    let head = repo.head()?;
+    let branch = head.moving_ref();
+    let tip = head.commit().filter(|_| label_of(&branch).is_none());
+    Ok(tip.map(|tip| Found {
+        name: head.label(),
+        branch: Some(branch),
+        agent: None,
+        tip,
+        is_in_use: true,
+        record: None,
+        remote: None,
+    }))
+}

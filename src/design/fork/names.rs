@@ -1,0 +1,275 @@
+//! What a name stands for that a person types for a line of work: a branch, a fork, any revision, or a
+//! checkpoint.
+
+use crate::design::checkpoint::checkpoints;
+use crate::git::{Oid, RefName, Repo};
+use crate::model::text::shell_word;
+use crate::model::{Code, Error, Result};
+use crate::store::ref_names;
+
+use super::published_forks::{self, Published};
+use super::{fork_record, remote_forks};
+
+/// A commit, and the name it was found under.
+#[derive(Clone, Debug)]
+pub struct Named {
+    /// The commit.
+    pub commit: Oid,
+    /// The branch, where the name is one.
+    pub branch: Option<RefName>,
+    /// What git calls it: the short name of the branch, or what was typed.
+    pub name: String,
+    /// Whose branch it is, where somebody else published it.
+    pub published: Option<Published>,
+}
+
+impl Named {
+    fn commit(commit: Oid, name: String) -> Named {
+        Named {
+            commit,
+            branch: None,
+            name,
+            published: None,
+        }
+    }
+
+    fn published(published: Published) -> Named {
+        Named {
+            commit: published.commit,
+            branch: None,
+            name: published.branch.clone(),
+            published: Some(published),
+        }
+    }
+
+    /// Returns the label, where the name is that of a fork.
+    pub fn fork_label(&self) -> Option<String> {
+        self.branch.as_ref().and_then(label_of)
+    }
+
+    /// Tells whether it is a branch, here or of somebody else.
+    pub fn is_branch(&self) -> bool {
+        self.branch.is_some() || self.published.is_some()
+    }
+
+    /// Returns the name of the branch a fork began on, where that was written down.
+    pub(in crate::design) fn base_branch(&self, repo: &Repo) -> Option<String> {
+        if let Some(published) = &self.published {
+            return published.record.clone()?.base_branch;
+        }
+        let on_remote = || Some(remote_forks::find(repo, &self.name).ok()??.label);
+        let label = self.fork_label().or_else(on_remote)?;
+        fork_record::of_branch(repo, &label)?.base_branch
+    }
+}
+
+/// Finds what a name stands for: what `find_line` finds, before a checkpoint.
+///
+/// # Errors
+/// As `find_line`; `checkpoint-ambiguous`.
+pub fn find(repo: &Repo, typed: &str) -> Result<Named> {
+    let unknown = match find_line(repo, typed) {
+        Err(unknown) if unknown.code() == Code::RevisionNotFound => unknown,
+        found => return found,
+    };
+    match checkpoints::find(repo, typed) {
+        Ok(checkpoint) => Ok(Named::commit(checkpoint.sha, typed.to_owned())),
+        Err(ambiguous) if ambiguous.code() == Code::CheckpointAmbiguous => Err(ambiguous),
+        Err(_) => Err(unknown),
+    }
+}
+
+/// Finds what a name stands for that is no checkpoint: a branch before a fork of that label, before any other
+/// ref or revision, before what others have published, before a fork of that label on a remote, before the
+/// beginning of an id.
+///
+/// The name of an agent is its published work even where a fork of that label is here that its work
+/// contains, and in an agent's clone the name of a branch of a person's checkout is that branch, as it
+/// was published. Where the branch here has anything of its own, the name is refused.
+///
+/// # Errors
+/// `revision-not-found`, `name-ambiguous`.
+pub(in crate::design) fn find_line(repo: &Repo, typed: &str) -> Result<Named> {
+    let exact = typed.strip_prefix("refs/heads/").unwrap_or(typed);
+    let is_spelled_out = exact.len() != typed.len();
+    if let Some(here) = find_branch(repo, exact)? {
+        let other = if is_spelled_out {
+            None
+        } else {
+            published_beside(repo, typed, &here)?
+        };
+        return Ok(other.unwrap_or(here));
+    }
+    if let Some(desk) = published_forks::of_desk(repo, typed)? {
+        return Ok(Named::published(desk));
+    }
+    // A tag, or HEAD, is not for an agent to take; what may be the beginning of an id is.
+    let is_hex = typed.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let names_another = !is_hex && repo.resolve_commit(typed).is_ok();
+    if !names_another && let Some(published) = published_forks::find(repo, typed)? {
+        return Ok(Named::published(published));
+    }
+    if !names_another && let Some(named) = fork_of_remote(repo, typed)? {
+        return Ok(named);
+    }
+    match repo.resolve_commit(typed) {
+        Ok(commit) => Ok(Named::commit(commit, typed.to_owned())),
+        Err(unknown) => match before_published(repo, typed)? {
+            Some(commit) => Ok(Named::commit(commit, typed.to_owned())),
+            None => Err(misspelt(repo, typed, unknown)?),
+        },
+    }
+}
+
+/// Tells whether what is typed may stand for something that others have published, and not for what is
+/// here alone: such a name means nothing while that cannot be seen.
+pub fn may_be_of_others(repo: &Repo, typed: &str) -> bool {
+    let ends = typed.split("..").map(|end| end.trim_matches('.'));
+    let mut names = ends.map(|end| end.split(['~', '^', ':']).next().unwrap_or(end));
+    names.any(|name| {
+        let is_here = |named: Named| named.published.is_none();
+        !name.is_empty() && !find(repo, name).is_ok_and(is_here)
+    })
+}
+
+/// Finds a branch of this repository by its name, or the fork of that label.
+///
+/// # Errors
+/// `repository-broken`.
+pub(in crate::design) fn find_branch(repo: &Repo, name: &str) -> Result<Option<Named>> {
+    for prefix in ["refs/heads/", ref_names::FORKS] {
+        let branch = RefName::from(format!("{prefix}{name}").as_str());
+        let found = branch.is_valid().then(|| repo.find_ref(&branch));
+        if let Some(commit) = found.transpose()?.flatten() {
+            return Ok(Some(Named {
+                commit,
+                name: branch.short(),
+                branch: Some(branch),
+                published: None,
+            }));
+        }
+    }
+    Ok(None)
+}
+
+/// Finds what others have published under the name of a branch that is here, where that is meant.
+fn published_beside(repo: &Repo, typed: &str, here: &Named) -> Result<Option<Named>> {
+    let is_current = || Ok(here.branch == Some(repo.head()?.moving_ref()));
+    let (other, gives_way) = match published_forks::of_agent(repo, typed)? {
+        Some(agent) => (agent, here.fork_label().is_some()),
+        None => match published_forks::of_desk(repo, typed)? {
+            Some(desk) if !is_current()? => (desk, true),
+            _ => return Ok(None),
+        },
+    };
+    if other.commit == here.commit && !gives_way {
+        return Ok(None);
+    }
+    if gives_way
+        && repo
+            .commits_between(here.commit, &[other.commit], 1)?
+            .is_empty()
+    {
+        return Ok(Some(Named::published(other)));
+    }
+    let names = [format!("refs/heads/{}", here.name), other.spelled_out()];
+    let [ours, theirs] = names.each_ref().map(|name| shell_word(name));
+    Err(Error::new(
+        Code::NameAmbiguous,
+        format!("'{typed}' may be the branch here, {ours}, or what others have published, {theirs}; nothing was done"),
+    )
+    .hint(format!("git colony diff {ours} {theirs}   # and name the one that is meant"))
+    .detail("names", names))
+}
+
+/// Finds a commit by its place before what an agent has published, as in `ada~2`.
+fn before_published(repo: &Repo, typed: &str) -> Result<Option<Oid>> {
+    let Some((name, way)) = typed
+        .find(['~', '^'])
+        .and_then(|at| typed.split_at_checked(at))
+    else {
+        return Ok(None);
+    };
+    let found = published_forks::find(repo, name)?;
+    let found = found.map(|found| repo.resolve_commit(&format!("{}{way}", found.commit)));
+    found.transpose()
+}
+
+/// Words that a name is not known; names the one that is meant, maybe.
+fn misspelt(repo: &Repo, typed: &str, unknown: Error) -> Result<Error> {
+    let mut known = published_forks::agents(repo)?;
+    for found in repo.refs_below("refs/heads/")? {
+        let name = found.name.short();
+        known.extend(name.strip_prefix("fork/").map(str::to_owned));
+        known.insert(name);
+    }
+    let most = if typed.chars().count() < 4 { 1 } else { 2 };
+    let near = known.into_iter().map(|name| (edits(typed, &name), name));
+    let near = near.filter(|(count, _)| *count <= most).min();
+    Ok(match near {
+        None => unknown
+            .hint("git colony agents   # and 'git colony forks', 'git branch' name what there is"),
+        Some((_, name)) => {
+            let message = format!("no commit is named '{typed}'; the nearest name is '{name}'");
+            Error::new(Code::RevisionNotFound, message)
+                .hint(
+                    "git colony agents   # and 'git colony forks', 'git branch' name what there is",
+                )
+                .detail("similar", name)
+        }
+    })
+}
+
+/// Counts the letters to change, add or leave out to come from one word to the other.
+fn edits(one: &str, other: &str) -> usize {
+    let other: Vec<char> = other.chars().collect();
+    let mut row: Vec<usize> = (0..=other.len()).collect();
+    for (at, letter) in one.chars().enumerate() {
+        let mut next = vec![at + 1];
+        for (place, (above, pair)) in other.iter().zip(row.windows(2)).enumerate() {
+            let [slanted, up] = pair else { continue };
+            let left = next.get(place).copied().unwrap_or_default();
+            let changed = slanted + usize::from(*above != letter);
+            next.push(changed.min(up + 1).min(left + 1));
+        }
+        row = next;
+    }
+    row.last().copied().unwrap_or_default()
+}
+
+/// Finds the fork of a label that a remote has, as it was last fetched. Of several remotes all have to
+/// have the same.
+fn fork_of_remote(repo: &Repo, typed: &str) -> Result<Option<Named>> {
+    let label = typed.strip_prefix("fork/").unwrap_or(typed);
+    let found = remote_forks::list(repo)?.into_iter();
+    let found = found.filter(|fork| fork.label == label);
+    let found: Vec<(String, Oid)> = found.map(|fork| (fork.name(), fork.tip)).collect();
+    let Some((name, commit)) = found.first().cloned() else {
+        return Ok(None);
+    };
+    if found.iter().any(|(_, other)| *other != commit) {
+        let names: Vec<_> = found.into_iter().map(|(name, _)| name).collect();
+        let shown = names.join("' and '");
+        let two: Vec<_> = names.iter().take(2).map(|name| shell_word(name)).collect();
+        return Err(Error::new(
+            Code::NameAmbiguous,
+            format!("'{typed}' is not the same in '{shown}'; nothing was done"),
+        )
+        .hint(format!("git colony diff {}", two.join(" ")))
+        .detail("names", names));
+    }
+    Ok(Some(Named::commit(commit, name)))
+}
+
+/// Returns the label of a fork from its branch; `None` for another branch.
+pub fn label_of(branch: &RefName) -> Option<String> {
+    branch
+        .to_string()
+        .strip_prefix(ref_names::FORKS)
+        .map(str::to_owned)
+}
+
+/// Makes the error for a fork that does not exist.
+pub(in crate::design) fn no_fork(label: &str) -> Error {
+    Error::new(Code::ForkNotFound, format!("no fork is named '{label}'")).hint("git colony forks")
+}

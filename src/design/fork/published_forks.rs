@@ -1,0 +1,308 @@
+//! Lines of work that others have published in the hub: copies of their refs below
+//! `refs/colony-local/agents/` and `refs/colony-local/desks/`.
+
+use std::collections::BTreeSet;
+
+use crate::git::{Head, Oid, RefName, Repo};
+use crate::model::{Code, Error, Result};
+use crate::store::membership::{Membership, Role};
+use crate::store::{key, ref_names};
+
+use super::fork_record::ForkRecord;
+
+/// A branch of somebody else.
+#[derive(Clone, Debug)]
+pub struct Published {
+    /// The agent whose clone it is in; `None` for the checkout of a person.
+    pub agent: Option<String>,
+    /// The branch, without `refs/heads/`.
+    pub branch: String,
+    /// Its tip.
+    pub commit: Oid,
+    /// Whether it is what is checked out there.
+    pub(in crate::design) is_checked_out: bool,
+    /// The record, where the branch is a fork.
+    pub(in crate::design) record: Option<ForkRecord>,
+    /// The copy that is here.
+    copy: String,
+}
+
+impl Published {
+    /// Returns a name that can stand for nothing else.
+    pub(in crate::design) fn spelled_out(&self) -> String {
+        match &self.agent {
+            Some(agent) if !self.is_detached() => format!("{agent}/{}", self.branch),
+            _ => self.copy.clone(),
+        }
+    }
+
+    fn is_detached(&self) -> bool {
+        self.copy.ends_with("/detached")
+    }
+}
+
+/// A copy of a published ref: whose, and which.
+struct Copy {
+    prefix: String,
+    agent: Option<String>,
+    rest: String,
+    id: Oid,
+}
+
+/// Lists the forks that others have published, by publisher and name.
+///
+/// # Errors
+/// `repository-broken`.
+pub fn forks(repo: &Repo) -> Result<Vec<Published>> {
+    let copies = copies(repo)?;
+    let on = copies.iter().filter(|copy| is_checked_out(copy));
+    let on: BTreeSet<_> = on
+        .filter_map(|copy| Some((copy.prefix.as_str(), branch_of(copy)?)))
+        .collect();
+    let forks = copies.iter().filter_map(|copy| {
+        let branch = copy.rest.strip_prefix("heads/")?.to_owned();
+        let is_fork = branch.starts_with("fork/");
+        let mut fork = is_fork.then(|| describe(repo, copy, branch.clone()))??;
+        fork.is_checked_out = on.contains(&(copy.prefix.as_str(), branch));
+        Some(fork)
+    });
+    Ok(forks.collect())
+}
+
+/// Returns the tips of the branches that others have published.
+///
+/// # Errors
+/// `repository-broken`.
+pub(in crate::design) fn tips(repo: &Repo) -> Result<Vec<Oid>> {
+    let heads = copies(repo)?.into_iter();
+    let heads = heads.filter(|copy| copy.rest.starts_with("heads/"));
+    Ok(heads.map(|copy| copy.id).collect())
+}
+
+/// Lists what agents have checked out in their clones and that is no fork, by agent: a branch of another
+/// kind, or a HEAD on none.
+///
+/// # Errors
+/// `repository-broken`.
+pub(in crate::design) fn checked_out(repo: &Repo) -> Result<Vec<Published>> {
+    let lines = copies(repo)?.into_iter().filter_map(|copy| {
+        let branch = branch_of(&copy).filter(|_| is_checked_out(&copy))?;
+        let is_fork = branch.starts_with("fork/");
+        (!is_fork && copy.agent.is_some()).then(|| describe(repo, &copy, branch))?
+    });
+    Ok(lines.collect())
+}
+
+/// Lists the agents that have published something.
+///
+/// # Errors
+/// `repository-broken`.
+pub(in crate::design) fn agents(repo: &Repo) -> Result<BTreeSet<String>> {
+    let copies = copies(repo)?.into_iter();
+    Ok(copies.filter_map(|copy| copy.agent).collect())
+}
+
+/// Finds what an agent has checked out in its clone.
+///
+/// # Errors
+/// `name-ambiguous`, `repository-broken`.
+pub(in crate::design) fn of_agent(repo: &Repo, agent: &str) -> Result<Option<Published>> {
+    let copies = copies(repo)?;
+    let is_it = |copy: &&Copy| copy.agent.as_deref() == Some(agent) && is_checked_out(copy);
+    let fitting: Vec<_> = copies.iter().filter(is_it).collect();
+    one_of(repo, agent, &fitting)
+}
+
+/// Tells whether this is the clone of an agent.
+///
+/// # Errors
+/// `newer-format`, `repository-broken`.
+pub(in crate::design) fn is_agents_clone(repo: &Repo) -> Result<bool> {
+    let member = Membership::find(repo)?;
+    Ok(member.is_some_and(|member| member.role == Role::Agent))
+}
+
+/// Tells whether a person's checkout has published a branch.
+///
+/// # Errors
+/// `repository-broken`.
+pub(in crate::design) fn has_desk(repo: &Repo, branch: &str) -> Result<bool> {
+    let wanted = format!("heads/{branch}");
+    let mut copies = copies(repo)?.into_iter();
+    Ok(copies.any(|copy| copy.agent.is_none() && copy.rest == wanted))
+}
+
+/// Finds a branch that a person's checkout has published, for the clone of an agent; `None` in any other
+/// repository. Of several checkouts the one that has all of the others' counts.
+///
+/// # Errors
+/// `name-ambiguous`, `repository-broken`.
+pub(in crate::design) fn of_desk(repo: &Repo, branch: &str) -> Result<Option<Published>> {
+    if !is_agents_clone(repo)? {
+        return Ok(None);
+    }
+    let wanted = format!("heads/{branch}");
+    let mut copies = copies(repo)?;
+    copies.retain(|copy| copy.agent.is_none() && copy.rest == wanted);
+    let tips: Vec<Oid> = copies.iter().map(|copy| copy.id).collect();
+    for copy in &copies {
+        let others = tips.iter().filter(|tip| **tip != copy.id);
+        let mut has_all = true;
+        for other in others {
+            has_all &= repo.commits_between(*other, &[copy.id], 1)?.is_empty();
+        }
+        if has_all {
+            return Ok(describe(repo, copy, branch.to_owned()));
+        }
+    }
+    let all: Vec<_> = copies.iter().collect();
+    one_of(repo, branch, &all)
+}
+
+/// Finds what was published under a name: an agent's current branch by the agent's name,
+/// `<agent>/<branch>`, or a fork that only one has.
+///
+/// # Errors
+/// `name-ambiguous`, `repository-broken`.
+pub(in crate::design) fn find(repo: &Repo, typed: &str) -> Result<Option<Published>> {
+    let copies = copies(repo)?;
+    let is_on = |copy: &&Copy| copy.agent.as_deref() == Some(typed) && is_checked_out(copy);
+    let fork = typed.strip_prefix("fork/").unwrap_or(typed);
+    let fork = format!("heads/fork/{fork}");
+    let of_agent = typed.split_once('/').map(|(agent, branch)| {
+        let is_it = move |copy: &&Copy| {
+            copy.agent.as_deref() == Some(agent) && copy.rest.strip_prefix("heads/") == Some(branch)
+        };
+        copies.iter().filter(is_it).collect::<Vec<_>>()
+    });
+    let by_fork = || copies.iter().filter(|copy| copy.rest == fork).collect();
+    let ways = [
+        copies.iter().filter(is_on).collect(),
+        of_agent.unwrap_or_default(),
+        by_fork(),
+    ];
+    let fitting: Vec<&Copy> = ways
+        .into_iter()
+        .find(|way| !way.is_empty())
+        .unwrap_or_default();
+    one_of(repo, typed, &fitting)
+}
+
+fn is_checked_out(copy: &Copy) -> bool {
+    copy.rest.starts_with("on/") || copy.rest == "detached"
+}
+
+fn one_of(repo: &Repo, typed: &str, fitting: &[&Copy]) -> Result<Option<Published>> {
+    match fitting {
+        [] => Ok(None),
+        [one] => Ok(branch_of(one).and_then(|branch| describe(repo, one, branch))),
+        many => Err(ambiguous(typed, many)),
+    }
+}
+
+fn ambiguous(typed: &str, many: &[&Copy]) -> Error {
+    let name = |copy: &&Copy| {
+        let branch = branch_of(copy).unwrap_or_default();
+        let agent = copy.agent.as_deref();
+        let full = || format!("{}{}", copy.prefix, copy.rest);
+        agent.map_or_else(full, |agent| format!("{agent}/{branch}"))
+    };
+    let names: Vec<_> = many.iter().map(name).collect();
+    Error::new(
+        Code::NameAmbiguous,
+        format!(
+            "'{typed}' may be any of {}; nothing was done",
+            names.join(", ")
+        ),
+    )
+    .detail("names", names)
+    .hint("git colony forks   # names them all")
+}
+
+fn branch_of(copy: &Copy) -> Option<String> {
+    if copy.rest == "detached" {
+        return Some(Head::Detached { commit: copy.id }.label());
+    }
+    match copy.rest.split_once('/')? {
+        ("on", encoded) => key::decode(encoded),
+        ("heads", branch) => Some(branch.to_owned()),
+        _ => None,
+    }
+}
+
+fn describe(repo: &Repo, copy: &Copy, branch: String) -> Option<Published> {
+    let label = branch.strip_prefix("fork/");
+    let record = label.and_then(|label| {
+        let name = RefName::from(format!("{}forks/{label}", copy.prefix).as_str());
+        // The branch is worth more than what is known of it.
+        ForkRecord::find_at(repo, &name, label).ok().flatten()
+    });
+    Some(Published {
+        agent: copy.agent.clone(),
+        branch,
+        commit: repo.peel_to_commit(copy.id)?,
+        is_checked_out: is_checked_out(copy),
+        record,
+        copy: format!("{}{}", copy.prefix, copy.rest),
+    })
+}
+
+/// Lists what the clones of an agent tell of migrations to git-lfs.
+///
+/// # Errors
+/// `repository-broken`.
+pub(in crate::design) fn migrations_of(repo: &Repo, agent: &str) -> Result<Vec<Oid>> {
+    let is_told = |copy: &Copy| {
+        copy.agent.as_deref() == Some(agent) && copy.rest == ref_names::PUBLISHED_MIGRATIONS
+    };
+    let copies = copies(repo)?.into_iter();
+    Ok(copies.filter(is_told).map(|copy| copy.id).collect())
+}
+
+/// Returns the newest automatic checkpoint that the clones of an agent have published.
+///
+/// # Errors
+/// `repository-broken`.
+pub fn last_automatic(repo: &Repo, agent: &str) -> Result<Option<Oid>> {
+    let is_it = |copy: &Copy| copy.agent.as_deref() == Some(agent) && copy.rest == "auto";
+    let found = copies(repo)?.into_iter().filter(is_it);
+    let commits = found.filter_map(|copy| repo.peel_to_commit(copy.id));
+    let dated = commits.map(|commit| Ok((repo.read_commit(commit)?.committer.seconds, commit)));
+    let newest = dated.collect::<Result<Vec<_>>>()?.into_iter().max();
+    Ok(newest.map(|(_, commit)| commit))
+}
+
+fn copies(repo: &Repo) -> Result<Vec<Copy>> {
+    let mut copies = Vec::new();
+    for found in repo.refs_below(ref_names::AGENTS)? {
+        let name = found.name.to_string();
+        let parts = name.strip_prefix(ref_names::AGENTS);
+        let parts = parts.and_then(|rest| {
+            let (agent, rest) = rest.split_once('/')?;
+            let (scope, rest) = rest.split_once('/')?;
+            Some((agent, scope, rest))
+        });
+        let Some((agent, scope, rest)) = parts else {
+            continue;
+        };
+        copies.push(Copy {
+            prefix: format!("{}{agent}/{scope}/", ref_names::AGENTS),
+            agent: key::decode(agent),
+            rest: rest.to_owned(),
+            id: found.id,
+        });
+    }
+    for found in repo.refs_below(ref_names::DESKS)? {
+        let name = found.name.to_string();
+        let rest = name.strip_prefix(ref_names::DESKS);
+        if let Some((id, rest)) = rest.and_then(|rest| rest.split_once('/')) {
+            copies.push(Copy {
+                prefix: format!("{}{id}/", ref_names::DESKS),
+                agent: None,
+                rest: rest.to_owned(),
+                id: found.id,
+            });
+        }
+    }
+    Ok(copies)
+}

@@ -1,0 +1,55 @@
+//! Forks that remotes have, as they were fetched last: `origin/fork/<label>`.
+
+use crate::git::{Oid, Repo};
+use crate::model::Result;
+
+/// A fork on a remote.
+pub(in crate::design) struct RemoteFork {
+    /// The remote.
+    pub(in crate::design) remote: String,
+    /// The label, the same on every remote.
+    pub(in crate::design) label: String,
+    /// Its tip.
+    pub(in crate::design) tip: Oid,
+}
+
+impl RemoteFork {
+    /// Returns what git calls it, and what commands take.
+    pub(in crate::design) fn name(&self) -> String {
+        format!("{}/fork/{}", self.remote, self.label)
+    }
+}
+
+/// Lists the forks of all remotes, by remote and label.
+///
+/// # Errors
+/// `repository-broken`.
+pub(in crate::design) fn list(repo: &Repo) -> Result<Vec<RemoteFork>> {
+    let mut forks = Vec::new();
+    for remote in repo.remote_names() {
+        let prefix = format!("refs/remotes/{remote}/fork/");
+        for found in repo.refs_below(&prefix)? {
+            let name = found.name.to_string();
+            let label = name.strip_prefix(&prefix).map(str::to_owned);
+            let fork = label.zip(repo.peel_to_commit(found.id));
+            forks.extend(fork.map(|(label, tip)| RemoteFork {
+                remote: remote.clone(),
+                label,
+                tip,
+            }));
+        }
+    }
+    Ok(forks)
+}
+
+/// Finds a fork by what [`RemoteFork::name`] says.
+///
+/// # Errors
+/// As [`list`].
+pub(in crate::design) fn find(repo: &Repo, name: &str) -> Result<Option<RemoteFork>> {
+    if !name.contains("/fork/") {
+        return Ok(None);
+    }
+    let mut all = list(repo)?.into_iter();
+    Ok(all.find(|fork| fork.name() == name))
+}

@@ -1,0 +1,69 @@
+//! Work that was squashed into a branch: the commit that has it names the tip it was made of, so that what is
+//! below that tip is merged, although no parent says so.
+//!
+//! That is taken at its word, as the parents of a commit are: who commits on a branch says what is in it.
+
+use std::collections::HashMap;
+
+use crate::design::decision::trailers;
+use crate::git::{Oid, Repo};
+use crate::model::Result;
+
+/// The trailer of a commit that squashes others.
+pub(in crate::design) const TRAILER: &str = "Colony-Squashed";
+
+/// So many of the commits that a branch has beyond another are asked, the newest.
+const MOST: usize = 2_000;
+
+/// What commits say they squash, each read once.
+#[derive(Default)]
+pub struct Squashes {
+    known: HashMap<Oid, Vec<Oid>>,
+}
+
+impl Squashes {
+    /// Returns the newest commits of the history of `tip` that were squashed into `target` and did not come
+    /// there otherwise; mostly none or one.
+    ///
+    /// # Errors
+    /// `object-missing`, `repository-broken`.
+    pub fn merged(&mut self, repo: &Repo, target: Oid, tip: Oid) -> Result<Vec<Oid>> {
+        let mut found: Vec<Oid> = Vec::new();
+        for commit in repo.commits_between(target, &[tip], MOST)? {
+            for squashed in self.of_commit(repo, commit)? {
+                let is_below = |of: Oid| is_in(repo, squashed, of);
+                if !found.contains(&squashed) && is_below(tip)? && !is_below(target)? {
+                    found.push(squashed);
+                }
+            }
+        }
+        let mut newest = Vec::new();
+        for commit in &found {
+            let others = found.iter().filter(|other| *other != commit);
+            let mut is_older = false;
+            for other in others {
+                is_older |= is_in(repo, *commit, *other)?;
+            }
+            if !is_older {
+                newest.push(*commit);
+            }
+        }
+        Ok(newest)
+    }
+
+    fn of_commit(&mut self, repo: &Repo, commit: Oid) -> Result<Vec<Oid>> {
+        if let Some(known) = self.known.get(&commit) {
+            return Ok(known.clone());
+        }
+        let named = trailers(&repo.read_past(commit)?.message, TRAILER);
+        let named = named.iter().filter_map(|hex| Oid::parse(hex));
+        let squashed: Vec<Oid> = named.filter_map(|id| repo.peel_to_commit(id)).collect();
+        self.known.insert(commit, squashed.clone());
+        Ok(squashed)
+    }
+}
+
+/// Tells whether a commit is another one or an ancestor of it.
+fn is_in(repo: &Repo, commit: Oid, tip: Oid) -> Result<bool> {
+    Ok(repo.commits_between(commit, &[tip], 1)?.is_empty())
+}

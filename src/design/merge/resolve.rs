@@ -1,0 +1,258 @@
+//! Conflicts opened in git's own state: begun, brought to an end, taken back.
+//!
+//! Opening is an operation like any other: index and files show the conflicts, `MERGE_HEAD` and its
+//! companions tell git, and undo takes all of it back. `git commit` may end it as well.
+
+use crate::design::allowed_paths::path_gate;
+use crate::design::checkpoint::left_out::Allowances;
+use crate::design::checkpoint::worktree_snapshot::Kept;
+use crate::design::fork::forks::Outcome;
+use crate::design::fork::published_forks;
+use crate::design::pick;
+use crate::design::undo::undo_next::origin_of;
+use crate::design::undo::undo_report::UndoReport;
+use crate::design::undo::{self, Direction};
+use crate::design::worktree::{opened_by_us, snapshot_commit, write_commit};
+use crate::git::object::NewCommit;
+use crate::git::{Oid, RefChange, Repo};
+use crate::model::{Code, Error, Result};
+use crate::store::Session;
+use crate::store::operation::run::{Intent, Plan, Touches};
+use crate::store::operation::{FileMoves, Kind, Log, Operation, StateFile, StateName};
+use crate::store::places::Places;
+
+use super::MergeReport;
+use super::conflicts::Conflict;
+use super::next_step::WayOn;
+use super::switch::refuse_unmerged;
+
+/// Plans the files by which git knows of a merge under way.
+///
+/// # Errors
+/// `io`, `no-space`.
+pub(in crate::design) fn begin_merge(
+    session: &Session,
+    theirs: Oid,
+    message: &str,
+    conflicts: &[Conflict],
+) -> Result<Vec<StateFile>> {
+    let repo = &session.repo;
+    let mut text = format!("{}\n\n# Conflicts:\n", message.trim_end()).into_bytes();
+    for conflict in conflicts {
+        text.extend(b"#\t");
+        let path = conflict.path.as_bytes();
+        // A line end in a name would begin a line of the message.
+        text.extend(path.iter().map(|&b| if b == b'\n' { b' ' } else { b }));
+        text.push(b'\n');
+    }
+    let head = format!("{theirs}\n");
+    Ok(vec![
+        StateFile::becoming(repo, StateName::MergeMsg, Some(&text))?,
+        StateFile::becoming(repo, StateName::MergeMode, Some(b"no-ff"))?,
+        StateFile::becoming(repo, StateName::MergeHead, Some(head.as_bytes()))?,
+    ])
+}
+
+/// Commits a merge whose conflicts are settled in the index.
+///
+/// # Errors
+/// `nothing-to-resolve`, `unmerged-paths`, `identity-unknown`, `signing-failed`, `locked`.
+pub fn continue_merge(session: &Session, dry_run: bool) -> Result<MergeReport> {
+    let repo = &session.repo;
+    if repo.in_progress() != Some("merge") {
+        return Err(nothing("merge"));
+    }
+    if dry_run {
+        let (kept, merge) = look(session)?;
+        let mut report = report(&kept, &merge, None);
+        report.dry_run = true;
+        return Ok(report);
+    }
+    let intent = Intent {
+        kind: Kind::Merge,
+        touches: Touches::Worktree,
+    };
+    let mut operation = Operation::begin(session, intent)?;
+    let (kept, merge) = look(session)?;
+    let signature = session.identity()?.at(&session.world);
+    let parents = [merge.head].into_iter().chain(merge.theirs.iter().copied());
+    let commit = NewCommit {
+        tree: kept.snapshot.index_tree,
+        parents: parents.collect(),
+        signature: &signature,
+        message: merge.message.clone(),
+    };
+    let commit = write_commit(session, commit)?;
+    let names = [
+        StateName::MergeHead,
+        StateName::MergeMode,
+        StateName::MergeMsg,
+    ];
+    let gone = names.map(|name| StateFile::becoming(repo, name, None));
+    operation.state_files = gone.into_iter().collect::<Result<_>>()?;
+    let head = kept.scan.head.clone();
+    let summary = format!("end the merge into '{}'", head.label());
+    let snapshot = snapshot_commit(session, &kept, &summary)?;
+    let done = operation.commit(Plan {
+        summary,
+        refs: vec![RefChange {
+            name: head.moving_ref(),
+            old: Some(merge.head),
+            new: Some(commit),
+        }],
+        head,
+        index_before: (kept.scan.index(), kept.snapshot.index_tree),
+        index: None,
+        files: FileMoves::default(),
+        snapshot: Some(snapshot),
+        inverts: None,
+    })?;
+    let mut report = report(&kept, &merge, Some(commit));
+    report.op = Some(done.record.op);
+    Ok(report)
+}
+
+/// A merge under way, as git wrote it down.
+struct UnderWay {
+    head: Oid,
+    theirs: Vec<Oid>,
+    /// What they are called: as branches of this repository or of others, else by id.
+    names: Vec<String>,
+    message: String,
+    changed: usize,
+}
+
+fn look(session: &Session) -> Result<(Kept, UnderWay)> {
+    use crate::git::worktree::snapshot::Unstorable;
+    let repo = &session.repo;
+    let kept = Kept::look(session, &Allowances::default(), Unstorable::LeaveOut, &[])?;
+    refuse_unmerged(&kept)?;
+    let read = |name: StateName| name.read(repo).map(Option::unwrap_or_default);
+    let heads = String::from_utf8_lossy(&read(StateName::MergeHead)?).into_owned();
+    let theirs: Vec<_> = heads.lines().filter_map(Oid::parse).collect();
+    let head = kept.scan.head.commit().filter(|_| !theirs.is_empty());
+    let Some(head) = head else {
+        return Err(nothing("merge"));
+    };
+    let mut git = repo.git(&session.world);
+    git.args(["stripspace", "--strip-comments"]);
+    git.input(read(StateName::MergeMsg)?);
+    let message = git.run_checked("read the message of the merge")?;
+    let mut message = String::from_utf8_lossy(&message).into_owned();
+    if message.trim().is_empty() {
+        let shown: Vec<_> = theirs.iter().map(Oid::short).collect();
+        message = format!("Merge commit '{}'\n", shown.join("', '"));
+    }
+    let (before, after) = (kept.scan.head_tree, kept.snapshot.index_tree);
+    path_gate::require_settled(session, before, after, &theirs)?;
+    let changes = repo.diff_trees(before, after)?;
+    let changed = changes.len();
+    let names = theirs.iter().map(|id| name_of(repo, *id));
+    let merge = UnderWay {
+        head,
+        names: names.collect::<Result<_>>()?,
+        theirs,
+        message,
+        changed,
+    };
+    Ok((kept, merge))
+}
+
+/// Names a commit that is merged by the branch that is there now, a fork before others.
+fn name_of(repo: &Repo, id: Oid) -> Result<String> {
+    let mut names = Vec::new();
+    for found in repo.refs_below("refs/heads/")? {
+        if found.id == id {
+            names.push(found.name.short());
+        }
+    }
+    let others = published_forks::forks(repo)?.into_iter();
+    names.extend(
+        others
+            .filter(|fork| fork.commit == id)
+            .map(|fork| fork.branch),
+    );
+    names.sort_by_key(|name| !name.starts_with("fork/"));
+    Ok(names.into_iter().next().unwrap_or_else(|| id.short()))
+}
+
+fn report(kept: &Kept, merge: &UnderWay, commit: Option<Oid>) -> MergeReport {
+    MergeReport {
+        outcome: Outcome::Merged,
+        source: merge.names.join(", "),
+        into: kept.scan.head.label(),
+        commit,
+        bases: Vec::new(),
+        files_changed: merge.changed,
+        conflicts: Vec::new(),
+        way_on: WayOn::default(),
+        settled: Vec::new(),
+        decisions: Vec::new(),
+        locked: Vec::new(),
+        uncommitted: None,
+        left_out: Vec::new(),
+        resolving: false,
+        is_here: true,
+        checked_out: kept.scan.head.label(),
+        ignored_kept: Vec::new(),
+        kept_late: Vec::new(),
+        op: None,
+        dry_run: false,
+    }
+}
+
+/// Takes back a merge or pick that an operation of ours opened: HEAD, index and files are what they
+/// were before; what was edited since is moved aside. Refs made or moved since stay.
+///
+/// # Errors
+/// `nothing-to-resolve`; `operation-in-progress` for one that git began.
+pub fn abort(session: &Session, what: &str, dry_run: bool) -> Result<UndoReport> {
+    let repo = &session.repo;
+    if repo.in_progress() != Some(what) {
+        return Err(nothing(what));
+    }
+    let ours = opened_by_us(session)?;
+    if !ours && pick::is_committed_by_git(session) {
+        return Err(Error::new(
+            Code::OperationInProgress,
+            "git has committed what was in conflict; nothing was done",
+        )
+        .hint("git cherry-pick --quit   # gives up what is left; then: git colony undo --force"));
+    }
+    if !ours || !is_next_to_go(session)? {
+        return Err(Error::new(
+            Code::OperationInProgress,
+            format!("this {what} was begun by git itself; nothing was done"),
+        )
+        .hint(format!("git {what} --abort")));
+    }
+    if dry_run {
+        return undo::preview(session, Direction::Abort, false);
+    }
+    // Each conflict of a pick was opened by an operation of its own.
+    loop {
+        let report = undo::run(session, Direction::Abort, false)?;
+        if repo.in_progress() != Some(what) {
+            return Ok(report);
+        }
+    }
+}
+
+/// Tells whether an abort would come to what we opened, and not to what plain git did since.
+fn is_next_to_go(session: &Session) -> Result<bool> {
+    let Some(places) = Places::find(&session.repo)? else {
+        return Ok(false);
+    };
+    let log = Log::read(&session.repo, &places)?;
+    let next = log.next_abort();
+    Ok(next.is_some_and(|entry| origin_of(&log, &entry.record).kind != Kind::External))
+}
+
+/// Makes the error for going on with what is not under way.
+pub(in crate::design) fn nothing(what: &str) -> Error {
+    Error::new(
+        Code::NothingToResolve,
+        format!("no {what} is in progress here"),
+    )
+    .hint("git colony status")
+}

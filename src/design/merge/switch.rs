@@ -1,0 +1,285 @@
+//! Moving the worktree from HEAD's tree to another one, as `git switch` and `git merge` do: what was
+//! changed here and does not differ there stays as it is, and what does stops the command.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::design::checkpoint::worktree_snapshot::Kept;
+use crate::design::worktree::snapshot_commit;
+use crate::git::compare::tree_diff::TreeChange;
+use crate::git::merge::merge_tree::Stages;
+use crate::git::worktree::scan::IndexLook;
+use crate::git::{Oid, RefChange, TreeEntry};
+use crate::model::{Code, Error, RepoPath, Result, text};
+use crate::store::operation::record::IndexTarget;
+use crate::store::operation::run::{NewIndex, Plan};
+use crate::store::operation::{Done, FileMoves, Operation};
+use crate::store::{Session, kept_large_files};
+
+use super::tree_moves::{outside_sparse, plan_known_moves};
+
+/// What has to happen to index and files.
+pub(in crate::design) struct Switch {
+    pub(in crate::design) tree: Oid,
+    pub(in crate::design) moves: FileMoves,
+    pub(in crate::design) index: Option<NewIndex>,
+    /// Ignored files that gave way.
+    pub(in crate::design) ignored_kept: Vec<RepoPath>,
+    /// How many paths differ between the trees.
+    pub(in crate::design) files_changed: usize,
+}
+
+impl Switch {
+    /// Plans the way from one tree, HEAD's or the one the index has, to another; `conflicts` get their
+    /// stages in the index.
+    ///
+    /// # Errors
+    /// `unmerged-paths`; `uncommitted-edits` naming what is changed here and differs there;
+    /// `path-collision`, `nested-repository-in-the-way`.
+    pub(in crate::design) fn plan(
+        session: &Session,
+        kept: &Kept,
+        (from, tree): (Oid, Oid),
+        conflicts: &BTreeMap<RepoPath, Stages>,
+    ) -> Result<Switch> {
+        refuse_unmerged(kept)?;
+        let repo = &session.repo;
+        let changes = repo.diff_trees(from, tree)?;
+        let edits = Edits::find(session, kept, from)?;
+        let edited = changes.iter().map(|change| &change.path);
+        let edited = edited.chain(conflicts.keys());
+        let in_the_way = edits.among(edited, &changes);
+        let mut outside = outside_sparse(session, &changes)?;
+        outside.retain(|path| !conflicts.contains_key(path));
+        let moving = changes.iter().filter(|change| {
+            let there_already = edits.in_files.get(&change.path) == Some(&change.new);
+            // What is in conflict has to be seen, wherever it is.
+            let skipped = kept.scan.is_skipped(&change.path) || outside.contains(&change.path);
+            !there_already && (!skipped || conflicts.contains_key(&change.path))
+        });
+        let moving: Vec<_> = moving.cloned().collect();
+        let moves = plan_known_moves(session, &moving, kept)?;
+        let (ignored_kept, untracked) = aside(&moves, &moving, kept);
+        let stops: BTreeSet<_> = in_the_way.into_iter().chain(untracked).collect();
+        let (edited, untracked): (BTreeSet<_>, BTreeSet<_>) = stops
+            .into_iter()
+            .partition(|path| kept.scan.is_tracked(path));
+        refuse_edits(&edited)?;
+        refuse_untracked(&untracked)?;
+        Ok(Switch {
+            tree,
+            moves,
+            index: new_index(session, kept, (from, tree, &changes), (conflicts, &outside))?,
+            ignored_kept,
+            files_changed: changes.len(),
+        })
+    }
+
+    /// Returns the files that have to be written before the commit point.
+    pub(in crate::design) fn staged(&self) -> BTreeSet<RepoPath> {
+        let place = self.moves.place.iter();
+        place.map(|place| place.path.clone()).collect()
+    }
+}
+
+/// Tells whether the way from HEAD's tree to another meets nothing but files that are as HEAD has them,
+/// and an index that equals it: then no edit can stop it and nothing gives way. Looks at the paths of
+/// the way only; where one is not as clear as that, all of the worktree has to be looked at.
+pub(in crate::design) fn meets_only_clean_files(
+    session: &Session,
+    from: Oid,
+    to: Oid,
+) -> Result<bool> {
+    let changes = session.repo.diff_trees(from, to)?;
+    session.repo.are_surely_clean(from, &changes)
+}
+
+/// A step of a line of work: what is said of it and the refs that move.
+pub(in crate::design) struct Step {
+    pub(in crate::design) summary: String,
+    pub(in crate::design) refs: Vec<RefChange>,
+}
+
+/// Carries a step out as one operation; with a switch, index and files go along, as they were kept.
+pub(in crate::design) fn carry_out(
+    session: &Session,
+    operation: Operation<'_>,
+    before: IndexLook,
+    switch: Option<(Switch, &Kept)>,
+    step: Step,
+) -> Result<Done> {
+    let mut plan = Plan {
+        summary: step.summary,
+        head: before.head,
+        refs: step.refs,
+        index_before: (before.index, before.tree),
+        index: None,
+        files: FileMoves::default(),
+        snapshot: None,
+        inverts: None,
+    };
+    if let Some((switch, kept)) = switch {
+        let (staged, stage) = (switch.staged(), operation.stage());
+        kept_large_files::stage(session, switch.tree, &staged, &stage)?;
+        plan.snapshot = Some(snapshot_commit(session, kept, &plan.summary)?);
+        plan.index = switch.index;
+        plan.files = switch.moves;
+    }
+    operation.commit(plan)
+}
+
+/// What index and files have otherwise than a tree.
+struct Edits {
+    in_files: BTreeMap<RepoPath, Option<TreeEntry>>,
+    in_index: BTreeMap<RepoPath, Option<TreeEntry>>,
+}
+
+impl Edits {
+    fn find(session: &Session, kept: &Kept, from: Oid) -> Result<Edits> {
+        let edits_of = |tree, counts: fn(&TreeChange) -> bool| -> Result<BTreeMap<_, _>> {
+            let changes = session.repo.diff_trees(from, tree)?;
+            let changes = changes.into_iter().filter(counts);
+            Ok(changes.map(|change| (change.path, change.new)).collect())
+        };
+        Ok(Edits {
+            // Which commit a submodule has checked out is its own business, and stays.
+            in_files: edits_of(kept.snapshot.worktree_tree, |change| {
+                !(is_submodule(change.old) && is_submodule(change.new))
+            })?,
+            in_index: edits_of(kept.snapshot.index_tree, |_| true)?,
+        })
+    }
+
+    /// Lists those of `paths` that are edited, and not to what they become anyway.
+    fn among<'a>(
+        &self,
+        paths: impl Iterator<Item = &'a RepoPath>,
+        changes: &[TreeChange],
+    ) -> BTreeSet<RepoPath> {
+        let goal: BTreeMap<_, _> = changes.iter().map(|c| (&c.path, c.new)).collect();
+        let differs = |edits: &BTreeMap<RepoPath, Option<TreeEntry>>, path: &RepoPath| {
+            let edited = edits.get(path);
+            edited.is_some_and(|edited| goal.get(path) != Some(edited))
+        };
+        let stops =
+            |path: &&RepoPath| differs(&self.in_files, path) || differs(&self.in_index, path);
+        paths.filter(stops).cloned().collect()
+    }
+}
+
+fn is_submodule(entry: Option<TreeEntry>) -> bool {
+    entry.is_some_and(|entry| entry.is_submodule())
+}
+
+/// Refuses to open conflicts while something else is staged: it would become part of the commit.
+pub(in crate::design) fn refuse_staged(kept: &Kept) -> Result<()> {
+    let staged: Vec<_> = kept.scan.staged.iter().map(|change| &change.path).collect();
+    let Some(first) = staged.first() else {
+        return Ok(());
+    };
+    Err(Error::new(
+        Code::UncommittedEdits,
+        format!("'{first}' is staged and would become part of the commit; nothing was done"),
+    )
+    .detail("paths", &staged)
+    .hint("git colony checkpoint   # or git restore --staged PATH; then run it again"))
+}
+
+/// Refuses while paths of the index are in conflict.
+pub(in crate::design) fn refuse_unmerged(kept: &Kept) -> Result<()> {
+    let Some(first) = kept.scan.conflicts.first() else {
+        return Ok(());
+    };
+    let count = text::count(kept.scan.conflicts.len(), "path");
+    Err(Error::new(
+        Code::UnmergedPaths,
+        format!("{count} in conflict ('{first}'); nothing has changed"),
+    )
+    .detail("paths", &kept.scan.conflicts)
+    .hint("settle them, then: git add PATH"))
+}
+
+/// Tells apart what gives way although HEAD does not have it: ignored files, and all others.
+fn aside(moves: &FileMoves, changes: &[TreeChange], kept: &Kept) -> (Vec<RepoPath>, Vec<RepoPath>) {
+    let known = changes.iter().filter(|change| change.old.is_some());
+    let known: BTreeSet<_> = known.map(|change| &change.path).collect();
+    let foreign = moves.aside.iter().filter(|path| !known.contains(path));
+    foreign.cloned().partition(|path| {
+        let untracked =
+            |untracked: &crate::git::worktree::scan::Untracked| untracked.path.cmp(path);
+        !kept.scan.is_tracked(path) && kept.scan.untracked.binary_search_by(untracked).is_err()
+    })
+}
+
+fn refuse_untracked(paths: &BTreeSet<RepoPath>) -> Result<()> {
+    let Some(first) = paths.first() else {
+        return Ok(());
+    };
+    let others = match paths.len() {
+        1 => String::new(),
+        more => format!(" and {}", text::count(more - 1, "other path")),
+    };
+    let word = text::shell_word(&first.to_string());
+    Err(Error::new(
+        Code::UncommittedEdits,
+        format!("'{first}'{others} is untracked here and in the way; nothing was done"),
+    )
+    .detail("paths", paths)
+    .hint(format!(
+        "git stash push --include-untracked -- {word}   # or move it away, then run it again"
+    )))
+}
+
+fn refuse_edits(paths: &BTreeSet<RepoPath>) -> Result<()> {
+    let Some(first) = paths.first() else {
+        return Ok(());
+    };
+    let others = match paths.len() {
+        1 => String::new(),
+        more => format!(" and {}", text::count(more - 1, "other path")),
+    };
+    Err(Error::new(
+        Code::UncommittedEdits,
+        format!("'{first}'{others} changed here and would have to change; nothing was done"),
+    )
+    .detail("paths", paths)
+    .hint("git colony checkpoint   # or put these changes away, then run it again"))
+}
+
+fn new_index(
+    session: &Session,
+    kept: &Kept,
+    (from, tree, changes): (Oid, Oid, &[TreeChange]),
+    (conflicts, outside): (&BTreeMap<RepoPath, Stages>, &BTreeSet<RepoPath>),
+) -> Result<Option<NewIndex>> {
+    if changes.is_empty() && conflicts.is_empty() {
+        return Ok(None);
+    }
+    let repo = &session.repo;
+    let before = kept.scan.index();
+    let mut index = before.clone();
+    index.set_entries(changes.iter().map(|change| (&change.path, change.new)));
+    index.skip_worktree(outside);
+    index.set_conflicts(conflicts);
+    if repo.config_bool("core.ignoreCase") == Some(true)
+        && let Some((one, other)) = index.folded_collision()
+    {
+        return Err(Error::new(
+            Code::PathCollision,
+            format!("'{one}' and '{other}' are one file on this file system; nothing has changed"),
+        )
+        .detail("paths", [one, other]));
+    }
+    let untouched = kept.snapshot.index_tree == from && repo.index_is_plain(&before);
+    let target = if untouched && conflicts.is_empty() && outside.is_empty() {
+        index.set_tree(repo, tree, &before)?;
+        IndexTarget::Tree { tree }
+    } else {
+        let changed = changes.iter().map(|change| (&change.path, change.new));
+        let stage0 = repo.edit_tree(kept.snapshot.index_tree, changed)?;
+        let conflicted = conflicts.keys().map(|path| (path, None));
+        let stage0 = repo.edit_tree(stage0, conflicted)?;
+        let state = repo.write_index_state(&index, stage0)?;
+        IndexTarget::State { state }
+    };
+    Ok(Some(NewIndex { target, index }))
+}

@@ -1,0 +1,198 @@
+//! The branch that a merge or pick brings something into, checked out here or not at all.
+
+use std::time::Instant;
+
+use crate::design::fork::names;
+use crate::design::worktree::refuse_in_progress;
+use crate::git::{Oid, RefChange, RefName};
+use crate::model::{Code, Error, Result, text};
+use crate::store::Session;
+use crate::store::lock::WorktreeLock;
+use crate::store::operation::run::{Intent, Touches};
+use crate::store::operation::{Kind, Operation};
+use crate::store::places::Places;
+
+/// How often a result is computed anew at least because its goal moved meanwhile.
+const TRIES: usize = 5;
+
+/// Runs `attempt` again while somebody moves the branch between our look and our turn: for as long as
+/// a lock is waited for. Whenever one of many has to try again, another one has got on; those who have to
+/// do so one after the other, so that each of many at once loses few races.
+pub(in crate::design) fn retried<T>(
+    session: &Session,
+    attempt: impl Fn() -> Result<T>,
+) -> Result<T> {
+    let began = Instant::now();
+    let mut tries = 1;
+    let mut turn = None;
+    loop {
+        session.world.interrupt.check()?;
+        match attempt() {
+            Err(error) if is_lost_race(&error) => {
+                if tries >= TRIES && began.elapsed() >= session.lock_timeout() {
+                    return Err(keeps_moving(tries, error));
+                }
+                tries += 1;
+                turn = turn.or_else(|| take_turn(session));
+            }
+            ended => return ended,
+        }
+    }
+}
+
+/// Waits for others who have lost a race, too; `None` where they take long: then it is tried without.
+fn take_turn(session: &Session) -> Option<WorktreeLock> {
+    let waiting = "waiting for other git-colony commands that move a branch here";
+    let patience = (session.lock_timeout(), waiting);
+    WorktreeLock::take_at(&session.world, &Places::turn_of(&session.repo), patience).ok()
+}
+
+/// Tells whether a branch moved; a hook that refuses does so again.
+fn is_lost_race(error: &Error) -> bool {
+    error.code() == Code::RefMoved && !error.details().contains_key("hook")
+}
+
+fn keeps_moving(tries: usize, cause: Error) -> Error {
+    let message =
+        format!("the branch moved {tries} times while this was computed; nothing was done");
+    Error::new(Code::RefMoved, message)
+        .hint("git colony status   # others are at work on that branch; then run it again")
+        .caused_by(cause)
+}
+
+/// A branch to bring something into.
+pub(in crate::design) struct Goal {
+    /// The branch, or HEAD where that is on none.
+    pub(in crate::design) branch: RefName,
+    pub(in crate::design) tip: Oid,
+    /// Whether it is checked out here.
+    pub(in crate::design) is_here: bool,
+    /// What is checked out here, as people see it.
+    pub(in crate::design) checked_out: String,
+}
+
+impl Goal {
+    /// Finds the branch that was named, else the usual one, else the current one.
+    ///
+    /// # Errors
+    /// `revision-not-found`.
+    pub(in crate::design) fn find(
+        session: &Session,
+        named: Option<&str>,
+        usual: Option<(RefName, Oid)>,
+    ) -> Result<Goal> {
+        let head = session.repo.head()?;
+        let here = head.moving_ref();
+        let (branch, tip) = match (named.filter(|name| *name != "HEAD"), usual) {
+            (Some(name), _) => {
+                let exact = name.strip_prefix("refs/heads/").unwrap_or(name);
+                let found = names::find_branch(&session.repo, exact)?;
+                let found = found.and_then(|found| Some((found.branch?, found.commit)));
+                found.ok_or_else(|| no_branch(name))?
+            }
+            (None, Some(usual)) if named.is_none() => usual,
+            (None, _) => (here.clone(), head.commit().ok_or_else(unborn)?),
+        };
+        Ok(Goal {
+            is_here: branch == here,
+            checked_out: head.label(),
+            branch,
+            tip,
+        })
+    }
+
+    /// Refuses what cannot take anything in now; conflicts can only be opened in a worktree.
+    ///
+    /// # Errors
+    /// `operation-in-progress`, `branch-in-use`, `invalid-value`.
+    pub(in crate::design) fn refuse_unusable(
+        &self,
+        session: &Session,
+        what: &str,
+        opens: bool,
+    ) -> Result<()> {
+        let branch = self.branch.short();
+        if self.is_here {
+            return refuse_in_progress(session, what);
+        }
+        if !matches!(
+            session.repo.in_progress(),
+            None | Some("merge" | "cherry-pick")
+        ) {
+            // A rebase may be about to move this very branch.
+            refuse_in_progress(session, what)?;
+        }
+        if let Some(other) = session.repo.other_worktree_on(&self.branch) {
+            return Err(Error::new(
+                Code::BranchInUse,
+                format!(
+                    "'{branch}' is checked out in another worktree ('{}'); nothing was done",
+                    other.display()
+                ),
+            )
+            .detail("branch", &self.branch)
+            .hint("git worktree list   # run it there"));
+        }
+        if opens {
+            return Err(Error::new(
+                Code::InvalidValue,
+                format!("conflicts are opened in a worktree, and '{branch}' is not checked out; nothing was done"),
+            )
+            .hint(format!(
+                "git switch {}   # then run it again",
+                text::shell_word(&branch)
+            )));
+        }
+        Ok(())
+    }
+
+    /// Takes the locks; the branch is where it was looked at, or it has to be looked at again.
+    ///
+    /// # Errors
+    /// `locked`, `ref-moved`, `operation-in-progress`.
+    pub(in crate::design) fn begin<'a>(
+        &self,
+        session: &'a Session,
+        kind: Kind,
+    ) -> Result<Operation<'a>> {
+        let touches = if self.is_here {
+            Touches::Worktree
+        } else {
+            Touches::Refs
+        };
+        let operation = Operation::begin(session, Intent { kind, touches })?;
+        if self.is_here {
+            refuse_in_progress(session, kind.as_str())?;
+            let head = session.repo.head()?;
+            if head.moving_ref() != self.branch || head.commit() != Some(self.tip) {
+                return Err(Error::new(Code::RefMoved, "HEAD moved; nothing was done"));
+            }
+        }
+        Ok(operation)
+    }
+
+    /// Returns the move of the branch to its new tip.
+    pub(in crate::design) fn change(&self, new: Oid) -> RefChange {
+        RefChange {
+            name: self.branch.clone(),
+            old: Some(self.tip),
+            new: Some(new),
+        }
+    }
+}
+
+fn no_branch(name: &str) -> Error {
+    Error::new(
+        Code::RevisionNotFound,
+        format!("'{name}' is no branch to bring anything into; nothing was done"),
+    )
+    .hint("git branch --list")
+}
+
+fn unborn() -> Error {
+    Error::new(
+        Code::RevisionNotFound,
+        "the current branch has no commit yet; nothing was done",
+    )
+    .hint("git colony checkpoint -m 'first state'   # makes the first one")
+}

@@ -1,0 +1,343 @@
+//! A pick with a conflict, opened in git's own state, and brought to its end.
+//!
+//! `CHERRY_PICK_HEAD` names the commit that conflicts. What was picked before it is in the index and
+//! the files, and in a note of ours with what comes after it; the branch has not moved. What comes
+//! after it is in git's own list, too (`sequence.rs`).
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use serde::{Deserialize, Serialize};
+
+use crate::design::allowed_paths::path_gate;
+use crate::design::checkpoint::left_out::Allowances;
+use crate::design::checkpoint::worktree_snapshot::Kept;
+use crate::design::merge::next_step::WayOn;
+use crate::design::merge::switch::{Step, Switch, carry_out, refuse_staged, refuse_unmerged};
+use crate::design::worktree::run_post_checkout;
+use crate::git::worktree::snapshot::Unstorable;
+use crate::git::{Oid, RefChange};
+use crate::model::{Code, Result, ResultExt as _, text};
+use crate::store::Session;
+use crate::store::operation::run::{Intent, Touches};
+use crate::store::operation::{Kind, Operation, StateFile, StateName, external};
+
+use super::computed::{Agreed, Applied, Computed, Stuck};
+use super::pick_list::Wanted;
+use super::sequence::{self, UnderWay};
+use super::{PickReport, Picked, look};
+
+/// The format of the note.
+pub(super) const FORMAT: u32 = 1;
+
+/// What a pick under way has done and has yet to do.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Note {
+    pub(super) format: u32,
+    /// Where the branch is.
+    pub(super) tip: Oid,
+    /// The commits written so far, one on the other.
+    done: Vec<Made>,
+    /// The commit in conflict.
+    pub(super) at: Named,
+    /// Those that come after it.
+    pub(super) rest: Vec<Named>,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(super) struct Named {
+    pub(super) commit: Oid,
+    decision_id: Option<String>,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+struct Made {
+    from: Named,
+    to: Oid,
+}
+
+impl Named {
+    fn of(wanted: &Wanted) -> Named {
+        Named {
+            commit: wanted.commit,
+            decision_id: wanted.decision_id.clone(),
+        }
+    }
+
+    fn wanted(&self) -> Wanted {
+        Wanted {
+            commit: self.commit,
+            decision_id: self.decision_id.clone(),
+        }
+    }
+}
+
+/// Plans the files by which git, and we, know of a pick under way.
+pub(super) fn open(
+    session: &Session,
+    tip: Oid,
+    written: &[(Wanted, Oid)],
+    stuck: &Stuck,
+) -> Result<Vec<StateFile>> {
+    let repo = &session.repo;
+    let made = written.iter().map(|(from, to)| Made {
+        from: Named::of(from),
+        to: *to,
+    });
+    let note = Note {
+        format: FORMAT,
+        tip,
+        done: made.collect(),
+        at: Named::of(&stuck.at),
+        rest: stuck.rest.iter().map(Named::of).collect(),
+    };
+    let json = serde_json::to_vec(&note).or_code(Code::Io, || "cannot note the pick")?;
+    let head = format!("{}\n", stuck.at.commit);
+    let mut files = sequence::files(session, tip, stuck)?;
+    files.extend([
+        StateFile::becoming(repo, StateName::ColonyResolve, Some(&json))?,
+        StateFile::becoming(
+            repo,
+            StateName::MergeMsg,
+            Some(note.message(session)?.as_bytes()),
+        )?,
+        StateFile::becoming(repo, StateName::CherryPickHead, Some(head.as_bytes()))?,
+    ]);
+    Ok(files)
+}
+
+/// Goes on with a pick whose conflict is settled in the index: commits it, and picks the rest. Where
+/// git has committed it already, only the rest is picked.
+///
+/// # Errors
+/// `nothing-to-resolve`, `unmerged-paths`; `operation-in-progress` for a pick that git began or that
+/// git has ended; `identity-unknown`, `signing-failed`, `locked`.
+pub fn continue_pick(session: &Session, dry_run: bool) -> Result<PickReport> {
+    let report = go_on(session, dry_run)?;
+    Ok(report.with_way_on(None))
+}
+
+fn go_on(session: &Session, dry_run: bool) -> Result<PickReport> {
+    let under_way = sequence::read(session)?;
+    if dry_run {
+        return rehearse(session, &under_way);
+    }
+    let intent = Intent {
+        kind: Kind::CherryPick,
+        touches: Touches::Worktree,
+    };
+    let operation = Operation::begin_after(session, intent, |places, tail| {
+        let Some(settled) = &tail.settled else {
+            return Ok(None);
+        };
+        // What git has committed is a step of its own, although the pick has not ended.
+        let ended = under_way.is_committed.then_some("cherry-pick");
+        let found = external::find(session, &settled.record, ended)?;
+        found
+            .map(|found| external::record(session, places, tail.next, found))
+            .transpose()
+    })?;
+    let kept = look(session, &operation)?;
+    refuse_unmerged(&kept)?;
+    let going_on = under_way.go_on(session, &kept)?;
+    carry_on(session, operation, &kept, going_on)
+}
+
+fn carry_on(
+    session: &Session,
+    mut operation: Operation<'_>,
+    kept: &Kept,
+    going_on: GoingOn,
+) -> Result<PickReport> {
+    let (tip, from, settled) = (going_on.tip, going_on.from, going_on.dropped);
+    let head = kept.scan.head.clone();
+    let (computed, new) = going_on.agreed.keep(session)?;
+    path_gate::require_step(session, session.repo.tree_of(Some(tip))?, computed.tree)?;
+    let written: Vec<_> = going_on.done.into_iter().chain(new).collect();
+    let mut report = report(&written, settled, &computed);
+    report.into = head.label();
+    let way = match &computed.stuck {
+        Some(stuck) => Switch::plan(session, kept, (from, stuck.tree), &stuck.stages)?,
+        None => Switch::plan(session, kept, (from, computed.tree), &BTreeMap::new())?,
+    };
+    report.ignored_kept.clone_from(&way.ignored_kept);
+    let mut step = Step {
+        summary: "go on with a pick".to_owned(),
+        refs: Vec::new(),
+    };
+    if let Some(stuck) = &computed.stuck {
+        operation.state_files = open(session, tip, &written, stuck)?;
+        report.resolving = true;
+    } else {
+        operation.state_files = close(session)?;
+        let new = written.last().map_or(tip, |(_, new)| *new);
+        step.summary = format!("end the pick into '{}'", head.label());
+        report.commit = Some(new);
+        step.refs.extend((new != tip).then(|| RefChange {
+            name: head.moving_ref(),
+            old: Some(tip),
+            new: Some(new),
+        }));
+    }
+    let before = kept.index_look();
+    let done = carry_out(session, operation, before, Some((way, kept)), step)?;
+    report.op = Some(done.record.op);
+    report.kept_late = done.late;
+    let new = report.commit.or(Some(tip));
+    run_post_checkout(session, &done.record, Some(tip), new);
+    Ok(report)
+}
+
+/// What follows once the conflict is settled.
+struct GoingOn {
+    agreed: Agreed,
+    /// The commits written before.
+    done: Vec<(Wanted, Oid)>,
+    /// The commit that was in conflict, if nothing was left of it.
+    dropped: Option<Oid>,
+    /// Where the branch is.
+    tip: Oid,
+    /// The tree that the files come from.
+    from: Oid,
+}
+
+impl UnderWay {
+    fn go_on(&self, session: &Session, kept: &Kept) -> Result<GoingOn> {
+        let head = kept.scan.head.commit();
+        if !self.is_committed {
+            let tip = self.note.tip;
+            if head != Some(tip) {
+                return Err(sequence::branch_moved());
+            }
+            return self.note.go_on(session, kept.snapshot.index_tree);
+        }
+        let rest: Vec<_> = self.note.rest.iter().map(Named::wanted).collect();
+        let tip = head.filter(|head| *head != self.note.tip);
+        let tip = tip.ok_or_else(|| sequence::dropped_by_git(&self.note))?;
+        refuse_staged(kept)?;
+        let from = kept.scan.head_tree;
+        Ok(GoingOn {
+            agreed: Agreed::of(session, (tip, from), &[], &rest)?,
+            done: Vec::new(),
+            dropped: None,
+            tip,
+            from,
+        })
+    }
+}
+
+impl Note {
+    /// Applies the settled commit, whose files are `tree`, and those that follow.
+    fn go_on(&self, session: &Session, tree: Oid) -> Result<GoingOn> {
+        let parent = self.done.last().map_or(self.tip, |made| made.to);
+        let is_empty = tree == session.repo.tree_of(Some(parent))?;
+        let settled = (!is_empty).then(|| Applied {
+            from: self.at.wanted(),
+            tree,
+            is_certain: false,
+        });
+        let before: Vec<_> = settled.into_iter().collect();
+        let rest: Vec<_> = self.rest.iter().map(Named::wanted).collect();
+        let done = self.done.iter().map(|made| (made.from.wanted(), made.to));
+        Ok(GoingOn {
+            agreed: Agreed::of(session, (parent, tree), &before, &rest)?,
+            done: done.collect(),
+            dropped: is_empty.then_some(self.at.commit),
+            tip: self.tip,
+            from: tree,
+        })
+    }
+
+    /// The message for git, should git commit it: what is in the index then is one commit.
+    fn message(&self, session: &Session) -> Result<String> {
+        let said = session.repo.message_of(self.at.commit)?;
+        let mut message = format!("{}\n\n", said.trim_end());
+        let done = self.done.iter().map(|made| &made.from);
+        for from in done.chain([&self.at]) {
+            // Writing to a string cannot fail.
+            writeln!(message, "(cherry picked from commit {})", from.commit).ok();
+        }
+        let next = "git colony cherry-pick --continue";
+        if !self.done.is_empty() {
+            let count = text::count(self.done.len(), "commit");
+            writeln!(
+                message,
+                "\n# {count} before this one are in the index, too: '{next}'\n\
+                 # keeps them apart, git makes one commit of all."
+            )
+            .ok();
+        }
+        if !self.rest.is_empty() {
+            let count = text::count(self.rest.len(), "commit");
+            writeln!(
+                message,
+                "\n# {count} after this one: '{next}' takes them,\n\
+                 # and so does 'git cherry-pick --continue'."
+            )
+            .ok();
+        }
+        Ok(message)
+    }
+}
+
+fn report(written: &[(Wanted, Oid)], dropped: Option<Oid>, computed: &Computed) -> PickReport {
+    let stuck = computed.stuck.as_ref();
+    let picked = written.iter().map(|(from, to)| Picked {
+        from: from.commit,
+        to: Some(*to),
+        decision_id: from.decision_id.clone(),
+    });
+    let empty = computed.empty.iter().map(|one| one.commit);
+    PickReport {
+        picked: picked.collect(),
+        skipped: dropped.into_iter().chain(empty).collect(),
+        conflicts: stuck
+            .map(|stuck| stuck.conflicts.clone())
+            .unwrap_or_default(),
+        way_on: WayOn::default(),
+        stopped_at: stuck.map(|stuck| stuck.at.commit),
+        into: String::new(),
+        commit: None,
+        files_changed: 0,
+        resolving: false,
+        is_here: true,
+        ignored_kept: Vec::new(),
+        kept_late: Vec::new(),
+        op: None,
+        dry_run: false,
+    }
+}
+
+fn rehearse(session: &Session, under_way: &UnderWay) -> Result<PickReport> {
+    let unignored = crate::design::checkpoint::unignored::current(session)?;
+    let allowances = Allowances::default();
+    let kept = Kept::look(session, &allowances, Unstorable::LeaveOut, &unignored)?;
+    refuse_unmerged(&kept)?;
+    let going_on = under_way.go_on(session, &kept)?;
+    let (dropped, tip) = (going_on.dropped, going_on.tip);
+    let (computed, _) = going_on.agreed.keep(session)?;
+    path_gate::require_step(session, session.repo.tree_of(Some(tip))?, computed.tree)?;
+    let mut report = report(&going_on.done, dropped, &computed);
+    report
+        .picked
+        .extend(computed.applied.iter().map(|one| Picked {
+            from: one.from.commit,
+            to: None,
+            decision_id: one.from.decision_id.clone(),
+        }));
+    report.into = kept.scan.head.label();
+    report.dry_run = true;
+    Ok(report)
+}
+
+fn close(session: &Session) -> Result<Vec<StateFile>> {
+    let names = [
+        StateName::CherryPickHead,
+        StateName::MergeMsg,
+        StateName::ColonyResolve,
+    ];
+    let gone = names.map(|name| StateFile::becoming(&session.repo, name, None));
+    let mut files: Vec<_> = gone.into_iter().collect::<Result<_>>()?;
+    files.extend(sequence::none(session)?);
+    Ok(files)
+}

@@ -1,0 +1,199 @@
+//! What is to be picked, in order: commits, ranges and decisions, as they are typed.
+
+use crate::design::decision::decision_standing::Known;
+use crate::design::decision::decisions::Decision;
+use crate::design::fork::{names, published_forks};
+use crate::git::Oid;
+use crate::model::{Code, Error, Result};
+use crate::store::Session;
+
+/// More commits than this are not picked at once.
+const MOST: usize = 10_000;
+
+/// More branches than this are not searched for a decision.
+const MOST_BRANCHES: usize = 100;
+
+/// One commit to be picked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Wanted {
+    pub(super) commit: Oid,
+    /// The decision it was named by.
+    pub(super) decision_id: Option<String>,
+}
+
+/// Finds what is to be picked for one branch.
+pub(super) struct Finder<'a> {
+    pub(super) session: &'a Session,
+    /// The tip of the branch.
+    pub(super) tip: Oid,
+    /// Take the decisions as well that a decision needs and the branch does not have.
+    pub(super) with_dependencies: bool,
+}
+
+impl Finder<'_> {
+    /// Resolves what was typed; each commit once, where it was named first.
+    ///
+    /// # Errors
+    /// `revision-not-found`; `invalid-value` for a merge; `missing-dependencies`.
+    pub(super) fn resolve(&self, typed: &[String]) -> Result<Vec<Wanted>> {
+        let mut wanted: Vec<Wanted> = Vec::new();
+        for name in typed {
+            for one in self.resolve_name(name)? {
+                if !wanted.iter().any(|known| known.commit == one.commit) {
+                    wanted.push(one);
+                }
+            }
+        }
+        for one in &wanted {
+            if self.session.repo.read_commit(one.commit)?.parents.len() > 1 {
+                return Err(Error::new(
+                    Code::InvalidValue,
+                    format!(
+                        "{} is a merge: which of its sides to take is not clear; nothing was done",
+                        one.commit.short()
+                    ),
+                )
+                .detail("commit", one.commit)
+                .hint(
+                    "git rev-list --reverse --no-merges A..B   # lists what it brought; pick those",
+                ));
+            }
+        }
+        Ok(wanted)
+    }
+
+    fn resolve_name(&self, name: &str) -> Result<Vec<Wanted>> {
+        match resolve_one(self.session, name) {
+            Err(unknown) if unknown.code() == Code::RevisionNotFound => {
+                let Some(known) = self.known_to(name)? else {
+                    return Err(unknown);
+                };
+                let mut taken = Vec::new();
+                let here = Known::at(&self.session.repo, self.tip)?;
+                self.decision(name, &known, &here, &mut taken)
+            }
+            resolved => resolved,
+        }
+    }
+
+    /// Finds the decisions of a branch that has the one with this id: HEAD's first, those that others
+    /// have published last.
+    fn known_to(&self, id: &str) -> Result<Option<Known>> {
+        let repo = &self.session.repo;
+        let branches = repo.refs_below("refs/heads/")?;
+        let branches = branches.into_iter().map(|branch| branch.id);
+        let of_others = published_forks::tips(repo)?;
+        let here = repo.head()?.commit().into_iter().chain(branches);
+        let mut tips: Vec<_> = here.chain(of_others).collect();
+        let mut seen = std::collections::BTreeSet::new();
+        tips.retain(|tip| seen.insert(*tip));
+        for tip in tips.into_iter().take(MOST_BRANCHES) {
+            let known = Known::at(repo, tip)?;
+            if known.decisions.iter().any(|one| one.decision_id == id) {
+                return Ok(Some(known));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Lists the commits of a decision, after those of what it needs.
+    fn decision(
+        &self,
+        id: &str,
+        known: &Known,
+        here: &Known,
+        taken: &mut Vec<String>,
+    ) -> Result<Vec<Wanted>> {
+        let decision = known.find(id)?;
+        taken.push(id.to_owned());
+        let has = |id: &str| here.decisions.iter().any(|one| one.decision_id == id);
+        let needed = decision.depends_on.iter();
+        let missing: Vec<_> = needed
+            .filter(|id| !has(id) && !taken.contains(id))
+            .collect();
+        if !missing.is_empty() && !self.with_dependencies {
+            return Err(missing_for(id, &all_missing(decision, known, &has)));
+        }
+        let missing: Vec<_> = missing.into_iter().cloned().collect();
+        let mut wanted = Vec::new();
+        for needed in missing {
+            if !taken.contains(&needed) {
+                wanted.extend(self.decision(&needed, known, here, taken)?);
+            }
+        }
+        for commit in &decision.commits {
+            let repo = &self.session.repo;
+            if !repo.commits_between(*commit, &[self.tip], 1)?.is_empty() {
+                wanted.push(Wanted {
+                    commit: *commit,
+                    decision_id: Some(id.to_owned()),
+                });
+            }
+        }
+        Ok(wanted)
+    }
+}
+
+/// Lists the decisions that one needs and the branch does not have, and what those need in their turn.
+fn all_missing(decision: &Decision, known: &Known, has: &dyn Fn(&str) -> bool) -> Vec<String> {
+    let mut missing: Vec<String> = Vec::new();
+    let mut open = decision.depends_on.clone();
+    while let Some(id) = open.pop() {
+        if has(&id) || id == decision.decision_id || missing.contains(&id) {
+            continue;
+        }
+        let found = known.decisions.iter().find(|one| one.decision_id == id);
+        open.extend(found.into_iter().flat_map(|one| one.depends_on.clone()));
+        missing.push(id);
+    }
+    missing.sort();
+    missing
+}
+
+fn missing_for(id: &str, missing: &[String]) -> Error {
+    let count = missing.len();
+    let them = if count == 1 {
+        "a decision"
+    } else {
+        "decisions"
+    };
+    Error::new(
+        Code::MissingDependencies,
+        format!(
+            "'{id}' needs {them} that the branch does not have ('{}'); nothing was done",
+            missing.join("', '")
+        ),
+    )
+    .detail("decisions", missing)
+    .hint("run it again with --with-dependencies")
+}
+
+fn resolve_one(session: &Session, name: &str) -> Result<Vec<Wanted>> {
+    let repo = &session.repo;
+    let plain = |commit| Wanted {
+        commit,
+        decision_id: None,
+    };
+    let Some((from, to)) = name.split_once("..").filter(|_| !name.contains("...")) else {
+        return Ok(vec![plain(names::find(repo, name)?.commit)]);
+    };
+    let or_head = |name: &str| {
+        if name.is_empty() {
+            "HEAD".to_owned()
+        } else {
+            name.to_owned()
+        }
+    };
+    let from = names::find(repo, &or_head(from))?.commit;
+    let to = names::find(repo, &or_head(to))?.commit;
+    let mut commits = repo.commits_between(to, &[from], MOST)?;
+    commits.reverse();
+    if commits.is_empty() {
+        return Err(Error::new(
+            Code::RevisionNotFound,
+            format!("'{name}' holds no commit; nothing was done"),
+        )
+        .hint("git log --oneline A..B"));
+    }
+    Ok(commits.into_iter().map(plain).collect())
+}

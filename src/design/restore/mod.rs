@@ -1,0 +1,161 @@
+//! Bringing a state back: exact, all or nothing, and undoable.
+
+pub mod abandoned_commits;
+mod divergence;
+mod restore_plan;
+pub mod restore_report;
+pub mod restore_target;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::git::{Head, Oid, RefChange, Repo};
+use crate::model::{RepoPath, Result};
+use crate::store::operation::record::IndexTarget;
+use crate::store::operation::run::{Intent, Plan, Touches};
+use crate::store::operation::{Kind, Operation, StateFile};
+use crate::store::{Session, kept_large_files};
+
+use super::checkpoint::unignored;
+use super::worktree::{refuse_in_progress, run_post_checkout, snapshot_commit};
+use restore_plan::Work;
+use restore_report::RestoreReport;
+use restore_target::Target;
+
+/// How much is brought back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum RestoreMode {
+    /// Branch, index and files.
+    Replace,
+    /// Files only; branch and index stay, so the difference shows as uncommitted changes.
+    Files,
+    /// As `Replace`, on a new fork: the branch that was current stays where it is.
+    Fork,
+}
+
+/// What is asked for.
+#[derive(Clone, Debug)]
+pub struct Request {
+    /// The checkpoint, operation or revision.
+    pub name: String,
+    /// What the name stands for, where that is known already.
+    pub target: Option<Target>,
+    /// How much.
+    pub mode: RestoreMode,
+    /// What the fork is called; `None` makes a name of the checkpoint's.
+    pub fork_label: Option<String>,
+    /// Only these paths and what is below them; empty means all.
+    pub paths: Vec<RepoPath>,
+    /// Leave files alone that the checkpoint does not have and git does not track.
+    pub keep_untracked: bool,
+    /// Go on although published commits leave the branch, or the histories have diverged.
+    pub force: bool,
+}
+
+impl Request {
+    fn find_target(&self, repo: &Repo) -> Result<Target> {
+        match &self.target {
+            Some(target) => Ok(target.clone()),
+            None => Target::find_any(repo, &self.name),
+        }
+    }
+}
+
+/// Brings a state back.
+///
+/// # Errors
+/// `checkpoint-not-found`, `name-ambiguous`, `operation-in-progress`, `published-commits`, `diverged`,
+/// `nested-repository-in-the-way`, `path-collision`, `filter-failed`, `locked`, `no-space`; none of
+/// them changes anything.
+pub fn restore(session: &Session, request: &Request) -> Result<RestoreReport> {
+    refuse_in_progress(session, "restore")?;
+    let target = request.find_target(&session.repo)?;
+    let intent = Intent {
+        kind: Kind::Restore,
+        touches: Touches::Worktree,
+    };
+    let mut operation = Operation::begin(session, intent)?;
+    refuse_in_progress(session, "restore")?;
+    let work = Work::plan(session, request, target, &operation.unignored)?;
+    if work.changes_nothing() {
+        return Ok(work.report);
+    }
+    let stage = operation.stage();
+    kept_large_files::stage(session, work.target.tree, &work.staged_paths(), &stage)?;
+    if let IndexTarget::State { state } = work.target.index {
+        let index = session.repo.state_tree(state)?;
+        kept_large_files::bring_of_index(session, work.target.tree, index)?;
+    }
+    let (old, new) = (work.kept.scan.head.commit(), work.branch_after());
+    let Work {
+        target,
+        kept,
+        moves,
+        index,
+        mut report,
+        unignored,
+        start,
+        ..
+    } = work;
+    operation.unignored = unignored;
+    if report.in_progress.is_some() {
+        operation.state_files = state_files(&session.repo, &target)?;
+    }
+    let snapshot = snapshot_commit(session, &kept, &target.label)?;
+    let refs = match &start {
+        Some(start) => {
+            operation.head_after = Some(start.head());
+            start.refs(&session.repo, start.write_record(session)?)?
+        }
+        None => branch_change(&kept.scan.head, new).into_iter().collect(),
+    };
+    let done = operation.commit(Plan {
+        summary: format!("restore '{}'", target.label),
+        head: kept.scan.head.clone(),
+        refs,
+        index_before: (kept.scan.index(), kept.snapshot.index_tree),
+        index,
+        files: moves,
+        snapshot: Some(snapshot),
+        inverts: None,
+    });
+    let done = done.map_err(|error| match &start {
+        Some(start) => start.explain(session, error),
+        None => error,
+    })?;
+    report.recovery = Some(done.record.op);
+    report.kept_late = done.late;
+    run_post_checkout(session, &done.record, old, new);
+    Ok(report)
+}
+
+/// Tells what [`restore`] would do, and changes nothing.
+///
+/// # Errors
+/// As [`restore`].
+pub fn preview(session: &Session, request: &Request) -> Result<RestoreReport> {
+    refuse_in_progress(session, "restore")?;
+    let target = request.find_target(&session.repo)?;
+    let unignored = unignored::current(session)?;
+    let mut report = Work::plan(session, request, target, &unignored)?.report;
+    report.dry_run = true;
+    Ok(report)
+}
+
+/// Plans the files by which git knows what it is in the middle of.
+fn state_files(repo: &Repo, target: &Target) -> Result<Vec<StateFile>> {
+    let files = target.in_progress.iter().flat_map(|now| &now.files);
+    files
+        .map(|(name, blob)| StateFile::becoming(repo, *name, Some(&repo.read_blob(*blob)?)))
+        .collect()
+}
+
+fn branch_change(head: &Head, new: Option<Oid>) -> Option<RefChange> {
+    let old = head.commit();
+    (old != new).then(|| RefChange {
+        name: head.moving_ref(),
+        old,
+        new,
+    })
+}

@@ -1,0 +1,290 @@
+//! What a name given to restore stands for: where the branch goes, what index and files become.
+
+use crate::design::checkpoint::checkpoints::{self, Checkpoint};
+use crate::design::checkpoint::left_out::LeftOut;
+use crate::design::checkpoint::tag_message::Mode;
+use crate::design::fork::names;
+use crate::design::undo::undo_next::refuse_migration;
+use crate::git::{Oid, Repo};
+use crate::model::id::OperationId;
+use crate::model::{Code, Error, Result};
+use crate::store::operation::record::IndexTarget;
+use crate::store::operation::{Kind, Log, StateName};
+use crate::store::places::Places;
+
+/// A state that can be brought back.
+#[derive(Clone, Debug)]
+pub struct Target {
+    /// The id of the checkpoint or operation, or of the commit.
+    pub id: String,
+    /// What people call it.
+    pub label: String,
+    /// The commit that holds the files.
+    pub sha: Oid,
+    /// The tree of the files.
+    pub tree: Oid,
+    /// Where the branch goes; `None` makes it unborn.
+    pub branch: Option<Oid>,
+    /// What the index becomes.
+    pub index: IndexTarget,
+    /// What git was in the middle of then.
+    pub in_progress: Option<InProgress>,
+    /// What was on the disk then and stayed out of it.
+    pub left_out: Vec<LeftOut>,
+    /// Whether it was named in full, not by the beginning of a name.
+    pub is_named_fully: bool,
+}
+
+/// A merge or pick that a state is in the middle of.
+#[derive(Clone, Debug)]
+pub struct InProgress {
+    /// In git's words.
+    pub what: String,
+    /// The files by which git knows, as blobs; none for what we did not begin.
+    pub files: Vec<(StateName, Oid)>,
+}
+
+impl Target {
+    /// Finds a checkpoint, or with `op-12` the state before that operation of this worktree.
+    ///
+    /// # Errors
+    /// `checkpoint-not-found`, `checkpoint-ambiguous`, `operation-not-found`, `object-missing`.
+    pub fn find(repo: &Repo, name: &str) -> Result<Target> {
+        if let Some(id) = OperationId::parse(name).filter(|_| name.starts_with("op-")) {
+            return before_operation(repo, id);
+        }
+        let checkpoint = checkpoints::find(repo, name)?;
+        let is_named_fully = checkpoint.is_named_fully(name);
+        Ok(Target {
+            is_named_fully,
+            ..of_checkpoint(repo, &checkpoint)?
+        })
+    }
+
+    /// Finds what is to be brought back: what [`Target::find`] finds, or any commit, where no checkpoint has
+    /// that name in full. The beginning of the name of a checkpoint comes after a revision, and before an
+    /// abbreviated id.
+    ///
+    /// # Errors
+    /// As [`Target::find`]; `name-ambiguous`.
+    pub(in crate::design) fn find_any(repo: &Repo, name: &str) -> Result<Target> {
+        let found = Target::find(repo, name);
+        let is_found = match &found {
+            Ok(target) => target.is_named_fully || is_abbreviated_id(name),
+            Err(error) if error.code() == Code::CheckpointAmbiguous => {
+                is_abbreviated_id(name) || checkpoints::is_whole_name(repo, name)?
+            }
+            Err(error) => error.code() != Code::CheckpointNotFound,
+        };
+        if is_found {
+            return found;
+        }
+        match names::find_line(repo, name) {
+            Ok(line) => of_commit(repo, name, line.commit),
+            Err(unknown) if unknown.code() == Code::RevisionNotFound => found,
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Returns how a fork is called that is named after it.
+    pub(in crate::design) fn short_id(&self) -> String {
+        let last = self.id.rsplit('/').next().unwrap_or(&self.id);
+        // What ends so names the state of an agent.
+        let last = last.trim_end_matches('@');
+        if self.id == self.sha.to_string() {
+            return last.chars().take(10).collect();
+        }
+        last.to_owned()
+    }
+}
+
+/// Tells whether a name may be the beginning of the id of an object.
+fn is_abbreviated_id(name: &str) -> bool {
+    name.len() < 40 && name.bytes().all(|byte| byte.is_ascii_hexdigit())
+}
+
+fn of_commit(repo: &Repo, name: &str, commit: Oid) -> Result<Target> {
+    let tree = repo.read_commit(commit)?.tree;
+    Ok(Target {
+        id: commit.to_string(),
+        label: name.to_owned(),
+        sha: commit,
+        tree,
+        branch: Some(commit),
+        index: IndexTarget::Tree { tree },
+        in_progress: None,
+        left_out: Vec::new(),
+        is_named_fully: true,
+    })
+}
+
+impl Target {
+    /// Returns the state that a commit was made of beside what was checked out, its base: its files, with the
+    /// index of its other parent; `base` itself has nothing uncommitted.
+    ///
+    /// # Errors
+    /// `object-missing`.
+    pub fn of_state(repo: &Repo, name: &str, (commit, base): (Oid, Option<Oid>)) -> Result<Target> {
+        let found = repo.read_commit(commit)?;
+        let parents = found
+            .parents
+            .iter()
+            .copied()
+            .filter(|_| base != Some(commit));
+        let index = parents.rev().find(|parent| Some(*parent) != base);
+        Ok(Target {
+            id: name.to_owned(),
+            label: name.to_owned(),
+            sha: commit,
+            tree: found.tree,
+            branch: base,
+            index: index_beside(repo, base, index)?,
+            in_progress: None,
+            left_out: Vec::new(),
+            is_named_fully: true,
+        })
+    }
+}
+
+/// Returns the index of a state: as a commit of its own has it, or that of the commit below.
+fn index_beside(repo: &Repo, base: Option<Oid>, beside: Option<Oid>) -> Result<IndexTarget> {
+    Ok(match beside {
+        Some(index) => IndexTarget::State {
+            state: repo.read_commit(index)?.tree,
+        },
+        None => IndexTarget::Tree {
+            tree: repo.tree_of(base)?,
+        },
+    })
+}
+
+fn of_checkpoint(repo: &Repo, checkpoint: &Checkpoint) -> Result<Target> {
+    let commit = repo.read_commit(checkpoint.sha)?;
+    let (branch, index) = match checkpoint.mode {
+        Mode::Branch => (
+            Some(checkpoint.sha),
+            IndexTarget::Tree { tree: commit.tree },
+        ),
+        Mode::OffBranch | Mode::Auto => {
+            let base = checkpoint.base;
+            let beside = commit
+                .parents
+                .iter()
+                .copied()
+                .rfind(|parent| Some(*parent) != base);
+            (base, index_beside(repo, base, beside)?)
+        }
+    };
+    Ok(Target {
+        id: checkpoint.checkpoint_id.clone(),
+        label: checkpoint.label.clone(),
+        sha: checkpoint.sha,
+        tree: commit.tree,
+        branch,
+        index,
+        in_progress: None,
+        left_out: checkpoint.left_out.clone(),
+        is_named_fully: true,
+    })
+}
+
+fn before_operation(repo: &Repo, id: OperationId) -> Result<Target> {
+    let places = Places::find(repo)?;
+    let log = places
+        .map(|places| Log::read(repo, &places))
+        .transpose()?
+        .unwrap_or_default();
+    let Some(entry) = log.find(id) else {
+        return Err(not_found(id));
+    };
+    let record = &entry.record;
+    let Some(snapshot) = record.snapshot else {
+        if record.kind == Kind::LfsMigrate {
+            return Err(refuse_migration(repo, record)?);
+        }
+        return Err(Error::new(
+            Code::OperationNotFound,
+            format!(
+                "{id} ({}) did not look at the files, so it has no state to restore",
+                record.kind.as_str()
+            ),
+        )
+        .hint("git colony undo   # takes back the newest operation"));
+    };
+    // A checkpoint changes no file: the files before it are the files in it.
+    let tree = repo.read_commit(snapshot)?.tree;
+    let label = format!("before {id} ({})", record.summary);
+    Ok(Target {
+        id: id.to_string(),
+        label,
+        sha: snapshot,
+        tree,
+        branch: record.before.head.commit,
+        index: IndexTarget::State {
+            state: record.index_before,
+        },
+        in_progress: record.in_progress.clone().map(|what| InProgress {
+            what,
+            files: state_files_before(&log, id),
+        }),
+        left_out: Vec::new(),
+        is_named_fully: true,
+    })
+}
+
+/// Lists the files by which git knew of a merge or pick before an operation: as that found them, or as
+/// the newest one before it left them.
+fn state_files_before(log: &Log, id: OperationId) -> Vec<(StateName, Oid)> {
+    let mut known: Vec<(StateName, Option<Oid>)> = Vec::new();
+    for entry in log.entries.iter().rev() {
+        let record = &entry.record;
+        if record.op > id {
+            continue;
+        }
+        for file in &record.state_files {
+            let then = if record.op == id {
+                file.before
+            } else {
+                file.after
+            };
+            if !known.iter().any(|(name, _)| *name == file.name) {
+                known.push((file.name, then));
+            }
+        }
+    }
+    let there = |(name, then): (StateName, Option<Oid>)| Some((name, then?));
+    let files: Vec<_> = known.into_iter().filter_map(there).collect();
+    let is_known = files.iter().any(|(name, _)| name.is_in_the_middle());
+    if is_known { files } else { Vec::new() }
+}
+
+impl Target {
+    /// Refuses a state in the middle of something that cannot be brought back with it.
+    ///
+    /// # Errors
+    /// `unsupported`.
+    pub fn refuse_unknown_progress(&self) -> Result<()> {
+        let unknown = self.in_progress.as_ref().filter(|now| now.files.is_empty());
+        let Some(InProgress { what, .. }) = unknown else {
+            return Ok(());
+        };
+        let id = &self.id;
+        Err(Error::new(
+            Code::Unsupported,
+            format!(
+                "the state is in the middle of a {what} that git itself began, which only git can bring back; nothing has changed"
+            ),
+        )
+        .detail("in_progress", what)
+        .hint(format!("git colony restore {id} --mode files   # brings the files back")))
+    }
+}
+
+/// Makes the error for an operation that does not exist.
+pub fn not_found(id: OperationId) -> Error {
+    Error::new(
+        Code::OperationNotFound,
+        format!("this worktree has no operation {id}"),
+    )
+    .hint("git colony ops")
+}

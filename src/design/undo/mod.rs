@@ -1,0 +1,273 @@
+//! Taking an operation back, and taking that back again.
+//!
+//! An undo is an operation like any other: it moves refs to their old values, puts the very index
+//! file back, and moves files back from where they were kept. Nothing is copied or filtered.
+
+pub mod plain_git;
+mod undo_files;
+pub(crate) mod undo_next;
+pub mod undo_preview;
+mod undo_refs;
+pub mod undo_report;
+mod undo_settled;
+
+use crate::git::index::Index;
+use crate::git::worktree::snapshot::Unstorable;
+use crate::model::Result;
+use crate::store::lock::WorktreeLock;
+use crate::store::operation::external::record as record_external;
+use crate::store::operation::log::LogEntry;
+use crate::store::operation::record::{HeadRecord, IndexTarget};
+use crate::store::operation::run::{Intent, NewIndex, Pending, Plan, Touches, refuse_nested};
+use crate::store::operation::{Kind, Log, Operation, Record, StateFile, recover};
+use crate::store::places::Places;
+use crate::store::{Session, kept_large_files, lease};
+
+use super::checkpoint::left_out::Allowances;
+use super::checkpoint::worktree_snapshot::Kept;
+use super::worktree::{run_post_checkout, snapshot_commit};
+use undo_files::{FilesBack, back_to_branch};
+use undo_next::{acts_since, nothing, origin_of, refuse_foreign_progress, require_next};
+use undo_refs::{moved_home, published, refs_back, refuse_published};
+use undo_report::{Gone, UndoReport};
+
+/// Which way to go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Direction {
+    /// Take back the newest operation that stands.
+    Undo,
+    /// Take back the newest undo.
+    Redo,
+    /// Take back the newest operation that changed HEAD, index or files; refs moved since stay.
+    Abort,
+    /// Take back a migration to git-lfs, which no other way does.
+    AbortMigration,
+}
+
+impl Direction {
+    pub(super) fn kind(self) -> Kind {
+        match self {
+            Direction::Undo | Direction::Abort => Kind::Undo,
+            Direction::Redo => Kind::Redo,
+            Direction::AbortMigration => Kind::LfsMigrateAbort,
+        }
+    }
+}
+
+/// Takes back the newest operation of this worktree, or the newest undo.
+///
+/// # Errors
+/// `nothing-to-undo`; without `force` `external-change` when the next step is plain git's or a ref is
+/// no longer as the operation left it, and `published-commits`; `branch-in-use`; `object-missing`
+/// when a kept file is gone.
+pub fn run(session: &Session, direction: Direction, force: bool) -> Result<UndoReport> {
+    refuse_foreign_progress(session, direction)?;
+    if Places::find(&session.repo)?.is_none() {
+        return Err(nothing(session, None, direction));
+    }
+    if let Some(completed) = complete(session, direction)? {
+        return Ok(completed);
+    }
+    let intent = Intent {
+        kind: direction.kind(),
+        touches: Touches::Worktree,
+    };
+    // A refusal records nothing; what is to be taken back has to be in the log.
+    let takes_all = force && direction == Direction::Undo;
+    let mut operation = Operation::begin_after(session, intent, |places, tail| {
+        let log = Log::read(&session.repo, places)?;
+        let found = plain_git::unrecorded(session, &log, direction)?.filter(|_| takes_all);
+        found
+            .map(|found| record_external(session, places, tail.next, found))
+            .transpose()
+    })?;
+    let log = Log::read(&session.repo, &operation.places)?;
+    let step = Step::plan(session, &operation.places, &log, direction, force)?;
+    let entry = &step.entry;
+    entry.record.revive_tags(&session.repo, entry.commit)?;
+    operation
+        .unignored
+        .clone_from(&entry.record.before.unignored);
+    let repo = &session.repo;
+    for file in &entry.record.state_files {
+        let before = file.before.map(|blob| repo.read_blob(blob)).transpose()?;
+        let file = StateFile::becoming(repo, file.name, before.as_deref())?;
+        operation.state_files.push(file);
+    }
+    if entry.record.switches_head() {
+        operation.head_after = Some(step.head.clone());
+    }
+    if let Some(tree) = step.back.tree {
+        let stage = operation.stage();
+        kept_large_files::stage(session, tree, &step.back.restaged, &stage)?;
+    }
+    let (old, new) = (step.kept.scan.head.commit(), step.head.commit);
+    let mut report = step.report;
+    let snapshot = snapshot_commit(session, &step.kept, &report.summary)?;
+    let done = operation.commit(Plan {
+        summary: report.summary.clone(),
+        head: step.kept.scan.head.clone(),
+        refs: report.refs.clone(),
+        index_before: (step.kept.scan.index(), step.kept.snapshot.index_tree),
+        index: step.index,
+        files: step.back.moves,
+        snapshot: Some(snapshot),
+        inverts: Some(entry.record.op),
+    })?;
+    report.op = Some(done.record.op);
+    report.kept_late.extend(done.late);
+    run_post_checkout(session, &done.record, old, new);
+    Ok(report)
+}
+
+/// Completes an undo or redo that was cut off past its commit point. Whoever runs it again wants that one:
+/// a further step would be one too many.
+fn complete(session: &Session, direction: Direction) -> Result<Option<UndoReport>> {
+    let Some(places) = Places::find(&session.repo)? else {
+        return Ok(None);
+    };
+    let is_same = |pending: &Pending| pending.kind == direction.kind();
+    let Some(pending) = recover::pending(&places)?.filter(is_same) else {
+        return Ok(None);
+    };
+    refuse_nested(session)?;
+    session.refuse_reader()?;
+    lease::require(session)?;
+    let lock = WorktreeLock::take(&session.world, &session.repo, session.lock_timeout())?;
+    // Of a living process it is none of ours, once that has ended.
+    let is_left = recover::pending(&places)?.is_some_and(|left| left.op == pending.op);
+    if !is_left {
+        return Ok(None);
+    }
+    recover::recover(session, &places)?;
+    drop(lock);
+    let log = Log::read(&session.repo, &places)?;
+    let Some(entry) = log.find(pending.op) else {
+        // It was cut off before its commit point.
+        return Ok(None);
+    };
+    session.note_change();
+    let report = UndoReport::of_completed(&session.repo, &log, &entry.record, direction);
+    Ok(Some(report))
+}
+
+/// Tells what [`run`] would do, and changes nothing.
+///
+/// # Errors
+/// As [`run`].
+pub fn preview(session: &Session, direction: Direction, force: bool) -> Result<UndoReport> {
+    refuse_foreign_progress(session, direction)?;
+    let Some(places) = Places::find(&session.repo)? else {
+        return Err(nothing(session, None, direction));
+    };
+    let mut log = Log::read(&session.repo, &places)?;
+    let found = plain_git::unrecorded(session, &log, direction)?;
+    if let Some(found) = found.filter(|_| force && direction == Direction::Undo) {
+        let entry = plain_git::rehearse(session, &places, found)?;
+        log.entries.push(entry);
+    }
+    let mut report = Step::plan(session, &places, &log, direction, force)?.report;
+    report.dry_run = true;
+    Ok(report)
+}
+
+/// Everything known before the commit point.
+struct Step {
+    entry: LogEntry,
+    /// HEAD after it, where the operation had switched it.
+    head: HeadRecord,
+    kept: Kept,
+    back: FilesBack,
+    index: Option<NewIndex>,
+    report: UndoReport,
+}
+
+impl Step {
+    fn plan(
+        session: &Session,
+        places: &Places,
+        log: &Log,
+        direction: Direction,
+        force: bool,
+    ) -> Result<Step> {
+        if let Some(found) = plain_git::unrecorded(session, log, direction)? {
+            return Err(plain_git::refuse_unrecorded(
+                session,
+                &found,
+                direction.kind(),
+            )?);
+        }
+        let entry = require_next(session, log, direction)?.clone();
+        let record = &entry.record;
+        let origin = origin_of(log, record);
+        if origin.kind == Kind::External && direction != Direction::Redo && !force {
+            return Err(plain_git::refuse_recorded(session, record)?);
+        }
+        let current = session.repo.load_trusted_index()?;
+        let refs = refs_back(session, record, force)?;
+        plain_git::refuse_branch_in_use(&session.repo, record, &refs)?;
+        let newest = log.entries.last();
+        let unignored = newest.map_or(&[][..], |entry| &entry.record.after.unignored);
+        let kept = Kept::look(
+            session,
+            &Allowances::default(),
+            Unstorable::LeaveOut,
+            unignored,
+        )?;
+        let published = published(session, log, record, &refs)?;
+        if !published.is_empty() && !force {
+            return Err(refuse_published(record, &published));
+        }
+        let home = moved_home(session, record)?;
+        let (back, index) = match home {
+            Some(tip) => back_to_branch(session, places, (record, origin), &kept, tip)?,
+            None => (
+                FilesBack::plan(session, places, record, (&kept, direction))?,
+                old_index(session, places, record, &current)?,
+            ),
+        };
+        let mut head = record.before.head.clone();
+        head.commit = home.or(head.commit);
+        let gone = Gone {
+            published,
+            ..Gone::by_moves(&session.repo, (origin, &head), refs)
+        };
+        let mut report = UndoReport::of_step((origin, record), direction, gone, &back);
+        if direction == Direction::Undo {
+            report.acts_since = acts_since(session, log, entry.record.op);
+            report.not_undone = report.acts_since.first().cloned();
+        }
+        Ok(Step {
+            entry,
+            head,
+            kept,
+            back,
+            index,
+            report,
+        })
+    }
+}
+
+fn old_index(
+    session: &Session,
+    places: &Places,
+    record: &Record,
+    current: &Index,
+) -> Result<Option<NewIndex>> {
+    if record.index.is_none() {
+        return Ok(None);
+    }
+    let state = record.index_before;
+    let kept = places.kept_index(record.op);
+    let index = match session.repo.load_index_at(&kept) {
+        Ok(index) if kept.exists() => index,
+        _ => session.repo.index_of_state(state, current)?,
+    };
+    Ok(Some(NewIndex {
+        target: IndexTarget::File {
+            operation: record.op,
+            state,
+        },
+        index,
+    }))
+}

@@ -1,0 +1,150 @@
+//! Which operation an undo or redo is about, and what stands in its way before anything is looked at.
+
+use crate::design::worktree::{opened_by_us, refuse_in_progress};
+use crate::git::Repo;
+use crate::model::id::OperationId;
+use crate::model::{Code, Error, Result};
+use crate::store::Session;
+use crate::store::last_act::{self, LastAct};
+use crate::store::migration_journal::Journal;
+use crate::store::operation::{Kind, Log, LogEntry, Record};
+
+use super::Direction;
+
+/// Refuses in the middle of something, unless the newest operation began that.
+pub(in crate::design) fn refuse_foreign_progress(
+    session: &Session,
+    direction: Direction,
+) -> Result<()> {
+    if session.repo.in_progress().is_none() {
+        return Ok(());
+    }
+    if opened_by_us(session)? {
+        return Ok(());
+    }
+    refuse_in_progress(session, direction.kind().as_str())
+}
+
+/// Returns the operation that is taken back, or brought back.
+///
+/// # Errors
+/// `nothing-to-undo`, `history-rewritten`; `external-change` for what was done since a migration.
+pub(in crate::design) fn require_next<'a>(
+    session: &Session,
+    log: &'a Log,
+    direction: Direction,
+) -> Result<&'a LogEntry> {
+    let next = match direction {
+        Direction::Undo | Direction::AbortMigration => log.next_undo(),
+        Direction::Abort => log.next_abort(),
+        Direction::Redo => log.next_redo(),
+    };
+    let next = next.ok_or_else(|| {
+        let newest = log.entries.last().map(|entry| entry.record.op);
+        nothing(session, newest, direction)
+    })?;
+    let is_migration = next.record.kind == Kind::LfsMigrate;
+    match direction {
+        Direction::AbortMigration if !is_migration => Err(after_migration(&next.record)),
+        Direction::Undo | Direction::Abort if is_migration => {
+            Err(refuse_migration(&session.repo, &next.record)?)
+        }
+        _ => Ok(next),
+    }
+}
+
+/// Refuses to go back behind a migration by halves: it takes every ref at once, and only as long as
+/// nobody else has it.
+///
+/// # Errors
+/// `newer-format`, `repository-broken`.
+pub(in crate::design) fn refuse_migration(repo: &Repo, record: &Record) -> Result<Error> {
+    let journal = Journal::find(repo)?.map(|(journal, _)| journal);
+    let is_open = journal.is_some_and(|journal| {
+        let is_its = journal.op == record.op;
+        is_its && journal.published_at.is_none()
+    });
+    let (why, hint) = if is_open {
+        (
+            "what was before is in another history",
+            "git colony lfs migrate --abort   # takes all of it back",
+        )
+    } else {
+        (
+            "others have that history by now: nothing from before comes back",
+            "git colony checkpoints   # lists what can be restored, in the new history",
+        )
+    };
+    Ok(Error::new(
+        Code::HistoryRewritten,
+        format!(
+            "{} moved history to git-lfs, and {why}; nothing was done",
+            record.op
+        ),
+    )
+    .detail("op", record.op)
+    .hint(hint))
+}
+
+/// Names what was done since the migration, and has to be taken back before it.
+fn after_migration(record: &Record) -> Error {
+    Error::new(
+        Code::ExternalChange,
+        format!(
+            "{} ({}) was done since the migration; nothing was done",
+            record.op, record.summary
+        ),
+    )
+    .detail("op", record.op)
+    .hint("git colony undo   # takes it back; then run the command again")
+}
+
+/// Makes the error that there is no such operation; of what was done since the newest one, and is none, it says
+/// how that is taken back.
+pub(in crate::design) fn nothing(
+    session: &Session,
+    newest: Option<OperationId>,
+    direction: Direction,
+) -> Error {
+    let verb = direction.kind().as_str();
+    let error = |also: &str| {
+        let message = format!("there is nothing to {verb} in this worktree{also}");
+        Error::new(Code::NothingToUndo, message)
+    };
+    let is_last = |next: Option<OperationId>| {
+        newest.is_none_or(|newest| next.is_some_and(|next| newest < next))
+    };
+    let act = last_act::list(&session.repo, is_last).into_iter().next();
+    match act.filter(|_| direction == Direction::Undo) {
+        None => error("").hint("git colony ops"),
+        Some(act) => error(&format!("; '{}' is not covered by it", act.command))
+            .detail("not_undone", &act)
+            .hint(act.way_back),
+    }
+}
+
+/// Returns what was done after an operation that undo takes back and that is no step, the newest first. What came
+/// after the steps that were taken back before it was told then.
+pub(in crate::design) fn acts_since(
+    session: &Session,
+    log: &Log,
+    operation: OperationId,
+) -> Vec<LastAct> {
+    let above = log.next_redo().and_then(|undo| undo.record.inverts);
+    let newest = log.entries.last().map(|entry| entry.record.op);
+    let told = above.zip(newest);
+    let is_news = |next: OperationId| {
+        let is_told = told.is_some_and(|(above, newest)| above < next && next <= newest);
+        operation < next && !is_told
+    };
+    last_act::list(&session.repo, |next| next.is_some_and(is_news))
+}
+
+/// Follows undo and redo to the operation they are about.
+pub(in crate::design) fn origin_of<'a>(log: &'a Log, record: &'a Record) -> &'a Record {
+    let mut record = record;
+    while let Some(entry) = record.inverts.and_then(|id| log.find(id)) {
+        record = &entry.record;
+    }
+    record
+}

@@ -1,0 +1,62 @@
+//! What an undo would meet, told without looking at a file.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::model::id::OperationId;
+use crate::model::{Code, Result};
+use crate::store::Session;
+use crate::store::operation::{Kind, Log};
+
+use super::undo_next::{origin_of, refuse_foreign_progress};
+use super::undo_refs::{published, refs_back};
+use super::{Direction, plain_git};
+
+/// What an undo would meet.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct UndoStep {
+    /// The operation it would take back; `None` for what plain git did and no record has yet.
+    pub op: Option<OperationId>,
+    /// What that did.
+    pub summary: String,
+    /// The code that undo refuses with unless it is forced; one of an operation that is in progress
+    /// is refused in any case.
+    pub refused_as: Option<&'static str>,
+}
+
+/// Tells what an undo would meet, without looking at a file.
+///
+/// # Errors
+/// `repository-broken`, `unsupported`.
+pub fn outlook(session: &Session, log: &Log) -> Result<Option<UndoStep>> {
+    let step = |op, summary: &str, refused: Option<Code>| {
+        Some(UndoStep {
+            op,
+            summary: summary.to_owned(),
+            refused_as: refused.map(Code::as_str),
+        })
+    };
+    if let Some(found) = plain_git::unrecorded(session, log, Direction::Undo)? {
+        return Ok(step(None, &found.summary, Some(Code::ExternalChange)));
+    }
+    let Some(entry) = log.next_undo() else {
+        return Ok(None);
+    };
+    let record = &entry.record;
+    let refused = if let Err(error) = refuse_foreign_progress(session, Direction::Undo) {
+        Some(error.code())
+    } else if origin_of(log, record).kind == Kind::External {
+        Some(Code::ExternalChange)
+    } else if record.kind == Kind::LfsMigrate {
+        Some(Code::HistoryRewritten)
+    } else {
+        match refs_back(session, record, false) {
+            Err(error) => Some(error.code()),
+            Ok(refs) => {
+                let published = published(session, log, record, &refs)?;
+                (!published.is_empty()).then_some(Code::PublishedCommits)
+            }
+        }
+    };
+    Ok(step(Some(record.op), &record.summary, refused))
+}

@@ -1,0 +1,196 @@
+//! Which refs an undo moves, and what refuses that: refs moved since, commits that others have.
+
+use std::collections::BTreeSet;
+
+use crate::design::decision::trailers;
+use crate::design::fork::squashed;
+use crate::git::{Oid, RefChange, RefName};
+use crate::model::{Code, Error, Result, text};
+use crate::store::operation::{Kind, Log, Record};
+use crate::store::{Session, ref_names};
+
+use super::plain_git;
+use super::undo_next::origin_of;
+
+/// Returns where the branch is now that HEAD comes back to, if commits have come there since an operation
+/// that left it alone: they are somebody's work, and stay.
+pub(in crate::design) fn moved_home(session: &Session, record: &Record) -> Result<Option<Oid>> {
+    let home = &record.before.head;
+    let listed = record.refs.iter().any(|change| change.name == home.name);
+    if listed || !record.switches_head() || home.name.as_bytes() == b"HEAD" {
+        return Ok(None);
+    }
+    let now = session.repo.find_ref(&home.name)?;
+    match (now, home.commit) {
+        (Some(now), Some(then)) if session.repo.has_more(now, then)? => Ok(Some(now)),
+        _ => Ok(None),
+    }
+}
+
+/// Plans the moves of the refs. One that is no longer where the operation left it is moved by force
+/// only; one that it left alone is not moved at all.
+pub(in crate::design) fn refs_back(
+    session: &Session,
+    record: &Record,
+    force: bool,
+) -> Result<Vec<RefChange>> {
+    let mut wanted: Vec<_> = record.refs.iter().map(RefChange::inverse).collect();
+    let home = &record.before.head;
+    let listed = wanted.iter().any(|change| change.name == home.name);
+    if record.switches_head() && !listed && home.name.as_bytes() != b"HEAD" {
+        // HEAD comes back to a branch that the operation left alone: it has to be there still.
+        wanted.push(RefChange {
+            name: home.name.clone(),
+            old: home.commit,
+            new: home.commit,
+        });
+    }
+    let mut moved = Vec::new();
+    for change in &mut wanted {
+        let now = session.repo.find_ref(&change.name)?;
+        if now != change.old {
+            moved.push(format!("'{}' has moved", change.name.short()));
+            change.old = now;
+        }
+    }
+    if !moved.is_empty() && !force {
+        return Err(refuse_moved_refs(record, &moved));
+    }
+    if moved_home(session, record)?.is_some() {
+        wanted.retain(|change| change.name != home.name);
+    }
+    wanted.retain(|change| change.old != change.new);
+    Ok(wanted)
+}
+
+fn refuse_moved_refs(record: &Record, moved: &[String]) -> Error {
+    Error::new(
+        Code::ExternalChange,
+        format!(
+            "something else changed the repository since {} ({}): {}; nothing was done",
+            record.op,
+            record.summary,
+            moved.join(", ")
+        ),
+    )
+    .detail("changes", moved)
+    .detail("op", record.op)
+    .hint(format!(
+        "git colony undo --force   # takes back what the operation moved all the same{}",
+        plain_git::or_restore(record, "does so for all since")
+    ))
+}
+
+/// Refuses to take back what others may have already.
+pub(in crate::design) fn refuse_published(record: &Record, published: &[Oid]) -> Error {
+    let count = published.len();
+    Error::new(
+        Code::PublishedCommits,
+        format!(
+            "{} of {} {} on a remote already; nothing was done",
+            text::count(count, "commit"),
+            record.op,
+            if count == 1 { "is" } else { "are" }
+        ),
+    )
+    .detail("published", published)
+    .hint("git revert takes them back for everybody; --force takes them back here only")
+}
+
+/// Lists commits by which a branch would go back behind what a remote has of it.
+///
+/// Only those count that were a state of the branch itself: not what a merge brought in, and not what
+/// it merely moved on to. A branch that goes as a whole takes nothing from anybody.
+pub(in crate::design) fn published(
+    session: &Session,
+    log: &Log,
+    record: &Record,
+    refs: &[RefChange],
+) -> Result<Vec<Oid>> {
+    let mut found = BTreeSet::new();
+    let mut listed = Vec::new();
+    for change in refs {
+        let is_left = change.new.is_none() && change.name != record.before.head.name;
+        let Some(tip) = change.old.filter(|_| !is_left) else {
+            continue;
+        };
+        if ref_names::parse_checkpoint(&change.name).is_some() {
+            continue;
+        }
+        let others = match origin_of(log, record).kind {
+            Kind::Merge if !is_made_by_merge(session, tip, change.new)? => Others::Ignored,
+            _ => Others::Counted,
+        };
+        let remote = remote_tips(session, &change.name, others)?;
+        let known = published_states(session, tip, change.new, &remote)?;
+        listed.extend(known.into_iter().filter(|id| found.insert(*id)));
+    }
+    Ok(listed)
+}
+
+/// Tells the commit of a merge from one that the branch only moved on to.
+fn is_made_by_merge(session: &Session, tip: Oid, before: Option<Oid>) -> Result<bool> {
+    let Some(commit) = session.repo.peel_to_commit(tip) else {
+        return Ok(false);
+    };
+    let past = session.repo.read_past(commit)?;
+    let squashed = !trailers(&past.message, squashed::TRAILER).is_empty();
+    Ok(past.parents.first().copied() == before && (past.parents.len() > 1 || squashed))
+}
+
+/// Whether branches of a remote count that go by another name than ours.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Others {
+    /// They count where the remote has none of the same name.
+    Counted,
+    /// They do not count.
+    Ignored,
+}
+
+/// Returns the tips of the remote-tracking branches that may have a local branch's commits.
+fn remote_tips(session: &Session, branch: &RefName, others: Others) -> Result<Vec<Oid>> {
+    let repo = &session.repo;
+    let all = repo.refs_below("refs/remotes/")?;
+    let short = format!("/{}", branch.short());
+    let (same, rest): (Vec<_>, Vec<_>) = all
+        .into_iter()
+        .partition(|found| found.name.to_string().ends_with(&short));
+    let counted = match others {
+        Others::Counted if same.is_empty() => rest,
+        _ => same,
+    };
+    let tips = counted.iter();
+    Ok(tips
+        .filter_map(|found| repo.peel_to_commit(found.id))
+        .collect())
+}
+
+/// Lists the states that a branch had between `before` and `tip`, by first parents, and that one of
+/// the remote tips holds.
+fn published_states(
+    session: &Session,
+    tip: Oid,
+    before: Option<Oid>,
+    remote: &[Oid],
+) -> Result<Vec<Oid>> {
+    const MOST: usize = 1_000;
+    let repo = &session.repo;
+    let Some(tip) = repo.peel_to_commit(tip).filter(|_| !remote.is_empty()) else {
+        return Ok(Vec::new());
+    };
+    // A tag holds the history of its commit.
+    let staying = before.and_then(|id| repo.peel_to_commit(id));
+    let staying: Vec<Oid> = staying.into_iter().collect();
+    let leaving = repo.commits_between(tip, &staying, MOST)?;
+    let leaving: BTreeSet<_> = leaving.into_iter().collect();
+    let hidden: Vec<Oid> = staying.iter().chain(remote).copied().collect();
+    let private = repo.commits_between(tip, &hidden, MOST)?;
+    let mut states = Vec::new();
+    let mut next = Some(tip);
+    while let Some(commit) = next.filter(|commit| leaving.contains(commit)) {
+        states.push(commit);
+        next = repo.read_commit(commit)?.parents.first().copied();
+    }
+    states.retain(|commit| !private.contains(commit));
+    Ok(states)
+}

@@ -1,0 +1,205 @@
+//! What an undo or redo says it did.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::design::checkpoint::tag_message::TagMessage;
+use crate::design::restore::abandoned_commits::{self, LeavingCommits};
+use crate::git::{Oid, RefChange, RefName, Repo};
+use crate::model::id::OperationId;
+use crate::store::last_act::LastAct;
+use crate::store::operation::record::HeadRecord;
+use crate::store::operation::{LateFile, Log, Record};
+use crate::store::ref_names;
+
+use super::Direction;
+use super::undo_files::FilesBack;
+use super::undo_next::origin_of;
+
+/// HEAD from one branch to another; `HEAD` stands for none.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct HeadSwitch {
+    /// The branch before.
+    pub old: RefName,
+    /// The branch after.
+    pub new: RefName,
+}
+
+/// What was taken back.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct UndoReport {
+    /// The new operation; `None` in a dry run.
+    pub op: Option<OperationId>,
+    /// The operation whose effect was taken back (undo) or brought back (redo).
+    pub undone: OperationId,
+    /// What this did, for people.
+    pub summary: String,
+    /// What the operation taken or brought back did.
+    pub what: String,
+    /// Which way it went.
+    #[serde(skip)]
+    pub direction: Direction,
+    /// The refs that moved.
+    pub refs: Vec<RefChange>,
+    /// How many files were put back.
+    pub files_restored: usize,
+    /// How many files were moved aside.
+    pub files_moved_aside: usize,
+    /// Where HEAD went, if it changed the branch.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub head: Option<HeadSwitch>,
+    /// Commits that left a branch; the operation keeps them.
+    pub leaving_commits: Vec<LeavingCommits>,
+    /// Checkpoints that are gone; redo brings them back, or undo where a redo took them.
+    pub checkpoints_gone: Vec<GoneCheckpoint>,
+    /// Commits that left a branch although a remote has them (at most 1,000 for each).
+    pub published: Vec<Oid>,
+    /// Files that somebody wrote while files moved, then or now, and that do not come back by this.
+    pub kept_late: Vec<LateFile>,
+    /// The last thing that was done since, and stays: no undo takes it back.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub not_undone: Option<LastAct>,
+    /// All such things that were done after what was taken back, the newest first.
+    pub acts_since: Vec<LastAct>,
+    /// True when this is what a command that was cut off had begun: nothing else was done.
+    pub completed: bool,
+    /// True when nothing was changed because a dry run was asked for.
+    pub dry_run: bool,
+}
+
+/// A checkpoint that is no more where the refs have moved.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct GoneCheckpoint {
+    /// Its id.
+    pub checkpoint_id: String,
+    /// Its label.
+    pub label: String,
+}
+
+/// The moves of the refs, and what goes by them.
+pub(in crate::design) struct Gone {
+    pub(in crate::design) refs: Vec<RefChange>,
+    pub(in crate::design) published: Vec<Oid>,
+    pub(in crate::design) commits: Vec<LeavingCommits>,
+    pub(in crate::design) checkpoints: Vec<GoneCheckpoint>,
+}
+
+impl Gone {
+    /// Reads what goes by moves of refs, after which HEAD is where is said.
+    pub(in crate::design) fn by_moves(
+        repo: &Repo,
+        (origin, head_after): (&Record, &HeadRecord),
+        refs: Vec<RefChange>,
+    ) -> Gone {
+        let mut checkpoints = Vec::new();
+        for change in refs.iter().filter(|change| change.new.is_none()) {
+            let Some((id, tag)) = ref_names::parse_checkpoint(&change.name).zip(change.old) else {
+                continue;
+            };
+            if stands_elsewhere(repo, &id, &refs) {
+                continue;
+            }
+            let checkpoint_id = format!("checkpoint/{id}");
+            let tag = repo.find_tag(tag);
+            let message = tag.map(|tag| TagMessage::read(&String::from_utf8_lossy(&tag.message)));
+            let label = message.map(|message| message.label);
+            let label = label.filter(|label| !label.is_empty());
+            let gone = GoneCheckpoint {
+                label: label.unwrap_or_else(|| checkpoint_id.clone()),
+                checkpoint_id,
+            };
+            // With 'colony.checkpoint.gitTags' it has a second ref.
+            if !checkpoints.contains(&gone) {
+                checkpoints.push(gone);
+            }
+        }
+        Gone {
+            commits: abandoned_commits::by_moves(repo, (origin, head_after), &refs),
+            refs,
+            published: Vec::new(),
+            checkpoints,
+        }
+    }
+}
+
+/// Tells whether a checkpoint still has a ref when the refs have moved, in the other of its two places.
+fn stands_elsewhere(repo: &Repo, id: &str, refs: &[RefChange]) -> bool {
+    let stands = |place: &&str| {
+        let name = RefName::from(format!("{place}{id}").as_str());
+        match refs.iter().find(|change| change.name == name) {
+            Some(change) => change.new.is_some(),
+            None => repo.find_ref(&name).is_ok_and(|found| found.is_some()),
+        }
+    };
+    ref_names::CHECKPOINT_PLACES.iter().any(stands)
+}
+
+impl UndoReport {
+    /// Tells of a step that is planned.
+    pub(in crate::design) fn of_step(
+        (origin, record): (&Record, &Record),
+        direction: Direction,
+        gone: Gone,
+        back: &FilesBack,
+    ) -> UndoReport {
+        let verb = direction.kind().as_str();
+        UndoReport {
+            op: None,
+            undone: origin.op,
+            summary: format!("{verb} {} ({})", origin.op, origin.summary),
+            what: origin.summary.clone(),
+            direction,
+            refs: gone.refs,
+            head: record.switches_head().then(|| HeadSwitch {
+                old: record.after.head.name.clone(),
+                new: record.before.head.name.clone(),
+            }),
+            files_restored: back.moves.place.len(),
+            files_moved_aside: back.moves.aside.len(),
+            leaving_commits: gone.commits,
+            checkpoints_gone: gone.checkpoints,
+            published: gone.published,
+            kept_late: back.kept_late.clone(),
+            not_undone: None,
+            acts_since: Vec::new(),
+            completed: false,
+            dry_run: false,
+        }
+    }
+
+    /// Tells of an undo or redo that was cut off and is complete now.
+    pub(in crate::design) fn of_completed(
+        repo: &Repo,
+        log: &Log,
+        record: &Record,
+        direction: Direction,
+    ) -> UndoReport {
+        let undone = record.inverts.unwrap_or(record.op);
+        let origin = log
+            .find(undone)
+            .map_or(record, |entry| origin_of(log, &entry.record));
+        let gone = Gone::by_moves(repo, (origin, &record.after.head), record.refs.clone());
+        UndoReport {
+            op: Some(record.op),
+            undone: origin.op,
+            summary: record.summary.clone(),
+            what: origin.summary.clone(),
+            direction,
+            refs: gone.refs,
+            files_restored: record.files.place.len(),
+            files_moved_aside: record.files.aside.len(),
+            head: record.switches_head().then(|| HeadSwitch {
+                old: record.before.head.name.clone(),
+                new: record.after.head.name.clone(),
+            }),
+            leaving_commits: gone.commits,
+            checkpoints_gone: gone.checkpoints,
+            published: Vec::new(),
+            kept_late: Vec::new(),
+            not_undone: None,
+            acts_since: Vec::new(),
+            completed: true,
+            dry_run: false,
+        }
+    }
+}

@@ -1,0 +1,59 @@
+//! What was settled since a merge or pick was opened, in files that the opening itself left alone.
+//!
+//! Where the worktree had our version of a path in conflict already, opening it moved no file; taking
+//! the opening back has to all the same, once another version was chosen.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::design::checkpoint::worktree_snapshot::Kept;
+use crate::git::TreeEntry;
+use crate::model::{RepoPath, Result};
+use crate::store::Session;
+use crate::store::operation::Record;
+use crate::store::operation::moves::Want;
+use crate::store::operation::record::{IndexTarget, Source};
+
+use super::plain_git::conflicted_in;
+
+/// Lists the paths, in conflict then or staged since, whose files differ from what they were before
+/// `record` opened a merge or pick, with what they become again. As with git's own abort, edits that
+/// were never staged stay where nothing was in conflict, and so do new files.
+pub(in crate::design) fn settled_since(
+    session: &Session,
+    record: &Record,
+    kept: &Kept,
+) -> Result<BTreeMap<RepoPath, Want>> {
+    let mut found = BTreeMap::new();
+    let (true, Some(before)) = (record.opens_state(), record.snapshot) else {
+        return Ok(found);
+    };
+    let repo = &session.repo;
+    let conflicted = match &record.index {
+        Some(IndexTarget::State { state } | IndexTarget::File { state, .. }) => {
+            conflicted_in(repo, *state)?
+        }
+        Some(IndexTarget::Tree { .. }) | None => BTreeSet::new(),
+    };
+    let opened = record.index_tree_after(repo)?;
+    let staged = repo.diff_trees(opened, kept.snapshot.index_tree)?;
+    let staged: BTreeSet<_> = staged.into_iter().map(|change| change.path).collect();
+    let moved = record.files.place.iter().map(|place| &place.path);
+    let moved: BTreeSet<_> = moved.chain(&record.files.aside).collect();
+    let before = repo.tree_of(Some(before))?;
+    for change in repo.diff_trees(kept.snapshot.worktree_tree, before)? {
+        let path = &change.path;
+        let is_new_here = change.new.is_none();
+        let is_meant = conflicted.contains(path) || (staged.contains(path) && !is_new_here);
+        let sides = [change.old, change.new];
+        let is_submodule = sides.iter().flatten().any(TreeEntry::is_submodule);
+        if !is_meant || is_submodule || moved.contains(path) || kept.scan.is_skipped(path) {
+            continue;
+        }
+        let want = match change.new {
+            Some(entry) => Want::File(Source::Staged { id: entry.id }),
+            None => Want::Nothing,
+        };
+        found.insert(change.path, want);
+    }
+    Ok(found)
+}
