@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use crate::clones::new_clone::LargeFiles;
 use crate::clones::removed_work;
 use crate::design::allowed_paths::path_check::{self, Changes};
-use crate::flow::agents::{self, Request};
-use crate::flow::{agent_places, agent_removal, agent_restore, clones};
+use crate::flow::agents::{self, Request, agent_places, agent_removal, agent_restore};
+use crate::flow::clones;
 use crate::store::last_act;
 use crate::ui::answer::Outcome;
 

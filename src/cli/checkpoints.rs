@@ -8,8 +8,9 @@ use crate::design::checkpoint::checkpoints::{self, Checkpoint, Which};
 use crate::design::checkpoint::damaged_checkpoint::DamagedCheckpoint;
 use crate::design::checkpoint::published_checkpoints;
 use crate::design::restore::restore_target::Target;
-use crate::flow::checkpoints::{DeleteReport, MoveReport};
-use crate::flow::{self, colony};
+use crate::flow;
+use crate::flow::checkpoint_deletion::{DeleteReport, MoveReport};
+use crate::flow::clones::colony;
 use crate::git::compare::tree_diff::TreeChange;
 use crate::model::time::{self, Moment};
 use crate::model::{RepoPath, Result};
@@ -73,12 +74,13 @@ pub(super) fn run(face: &mut Face<'_>, args: &Args) -> Result<Outcome, Stop> {
         }
         Some(Action::Delete { names, dry_run }) => {
             let session = face.session(Run::from(*dry_run))?;
-            let report = flow::checkpoints::delete(&session, names, *dry_run)?;
+            let report = flow::checkpoint_deletion::delete(&session, names, *dry_run)?;
             face.answer(&report)
         }
         Some(Action::MoveTags { remote, dry_run }) => {
             let session = face.session(Run::from(*dry_run))?;
-            let report = flow::checkpoints::move_tags(&session, remote.as_deref(), *dry_run)?;
+            let report =
+                flow::checkpoint_deletion::move_tags(&session, remote.as_deref(), *dry_run)?;
             face.answer(&report)
         }
     }

@@ -2,7 +2,7 @@
 
 use crate::design::merge::resolve;
 use crate::design::pick::{self, PickReport, Request};
-use crate::flow::agent_places;
+use crate::flow::agents::agent_places;
 use crate::model::Error;
 use crate::model::time::Moment;
 use crate::store::operation::LateFile;

@@ -1,7 +1,7 @@
 //! `git colony clone`
 
-use crate::flow::clone::{self, CloneReport, CloneStatus, Request};
-use crate::flow::setup_commands;
+use crate::flow::clones::clone::{self, CloneReport, CloneStatus, Request};
+use crate::flow::clones::setup_commands;
 use crate::model::{Code, Error};
 use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;

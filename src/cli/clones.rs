@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
-use crate::flow::clone_refresh::{self, RefreshReport};
+use crate::flow::agents::removed_agents_work::HeldRemoval;
+use crate::flow::clones::clone_refresh::{self, RefreshReport};
+use crate::flow::clones::setup_commands::{self, SetupCommand, SetupReport, Status};
 use crate::flow::clones::{self, Clone, ClonesReport, GcReport};
-use crate::flow::held_work::HeldRemoval;
-use crate::flow::setup_commands::{self, SetupCommand, SetupReport, Status};
 use crate::git::Oid;
 use crate::model::time::{self, Moment};
 use crate::ui::answer::{Answer, Outcome};

@@ -8,7 +8,7 @@ use std::ffi::OsString;
 
 use clap::{Arg, CommandFactory as _};
 
-use crate::flow::completion::{self, Names, Offer};
+use crate::flow::reports::completion::{self, Names, Offer};
 use crate::git::{ObjectWrites, Repo};
 use crate::model::World;
 use crate::store::settings;

@@ -1,6 +1,6 @@
 //! The options that say which directories a new clone holds.
 
-use crate::flow::cone::Cone;
+use crate::flow::clones::cone::Cone;
 
 /// What 'agents new' and 'clone' have in common.
 #[derive(Debug, clap::Args)]

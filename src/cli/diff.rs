@@ -3,7 +3,7 @@
 use crate::design::diff::{
     self, ChangeType, DiffReport, Entry, Named, Request, WORKTREE, WithPatch,
 };
-use crate::flow::{agent_places, agent_state};
+use crate::flow::agents::{agent_places, agent_state};
 use crate::model::Error;
 use crate::model::time::Moment;
 use crate::ui::answer::{Answer, Outcome};

@@ -9,7 +9,7 @@ use crate::design::fork::forks::Outcome as Ending;
 use crate::design::merge::conflicts::Conflict;
 use crate::design::merge::settle::{Choice, Settle};
 use crate::design::merge::{self, MergeReport, Request, UncommittedWork, resolve};
-use crate::flow::{agent_places, agent_state};
+use crate::flow::agents::{agent_places, agent_state};
 use crate::model::text::shell_word;
 use crate::model::time::Moment;
 use crate::model::{Code, Error};

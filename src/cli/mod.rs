@@ -71,13 +71,12 @@ use clap::{CommandFactory as _, FromArgMatches as _};
 
 use crate::Exit;
 use crate::env::Env;
-use crate::flow::colony as taking_part;
+use crate::flow::clones::colony as taking_part;
 use crate::model::error::Verdict;
 use crate::model::progress::Progress;
 use crate::model::{Code, Error, Result, World};
 use crate::store::settings::Flags;
-use crate::ui::answer::Shown;
-use crate::ui::answer::{Form, Outcome};
+use crate::ui::answer::{Form, Outcome, Shown};
 use crate::ui::sent::Sent;
 use crate::ui::{Answer, print_answer, print_error};
 

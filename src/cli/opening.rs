@@ -1,8 +1,7 @@
 //! Opening the repository that a command is about: the one we stand in, or outside of any the clone of the agent
 //! that is named.
 
-use crate::flow::clone;
-use crate::flow::colony as taking_part;
+use crate::flow::clones::{clone, colony as taking_part};
 use crate::git::{ObjectWrites, Repo};
 use crate::model::text::shell_word;
 use crate::model::{Code, Error, Result, World};

@@ -1,8 +1,8 @@
 //! `git colony ops`
 
 use crate::clones::removed_log::RemovedClone;
-use crate::flow::operations::{self, OperationInfo, OperationReport, OperationsReport};
 use crate::flow::prune::{self, What};
+use crate::flow::reports::operations::{self, OperationInfo, OperationReport, OperationsReport};
 use crate::model::id::OperationId;
 use crate::model::time::Moment;
 use crate::model::{Code, Error};

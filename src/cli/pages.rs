@@ -5,7 +5,7 @@ mod list;
 mod show;
 mod stats;
 
-use crate::flow::no_pages::NoPages;
+use crate::flow::pages::no_pages::NoPages;
 use crate::map::scope_record;
 use crate::ui::answer::Outcome;
 

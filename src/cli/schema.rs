@@ -22,32 +22,32 @@ use crate::design::merge::MergeReport;
 use crate::design::pick::PickReport;
 use crate::design::restore::restore_report::RestoreReport;
 use crate::design::undo::undo_report::UndoReport;
-use crate::flow::agent_places::{AgentsReport, PathReport};
-use crate::flow::agent_removal::RemovedAgent;
-use crate::flow::agent_restore::RestoredAgent;
 use crate::flow::agents::NewAgent;
-use crate::flow::clone::CloneReport;
-use crate::flow::clone_refresh::RefreshReport;
+use crate::flow::agents::agent_places::{AgentsReport, PathReport};
+use crate::flow::agents::agent_removal::RemovedAgent;
+use crate::flow::agents::agent_restore::RestoredAgent;
+use crate::flow::clones::clone::CloneReport;
+use crate::flow::clones::clone_refresh::RefreshReport;
+use crate::flow::clones::setup_commands::SetupReport;
 use crate::flow::clones::{ClonesReport, GcReport};
 use crate::flow::deinit::DeinitReport;
 use crate::flow::doctor::DoctorReport;
 use crate::flow::fleet::FleetReport;
 use crate::flow::init::InitReport;
 use crate::flow::map::MapReport;
-use crate::flow::map_diff::MapDiffReport;
-use crate::flow::map_preview::PreviewReport;
-use crate::flow::map_repo::MapRepoReport;
+use crate::flow::map::map_diff::MapDiffReport;
+use crate::flow::map::map_preview::PreviewReport;
+use crate::flow::map::map_repo::MapRepoReport;
 use crate::flow::migrate::MigrateReport;
-use crate::flow::operations::{OperationReport, OperationsReport};
-use crate::flow::page_graph::PageGraphReport;
+use crate::flow::pages::page_graph::PageGraphReport;
+use crate::flow::pages::scopes::{MappedReport, ScopeReport, ScopesReport, UnmapReport};
 use crate::flow::pages::{PageStatsReport, PagesReport};
-use crate::flow::scopes::{MappedReport, ScopeReport, ScopesReport, UnmapReport};
-use crate::flow::setup_commands::SetupReport;
-use crate::flow::status::StatusReport;
-use crate::flow::status_line::LineReport;
+use crate::flow::reports::operations::{OperationReport, OperationsReport};
+use crate::flow::reports::status::StatusReport;
+use crate::flow::reports::status_line::LineReport;
+use crate::flow::reports::topology::TopologyReport;
 use crate::flow::sync::SyncReport;
 use crate::flow::tools::{FindReport, NewReport, ToolsReport};
-use crate::flow::topology::TopologyReport;
 use crate::lfs::hydrate::HydrateReport;
 use crate::lfs::status::LfsStatus;
 use crate::map::listing::TreeReport;
@@ -90,11 +90,11 @@ const REPORTS: &[(&str, Make)] = &[
     ("checkpoints", answer::<checkpoints::ListReport>),
     (
         "checkpoints delete",
-        answer::<crate::flow::checkpoints::DeleteReport>,
+        answer::<crate::flow::checkpoint_deletion::DeleteReport>,
     ),
     (
         "checkpoints move-tags",
-        answer::<crate::flow::checkpoints::MoveReport>,
+        answer::<crate::flow::checkpoint_deletion::MoveReport>,
     ),
     ("checkpoints show", answer::<checkpoints::ShowReport>),
     ("cherry-pick", answer::<PickReport>),

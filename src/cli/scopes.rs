@@ -1,6 +1,6 @@
 //! `git colony scopes`
 
-use crate::flow::scopes::{
+use crate::flow::pages::scopes::{
     self, MappedReport, Mapping, ScopeCopy, ScopeReport, ScopesReport, UnmapReport, UnmapStatus,
 };
 use crate::model::time::Moment;

@@ -2,8 +2,8 @@
 
 use crate::design::undo::undo_preview::UndoStep;
 use crate::flow::migrate::UnderWay;
-use crate::flow::status::{self, StatusReport};
-use crate::flow::status_line::{self, LineReport};
+use crate::flow::reports::status::{self, StatusReport};
+use crate::flow::reports::status_line::{self, LineReport};
 use crate::model::time::Moment;
 use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;

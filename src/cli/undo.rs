@@ -3,7 +3,7 @@
 use crate::design::restore::abandoned_commits::LeavingCommits;
 use crate::design::undo::undo_report::UndoReport;
 use crate::design::undo::{self, Direction};
-use crate::flow::agent_places;
+use crate::flow::agents::agent_places;
 use crate::model::time::Moment;
 use crate::store::last_act::LastAct;
 use crate::store::operation::LateFile;

@@ -15,7 +15,8 @@ use crate::setup::hooks::{Agent, HookName, fired};
 use crate::store::settings::Flags;
 use crate::store::{Session, lease, migration, ref_names};
 
-use super::{colony, migrate};
+use super::clones::colony;
+use super::migrate;
 
 /// A hook of git that fires.
 #[derive(Clone, Debug)]

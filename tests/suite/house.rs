@@ -179,7 +179,7 @@ const READERS: [&str; 43] = [
     "clones/new_clone.rs",
     "design/commit/mod.rs",
     "flow/merge_driver.rs",
-    "flow/page_graph.rs",
+    "flow/pages/page_graph.rs",
     "git/config.rs",
     "git/lfs/lfs_import.rs",
     "git/lfs/lfs_objects.rs",

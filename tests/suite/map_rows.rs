@@ -4,8 +4,8 @@
 use std::path::{Path, PathBuf};
 
 use git_colony::clones::hub;
-use git_colony::flow::elsewhere::Network;
-use git_colony::flow::map_rows::{self, Request};
+use git_colony::flow::map::map_rows::{self, Request};
+use git_colony::flow::map::other_repositories::Network;
 use git_colony::git::remote::url::{Provenance, RemoteUrl};
 use git_colony::git::{ObjectWrites, RefName};
 use git_colony::map::scope_record::{ScopeRecord, Scopes};

@@ -1,7 +1,7 @@
 //! `git colony map check`
 
 use crate::cli::{Face, Run, Stop};
-use crate::flow::map_check;
+use crate::flow::map::map_check;
 use crate::map::problem::Problem;
 use crate::map::show::CheckReport;
 use crate::model::time::Moment;

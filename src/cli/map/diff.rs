@@ -1,7 +1,7 @@
 //! `git colony map diff`
 
 use crate::cli::{Face, Opening, Stop};
-use crate::flow::map_diff::{self, MapDiffReport};
+use crate::flow::map::map_diff::{self, MapDiffReport};
 use crate::model::time::Moment;
 use crate::page::listing::PageEntry;
 use crate::ui::answer::{Answer, Outcome};

@@ -2,12 +2,11 @@
 
 use crate::cli::{Face, Run, Stop};
 use crate::design::checkpoint::left_out::{LeftOut, Reason};
-use crate::flow::elsewhere::Network;
-use crate::flow::map::{self, MapReport};
-use crate::flow::map_retired::RetiredScope;
-use crate::flow::map_rows::Request;
-use crate::flow::map_worktree;
-use crate::flow::mapping::{MapResult, MapStatus};
+use crate::flow::map::map_retired::RetiredScope;
+use crate::flow::map::map_rows::Request;
+use crate::flow::map::mapping::{MapResult, MapStatus};
+use crate::flow::map::other_repositories::Network;
+use crate::flow::map::{self, MapReport, map_worktree};
 use crate::model::text::shell_word;
 use crate::model::time::Moment;
 use crate::page::mapping::LeftOut as WithoutRecord;

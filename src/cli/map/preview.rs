@@ -1,9 +1,9 @@
 //! `git colony map preview`
 
 use crate::cli::{Face, Opening, Stop};
-use crate::flow::elsewhere::Network;
-use crate::flow::map_preview::{self, MapArguments, PreviewReport, PreviewRow};
-use crate::flow::map_rows::Request;
+use crate::flow::map::map_preview::{self, MapArguments, PreviewReport, PreviewRow};
+use crate::flow::map::map_rows::Request;
+use crate::flow::map::other_repositories::Network;
 use crate::model::time::Moment;
 use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;

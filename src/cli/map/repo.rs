@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use crate::cli::{Face, Run, Stop};
-use crate::flow::map_repo::{self, MapRepoReport, Origin, Request};
-use crate::flow::mapping::MapStatus;
+use crate::flow::map::map_repo::{self, MapRepoReport, Origin, Request};
+use crate::flow::map::mapping::MapStatus;
 use crate::model::time::Moment;
 use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;

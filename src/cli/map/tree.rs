@@ -1,7 +1,7 @@
 //! `git colony map tree`
 
 use crate::cli::{Face, Run, Stop};
-use crate::flow::map_tree;
+use crate::flow::map::map_tree;
 use crate::map::listing::{self, Bounds, Entry, EntryKind, TreeReport};
 use crate::model::time::Moment;
 use crate::ui::answer::{Answer, Outcome};

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::cli::{Face, Run, Stop};
-use crate::flow::page_graph::{self, PageGraphReport};
+use crate::flow::pages::page_graph::{self, PageGraphReport};
 use crate::model::RepoPath;
 use crate::model::time::Moment;
 use crate::page::graph::{GraphEdge, GraphNode, RelationshipType};

@@ -1,9 +1,9 @@
 //! A look at everything that could hurt later. Reads only.
 
-mod kept;
 mod locks;
-mod merging;
+mod merge_drivers;
 mod setup;
+mod storage;
 mod versions;
 
 use schemars::JsonSchema;
@@ -74,15 +74,15 @@ pub fn doctor(session: &Session, depth: Depth) -> Result<DoctorReport> {
     checks.extend(locks::migration(session)?);
     checks.push(setup::mirrors(session)?);
     checks.extend(setup::set_up(session));
-    checks.extend(merging::checks(session));
+    checks.extend(merge_drivers::checks(session));
     checks.extend(setup::settings(session));
     checks.extend(setup::hook_checks(session)?);
-    checks.extend(kept::refs(session)?);
-    checks.extend(kept::checkpoint_tags(session)?);
-    checks.push(kept::disk(session)?);
+    checks.extend(storage::refs(session)?);
+    checks.extend(storage::checkpoint_tags(session)?);
+    checks.push(storage::disk(session)?);
     if depth == Depth::Deep {
-        checks.push(kept::objects(session)?);
-        checks.push(kept::operations(session)?);
+        checks.push(storage::objects(session)?);
+        checks.push(storage::operations(session)?);
     }
     Ok(DoctorReport {
         count: checks.len(),

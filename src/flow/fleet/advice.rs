@@ -7,7 +7,7 @@ use crate::design::fork::forks::{Fork, Into, Outcome};
 use crate::model::RepoPath;
 use crate::model::text::typed_word;
 
-use super::operation::Operation;
+use super::git_in_progress::Operation;
 use super::row::Row;
 
 /// The next step.

@@ -12,7 +12,8 @@ use crate::design::checkpoint::all_saved_at::kept_at;
 use crate::design::checkpoint::checkpoints;
 use crate::design::fork::fork_problem::Problem;
 use crate::design::fork::forks::{self, Fork, Into, Outcome};
-use crate::flow::{agent_state, status};
+use crate::flow::agents::agent_state;
+use crate::flow::reports::status;
 use crate::git::Repo;
 use crate::git::worktree::foreign_worktree::OwnConfig;
 use crate::git::worktree::scan::Scan;
@@ -23,7 +24,7 @@ use crate::store::lease;
 use crate::store::lease_holder::HeldBy;
 use crate::store::places::Places;
 
-use super::operation::Operation;
+use super::git_in_progress::Operation;
 
 /// How long an agent counts as at work after one of its hooks has fired.
 const AT_WORK_SECONDS: i64 = 300;

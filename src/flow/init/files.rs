@@ -1,6 +1,6 @@
 //! The files that init writes: what stands there already, and what they become.
 
-use crate::flow::map_rows;
+use crate::flow::map::map_rows;
 use crate::git::Head;
 use crate::git::lfs::exempt_lines::ExemptLines;
 use crate::git::worktree::safe_open::MAX_RULES_BYTES;

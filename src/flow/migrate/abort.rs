@@ -10,9 +10,9 @@ use crate::store::migration_journal::Journal;
 use crate::store::operation::{Log, Record};
 use crate::store::places::Places;
 
-use super::begun::{Begun, was_cut_off};
+use super::later_work::{keep, left_on_new, moved_since, refuse_moved};
 use super::report::{self, MigrateReport};
-use super::since::{keep, left_on_new, moved_since, refuse_moved};
+use super::start_note::{Begun, was_cut_off};
 use super::{lock, nothing_under_way, publication, settle, tidy, unfinished};
 
 /// What becomes of commits that were made since.

@@ -20,7 +20,7 @@ use crate::store::shared_root::SharedRoot;
 
 use super::remote_side::remote_only;
 use super::stashes::stashes;
-use super::{desks, refresh_hint};
+use super::{other_checkouts, refresh_hint};
 
 /// Which history is to come about.
 #[derive(Clone, Copy)]
@@ -52,7 +52,7 @@ pub(super) fn refuse(
     causes.extend(stashes(session, endings)?);
     if let Goal::New(remote) = goal {
         causes.extend(clones(session, refs)?);
-        causes.extend(desks::unpublished(session, refs)?);
+        causes.extend(other_checkouts::unpublished(session, refs)?);
         if let Some((name, theirs)) = remote {
             causes.extend(remote_only(&session.repo, name, theirs)?);
         }
@@ -143,7 +143,7 @@ fn unpublished(
     let inside = session.world.standing_in(&path);
     let repo = Repo::open(&inside, ObjectWrites::InMemory);
     let found = repo.and_then(|repo| {
-        let edits = crate::flow::status::unsaved(&repo.scan(&inside)?);
+        let edits = crate::flow::reports::status::unsaved(&repo.scan(&inside)?);
         let branches = repo.refs_below("refs/heads/")?.into_iter();
         let here = &session.repo;
         let ahead = branches.filter(|branch| !is_within(here, map.current(here, branch.id), ours));

@@ -7,22 +7,22 @@
 //! nothing there moves that somebody else has moved since.
 
 mod abort;
-mod begun;
 mod checks;
-mod desks;
-mod following;
-mod full;
-mod large_files;
-mod look;
-mod no_history;
-mod outlook;
+mod disk_full;
+mod follow;
+mod in_progress;
+mod later_work;
+mod other_checkouts;
+mod preview;
 mod publication;
-mod publishing;
+mod publish_step;
 mod remote_side;
 mod report;
-mod since;
+mod start_note;
+mod starting_point;
 mod stashes;
-mod under_way;
+mod tags_of_no_commit;
+mod upload;
 
 use std::time::Duration;
 
@@ -43,19 +43,19 @@ use crate::store::operation::run::refuse_nested;
 use crate::store::places::Places;
 use crate::store::{self, Session, atomic};
 
-use begun::{Begun, was_cut_off};
-use following::Follows;
-use look::Look;
+use follow::Follows;
+use start_note::{Begun, was_cut_off};
+use starting_point::Look;
 
 pub use abort::{Since, abort};
-pub use following::{
+pub use follow::{
     give_up, refuse_pushed, refuse_rewritten, refuse_unpublished, would_follow, would_give_up,
 };
-pub use outlook::{Outlook, check};
+pub use in_progress::{Stage, UnderWay, WAY_BACK, under_way};
+pub use later_work::{LeftOnNew, MovedSince};
+pub use preview::{Outlook, check};
 pub use remote_side::{come_back, refuse_come_back};
 pub use report::{MigrateReport, MigrateStatus, MovedRef};
-pub use since::{LeftOnNew, MovedSince};
-pub use under_way::{Stage, UnderWay, WAY_BACK, under_way};
 
 /// Where a history is published.
 const REMOTE: &str = "origin";
@@ -122,7 +122,7 @@ pub fn migrate(session: &Session, request: &Request) -> Result<MigrateReport> {
     };
     let is_open = report.status != MigrateStatus::Followed && !report.is_settled;
     if request.publication == Publication::Yes && is_open {
-        publishing::publish(session, journal.as_ref(), &mut report, &children)?;
+        publish_step::publish(session, journal.as_ref(), &mut report, &children)?;
     }
     Ok(report)
 }
@@ -159,12 +159,12 @@ pub fn follow(session: &Session) -> Result<Option<MigrateReport>> {
     let of_remote = match Remote::find(&session.repo, &session.world, REMOTE) {
         Ok(remote) => {
             let theirs = publication::recorded(&remote)?;
-            following::find(session, &remote, &theirs)?
+            follow::find(session, &remote, &theirs)?
         }
         Err(error) if error.code() == Code::RemoteNotFound => None,
         Err(error) => return Err(error),
     };
-    if of_remote.is_none() && following::find_heard(session)?.is_none() {
+    if of_remote.is_none() && follow::find_heard(session)?.is_none() {
         return Ok(None);
     }
     let request = Request {
@@ -250,7 +250,7 @@ fn begin(
         return Ok((report::nothing_to_do(session, &look)?, None));
     }
     let way = plan_install(session)?;
-    let begun = Begun::note(session).map_err(|error| full::explain(session, error));
+    let begun = Begun::note(session).map_err(|error| disk_full::explain(session, error));
     let standing = begun?.standing;
     let done = install::install(session, way).and_then(|()| {
         let set_up = standing.has_grown(&session.repo);
@@ -259,7 +259,7 @@ fn begin(
     if session.world.is_dead() {
         return done;
     }
-    let done = done.map_err(|error| full::explain(session, error));
+    let done = done.map_err(|error| disk_full::explain(session, error));
     // First what takes room: on a full disk no configuration can be written.
     let removed = atomic::remove_folder(&folder(&session.repo));
     match done {
@@ -269,7 +269,7 @@ fn begin(
         // What cannot be taken back now is by --abort: the note of it stays.
         Err(error) => match standing.restore(session).and(removed) {
             Ok(()) => Begun::forget(&session.repo).and(Err(error)),
-            Err(_) => Err(full::with_way_back(error)),
+            Err(_) => Err(disk_full::with_way_back(error)),
         },
     }
 }

@@ -14,9 +14,8 @@ use crate::store::migration_journal::RemoteRef;
 use crate::store::places::Places;
 use crate::store::{Session, own_refs, ref_locks, ref_names};
 
-use super::large_files::LargeFiles;
-
-use super::no_history;
+use super::tags_of_no_commit;
+use super::upload::LargeFiles;
 
 /// Tells whether a ref of the remote is one that a migration rewrites there.
 pub(super) fn is_history(name: &RefName) -> bool {
@@ -58,7 +57,7 @@ pub(super) fn as_before(
     let mut refs = recorded(remote)?;
     refs.retain(|found| is_history(&found.name));
     for found in &refs {
-        if no_history::stays(&session.repo, &found.name, found.id)? {
+        if tags_of_no_commit::stays(&session.repo, &found.name, found.id)? {
             continue;
         }
         let here = session.repo.find_ref(&found.name)?;
@@ -89,7 +88,7 @@ pub(super) fn plan(session: &Session, before: &[RemoteRef]) -> Result<Vec<RefCha
     for (name, old) in wanted {
         let new = repo.find_ref(&name)?;
         if let Some(old) = old
-            && no_history::stays(repo, &name, old)?
+            && tags_of_no_commit::stays(repo, &name, old)?
         {
             continue;
         }

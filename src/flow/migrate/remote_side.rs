@@ -14,14 +14,14 @@ use crate::store::migration_journal::RemoteRef;
 
 use super::checks::is_within;
 use super::publication::{is_history, is_tag};
-use super::{Publication, no_history};
+use super::{Publication, tags_of_no_commit};
 
 /// Finds what a remote has and what would stay behind in the old history.
 pub(super) fn remote_only(repo: &Repo, remote: &str, theirs: &[RemoteRef]) -> Result<Vec<Error>> {
     let (mut absent, mut ahead, mut unsynced) = (Vec::new(), Vec::new(), Vec::new());
     for found in theirs {
         let ours = repo.find_ref(&found.name)?;
-        if ours == Some(found.id) || no_history::stays(repo, &found.name, found.id)? {
+        if ours == Some(found.id) || tags_of_no_commit::stays(repo, &found.name, found.id)? {
             continue;
         }
         let name = found.name.clone();
@@ -136,7 +136,7 @@ pub(super) fn refuse_ahead(
         let Some(ours) = repo.find_ref(&found.name)? else {
             continue;
         };
-        if no_history::stays(repo, &found.name, found.id)? {
+        if tags_of_no_commit::stays(repo, &found.name, found.id)? {
             continue;
         }
         let (ours, theirs) = (commit(ours), commit(found.id));

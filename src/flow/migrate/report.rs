@@ -14,9 +14,9 @@ use crate::store::operation::{Log, Record};
 use crate::store::places::Places;
 use crate::store::{Session, ref_names};
 
-use super::since::{LeftOnNew, MovedSince};
-use super::under_way::other_remotes;
-use super::{Look, REMOTE, no_history, publication};
+use super::in_progress::other_remotes;
+use super::later_work::{LeftOnNew, MovedSince};
+use super::{Look, REMOTE, publication, tags_of_no_commit};
 
 /// How a migration ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
@@ -173,7 +173,7 @@ pub(super) fn notes_of(repo: &Repo, look: &Look) -> Result<Vec<String>> {
     let mut notes = notes(repo);
     let theirs = look.remote.iter().flat_map(|(_, refs)| refs.clone());
     let theirs: Vec<RemoteRef> = theirs.collect();
-    notes.extend(no_history::note(repo, &look.refs, &theirs)?);
+    notes.extend(tags_of_no_commit::note(repo, &look.refs, &theirs)?);
     Ok(notes)
 }
 
@@ -230,7 +230,7 @@ pub(super) fn nothing_to_do(session: &Session, look: &Look) -> Result<MigrateRep
 
 /// Tells what would be done.
 pub(super) fn of_look(session: &Session, look: &Look) -> Result<MigrateReport> {
-    let stays = |found: &FoundRef| no_history::is_of_no_commit(&session.repo, found.id);
+    let stays = |found: &FoundRef| tags_of_no_commit::is_of_no_commit(&session.repo, found.id);
     let refs = look.refs.iter().filter(|found| !stays(found));
     let refs = refs.map(|found| MovedRef {
         name: found.name.clone(),

@@ -6,14 +6,14 @@
 //! off anywhere, the next sync goes on from what it finds. Nothing moves on the remote before a person has
 //! consented to that, once, and the consent is written down.
 
-mod acting;
+mod apply;
+mod both_sides;
 mod consent;
-mod deciding;
-mod kept_home;
-mod looking;
-mod place;
-mod scopes;
-mod waiting;
+mod plan;
+mod remote_identity;
+mod scope_records;
+mod unpublished;
+mod withheld;
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -32,12 +32,12 @@ use crate::store::operation::run::refuse_nested;
 use crate::store::{Session, own_refs};
 
 use super::migrate;
+use both_sides::Look;
 use consent::Leave;
-use deciding::Wish;
-use looking::Look;
+use plan::Wish;
 
 pub use consent::Consent;
-pub use waiting::{BranchAhead, Waiting};
+pub use unpublished::{BranchAhead, Waiting};
 
 /// How often everything is looked at anew because somebody else was faster.
 const TRIES: usize = 5;
@@ -243,9 +243,9 @@ pub fn preview(session: &Session, request: &Request) -> Result<SyncReport> {
             .filter(|(name, _)| now.contains_key(name));
         report.branch_changed = changed(known.collect(), now.clone());
     }
-    let steps = deciding::steps(session, &look, plan.wish)?;
-    report.waiting = Waiting::count(&deciding::waiting(&steps), &plan.leave);
-    report.branch_ahead = waiting::branch_ahead(session, &look)?;
+    let steps = plan::steps(session, &look, plan.wish)?;
+    report.waiting = Waiting::count(&plan::waiting(&steps), &plan.leave);
+    report.branch_ahead = unpublished::branch_ahead(session, &look)?;
     report.refs = steps.into_iter().map(|step| step.row).collect();
     report.dry_run = true;
     Ok(report)
@@ -316,16 +316,16 @@ impl<'a> Plan<'a> {
             fetched => fetched?,
         }
         look.inspect(&session.repo);
-        let steps = deciding::steps(session, &look, self.wish)?;
+        let steps = plan::steps(session, &look, self.wish)?;
         if self.leave.consent == Consent::GivenNow {
             // First: what is published then is published with consent, whenever this ends.
             consent::give(session, remote, &self.leave)?;
         }
-        let done = acting::act(session, remote, &look, steps)?;
+        let done = apply::act(session, remote, &look, steps)?;
         // Last: until then nothing counts as deleted.
-        place::note(session, remote)?;
+        remote_identity::note(session, remote)?;
         report.waiting = Waiting::count(&done.waiting, &self.leave);
-        report.branch_ahead = waiting::branch_ahead(session, &look)?;
+        report.branch_ahead = unpublished::branch_ahead(session, &look)?;
         for row in done.rows {
             // What an earlier round did is what is told.
             if row.result != SyncResult::UpToDate || !is_done(refs.get(&row.name)) {

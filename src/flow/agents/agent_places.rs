@@ -1,0 +1,309 @@
+//! Where agents work, and who works there: listed, found, taken over.
+
+use std::path::PathBuf;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::clones::damaged::{self, DamagedClone};
+use crate::clones::found::{self, FoundClone};
+use crate::clones::hub::{self, Hub};
+use crate::clones::removed_work::{self, RemovedWork};
+use crate::design::default_branch;
+use crate::design::fork::squashed::Squashes;
+use crate::flow::clones;
+use crate::git::{Oid, Repo};
+use crate::model::{Code, Error, Result, World, text};
+use crate::store::lease::{self, Takeover};
+use crate::store::lease_holder::HeldBy;
+use crate::store::membership::Role;
+use crate::store::shared_root::SharedRoot;
+use crate::store::{Session, ref_names};
+
+/// An agent as it is listed.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct Agent {
+    /// Its name.
+    pub agent: String,
+    /// Where it works.
+    #[schemars(with = "String")]
+    pub path: PathBuf,
+    /// The id of its clone.
+    pub clone: String,
+    /// The scope of its clone.
+    pub scope: String,
+    /// The branch it is on; `None` where HEAD is on none or cannot be read.
+    pub branch: Option<String>,
+    /// When its clone was made, RFC 3339 UTC.
+    pub created_at: String,
+    /// Who works in it now; `None` where nobody does, or where that cannot be told.
+    pub held_by: Option<HeldBy>,
+    /// When it was taken from somebody who was still there, the latest at the end.
+    pub takeovers: Vec<Takeover>,
+}
+
+/// Where an agent works.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct PathReport {
+    /// The agent.
+    pub agent: String,
+    /// Where it works.
+    #[schemars(with = "String")]
+    pub path: PathBuf,
+    /// The id of its clone.
+    pub clone: String,
+    /// Who works in it now; `None` where nobody does, or where that cannot be told.
+    pub held_by: Option<HeldBy>,
+    /// From whom it was taken over.
+    pub taken_from: Option<HeldBy>,
+    /// True when nothing was taken over because a dry run was asked for.
+    pub dry_run: bool,
+}
+
+/// Finds where an agent works.
+///
+/// # Errors
+/// As [`find`].
+pub fn place(world: &World, session: Option<&Session>, name: &str) -> Result<PathReport> {
+    let clone = find_anywhere(world, session, name)?;
+    Ok(PathReport {
+        agent: clone.member.agent.clone().unwrap_or_default(),
+        held_by: lease::held_by(world, &clone.git_dir()),
+        path: clone.path,
+        clone: clone.member.id,
+        taken_from: None,
+        dry_run: false,
+    })
+}
+
+/// Makes the clone of an agent that of whoever runs this.
+///
+/// # Errors
+/// As [`find`]; `locked`, `no-space`, `io`.
+pub fn take_over(
+    world: &World,
+    session: Option<&Session>,
+    name: &str,
+    dry_run: bool,
+) -> Result<PathReport> {
+    let clone = find_anywhere(world, session, name)?;
+    let taken_from = lease::take_over(world, &clone.git_dir(), dry_run)?;
+    Ok(PathReport {
+        taken_from,
+        dry_run,
+        ..place(world, session, name)?
+    })
+}
+
+/// The agents of a repository.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct AgentsReport {
+    /// By name.
+    pub agents: Vec<Agent>,
+    /// How many.
+    pub count: usize,
+    /// The work of agents whose clone was taken away, the newest of each at the end; none of those that have one again,
+    /// and none that is here already.
+    pub removed: Vec<RemovedWork>,
+    /// Clones whose record cannot be read.
+    pub damaged: Vec<DamagedClone>,
+    /// The hub.
+    #[schemars(with = "String")]
+    pub hub: PathBuf,
+}
+
+/// Lists the agents that have a clone of this repository.
+///
+/// # Errors
+/// `url-refused`, `invalid-value`, `repository-broken`.
+pub fn list(session: &Session) -> Result<AgentsReport> {
+    let found = clones_here(session)?.into_iter();
+    let agents: Vec<_> = found.filter_map(|clone| describe(session, clone)).collect();
+    let root = SharedRoot::of(&session.world)?;
+    let hub = hub::place_of(session, &root)?;
+    let mut removed = removed(&hub)?;
+    removed.retain(|work| agents.iter().all(|agent| agent.agent != work.agent));
+    if !removed.is_empty() {
+        let (hub, here) = (Hub::open(&hub)?, commits_of(&session.repo)?);
+        removed.retain(|work| has_more(session, work, (&hub, &here)).unwrap_or(true));
+    }
+    Ok(AgentsReport {
+        count: agents.len(),
+        agents,
+        removed,
+        damaged: damaged::clones(&root, Some(&hub)),
+        hub,
+    })
+}
+
+/// Lists the work that a hub keeps of agents whose clone was taken away.
+fn removed(hub: &std::path::Path) -> Result<Vec<RemovedWork>> {
+    if !hub.is_dir() {
+        return Ok(Vec::new());
+    }
+    removed_work::of_agents(&Hub::open(hub)?)
+}
+
+/// Returns the commits that branches, tags and checkpoints of a repository hold.
+fn commits_of(repo: &Repo) -> Result<Vec<Oid>> {
+    let mut found = Vec::new();
+    for below in [
+        "refs/heads/",
+        "refs/remotes/",
+        "refs/tags/",
+        ref_names::CHECKPOINTS,
+    ] {
+        let refs = repo.refs_below(below)?.into_iter();
+        found.extend(refs.filter_map(|found| repo.peel_to_commit(found.id)));
+    }
+    found.sort_unstable();
+    found.dedup();
+    Ok(found)
+}
+
+/// Tells whether a removed agent left something that this repository does not have: commits, changes that
+/// were uncommitted, stashes.
+fn has_more(session: &Session, work: &RemovedWork, (hub, here): (&Hub, &[Oid])) -> Result<bool> {
+    let held = work.held(hub)?;
+    if held.uncommitted.is_some() || !held.stashed.is_empty() {
+        return Ok(true);
+    }
+    let on = held.on.map(|on| on.commit);
+    let kept = held.refs.iter().filter(|found| {
+        let name = found.name.to_string();
+        !name.starts_with(ref_names::FORK_RECORDS) && name != ref_names::MIGRATIONS
+    });
+    for id in kept.map(|found| found.id).chain(on).chain(held.detached) {
+        let Some(commit) = session.repo.peel_to_commit(id) else {
+            return Ok(true);
+        };
+        if !here.contains(&commit)
+            && !session.repo.commits_between(commit, here, 1)?.is_empty()
+            && !is_squashed(&session.repo, commit)?
+        {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// Tells whether the branch that is checked out, or the main one, has a commit squashed.
+fn is_squashed(repo: &Repo, commit: Oid) -> Result<bool> {
+    let main = default_branch::find(repo)?.map(|(_, tip)| tip);
+    let mut squashes = Squashes::default();
+    for tip in repo.head()?.commit().into_iter().chain(main) {
+        if squashes.merged(repo, tip, commit)?.contains(&commit) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// Adds to the error for a name that nothing has the way to the work of an agent of that name whose
+/// clone was taken away.
+pub fn explain_unknown(session: &Session, name: &str, error: Error) -> Error {
+    if error.code() != Code::RevisionNotFound {
+        return error;
+    }
+    let known = || {
+        let root = SharedRoot::of(&session.world).ok()?;
+        let hub = hub::place_of(session, &root).ok()?;
+        let mut kept = removed(&hub).ok()?.into_iter();
+        kept.find(|work| work.agent == name && work.is_newest)
+    };
+    match known() {
+        None => error,
+        Some(work) => Error::new(
+            Code::RevisionNotFound,
+            format!("the clone of agent '{name}' was taken away; nothing was done"),
+        )
+        .hint(work.command()),
+    }
+}
+
+/// Adds to the error that there is nothing to take back how an agent comes back that was taken away: that is
+/// no step of the log.
+pub fn explain_nothing(session: &Session, error: Error) -> Error {
+    let is_told = error.details().contains_key("not_undone");
+    if error.code() != Code::NothingToUndo || session.membership.is_none() || is_told {
+        return error;
+    }
+    let root = SharedRoot::of(&session.world);
+    let hub = root.and_then(|root| hub::place_of(session, &root));
+    let removed = hub.and_then(|hub| removed(&hub)).unwrap_or_default();
+    if removed.is_empty() {
+        return error;
+    }
+    error.hint("git colony agents   # says how an agent comes back that was taken away: undo does not do that")
+}
+
+/// Does what [`explain_unknown`] does for one of several names, or ranges of them.
+pub fn explain_unknown_of(session: &Session, typed: &[String], error: Error) -> Error {
+    let ends = typed.iter().flat_map(|typed| typed.split(".."));
+    let names = ends.map(|end| end.trim_matches('.').split(['~', '^']).next());
+    names
+        .flatten()
+        .fold(error, |error, name| explain_unknown(session, name, error))
+}
+
+fn describe(session: &Session, clone: FoundClone) -> Option<Agent> {
+    let held_by = lease::held_by(&session.world, &clone.git_dir());
+    let takeovers = lease::takeovers(&clone.git_dir());
+    let agent = clone.member.agent?;
+    let head = Repo::open_foreign(&session.world, &clone.path);
+    let head = head.and_then(|repo| repo.head()).ok();
+    Some(Agent {
+        held_by,
+        takeovers,
+        agent,
+        path: clone.path,
+        clone: clone.member.id,
+        scope: clone.member.scope.unwrap_or_default(),
+        branch: head.map(|head| head.label()),
+        created_at: clone.member.created_at,
+    })
+}
+
+/// Returns the clones of this repository's hub.
+///
+/// # Errors
+/// As [`list`].
+pub fn clones_here(session: &Session) -> Result<Vec<FoundClone>> {
+    let root = SharedRoot::of(&session.world)?;
+    let hub = hub::place_of(session, &root)?;
+    Ok(found::clones(&root, Some(&hub)))
+}
+
+/// Returns the clones of this repository's hub whose records cannot be read.
+///
+/// # Errors
+/// As [`list`].
+pub fn damaged_here(session: &Session) -> Result<Vec<DamagedClone>> {
+    let root = SharedRoot::of(&session.world)?;
+    let hub = hub::place_of(session, &root)?;
+    Ok(damaged::clones(&root, Some(&hub)))
+}
+
+/// Finds the clone of an agent.
+///
+/// # Errors
+/// `clone-not-found`, `name-ambiguous`.
+pub fn find(session: &Session, name: &str) -> Result<FoundClone> {
+    find_anywhere(&session.world, Some(session), name)
+}
+
+/// Finds the clone of an agent of the repository we stand in, or outside of one among all.
+///
+/// # Errors
+/// As [`find`].
+pub fn find_anywhere(world: &World, session: Option<&Session>, name: &str) -> Result<FoundClone> {
+    let found = clones::find(world, session, name)?;
+    if found.member.role != Role::Agent {
+        return Err(Error::new(
+            Code::CloneNotFound,
+            format!("'{}' is no clone of an agent", text::shell_word(name)),
+        )
+        .hint("git colony agents"));
+    }
+    Ok(found)
+}

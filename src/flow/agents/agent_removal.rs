@@ -1,0 +1,251 @@
+//! Taking an agent's clone away: what it has is kept in the hub first.
+
+use std::path::PathBuf;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::clones::found::FoundClone;
+use crate::clones::leaving::Leaving;
+use crate::clones::new_clone::membership_at;
+use crate::clones::{hub, publish, removal, removal_turn};
+use crate::design::checkpoint;
+use crate::design::checkpoint::left_out::LeftOut;
+use crate::git::{ObjectWrites, Repo};
+use crate::model::{Code, Error, RepoPath, Result, World, text};
+use crate::store::membership::Role;
+use crate::store::settings::Flags;
+use crate::store::shared_root::SharedRoot;
+use crate::store::{Session, lease};
+
+use super::agent_places::find;
+use super::last_checkpoint::{LeftBehind, last_state, resume, see_out};
+use super::removed_operations::{self, KeptLog};
+use super::session_at;
+
+/// So many ignored paths are named.
+const FEW: usize = 10;
+
+/// A clone that was taken away.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct RemovedAgent {
+    /// The agent; `None` where the clone was for reading.
+    pub agent: Option<String>,
+    /// Where it worked.
+    #[schemars(with = "String")]
+    pub path: PathBuf,
+    /// The id of the clone.
+    pub clone: String,
+    /// The prefix of the refs in the hub that keep its work; `None` in a dry run.
+    pub kept_as: Option<String>,
+    /// The hub.
+    #[schemars(with = "String")]
+    pub hub: PathBuf,
+    /// How many uncommitted paths there were; they are kept, too.
+    pub unsaved: usize,
+    /// What cannot be kept and goes with the clone.
+    pub left_out: Vec<LeftOut>,
+    /// Submodules with a repository of their own, and other worktrees of the clone: what only they have is
+    /// not kept.
+    #[schemars(with = "Vec<String>")]
+    pub own_repositories: Vec<PathBuf>,
+    /// How many ignored files and directories go with the clone.
+    pub ignored_count: usize,
+    /// The first of them.
+    pub ignored: Vec<RepoPath>,
+    /// What it did and moved aside.
+    #[serde(flatten)]
+    pub log: KeptLog,
+    /// Where the folder is that could not be deleted yet; `None` where it is gone.
+    pub left_behind: Option<LeftBehind>,
+    /// True when nothing was done because a dry run was asked for.
+    pub dry_run: bool,
+}
+
+/// Takes the clone of an agent away; all of its work stays in the hub.
+///
+/// # Errors
+/// `clone-not-found`, `name-ambiguous`, `clone-in-use`, `agent-busy`, `hub-missing`, `locked`,
+/// `no-space`.
+pub fn remove(
+    session: &Session,
+    name: &str,
+    (force, dry_run): (bool, bool),
+) -> Result<RemovedAgent> {
+    let root = SharedRoot::of(&session.world)?;
+    let hub = hub::place_of(session, &root)?;
+    if !dry_run && hub.is_dir() {
+        removal::complete(&session.world, &root, &hub)?;
+        resume(&session.world, &root);
+    }
+    let clone = find(session, name)?;
+    let report = remove_clone(&session.world, &clone, (force, dry_run))?;
+    if !dry_run {
+        crate::flow::clones::colony::gather(session);
+    }
+    Ok(report)
+}
+
+/// Takes a clone away, whoever's it is.
+///
+/// # Errors
+/// As [`remove`]; `clone-not-found` where somebody else was faster.
+pub(in crate::flow) fn remove_clone(
+    world: &World,
+    clone: &FoundClone,
+    options: (bool, bool),
+) -> Result<RemovedAgent> {
+    let (_, dry_run) = options;
+    let turn = (!dry_run).then(|| removal_turn::take_turn(world, &clone.member));
+    let _turn = turn.transpose()?;
+    let standing = membership_at(&clone.path);
+    if standing.is_none_or(|member| member.id != clone.member.id) {
+        return Err(taken_meanwhile(clone));
+    }
+    remove_standing(world, clone, options)
+}
+
+fn taken_meanwhile(clone: &FoundClone) -> Error {
+    let whose = clone.member.agent.as_ref();
+    let whose = whose.map_or("for reading".to_owned(), |agent| {
+        format!("of agent '{agent}'")
+    });
+    Error::new(
+        Code::CloneNotFound,
+        format!("the clone {whose} was taken away by somebody else meanwhile"),
+    )
+    .detail("path", clone.path.display().to_string())
+    .hint("git colony agents   # names its work")
+}
+
+fn remove_standing(
+    world: &World,
+    clone: &FoundClone,
+    (force, dry_run): (bool, bool),
+) -> Result<RemovedAgent> {
+    refuse_use(world, clone, force)?;
+    if !dry_run {
+        // What it had moved aside half is back, or aside as a whole.
+        removed_operations::settle(world, clone)?;
+    }
+    let mut report = look_at_removal(world, clone, force)?;
+    if dry_run {
+        return Ok(report);
+    }
+    let inside = session_at(world, &clone.path)?;
+    let mut uncommitted = None;
+    if report.unsaved > 0 && clone.member.role == Role::Agent {
+        uncommitted = checkpoint::create(&inside, &last_state())?.sha;
+    }
+    publish::publish(&inside)?;
+    report.log = removed_operations::look(&inside)?;
+    let root = SharedRoot::of(world)?;
+    let (leaving, has_kept) =
+        Leaving::begin(world, &root, (clone, &inside.repo), (force, uncommitted))?;
+    drop(inside);
+    world.reach("clone-gone")?;
+    report.kept_as = has_kept.then(|| leaving.kept.clone());
+    report.left_behind = see_out(world, &root, leaving);
+    report.dry_run = false;
+    Ok(report)
+}
+
+/// Refuses to take away where this runs, and unless forced where somebody works.
+fn refuse_use(world: &World, clone: &FoundClone, force: bool) -> Result<()> {
+    removal::refuse_own_directory(world, clone)?;
+    match clone.member.agent.as_deref() {
+        Some(agent) if !force => {
+            let free = lease::refuse_busy(world, &clone.git_dir(), agent);
+            free.map_err(|error| {
+                let agent = text::shell_word(agent);
+                error.hint(format!("git colony agents remove {agent} --force   # takes it away all the same; what cannot be kept goes, too"))
+            })
+        }
+        _ => Ok(()),
+    }
+}
+
+fn look_at_removal(world: &World, clone: &FoundClone, force: bool) -> Result<RemovedAgent> {
+    let inside = world.standing_in(&clone.path);
+    let inside = Session::open(inside, &Flags::default(), ObjectWrites::InMemory)?;
+    let scan = inside.repo.scan(&inside.world)?;
+    let unsaved = crate::flow::reports::status::unsaved(&scan);
+    let mut ignored = inside.repo.ignored(&inside.world, &scan)?;
+    let ignored_count = ignored.len();
+    ignored.truncate(FEW);
+    let mut report = RemovedAgent {
+        agent: clone.member.agent.clone(),
+        path: clone.path.clone(),
+        clone: clone.member.id.clone(),
+        kept_as: None,
+        hub: clone.member.hub.clone(),
+        unsaved,
+        left_out: Vec::new(),
+        own_repositories: own_repositories(&inside.repo),
+        ignored_count,
+        ignored,
+        log: removed_operations::look(&inside)?,
+        left_behind: None,
+        dry_run: true,
+    };
+    if clone.member.role == Role::Agent {
+        report.left_out = checkpoint::preview(&inside, &last_state())?.left_out;
+    }
+    let is_edited_reader = clone.member.role == Role::Reader && unsaved > 0;
+    let goes = !report.left_out.is_empty() || !report.own_repositories.is_empty();
+    if !force && (is_edited_reader || goes) {
+        return Err(would_be_lost(&report));
+    }
+    Ok(report)
+}
+
+/// Lists the repositories of submodules, and the worktrees beside the clone's own.
+fn own_repositories(repo: &Repo) -> Vec<PathBuf> {
+    let others = repo.other_worktrees().into_iter();
+    let mut found: Vec<PathBuf> = others.map(|other| other.root).collect();
+    let mut open = vec![repo.common_dir().join("modules")];
+    while let Some(folder) = open.pop() {
+        let entries = std::fs::read_dir(&folder).into_iter().flatten().flatten();
+        let folders = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
+        for path in folders.map(|entry| entry.path()) {
+            if path.join("HEAD").exists() {
+                found.push(path);
+            } else {
+                open.push(path);
+            }
+        }
+    }
+    found.sort();
+    found
+}
+
+fn would_be_lost(report: &RemovedAgent) -> Error {
+    let left_out = report.left_out.iter().map(|left| left.path.to_string());
+    let own = report.own_repositories.iter();
+    let own = own.map(|path| path.display().to_string());
+    let all: Vec<_> = left_out.chain(own).collect();
+    let what = match all.as_slice() {
+        [] => text::count(report.unsaved, "uncommitted path"),
+        [one] => format!("'{one}'"),
+        [first, rest @ ..] => format!("'{first}' and {} more", rest.len()),
+    };
+    Error::new(
+        Code::CloneInUse,
+        format!(
+            "{what} would be lost with the clone: no checkpoint keeps that; nothing has changed"
+        ),
+    )
+    .detail("left_out", &report.left_out)
+    .detail("lost", &all)
+    .detail("path", report.path.display().to_string())
+    .hint(match &report.agent {
+        Some(agent) => format!(
+            "git colony agents remove {} --force   # lets go of it",
+            text::shell_word(agent)
+        ),
+        None => format!(
+            "git colony clones remove {} --force   # lets go of it",
+            report.clone.get(..8).unwrap_or(&report.clone)
+        ),
+    })
+}

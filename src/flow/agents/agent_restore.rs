@@ -1,0 +1,308 @@
+//! Bringing back an agent whose clone was taken away: a new clone that goes on where the other one ended.
+
+use std::path::PathBuf;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::clones::hub::{self, Hub};
+use crate::clones::new_clone::{LargeFiles, Sparse, Staged, Start, Wanted, remote_prefix};
+use crate::clones::removed_log::{self, RemovedLog};
+use crate::clones::removed_work::{self, Held, RemovedWork};
+use crate::clones::{publish, removal};
+use crate::design::checkpoint::tag_message::TagMessage;
+use crate::flow::clones::inherited_files;
+use crate::flow::clones::setup_commands::{self, SetupCommand};
+use crate::git::identity::Identity;
+use crate::git::process::OPERATION_VARIABLE;
+use crate::git::{Oid, Repo};
+use crate::model::{Code, Error, Result, World, time};
+use crate::store::Session;
+use crate::store::places::Places;
+use crate::store::setup_commands::Approvals;
+use crate::store::shared_root::SharedRoot;
+
+use super::last_checkpoint::{self, last_state};
+use super::{refuse_standing, session_at};
+
+/// What is asked for.
+#[derive(Clone, Debug, Default)]
+pub struct Request {
+    /// The agent whose clone was taken away.
+    pub name: String,
+    /// The agent that goes on with its work; `None` is itself.
+    pub other: Option<String>,
+    /// When it was taken away, RFC 3339 UTC; `None` is the last time.
+    pub at: Option<String>,
+}
+
+/// An agent that was brought back.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct RestoredAgent {
+    /// The agent.
+    pub agent: String,
+    /// Where it works.
+    #[schemars(with = "String")]
+    pub path: PathBuf,
+    /// The id of its clone; empty in a dry run.
+    pub clone: String,
+    /// The scope of its clone.
+    pub scope: String,
+    /// The branch it is on; `None` where HEAD is on none.
+    pub fork: Option<String>,
+    /// The commit that is checked out.
+    pub head_sha: Oid,
+    /// The hub that the clone borrows its objects from.
+    #[schemars(with = "String")]
+    pub hub: PathBuf,
+    /// The prefix of the refs in the hub that its work was read from; they stay.
+    pub kept_as: String,
+    /// How many paths are uncommitted, as they were; `None` in a dry run.
+    pub files: Option<usize>,
+    /// Whether something was uncommitted when the clone was taken away.
+    pub had_uncommitted: bool,
+    /// How many refs came back.
+    pub refs: usize,
+    /// How many stashes came back.
+    pub stashes: usize,
+    /// How many operations its log has again.
+    pub operations: usize,
+    /// What was set up in the clone, in words.
+    pub setup: Vec<String>,
+    /// The commands that make it ready, in their order.
+    pub commands: Vec<SetupCommand>,
+    /// True when nothing was made because a dry run was asked for.
+    pub dry_run: bool,
+}
+
+/// Makes a clone that has what the newest removed one of an agent had: branches, checkpoints, stashes, log,
+/// and what was uncommitted as uncommitted.
+///
+/// # Errors
+/// `clone-not-found`, `agent-exists`, `invalid-value`, `revision-not-found`, `hub-missing`, `locked`,
+/// `filter-failed`, `no-space`: nothing has changed; `interrupted` in a command: the clone is there.
+pub fn restore(session: &Session, request: &Request) -> Result<RestoredAgent> {
+    let world = &session.world;
+    let root = SharedRoot::of(world)?;
+    refuse(session, request)?;
+    let (member, hub) = hub::join(session)?;
+    removal::complete(world, &root, hub.store.path())?;
+    last_checkpoint::resume(world, &root);
+    let plan = Plan::make(&root, &hub, request)?;
+    let url = hub::origin_of(session)?.map(|url| url.in_full());
+    let here = || session.repo.common_dir().display().to_string();
+    let wanted = Wanted {
+        root: &root,
+        hub: &hub,
+        agent: Some(plan.agent),
+        scope: Some(&plan.work.scope),
+        start: plan.start.clone(),
+        refs: plan.all_refs(&hub)?,
+        large_files: LargeFiles::All,
+        store: crate::flow::clones::large_file_store::of_tree,
+        url: Some(url.unwrap_or_else(here)),
+        push_url: hub::push_url_of(session),
+        remote: remote_prefix(&hub, Some(&member))?,
+        check_out: true,
+        // What was uncommitted may be anywhere.
+        sparse: Sparse::Known(Vec::new()),
+    };
+    let staged = wanted.stage(world, time::rfc3339(&world.now()))?;
+    let mut report = plan.report(&root, &hub)?;
+    report.dry_run = false;
+    report.files = Some(plan.fill(session, &hub, &staged, &mut report.setup)?);
+    report.path = staged.finish(world)?;
+    let inside = session_at(world, &report.path)?;
+    publish::publish(&inside)?;
+    if let Some(places) = &plan.log {
+        removed_log::let_go(world, &hub, (places, &report.path))?;
+    }
+    let approvals = Approvals::of(&root, hub.store.path());
+    report.commands = setup_commands::run_new((session, &inside), &approvals, &mut report.setup)?;
+    report.clone = inside
+        .membership
+        .map(|member| member.id)
+        .unwrap_or_default();
+    Ok(report)
+}
+
+/// Tells what [`restore`] would do, and changes nothing.
+///
+/// # Errors
+/// As [`restore`].
+pub fn preview(session: &Session, request: &Request) -> Result<RestoredAgent> {
+    let root = SharedRoot::of(&session.world)?;
+    refuse(session, request)?;
+    let hub = Hub::open(&hub::place_of(session, &root)?)?;
+    Plan::make(&root, &hub, request)?.report(&root, &hub)
+}
+
+fn refuse(session: &Session, request: &Request) -> Result<()> {
+    session.refuse_reader()?;
+    let agent = request.other.as_ref().unwrap_or(&request.name);
+    Identity::of_agent(agent)?;
+    refuse_standing(session, agent).map_err(|error| match &request.other {
+        Some(_) => error,
+        None => error.hint(format!(
+            "{} --as OTHER   # brings the removed one back under another name",
+            removed_work::command(agent)
+        )),
+    })
+}
+
+/// What is known before anything is made.
+struct Plan<'a> {
+    agent: &'a str,
+    work: RemovedWork,
+    held: Held,
+    start: Start,
+    /// Its log, where it can go on with that.
+    log: Option<Places>,
+}
+
+impl<'a> Plan<'a> {
+    fn make(root: &SharedRoot, hub: &Hub, request: &'a Request) -> Result<Plan<'a>> {
+        let work = removed_work::find(hub, &request.name, request.at.as_deref())?;
+        let mut held = work.held(hub)?;
+        let repo = hub.store.to_read()?;
+        held.late.retain(|tag| {
+            let is_last_state = label_of(&repo, *tag) == last_state().label;
+            if is_last_state {
+                held.uncommitted = repo.peel_to_commit(*tag).or(held.uncommitted);
+            }
+            !is_last_state
+        });
+        let start = start(&work, &held)?;
+        let logs = removed_log::list(root, hub.store.path()).into_iter();
+        let mut logs = logs.filter(|log| log.clone.kept_as == work.kept_as);
+        let log = logs.next();
+        let go_on = |log: &RemovedLog| log.to_go_on_with(root, hub.store.path()).cloned();
+        Ok(Plan {
+            agent: request.other.as_ref().unwrap_or(&request.name),
+            work,
+            held,
+            start,
+            log: log.as_ref().and_then(go_on),
+        })
+    }
+
+    /// Returns the refs of the new clone beside the branch it is on.
+    fn all_refs(&self, hub: &Hub) -> Result<Vec<crate::git::refs::FoundRef>> {
+        let mut refs = self.held.refs.clone();
+        if let Some(places) = &self.log {
+            refs.extend(removed_log::refs_of(hub, &places.key)?);
+        }
+        Ok(refs)
+    }
+
+    fn report(&self, root: &SharedRoot, hub: &Hub) -> Result<RestoredAgent> {
+        let operations = self.log.as_ref().map(|places| {
+            let below = crate::store::ref_names::operations_of(&places.key);
+            hub.store.refs_below(&below).map(|refs| refs.len())
+        });
+        Ok(RestoredAgent {
+            agent: self.agent.to_owned(),
+            path: root
+                .clones_of(self.agent)
+                .join(crate::store::key::encode(&self.work.scope)),
+            clone: String::new(),
+            scope: self.work.scope.clone(),
+            fork: self.held.on.as_ref().map(|on| on.branch.clone()),
+            head_sha: self.held.detached.unwrap_or(self.start.commit),
+            hub: hub.store.path().to_owned(),
+            kept_as: self.work.kept_as.clone(),
+            files: None,
+            had_uncommitted: self.held.uncommitted.is_some(),
+            refs: self.held.refs.len(),
+            stashes: self.held.stashed.len(),
+            operations: operations.transpose()?.unwrap_or(0),
+            setup: Vec::new(),
+            commands: Vec::new(),
+            dry_run: true,
+        })
+    }
+
+    /// Gives the clone what is more than refs and the files of its commit; returns how many paths are
+    /// uncommitted then.
+    fn fill(
+        &self,
+        session: &Session,
+        hub: &Hub,
+        staged: &Staged,
+        setup: &mut Vec<String>,
+    ) -> Result<usize> {
+        let world = &session.world;
+        if let Some(places) = &self.log {
+            removed_log::give(world, hub, places, &staged.folder().join(".git"))?;
+        }
+        let inside = staged.session(world)?;
+        for stash in &self.held.stashed {
+            let subject = inside.repo.read_commit(*stash)?.subject;
+            let stash = stash.to_string();
+            run(
+                world,
+                &inside.repo,
+                &["stash", "store", "-q", "-m", &subject, &stash],
+            )?;
+        }
+        if let Some(commit) = self.held.detached {
+            let commit = commit.to_string();
+            run(
+                world,
+                &inside.repo,
+                &["checkout", "-q", "--detach", &commit],
+            )?;
+        }
+        drop(inside);
+        crate::flow::clones::clone::set_up(world, staged, setup)?;
+        inherited_files::ignored_files(session, staged.folder(), setup)?;
+        if let Some(state) = self.held.uncommitted {
+            inherited_files::put(world, staged, state)?;
+        }
+        for late in &self.held.late {
+            let id = late.to_string();
+            (world.narrate)(&format!(
+                "note: written while the clone was deleted, and kept: git show {id}"
+            ));
+        }
+        let inside = staged.session(world)?;
+        Ok(crate::flow::reports::status::unsaved(
+            &inside.repo.scan(&inside.world)?,
+        ))
+    }
+}
+
+/// Runs git in the clone, which nobody else knows of yet.
+fn run(world: &World, repo: &Repo, args: &[&str]) -> Result<()> {
+    let mut git = repo.git(world);
+    git.env(OPERATION_VARIABLE, "agents restore");
+    git.args(args);
+    git.run_checked("bring back the work of an agent").map(drop)
+}
+
+/// Returns what a checkpoint is called.
+fn label_of(repo: &Repo, tag: Oid) -> Option<String> {
+    let tag = repo.find_tag(tag)?;
+    Some(TagMessage::read(&String::from_utf8_lossy(&tag.message)).label)
+}
+
+/// Returns the branch that the clone is made on: the one that was checked out, else any that it had.
+fn start(work: &RemovedWork, held: &Held) -> Result<Start> {
+    let mut branches = held.refs.iter().filter_map(|found| {
+        let name = found.name.to_string();
+        let branch = name.strip_prefix("refs/heads/")?.to_owned();
+        let commit = found.id;
+        Some(Start { branch, commit })
+    });
+    let start = held.on.clone().or_else(|| branches.next());
+    start.ok_or_else(|| {
+        Error::new(
+            Code::RevisionNotFound,
+            format!(
+                "what is kept of agent '{}' has no branch that a clone could be on; nothing has changed",
+                work.agent
+            ),
+        )
+        .hint("git colony agents   # names the hub, and the prefix of the refs in it (--json)")
+    })
+}

@@ -1,0 +1,155 @@
+//! Seeing a clone out: what is written into it to the very end is kept as well.
+
+use std::path::PathBuf;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::clones::last_writes::Deleted;
+use crate::clones::leaving::Leaving;
+use crate::design::checkpoint::left_out::Allowances;
+use crate::design::checkpoint::{self, automatic};
+use crate::git::{ObjectWrites, Repo};
+use crate::model::{Result, World};
+use crate::store::Session;
+use crate::store::membership::Role;
+use crate::store::settings::Flags;
+use crate::store::shared_root::SharedRoot;
+
+/// How often a clone is kept anew because somebody wrote meanwhile.
+const ROUNDS: usize = 3;
+
+/// The folder of a clone that was taken away and that could not be deleted yet.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct LeftBehind {
+    /// Where it is now.
+    #[schemars(with = "String")]
+    pub path: PathBuf,
+    /// Why it is still there, in words.
+    pub reason: String,
+    /// The process that can still write there; `None` where that is not the reason.
+    pub pid: Option<u32>,
+}
+
+/// Keeps what was written since the clone was kept, and deletes it when it holds still; returns what
+/// is left of it.
+pub(in crate::flow) fn see_out(
+    world: &World,
+    root: &SharedRoot,
+    leaving: Leaving,
+) -> Option<LeftBehind> {
+    let path = leaving.folder.clone();
+    match attempt(world, root, leaving) {
+        Ok(left) => left,
+        Err(error) => Some(LeftBehind {
+            path,
+            reason: error.message(),
+            pid: None,
+        }),
+    }
+}
+
+/// Sees out the clones whose takers have died, or had to leave them; returns what is still left.
+pub(in crate::flow) fn resume(world: &World, root: &SharedRoot) -> Vec<LeftBehind> {
+    let found = Leaving::resume(world, root).into_iter();
+    found
+        .filter_map(|leaving| see_out(world, root, leaving))
+        .collect()
+}
+
+fn attempt(world: &World, root: &SharedRoot, leaving: Leaving) -> Result<Option<LeftBehind>> {
+    let left = |leaving: &Leaving, reason: String, pid| {
+        Ok(Some(LeftBehind {
+            path: leaving.folder.clone(),
+            reason,
+            pid,
+        }))
+    };
+    leaving.let_go_of_names(world, root)?;
+    for round in 0..ROUNDS {
+        // What is gone of it was deleted by us: there is nothing to keep of that.
+        let kept_until = leaving.kept_until.filter(|_| round == 0);
+        let since = match kept_until {
+            Some(until) if !leaving.was_written_since(world, until)? => {
+                let inside = world.standing_in(&leaving.folder);
+                let repo = Repo::open(&inside, ObjectWrites::Durable)?;
+                leaving.keep_again(world, &repo)?;
+                until
+            }
+            _ => {
+                let since = leaving.stamp()?;
+                if let Some(lost) = keep_again(world, &leaving)? {
+                    return left(&leaving, lost, None);
+                }
+                since
+            }
+        };
+        world.reach("clone-kept-again")?;
+        if leaving.was_written_since(world, since)? {
+            continue;
+        }
+        if let Some(user) = leaving.held_by(world)? {
+            let reason = format!("'{}' (process {}) is still in it", user.command, user.pid);
+            return left(&leaving, reason, Some(user.pid));
+        }
+        let path = leaving.folder.clone();
+        return Ok(match leaving.delete(world, root, since)? {
+            Deleted::All => None,
+            Deleted::NotAll => Some(LeftBehind {
+                path,
+                reason: "somebody wrote into it while it was deleted".to_owned(),
+                pid: None,
+            }),
+        });
+    }
+    left(&leaving, "somebody keeps writing into it".to_owned(), None)
+}
+
+/// Keeps what has changed since; returns what cannot be kept and may not go.
+fn keep_again(world: &World, leaving: &Leaving) -> Result<Option<String>> {
+    let inside = world.standing_in(&leaving.folder);
+    let inside = Session::open(inside, &Flags::default(), ObjectWrites::Durable)?;
+    inside.repo.look_at_hidden_files(&inside.world)?;
+    if leaving.member.role == Role::Agent {
+        let last_state = if leaving.kept_until.is_some() {
+            late_state
+        } else {
+            last_state
+        };
+        let kept = checkpoint::preview(&inside, &last_state())?;
+        if let Some(lost) = kept.left_out.first().filter(|_| !leaving.lets_go) {
+            return Ok(Some(format!("no checkpoint keeps '{}'", lost.path)));
+        }
+        // What cannot be compared is kept once more.
+        let looked = automatic::preview(&inside, "");
+        if !looked.is_ok_and(|looked| looked.reason.is_some()) {
+            checkpoint::create(&inside, &last_state())?;
+        }
+    } else if !leaving.lets_go
+        && crate::flow::reports::status::unsaved(&inside.repo.scan(&inside.world)?) > 0
+    {
+        return Ok(Some("somebody has edited it".to_owned()));
+    }
+    leaving.keep_again(world, &inside.repo)?;
+    Ok(None)
+}
+
+/// Returns what is kept of a clone before it goes, beside its branch.
+pub(in crate::flow) fn last_state() -> checkpoint::Request {
+    checkpoint::Request {
+        label: Some("uncommitted when the clone was removed".to_owned()),
+        rationale: String::new(),
+        off_branch: true,
+        allowances: Allowances::default(),
+    }
+}
+
+/// Returns what is kept of a clone of which some is deleted.
+fn late_state() -> checkpoint::Request {
+    checkpoint::Request {
+        label: Some(
+            "written while the clone was deleted; kept before: all that is missing".to_owned(),
+        ),
+        ..last_state()
+    }
+}

@@ -1,0 +1,359 @@
+//! Agents: a clone and a fork for each, made from wherever one stands.
+
+pub mod agent_places;
+pub mod agent_removal;
+pub mod agent_restore;
+pub mod agent_state;
+pub mod last_checkpoint;
+pub mod removed_agents_work;
+pub mod removed_operations;
+
+use std::path::PathBuf;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::clones::hub::{self, Hub};
+use crate::clones::new_clone::{LargeFiles, Sparse, Staged, Start, Wanted, remote_prefix};
+use crate::clones::{found, publish, removal, removed_work};
+use crate::design::default_branch;
+use crate::design::fork::{self, names};
+use crate::git::identity::Identity;
+use crate::git::{Head, Oid, RefName};
+use crate::model::{Code, Error, Result, World, text, time};
+use crate::store::Session;
+use crate::store::membership::Membership;
+use crate::store::setup_commands::Approvals;
+use crate::store::shared_root::SharedRoot;
+
+use super::clones::cone::Cone;
+use super::clones::inherited_files;
+use super::clones::setup_commands::{self, SetupCommand};
+
+/// What is asked for.
+#[derive(Clone, Debug, Default)]
+pub struct Request {
+    /// The agent.
+    pub name: String,
+    /// The label of its fork; `None` is its name.
+    pub fork: Option<String>,
+    /// Where it begins; `None` is HEAD.
+    pub from: Option<String>,
+    /// Which large files it gets.
+    pub large_files: LargeFiles,
+    /// Bring the uncommitted changes of the checkout along.
+    pub with_changes: bool,
+    /// The directories it works in.
+    pub sparse: Cone,
+}
+
+/// An agent with its clone.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct NewAgent {
+    /// The agent.
+    pub agent: String,
+    /// Where it works.
+    #[schemars(with = "String")]
+    pub path: PathBuf,
+    /// The id of its clone.
+    pub clone: String,
+    /// The scope of its clone.
+    pub scope: String,
+    /// Its fork.
+    pub fork: String,
+    /// The tip of its fork.
+    pub head_sha: Oid,
+    /// The branch the fork began on.
+    pub base_branch: String,
+    /// The hub that the clone borrows its objects from.
+    #[schemars(with = "String")]
+    pub hub: PathBuf,
+    /// The directories that are checked out, beside the files at the top; none for the whole tree.
+    pub sparse: Vec<String>,
+    /// What was set up in the clone, in words.
+    pub setup: Vec<String>,
+    /// The commands that make it ready, in their order.
+    pub commands: Vec<SetupCommand>,
+    /// True when nothing was made because a dry run was asked for.
+    pub dry_run: bool,
+}
+
+/// Makes a clone for an agent, with a fork of its own.
+///
+/// # Errors
+/// `agent-exists`, `branch-exists`, `invalid-value`, `revision-not-found`, `unsupported`, `hub-missing`,
+/// `locked`, `filter-failed`, `no-space`: nothing but the hub is left; `interrupted` in a command: the clone.
+pub fn create(session: &Session, request: &Request) -> Result<NewAgent> {
+    let plan = Plan::make(session, request)?;
+    let world = &session.world;
+    let root = SharedRoot::of(world)?;
+    let (member, hub) = hub::join(session)?;
+    removal::complete(world, &root, hub.store.path())?;
+    last_checkpoint::resume(world, &root);
+    let changes = if request.with_changes {
+        inherited_files::uncommitted(session)?
+    } else {
+        None
+    };
+    publish::publish_as(world, &session.repo, &member)?;
+    say_what_stays(session, request, &hub)?;
+    let wanted = plan.wanted(session, request, (&root, &hub, &member))?;
+    let staged = wanted.stage(world, time::rfc3339(&world.now()))?;
+    let mut setup = Vec::new();
+    let begun = set_up(session, &plan, &staged, &mut setup)?;
+    let sparse = staged.sparse.clone();
+    if let Some(state) = changes {
+        inherited_files::put(world, &staged, state)?;
+        setup.push("uncommitted changes".to_owned());
+    }
+    let path = staged.finish(world)?;
+    let inside = session_at(world, &path)?;
+    publish::publish(&inside)?;
+    let approvals = Approvals::of(&root, hub.store.path());
+    let commands = setup_commands::run_new((session, &inside), &approvals, &mut setup)?;
+    let member = inside.membership.unwrap_or(member);
+    Ok(NewAgent {
+        agent: request.name.clone(),
+        path,
+        clone: member.id,
+        scope: member.scope.unwrap_or_default(),
+        fork: begun.name,
+        head_sha: begun.head_sha,
+        base_branch: plan.start.branch,
+        hub: member.hub,
+        sparse,
+        setup,
+        commands,
+        dry_run: false,
+    })
+}
+
+/// Says what a new agent might be expected to have and has not.
+fn say_what_stays(session: &Session, request: &Request, hub: &Hub) -> Result<()> {
+    let world = &session.world;
+    let mut kept = removed_work::newest_of_agents(hub)?.into_iter();
+    if let Some(work) = kept.find(|work| work.agent == request.name) {
+        (world.narrate)(&format!(
+            "an agent '{}' was taken away before; its work comes back by: {} --as OTHER",
+            request.name,
+            work.command()
+        ));
+    }
+    if !request.with_changes && request.from.is_none() {
+        let unsaved = super::reports::status::unsaved(&session.repo.scan(world)?);
+        if unsaved > 0 {
+            (world.narrate)(&format!(
+                "uncommitted here, and not in the clone: {}; --with-changes brings that along",
+                text::count(unsaved, "path")
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// Tells what [`create`] would do, and changes nothing.
+///
+/// # Errors
+/// As [`create`].
+pub fn preview(session: &Session, request: &Request) -> Result<NewAgent> {
+    let plan = Plan::make(session, request)?;
+    let root = SharedRoot::of(&session.world)?;
+    let scope = plan.start.branch.clone();
+    let hub = hub::place_of(session, &root)?;
+    let approved = Approvals::of(&root, &hub);
+    let commands = setup_commands::of_commit(session, Some(plan.commit), &approved)?;
+    Ok(NewAgent {
+        agent: request.name.clone(),
+        path: root
+            .clones_of(&request.name)
+            .join(crate::store::key::encode(&scope)),
+        clone: String::new(),
+        scope,
+        fork: format!("fork/{}", plan.label),
+        head_sha: plan.commit,
+        base_branch: plan.start.branch,
+        hub,
+        sparse: plan.sparse,
+        setup: Vec::new(),
+        commands,
+        dry_run: true,
+    })
+}
+
+/// What is known before anything is made.
+struct Plan {
+    label: String,
+    start: Start,
+    commit: Oid,
+    sparse: Vec<String>,
+}
+
+impl Plan {
+    fn make(session: &Session, request: &Request) -> Result<Plan> {
+        session.refuse_reader()?;
+        Identity::of_agent(&request.name)?;
+        let label = request.fork.as_deref().unwrap_or(&request.name);
+        let label = fork::parse_label(label)?;
+        refuse_known(session, &request.name, &label)?;
+        let repo = &session.repo;
+        let head = repo.head()?;
+        if request.with_changes && request.from.is_some() {
+            return Err(Error::new(
+                Code::Usage,
+                "uncommitted changes belong to HEAD: --with-changes goes without --from",
+            ));
+        }
+        let named = request.from.as_deref();
+        let named = named.map(|from| names::find(repo, from)).transpose()?;
+        // Where HEAD is on no branch, it begins there all the same.
+        let is_detached = matches!(head, Head::Detached { .. });
+        let detached = head.commit().filter(|_| is_detached);
+        let commit = named.as_ref().map(|named| named.commit).or(detached);
+        let branch = named.and_then(|named| named.branch);
+        let start = start(session, &head, branch)?;
+        let commit = commit.unwrap_or(start.commit);
+        // What is uncommitted may be anywhere.
+        let cone = match (&request.sparse, request.with_changes) {
+            (Cone::Configured, true) => &Cone::Whole,
+            (cone, _) => cone,
+        };
+        let tree = repo.tree_of(Some(commit))?;
+        let sparse = cone.directories((&session.world, repo), (repo, tree))?;
+        Ok(Plan {
+            label,
+            start,
+            commit,
+            sparse,
+        })
+    }
+
+    fn wanted<'a>(
+        &self,
+        session: &Session,
+        request: &'a Request,
+        (root, hub, member): (&'a SharedRoot, &'a Hub, &Membership),
+    ) -> Result<Wanted<'a>> {
+        let origin = hub::origin_of(session)?;
+        let url = origin.map(|url| url.in_full());
+        let here = || session.repo.common_dir().display().to_string();
+        Ok(Wanted {
+            root,
+            hub,
+            agent: Some(&request.name),
+            scope: None,
+            start: self.start.clone(),
+            refs: Vec::new(),
+            large_files: request.large_files.clone(),
+            store: super::clones::large_file_store::of_tree,
+            url: Some(url.unwrap_or_else(here)),
+            push_url: hub::push_url_of(session),
+            remote: remote_prefix(hub, Some(member))?,
+            check_out: true,
+            sparse: Sparse::Known(self.sparse.clone()),
+        })
+    }
+}
+
+/// Refuses an agent that is there, or a fork that this repository has.
+fn refuse_known(session: &Session, agent: &str, label: &str) -> Result<()> {
+    let plain = RefName::from(format!("refs/heads/{agent}").as_str());
+    if session.repo.find_ref(&plain)?.is_some() {
+        return Err(Error::new(
+            Code::BranchExists,
+            format!(
+                "'{agent}' is a branch here, and names are to mean one thing; nothing has changed"
+            ),
+        )
+        .hint("git colony agents new NAME   # with a name that is no branch"));
+    }
+    let branch = crate::store::ref_names::fork_branch(label);
+    if session.repo.find_ref(&branch)?.is_some() {
+        return Err(Error::new(
+            Code::BranchExists,
+            format!("'fork/{label}' exists already; nothing has changed"),
+        )
+        .hint(format!(
+            "git colony agents new {agent} --fork LABEL   # gives its fork another name"
+        )));
+    }
+    refuse_standing(session, agent)
+}
+
+/// Refuses an agent that has a clone.
+///
+/// # Errors
+/// `agent-exists`.
+pub(super) fn refuse_standing(session: &Session, agent: &str) -> Result<()> {
+    let root = SharedRoot::of(&session.world)?;
+    let hub = hub::place_of(session, &root)?;
+    let taken = found::clones(&root, Some(&hub)).into_iter();
+    let mut taken = taken.filter(|clone| clone.member.agent.as_deref() == Some(agent));
+    match taken.next() {
+        None => Ok(()),
+        Some(clone) => Err(Error::new(
+            Code::AgentExists,
+            format!(
+                "agent '{agent}' works in '{}' already; nothing has changed",
+                clone.path.display()
+            ),
+        )
+        .detail("path", clone.path.display().to_string())
+        .hint(format!("git colony agents path {agent}"))),
+    }
+}
+
+/// Returns the branch a fork begins on: the one that was named, else the current one.
+fn start(session: &Session, head: &Head, named: Option<RefName>) -> Result<Start> {
+    let repo = &session.repo;
+    let with_tip =
+        |name: RefName| -> Result<_> { Ok(repo.find_ref(&name)?.map(|tip| (name, tip))) };
+    let found = match (named, head) {
+        (Some(name), _) => with_tip(name)?,
+        (None, Head::Branch { name, .. } | Head::Unborn { name }) => with_tip(name.clone())?,
+        (None, Head::Detached { .. }) => default_branch::find(repo)?,
+    };
+    match found {
+        Some((branch, commit)) => Ok(Start {
+            branch: branch.short(),
+            commit,
+        }),
+        None => Err(Error::new(
+            Code::RevisionNotFound,
+            "there is no branch with a commit that an agent could begin on; nothing has changed",
+        )
+        .hint("git colony checkpoint -m 'first state'   # makes the first commit")),
+    }
+}
+
+/// Begins the fork and sets up what a clone needs, before it has its place.
+fn set_up(
+    session: &Session,
+    plan: &Plan,
+    staged: &Staged,
+    setup: &mut Vec<String>,
+) -> Result<fork::ForkReport> {
+    let inside = staged.session(&session.world)?;
+    let from = (plan.commit != plan.start.commit).then(|| plan.commit.to_string());
+    let request = fork::Request {
+        label: plan.label.clone(),
+        from,
+        switch: true,
+    };
+    // Before there are hooks: those of ours and of git-lfs have nothing to do here.
+    let begun = fork::create(&inside, &request)?;
+    super::clones::clone::set_up(&session.world, staged, setup)?;
+    inherited_files::ignored_files(session, staged.folder(), setup)?;
+    Ok(begun)
+}
+
+/// Opens a session in a clone, for a command that was started elsewhere.
+///
+/// # Errors
+/// As [`Session::open`].
+pub(super) fn session_at(world: &World, path: &std::path::Path) -> Result<Session> {
+    Session::open(
+        world.standing_in(path),
+        &crate::store::settings::Flags::default(),
+        crate::git::ObjectWrites::Durable,
+    )
+}

@@ -1,0 +1,152 @@
+//! What a hub holds of agents whose clones were taken away, and the command that brings it back: told before a
+//! hub goes, and after.
+
+use std::path::{Path, PathBuf};
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::clones::desk_note;
+use crate::clones::hub::Hub;
+use crate::clones::removed_work::{self, Held, RemovedWork};
+use crate::design::fork::fork_problem::Problem;
+use crate::git::{Oid, Repo};
+use crate::model::Result;
+use crate::model::text::typed_word;
+use crate::store::ref_names;
+
+/// More commits than this are not counted.
+const MAX_COMMITS: usize = 10_000;
+
+/// The work of removed agents in a hub.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct HeldWork {
+    /// The hub.
+    #[schemars(with = "String")]
+    pub hub: PathBuf,
+    /// The agents.
+    pub agents: Vec<String>,
+    /// Each of their clones that was taken away, by agent, the newest of each at the end.
+    pub removals: Vec<HeldRemoval>,
+}
+
+/// What is held of a clone that was taken away.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct HeldRemoval {
+    /// The agent.
+    pub agent: String,
+    /// When its clone was taken away, RFC 3339 UTC; empty where that is not known.
+    pub removed_at: String,
+    /// Commits that nothing else in the hub has.
+    pub commits: usize,
+    /// Files that these commits and what was uncommitted change.
+    pub files: usize,
+    /// What was stashed.
+    pub stashes: usize,
+    /// Why that cannot be told: what is held is too large, damaged or gone.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub problem: Option<Problem>,
+    /// The command that brings it back, as long as the hub is there.
+    pub restore: String,
+}
+
+/// Looks at what a hub holds; `is_here` where it is the hub of the repository we stand in.
+///
+/// # Errors
+/// `repository-broken`, `object-missing`.
+pub(in crate::flow) fn of(hub: &Hub, is_here: bool) -> Result<Option<HeldWork>> {
+    let all = removed_work::of_agents(hub)?;
+    if all.is_empty() {
+        return Ok(None);
+    }
+    let mut agents: Vec<String> = all.iter().map(|work| work.agent.clone()).collect();
+    agents.dedup();
+    let path = hub.store.path().to_owned();
+    let checkout = (!is_here).then(|| checkout_of(&path)).flatten();
+    let repo = hub.store.to_read()?;
+    let known = known_elsewhere(&repo)?;
+    let look = |work: &RemovedWork| look_at(hub, (&repo, &known), work, checkout.as_deref());
+    Ok(Some(HeldWork {
+        removals: all.iter().map(look).collect::<Result<_>>()?,
+        hub: path,
+        agents,
+    }))
+}
+
+/// Returns a checkout from which a command about the hub can be run.
+fn checkout_of(hub: &Path) -> Option<PathBuf> {
+    let mut standing = desk_note::standing(hub).into_iter();
+    let git_dir = standing.find(|git_dir| git_dir.ends_with(".git"))?;
+    git_dir.parent().map(Path::to_owned)
+}
+
+/// Returns the commits that a hub has from elsewhere: branches, and what checkouts of people have published.
+fn known_elsewhere(repo: &Repo) -> Result<Vec<Oid>> {
+    let mut found = Vec::new();
+    for below in ["refs/heads/", "refs/remotes/", ref_names::PUBLISHED_DESKS] {
+        let refs = repo.refs_below(below)?.into_iter();
+        found.extend(refs.filter_map(|found| repo.peel_to_commit(found.id)));
+    }
+    found.sort_unstable();
+    found.dedup();
+    Ok(found)
+}
+
+fn look_at(
+    hub: &Hub,
+    (repo, known): (&Repo, &[Oid]),
+    work: &RemovedWork,
+    checkout: Option<&Path>,
+) -> Result<HeldRemoval> {
+    let at = checkout.map(|path| format!("-C {} ", typed_word(&path.to_string_lossy())));
+    let restore = work.command();
+    let restore = restore.strip_prefix("git ").unwrap_or(&restore);
+    let mut removal = HeldRemoval {
+        agent: work.agent.clone(),
+        removed_at: work.removed_at.clone(),
+        commits: 0,
+        files: 0,
+        stashes: 0,
+        problem: None,
+        restore: format!("git {}{restore}", at.unwrap_or_default()),
+    };
+    let counted = work.held(hub).and_then(|held| count(repo, known, &held));
+    match Problem::or(counted)? {
+        Ok((commits, files, stashes)) => {
+            (removal.commits, removal.files, removal.stashes) = (commits, files, stashes);
+        }
+        Err(problem) => removal.problem = Some(problem),
+    }
+    Ok(removal)
+}
+
+/// Counts the commits that only this has, the files that they and what was uncommitted change, and the stashes.
+fn count(repo: &Repo, known: &[Oid], held: &Held) -> Result<(usize, usize, usize)> {
+    let tip = held.on.as_ref().map(|on| on.commit).or(held.detached);
+    let mut hidden = known.to_vec();
+    let (mut commits, mut base) = (0, tip);
+    for (number, branch) in tips(repo, held, tip).into_iter().enumerate() {
+        let own = repo.commits_between(branch, &hidden, MAX_COMMITS)?;
+        commits += own.len();
+        if number == 0
+            && let Some(first) = own.last()
+        {
+            base = repo.read_commit(*first)?.parents.first().copied();
+        }
+        hidden.push(branch);
+    }
+    let last = held.uncommitted.and_then(|id| repo.peel_to_commit(id));
+    let (before, after) = (repo.tree_of(base)?, repo.tree_of(last.or(tip))?);
+    let files = repo.diff_trees(before, after)?.len();
+    Ok((commits, files, held.stashed.len()))
+}
+
+/// Returns what was checked out, then the other branches.
+fn tips(repo: &Repo, held: &Held, tip: Option<Oid>) -> Vec<Oid> {
+    let branches = held.refs.iter().filter(|found| {
+        let name = found.name.to_string();
+        name.starts_with("refs/heads/")
+    });
+    let branches = branches.filter_map(|found| repo.peel_to_commit(found.id));
+    tip.into_iter().chain(branches).collect()
+}

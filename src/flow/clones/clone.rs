@@ -1,0 +1,496 @@
+//! Clones of a repository: one per agent and scope, or one that is only read.
+
+use std::path::{Path, PathBuf};
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::clones::colonies::{self, Colony};
+use crate::clones::hub::{self, Hub};
+use crate::clones::new_clone::{self, LargeFiles, Sparse, Staged, Start, Wanted, remote_prefix};
+use crate::clones::{found, publish, rewritten};
+use crate::git::identity::Identity;
+use crate::git::remote::url::{Provenance, RemoteUrl};
+use crate::git::{ObjectWrites, Oid, RefName};
+use crate::lfs::install;
+use crate::model::{Code, Error, Result, World, time};
+use crate::setup::hooks::{self, Act, Target};
+use crate::store::Session;
+use crate::store::membership::{Membership, Role};
+use crate::store::settings::Flags;
+use crate::store::setup_commands::Approvals;
+use crate::store::shared_root::SharedRoot;
+
+use super::cone::{self, Cone};
+use super::setup_commands::{self, SetupCommand};
+use super::shared_clone;
+
+/// What is asked for.
+#[derive(Clone, Debug, Default)]
+pub struct Request {
+    /// Where the repository is; `None` is the one we stand in, else that of the colony.
+    pub url: Option<String>,
+    /// Whose clone it is; `None` for one that is only read.
+    pub agent: Option<String>,
+    /// Its scope; `None` is the branch.
+    pub scope: Option<String>,
+    /// Its branch; `None` is the current one, or that of the remote.
+    pub branch: Option<String>,
+    /// Leave the worktree empty.
+    pub no_checkout: bool,
+    /// Its large files.
+    pub large_files: LargeFiles,
+    /// The directories that are checked out.
+    pub sparse: Cone,
+}
+
+/// Whether a clone is new.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum CloneStatus {
+    /// It was made.
+    Created,
+    /// It was there: one for reading is shared.
+    Exists,
+}
+
+/// A clone that was made, or that is shared.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct CloneReport {
+    /// Where it is.
+    #[schemars(with = "String")]
+    pub path: PathBuf,
+    /// Whether it is new.
+    pub status: CloneStatus,
+    /// Its id; `None` in a dry run.
+    pub id: Option<String>,
+    /// Whose it is.
+    pub agent: Option<String>,
+    /// Its scope.
+    pub scope: String,
+    /// Whether it is for reading only.
+    pub read_only: bool,
+    /// Where the repository comes from, without credentials.
+    pub url: Option<String>,
+    /// Its branch; `None` in a dry run that would have to ask the remote.
+    pub branch: Option<String>,
+    /// The commit that is checked out; `None` in such a dry run.
+    pub commit: Option<Oid>,
+    /// The hub it borrows its objects from.
+    #[schemars(with = "String")]
+    pub hub: PathBuf,
+    /// The directories that are checked out, beside the files at the top; none for the whole tree.
+    pub sparse: Vec<String>,
+    /// What was set up in it, in words.
+    pub setup: Vec<String>,
+    /// The commands that make it ready, in their order; none for one that is only read, nor in a dry run
+    /// that would have to ask the remote.
+    pub commands: Vec<SetupCommand>,
+    /// True when nothing was made because a dry run was asked for.
+    pub dry_run: bool,
+}
+
+/// Makes a clone.
+///
+/// # Errors
+/// `agent-exists`, `colony-not-found`, `revision-not-found`, `url-refused`, `unsupported`,
+/// `hub-missing`, `locked`, `filter-failed`, `no-space`, and what the network says.
+pub fn clone(world: &World, session: Option<&Session>, request: &Request) -> Result<CloneReport> {
+    request
+        .agent
+        .as_deref()
+        .map(Identity::of_agent)
+        .transpose()?;
+    let root = SharedRoot::of(world)?;
+    let source = Source::find(world, session, request, &root)?;
+    let start = source.start(world, session, request)?;
+    let wanted = Wanted {
+        root: &root,
+        hub: &source.hub,
+        agent: request.agent.as_deref(),
+        scope: request.scope.as_deref(),
+        start: start.clone(),
+        refs: Vec::new(),
+        large_files: request.large_files.clone(),
+        store: super::large_file_store::of_tree,
+        url: Some(source.url.clone()),
+        push_url: source.push_url.clone(),
+        remote: remote_prefix(&source.hub, source.desk.as_ref())?,
+        check_out: !request.no_checkout,
+        sparse: source.sparse(session, request, start.commit)?,
+    };
+    if let Some(shared) = shared_clone::find(world, &wanted, request)? {
+        return Ok(shared);
+    }
+    let staged = wanted.stage(world, time::rfc3339(&world.now()))?;
+    refuse_unknown_directories(world, &staged, request, start.commit)?;
+    let sparse = staged.sparse.clone();
+    let mut setup = Vec::new();
+    if request.agent.is_some() {
+        set_up(world, &staged, &mut setup)?;
+    }
+    let member = staged.member.clone();
+    let path = match staged.finish(world) {
+        // Another one has made it meanwhile.
+        Err(taken) if taken.code() == Code::AgentExists => {
+            let shared = shared_clone::find(world, &wanted, request)?;
+            return shared.ok_or(taken);
+        }
+        finished => finished?,
+    };
+    // The configuration of another repository does not count for this one.
+    let desk = session.filter(|_| source.desk.is_some());
+    let commands = make_ready((world, desk), (&path, &member), request, &mut setup)?;
+    Ok(CloneReport {
+        path,
+        status: CloneStatus::Created,
+        id: Some(member.id),
+        read_only: member.role == Role::Reader,
+        agent: member.agent,
+        scope: member.scope.unwrap_or_default(),
+        url: Some(source.url),
+        branch: Some(start.branch),
+        commit: Some(start.commit),
+        hub: member.hub,
+        sparse,
+        setup,
+        commands,
+        dry_run: false,
+    })
+}
+
+/// Refuses directories that the tree does not have.
+fn refuse_unknown_directories(
+    world: &World,
+    staged: &Staged,
+    request: &Request,
+    commit: Oid,
+) -> Result<()> {
+    let Cone::Of(typed) = &request.sparse else {
+        return Ok(());
+    };
+    let repo = staged.session(world)?.repo;
+    repo.cone_of(repo.tree_of(Some(commit))?, typed)
+}
+
+/// Publishes what an agent's clone begins with, and runs the commands that make it ready.
+fn make_ready(
+    (world, desk): (&World, Option<&Session>),
+    (path, member): (&Path, &Membership),
+    request: &Request,
+    setup: &mut Vec<String>,
+) -> Result<Vec<SetupCommand>> {
+    if member.role != Role::Agent {
+        return Ok(Vec::new());
+    }
+    let inside = world.standing_in(path);
+    let inside = Session::open(inside, &Flags::default(), ObjectWrites::Durable)?;
+    publish::publish(&inside)?;
+    if request.no_checkout {
+        return Ok(Vec::new());
+    }
+    let root = SharedRoot::of(world)?;
+    let approvals = Approvals::of(&root, &member.hub);
+    setup_commands::run_new((desk.unwrap_or(&inside), &inside), &approvals, setup)
+}
+
+/// Tells what [`clone`] would do, and changes nothing; no remote is asked.
+///
+/// # Errors
+/// `colony-not-found`, `url-refused`, `invalid-value`.
+pub fn preview(world: &World, session: Option<&Session>, request: &Request) -> Result<CloneReport> {
+    let root = SharedRoot::of(world)?;
+    let (hub, url) = match (&request.url, session) {
+        (None, Some(session)) => {
+            let origin = hub::origin_of(session)?.map(|url| url.in_full());
+            (hub::place_of(session, &root)?, origin)
+        }
+        (named, _) => {
+            let noted = || colonies::find(world, &root, None).map(|colony| colony.origin_url);
+            let text = named.clone().map_or_else(noted, Ok)?;
+            let url = RemoteUrl::parse(&text, Provenance::User, &world.cwd)?;
+            let place = hub::place_of_url(&root, &url);
+            (place, Some(url.in_full()))
+        }
+    };
+    let here = session.filter(|_| request.url.is_none());
+    let head = here.map(|session| session.repo.head()).transpose()?;
+    let of_hub = || Hub::open(&hub).and_then(|hub| hub.default_branch()).ok();
+    let current = head.map(|head| head.moving_ref().short());
+    let branch = request.branch.clone().or(current).or_else(of_hub);
+    let scope = request.scope.clone().or_else(|| branch.clone());
+    let scope = scope.unwrap_or_default();
+    let folder = match &request.agent {
+        Some(agent) => root.clones_of(agent),
+        None => root.shared_clones(),
+    };
+    let commands = would_run(here, (&root, &hub), request)?;
+    let sparse = would_hold(here, request)?;
+    Ok(CloneReport {
+        status: would_be(
+            &folder.join(crate::store::key::encode(&scope)),
+            &hub,
+            request,
+        ),
+        path: folder.join(crate::store::key::encode(&scope)),
+        id: None,
+        read_only: request.agent.is_none(),
+        agent: request.agent.clone(),
+        scope,
+        url,
+        branch,
+        commit: None,
+        hub,
+        sparse,
+        setup: Vec::new(),
+        commands,
+        dry_run: true,
+    })
+}
+
+/// Tells whether a clone for reading of that hub is at its place.
+fn would_be(place: &Path, hub: &Path, request: &Request) -> CloneStatus {
+    let there = new_clone::membership_at(place);
+    let is_same = |member: &Membership| member.role == Role::Reader && member.hub == hub;
+    if there.is_some_and(|member| request.agent.is_none() && is_same(&member)) {
+        CloneStatus::Exists
+    } else {
+        CloneStatus::Created
+    }
+}
+
+/// Returns the commands for a clone of the repository here.
+fn would_run(
+    here: Option<&Session>,
+    (root, hub): (&SharedRoot, &Path),
+    request: &Request,
+) -> Result<Vec<SetupCommand>> {
+    let wanted = request.agent.is_some() && !request.no_checkout;
+    let Some(session) = here.filter(|_| wanted) else {
+        return Ok(Vec::new());
+    };
+    let commit = start_here(session, request)?;
+    setup_commands::of_commit(session, commit, &Approvals::of(root, hub))
+}
+
+/// Returns the directories that a clone of the repository here would hold; of another one, those that were
+/// typed.
+fn would_hold(here: Option<&Session>, request: &Request) -> Result<Vec<String>> {
+    let Some(session) = here else {
+        return Ok(match &request.sparse {
+            Cone::Of(typed) => typed.clone(),
+            Cone::Configured | Cone::Whole => Vec::new(),
+        });
+    };
+    let repo = &session.repo;
+    let tree = repo.tree_of(start_here(session, request)?)?;
+    let here = (&session.world, repo);
+    request.sparse.directories(here, (repo, tree))
+}
+
+/// Returns the commit that a clone of the repository here would begin at.
+fn start_here(session: &Session, request: &Request) -> Result<Option<Oid>> {
+    let repo = &session.repo;
+    let branch = request.branch.as_ref();
+    let branch = branch.map(|branch| RefName::from(format!("refs/heads/{branch}").as_str()));
+    match branch {
+        Some(branch) => repo.find_ref(&branch),
+        None => Ok(repo.head()?.commit()),
+    }
+}
+
+/// Returns where an agent works that stands in no repository: its clone of the colony's, made on first
+/// use.
+///
+/// # Errors
+/// `colony-not-found`, `name-ambiguous`, and those of [`clone`].
+pub fn of_agent(world: &World, agent: &str) -> Result<PathBuf> {
+    if let Some(known) = find_of_agent(world, agent)? {
+        return Ok(known);
+    }
+    let request = Request {
+        agent: Some(agent.to_owned()),
+        ..Request::default()
+    };
+    let made = clone(world, None, &request)?;
+    for line in setup_commands::advice(&made.commands, agent) {
+        (world.narrate)(&line);
+    }
+    (world.narrate)(&format!(
+        "cloned '{}' for agent '{agent}' into '{}'",
+        colonies::find(world, &SharedRoot::of(world)?, None)?.origin_url,
+        made.path.display()
+    ));
+    Ok(made.path)
+}
+
+/// Does what [`of_agent`] does without making a clone.
+///
+/// # Errors
+/// `colony-not-found`, `name-ambiguous`; `clone-not-found` where a clone would be made.
+pub fn known_of_agent(world: &World, agent: &str) -> Result<PathBuf> {
+    find_of_agent(world, agent)?.ok_or_else(|| {
+        Error::new(
+            Code::CloneNotFound,
+            format!("agent '{agent}' has no clone yet, and a dry run makes none; nothing was done"),
+        )
+        .hint(format!("git colony clone --agent {agent}"))
+    })
+}
+
+/// Finds the clone of an agent in the colony, or where none is noted the one clone of an agent of that name.
+fn find_of_agent(world: &World, agent: &str) -> Result<Option<PathBuf>> {
+    let root = SharedRoot::of(world)?;
+    let colony = match colonies::find(world, &root, None) {
+        Ok(colony) => Some(colony),
+        Err(none) if none.code() == Code::ColonyNotFound && has_any(&root, None, agent) => None,
+        Err(error) => return Err(error),
+    };
+    let url =
+        colony.map(|colony| RemoteUrl::parse(&colony.origin_url, Provenance::User, &world.cwd));
+    let hub = url.transpose()?.map(|url| hub::place_of_url(&root, &url));
+    if !has_any(&root, hub.as_deref(), agent) {
+        return Ok(None);
+    }
+    found::find(&root, hub.as_deref(), agent).map(|clone| Some(clone.path))
+}
+
+fn has_any(root: &SharedRoot, hub: Option<&std::path::Path>, agent: &str) -> bool {
+    let known = found::clones(root, hub).into_iter();
+    known
+        .filter_map(|clone| clone.member.agent)
+        .any(|name| name == agent)
+}
+
+/// Installs what a clone to work in needs, before it has its place.
+///
+/// # Errors
+/// `git-failed`, `io`, `no-space`.
+pub(in crate::flow) fn set_up(
+    world: &World,
+    staged: &Staged,
+    setup: &mut Vec<String>,
+) -> Result<()> {
+    let inside = staged.session(world)?;
+    hooks::install::run(&inside, Act::Install, Target::Git)?;
+    setup.push("hooks of git".to_owned());
+    if staged.uses_lfs {
+        let way = install::plan(&inside)?;
+        install::install(&inside, way)?;
+        setup.push("git-lfs".to_owned());
+    }
+    Ok(())
+}
+
+/// Where a clone comes from.
+struct Source {
+    hub: Hub,
+    url: String,
+    /// Where it pushes to, where that is somewhere else.
+    push_url: Option<String>,
+    /// The record of the checkout it is made from, if it is one.
+    desk: Option<Membership>,
+    /// What the colony says of branch and commit.
+    colony: Option<Colony>,
+}
+
+impl Source {
+    fn find(
+        world: &World,
+        session: Option<&Session>,
+        request: &Request,
+        root: &SharedRoot,
+    ) -> Result<Source> {
+        if let (None, Some(session)) = (&request.url, session) {
+            let (member, hub) = hub::join(session)?;
+            publish::publish_as(world, &session.repo, &member)?;
+            let here = || session.repo.common_dir().display().to_string();
+            // The record says where it was when this joined.
+            let origin = hub::origin_of(session)?.map(|url| url.without_credentials());
+            return Ok(Source {
+                hub,
+                url: origin.or_else(|| member.url.clone()).unwrap_or_else(here),
+                push_url: hub::push_url_of(session),
+                desk: Some(member),
+                colony: None,
+            });
+        }
+        let colony = match &request.url {
+            Some(_) => None,
+            None => Some(colonies::find(world, root, None)?),
+        };
+        let text = request.url.as_ref();
+        let text = text.or(colony.as_ref().map(|colony| &colony.origin_url));
+        let text = text.cloned().unwrap_or_default();
+        let url = RemoteUrl::parse(&text, Provenance::User, &world.cwd)?;
+        let known = hub::place_of_url(root, &url).is_dir();
+        let hub = Hub::of_url(world, None, root, &url)?;
+        if known && let Err(error) = hub.fetch(world) {
+            (world.narrate)(&format!(
+                "warning: cannot ask the remote, what was known before counts: {}",
+                error.message()
+            ));
+        }
+        Ok(Source {
+            hub,
+            url: url.in_full(),
+            push_url: None,
+            desk: None,
+            colony,
+        })
+    }
+
+    /// Returns the directories of the clone. Those of a setting are read in the clone where this is no
+    /// clone of the repository here: the configuration of another one does not count.
+    fn sparse(&self, session: Option<&Session>, request: &Request, commit: Oid) -> Result<Sparse> {
+        let here = session.filter(|_| self.desk.is_some());
+        match (&request.sparse, here) {
+            (Cone::Whole, _) => Ok(Sparse::Known(Vec::new())),
+            (Cone::Of(typed), _) => Ok(Sparse::Known(typed.clone())),
+            (Cone::Configured, None) => Ok(Sparse::Said(cone::of_clone)),
+            (Cone::Configured, Some(session)) => {
+                // What the hub alone has is read in the clone, too.
+                let Ok(tree) = session.repo.tree_of(Some(commit)) else {
+                    return Ok(Sparse::Said(cone::of_clone));
+                };
+                let here = (&session.world, &session.repo);
+                let found = Cone::Configured.directories(here, (&session.repo, tree))?;
+                Ok(Sparse::Known(found))
+            }
+        }
+    }
+
+    fn start(&self, world: &World, session: Option<&Session>, request: &Request) -> Result<Start> {
+        let of_colony = self.colony.as_ref();
+        let branch = request.branch.clone();
+        let branch = branch.or_else(|| of_colony.and_then(|colony| colony.branch.clone()));
+        let branch = match (branch, session.filter(|_| self.desk.is_some())) {
+            (Some(branch), _) => branch,
+            (None, Some(session)) => session.repo.head()?.moving_ref().short(),
+            (None, None) => self.hub.default_branch()?,
+        };
+        let mut commit = None;
+        if let Some(session) = session.filter(|_| self.desk.is_some()) {
+            let name = RefName::from(format!("refs/heads/{branch}").as_str());
+            commit = session.repo.find_ref(&name)?;
+        }
+        if commit.is_none() {
+            commit = self
+                .hub
+                .find_ref(&format!("refs/remotes/origin/{branch}"))?;
+        }
+        let of_colony = of_colony.filter(|_| request.branch.is_none());
+        let commit = rewritten::noted(world, &self.hub, of_colony)?.or(commit);
+        let commit = commit.ok_or_else(|| {
+            Error::new(
+                Code::RevisionNotFound,
+                format!(
+                    "'{branch}' is no branch of '{}' with a commit; nothing has changed",
+                    self.url
+                ),
+            )
+            .hint("git colony clone --branch BRANCH")
+        })?;
+        Ok(Start { branch, commit })
+    }
+}

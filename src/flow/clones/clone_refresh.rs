@@ -1,0 +1,333 @@
+//! Bringing a clone up to date: what the remote has, and a history that was rewritten for git-lfs.
+
+use std::path::PathBuf;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::clones::found::FoundClone;
+use crate::clones::hub::{self, Hub};
+use crate::clones::keeping;
+use crate::flow::{clones, migrate};
+use crate::git::remote::Remote;
+use crate::git::{ObjectWrites, Oid, RefChange, RefName, process};
+use crate::lfs::locks;
+use crate::model::id::OperationId;
+use crate::model::{Code, Error, Result, World, text};
+use crate::store::config_file::ConfigFile;
+use crate::store::lock::WorktreeLock;
+use crate::store::membership::Role;
+use crate::store::settings::Flags;
+use crate::store::{Session, atomic, own_refs};
+
+use super::colony;
+
+/// A clone that was brought up to date.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct RefreshReport {
+    /// Its id.
+    pub id: String,
+    /// Where it is.
+    #[schemars(with = "String")]
+    pub path: PathBuf,
+    /// Where the repository comes from now, without credentials, where that has changed.
+    pub url_changed: Option<String>,
+    /// Remote branches that moved.
+    pub moved: Vec<String>,
+    /// The commit that was checked out before.
+    pub from: Option<Oid>,
+    /// The operation that followed a rewritten history, own commits with it.
+    pub followed: Option<OperationId>,
+    /// The operation that took back a migration which was taken back where it was made.
+    pub gave_up: Option<OperationId>,
+    /// The commit that is checked out now; it moves only in a clone that is only read.
+    pub commit: Option<Oid>,
+    /// The prefix of the refs in the hub that keep what a clone for reading had of its own; `None` where
+    /// it had nothing.
+    pub kept_as: Option<String>,
+    /// The hub.
+    #[schemars(with = "String")]
+    pub hub: PathBuf,
+    /// Whether it would follow a rewritten history, or take one back, in a dry run.
+    pub would_follow: bool,
+    /// True when nothing was done because a dry run was asked for.
+    pub dry_run: bool,
+}
+
+/// Fetches from the remote into the hub, and from there what the clone takes for remote branches. A
+/// clone that is only read goes to the new tip of its branch; one of an agent follows a history that was
+/// rewritten for git-lfs, with what it has not published.
+///
+/// # Errors
+/// What [`migrate::migrate`] refuses in a clone that has to follow;
+/// `clone-not-found`, `hub-missing`, `uncommitted-edits` for a clone for reading with edits, and what
+/// the network says.
+pub fn refresh(world: &World, session: Option<&Session>, name: &str) -> Result<RefreshReport> {
+    let clone = clones::find(world, session, name)?;
+    let url_changed = follow_origin(session, &clone)?;
+    let hub = Hub::open(&clone.member.hub)?;
+    if hub.has_remote() {
+        hub.fetch(world)?;
+    }
+    let inside = Session::open(
+        world.standing_in(&clone.path),
+        &Flags::default(),
+        ObjectWrites::Durable,
+    )?;
+    let repo = &inside.repo;
+    let from = repo.head()?.commit();
+    let is_read = clone.member.role == Role::Reader;
+    // By what it knows of the remote yet: what was pushed over there is nothing of its own.
+    let own = is_read.then(|| keeping::keep_own(&inside.world, repo, &clone.member));
+    let kept_as = own.transpose()?.flatten();
+    let changes = move_remote_branches(&inside, &hub)?;
+    let mut gave_up = None;
+    let followed = if is_read {
+        follow(&inside, &clone)?;
+        None
+    } else {
+        let given_up = migrate::give_up(&inside)?;
+        let followed = migrate::follow(&inside)?;
+        if given_up.is_some() || followed.is_some() {
+            colony::publish_session(&inside);
+        }
+        gave_up = given_up.and_then(|report| report.op);
+        followed
+    };
+    locks::ask_beside(&inside, "origin");
+    let prefix = "refs/remotes/";
+    let short = |change: &RefChange| change.name.to_string().replacen(prefix, "", 1);
+    Ok(RefreshReport {
+        id: clone.member.id,
+        path: clone.path,
+        url_changed,
+        moved: changes.iter().map(short).collect(),
+        from,
+        followed: followed.and_then(|report| report.op),
+        gave_up,
+        commit: repo.head()?.commit(),
+        kept_as,
+        hub: clone.member.hub,
+        would_follow: false,
+        dry_run: false,
+    })
+}
+
+/// Gives a clone the remote branches that its hub has; returns those that moved.
+fn move_remote_branches(inside: &Session, hub: &Hub) -> Result<Vec<RefChange>> {
+    let mut changes = Vec::new();
+    for found in hub.remote_branches()? {
+        let old = inside.repo.find_ref(&found.name)?;
+        if old != Some(found.id) {
+            changes.push(RefChange {
+                name: found.name,
+                old,
+                new: Some(found.id),
+            });
+        }
+    }
+    let who = inside.record_signature();
+    let why = crate::git::refs::Reason {
+        text: "colony: refreshed",
+        who: &who,
+        operation: "refresh",
+    };
+    own_refs::move_refs(inside, &changes, &why)?;
+    Ok(changes)
+}
+
+/// Tells what [`refresh`] would do: the remote is asked what it has, and nothing changes. Where the origin of
+/// the checkout has changed is not looked at.
+///
+/// # Errors
+/// As [`refresh`], but for what a migration refuses.
+pub fn preview(world: &World, session: Option<&Session>, name: &str) -> Result<RefreshReport> {
+    let clone = clones::find(world, session, name)?;
+    let hub = Hub::open(&clone.member.hub)?;
+    let inside = Session::open(
+        world.standing_in(&clone.path),
+        &Flags::default(),
+        ObjectWrites::InMemory,
+    )?;
+    let repo = &inside.repo;
+    let mut moved = Vec::new();
+    let mut would_follow = migrate::would_give_up(&inside)?;
+    if hub.has_remote() {
+        let remote = Remote::find(repo, &inside.world, "origin")?;
+        for (name, id) in remote.list(|_| true)? {
+            if let Some(branch) = name.as_bytes().strip_prefix(b"refs/heads/") {
+                let seen = RefName::new([b"refs/remotes/origin/", branch].concat());
+                if repo.find_ref(&seen)? != Some(id) {
+                    moved.push(seen.to_string().replacen("refs/remotes/", "", 1));
+                }
+            }
+            would_follow |= migrate::would_follow(&inside, &remote, (&name, id))?;
+        }
+    }
+    let from = repo.head()?.commit();
+    Ok(RefreshReport {
+        id: clone.member.id,
+        path: clone.path,
+        url_changed: None,
+        moved,
+        from,
+        followed: None,
+        gave_up: None,
+        commit: from,
+        kept_as: None,
+        hub: clone.member.hub,
+        would_follow: would_follow && clone.member.role != Role::Reader,
+        dry_run: true,
+    })
+}
+
+/// Gives the hub and the clone the origin that the person's checkout has, which this is run in, and its
+/// push URL; returns the URL where the clone had another.
+fn follow_origin(session: Option<&Session>, clone: &FoundClone) -> Result<Option<String>> {
+    let is_desk = |session: &&Session| {
+        let member = session.membership.as_ref();
+        member.is_some_and(|m| m.role == Role::Desk && m.hub == clone.member.hub)
+    };
+    let Some(desk) = session.filter(is_desk) else {
+        return Ok(None);
+    };
+    let Some(url) = hub::origin_of(desk)?.map(|url| url.without_credentials()) else {
+        return Ok(None);
+    };
+    let inside = desk.world.standing_in(&clone.path);
+    let inside = crate::git::Repo::open(&inside, ObjectWrites::InMemory)?;
+    let hub = Hub::open(&clone.member.hub)?;
+    let key = "remote.origin.url";
+    let fetch = ("remote.origin.fetch", "+refs/heads/*:refs/remotes/origin/*");
+    if hub.store.config(key).as_ref() != Some(&url) {
+        for (key, value) in [(key, url.as_str()), fetch] {
+            own_refs::in_hub(&desk.world, hub.store.path(), |lock| {
+                let mut git = hub.store.git(&desk.world);
+                git.keep_open(lock)?;
+                git.args(["config", "--local", "--replace-all", key, value]);
+                let done = git.run_checked("follow the origin of this checkout");
+                done.map(drop)
+            })?;
+        }
+    }
+    let set = |(key, value): (&str, &str)| {
+        // What a kill leaves of it is proven by the lock of that worktree.
+        let _lock = WorktreeLock::take(&desk.world, &inside, desk.lock_timeout())?;
+        let args = ["--replace-all", key, value];
+        ConfigFile::of_repository(&inside).change(&inside, &desk.world, &args)
+    };
+    if let Some(push) = hub::push_url_of(desk)
+        && inside.config("remote.origin.pushurl").as_ref() != Some(&push)
+    {
+        set(("remote.origin.pushurl", &push))?;
+    }
+    if inside.config(key).as_ref() == Some(&url) {
+        return Ok(None);
+    }
+    set((key, &url))?;
+    set(fetch)?;
+    Ok(Some(url))
+}
+
+/// Puts a clone that is only read on the newest commit of its branch, by git, which refuses where
+/// somebody has edited it.
+fn follow(inside: &Session, clone: &FoundClone) -> Result<()> {
+    let Some(branch) = &clone.member.branch else {
+        return Ok(());
+    };
+    let remote = format!("refs/remotes/origin/{branch}");
+    if inside
+        .repo
+        .find_ref(&RefName::from(remote.as_str()))?
+        .is_none()
+    {
+        return Ok(());
+    }
+    own_refs::check_out(inside, || {
+        let checkout = || {
+            let mut git = inside.repo.git(&inside.world);
+            git.env(process::OPERATION_VARIABLE, "refresh");
+            // Ignored files of the user are no less his.
+            git.args(["checkout", "-q", "--no-overwrite-ignore", "--no-track"]);
+            git.args(["-B", branch, &remote, "--"]);
+            git.run()
+        };
+        let mut output = checkout()?;
+        if !output.success() && take_for_done(inside, &remote, &in_the_way(&output.stderr))? {
+            output = checkout()?;
+        }
+        if output.success() {
+            return Ok(());
+        }
+        let failed = process::failed("bring the clone up to date", &output.stderr);
+        if failed.code() == Code::Locked {
+            return Err(failed);
+        }
+        Err(cannot_follow(clone, &output.stderr))
+    })
+}
+
+/// Lists the paths that git names where it refuses a checkout.
+fn in_the_way(said: &str) -> Vec<&str> {
+    let named = said.lines().filter_map(|line| line.strip_prefix('\t'));
+    named.collect()
+}
+
+/// Has the index take files for what they are where all that are in the way of a checkout hold what it would
+/// write: one that was killed has left them, and no edit is lost. `false` where one does not.
+fn take_for_done(inside: &Session, goal: &str, paths: &[&str]) -> Result<bool> {
+    if paths.is_empty() {
+        return Ok(false);
+    }
+    let literal: Vec<_> = paths
+        .iter()
+        .map(|path| format!(":(literal){path}"))
+        .collect();
+    let index = inside
+        .repo
+        .git_dir()
+        .join("colony")
+        .join("tmp-index-of-goal");
+    let run = |args: &[&str], is_of_goal: bool| {
+        let mut git = inside.repo.git(&inside.world);
+        git.args(["-c", "core.fsmonitor=false"]).args(args);
+        if is_of_goal {
+            git.env("GIT_INDEX_FILE", &index);
+        }
+        let output = git.run();
+        output.map(|output| output.success())
+    };
+    let literal: Vec<&str> = literal.iter().map(String::as_str).collect();
+    let equal = run(&["read-tree", goal], true)?
+        && run(
+            &[&["diff", "--quiet", "--no-ext-diff", "--"], &literal[..]].concat(),
+            true,
+        )?;
+    atomic::remove_file(&index)?;
+    Ok(equal
+        && run(
+            &[&["reset", "-q", goal, "--"], &literal[..]].concat(),
+            false,
+        )?)
+}
+
+/// Words git's refusal: the paths it names, else what it says first.
+fn cannot_follow(clone: &FoundClone, said: &str) -> Error {
+    let paths = in_the_way(said);
+    let why = match paths.as_slice() {
+        [] => said.lines().next().unwrap_or_default().to_owned(),
+        [one] => format!("'{one}' is edited there"),
+        [first, rest @ ..] => format!("'{first}' and {} more are edited there", rest.len()),
+    };
+    let place = text::shell_word(&clone.path.to_string_lossy());
+    let id = clone.member.id.get(..8).unwrap_or(&clone.member.id);
+    Error::new(
+        Code::UncommittedEdits,
+        format!("the clone stays at the commit it is on: {why}; its files are as they were"),
+    )
+    .detail("paths", paths)
+    .detail("path", clone.path.display().to_string())
+    .hint(format!(
+        "git -C {place} stash -u   # sets that aside; 'git colony clones remove {id} --force' lets go of it"
+    ))
+}

@@ -1,0 +1,90 @@
+//! What a new agent's clone gets of the checkout it is made from: uncommitted changes, and files that git
+//! ignores.
+
+use std::path::Path;
+
+use crate::clones::carried::{How, bring};
+use crate::clones::new_clone::Staged;
+use crate::design::checkpoint::automatic;
+use crate::design::checkpoint::checkpoints::{self, Which};
+use crate::git::Oid;
+use crate::git::process::OPERATION_VARIABLE;
+use crate::model::{Code, Error, Result, World, text};
+use crate::store::Session;
+
+/// Brings the ignored files along that the settings name.
+///
+/// # Errors
+/// `no-space`, `io`, `interrupted`.
+pub(in crate::flow) fn ignored_files(
+    session: &Session,
+    to: &Path,
+    setup: &mut Vec<String>,
+) -> Result<()> {
+    for (paths, how, did) in [
+        (&session.settings.clone_copy, How::Copy, "copied"),
+        (&session.settings.clone_link, How::Link, "linked"),
+    ] {
+        for path in paths {
+            let from = session.repo.workdir();
+            let brought = bring(&session.world, from, to, (path, how))?;
+            if brought.files > 0 {
+                let files = text::count(brought.files, "file");
+                setup.push(format!("{did} '{path}' ({files})"));
+            } else {
+                (session.world.narrate)(&format!(
+                    "warning: the settings would have '{path}' {did}, and nothing was: it is not here, leads elsewhere, or is in the clone already"
+                ));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Keeps the uncommitted changes of the checkout as an automatic checkpoint; returns its commit, or
+/// `None` where there are none.
+///
+/// # Errors
+/// `locked`, and those of [`automatic::create`].
+pub(in crate::flow) fn uncommitted(session: &Session) -> Result<Option<Oid>> {
+    let scan = session.repo.scan(&session.world)?;
+    if crate::flow::reports::status::unsaved(&scan) == 0 {
+        return Ok(None);
+    }
+    let made = automatic::create(session, "taken along by a new agent")?;
+    if made.reason == Some("busy") {
+        return Err(Error::new(
+            Code::Locked,
+            "another git-colony command is at work here; nothing has changed",
+        )
+        .hint("run the command again"));
+    }
+    // Unchanged since the newest one: that is the state.
+    let known = checkpoints::list(&session.repo, Which::Automatic)?;
+    Ok(made
+        .sha
+        .or_else(|| known.sound.last().map(|newest| newest.sha)))
+}
+
+/// Puts the files of a state over those of a clone that has no place yet, as changes that nobody has
+/// committed.
+///
+/// # Errors
+/// `git-failed`.
+pub(in crate::flow) fn put(world: &World, staged: &Staged, state: Oid) -> Result<()> {
+    let inside = staged.session(world)?;
+    let mut git = inside.repo.git(&inside.world);
+    git.env(OPERATION_VARIABLE, "agents new");
+    let source = format!("--source={state}");
+    git.args([
+        "restore",
+        "-q",
+        "--worktree",
+        "--no-overlay",
+        &source,
+        "--",
+        ":/",
+    ]);
+    git.run_checked("bring the uncommitted changes into the clone")
+        .map(drop)
+}

@@ -1,0 +1,226 @@
+//! The clones that are here: listed, brought up to date, taken away.
+
+pub mod clone;
+pub mod clone_refresh;
+pub mod colonies;
+pub mod colony;
+pub mod cone;
+pub(crate) mod inherited_files;
+pub(crate) mod large_file_store;
+pub mod setup_commands;
+mod shared_clone;
+
+use std::path::PathBuf;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::clones::damaged::{self, DamagedClone};
+use crate::clones::found::{self, FoundClone};
+use crate::clones::hub::{self, Hub};
+use crate::clones::removed_log::{self, Amount};
+use crate::clones::{hub_place, leaving, removal};
+use crate::git::{ObjectWrites, Oid};
+use crate::model::{Result, World};
+use crate::store::Session;
+use crate::store::membership::Role;
+use crate::store::shared_root::SharedRoot;
+
+use super::agents::agent_removal::{self, RemovedAgent};
+use super::agents::last_checkpoint::{self, LeftBehind};
+use super::agents::removed_agents_work::{self, HeldWork};
+
+/// A clone as it is listed.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct Clone {
+    /// Its id.
+    pub id: String,
+    /// Where it is.
+    #[schemars(with = "String")]
+    pub path: PathBuf,
+    /// Whose it is; `None` for one that is only read.
+    pub agent: Option<String>,
+    /// Its scope.
+    pub scope: String,
+    /// Whether it is for reading only.
+    pub read_only: bool,
+    /// Where the repository comes from, without credentials.
+    pub url: Option<String>,
+    /// The branch it was made on.
+    pub branch: Option<String>,
+    /// The commit HEAD holds now; `None` where that cannot be read.
+    pub commit: Option<Oid>,
+    /// The hub it borrows its objects from.
+    #[schemars(with = "String")]
+    pub hub: PathBuf,
+    /// When it was made, RFC 3339 UTC.
+    pub created_at: String,
+}
+
+/// Clones of one repository, or of all.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct ClonesReport {
+    /// Those of agents first, by name.
+    pub clones: Vec<Clone>,
+    /// How many.
+    pub count: usize,
+    /// Those whose record cannot be read.
+    pub damaged: Vec<DamagedClone>,
+}
+
+/// Lists the clones of the repository we stand in, or outside of one all there are.
+///
+/// # Errors
+/// `url-refused`, `invalid-value`.
+pub fn list(world: &World, session: Option<&Session>) -> Result<ClonesReport> {
+    let root = SharedRoot::of(world)?;
+    let hub = session.map(|session| hub::place_of(session, &root));
+    let hub = hub.transpose()?;
+    let found = found::clones(&root, hub.as_deref());
+    let clones: Vec<_> = found
+        .into_iter()
+        .map(|clone| describe(world, clone))
+        .collect();
+    Ok(ClonesReport {
+        count: clones.len(),
+        clones,
+        damaged: damaged::clones(&root, hub.as_deref()),
+    })
+}
+
+fn describe(world: &World, clone: FoundClone) -> Clone {
+    let inside = world.standing_in(&clone.path);
+    let head = crate::git::Repo::open(&inside, ObjectWrites::InMemory);
+    let head = head.and_then(|repo| repo.head()).ok();
+    let member = clone.member;
+    Clone {
+        id: member.id,
+        path: clone.path,
+        read_only: member.role == Role::Reader,
+        agent: member.agent,
+        scope: member.scope.unwrap_or_default(),
+        url: member.url,
+        branch: member.branch,
+        commit: head.and_then(|head| head.commit()),
+        hub: member.hub,
+        created_at: member.created_at,
+    }
+}
+
+/// Finds a clone of the repository we stand in, or outside of one among all.
+pub(super) fn find(world: &World, session: Option<&Session>, name: &str) -> Result<FoundClone> {
+    let root = SharedRoot::of(world)?;
+    let hub = session.map(|session| hub::place_of(session, &root));
+    found::find(&root, hub.transpose()?.as_deref(), name)
+}
+
+/// Takes a clone away; what an agent has in it stays in the hub.
+///
+/// # Errors
+/// As [`agent_removal::remove`].
+pub fn remove(
+    world: &World,
+    session: Option<&Session>,
+    name: &str,
+    (force, dry_run): (bool, bool),
+) -> Result<RemovedAgent> {
+    let root = SharedRoot::of(world)?;
+    if !dry_run {
+        last_checkpoint::resume(world, &root);
+    }
+    let clone = find(world, session, name);
+    if let (false, Err(_), Some(session)) = (dry_run, &clone, session) {
+        // It may be gone already, and its work not yet where it is kept.
+        let hub = hub::place_of(session, &root)?;
+        if hub.is_dir() {
+            removal::complete(world, &root, &hub)?;
+        }
+    }
+    agent_removal::remove_clone(world, &clone?, (force, dry_run))
+}
+
+/// What was let go of.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct GcReport {
+    /// The hubs that were removed, or would be.
+    #[schemars(with = "Vec<String>")]
+    pub removed: Vec<PathBuf>,
+    /// Hubs without a clone that hold work of removed clones; they stay unless forced.
+    #[schemars(with = "Vec<String>")]
+    pub kept: Vec<PathBuf>,
+    /// What these hubs, removed or kept, hold of the logs of removed clones.
+    pub logs: Vec<HeldLogs>,
+    /// Whose work these hubs, removed or kept, hold.
+    pub work: Vec<HeldWork>,
+    /// Folders of clones that were taken away and that could not be deleted yet.
+    pub leaving: Vec<LeftBehind>,
+    /// True when nothing was removed because a dry run was asked for.
+    pub dry_run: bool,
+}
+
+/// The logs of removed clones in a hub.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct HeldLogs {
+    /// The hub.
+    #[schemars(with = "String")]
+    pub hub: PathBuf,
+    /// How much they are.
+    #[serde(flatten)]
+    pub amount: Amount,
+}
+
+/// Removes the hubs that no clone borrows from any more, and says whose work they hold; `here` is the repository
+/// we stand in.
+///
+/// # Errors
+/// `io`, `locked`, `repository-broken`.
+pub fn gc(
+    world: &World,
+    here: Option<&Session>,
+    (force, dry_run): (bool, bool),
+) -> Result<GcReport> {
+    let root = SharedRoot::of(world)?;
+    let here = here.and_then(|session| hub::place_of(session, &root).ok());
+    let mut report = GcReport {
+        removed: Vec::new(),
+        kept: Vec::new(),
+        logs: Vec::new(),
+        work: Vec::new(),
+        leaving: Vec::new(),
+        dry_run,
+    };
+    if !dry_run {
+        hub_place::bring_back_all(world, &root)?;
+        report.leaving = last_checkpoint::resume(world, &root);
+    }
+    let standing = found::clones(&root, None).into_iter();
+    let standing = standing.map(|clone| clone.member.hub);
+    let used: Vec<PathBuf> = standing.chain(leaving::hubs(&root)).collect();
+    for path in hub::all(&root) {
+        if !dry_run {
+            removal::complete(world, &root, &path)?;
+        }
+        if used.contains(&path) || found::are_of(&root, &path) {
+            continue;
+        }
+        let store = Hub::open(&path)?;
+        let amount = removed_log::amount(&store)?;
+        if amount != Amount::default() {
+            let hub = path.clone();
+            report.logs.push(HeldLogs { hub, amount });
+        }
+        report.work.extend(removed_agents_work::of(
+            &store,
+            here.as_ref() == Some(&path),
+        )?);
+        if store.holds_kept_work()? && !force {
+            report.kept.push(path);
+            continue;
+        }
+        if !dry_run {
+            removal::remove_hub(world, &root, &path)?;
+        }
+        report.removed.push(path);
+    }
+    Ok(report)
+}

@@ -1,0 +1,311 @@
+//! The commands that make a clone ready: planned, approved by their text, run.
+//!
+//! They run in their order, and none after one that waits for approval or has failed: what comes later
+//! may need what comes before. The clone stays whatever they do.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::clones::{found, hub};
+use crate::git::process::shell_command::{self, Ending};
+use crate::git::{ObjectWrites, Oid, Repo};
+use crate::model::{Code, Error, Result, World, text};
+use crate::store::Session;
+use crate::store::acting::{self, Reason};
+use crate::store::settings::Flags;
+use crate::store::setup_commands::{self, Approvals, NamedBy};
+use crate::store::shared_root::SharedRoot;
+
+/// What became of a command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Status {
+    /// It may run; said in a dry run only.
+    WouldRun,
+    /// It has run to its end.
+    Ran,
+    /// It ended with an exit code other than 0, or by a signal.
+    Failed,
+    /// It had not ended in time, and was ended.
+    OutOfTime,
+    /// It comes from the repository, and nobody has approved its text.
+    Waiting,
+    /// It comes after one that waits or has failed.
+    NotRun,
+}
+
+/// A command that makes a clone ready.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct SetupCommand {
+    /// What it is approved by: a digest of its exact text.
+    pub id: String,
+    /// Its exact text.
+    pub command: String,
+    /// What became of it.
+    pub status: Status,
+    /// How it ended; `None` where it did not run or a signal ended it.
+    pub exit_code: Option<i32>,
+}
+
+/// Tells whether one of them has failed.
+pub fn has_failed(commands: &[SetupCommand]) -> bool {
+    let mut all = commands.iter();
+    all.any(|command| matches!(command.status, Status::Failed | Status::OutOfTime))
+}
+
+/// Returns what to do about those that did not run to their end: a line each, and the command that approves
+/// those that wait. `clone` is how the clone is named.
+pub fn advice(commands: &[SetupCommand], clone: &str) -> Vec<String> {
+    let mut lines = Vec::new();
+    let mut approve = String::new();
+    for command in commands {
+        let text = &command.command;
+        match (command.status, command.exit_code) {
+            (Status::Waiting, _) => {
+                lines.push(format!("not run, it waits for approval: {text}"));
+                approve.push_str(" --approve ");
+                approve.push_str(&command.id);
+            }
+            (Status::NotRun, _) => lines.push(format!("not run: {text}")),
+            (Status::OutOfTime, _) => lines.push(format!("ended, it took too long: {text}")),
+            (Status::Failed, Some(code)) => {
+                lines.push(format!("failed with exit code {code}: {text}"));
+            }
+            (Status::Failed, None) => lines.push(format!("failed, ended by a signal: {text}")),
+            (Status::WouldRun | Status::Ran, _) => {}
+        }
+    }
+    let again = format!("git colony clones setup {}", text::shell_word(clone));
+    if !approve.is_empty() {
+        lines.push(format!("approve and run: {again}{approve}"));
+    } else if has_failed(commands) {
+        lines.push(format!("run again: {again}"));
+    }
+    lines
+}
+
+/// Plans the commands for a clone, and changes nothing: what the tree proposes, else what the configuration of
+/// `repo` says.
+///
+/// # Errors
+/// `invalid-value`.
+fn plan(
+    world: &World,
+    repo: &Repo,
+    of_tree: (&Repo, Oid),
+    approvals: &Approvals,
+) -> Result<Vec<SetupCommand>> {
+    let found = setup_commands::find(world, repo, of_tree)?;
+    let mut waits = false;
+    let planned = found.texts.into_iter().map(|command| {
+        let may = found.named_by == NamedBy::User || approvals.has(&command);
+        let status = match (may, waits) {
+            (false, _) => Status::Waiting,
+            (true, true) => Status::NotRun,
+            (true, false) => Status::WouldRun,
+        };
+        waits |= !may;
+        SetupCommand {
+            id: setup_commands::id_of(&command),
+            command,
+            status,
+            exit_code: None,
+        }
+    });
+    Ok(planned.collect())
+}
+
+/// Plans the commands for a clone of a commit that is here.
+///
+/// # Errors
+/// As [`plan`].
+pub(in crate::flow) fn of_commit(
+    session: &Session,
+    commit: Option<Oid>,
+    approvals: &Approvals,
+) -> Result<Vec<SetupCommand>> {
+    let repo = &session.repo;
+    plan(
+        &session.world,
+        repo,
+        (repo, repo.tree_of(commit)?),
+        approvals,
+    )
+}
+
+/// Runs what makes a new clone ready and may run; `desk` is where the user stands.
+///
+/// # Errors
+/// As [`plan`] and [`run`].
+pub(in crate::flow) fn run_new(
+    (desk, inside): (&Session, &Session),
+    approvals: &Approvals,
+    setup: &mut Vec<String>,
+) -> Result<Vec<SetupCommand>> {
+    let (world, repo) = (&desk.world, &inside.repo);
+    let tree = repo.tree_of(repo.head()?.commit())?;
+    let mut commands = plan(world, &desk.repo, (repo, tree), approvals)?;
+    let limit = desk.settings.clone_run_time;
+    run(world, repo.workdir(), limit, &mut commands)?;
+    let ran = commands.iter();
+    let ran = ran.filter(|command| command.status == Status::Ran);
+    setup.extend(ran.map(|command| format!("ran '{}'", command.command)));
+    Ok(commands)
+}
+
+/// Runs the commands that may run, at the top of a clone that stands at its place.
+///
+/// # Errors
+/// `interrupted`, `io` where no shell can be started; the clone stays.
+fn run(
+    world: &World,
+    clone: &Path,
+    limit: Option<Duration>,
+    commands: &mut [SetupCommand],
+) -> Result<()> {
+    let inside = world.standing_in(clone);
+    let mut failed = false;
+    let may_run = commands.iter_mut();
+    for command in may_run.filter(|command| command.status == Status::WouldRun) {
+        if failed {
+            command.status = Status::NotRun;
+            continue;
+        }
+        (world.narrate)(&format!("run: {}", command.command));
+        let ending = shell_command::run_shell(&inside, &command.command, limit);
+        match ending.map_err(|error| at_work(&error, clone))? {
+            Ending::Exited(Some(0)) => {
+                command.status = Status::Ran;
+                command.exit_code = Some(0);
+            }
+            Ending::Exited(code) => {
+                command.status = Status::Failed;
+                command.exit_code = code;
+            }
+            Ending::OutOfTime => command.status = Status::OutOfTime,
+        }
+        failed = command.status != Status::Ran;
+    }
+    Ok(())
+}
+
+/// Says of an error that the clone is there.
+fn at_work(error: &Error, clone: &Path) -> Error {
+    let shown = clone.display().to_string();
+    let said = match error.code() {
+        Code::Interrupted => "interrupted".to_owned(),
+        _ => error.message(),
+    };
+    let again = text::shell_word(&shown);
+    Error::new(
+        error.code(),
+        format!(
+            "{said}: the commands that make a clone ready have not all run; it stays in '{shown}'"
+        ),
+    )
+    .detail("path", &shown)
+    .hint(format!("git colony clones setup {again}"))
+    .verdict(error.ends_with())
+}
+
+/// What is asked for.
+#[derive(Clone, Debug, Default)]
+pub struct Request {
+    /// The clone: its id, its agent or its path.
+    pub clone: String,
+    /// Who acts, if it is an agent.
+    pub agent: Option<String>,
+    /// The ids of commands that are approved by this.
+    pub approve: Vec<String>,
+    /// Only say what would run.
+    pub dry_run: bool,
+}
+
+/// What the commands of a clone came to.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct SetupReport {
+    /// The id of the clone.
+    pub id: String,
+    /// Where it is.
+    #[schemars(with = "String")]
+    pub path: PathBuf,
+    /// Its commands in their order.
+    pub commands: Vec<SetupCommand>,
+    /// True when nothing ran because a dry run was asked for.
+    pub dry_run: bool,
+}
+
+/// Runs the commands of a clone that is there, as its HEAD has them, and approves those that are named.
+///
+/// # Errors
+/// `clone-not-found`, `name-ambiguous`, `read-only-clone`; `approval-refused` where an agent acts;
+/// `invalid-value` for an id that no command of this clone has; `interrupted`.
+pub fn set_up(world: &World, session: Option<&Session>, request: &Request) -> Result<SetupReport> {
+    refuse_agent(world, request)?;
+    let root = SharedRoot::of(world)?;
+    let hub = session.map(|session| hub::place_of(session, &root));
+    let clone = found::find(&root, hub.transpose()?.as_deref(), &request.clone)?;
+    let inside = world.standing_in(&clone.path);
+    let inside = Session::open(inside, &Flags::default(), ObjectWrites::Durable)?;
+    inside.refuse_reader()?;
+    let tree = inside.repo.tree_of(inside.repo.head()?.commit())?;
+    let approvals = Approvals::of(&root, &clone.member.hub);
+    let repo = session.map_or(&inside.repo, |session| &session.repo);
+    let plan = || plan(world, repo, (&inside.repo, tree), &approvals);
+    let mut commands = plan()?;
+    for id in &request.approve {
+        let named = commands.iter().find(|command| &command.id == id);
+        let Some(named) = named else {
+            return Err(Error::new(
+                Code::InvalidValue,
+                format!(
+                    "no command of this clone has the id '{id}'; nothing is approved that was not"
+                ),
+            )
+            .hint(format!(
+                "git colony clones setup {} --dry-run",
+                text::shell_word(&request.clone)
+            )));
+        };
+        if !request.dry_run {
+            approvals.add(&named.command)?;
+        }
+    }
+    if !request.dry_run {
+        commands = plan()?;
+        let limit = inside.settings.clone_run_time;
+        run(world, &clone.path, limit, &mut commands)?;
+    }
+    Ok(SetupReport {
+        id: clone.member.id,
+        path: clone.path,
+        commands,
+        dry_run: request.dry_run,
+    })
+}
+
+fn refuse_agent(world: &World, request: &Request) -> Result<()> {
+    if request.approve.is_empty() {
+        return Ok(());
+    }
+    let named = request.agent.clone().map(|agent| (agent, Reason::Named));
+    let from = || acting::by_place_or_session(world).into_iter().next();
+    let Some((agent, reason)) = named.or_else(from) else {
+        return Ok(());
+    };
+    Err(Error::new(
+        Code::ApprovalRefused,
+        format!(
+            "agent '{agent}' cannot approve commands: that is for its user, and this counts as the agent, \
+             because {}; nothing ran",
+            reason.words()
+        ),
+    )
+    .hint(format!(
+        "git colony clones setup {} --dry-run   # shows the commands; the user approves them outside of this clone",
+        text::shell_word(&request.clone)
+    )))
+}

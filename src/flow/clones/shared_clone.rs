@@ -1,0 +1,48 @@
+//! A clone for reading that is there already: who asks for the same thing shares it.
+
+use crate::clones::new_clone::Wanted;
+use crate::git::{ObjectWrites, Repo};
+use crate::model::{Result, World};
+
+use super::clone::{CloneReport, CloneStatus, Request};
+use super::cone::Cone;
+
+/// Finds the clone for reading of the same repository, scope and branch; one with other directories is not
+/// the same thing.
+///
+/// # Errors
+/// `repository-broken`, `git-failed`.
+pub(in crate::flow) fn find(
+    world: &World,
+    wanted: &Wanted<'_>,
+    request: &Request,
+) -> Result<Option<CloneReport>> {
+    let Some((path, member)) = wanted.shared() else {
+        return Ok(None);
+    };
+    let inside = world.standing_in(&path);
+    let repo = Repo::open(&inside, ObjectWrites::Durable)?;
+    let sparse = repo.cone(&inside)?;
+    let is_same = match &request.sparse {
+        Cone::Of(typed) => *typed == sparse,
+        Cone::Whole => sparse.is_empty(),
+        Cone::Configured => true,
+    };
+    let head = repo.head()?;
+    Ok(is_same.then(|| CloneReport {
+        path,
+        status: CloneStatus::Exists,
+        id: Some(member.id),
+        read_only: true,
+        agent: None,
+        scope: member.scope.unwrap_or_default(),
+        url: member.url,
+        branch: member.branch,
+        commit: head.commit(),
+        hub: member.hub,
+        sparse,
+        setup: Vec::new(),
+        commands: Vec::new(),
+        dry_run: false,
+    }))
+}

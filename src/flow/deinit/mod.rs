@@ -1,0 +1,419 @@
+//! Taking git-colony out of a repository: afterward git cannot tell that it was there.
+//!
+//! Not an operation: it ends the log. Each step may be repeated, so a run that was cut off is
+//! completed by the next one. The tree and its history are the user's and stay.
+
+mod in_words;
+mod leftovers;
+
+use std::path::PathBuf;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::clones::publish;
+use crate::design::checkpoint::checkpoint_refs;
+use crate::git::attributes::AttributesOf;
+use crate::git::lfs::lfs_pointer::Pointer;
+use crate::git::refs::Reason;
+use crate::git::{ObjectWrites, Oid, RefChange, RefName, Repo};
+use crate::lfs::install;
+use crate::model::{Code, Error, Result, text};
+use crate::setup::hooks::{self, Act, HookState, Target};
+use crate::setup::{info_attributes, merge_drivers};
+use crate::store::config_file::ConfigFile;
+use crate::store::lock::WorktreeLock;
+use crate::store::membership::Role;
+use crate::store::operation::recover;
+use crate::store::places::Places;
+use crate::store::{Session, atomic, kept_files, kept_large_files, own_refs, ref_names};
+
+use in_words::{attribute_lines, named_checkpoints, unguarded};
+pub use leftovers::Leftover;
+
+/// How much goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Depth {
+    /// Hooks, configuration and caches; what was kept stays.
+    Settings,
+    /// Operations, what they moved aside, and checkpoints as well.
+    Everything,
+}
+
+/// What is asked for.
+#[derive(Clone, Copy, Debug)]
+pub struct Request {
+    /// How much goes.
+    pub depth: Depth,
+    /// Go on although files that were moved aside are deleted with their operations.
+    pub force: bool,
+}
+
+/// What was taken out.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct DeinitReport {
+    /// What was taken out, in words.
+    pub removed: Vec<String>,
+    /// What stays, and why.
+    pub stays: Vec<String>,
+    /// What a purge leaves, each with the command that takes it out.
+    pub left: Vec<Leftover>,
+    /// Whether it is refused unless forced, since files that were moved aside would be deleted.
+    pub needs_force: bool,
+    /// True when nothing was done because a dry run was asked for.
+    pub dry_run: bool,
+}
+
+/// Takes git-colony out.
+///
+/// # Errors
+/// `kept-files` when files that were moved aside would be deleted without `force`; `locked`,
+/// `recovery-needed`; `io`. None but the last changes anything.
+pub fn deinit(session: &Session, request: Request) -> Result<DeinitReport> {
+    recover_first(session)?;
+    let before = Found::look(session, request)?;
+    if before.report.needs_force {
+        return Err(refuse_kept_files(before.kept_files));
+    }
+    let lock = WorktreeLock::take(&session.world, &session.repo, session.lock_timeout())?;
+    ConfigFile::of_repository(&session.repo).refuse_locked()?;
+    if before.lfs_goes {
+        install::uninstall_filters(session)?;
+    }
+    drop(lock);
+    // What was there before is noted in our folder, so hooks go while it is there.
+    let mut left = Vec::new();
+    for (target, _) in &before.hooks {
+        left.extend(hooks::install::run(session, Act::Uninstall, *target)?.left);
+    }
+    let lock = WorktreeLock::take(&session.world, &session.repo, session.lock_timeout())?;
+    if let Some(places) = Places::find(&session.repo)? {
+        recover::recover(session, &places)?;
+    }
+    let mut found = Found::look(session, request)?;
+    if found.report.needs_force {
+        // Somebody has moved files aside since.
+        return Err(refuse_kept_files(found.kept_files));
+    }
+    if found.lfs_goes {
+        install::uninstall(session)?;
+    }
+    info_attributes::remove(&session.repo)?;
+    merge_drivers::remove(session)?;
+    super::init::forget_shown(session)?;
+    found.remove_settings(session)?;
+    if request.depth == Depth::Everything {
+        found.delete_refs(session)?;
+        publish::withdraw(session)?;
+        atomic::remove_folder(&kept_large_files::pool_of(&session.repo))?;
+        atomic::remove_folder(&Places::kept_in(session.repo.common_dir()))?;
+        for folder in &found.folders {
+            atomic::remove_folder(folder)?;
+        }
+    }
+    drop(lock);
+    // The hooks have gone since the first look.
+    found.report.removed = hook_lines(&before.hooks);
+    found.report.removed.append(&mut found.removed);
+    let left = left
+        .iter()
+        .map(|path| format!("{path}: not as we wrote it"));
+    found.report.stays.extend(left);
+    Ok(found.report)
+}
+
+/// Tells what [`deinit`] would do, and changes nothing.
+///
+/// # Errors
+/// As [`deinit`], but for `kept-files`, which is told.
+pub fn preview(session: &Session, request: Request) -> Result<DeinitReport> {
+    let mut found = Found::look(session, request)?;
+    found.report.removed = hook_lines(&found.hooks);
+    found.report.removed.append(&mut found.removed);
+    found.report.dry_run = true;
+    Ok(found.report)
+}
+
+fn hook_lines(hooks: &[(Target, usize)]) -> Vec<String> {
+    let there = hooks.iter().filter(|(_, count)| *count > 0);
+    let line = |(target, count): &(Target, usize)| {
+        format!("{} of {}", text::count(*count, "hook"), target.as_str())
+    };
+    there.map(line).collect()
+}
+
+fn refuse_kept_files(kept: usize) -> Error {
+    Error::new(
+        Code::KeptFiles,
+        format!(
+            "{} that operations moved aside would be deleted for good; nothing has changed",
+            text::count(kept, "file")
+        ),
+    )
+    .hint("git colony ops   # 'ops show OP' says where they are; --force deletes them")
+}
+
+/// What is there to take out.
+struct Found {
+    hooks: Vec<(Target, usize)>,
+    lfs_goes: bool,
+    /// The keys of our settings that go, as git lists them.
+    settings: Vec<String>,
+    refs: Vec<(RefName, Oid)>,
+    folders: Vec<PathBuf>,
+    kept_files: usize,
+    /// What goes beside the hooks, in words.
+    removed: Vec<String>,
+    report: DeinitReport,
+}
+
+impl Found {
+    fn look(session: &Session, request: Request) -> Result<Found> {
+        let mut found = Found {
+            hooks: installed_hooks(session)?,
+            lfs_goes: false,
+            settings: settings(session)?,
+            refs: Vec::new(),
+            folders: Vec::new(),
+            kept_files: 0,
+            removed: Vec::new(),
+            report: DeinitReport {
+                removed: Vec::new(),
+                stays: Vec::new(),
+                left: Vec::new(),
+                needs_force: false,
+                dry_run: false,
+            },
+        };
+        let calls_lfs = session.repo.config(install::CALL_FROM_OUR_HOOKS).is_some();
+        let pointers = tracked_pointers(session)?;
+        found.lfs_goes = install::is_ours(&session.repo) && pointers == 0;
+        let keeps_hooks = calls_lfs && pointers > 0 && found.has_hooks_of_git();
+        if keeps_hooks {
+            found.keep_hooks_of_git();
+        }
+        found.look_at_setup(session, pointers);
+        found.look_at_records(session, request)?;
+        if keeps_hooks {
+            // What was there before those hooks is written down there.
+            found.folders.clear();
+        }
+        Ok(found)
+    }
+
+    fn has_hooks_of_git(&self) -> bool {
+        self.hooks.iter().any(|(target, _)| *target == Target::Git)
+    }
+
+    /// Without them a push would publish pointers without objects.
+    fn keep_hooks_of_git(&mut self) {
+        self.hooks.retain(|(target, _)| *target != Target::Git);
+        let key = install::CALL_FROM_OUR_HOOKS;
+        self.settings.retain(|name| !name.eq_ignore_ascii_case(key));
+        let why = format!("hooks of git and {key}: they call git-lfs, which the tree needs");
+        self.report.stays.push(why);
+    }
+
+    /// Deletes the refs, also where no operation has ever begun here.
+    fn delete_refs(&self, session: &Session) -> Result<()> {
+        if let Some(places) = Places::find(&session.repo)? {
+            return recover::delete_refs(session, &places, &self.refs, "deinit");
+        }
+        let delete = |(name, old): &(RefName, Oid)| RefChange {
+            name: name.clone(),
+            old: Some(*old),
+            new: None,
+        };
+        let changes: Vec<_> = self.refs.iter().map(delete).collect();
+        let why = Reason {
+            text: "colony: deinit",
+            who: &session.record_signature(),
+            operation: "deinit",
+        };
+        own_refs::move_refs(session, &changes, &why)
+    }
+
+    fn remove_settings(&self, session: &Session) -> Result<()> {
+        let whole = settings(session)?.len() == self.settings.len();
+        let mut changes: Vec<(&str, &str)> = Vec::new();
+        for key in &self.settings {
+            let section = key.rsplit_once('.').map(|(section, _)| section);
+            changes.push(match section {
+                // git finds no section by a name with this in it; its values it finds.
+                Some(section) if whole && !section.contains(']') => ("--remove-section", section),
+                _ => ("--unset-all", key),
+            });
+        }
+        changes.dedup();
+        for (how, name) in changes {
+            let file = ConfigFile::of_repository(&session.repo);
+            file.change(&session.repo, &session.world, &[how, name])?;
+        }
+        Ok(())
+    }
+
+    fn look_at_setup(&mut self, session: &Session, pointers: usize) {
+        let (removed, report) = (&mut self.removed, &mut self.report);
+        if install::is_ours(&session.repo) {
+            if self.lfs_goes {
+                removed.push("git-lfs: filters and hooks".to_owned());
+            } else {
+                report.stays.push(format!(
+                    "git-lfs: {} of the tree would be unreadable without it",
+                    text::count(pointers, "file")
+                ));
+            }
+        }
+        if info_attributes::is_there(&session.repo) {
+            removed.push("lines in info/attributes".to_owned());
+        }
+        // What cannot be read now is told when they are taken out.
+        let drivers = merge_drivers::installed(session).unwrap_or_default();
+        if !drivers.is_empty() {
+            removed.push(text::count(drivers.len(), "merge driver"));
+        }
+        if !self.settings.is_empty() {
+            removed.push("settings colony.* of this repository".to_owned());
+        }
+        if session.repo.workdir().join(".colony").exists() {
+            report
+                .stays
+                .push(".colony/ in the tree: git rm -r .colony takes it out".to_owned());
+        }
+        report.stays.extend(attribute_lines(session, self.lfs_goes));
+    }
+
+    fn look_at_records(&mut self, session: &Session, request: Request) -> Result<()> {
+        let repo = &session.repo;
+        let private = repo.refs_below("refs/colony-local/")?;
+        let mut tags = Vec::new();
+        for place in ref_names::CHECKPOINT_PLACES {
+            tags.extend(repo.refs_below(place)?);
+        }
+        let (tags, of_user): (Vec<_>, Vec<_>) = tags
+            .into_iter()
+            .partition(|tag| checkpoint_refs::is_own(repo, tag));
+        let names = of_user.iter().map(|tag| tag.name.short());
+        let stay = names.map(|name| format!("'{name}': git-colony did not make it"));
+        self.report.stays.extend(stay);
+        let kept = kept_files::list(&Places::kept_in(repo.common_dir())).len();
+        let counted = [(private.len(), "private ref"), (kept, "kept file")];
+        let counted = counted.iter().filter(|(number, _)| *number > 0);
+        let counted = counted.map(|(number, noun)| text::count(*number, noun));
+        let words: Vec<String> = counted.chain(named_checkpoints(repo, &tags)?).collect();
+        if request.depth == Depth::Settings {
+            let stay = words.into_iter();
+            let line = |what| format!("{what}: taken out with --purge");
+            self.report.stays.extend(stay.map(line));
+            return Ok(());
+        }
+        self.kept_files = kept;
+        self.report.needs_force = kept > 0 && !request.force;
+        self.removed.extend(words);
+        let member = session.membership.as_ref();
+        let member = member.filter(|member| member.role == Role::Desk);
+        self.removed.extend(member.map(|member| {
+            let hub = member.hub.display();
+            format!("the part of this checkout in the hub '{hub}', with what it published there")
+        }));
+        self.report.left = leftovers::look(session, self.lfs_goes)?;
+        self.removed.extend(unguarded(session));
+        let all = private.into_iter().chain(tags);
+        self.refs = all.map(|found| (found.name, found.id)).collect();
+        self.folders = folders(session);
+        Ok(())
+    }
+}
+
+/// Finishes what was cut off here: it may move files aside that are to be counted. Elsewhere that is for a
+/// command there.
+fn recover_first(session: &Session) -> Result<()> {
+    for other in session.repo.other_worktrees() {
+        let world = session.world.standing_in(&other.root);
+        let Ok(repo) = Repo::open(&world, ObjectWrites::InMemory) else {
+            continue;
+        };
+        let places = Places::find(&repo)?;
+        let pending = places.map(|places| recover::pending(&places)).transpose()?;
+        if pending.flatten().is_some() {
+            let root = other.root.display().to_string();
+            return Err(Error::new(
+                Code::RecoveryNeeded,
+                format!("an operation was cut off in '{root}'; nothing has changed"),
+            )
+            .detail("worktree", &root)
+            .hint(format!(
+                "git -C {} colony checkpoint --auto   # finishes it",
+                text::shell_word(&root)
+            )));
+        }
+    }
+    let _lock = WorktreeLock::take(&session.world, &session.repo, session.lock_timeout())?;
+    match Places::find(&session.repo)? {
+        Some(places) => recover::recover(session, &places),
+        None => Ok(()),
+    }
+}
+
+fn installed_hooks(session: &Session) -> Result<Vec<(Target, usize)>> {
+    let status = hooks::status(session)?;
+    let there = |target: &Target| {
+        let ours = status
+            .hooks
+            .iter()
+            .filter(|hook| hook.target == target.as_str() && hook.state != HookState::NotInstalled);
+        ours.count()
+    };
+    let counted = Target::ALL
+        .into_iter()
+        .map(|target| (target, there(&target)));
+    let is_to_do = |(target, count): &(Target, usize)| {
+        *count > 0 || hooks::install::is_recorded(session, *target)
+    };
+    Ok(counted.filter(is_to_do).collect())
+}
+
+/// Lists the keys of our settings in the configuration of this repository.
+fn settings(session: &Session) -> Result<Vec<String>> {
+    if !install::has_section(session, "colony")? {
+        return Ok(Vec::new());
+    }
+    let mut git = session.repo.git(&session.world);
+    let listed = git
+        .args(["config", "--local", "--name-only", "-z", "--get-regexp"])
+        .arg("^colony\\.")
+        .run_checked("read the settings of git-colony")?;
+    let text = String::from_utf8_lossy(&listed).into_owned();
+    let keys = text.split('\0').filter(|key| !key.is_empty());
+    let mut keys: Vec<String> = keys.map(str::to_owned).collect();
+    keys.sort();
+    keys.dedup();
+    Ok(keys)
+}
+
+fn tracked_pointers(session: &Session) -> Result<usize> {
+    let index = session.repo.load_index()?;
+    let files = session
+        .repo
+        .filtered_files(&index, "lfs", AttributesOf::Worktree)?;
+    let pointers = files
+        .iter()
+        .filter(|file| Pointer::of_blob(&session.repo, file.id).is_some());
+    Ok(pointers.count())
+}
+
+/// Lists our folders: the shared one and that of every worktree, this one's last.
+fn folders(session: &Session) -> Vec<PathBuf> {
+    let common = session.repo.common_dir();
+    let worktrees = std::fs::read_dir(common.join("worktrees"));
+    let mut found: Vec<PathBuf> = worktrees
+        .into_iter()
+        .flatten()
+        .flatten()
+        .map(|worktree| worktree.path().join("colony"))
+        .collect();
+    found.push(common.join("colony"));
+    found.retain(|folder| folder.exists() && *folder != session.repo.git_dir().join("colony"));
+    found.push(session.repo.git_dir().join("colony"));
+    found
+}

@@ -1,0 +1,184 @@
+//! The desk at a glance: who works on what, who clashes with whom, what to merge next.
+
+mod advice;
+mod git_in_progress;
+mod row;
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::clones::damaged::DamagedClone;
+use crate::design::checkpoint::checkpoints;
+use crate::design::fork::clashes::{self, Clash, Matrix};
+use crate::design::fork::forks::{self, Fork};
+use crate::design::fork::locked_paths::{self, Locked};
+use crate::git::worktree::scan::Scan;
+use crate::model::{Result, time};
+use crate::store::Session;
+use crate::store::large_file_locks::KnownLocks;
+
+pub use advice::{Next, Settling};
+pub use git_in_progress::Operation;
+pub use row::{Row, State, Work};
+
+use super::agents::agent_places;
+use super::reports::status;
+use row::{describe, unsaved_paths};
+
+/// The fleet.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct FleetReport {
+    /// The branch here, or `detached:<8 hex>`.
+    pub branch: String,
+    /// How many paths are uncommitted here.
+    pub changed: usize,
+    /// What git is in the middle of here.
+    pub operation: Option<Operation>,
+    /// When the newest checkpoint was made here, RFC 3339 UTC.
+    pub last_checkpoint: Option<String>,
+    /// One row per agent, and one per fork that no agent is on.
+    pub agents: Vec<Row>,
+    /// Pairs of forks that do not merge with each other.
+    pub clashes: Vec<Clash>,
+    /// The forks in the order in which merging them meets conflicts late.
+    pub merge_order: Vec<String>,
+    /// What others have locked of it.
+    #[serde(flatten)]
+    pub locked: Locked,
+    /// Clones whose record cannot be read.
+    pub damaged: Vec<DamagedClone>,
+    /// Agents that are in the middle of a merge, say: nothing advises to merge their work meanwhile.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub settling: Vec<Settling>,
+    /// What to do next, and why; `None` where nothing is left to merge.
+    pub next: Option<Next>,
+    /// The command of it.
+    pub hint: Option<String>,
+}
+
+/// Looks at everybody, changes nothing.
+///
+/// # Errors
+/// `repository-broken`, `git-failed`, `interrupted`.
+pub fn fleet(session: &Session) -> Result<FleetReport> {
+    let repo = &session.repo;
+    let Desk {
+        scan,
+        forks,
+        matrix,
+        locks,
+        mut rows,
+    } = Desk::look(session)?;
+    for row in &mut rows {
+        let own = forks.iter().find(|fork| row.is_on(fork));
+        let is_local = |fork: &&Fork| fork.is_current && fork.agent.is_none();
+        let local = || forks.iter().find(is_local);
+        let is_here = session.settings.agent.is_some() && session.settings.agent == row.agent;
+        if let Some(fork) = own.or_else(|| is_here.then(local).flatten()) {
+            describe(repo, row, fork)?;
+        }
+    }
+    for fork in &forks {
+        let taken = |row: &Row| row.is_on(fork);
+        let is_own = fork.is_current && session.settings.agent.is_some();
+        // What an agent has left behind without a commit is no line of work.
+        let is_left = fork.agent.is_some()
+            && fork.ahead == 0
+            && rows.iter().any(|row| row.agent == fork.agent);
+        let is_told = is_own || is_left || rows.iter().any(taken);
+        if !is_told {
+            let mut row = Row::of_fork(fork);
+            describe(repo, &mut row, fork)?;
+            rows.push(row);
+        }
+    }
+    let newest = checkpoints::newest_moment(repo, None);
+    let here = (scan.head.label(), locks.among(unsaved_paths(&scan)));
+    let unsaved = rows.iter_mut().filter_map(|row| {
+        let name = row.fork.clone().or_else(|| row.agent.clone())?;
+        Some((name, std::mem::take(&mut row.unsaved_locked)))
+    });
+    let unsaved = unsaved.chain([here]).collect();
+    let operation = Operation::of(repo, &scan);
+    let desk = advice::Desk {
+        branch: scan.head.label(),
+        agent: session.settings.agent.as_deref(),
+        operation: operation.as_ref(),
+        forks: &forks,
+    };
+    let next = advice::next(&desk, &rows, &matrix.merge_order);
+    Ok(FleetReport {
+        settling: advice::settling(&desk, &rows),
+        branch: scan.head.label(),
+        changed: status::unsaved(&scan),
+        last_checkpoint: newest.as_ref().map(time::rfc3339),
+        hint: next.as_ref().map(|next| next.command.clone()),
+        next,
+        operation,
+        agents: rows,
+        damaged: agent_places::damaged_here(session)?,
+        locked: locked_paths::of_forks(repo, locks, &forks, unsaved)?,
+        clashes: matrix.matrix,
+        merge_order: matrix.merge_order,
+    })
+}
+
+/// Everything that takes time to find out.
+struct Desk {
+    scan: Scan,
+    forks: Vec<Fork>,
+    matrix: Matrix,
+    /// As they were known last.
+    locks: KnownLocks,
+    /// Of the clones, by agent.
+    rows: Vec<Row>,
+}
+
+impl Desk {
+    /// Looks at what is here while another thread looks into the clones, and lends it a hand then: their
+    /// files are what takes time.
+    fn look(session: &Session) -> Result<Desk> {
+        let world = &session.world;
+        let mut clones = agent_places::clones_here(session)?;
+        clones.retain(|clone| clone.member.agent.is_some());
+        let locks = KnownLocks::load(session);
+        let config = session.repo.own_config()?;
+        let next = AtomicUsize::new(0);
+        let look = || {
+            let more = || {
+                let at = next.fetch_add(1, Ordering::Relaxed);
+                clones.get(at).map(|clone| (at, clone))
+            };
+            let rows = std::iter::from_fn(more);
+            let rows = rows.map(|(at, clone)| (at, Row::of_clone(world, (clone, &config), &locks)));
+            rows.collect::<Vec<_>>()
+        };
+        let here = || -> Result<_> {
+            let scan = session.repo.scan(world)?;
+            let forks = forks::lines_of_work(session)?;
+            let matrix = clashes::matrix(session, &forks)?;
+            Ok((scan, forks, matrix))
+        };
+        std::thread::scope(|scope| {
+            let other = scope.spawn(look);
+            let here = here();
+            if here.is_err() {
+                next.store(clones.len(), Ordering::Relaxed);
+            }
+            let (scan, forks, matrix) = here?;
+            let mut rows = look();
+            // A thread that died has left its rows out; nothing else depends on them.
+            rows.extend(other.join().unwrap_or_default());
+            rows.sort_by(|(at, a), (place, b)| a.agent.cmp(&b.agent).then(at.cmp(place)));
+            Ok(Desk {
+                scan,
+                forks,
+                matrix,
+                locks: locks.clone(),
+                rows: rows.into_iter().map(|(_, row)| row).collect(),
+            })
+        })
+    }
+}

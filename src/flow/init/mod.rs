@@ -1,0 +1,426 @@
+//! Setting a repository up: one commit of our files, git-lfs, and a push only where it was asked for.
+
+mod files;
+mod init_migration;
+mod side_effects;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::migrate::{self, Publication};
+use crate::design::commit::scaffold;
+use crate::git::attributes::AttributesOf;
+use crate::git::remote::network::{Direction, Network};
+use crate::git::{Head, Oid};
+use crate::lfs::exempt::LeftOut;
+use crate::lfs::install::{self, Way};
+use crate::lfs::status;
+use crate::model::id::OperationId;
+use crate::model::{Error, RepoPath, Result};
+use crate::setup::hooks::{self, Act, Target};
+use crate::setup::manifest::{self, LfsMode, Manifest};
+use crate::setup::{attributes, info_attributes, merge_drivers};
+use crate::store::Session;
+use crate::store::lock::WorktreeLock;
+use crate::store::operation::{Kind, Record};
+use files::{Attributes, existing, new_manifest, plan_attributes, refuse_edited};
+pub use side_effects::forget_shown;
+
+/// The map of the sources of a repository.
+const REPO_MAP: &str = ".colony/repo_map.yaml";
+const REPO_MAP_TEMPLATE: &str = include_str!("../../setup/repo_map_template.yaml");
+/// What is never committed below `.colony`.
+const IGNORED: &str =
+    "# Kept by git-colony beside the repository, never in it.\n/cache/\n/sessions/\n";
+
+/// What is asked for.
+#[derive(Clone, Debug, Default)]
+pub struct Request {
+    /// Where the repository is; `None` takes `origin`.
+    pub url: Option<String>,
+    /// The colony it belongs to.
+    pub colony: Option<String>,
+    /// What is wanted of git-lfs.
+    pub lfs: Wanted,
+    /// Whether the commit is pushed to `origin`.
+    pub push: bool,
+    /// Whether history is to be rewritten, and published then.
+    pub migrate: Option<Publication>,
+}
+
+/// What is wanted of git-lfs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Wanted {
+    /// What the manifest says; where there is none, it keeps large files.
+    #[default]
+    AsRecorded,
+    /// It keeps large files, whatever the manifest says.
+    Lfs,
+    /// It does not keep them.
+    NoLfs,
+}
+
+/// Whether git-lfs keeps large files.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Lfs {
+    Yes,
+    No,
+}
+
+/// Whether something had to be done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum InitStatus {
+    /// Files were committed.
+    Initialized,
+    /// Everything was there.
+    AlreadyInitialized,
+}
+
+/// What was set up.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "the fields of the answer, as the requirements name them"
+)]
+pub struct InitReport {
+    /// Whether something had to be done.
+    pub status: InitStatus,
+    /// The files that were written, sorted.
+    pub files_created: Vec<RepoPath>,
+    /// The commit that holds them; `None` when there was nothing to commit.
+    pub committed_sha: Option<Oid>,
+    /// Whether the commit is on `origin`.
+    pub pushed: bool,
+    /// Why it is not, although that was asked for.
+    pub push_error: Option<String>,
+    /// Whether git-lfs is set up here.
+    pub lfs_enabled: bool,
+    /// Why it is not, although it was wanted.
+    pub lfs_error: Option<String>,
+    /// Whether git-lfs has the large files of all of history.
+    pub migrated_to_lfs: bool,
+    /// Whether history was rewritten for that just now.
+    pub history_rewritten: bool,
+    /// Why it has not, although that was asked for.
+    pub migrate_error: Option<String>,
+    /// What rewriting history would come to, in words, where that was asked for in a dry run.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub would_migrate: Vec<String>,
+    /// What is, or would be, set up here outside the tree, in words.
+    pub set_up: Vec<String>,
+    /// The lines of git-lfs that a `.gitattributes` of somebody else lacks: without them nothing is
+    /// given to git-lfs. They are never written into it.
+    pub lines_to_add: Vec<String>,
+    /// Whether an earlier run has shown the very same lines.
+    pub lines_were_shown: bool,
+    /// Committed files that patterns of git-lfs match and that stay in git, by lines of their own in
+    /// `.gitattributes`.
+    pub exempt: Vec<RepoPath>,
+    /// Patterns of git-lfs that are left out of `.gitattributes`, since too many committed files match.
+    pub patterns_left_out: Vec<LeftOut>,
+    /// Whether git-lfs stays out because `.colony/manifest.json` says so.
+    pub lfs_kept_off: bool,
+    /// Flags that changed nothing: the manifest is there and is kept.
+    pub unused_flags: Vec<&'static str>,
+    /// The merge drivers that are configured by this run.
+    pub merge_drivers: Vec<String>,
+    /// Committed files that a pattern of git-lfs would convert at their next change.
+    pub would_dirty: Vec<RepoPath>,
+    /// The operation; `None` when nothing was committed, or in a dry run.
+    pub op: Option<OperationId>,
+    /// True when nothing was done because a dry run was asked for.
+    pub dry_run: bool,
+}
+
+/// Sets a repository up. What is there already is kept as it is.
+///
+/// # Errors
+/// `hooks-in-the-way`, `manifest-invalid`, `uncommitted-edits`, `path-in-the-way`, those of
+/// [`scaffold::commit_files`], and where history is to be rewritten what stands in the way of that;
+/// none of them changes anything.
+pub fn init(session: &Session, request: &Request) -> Result<InitReport> {
+    if request.migrate.is_some() {
+        migrate::check(session, &attributes::endings())?;
+    }
+    let plan = Plan::make(session, request)?;
+    let mut report = plan.report(session, request)?;
+    side_effects::outlast(session, &report.would_dirty)?;
+    let before = Standing::look(session);
+    match set_up(session, request, &plan) {
+        Ok(Some((commit, record))) => {
+            report.committed_sha = Some(commit);
+            report.op = Some(record.op);
+        }
+        Ok(None) => {
+            report.status = InitStatus::AlreadyInitialized;
+            report.files_created.clear();
+        }
+        Err(error) => {
+            before.restore(session, request);
+            return Err(error);
+        }
+    }
+    if let Some(publication) = request.migrate {
+        init_migration::migrate(session, publication, &mut report)?;
+    }
+    side_effects::note_shown(session, &report.lines_to_add)?;
+    if request.push && !report.migrated_to_lfs {
+        report.push_error = push(session)?;
+        report.pushed = report.push_error.is_none();
+    }
+    Ok(report)
+}
+
+/// Does what was planned: the commit last, since it alone can be undone.
+fn set_up(session: &Session, request: &Request, plan: &Plan) -> Result<Option<(Oid, Record)>> {
+    if let Way::Chained(_) = plan.way {
+        hooks::install::run(session, Act::Install, Target::Git)?;
+    }
+    let lock = WorktreeLock::take(&session.world, &session.repo, session.lock_timeout())?;
+    install::install(session, plan.way)?;
+    if plan.attributes.merge_lines == MergeLines::InInfo {
+        info_attributes::add(&session.repo, attributes::MERGE_LINES)?;
+    }
+    merge_drivers::install(session)?;
+    drop(lock);
+    if plan.commit.is_none() {
+        return Ok(None);
+    }
+    scaffold::commit_files(session, Kind::Init, || {
+        Ok(Plan::make(session, request)?.commit)
+    })
+}
+
+/// What stood outside of the tree before anything was done.
+struct Standing {
+    lfs: install::Standing,
+    has_lines: bool,
+    has_drivers: bool,
+    has_hooks: bool,
+}
+
+impl Standing {
+    fn look(session: &Session) -> Standing {
+        Standing {
+            lfs: install::Standing::look(&session.repo),
+            has_lines: info_attributes::is_there(&session.repo),
+            has_drivers: merge_drivers::installed(session).map_or(true, |names| !names.is_empty()),
+            has_hooks: hooks::install::is_recorded(session, Target::Git),
+        }
+    }
+
+    /// Takes back what was added since, unless another process has set the repository up meanwhile.
+    fn restore(&self, session: &Session, request: &Request) {
+        let is_wanted = Plan::make(session, request).map(|plan| plan.commit.is_none());
+        if session.world.is_dead() || is_wanted.unwrap_or(false) {
+            return;
+        }
+        // Who asked to stop waits for this; where the lock cannot be had, it is tried without.
+        let undisturbed = session.world.undisturbed();
+        let lock = WorktreeLock::take(&undisturbed, &session.repo, session.lock_timeout()).ok();
+        let lines = if self.has_lines {
+            Ok(())
+        } else {
+            info_attributes::remove(&session.repo)
+        };
+        let drivers = if self.has_drivers {
+            Ok(())
+        } else {
+            merge_drivers::remove(session)
+        };
+        let lfs = self.lfs.restore(session);
+        drop(lock);
+        let hooks = if self.has_hooks {
+            Ok(())
+        } else {
+            side_effects::take_hooks_out(&undisturbed)
+        };
+        for undone in [lines, drivers, lfs, hooks] {
+            if let Err(error) = undone {
+                (session.world.narrate)(&format!("cannot take back: {}", error.message()));
+            }
+        }
+    }
+}
+
+/// Tells what [`init`] would do, and changes nothing.
+///
+/// # Errors
+/// As [`init`].
+pub fn preview(session: &Session, request: &Request) -> Result<InitReport> {
+    let outlook = request.migrate.map(|publication| {
+        let outlook = migrate::check(session, &attributes::endings())?;
+        Ok((outlook, publication))
+    });
+    let mut report = Plan::make(session, request)?.report(session, request)?;
+    if let Some((outlook, publication)) = outlook.transpose()? {
+        report.would_migrate =
+            init_migration::outlook(&outlook, publication, report.would_dirty.len());
+    }
+    report.dry_run = true;
+    Ok(report)
+}
+
+/// Where the lines for merge drivers go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum MergeLines {
+    /// Into the `.gitattributes` that we write, or they are there.
+    InTree,
+    /// Into `info/attributes`: the file in the tree is somebody else's.
+    InInfo,
+}
+
+/// Everything decided before anything is done.
+struct Plan {
+    commit: Option<scaffold::Request>,
+    way: Way,
+    lfs: Lfs,
+    wanted: Lfs,
+    attributes: Attributes,
+}
+
+impl Plan {
+    fn make(session: &Session, request: &Request) -> Result<Plan> {
+        let theirs = existing(session, manifest::PATH)?;
+        let theirs = theirs.map(|bytes| Ok((Manifest::parse(&bytes)?, bytes)));
+        let theirs: Option<(Manifest, Vec<u8>)> = theirs.transpose()?;
+        let is_off = |(found, _): &(Manifest, _)| found.lfs.mode == LfsMode::Disabled;
+        let wanted = match request.lfs {
+            Wanted::NoLfs => Lfs::No,
+            Wanted::AsRecorded
+                if request.migrate.is_none() && theirs.as_ref().is_some_and(is_off) =>
+            {
+                Lfs::No
+            }
+            Wanted::AsRecorded | Wanted::Lfs => Lfs::Yes,
+        };
+        let way = match wanted {
+            Lfs::Yes => install::plan_chained(session)?,
+            Lfs::No => Way::NotInstalled,
+        };
+        let lfs = if way == Way::NotInstalled {
+            Lfs::No
+        } else {
+            Lfs::Yes
+        };
+        let mut files = Vec::new();
+        match theirs {
+            None => files.push((
+                manifest::PATH.into(),
+                new_manifest(session, request, lfs)?.write()?,
+            )),
+            Some(found) if lfs == Lfs::Yes && is_off(&found) => {
+                refuse_edited(session, manifest::PATH, &found.1)?;
+                files.push((manifest::PATH.into(), manifest::with_lfs(&found.1)?));
+            }
+            Some(_) => {}
+        }
+        for (path, text) in [
+            (REPO_MAP, REPO_MAP_TEMPLATE),
+            (".colony/.gitignore", IGNORED),
+        ] {
+            if existing(session, path)?.is_none() {
+                files.push((path.into(), text.as_bytes().to_vec()));
+            }
+        }
+        let attributes = plan_attributes(session, (request, lfs), &mut files)?;
+        if attributes.merge_lines == MergeLines::InInfo {
+            info_attributes::check(&session.repo)?;
+        }
+        files.sort();
+        scaffold::check(session, "init", files.iter().map(|(path, _)| path))?;
+        let commit = (!files.is_empty()).then(|| scaffold::Request {
+            summary: "init".to_owned(),
+            message: message_for(&files).to_owned(),
+            files,
+        });
+        Ok(Plan {
+            commit,
+            way,
+            lfs,
+            wanted,
+            attributes,
+        })
+    }
+
+    fn report(&self, session: &Session, request: &Request) -> Result<InitReport> {
+        let index = match &self.commit {
+            Some(work) => scaffold::preview_index(session, work)?,
+            None => session.repo.load_index()?,
+        };
+        let would_dirty = match self.lfs {
+            Lfs::Yes => status::would_dirty(session, &index, AttributesOf::Index)?,
+            Lfs::No => Vec::new(),
+        };
+        let missing = merge_drivers::missing(session);
+        let files = self.commit.iter().flat_map(|work| &work.files);
+        Ok(InitReport {
+            status: match &self.commit {
+                Some(_) => InitStatus::Initialized,
+                None => InitStatus::AlreadyInitialized,
+            },
+            files_created: files.map(|(path, _)| path.clone()).collect(),
+            committed_sha: None,
+            pushed: false,
+            push_error: None,
+            lfs_enabled: self.lfs == Lfs::Yes,
+            lfs_kept_off: self.wanted == Lfs::No && request.lfs == Wanted::AsRecorded,
+            lfs_error: (self.wanted != self.lfs)
+                .then(|| "git-lfs is not installed, so large files stay in git".to_owned()),
+            migrated_to_lfs: false,
+            history_rewritten: false,
+            migrate_error: None,
+            would_migrate: Vec::new(),
+            set_up: side_effects::set_up(session, self.way, self.attributes.merge_lines)?,
+            lines_were_shown: side_effects::were_shown(session, &self.attributes.to_add)?,
+            lines_to_add: self.attributes.to_add.clone(),
+            exempt: self.attributes.exempt.files.clone(),
+            patterns_left_out: self.attributes.exempt.left_out.clone(),
+            unused_flags: side_effects::unused_flags(session, request)?,
+            merge_drivers: missing.into_iter().map(str::to_owned).collect(),
+            would_dirty,
+            op: None,
+            dry_run: false,
+        })
+    }
+}
+
+/// Returns the message of the commit: it names the file that changes what git does with others.
+fn message_for(files: &[(RepoPath, Vec<u8>)]) -> &'static str {
+    let is_attributes = |(path, _): &(RepoPath, _)| path.as_bytes() == b".gitattributes";
+    if files.iter().any(is_attributes) {
+        "init: scaffold .colony/ (manifest + repo_map.yaml) and .gitattributes"
+    } else {
+        "init: scaffold .colony/ (manifest + repo_map.yaml)"
+    }
+}
+
+/// Pushes the branch; returns why it is not on `origin`.
+fn push(session: &Session) -> Result<Option<String>> {
+    let Head::Branch { name, .. } = session.repo.head()? else {
+        return Ok(Some("HEAD is not on a branch with a commit".to_owned()));
+    };
+    let url = match session.repo.remote_url("origin", Direction::Push) {
+        Ok(Some(url)) => url,
+        Ok(None) => return Ok(Some("there is no remote 'origin'".to_owned())),
+        Err(refused) => return Ok(Some(refused.message())),
+    };
+    let git = session.repo.git(&session.world);
+    let mut network = Network::new(&session.world, git, Some(&url))?;
+    let refspec = format!("{name}:{name}");
+    network
+        .git()
+        .args(["push", "--porcelain", "origin", &refspec]);
+    let output = network.run()?;
+    if output.success() {
+        return Ok(None);
+    }
+    let failure = network.failed("push to 'origin'", &output);
+    Ok(Some(with_hint(&failure)))
+}
+
+fn with_hint(error: &Error) -> String {
+    let hint = error.hint_text().map(|hint| format!("; hint: {hint}"));
+    error.message() + &hint.unwrap_or_default()
+}

@@ -1,0 +1,44 @@
+//! Pages for one command: what is done where the page table cannot be used, because something that is
+//! not ours stands in its place or nothing can be written there.
+//!
+//! The rows of the map of HEAD are mapped as ever, and nothing of it is kept.
+
+use super::follows;
+use super::map_rows::{self, Request};
+use super::mapping::{How, Mapper};
+use crate::map::show::State;
+use crate::model::{Code, Result};
+use crate::store::Session;
+use crate::store::database::Unusable;
+use crate::store::page_table::PageTable;
+
+/// Says that the page table is done without, and why.
+pub(in crate::flow) fn warn(session: &Session, why: &Unusable) {
+    (session.world.narrate)(&format!(
+        "warning: cannot use the page table: {why}; pages are made for this command only, until \
+         '.git/colony/cache' is deleted or can be written to"
+    ));
+}
+
+/// Maps the rows of HEAD. A row that cannot be mapped has no pages.
+///
+/// # Errors
+/// As [`map_rows::resolve`]; `interrupted`.
+pub(in crate::flow) fn table(session: &Session, worktree: &str) -> Result<PageTable> {
+    let request = Request::offline(State::Head);
+    let rows = map_rows::resolve(session, &request)?;
+    let how = How::offline(session);
+    let mut mapper = Mapper::in_memory(how, worktree)?;
+    for outcome in rows.outcomes {
+        let Ok(resolved) = outcome.resolved else {
+            continue;
+        };
+        let follows = follows(&request, &outcome.row, &resolved);
+        match mapper.map(&resolved, follows.as_deref()) {
+            Err(error) if error.code() == Code::Interrupted => return Err(error),
+            // `map` tells what is wrong with a row.
+            Ok(_) | Err(_) => {}
+        }
+    }
+    Ok(mapper.into_table())
+}

@@ -1,0 +1,177 @@
+//! Finding the repository that `map repo` is about: in its hub, or in a directory, bare or not.
+
+use std::path::{Path, PathBuf};
+
+use super::Request;
+use crate::flow::map::other_repositories::{Hubs, Network};
+use crate::git::remote::url::{Provenance, Transport};
+use crate::git::{BareRepo, Head, ObjectWrites, Oid, RefName, RemoteUrl, Repo};
+use crate::map::resolve::{At, Elsewhere as _, FoundElsewhere};
+use crate::model::text::shell_word;
+use crate::model::{Code, Error, Result};
+use crate::store::Session;
+
+/// A repository that was found.
+pub(super) struct Found {
+    pub(super) origin_url: String,
+    /// What its scope is called where nothing else is said.
+    pub(super) name: String,
+    pub(super) branch: Option<String>,
+    pub(super) commit: Oid,
+    pub(super) place: PathBuf,
+    /// The directory that was told; `None` for a URL.
+    pub(super) directory: Option<PathBuf>,
+}
+
+/// Finds a repository by its URL.
+pub(super) fn at_remote(session: &Session, request: &Request, url: &str) -> Result<Found> {
+    let url = RemoteUrl::parse(url, Provenance::User, &session.world.cwd)?;
+    let hubs = Hubs::new(session, Network::Used);
+    let found = in_hub(&hubs, request, &url).map_err(|error| {
+        let address = shell_word(&url.without_credentials());
+        match error.code() {
+            Code::Offline => error.hint(format!("git colony map repo --url {address}")),
+            Code::RevisionNotFound => error.hint(format!("git ls-remote {address}")),
+            _ => error,
+        }
+    })?;
+    Ok(Found {
+        origin_url: url.in_full(),
+        name: name_of(Some(&url), &BareRepo::open(&found.path)?, found.commit)?,
+        branch: found.branch.or_else(|| request.branch.clone()),
+        commit: found.commit,
+        place: found.path,
+        directory: None,
+    })
+}
+
+fn in_hub(hubs: &Hubs<'_>, request: &Request, url: &RemoteUrl) -> Result<FoundElsewhere> {
+    let branch = request.branch.as_deref();
+    match request.commit.as_deref() {
+        None | Some("HEAD") => hubs.find(url, At::Branch(branch), None),
+        Some(commit) => {
+            // A branch that is named has to be there.
+            if branch.is_some() {
+                hubs.find(url, At::Branch(branch), None)?;
+            }
+            hubs.find(url, At::Revision(commit), None)
+        }
+    }
+}
+
+/// Finds a repository by a directory of this machine.
+pub(super) fn in_directory(session: &Session, request: &Request, path: &Path) -> Result<Found> {
+    let directory = session.world.absolute(path);
+    // Above 'a/../b' is not 'a'.
+    let directory = directory.canonicalize().unwrap_or(directory);
+    let shown = directory.display().to_string();
+    let There { store, base, head } = open(session, &directory)?;
+    let (branch, tip) = match &request.branch {
+        Some(branch) => (Some(branch.clone()), branch_tip(&store, branch)?),
+        None => head,
+    };
+    let none = |what: String| {
+        let message = format!("the repository in '{shown}' has no {what}; nothing has changed");
+        let hint = format!("git -C {} branch --all", shell_word(&shown));
+        Error::new(Code::RevisionNotFound, message).hint(hint)
+    };
+    let of_branch = || match &branch {
+        Some(branch) if request.branch.is_some() => none(format!("branch '{branch}'")),
+        Some(branch) => none(format!("commit on its branch '{branch}' yet")),
+        None => none("commit that its HEAD is at".to_owned()),
+    };
+    let commit = match request.commit.as_deref() {
+        None | Some("HEAD") => tip.ok_or_else(of_branch)?,
+        Some(commit) => {
+            // A branch that is named has to be there.
+            if request.branch.is_some() {
+                tip.ok_or_else(of_branch)?;
+            }
+            let found = store.resolve_commit(commit).ok();
+            found.ok_or_else(|| none(format!("commit '{commit}'")))?
+        }
+    };
+    let origin = store
+        .config("remote.origin.url")
+        .filter(|url| !url.is_empty());
+    let origin = origin.map(|url| RemoteUrl::parse(&url, Provenance::User, &base));
+    let origin = origin.transpose()?;
+    let name = name_of(origin.as_ref(), &store, commit)?;
+    Ok(Found {
+        directory: Some(directory),
+        origin_url: origin.map_or(shown, |url| url.in_full()),
+        name,
+        branch,
+        commit,
+        place: store.path().to_owned(),
+    })
+}
+
+/// Returns what a repository is called: its address, else its first commit. A path of this machine says nothing to
+/// another, and another repository may come to stand there.
+fn name_of(url: Option<&RemoteUrl>, store: &BareRepo, commit: Oid) -> Result<String> {
+    match url.filter(|url| url.transport() != Transport::Local) {
+        Some(url) => Ok(url.normalized()),
+        None => Ok(store.first_commit(commit)?.to_string()),
+    }
+}
+
+/// A repository of this machine.
+struct There {
+    store: BareRepo,
+    /// Where relative URLs of it begin.
+    base: PathBuf,
+    /// The branch, where one is checked out, and the commit, where there is one.
+    head: (Option<String>, Option<Oid>),
+}
+
+/// Opens the repository that a directory is in, and reads its HEAD: that of the worktree where it has one.
+fn open(session: &Session, directory: &Path) -> Result<There> {
+    let shown = shell_word(&directory.display().to_string());
+    if !directory.is_dir() {
+        let message = format!("there is no directory {shown}; nothing has changed");
+        return Err(Error::new(Code::PathNotFound, message)
+            .hint("git colony map repo --url URL   # a repository that is not on this machine"));
+    }
+    let inside = session.world.standing_in(directory);
+    match Repo::open(&inside, ObjectWrites::InMemory) {
+        Ok(repo) => {
+            let head = match repo.head()? {
+                Head::Branch { name, commit } => (Some(name.short()), Some(commit)),
+                Head::Detached { commit } => (None, Some(commit)),
+                Head::Unborn { name } => (Some(name.short()), None),
+            };
+            Ok(There {
+                store: BareRepo::open(repo.common_dir())?,
+                base: repo.workdir().to_owned(),
+                head,
+            })
+        }
+        Err(error) if error.code() == Code::BareRepository => {
+            let store = BareRepo::open(directory)?;
+            Ok(There {
+                head: store.head()?,
+                base: directory.to_owned(),
+                store,
+            })
+        }
+        Err(error) if error.code() == Code::NotARepository => {
+            let message = format!("{shown} is in no git repository; nothing has changed");
+            Err(Error::new(Code::NotARepository, message).hint(format!("git -C {shown} status")))
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// Returns the tip of a branch there, or of its remote.
+fn branch_tip(store: &BareRepo, branch: &str) -> Result<Option<Oid>> {
+    for prefix in ["refs/heads/", "refs/remotes/origin/"] {
+        let name = RefName::from(format!("{prefix}{branch}").as_str());
+        if name.is_valid()
+            && let Some(id) = store.find_ref(&name)?
+        {
+            return Ok(Some(id));
+        }
+    }
+    Ok(None)
+}

@@ -1,0 +1,236 @@
+//! `map repo`: a repository that is in no row of the map becomes a scope of its own.
+//!
+//! It is read where it is, or in its hub, and never changed. The mapping is this worktree's own: its
+//! record never travels.
+
+mod find_repository;
+
+use std::path::{Path, PathBuf};
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::map_rows::checked;
+use super::map_tree::whole;
+use super::mapping::{How, MapResult, MapStatus, Mapper};
+use super::other_repositories::Network;
+use crate::flow::map;
+use crate::git::{Oid, RefName};
+use crate::map::resolved::{Limits, Place, ResolvedRow};
+use crate::map::row::{SourceKind, SourceRow};
+use crate::map::scope_record::{ScopeRecord, Scopes};
+use crate::map::scope_writing::{self, Change};
+use crate::model::text::shell_word;
+use crate::model::{Code, Error, Result, time};
+use crate::page::mapping::LeftOut;
+use crate::store::places::Places;
+use crate::store::{Session, ref_names};
+use crate::text::tokenizer::Tokenizer;
+use find_repository::Found;
+
+/// Where the repository is.
+#[derive(Clone, Debug)]
+pub enum Origin {
+    /// At a remote; it is read in its hub.
+    Url(String),
+    /// In a directory of this machine.
+    Path(PathBuf),
+}
+
+/// What is to be mapped, and how.
+#[derive(Clone, Debug)]
+pub struct Request {
+    /// Where it is.
+    pub origin: Origin,
+    /// The branch; else the usual one of a remote, or what is checked out.
+    pub branch: Option<String>,
+    /// The commit; else the tip.
+    pub commit: Option<String>,
+    /// The scope that it becomes; else what it is called, its address or its first commit.
+    pub scope_id: Option<String>,
+    /// Most records of a page; else what the settings say.
+    pub flush_threshold: Option<u32>,
+    /// Most tokens of a page; else what the settings say.
+    pub flush_token_budget: Option<u32>,
+    /// Whether its pages are never evicted; else what the settings say.
+    pub pinned: bool,
+}
+
+/// What came of it.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct MapRepoReport {
+    /// What came of it.
+    pub status: MapStatus,
+    /// The scope that it is.
+    pub scope_id: String,
+    /// Its remote, without credentials; else where it is.
+    pub origin_url: String,
+    /// The branch, where one is known.
+    pub branch: Option<String>,
+    /// The commit that was mapped.
+    pub commit: Oid,
+    /// Pages of the scope.
+    pub pages: u64,
+    /// Records of the scope.
+    pub records: u64,
+    /// Tokens of the scope, the sum over its records.
+    pub tokens: u64,
+    /// Pages that were not there before.
+    pub pages_added: u64,
+    /// Pages that are no longer there.
+    pub pages_removed: u64,
+    /// Pages that are as they were.
+    pub pages_kept: u64,
+    /// Files that have no record and should have one, whether or not anything has changed: at most a hundred.
+    pub left_out: Vec<LeftOut>,
+    /// How many those are in all.
+    pub left_out_count: usize,
+    /// Whether nothing was written.
+    pub dry_run: bool,
+}
+
+/// Maps a repository.
+///
+/// # Errors
+/// `url-refused`, `path-not-found`, `not-a-repository`, `revision-not-found`, `offline`;
+/// `invalid-value` for a scope that the map of this repository has; those of [`map::map`].
+pub fn map(session: &Session, request: &Request) -> Result<MapRepoReport> {
+    let found = match &request.origin {
+        Origin::Url(url) => find_repository::at_remote(session, request, url)?,
+        Origin::Path(path) => find_repository::in_directory(session, request, path)?,
+    };
+    let scope_id = request.scope_id.as_deref().unwrap_or(&found.name);
+    let scope_id = checked(scope_id, "--scope-id")?;
+    refuse_ours(session, &scope_id)?;
+    let row = resolved(session, request, &found, &scope_id);
+    let dry_run = !session.repo.keeps_objects();
+    let places = map::places(session, dry_run)?;
+    if let (None, Some(places)) = (&request.scope_id, &places) {
+        refuse_another(session, places, &found)?;
+    }
+    let worktree = places
+        .as_ref()
+        .map_or(String::new(), |places| places.key.to_string());
+    let how = How {
+        session,
+        tokenizer: Tokenizer::named(&session.settings.map.tokenizer),
+        network: Network::Offline,
+    };
+    let result = Mapper::open(how, &worktree)?.map(&row, None)?;
+    if let Some(places) = places.filter(|_| !dry_run) {
+        let now = time::rfc3339(&session.world.now());
+        let record = ScopeRecord {
+            place: place_of(&found),
+            ..ScopeRecord::of(&written(request, &row), &row, &now)
+        };
+        let name = ref_names::local_scopes(&places.key);
+        scope_writing::write(session, &name, &[Change::Put(Box::new(record))])?;
+    }
+    Ok(report(found, result, dry_run))
+}
+
+fn report(found: Found, result: MapResult, dry_run: bool) -> MapRepoReport {
+    MapRepoReport {
+        status: result.status,
+        scope_id: result.scope_id,
+        origin_url: found.origin_url,
+        branch: found.branch,
+        commit: found.commit,
+        pages: result.pages,
+        records: result.records,
+        tokens: result.tokens,
+        pages_added: result.pages_added,
+        pages_removed: result.pages_removed,
+        pages_kept: result.pages_kept,
+        left_out: result.left_out,
+        left_out_count: result.left_out_count,
+        dry_run,
+    }
+}
+
+/// A scope of the map of this repository is mapped by its row.
+fn refuse_ours(session: &Session, scope_id: &str) -> Result<()> {
+    let shared = Scopes::load(&session.repo, &RefName::from(ref_names::SCOPES))?;
+    if !shared.records.contains_key(scope_id) {
+        return Ok(());
+    }
+    let message =
+        format!("'{scope_id}' is a scope of the map of this repository; nothing has changed");
+    Err(Error::new(Code::InvalidValue, message)
+        .hint("git colony map   # maps it; --scope-id names another"))
+}
+
+/// Two clones of one repository have one name: the second does not silently take the place of the first. Whoever
+/// says the scope means it, and a clone that is gone has none to take.
+fn refuse_another(session: &Session, places: &Places, found: &Found) -> Result<()> {
+    let own = Scopes::load(&session.repo, &ref_names::local_scopes(&places.key))?;
+    let Some(known) = own.records.get(&found.name) else {
+        return Ok(());
+    };
+    let is_gone = |place: &String| !Path::new(place).exists();
+    if known.place == place_of(found) || known.place.as_ref().is_some_and(is_gone) {
+        return Ok(());
+    }
+    let name = &found.name;
+    let url = known.wanted.origin_url.as_ref();
+    let from = known.place.as_ref().or(url).unwrap_or(name);
+    let message = format!("'{name}' is mapped from '{from}' already; nothing has changed");
+    let (option, place) = match &found.directory {
+        Some(directory) => ("--path", directory.display().to_string()),
+        None => ("--url", found.origin_url.clone()),
+    };
+    let last = place.trim_end_matches('/').rsplit('/').next();
+    let [place, id] = [&place, last.unwrap_or(name)].map(shell_word);
+    Err(Error::new(Code::InvalidValue, message)
+        .detail("scope_id", name)
+        .detail("mapped_from", from)
+        .hint(format!(
+            "git colony map repo {option} {place} --scope-id {id}   # a scope of its own"
+        )))
+}
+
+/// Returns how a record notes the repository of this machine that was told.
+fn place_of(found: &Found) -> Option<String> {
+    let directory = found.directory.as_ref();
+    directory.map(|_| found.place.display().to_string())
+}
+
+fn resolved(session: &Session, request: &Request, found: &Found, scope_id: &str) -> ResolvedRow {
+    let usual = whole(session, found.commit);
+    ResolvedRow {
+        name: scope_id.to_owned(),
+        scope_id: scope_id.to_owned(),
+        origin_url: Some(found.origin_url.clone()),
+        branch: found.branch.clone(),
+        place: Place::Hub(found.place.clone()),
+        limits: Limits {
+            records: request.flush_threshold.unwrap_or(usual.limits.records),
+            tokens: request.flush_token_budget.unwrap_or(usual.limits.tokens),
+        },
+        pinned: request.pinned || usual.pinned,
+        ..usual
+    }
+}
+
+/// The row as the map would have it.
+fn written(request: &Request, row: &ResolvedRow) -> SourceRow {
+    SourceRow {
+        name: row.name.clone(),
+        kind: SourceKind::GitRepo,
+        origin_url: row.origin_url.clone(),
+        submodule: None,
+        branch: request.branch.clone(),
+        commit: request.commit.clone(),
+        start_dir: None,
+        include_globs: None,
+        exclude_globs: None,
+        binary_policy: None,
+        is_static: None,
+        chunk_target_tokens: None,
+        chunk_overlap_tokens: None,
+        flush_threshold: request.flush_threshold,
+        flush_token_budget: request.flush_token_budget,
+        pinned: request.pinned.then_some(true),
+        fault: None,
+    }
+}

@@ -1,0 +1,89 @@
+//! Scopes of this worktree that no row of the map stands for any more: their pages go with the next `map`
+//! of all rows.
+//!
+//! Pages are derived data. Of the records only those go that this worktree has for the mapped branch: what
+//! others made of the default branch is taken back by `scopes unmap` alone. Scopes of `map repo` and of
+//! uncommitted work stand in no map, and stay.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::map_rows::{Request, Rows};
+use crate::flow::pages;
+use crate::git::RefName;
+use crate::map::scope_record::{self, ScopeRecord, Scopes};
+use crate::map::scope_writing::{self, Change};
+use crate::map::show::State;
+use crate::model::Result;
+use crate::page::listing::unusable;
+use crate::store::places::Places;
+use crate::store::{Session, ref_names};
+
+/// A scope that no row of the map stands for any more.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct RetiredScope {
+    /// The scope.
+    pub scope_id: String,
+    /// Pages of it that went.
+    pub pages: u64,
+    /// Whether it is still recorded as shared with every clone: 'scopes unmap' takes that back.
+    pub shared: bool,
+}
+
+/// Takes away what no row stands for; in a dry run it is only told. `mapped` are the scopes of the rows.
+///
+/// # Errors
+/// `cache-unusable`, `repository-broken`, and those of [`scope_writing::write`].
+pub(in crate::flow) fn retire(
+    session: &Session,
+    request: &Request,
+    rows: &Rows,
+    mapped: &[String],
+) -> Result<Vec<RetiredScope>> {
+    let is_whole = request.sources.is_empty() && request.base_scope.is_none();
+    let places = Places::find(&session.repo)?;
+    let (true, State::Head, Some(places)) = (is_whole, &request.state, places) else {
+        return Ok(Vec::new());
+    };
+    let own_ref = ref_names::local_scopes(&places.key);
+    let own = Scopes::load(&session.repo, &own_ref)?.records;
+    let shared = Scopes::load(&session.repo, &RefName::from(ref_names::SCOPES))?.records;
+    let stays = |id: &String| {
+        let is_elsewhere = own.get(id).is_some_and(is_of_no_map);
+        is_elsewhere || scope_record::committed(id).is_some() || mapped.contains(id)
+    };
+    let mut opened = pages::open_kept(session)?;
+    let mut gone = BTreeMap::new();
+    for scope in &opened.scopes {
+        gone.insert(scope.scope.clone(), scope.totals.pages);
+    }
+    let of_branch = |record: &&ScopeRecord| record.wanted.branch == rows.branch;
+    let recorded = own.values().filter(of_branch);
+    let mut recorded: Vec<String> = recorded.map(|record| record.scope_id.clone()).collect();
+    recorded.retain(|id| !stays(id));
+    for id in &recorded {
+        gone.entry(id.clone()).or_default();
+    }
+    gone.retain(|id, _| !stays(id));
+    for id in gone.keys() {
+        let forgotten = opened.table.forget(&places.key.to_string(), id);
+        forgotten.map_err(unusable)?;
+    }
+    if session.repo.keeps_objects() && !recorded.is_empty() {
+        let changes: Vec<_> = recorded.into_iter().map(Change::Remove).collect();
+        scope_writing::write(session, &own_ref, &changes)?;
+    }
+    let retired = gone.into_iter().map(|(scope_id, pages)| RetiredScope {
+        shared: shared.contains_key(&scope_id),
+        scope_id,
+        pages,
+    });
+    Ok(retired.collect())
+}
+
+/// Tells whether a scope was made by `map repo`: its row has the name of the scope.
+fn is_of_no_map(record: &ScopeRecord) -> bool {
+    record.row.name == record.scope_id && record.row.origin_url.is_some()
+}

@@ -1,0 +1,285 @@
+//! The rows of a repository's map, resolved: what `map` maps and `map preview` shows.
+
+use std::collections::BTreeMap;
+
+use crate::clones::hub;
+use crate::design::default_branch;
+use crate::flow::map::other_repositories::{Hubs, Network};
+use crate::git::remote::url::Transport;
+use crate::git::{Head, Oid, RefName, RemoteUrl};
+use crate::map::load::{self, Place};
+use crate::map::resolve::{self, Caller};
+use crate::map::resolved::Outcome;
+use crate::map::row::SourceRow;
+use crate::map::schema::RepoMap;
+use crate::map::scope_record::{Scopes, committed};
+use crate::map::show::State;
+use crate::model::{Code, Error, RepoPath, Result};
+use crate::setup::manifest::{self, Manifest};
+use crate::store::cache::Cache;
+use crate::store::places::Places;
+use crate::store::{Session, ref_names};
+
+/// A longer base of scope ids is refused.
+const LONGEST_BASE: usize = 512;
+
+/// A larger manifest is not read.
+const MOST_MANIFEST_BYTES: u64 = 1 << 20;
+
+/// Which rows, of which state.
+#[derive(Clone, Debug)]
+pub struct Request {
+    /// The state that is mapped.
+    pub state: State,
+    /// What scope ids begin with; `None` is the colony, else the origin, else the first commit.
+    pub base_scope: Option<String>,
+    /// Whether other repositories may be fetched.
+    pub network: Network,
+    /// The rows, by name; empty for all.
+    pub sources: Vec<String>,
+    /// Static rows that are to move on to the commit of now.
+    pub thaw: Vec<String>,
+}
+
+impl Request {
+    /// All rows of a state, by what is here.
+    pub(in crate::flow) fn offline(state: State) -> Request {
+        Request {
+            state,
+            base_scope: None,
+            network: Network::Offline,
+            sources: Vec::new(),
+            thaw: Vec::new(),
+        }
+    }
+}
+
+/// The rows, resolved.
+#[derive(Debug)]
+pub struct Rows {
+    /// What scope ids begin with.
+    pub base: String,
+    /// The commit that is mapped.
+    pub commit: Oid,
+    /// The branch it is on, if on one.
+    pub branch: Option<String>,
+    /// The remote of the repository, without credentials.
+    pub origin_url: Option<String>,
+    /// The ref with the records of these scopes: that of the default branch travels. `None` where
+    /// they are this worktree's own and nothing was written there yet.
+    pub records: Option<RefName>,
+    /// The map.
+    pub map: RepoMap,
+    /// What became of each row.
+    pub outcomes: Vec<Outcome>,
+}
+
+/// Reads the map and resolves its rows. One that fails stops no other.
+///
+/// # Errors
+/// `map-invalid`, `manifest-invalid`, `revision-not-found`, `invalid-value`; `usage` for a name that no
+/// row has.
+pub fn resolve(session: &Session, request: &Request) -> Result<Rows> {
+    resolve_at(session, request, None)
+}
+
+/// Does the same, with a commit of the worktree's files in place of the current branch where a row
+/// [`takes_worktree`]. Nothing is fetched then.
+///
+/// # Errors
+/// As [`resolve()`].
+pub fn resolve_at(session: &Session, request: &Request, uncommitted: Option<Oid>) -> Result<Rows> {
+    let repo = &session.repo;
+    let (place, _) = request.state.place(repo)?;
+    let (commit, branch) = target(session, &request.state)?;
+    let mut map = load::require(repo, &request.state)?;
+    let network = match uncommitted {
+        Some(_) => Network::Offline,
+        None => request.network,
+    };
+    for row in &mut map.sources {
+        if uncommitted.is_some() && takes_worktree(row, branch.as_deref()) {
+            row.branch = None;
+            row.commit = None;
+        }
+    }
+    resolve::check_names(&map, &request.thaw)?;
+    resolve::check_static(&map, &request.thaw)?;
+    let origin = hub::origin_of(session)?;
+    let base = base_of(session, request, commit, origin.as_ref())?;
+    let is_shared = place != Place::Worktree && is_default(session, branch.as_deref())?;
+    let (records, mut frozen) = frozen_scopes(session, is_shared)?;
+    for name in &request.thaw {
+        frozen.remove(&resolve::scope_id(&map, &base, name));
+    }
+    let hubs = Hubs::new(session, network);
+    let caller = Caller {
+        world: &session.world,
+        repo,
+        settings: &session.settings.map,
+        commit: uncommitted.unwrap_or(commit),
+        branch: branch.clone(),
+        origin: origin.clone(),
+        base: base.clone(),
+        frozen: &|id| frozen.get(id).copied(),
+        elsewhere: &hubs,
+    };
+    Ok(Rows {
+        outcomes: resolve::resolve(&caller, &map, &request.sources)?,
+        origin_url: origin.map(|url| url.without_credentials()),
+        base,
+        commit,
+        branch,
+        records,
+        map,
+    })
+}
+
+/// Tells whether what is not committed yet changes what a row stands for: it comes from the current
+/// branch and moves with it.
+pub fn takes_worktree(row: &SourceRow, branch: Option<&str>) -> bool {
+    let is_here = row.origin_url.is_none() && row.submodule.is_none();
+    let is_tip = row.commit.as_deref().is_none_or(|commit| commit == "HEAD");
+    let is_current = row.branch.is_none() || row.branch.as_deref() == branch;
+    is_here && is_tip && is_current && row.is_static != Some(true)
+}
+
+/// Returns the commit that is mapped and its branch.
+fn target(session: &Session, state: &State) -> Result<(Oid, Option<String>)> {
+    let repo = &session.repo;
+    if let State::Revision(revision) = state
+        && revision != "HEAD"
+    {
+        let name = RefName::from(format!("refs/heads/{revision}").as_str());
+        let is_branch = name.is_valid() && repo.find_ref(&name)?.is_some();
+        let branch = is_branch.then(|| revision.clone());
+        return Ok((repo.resolve_commit(revision)?, branch));
+    }
+    match repo.head()? {
+        Head::Branch { name, commit } => Ok((commit, Some(name.short()))),
+        Head::Detached { commit } => Ok((commit, None)),
+        Head::Unborn { name } => {
+            let branch = name.short();
+            let message = format!("branch '{branch}' has no commit yet: nothing can be mapped");
+            Err(Error::new(Code::RevisionNotFound, message).hint("git colony checkpoint"))
+        }
+    }
+}
+
+/// Returns what scope ids begin with: the same in every clone of a repository.
+fn base_of(
+    session: &Session,
+    request: &Request,
+    commit: Oid,
+    origin: Option<&RemoteUrl>,
+) -> Result<String> {
+    if let Some(base) = &request.base_scope {
+        return checked(base, "--base-scope");
+    }
+    if let Some(manifest) = manifest_of(session, commit)?
+        && !matches!(manifest.colony.as_str(), "" | "unspecified")
+    {
+        return checked(&manifest.colony, manifest::PATH);
+    }
+    // A path of this machine says nothing to another.
+    let portable = origin.filter(|url| url.transport() != Transport::Local);
+    match (portable, origin) {
+        (Some(url), _) => Ok(url.normalized()),
+        // The end of what a shallow clone has is not where the history begins.
+        (None, Some(url)) if session.repo.is_shallow() => Ok(url.normalized()),
+        _ => Ok(first_commit(session, commit)?.to_string()),
+    }
+}
+
+/// Returns the scopes that are mapped and would get other ids, were the colony called so.
+///
+/// # Errors
+/// `manifest-invalid`, `repository-broken`, `object-missing`.
+pub(in crate::flow) fn renamed_by(session: &Session, colony: &str) -> Result<Vec<String>> {
+    let ids = crate::flow::pages::scopes::recorded_ids(&session.repo)?;
+    let Some(commit) = session.repo.head()?.commit().filter(|_| !ids.is_empty()) else {
+        return Ok(Vec::new());
+    };
+    let origin = hub::origin_of(session)?;
+    let request = Request::offline(State::Head);
+    let base = base_of(session, &request, commit, origin.as_ref())?;
+    let is_of_base = |id: &String| {
+        let rest = committed(id).unwrap_or(id).strip_prefix(&base);
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(':'))
+    };
+    let ids = ids.into_iter();
+    Ok(ids.filter(|id| base != colony && is_of_base(id)).collect())
+}
+
+/// Finds where the history of a commit begins, and remembers it: the history only grows.
+fn first_commit(session: &Session, commit: Oid) -> Result<Oid> {
+    let cache = Cache::of(&session.repo, "first-commit-1.json");
+    let known: Option<(Oid, Oid)> = cache.read();
+    let first = session.repo.first_commit(commit, known)?;
+    cache.write(&Some((commit, first)));
+    Ok(first)
+}
+
+/// Refuses what cannot be the name of a scope, or the beginning of one.
+pub(in crate::flow) fn checked(base: &str, place: &str) -> Result<String> {
+    if base.trim().is_empty() || base.len() > LONGEST_BASE || base.contains(char::is_control) {
+        let message = format!(
+            "the scope of '{place}' is no printable line of at most {LONGEST_BASE} bytes; nothing has changed"
+        );
+        return Err(Error::new(Code::InvalidValue, message)
+            .hint("git colony map preview --base-scope NAME"));
+    }
+    Ok(base.to_owned())
+}
+
+/// Reads the manifest of a commit.
+pub(in crate::flow) fn manifest_of(session: &Session, commit: Oid) -> Result<Option<Manifest>> {
+    let repo = &session.repo;
+    let tree = repo.tree_of(Some(commit))?;
+    let Some(file) = repo.leaf_in(tree, &RepoPath::from(manifest::PATH))? else {
+        return Ok(None);
+    };
+    let size = repo.object_size(file.id);
+    if !file.is_file() || size.is_some_and(|size| size > MOST_MANIFEST_BYTES) {
+        let message = format!(
+            "'{}' is no plain file of at most 1 MiB; nothing has changed",
+            manifest::PATH
+        );
+        return Err(Error::new(Code::ManifestInvalid, message));
+    }
+    Manifest::parse(&repo.read_blob(file.id)?).map(Some)
+}
+
+fn is_default(session: &Session, branch: Option<&str>) -> Result<bool> {
+    let default = default_branch::find(&session.repo)?;
+    let default = default.map(|(name, _)| name.short());
+    Ok(match (default, branch) {
+        (Some(default), Some(branch)) => default == branch,
+        // The only branch there is.
+        (None, branch) => branch.is_some(),
+        (Some(_), None) => false,
+    })
+}
+
+/// Returns the ref with the records, and at which commits scopes are frozen: what the worktree has of
+/// its own counts before what travels.
+fn frozen_scopes(
+    session: &Session,
+    is_shared: bool,
+) -> Result<(Option<RefName>, BTreeMap<String, Oid>)> {
+    let repo = &session.repo;
+    let shared = RefName::from(ref_names::SCOPES);
+    let local = Places::find(repo)?.map(|places| ref_names::local_scopes(&places.key));
+    let (records, own) = if is_shared {
+        (Some(shared.clone()), None)
+    } else {
+        (local.clone(), local)
+    };
+    let mut frozen = BTreeMap::new();
+    for name in [Some(shared), own].into_iter().flatten() {
+        let scopes = Scopes::load(repo, &name)?;
+        let records = scopes.records.into_values();
+        frozen.extend(records.filter_map(|record| Some((record.scope_id, record.frozen?))));
+    }
+    Ok((records, frozen))
+}

@@ -1,0 +1,179 @@
+//! `map --worktree`: what is not committed yet becomes pages, in scopes that are this worktree's own.
+//!
+//! The files are written as a commit that no branch has, and that is mapped as any other. A page that holds
+//! what one of the committed scope holds has the id of that one. Each private scope has a ref of its own
+//! that keeps what its pages were made of; nothing of it travels.
+
+use super::map_rows::{self, Request, Rows};
+use super::mapping::{How, MapResult, Mapper};
+use super::{MapReport, places};
+use crate::design::uncommitted::{self, Uncommitted};
+use crate::git::refs::Reason;
+use crate::git::{Oid, RefChange};
+use crate::map::resolved::{Outcome, ResolvedRow};
+use crate::map::row::SourceRow;
+use crate::map::scope_record::{self, ScopeRecord};
+use crate::map::scope_writing::{self, Change};
+use crate::model::{Code, Result, time};
+use crate::store::operation::whole::{self, Written};
+use crate::store::places::Places;
+use crate::store::{Session, ref_names};
+use crate::text::tokenizer::Tokenizer;
+
+/// How a page table says that a scope follows the worktree; what follows is what that looked like.
+pub(in crate::flow) const FOLLOWS: &str = "worktree:";
+
+/// How often a ref is moved again because somebody else has moved it.
+const TRIES: usize = 5;
+
+/// Maps the rows that the current branch has, as the worktree has them.
+///
+/// # Errors
+/// As [`super::map`]; `filter-failed` for a file that cannot be read as git would.
+pub fn map(session: &Session, request: &Request) -> Result<MapReport> {
+    let found = uncommitted::look(session)?;
+    let mut rows = map_rows::resolve_at(session, request, Some(found.commit))?;
+    let dry_run = !session.repo.keeps_objects();
+    let places = places(session, dry_run)?;
+    let worktree = places
+        .as_ref()
+        .map_or(String::new(), |places| places.key.to_string());
+    let how = How {
+        session,
+        tokenizer: Tokenizer::named(&session.settings.map.tokenizer),
+        network: request.network,
+    };
+    let outcomes = std::mem::take(&mut rows.outcomes);
+    let mut making = Making {
+        session,
+        places: places.as_ref().filter(|_| !dry_run),
+        mapper: Mapper::open(how, &worktree)?,
+        follows: format!("{FOLLOWS}{}", found.look),
+        changes: Vec::new(),
+    };
+    let results = making.map_all(outcomes, &rows)?;
+    Ok(report(rows, found, results, making.record()?, dry_run))
+}
+
+fn report(
+    rows: Rows,
+    found: Uncommitted,
+    results: Vec<MapResult>,
+    recorded: bool,
+    dry_run: bool,
+) -> MapReport {
+    MapReport {
+        commit: rows.commit,
+        branch: rows.branch,
+        count: results.len(),
+        results,
+        retired: Vec::new(),
+        map_uncommitted: false,
+        recorded,
+        worktree: true,
+        left_out: found.left_out,
+        dry_run,
+    }
+}
+
+/// Private scopes in the making.
+struct Making<'a> {
+    session: &'a Session,
+    /// Where they are noted; `None` in a dry run.
+    places: Option<&'a Places>,
+    mapper: Mapper<'a>,
+    follows: String,
+    changes: Vec<Change>,
+}
+
+impl Making<'_> {
+    fn map_all(&mut self, outcomes: Vec<Outcome>, rows: &Rows) -> Result<Vec<MapResult>> {
+        let mut results = Vec::new();
+        for outcome in outcomes {
+            let (row, scope_id) = (outcome.row, outcome.scope_id);
+            if !map_rows::takes_worktree(&row, rows.branch.as_deref()) {
+                let why = "it does not come from the current branch: 'git colony map' maps it";
+                results.push(MapResult::skipped(&row.name, &scope_id, why));
+                continue;
+            }
+            let scope_id = scope_record::of_worktree(&scope_id);
+            let resolved = outcome.resolved;
+            match resolved.and_then(|resolved| self.map(&row, &resolved, &scope_id)) {
+                Err(error) if error.code() == Code::Interrupted => return Err(error),
+                Err(error) => results.push(MapResult::failed(&row.name, &scope_id, &error)),
+                Ok(result) => results.push(result),
+            }
+        }
+        Ok(results)
+    }
+
+    fn map(
+        &mut self,
+        row: &SourceRow,
+        resolved: &ResolvedRow,
+        scope_id: &str,
+    ) -> Result<MapResult> {
+        let result = self
+            .mapper
+            .map_as(resolved, scope_id, Some(&self.follows))?;
+        if let Some(places) = self.places {
+            keep_alive(self.session, places, scope_id, Some(resolved.commit))?;
+        }
+        let now = time::rfc3339(&self.session.world.now());
+        self.changes.push(Change::Put(Box::new(ScopeRecord {
+            scope_id: scope_id.to_owned(),
+            worktree: true,
+            ..ScopeRecord::of(row, resolved, &now)
+        })));
+        Ok(result)
+    }
+
+    /// Writes down which scopes are mapped, where that has changed.
+    fn record(&self) -> Result<bool> {
+        self.places.map_or(Ok(false), |places| {
+            let name = ref_names::local_scopes(&places.key);
+            scope_writing::write(self.session, &name, &self.changes)
+        })
+    }
+}
+
+/// Has the ref of a private scope hold what its pages are made of; `None` takes the ref away.
+pub(in crate::flow) fn keep_alive(
+    session: &Session,
+    places: &Places,
+    scope_id: &str,
+    commit: Option<Oid>,
+) -> Result<()> {
+    let name = ref_names::uncommitted(&places.key, scope_id);
+    let who = session.record_signature();
+    let why = Reason {
+        text: "git-colony: uncommitted work",
+        who: &who,
+        operation: "map",
+    };
+    let written = Written {
+        what: &"the uncommitted work",
+        base: session
+            .repo
+            .tree_of(commit.and(session.repo.head()?.commit()))?,
+        records: Vec::new(),
+        files: commit.into_iter().collect(),
+        others: Vec::new(),
+    };
+    let mut tries = 0;
+    loop {
+        let old = session.repo.find_ref(&name)?;
+        if old == commit {
+            return Ok(());
+        }
+        let change = RefChange {
+            name: name.clone(),
+            old,
+            new: commit,
+        };
+        match whole::move_ref(session, &change, &why, &written) {
+            Err(error) if error.code() == Code::RefMoved && tries < TRIES => tries += 1,
+            moved => return moved,
+        }
+    }
+}

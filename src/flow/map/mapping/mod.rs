@@ -1,0 +1,347 @@
+//! Mapping rows of the repo map into pages, and writing down what came of it.
+
+mod result;
+
+use std::path::Path;
+use std::time::Duration;
+
+use super::map_in_memory;
+use super::other_repositories::Network;
+use crate::git::lfs::lfs_objects;
+use crate::git::lfs::lfs_pointer::Pointer;
+use crate::git::{BareRepo, Objects, Oid};
+use crate::lfs::hydrate::{self, Fetch};
+use crate::map::resolved::{Place, ResolvedRow};
+use crate::map::row::SourceKind;
+use crate::model::{Code, Error, Result};
+use crate::page::listing::unusable;
+use crate::page::mapping::{self, Job, Shelf};
+use crate::page::packer::Limits;
+use crate::source::literature::{Library, Literature};
+use crate::source::unmatched;
+use crate::store::Session;
+use crate::store::cut_cache::CutCache;
+use crate::store::database::Unusable;
+use crate::store::page_table::{Changes, Mapped, PageTable, ScopeRow};
+use crate::text::chunk::ChunkSize;
+use crate::text::tokenizer::Tokenizer;
+pub use result::{MapResult, MapStatus};
+
+/// How often a mapping is made again because somebody else mapped the scope meanwhile.
+const TRIES: usize = 5;
+
+/// How long to wait before that, the first time.
+const PAUSE: Duration = Duration::from_millis(20);
+
+/// What is kept free for the frame of a chunk, in tokens.
+const CHUNK_FRAME: u32 = 160;
+
+/// How rows are mapped.
+#[derive(Clone, Copy)]
+pub struct How<'a> {
+    /// The repository with the map.
+    pub session: &'a Session,
+    /// Whose tokens are counted.
+    pub tokenizer: Tokenizer,
+    /// Whether git-lfs may fetch what is not here.
+    pub network: Network,
+}
+
+/// What maps rows, one after the other.
+pub struct Mapper<'a> {
+    how: How<'a>,
+    worktree: &'a str,
+    table: PageTable,
+    cuts: CutCache,
+}
+
+/// Does something with the job that a row is.
+///
+/// # Errors
+/// `object-missing`, `repository-broken` where its repository cannot be read; `map-invalid`, and what
+/// `work` returns.
+pub fn with_job<T>(
+    how: How<'_>,
+    row: &ResolvedRow,
+    work: impl FnOnce(&Job<'_>) -> Result<T>,
+) -> Result<T> {
+    let session = how.session;
+    let place = Reading::of(session, row_place(row))?;
+    let reader = match row.kind {
+        SourceKind::GitRepo => None,
+        SourceKind::Literature => Some(how.reader(row)?),
+    };
+    let fetch = |blob: Oid, pointer: &Pointer| {
+        hydrate::fetch_object(session, (blob, pointer), Fetch::AsConfigured)
+    };
+    work(&Job {
+        world: &session.world,
+        objects: &place.objects,
+        tree: place.objects.tree_of(row.commit)?,
+        scope_id: &row.scope_id,
+        selection: &row.selection,
+        limits: Limits {
+            records: row.limits.records as usize,
+            tokens: row.limits.tokens as usize,
+        },
+        tokenizer: how.tokenizer,
+        most_entries: session.settings.map.max_entries as usize,
+        literature: reader.as_ref().map(|reader| Shelf {
+            reader,
+            library: place.library(session),
+            fetch: how.may_fetch(row).then_some(&fetch),
+        }),
+    })
+}
+
+impl<'a> Mapper<'a> {
+    /// Opens what is needed; a dry run leaves nothing behind.
+    ///
+    /// # Errors
+    /// `cache-unusable`.
+    pub fn open(how: How<'a>, worktree: &'a str) -> Result<Mapper<'a>> {
+        let table = match PageTable::open(&how.session.repo) {
+            Err(why) if !why.is_busy() => {
+                map_in_memory::warn(how.session, &why);
+                PageTable::in_memory()
+            }
+            opened => opened,
+        };
+        Mapper::with(how, worktree, table)
+    }
+
+    /// The same with a table for this run only.
+    ///
+    /// # Errors
+    /// `cache-unusable` when there is no memory.
+    pub(in crate::flow) fn in_memory(how: How<'a>, worktree: &'a str) -> Result<Mapper<'a>> {
+        Mapper::with(how, worktree, PageTable::in_memory())
+    }
+
+    fn with(
+        how: How<'a>,
+        worktree: &'a str,
+        table: std::result::Result<PageTable, Unusable>,
+    ) -> Result<Mapper<'a>> {
+        Ok(Mapper {
+            how,
+            worktree,
+            table: table.map_err(unusable)?,
+            cuts: if how.session.repo.keeps_objects() {
+                CutCache::open(&how.session.world)
+            } else {
+                CutCache::rehearse(&how.session.world)
+            },
+        })
+    }
+
+    /// Returns what was mapped.
+    pub(in crate::flow) fn into_table(self) -> PageTable {
+        self.table
+    }
+
+    /// Maps a row; `follows` is the revision it comes from, where that may move.
+    ///
+    /// # Errors
+    /// `interrupted`; `object-missing`, `repository-broken` where its repository cannot be read;
+    /// `cache-unusable`, `busy` where others map the same scope without end.
+    pub fn map(&mut self, row: &ResolvedRow, follows: Option<&str>) -> Result<MapResult> {
+        self.map_as(row, &row.scope_id, follows)
+    }
+
+    /// Maps a row under another name: its pages have the ids that they have in the scope of the row.
+    ///
+    /// # Errors
+    /// As [`Mapper::map`].
+    pub fn map_as(
+        &mut self,
+        row: &ResolvedRow,
+        scope: &str,
+        follows: Option<&str>,
+    ) -> Result<MapResult> {
+        let (worktree, revision) = (self.worktree, row.commit.to_string());
+        let result = with_job(self.how, row, |job| {
+            let mapped = Mapped {
+                worktree,
+                scope,
+                recipe: &job.recipe()?,
+                revision: &revision,
+                follows,
+                place: row_place(row),
+            };
+            self.map_job(job, row, &mapped)
+        })?;
+        Ok(MapResult {
+            scope_id: scope.to_owned(),
+            ..result
+        })
+    }
+
+    fn map_job(
+        &mut self,
+        job: &Job<'_>,
+        row: &ResolvedRow,
+        mapped: &Mapped<'_>,
+    ) -> Result<MapResult> {
+        for tries in 1..=TRIES {
+            match self.map_once(row, job, mapped) {
+                Ok(Some(result)) => return Ok(result),
+                Ok(None) => {}
+                // Somebody took the table away or damaged it, and it is only derived data.
+                Err(error) if error.code() == Code::CacheUnusable && tries < TRIES => {
+                    self.open_again(tries);
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        Err(Error::new(
+            Code::Locked,
+            format!(
+                "others map '{}' again and again; nothing has changed",
+                mapped.scope
+            ),
+        )
+        .hint("git colony map"))
+    }
+
+    /// Maps a row, unless somebody else has mapped it meanwhile.
+    fn map_once(
+        &mut self,
+        row: &ResolvedRow,
+        job: &Job<'_>,
+        mapped: &Mapped<'_>,
+    ) -> Result<Option<MapResult>> {
+        let before = self.table.find(mapped.worktree, mapped.scope);
+        let before = before.map_err(unusable)?;
+        let known = before
+            .as_ref()
+            .filter(|known| known.recipe == mapped.recipe);
+        let settled = known.filter(|known| self.is_settled(known, row));
+        if let Some(known) = settled.filter(|known| known.revision == mapped.revision) {
+            let totals = known.totals;
+            if mapped.follows.is_some() && mapped.follows != known.follows.as_deref() {
+                let noted = self
+                    .table
+                    .write(before.as_ref(), mapped, &Changes::default());
+                if noted.map_err(unusable)?.is_none() {
+                    return Ok(None);
+                }
+            }
+            let left_out = mapping::left_out(&self.table, known)?;
+            return Ok(Some(
+                MapResult::already(row, totals).with_left_out(left_out),
+            ));
+        }
+        let outcome = mapping::map(job, &self.table, known, &mut self.cuts)?;
+        let written = self.table.write(before.as_ref(), mapped, &outcome.changes);
+        let before = before.map(|before| before.totals);
+        let Some(now) = written.map_err(unusable)? else {
+            return Ok(None);
+        };
+        let left_out = mapping::left_out(&self.table, &now)?;
+        // What the recipe of a row is changes with its globs.
+        let unmatched_globs = if outcome.changes.afresh {
+            unmatched::find(job.world, job.listed(), job.selection)?
+        } else {
+            Vec::new()
+        };
+        Ok(Some(MapResult {
+            unmatched_globs,
+            ..MapResult::mapped(row, now.totals, before, &outcome).with_left_out(left_out)
+        }))
+    }
+
+    /// Opens the table again after a failure; when that was not enough, makes it anew. Whoever takes it
+    /// away file by file may not be done yet.
+    fn open_again(&mut self, tries: usize) {
+        std::thread::sleep(PAUSE * u32::try_from(tries * tries).unwrap_or(1));
+        let repo = &self.how.session.repo;
+        let opened = match tries {
+            1 => PageTable::open(repo),
+            _ => PageTable::open_anew(repo).or_else(|why| {
+                map_in_memory::warn(self.how.session, &why);
+                PageTable::in_memory()
+            }),
+        };
+        // Where that fails too, the next try says so.
+        if let Ok(table) = opened {
+            self.table = table;
+        }
+    }
+
+    /// Tells whether all files could be read when a scope was mapped.
+    fn is_settled(&self, known: &ScopeRow, row: &ResolvedRow) -> bool {
+        let start = self.table.directory(known, &row.selection.start_dir);
+        start.is_ok_and(|start| start.is_none_or(|start| !start.tree.is_empty()))
+    }
+}
+
+impl<'a> How<'a> {
+    /// By what is here, with the tokenizer that the settings name.
+    pub(in crate::flow) fn offline(session: &'a Session) -> How<'a> {
+        How {
+            session,
+            tokenizer: Tokenizer::named(&session.settings.map.tokenizer),
+            network: Network::Offline,
+        }
+    }
+
+    /// What git-lfs keeps of other repositories is not fetched: it would go into this one's store.
+    fn may_fetch(&self, row: &ResolvedRow) -> bool {
+        self.network == Network::Used
+            && row.place == Place::This
+            && self.session.repo.keeps_objects()
+    }
+
+    fn reader(&self, row: &ResolvedRow) -> Result<Literature<'a>> {
+        let room = row.limits.tokens.saturating_sub(CHUNK_FRAME) as usize;
+        let target = (row.chunk.target as usize).min(room);
+        let overlap = (row.chunk.overlap as usize).min(target / 2);
+        let size = ChunkSize::new(target, overlap).map_err(|_| {
+            let message = format!(
+                "pages of {} tokens have no room for chunks of prose; nothing has changed",
+                row.limits.tokens
+            );
+            Error::new(Code::MapInvalid, message).hint("git colony map preview")
+        })?;
+        Ok(Literature::new(&self.session.world, size, self.tokenizer))
+    }
+}
+
+/// The repository of a row; `None` for this one.
+pub(in crate::flow) fn row_place(row: &ResolvedRow) -> Option<&Path> {
+    match &row.place {
+        Place::This => None,
+        Place::Hub(path) => Some(path),
+    }
+}
+
+/// A repository that is read.
+pub(in crate::flow) struct Reading {
+    pub(in crate::flow) objects: Objects,
+    large_files: lfs_objects::Objects,
+}
+
+impl Reading {
+    /// Opens the repository at a path; `None` is this one.
+    pub(in crate::flow) fn of(session: &Session, place: Option<&Path>) -> Result<Reading> {
+        Ok(match place {
+            None => Reading {
+                objects: session.repo.objects(),
+                large_files: lfs_objects::Objects::of(&session.repo),
+            },
+            Some(path) => Reading {
+                objects: BareRepo::open(path)?.objects(),
+                large_files: lfs_objects::Objects::in_folder(path.join("lfs/objects")),
+            },
+        })
+    }
+
+    pub(in crate::flow) fn library(&self, session: &Session) -> Library<'_> {
+        Library {
+            objects: &self.objects,
+            large_files: self.large_files.clone(),
+            is_dry: !session.repo.keeps_objects(),
+        }
+    }
+}

@@ -1,0 +1,167 @@
+//! `map`: the rows of the repo map, resolved, become pages; one that fails stops no other.
+
+pub mod map_check;
+pub mod map_diff;
+pub mod map_in_memory;
+pub mod map_preview;
+pub mod map_repo;
+pub mod map_retired;
+pub mod map_rows;
+pub mod map_tree;
+pub mod map_worktree;
+pub mod mapping;
+pub mod other_repositories;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::design::checkpoint::left_out::LeftOut;
+use crate::git::Oid;
+use crate::map::resolved::{Outcome, Place, ResolvedRow};
+use crate::map::row::SourceRow;
+use crate::map::scope_record::ScopeRecord;
+use crate::map::scope_writing::{self, Change};
+use crate::map::show::{self, State};
+use crate::model::{Code, Error, Result, time};
+use crate::store::lock::WorktreeLock;
+use crate::store::places::Places;
+use crate::store::{Session, ref_names};
+use crate::text::tokenizer::Tokenizer;
+use map_retired::RetiredScope;
+use map_rows::{Request, Rows};
+use mapping::{How, MapResult, Mapper};
+use other_repositories::Network;
+
+/// What came of the map.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a field of the published answer"
+)]
+pub struct MapReport {
+    /// The commit that was mapped.
+    pub commit: Oid,
+    /// The branch it is on, if on one.
+    pub branch: Option<String>,
+    /// One for each row that was asked for, in the order of the map.
+    pub results: Vec<MapResult>,
+    /// How many those are.
+    pub count: usize,
+    /// Scopes of this worktree that no row of the map stands for any more: their pages are gone, or would be.
+    pub retired: Vec<RetiredScope>,
+    /// Whether the map is only in the worktree: the commit has none, and its whole tree is one source.
+    pub map_uncommitted: bool,
+    /// Whether the record of the mapped scopes changed.
+    pub recorded: bool,
+    /// Whether the files of the worktree were mapped, which may be others than the commit has.
+    pub worktree: bool,
+    /// New files of the worktree that are in no scope, as they are in no checkpoint.
+    pub left_out: Vec<LeftOut>,
+    /// Whether nothing was written.
+    pub dry_run: bool,
+}
+
+/// Maps the rows.
+///
+/// # Errors
+/// As [`map_rows::resolve`]; `interrupted`, `cache-unusable`, `ref-moved`, `locked`, `no-space`, `io`.
+pub fn map(session: &Session, request: &Request) -> Result<MapReport> {
+    let mut rows = map_rows::resolve(session, request)?;
+    let dry_run = !session.repo.keeps_objects();
+    let places = places(session, dry_run)?;
+    let worktree = places
+        .as_ref()
+        .map_or(String::new(), |places| places.key.to_string());
+    let tokenizer = Tokenizer::named(&session.settings.map.tokenizer);
+    let how = How {
+        session,
+        tokenizer,
+        network: request.network,
+    };
+    let mut mapper = Mapper::open(how, &worktree)?;
+    let (mut results, mut changes) = (Vec::new(), Vec::new());
+    let now = time::rfc3339(&session.world.now());
+    for outcome in std::mem::take(&mut rows.outcomes) {
+        let Outcome {
+            row,
+            scope_id,
+            resolved,
+        } = outcome;
+        let mapped = resolved.and_then(|resolved| {
+            let result = mapper.map(&resolved, follows(request, &row, &resolved).as_deref())?;
+            let record = ScopeRecord::of(&row, &resolved, &now);
+            changes.push(Change::Put(Box::new(record)));
+            Ok(result)
+        });
+        match mapped {
+            Err(error) if error.code() == Code::Interrupted => return Err(error),
+            Err(error) if is_for_later(session, request, &error) => {
+                results.push(MapResult::skipped(&row.name, &scope_id, &error.message()));
+            }
+            Err(error) => results.push(MapResult::failed(&row.name, &scope_id, &error)),
+            Ok(result) => results.push(result),
+        }
+    }
+    let mapped: Vec<String> = results.iter().map(|row| row.scope_id.clone()).collect();
+    drop(mapper);
+    Ok(MapReport {
+        retired: map_retired::retire(session, request, &rows, &mapped)?,
+        map_uncommitted: show::is_uncommitted(&session.repo, &request.state)?,
+        commit: rows.commit,
+        branch: rows.branch.clone(),
+        count: results.len(),
+        results,
+        recorded: record(session, &rows, places.as_ref(), &changes)?,
+        worktree: false,
+        left_out: Vec::new(),
+        dry_run,
+    })
+}
+
+/// Tells whether a row cannot be looked at only because this is a dry run.
+fn is_for_later(session: &Session, request: &Request, error: &Error) -> bool {
+    let would_fetch = request.network == Network::Used && !session.repo.keeps_objects();
+    would_fetch && error.code() == Code::Offline
+}
+
+/// The name of the worktree, given on first use. A dry run has none then.
+pub(super) fn places(session: &Session, dry_run: bool) -> Result<Option<Places>> {
+    if let Some(places) = Places::find(&session.repo)? {
+        return Ok(Some(places));
+    }
+    if dry_run {
+        return Ok(None);
+    }
+    let _lock = WorktreeLock::take(&session.world, &session.repo, session.lock_timeout())?;
+    Places::require(&session.repo, &session.world).map(Some)
+}
+
+/// Writes down which scopes are mapped, where that has changed.
+fn record(
+    session: &Session,
+    rows: &Rows,
+    places: Option<&Places>,
+    changes: &[Change],
+) -> Result<bool> {
+    let own = places.map(|places| ref_names::local_scopes(&places.key));
+    match rows.records.clone().or(own) {
+        Some(name) if session.repo.keeps_objects() => scope_writing::write(session, &name, changes),
+        _ => Ok(false),
+    }
+}
+
+/// The revision a row comes from, where that may move.
+pub(super) fn follows(
+    request: &Request,
+    row: &SourceRow,
+    resolved: &ResolvedRow,
+) -> Option<String> {
+    let moves = resolved.place == Place::This && !resolved.frozen && row.submodule.is_none();
+    let at_tip = row.commit.as_deref().is_none_or(|commit| commit == "HEAD");
+    match (&request.state, &row.branch) {
+        _ if !moves || !at_tip => None,
+        (_, Some(branch)) => Some(format!("refs/heads/{branch}")),
+        (State::Head, None) => Some("HEAD".to_owned()),
+        (State::Revision(_) | State::Worktree, None) => None,
+    }
+}

@@ -1,0 +1,379 @@
+//! The pages of a worktree, as they are asked for.
+
+pub mod no_pages;
+pub mod page_graph;
+pub(crate) mod page_labels;
+pub mod scopes;
+
+use std::cell::OnceCell;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::map::mapping::Reading;
+use super::map::{map_in_memory, map_worktree};
+use crate::design::uncommitted::Now;
+use crate::git::Oid;
+use crate::map::scope_record;
+use crate::model::{Code, Error, Result};
+use crate::page::listing::{self, Filter, PageEntry, Rendering, ShownPage, Work, unusable};
+use crate::source::literature::Literature;
+use crate::store::Session;
+use crate::store::database::Unusable;
+use crate::store::page_table::{PageTable, ScopeRow};
+use crate::store::places::Places;
+use crate::text::chunk::ChunkSize;
+use crate::text::tokenizer::Tokenizer;
+use no_pages::NoPages;
+
+/// The pages of scopes.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct PagesReport {
+    /// The pages, in the order of scopes and paths.
+    pub pages: Vec<PageEntry>,
+    /// How many those are.
+    pub count: usize,
+    /// How many there are in all.
+    pub total: usize,
+    /// Whether those of the files of the worktree were asked for; else they are of what is committed, unless
+    /// the scope was named.
+    pub worktree: bool,
+    /// Whether the branch, or the worktree, has moved on since one of the scopes was mapped.
+    pub stale: bool,
+    /// Those scopes.
+    pub stale_scopes: Vec<String>,
+    /// Why there is no page; null where there is one.
+    pub nothing: Option<NoPages>,
+}
+
+/// How much there is of a scope.
+#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
+pub struct ScopeStats {
+    /// The scope; empty for the sum over all of them.
+    pub scope_id: String,
+    /// The commit that was mapped; empty for the sum.
+    pub commit: String,
+    /// Pages.
+    pub pages: u64,
+    /// Records.
+    pub records: u64,
+    /// Tokens, the sum over the records.
+    pub tokens: u64,
+    /// Whether the branch, or the worktree, has moved on since it was mapped.
+    pub stale: bool,
+}
+
+/// How much there is.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct PageStatsReport {
+    /// Each scope.
+    pub scopes: Vec<ScopeStats>,
+    /// All of them together.
+    pub total: ScopeStats,
+    /// Why there is no page; null where there is one.
+    pub nothing: Option<NoPages>,
+}
+
+/// The page table of a worktree, opened to look at.
+pub(super) struct Opened {
+    /// The table.
+    pub(super) table: PageTable,
+    worktree: String,
+    /// Its scopes, by name.
+    pub(super) scopes: Vec<ScopeRow>,
+}
+
+impl Opened {
+    /// Holds what the scopes say they have against what is there.
+    fn adds_up(&self) -> Result<()> {
+        for scope in &self.scopes {
+            if !self.table.adds_up(scope).map_err(unusable)? {
+                return Err(unusable(Unusable::because("it does not add up")));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Takes a page table that is damaged out of the way: the next mapping makes it anew.
+fn mend<T>(session: &Session, result: Result<T>) -> Result<T> {
+    if let Err(error) = &result
+        && error.code() == Code::CacheUnusable
+    {
+        // Where that cannot be done either, the error says enough.
+        drop(PageTable::open_anew(&session.repo));
+    }
+    result
+}
+
+fn worktree_key(session: &Session) -> Result<String> {
+    let places = Places::find(&session.repo)?;
+    Ok(places.map_or_else(String::new, |places| places.key.to_string()))
+}
+
+fn table(session: &Session) -> std::result::Result<PageTable, Unusable> {
+    if PageTable::exists(&session.repo) {
+        PageTable::open(&session.repo)
+    } else {
+        PageTable::in_memory()
+    }
+}
+
+/// Opens the page table for what is kept in it; where it cannot be used, that is nothing.
+pub(super) fn open_kept(session: &Session) -> Result<Opened> {
+    let table = match table(session) {
+        Err(why) if !why.is_busy() => PageTable::in_memory(),
+        opened => opened,
+    };
+    let worktree = worktree_key(session)?;
+    let table = table.map_err(unusable)?;
+    let scopes = table.scopes(&worktree).map_err(unusable)?;
+    Ok(Opened {
+        table,
+        worktree,
+        scopes,
+    })
+}
+
+/// Opens the page table, for one scope or all of them; where it cannot be used, what would be in it is
+/// worked out for this command.
+pub(super) fn open(session: &Session, wanted: Option<&str>) -> Result<Opened> {
+    let worktree = worktree_key(session)?;
+    let table = match table(session) {
+        Err(why) if !why.is_busy() => {
+            map_in_memory::warn(session, &why);
+            map_in_memory::table(session, &worktree)?
+        }
+        opened => opened.map_err(unusable)?,
+    };
+    let mut scopes = table.scopes(&worktree).map_err(unusable)?;
+    if let Some(wanted) = wanted {
+        retain_meant(session, &mut scopes, wanted)?;
+    }
+    Ok(Opened {
+        table,
+        worktree,
+        scopes,
+    })
+}
+
+/// Leaves the scope that a word stands for.
+fn retain_meant(session: &Session, scopes: &mut Vec<ScopeRow>, wanted: &str) -> Result<()> {
+    let ids = scopes.iter().map(|scope| scope.scope.as_str());
+    let meant = scope_record::meant(&ids, wanted);
+    match meant.as_slice() {
+        [one] => scopes.retain(|scope| scope.scope == *one),
+        [] => return Err(no_scope(session, wanted)),
+        many => return Err(scopes::not_one(wanted, many)),
+    }
+    Ok(())
+}
+
+/// Leaves the scopes that are wanted: where none is named in full, those of the commits or those of the
+/// worktree. Says why none is left, where others were there.
+fn retain_wanted(
+    session: &Session,
+    scopes: &mut Vec<ScopeRow>,
+    filter: &Filter,
+) -> Result<Option<NoPages>> {
+    let is_private = |scope: &ScopeRow| scope_record::committed(&scope.scope).is_some();
+    let were_some = !scopes.is_empty();
+    let why = match (filter.work, filter.scope.as_deref()) {
+        (Work::Committed, Some(wanted)) => {
+            retain_meant(session, scopes, wanted)?;
+            return Ok(None);
+        }
+        (Work::Committed, None) => {
+            scopes.retain(|scope| !is_private(scope));
+            NoPages::OnlyWorktree
+        }
+        (Work::Worktree, wanted) => {
+            scopes.retain(is_private);
+            if let Some(wanted) = wanted.filter(|_| !scopes.is_empty()) {
+                let word = scope_record::committed(wanted).unwrap_or(wanted);
+                let ids = scopes
+                    .iter()
+                    .filter_map(|scope| scope_record::committed(&scope.scope));
+                let meant = scope_record::meant(&ids, word);
+                let private = match meant.as_slice() {
+                    [one] => scope_record::of_worktree(one),
+                    [] => return Err(no_scope(session, &scope_record::of_worktree(word))),
+                    many => return Err(scopes::not_one(wanted, many)),
+                };
+                scopes.retain(|scope| scope.scope == private);
+            }
+            NoPages::NoWorktree
+        }
+    };
+    Ok(Some(why).filter(|why| scopes.is_empty() && (were_some || *why == NoPages::NoWorktree)))
+}
+
+/// Says that a scope has no pages here: it may still be recorded.
+fn no_scope(session: &Session, wanted: &str) -> Error {
+    let recorded = scopes::mapped_ids(&session.repo);
+    let meant = scope_record::meant(&recorded.keys().map(String::as_str), wanted);
+    match meant.as_slice() {
+        [] => {
+            let message = format!("no scope of this worktree is '{wanted}'; nothing has changed");
+            Error::new(Code::ScopeNotFound, message).hint("git colony pages stats")
+        }
+        [one, ..] => {
+            let message = format!("'{one}' is recorded, and its pages were not made here");
+            Error::new(Code::ScopeNotFound, message).hint("git colony map")
+        }
+    }
+}
+
+/// Tells whether the branch, or the worktree, has moved on since a scope was mapped.
+pub(super) fn is_stale(session: &Session, scope: &ScopeRow) -> bool {
+    Freshness::of(session).is_stale(scope)
+}
+
+/// What scopes are held against; the worktree is looked at once, and only where one follows it.
+pub(super) struct Freshness<'a> {
+    session: &'a Session,
+    worktree: OnceCell<Option<Now>>,
+}
+
+impl<'a> Freshness<'a> {
+    pub(super) fn of(session: &'a Session) -> Freshness<'a> {
+        Freshness {
+            session,
+            worktree: OnceCell::new(),
+        }
+    }
+
+    /// Tells whether the branch, or the worktree, has moved on since a scope was mapped.
+    pub(super) fn is_stale(&self, scope: &ScopeRow) -> bool {
+        let Some(follows) = scope.follows.as_deref() else {
+            return false;
+        };
+        if let Some(look) = follows.strip_prefix(map_worktree::FOLLOWS) {
+            let now = self.worktree.get_or_init(|| Now::of(self.session).ok());
+            let commit = Oid::parse(&scope.revision);
+            // Where it cannot be looked at, nobody knows what it holds.
+            return now
+                .as_ref()
+                .is_none_or(|now| now.differs(self.session, commit, look));
+        }
+        let now = self.session.repo.resolve_commit(follows).ok();
+        now.is_some_and(|now| now.to_string() != scope.revision)
+    }
+
+    /// Returns the names of those that have moved on.
+    pub(super) fn stale(&self, scopes: &[ScopeRow]) -> Vec<String> {
+        let stale = scopes.iter().filter(|scope| self.is_stale(scope));
+        stale.map(|scope| scope.scope.clone()).collect()
+    }
+}
+
+/// Lists pages.
+///
+/// # Errors
+/// `scope-not-found`, `cache-unusable`.
+pub fn list(session: &Session, filter: &Filter) -> Result<PagesReport> {
+    let mut opened = mend(session, open(session, None))?;
+    let nothing = retain_wanted(session, &mut opened.scopes, filter)?;
+    mend(session, opened.adds_up())?;
+    let listed = listing::list(&opened.table, &opened.scopes, filter);
+    let (mut pages, total) = mend(session, listed)?;
+    for scope in &opened.scopes {
+        let own = |page: &&mut PageEntry| page.scope_id == scope.scope;
+        let mut own = pages.iter_mut().filter(own).peekable();
+        if own.peek().is_some() {
+            let records = own.flat_map(|page| &mut page.records);
+            page_labels::label_of_scope(session, scope, records)?;
+        }
+    }
+    let stale_scopes = Freshness::of(session).stale(&opened.scopes);
+    Ok(PagesReport {
+        count: pages.len(),
+        pages,
+        total,
+        nothing: (total == 0)
+            .then(|| nothing.unwrap_or_else(|| NoPages::of(session, &opened.scopes))),
+        worktree: filter.work == Work::Worktree,
+        stale: !stale_scopes.is_empty(),
+        stale_scopes,
+    })
+}
+
+/// Which page is shown, and how.
+#[derive(Clone, Debug)]
+pub struct ShowRequest {
+    /// Its id, or enough of the beginning.
+    pub id: String,
+    /// How its text is written.
+    pub rendering: Rendering,
+    /// Whether the pages that it has to do with are named, too.
+    pub neighbors: bool,
+}
+
+/// Reads a page.
+///
+/// # Errors
+/// `page-not-found`, `object-missing`, `cache-unusable`.
+pub fn show(session: &Session, request: &ShowRequest) -> Result<ShownPage> {
+    let opened = mend(session, open(session, None))?;
+    let found = listing::find(&opened.table, &opened.worktree, &request.id);
+    let found = mend(session, found)?;
+    let place = Reading::of(session, found.0.place.as_deref())?;
+    // How large chunks are has no say in the text they are stretches of.
+    let reader = Literature::new(&session.world, ChunkSize::default(), Tokenizer::default());
+    let mut shown = listing::show(&place.library(session), &reader, &found, request.rendering)?;
+    shown.stale = is_stale(session, &found.0);
+    page_labels::label_of_scope(session, &found.0, shown.records.iter_mut())?;
+    listing::number_parts_of_page(&opened.table, &found.0, &mut shown.records)?;
+    if request.neighbors {
+        let neighbors = page_graph::neighbors(session, &opened.table, &found.0, shown.page_id)?;
+        shown.neighbours = Some(neighbors);
+    }
+    Ok(shown)
+}
+
+/// Counts pages.
+///
+/// # Errors
+/// `cache-unusable`.
+pub fn stats(session: &Session) -> Result<PageStatsReport> {
+    let opened = mend(session, open(session, None))?;
+    mend(session, opened.adds_up())?;
+    let freshness = Freshness::of(session);
+    let one = |scope: &ScopeRow| ScopeStats {
+        scope_id: scope.scope.clone(),
+        commit: scope.revision.clone(),
+        pages: scope.totals.pages,
+        records: scope.totals.records,
+        tokens: scope.totals.tokens,
+        stale: freshness.is_stale(scope),
+    };
+    let scopes: Vec<ScopeStats> = opened.scopes.iter().map(one).collect();
+    let mut total = ScopeStats::default();
+    for scope in &scopes {
+        total.pages += scope.pages;
+        total.records += scope.records;
+        total.tokens += scope.tokens;
+        total.stale |= scope.stale;
+    }
+    Ok(PageStatsReport {
+        scopes,
+        nothing: (total.pages == 0).then(|| NoPages::of(session, &opened.scopes)),
+        total,
+    })
+}
+
+/// Forgets the pages of a scope; tells whether there were any.
+///
+/// # Errors
+/// `cache-unusable`.
+pub fn forget(session: &Session, scope_id: &str) -> Result<bool> {
+    let Opened {
+        mut table,
+        worktree,
+        scopes,
+    } = open_kept(session)?;
+    if scopes.iter().all(|scope| scope.scope != scope_id) {
+        return Ok(false);
+    }
+    table.forget(&worktree, scope_id).map_err(unusable)
+}

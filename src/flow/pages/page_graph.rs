@@ -1,0 +1,120 @@
+//! `pages graph`: which pages of a worktree have to do with each other.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::no_pages::NoPages;
+use super::{Freshness, is_stale};
+use crate::flow::map::mapping::Reading;
+use crate::flow::pages;
+use crate::model::{RepoPath, Result};
+use crate::page::graph::{Graph, GraphEdge, GraphNode};
+use crate::page::listing::Neighbor;
+use crate::page::pages::PageId;
+use crate::page::relations::Source;
+use crate::store::page_table::{PageTable, ScopeRow};
+use crate::store::relation_cache::RelationCache;
+use crate::store::{Session, atomic, places};
+
+/// So many neighbors of a page are named.
+const MOST_NEIGHBORS: usize = 5;
+
+/// Pages and what they have to do with each other.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct PageGraphReport {
+    /// The pages, in the order of scopes and paths.
+    pub nodes: Vec<GraphNode>,
+    /// What joins pages of a scope, in the order of the pages.
+    pub edges: Vec<GraphEdge>,
+    /// How many pages there are, those that are not shown included.
+    pub node_count: usize,
+    /// How many edges there are, those that are not shown included.
+    pub edge_count: usize,
+    /// Whether pages with few edges were left out, and their edges with them.
+    pub truncated: bool,
+    /// Whether the branch, or the worktree, has moved on since one of the scopes was mapped.
+    pub stale: bool,
+    /// Those scopes.
+    pub stale_scopes: Vec<String>,
+    /// Why there is no page; null where there is one.
+    pub nothing: Option<NoPages>,
+}
+
+/// Makes the graph of a scope, or of all of them, with at most so many pages.
+///
+/// # Errors
+/// `scope-not-found`, `object-missing`, `interrupted`, `cache-unusable`.
+pub fn graph(session: &Session, scope: Option<&str>, most: usize) -> Result<PageGraphReport> {
+    let opened = pages::open(session, scope)?;
+    let mut graph = Graph::default();
+    if !opened.scopes.is_empty() {
+        let mut cache = RelationCache::open(&session.repo);
+        for row in &opened.scopes {
+            let source = Source {
+                world: &session.world,
+                objects: &Reading::of(session, row.place.as_deref())?.objects,
+            };
+            graph.add(&source, &opened.table, row, &mut cache)?;
+        }
+        if session.repo.keeps_objects() {
+            clear_notes(session, &opened.table, &opened.scopes)?;
+        }
+    }
+    let stale_scopes = Freshness::of(session).stale(&opened.scopes);
+    let (node_count, edge_count) = (graph.nodes.len(), graph.edges.len());
+    Ok(PageGraphReport {
+        truncated: graph.prune(most),
+        nodes: graph.nodes,
+        edges: graph.edges,
+        node_count,
+        edge_count,
+        nothing: (node_count == 0).then(|| NoPages::of(session, &opened.scopes)),
+        stale: !stale_scopes.is_empty(),
+        stale_scopes,
+    })
+}
+
+/// Finds the pages that a page of a scope has most to do with, the strongest first.
+///
+/// # Errors
+/// As [`graph`].
+pub(in crate::flow) fn neighbors(
+    session: &Session,
+    table: &PageTable,
+    scope: &ScopeRow,
+    page: PageId,
+) -> Result<Vec<Neighbor>> {
+    let source = Source {
+        world: &session.world,
+        objects: &Reading::of(session, scope.place.as_deref())?.objects,
+    };
+    let mut graph = Graph::default();
+    let mut cache = RelationCache::open(&session.repo);
+    graph.add(&source, table, scope, &mut cache)?;
+    let mut neighbors = graph.neighbors(page);
+    neighbors.truncate(MOST_NEIGHBORS);
+    Ok(neighbors)
+}
+
+/// Takes away the notes of merges that kept a graph as it was, for what the scopes cover: those of this
+/// repository that are of now.
+fn clear_notes(session: &Session, table: &PageTable, scopes: &[ScopeRow]) -> Result<()> {
+    let entries = std::fs::read_dir(places::stale_page_graphs(&session.repo));
+    let notes = entries.into_iter().flatten().flatten();
+    for note in notes {
+        let Ok(bytes) = std::fs::read(note.path()) else {
+            continue;
+        };
+        let path = RepoPath::new(bytes);
+        let covers = |row: &&ScopeRow| {
+            let own = row.place.is_none() && !is_stale(session, row);
+            own && table
+                .start(row)
+                .is_ok_and(|start| start.is_some_and(|start| path.is_at_or_below(&start)))
+        };
+        if scopes.iter().any(|row| covers(&row)) {
+            atomic::remove_file(&note.path())?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,361 @@
+//! Which scopes are mapped: the records of this repository, those that travel and those of this worktree.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::design::default_branch;
+use crate::flow::map::map_rows::manifest_of;
+use crate::flow::map::map_worktree;
+use crate::flow::pages;
+use crate::git::{Oid, RefName, Repo};
+use crate::map::scope_record::{
+    self, ScopeConfig, ScopeRecord, Scopes, UnreadableRecord, WantedRevision,
+};
+use crate::map::scope_writing::{self, Change};
+use crate::model::{Code, Error, Result};
+use crate::store::places::Places;
+use crate::store::{Session, ref_names};
+
+use super::ScopeStats;
+
+/// Whose a mapping is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct SystemContext {
+    /// Who owns the colony, where the repository has a manifest.
+    pub tenant: Option<String>,
+    /// The colony, where the repository has a manifest.
+    pub colony: Option<String>,
+    /// Whether it is shared with every clone; else it is this worktree's own.
+    pub shared: bool,
+}
+
+/// One scope in the list.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct Mapping {
+    /// The scope.
+    pub scope_id: String,
+    /// Whose it is.
+    pub syscontext: SystemContext,
+    /// The type of its source.
+    pub source_type: &'static str,
+    /// The branch it follows.
+    pub branch: Option<String>,
+    /// Whether it is made of the files of the worktree, committed or not.
+    pub worktree: bool,
+    /// The commit that the pages here were made of; null where there are none.
+    pub mapped_commit: Option<String>,
+    /// Whether the revision has moved on since; null where there are no pages.
+    pub stale: Option<bool>,
+}
+
+/// The scopes that are mapped.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct ScopesReport {
+    /// Each, by id; one that is mapped on the default branch and on another one comes twice.
+    pub mappings: Vec<Mapping>,
+    /// How many.
+    pub count: usize,
+    /// Records that cannot be read.
+    pub unreadable: Vec<UnreadableRecord>,
+}
+
+/// One scope.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct ScopeReport {
+    /// The scope.
+    pub scope_id: String,
+    /// Whose it is.
+    pub syscontext: SystemContext,
+    /// The row that it was mapped by.
+    pub row: crate::map::row::SourceRow,
+    /// The limits that were in force.
+    pub config: ScopeConfig,
+    /// Which revision it follows, by name.
+    pub revision: WantedRevision,
+    /// The commit it stays at, where its row is static.
+    pub frozen: Option<Oid>,
+    /// Whether it is made of the files of the worktree, committed or not.
+    pub worktree: bool,
+    /// When it was first mapped.
+    pub created_at: String,
+    /// When its mapping last changed.
+    pub updated_at: String,
+    /// Whether its pages are here.
+    pub materialized_locally: bool,
+    /// The commit that the pages here were made of; null where there are none.
+    pub mapped_commit: Option<String>,
+    /// How many pages it has, where they are here.
+    pub page_count: Option<u64>,
+    /// How many records are in them.
+    pub tracked_records: Option<u64>,
+    /// Whether the revision has moved on since the pages were made; unknown without pages.
+    pub stale: Option<bool>,
+}
+
+/// Whether a scope is mapped.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct MappedReport {
+    /// The scope.
+    pub scope_id: String,
+    /// Whether it is, by this very id.
+    pub mapped: bool,
+    /// The scopes that the word stands for where a scope is shown or unmapped: by the name of the row, or the
+    /// beginning of the id.
+    pub meant: Vec<String>,
+}
+
+/// What became of a mapping that was to go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum UnmapStatus {
+    /// It is gone, or would be.
+    Unmapped,
+    /// There was none.
+    NotMapped,
+}
+
+/// Where a mapping is noted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ScopeCopy {
+    /// The record of this worktree.
+    Local,
+    /// The record that every clone has.
+    Shared,
+    /// The pages of this worktree.
+    Pages,
+}
+
+/// A mapping that was taken back.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct UnmapReport {
+    /// The scope.
+    pub scope_id: String,
+    /// What became of it.
+    pub status: UnmapStatus,
+    /// Which copies went, or would.
+    pub copies: Vec<ScopeCopy>,
+    /// True when nothing was changed because a dry run was asked for.
+    pub dry_run: bool,
+}
+
+/// Looks up the pages of a scope; where there are none, or they cannot be read, nothing is known.
+fn page_facts(session: &Session, record: &ScopeRecord) -> Option<ScopeStats> {
+    let stats = pages::stats(session).ok()?.scopes;
+    stats
+        .into_iter()
+        .find(|stats| stats.scope_id == record.scope_id)
+}
+
+/// Lists the scopes that are mapped.
+///
+/// # Errors
+/// `repository-broken`, `object-missing`.
+pub fn list(session: &Session) -> Result<ScopesReport> {
+    // Where pages cannot be read, nothing is known of them.
+    let stats = pages::stats(session).map(|stats| stats.scopes);
+    let stats = stats.unwrap_or_default();
+    let facts = |id: &str| stats.iter().find(|stats| stats.scope_id == id);
+    let mut mappings = Vec::new();
+    let mut unreadable = Vec::new();
+    for (scopes, shared) in all(session)? {
+        let context = context(session, shared);
+        mappings.extend(scopes.records.into_values().map(|record| Mapping {
+            syscontext: context.clone(),
+            source_type: record.row.kind.name(),
+            branch: record.wanted.branch,
+            worktree: record.worktree,
+            mapped_commit: facts(&record.scope_id).map(|facts| facts.commit.clone()),
+            stale: facts(&record.scope_id).map(|facts| facts.stale),
+            scope_id: record.scope_id,
+        }));
+        unreadable.extend(scopes.unreadable);
+    }
+    mappings.sort_by(|a, b| a.scope_id.cmp(&b.scope_id));
+    Ok(ScopesReport {
+        count: mappings.len(),
+        mappings,
+        unreadable,
+    })
+}
+
+/// Returns the scopes that are mapped and their types, for completion; what cannot be read is left out.
+pub(in crate::flow) fn mapped_ids(repo: &Repo) -> BTreeMap<String, &'static str> {
+    let all = all_in(repo).unwrap_or_default().into_iter();
+    let records = all.flat_map(|(scopes, _)| scopes.records.into_values());
+    records
+        .map(|record| (record.scope_id, record.row.kind.name()))
+        .collect()
+}
+
+/// Returns the scopes that are mapped.
+///
+/// # Errors
+/// `repository-broken`, `object-missing`: nobody is told that a scope is not mapped where that is not known.
+pub(in crate::flow) fn recorded_ids(repo: &Repo) -> Result<BTreeSet<String>> {
+    let records = all_in(repo)?.into_iter();
+    Ok(records
+        .flat_map(|(scopes, _)| scopes.records.into_keys())
+        .collect())
+}
+
+/// Tells of one scope, by its id, the name of its row, or the beginning of the id.
+///
+/// # Errors
+/// `scope-not-found`, `name-ambiguous`.
+pub fn show(session: &Session, id: &str) -> Result<ScopeReport> {
+    let (record, shared) = find(session, id)?;
+    let facts = page_facts(session, &record);
+    let facts = facts.as_ref();
+    Ok(ScopeReport {
+        syscontext: context(session, shared),
+        materialized_locally: facts.is_some(),
+        mapped_commit: facts.map(|facts| facts.commit.clone()),
+        page_count: facts.map(|facts| facts.pages),
+        tracked_records: facts.map(|facts| facts.records),
+        stale: facts.map(|facts| facts.stale),
+        scope_id: record.scope_id,
+        row: record.row,
+        config: record.config,
+        revision: record.wanted,
+        frozen: record.frozen,
+        worktree: record.worktree,
+        created_at: record.created_at,
+        updated_at: record.updated_at,
+    })
+}
+
+/// Tells whether a scope is mapped. An id counts in full only, since a script that asks for a scope must not be
+/// told of another one; what the word means to [`show`] is told beside it.
+///
+/// # Errors
+/// `repository-broken`, `object-missing`.
+pub fn mapped(session: &Session, id: &str) -> Result<MappedReport> {
+    let ids = recorded_ids(&session.repo)?;
+    Ok(MappedReport {
+        scope_id: id.to_owned(),
+        mapped: ids.contains(id),
+        meant: scope_record::meant(&ids.iter().map(String::as_str), id),
+    })
+}
+
+/// Takes a mapping back, for this worktree and for everybody. The scope is named as for [`show`]; one that
+/// has pages here counts, recorded or not.
+///
+/// # Errors
+/// `read-only-clone`, `name-ambiguous`, and those of [`scope_writing::write`].
+pub fn unmap(session: &Session, word: &str, dry_run: bool) -> Result<UnmapReport> {
+    session.refuse_reader()?;
+    let id = &to_unmap(session, word)?;
+    let change = [Change::Remove(id.to_owned())];
+    let mut copies = Vec::new();
+    for (scopes, shared) in all(session)? {
+        let gone = if dry_run {
+            scope_writing::would_change(&scopes, &change)
+        } else {
+            scope_writing::write(session, &scopes.name, &change)?
+        };
+        let copy = if shared {
+            ScopeCopy::Shared
+        } else {
+            ScopeCopy::Local
+        };
+        copies.extend(gone.then_some(copy));
+    }
+    let has_pages = pages::forget(session, id)?;
+    copies.extend(has_pages.then_some(ScopeCopy::Pages));
+    if !dry_run && let Some(places) = Places::find(&session.repo)? {
+        map_worktree::keep_alive(session, &places, id, None)?;
+    }
+    Ok(UnmapReport {
+        scope_id: id.to_owned(),
+        status: if copies.is_empty() {
+            UnmapStatus::NotMapped
+        } else {
+            UnmapStatus::Unmapped
+        },
+        copies,
+        dry_run,
+    })
+}
+
+/// Finds the scope that a word stands for, among those that are recorded or have pages here; where there is
+/// none, the word.
+fn to_unmap(session: &Session, word: &str) -> Result<String> {
+    let mut ids = recorded_ids(&session.repo)?;
+    let opened = pages::open_kept(session)?;
+    ids.extend(opened.scopes.into_iter().map(|scope| scope.scope));
+    let meant = scope_record::meant(&ids.iter().map(String::as_str), word);
+    match meant.as_slice() {
+        [] => Ok(word.to_owned()),
+        [one] => Ok(one.clone()),
+        many => Err(not_one(word, many)),
+    }
+}
+
+/// Returns the records of this worktree, if it has any of its own, and those that travel; whether they do.
+fn all(session: &Session) -> Result<Vec<(Scopes, bool)>> {
+    all_in(&session.repo)
+}
+
+fn all_in(repo: &Repo) -> Result<Vec<(Scopes, bool)>> {
+    let own = Places::find(repo)?.map(|places| ref_names::local_scopes(&places.key));
+    let own = own.map(|name| (name, false));
+    let shared = (RefName::from(ref_names::SCOPES), true);
+    let names = own.into_iter().chain([shared]);
+    names
+        .map(|(name, shared)| Ok((Scopes::load(repo, &name)?, shared)))
+        .collect()
+}
+
+/// Finds the record that counts on the current branch.
+fn find(session: &Session, id: &str) -> Result<(ScopeRecord, bool)> {
+    let mut all = all(session)?;
+    let default = default_branch::find(&session.repo)?.map(|(name, _)| name);
+    if default.is_some_and(|name| {
+        session
+            .repo
+            .head()
+            .is_ok_and(|head| head.moving_ref() == name)
+    }) {
+        all.reverse();
+    }
+    let ids = all.iter().flat_map(|(scopes, _)| scopes.records.keys());
+    let meant = scope_record::meant(&ids.map(String::as_str), id);
+    let [one] = meant.as_slice() else {
+        return Err(not_one(id, &meant));
+    };
+    let found = all
+        .iter_mut()
+        .find_map(|(scopes, shared)| Some((scopes.records.remove(one)?, *shared)));
+    found.ok_or_else(|| not_one(id, &[]))
+}
+
+/// Says that a word stands for no scope, or for several.
+pub(in crate::flow) fn not_one(word: &str, meant: &[String]) -> Error {
+    if meant.is_empty() {
+        let message = format!("no scope '{word}' is mapped; nothing has changed");
+        return Error::new(Code::ScopeNotFound, message).hint("git colony scopes");
+    }
+    let message = format!(
+        "'{word}' may be any of {} scopes; nothing has changed",
+        meant.len()
+    );
+    Error::new(Code::NameAmbiguous, message)
+        .detail("scopes", meant)
+        .hint("git colony scopes   # name one in full")
+}
+
+fn context(session: &Session, shared: bool) -> SystemContext {
+    let commit = session.repo.head().ok().and_then(|head| head.commit());
+    // A manifest that cannot be read is what 'doctor' tells of.
+    let manifest = commit.and_then(|commit| manifest_of(session, commit).ok().flatten());
+    let (tenant, colony) = manifest.map(|it| (it.tenant, it.colony)).unzip();
+    SystemContext {
+        tenant,
+        colony,
+        shared,
+    }
+}

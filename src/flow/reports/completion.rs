@@ -1,0 +1,226 @@
+//! What a repository offers for an argument on TAB: names that exist, with a word about each.
+//!
+//! Repository content is hostile and an offer ends up on a command line: only names that mean
+//! themselves in every shell are offered, whatever the shell quotes. Reads only, refuses nothing: what
+//! cannot be read is not offered.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::design::checkpoint::checkpoints::{self, Checkpoint, Which};
+use crate::git::{RefName, Repo};
+use crate::model::time::{self, Moment};
+use crate::setup::tool_entry::Entry;
+use crate::setup::tool_registry;
+use crate::store::operation::Record;
+use crate::store::places::Places;
+use crate::store::{key, ref_names};
+
+/// What kind of names is wanted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Names {
+    /// Checkpoints, by label or id.
+    Checkpoints,
+    /// Checkpoints, and operations of this worktree.
+    CheckpointsAndOperations,
+    /// Operations of this worktree.
+    Operations,
+    /// Branches, forks, tags, and remote branches.
+    Revisions,
+    /// Local branches, forks among them.
+    Branches,
+    /// Fork branches.
+    Forks,
+    /// Agents that `.colony/agents` describes, or that have published something.
+    Agents,
+    /// Remotes.
+    Remotes,
+    /// What the tools of the registry can do.
+    Capabilities,
+    /// What they serve.
+    Purposes,
+    /// Scopes that are mapped.
+    Scopes,
+}
+
+/// One word that may be typed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Offer {
+    /// The word.
+    pub value: String,
+    /// What it is; may hold anything.
+    pub about: String,
+}
+
+impl Offer {
+    /// Makes an offer.
+    pub fn new(value: impl Into<String>, about: impl Into<String>) -> Offer {
+        let (value, about) = (value.into(), about.into());
+        Offer { value, about }
+    }
+}
+
+/// How many of the newest checkpoints are read for their labels, and operations for what they did.
+const DESCRIBED: usize = 50;
+
+/// Returns the names that begin with what has been typed, each once.
+pub fn names(repo: &Repo, kind: Names, typed: &str, now: &Moment) -> Vec<Offer> {
+    let found = match kind {
+        Names::Checkpoints => checkpoints_for(repo, typed, now),
+        Names::Operations => operations(repo),
+        Names::CheckpointsAndOperations => {
+            let mut found = checkpoints_for(repo, typed, now);
+            found.extend(operations(repo));
+            found
+        }
+        Names::Revisions => revisions(repo),
+        Names::Branches => below(repo, "refs/heads/", "refs/heads/", "branch"),
+        Names::Forks => below(repo, ref_names::FORKS, "refs/heads/", "fork"),
+        Names::Agents => agents(repo),
+        Names::Remotes => remotes(repo),
+        Names::Capabilities => of_tools(repo, |tool| (tool.capability, tool.name)),
+        Names::Purposes => of_tools(repo, |tool| (tool.purpose, "purpose".to_owned())),
+        Names::Scopes => crate::flow::pages::scopes::mapped_ids(repo)
+            .into_iter()
+            .map(|(id, kind)| Offer::new(id, kind))
+            .collect(),
+    };
+    let fits = |offer: &Offer| offer.value.starts_with(typed) && is_plain(&offer.value);
+    found.into_iter().filter(fits).collect()
+}
+
+/// Tells whether a name can stand on a command line as it is, but for its spaces.
+fn is_plain(name: &str) -> bool {
+    let plain = |c: char| c.is_alphanumeric() || " ._/,+-:#".contains(c);
+    let first = |c: char| c.is_alphanumeric() || "._/".contains(c);
+    name.starts_with(first) && !name.ends_with(' ') && name.len() <= 200 && name.chars().all(plain)
+}
+
+/// Offers labels, newest first; ids where the label cannot be typed, or where an id is being typed.
+fn checkpoints_for(repo: &Repo, typed: &str, now: &Moment) -> Vec<Offer> {
+    let mut offers = Vec::new();
+    let newest = checkpoints::newest(repo, Which::Named, DESCRIBED);
+    let mut bearers: BTreeMap<&str, usize> = BTreeMap::new();
+    for checkpoint in &newest {
+        *bearers.entry(&checkpoint.label).or_default() += 1;
+    }
+    for checkpoint in &newest {
+        let age = age(checkpoint, now);
+        if is_plain(&checkpoint.label) && bearers.get(checkpoint.label.as_str()) == Some(&1) {
+            offers.push(Offer::new(&checkpoint.label, age));
+        } else {
+            let about = format!("{}, {age}", checkpoint.label);
+            offers.push(Offer::new(&checkpoint.checkpoint_id, about));
+        }
+    }
+    if !typed.is_empty() {
+        let named = checkpoints::names_in(repo, Which::Named);
+        let id =
+            |name: &RefName| Some(format!("checkpoint/{}", ref_names::parse_checkpoint(name)?));
+        let ids: BTreeSet<String> = named.iter().filter_map(id).collect();
+        let ids = ids.into_iter().rev();
+        let offered = |id: &String| offers.iter().any(|offer| offer.value == *id);
+        let ids: Vec<_> = ids
+            .filter(|id| id.starts_with(typed) && !offered(id))
+            .collect();
+        offers.extend(ids.into_iter().map(|id| Offer::new(id, "checkpoint")));
+    }
+    if typed.starts_with("auto") {
+        let automatic = checkpoints::newest(repo, Which::Automatic, DESCRIBED);
+        let offer = |c: &Checkpoint| Offer::new(&c.checkpoint_id, age(c, now));
+        offers.extend(automatic.iter().map(offer));
+    }
+    offers
+}
+
+fn age(checkpoint: &Checkpoint, now: &Moment) -> String {
+    let made = chrono::DateTime::parse_from_rfc3339(&checkpoint.created_at);
+    made.map_or_else(|_| String::new(), |made| time::ago(&made, now))
+}
+
+fn operations(repo: &Repo) -> Vec<Offer> {
+    let Ok(Some(places)) = Places::find(repo) else {
+        return Vec::new();
+    };
+    let names = repo.ref_names_below(&ref_names::operations_of(&places.key));
+    let mut offers = Vec::new();
+    for (number, name) in names.iter().rev().enumerate() {
+        let Some((_, id)) = ref_names::parse_operation(name) else {
+            continue;
+        };
+        let record = match repo.find_ref(name) {
+            Ok(Some(commit)) if number < DESCRIBED => Record::read(repo, commit).ok(),
+            _ => None,
+        };
+        let about = record.map_or_else(|| "operation".to_owned(), |record| record.summary);
+        offers.push(Offer::new(id.to_string(), about));
+    }
+    offers
+}
+
+fn revisions(repo: &Repo) -> Vec<Offer> {
+    let mut offers = vec![Offer::new("HEAD", "the current commit")];
+    offers.extend(below(repo, "refs/heads/", "refs/heads/", "branch"));
+    offers.extend(below(repo, "refs/tags/", "refs/tags/", "tag"));
+    offers.extend(below(
+        repo,
+        "refs/remotes/",
+        "refs/remotes/",
+        "remote branch",
+    ));
+    offers
+}
+
+fn below(repo: &Repo, prefix: &str, stripped: &str, what: &str) -> Vec<Offer> {
+    let names = repo.ref_names_below(prefix).into_iter();
+    let names = names.filter_map(|name| Some(name.to_string().strip_prefix(stripped)?.to_owned()));
+    let offer = |name: String| {
+        let what = if stripped.ends_with("heads/") && name.starts_with("fork/") {
+            "fork"
+        } else {
+            what
+        };
+        Offer::new(name, what)
+    };
+    names.map(offer).collect()
+}
+
+/// Agents are described by files that are reviewed like any other, `.colony/agents/<name>.md`, or have
+/// published something.
+fn agents(repo: &Repo) -> Vec<Offer> {
+    let directory = repo.workdir().join(".colony/agents");
+    let entries = std::fs::read_dir(directory).into_iter().flatten().flatten();
+    let mut names: Vec<_> = entries
+        .filter_map(|entry| {
+            entry
+                .file_name()
+                .to_str()?
+                .strip_suffix(".md")
+                .map(str::to_owned)
+        })
+        .collect();
+    let published = repo.ref_names_below(ref_names::AGENTS);
+    names.extend(published.iter().filter_map(|name| {
+        let name = name.to_string();
+        let agent = name.strip_prefix(ref_names::AGENTS)?.split('/').next()?;
+        key::decode(agent)
+    }));
+    names.sort();
+    names.dedup();
+    names
+        .into_iter()
+        .map(|name| Offer::new(name, "agent"))
+        .collect()
+}
+
+/// Offers words of the registry, each once; a registry that cannot be read offers none.
+fn remotes(repo: &Repo) -> Vec<Offer> {
+    let names = repo.remote_names().into_iter();
+    names.map(|name| Offer::new(name, "remote")).collect()
+}
+
+fn of_tools(repo: &Repo, told: impl Fn(Entry) -> (String, String)) -> Vec<Offer> {
+    let tools = tool_registry::read(repo).unwrap_or_default();
+    let words: BTreeMap<String, String> = tools.into_iter().map(told).collect();
+    let words = words.into_iter();
+    words.map(|(word, about)| Offer::new(word, about)).collect()
+}

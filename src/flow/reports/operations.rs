@@ -1,0 +1,248 @@
+//! The log of operations as people read it.
+
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::PathBuf;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::clones::hub::{self, Hub};
+use crate::clones::removed_log::{self, RemovedClone, RemovedLog};
+use crate::design::restore::restore_target;
+use crate::design::undo::undo_report::HeadSwitch;
+use crate::git::{Oid, RefChange, Repo};
+use crate::model::id::{OperationId, WorktreeKey};
+use crate::model::{RepoPath, Result, text};
+use crate::store::operation::log::LogEntry;
+use crate::store::operation::{Kind, Log, late};
+use crate::store::places::Places;
+use crate::store::shared_root::SharedRoot;
+use crate::store::{Session, kept_files};
+
+/// One operation.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct OperationInfo {
+    /// Its id.
+    pub op: OperationId,
+    /// The worktree it belongs to.
+    pub worktree: WorktreeKey,
+    /// What it did.
+    pub kind: Kind,
+    /// The same for people.
+    pub summary: String,
+    /// When, RFC 3339 UTC.
+    pub created_at: String,
+    /// Who.
+    pub author: String,
+    /// The refs it moved.
+    pub refs: Vec<RefChange>,
+    /// How many files it moved aside.
+    pub files_moved_aside: usize,
+    /// How many files it put in place.
+    pub files_placed: usize,
+    /// Whether its effect has been taken back; `None` for undo and redo.
+    pub undone: Option<bool>,
+    /// The migration to git-lfs that came after it and behind which undo does not go; it stands all the same.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub closed_by: Option<OperationId>,
+}
+
+/// The operations, oldest first.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct OperationsReport {
+    /// The operations.
+    pub ops: Vec<OperationInfo>,
+    /// How many.
+    pub count: usize,
+    /// The removed clones of the name that was asked for, newest first: the operations are those of the
+    /// first. Empty where no removed clone was asked for.
+    pub removed: Vec<RemovedClone>,
+}
+
+/// One operation in full.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct OperationReport {
+    /// What the list says of it.
+    #[serde(flatten)]
+    pub info: OperationInfo,
+    /// The commit that holds its record.
+    pub commit: Oid,
+    /// The worktree before, as a commit.
+    pub snapshot: Option<Oid>,
+    /// The operation it took back.
+    pub inverts: Option<OperationId>,
+    /// Where HEAD went, if that was another branch.
+    pub head: Option<HeadSwitch>,
+    /// The files it moved aside, with where each is kept now; also those written meanwhile.
+    pub kept: Vec<KeptFile>,
+    /// The removed clone that it was done in, where one was asked for.
+    pub removed: Option<RemovedClone>,
+}
+
+/// A file that was moved aside.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct KeptFile {
+    /// Where it stood.
+    pub path: RepoPath,
+    /// Where it is kept, also by a redo of the operation; `None` when it went back or was pruned.
+    pub kept_at: Option<String>,
+}
+
+/// Lists the operations of this worktree, or of all.
+///
+/// # Errors
+/// `repository-broken`.
+pub fn list(session: &Session, all_worktrees: bool) -> Result<OperationsReport> {
+    let log = if all_worktrees {
+        Log::read_all(&session.repo)?
+    } else {
+        match Places::find(&session.repo)? {
+            Some(places) => Log::read(&session.repo, &places)?,
+            None => Log::default(),
+        }
+    };
+    Ok(report(&log, Vec::new()))
+}
+
+/// Lists the operations of a removed clone, named by its agent or its id, from the hub.
+///
+/// # Errors
+/// `clone-not-found`, `hub-missing`, `repository-broken`.
+pub fn list_removed(session: &Session, name: &str) -> Result<OperationsReport> {
+    let (hub, found) = removed(session, name)?;
+    let mut log = Log::default();
+    for places in found.iter().take(1).flat_map(|log| &log.worktrees) {
+        log.entries.extend(Log::read(&hub, places)?.entries);
+    }
+    let clones = found.into_iter().map(|log| log.clone);
+    Ok(report(&log, clones.collect()))
+}
+
+/// Opens the hub to read from, and finds the removed clones of a name in it.
+fn removed(session: &Session, name: &str) -> Result<(Repo, Vec<RemovedLog>)> {
+    let root = SharedRoot::of(&session.world)?;
+    let hub = hub::place_of(session, &root)?;
+    let repo = Hub::open(&hub)?.store.to_read()?;
+    Ok((repo, removed_log::find(&root, &hub, name)?))
+}
+
+fn report(log: &Log, removed: Vec<RemovedClone>) -> OperationsReport {
+    let mut ops = Vec::new();
+    for entries in log.entries.chunk_by(|a, b| a.worktree == b.worktree) {
+        let one = Log {
+            entries: entries.to_vec(),
+        };
+        ops.extend(one.entries.iter().map(|entry| info(&one, entry)));
+    }
+    OperationsReport {
+        count: ops.len(),
+        ops,
+        removed,
+    }
+}
+
+/// Shows one operation of this worktree.
+///
+/// # Errors
+/// `operation-not-found`.
+pub fn show(session: &Session, id: OperationId) -> Result<OperationReport> {
+    let not_found = || restore_target::not_found(id);
+    let places = Places::find(&session.repo)?.ok_or_else(not_found)?;
+    let log = Log::read(&session.repo, &places)?;
+    describe((&session.repo, &places), &log, id).ok_or_else(not_found)
+}
+
+/// Shows one operation of the newest removed clone of a name, of its main worktree first.
+///
+/// # Errors
+/// `operation-not-found`, and those of [`list_removed`].
+pub fn show_removed(session: &Session, name: &str, id: OperationId) -> Result<OperationReport> {
+    let (hub, found) = removed(session, name)?;
+    for found in found.iter().take(1) {
+        for places in &found.worktrees {
+            let log = Log::read(&hub, places)?;
+            if let Some(mut report) = describe((&hub, places), &log, id) {
+                report.removed = Some(found.clone.clone());
+                return Ok(report);
+            }
+        }
+    }
+    Err(restore_target::not_found(id).hint(format!(
+        "git colony ops --removed {}",
+        text::shell_word(name)
+    )))
+}
+
+fn describe(
+    (repo, places): (&Repo, &Places),
+    log: &Log,
+    id: OperationId,
+) -> Option<OperationReport> {
+    let entry = log.find(id)?;
+    let again = log.repetition_of(id);
+    let kept = entry.record.files.aside.iter().map(|path| {
+        let at = std::iter::once(entry)
+            .chain(again)
+            .find_map(|entry| kept_at(places, entry, path));
+        KeptFile {
+            path: path.clone(),
+            kept_at: at.map(|at| at.display().to_string()),
+        }
+    });
+    let late = late::list(repo, places, &entry.record).into_iter();
+    let late = late.map(|late| KeptFile {
+        path: late.path,
+        kept_at: Some(late.kept_at),
+    });
+    Some(OperationReport {
+        info: info(log, entry),
+        commit: entry.commit,
+        snapshot: entry.record.snapshot,
+        inverts: entry.record.inverts,
+        head: entry.record.switches_head().then(|| HeadSwitch {
+            old: entry.record.before.head.name.clone(),
+            new: entry.record.after.head.name.clone(),
+        }),
+        kept: kept.chain(late).collect(),
+        removed: None,
+    })
+}
+
+/// Returns where an operation keeps what stood at a path, if it is there.
+fn kept_at(places: &Places, entry: &LogEntry, path: &RepoPath) -> Option<PathBuf> {
+    let aside = &entry.record.files.aside;
+    let number = aside.iter().position(|aside| aside == path)?;
+    let at = places.kept_by(entry.record.op).join(number.to_string());
+    std::fs::symlink_metadata(&at).is_ok().then_some(at)
+}
+
+/// Returns the path that a kept file had; of one that no operation planned for, where it is kept.
+pub(in crate::flow) fn name_of(log: &Log, file: &kept_files::KeptFile) -> RepoPath {
+    let is_of =
+        |entry: &&LogEntry| entry.worktree == file.worktree && entry.record.op == file.operation;
+    let name = file.at.file_name().and_then(OsStr::to_str);
+    let number = name.and_then(|name| name.parse::<usize>().ok());
+    let entry = log.entries.iter().find(is_of);
+    let planned = entry.zip(number);
+    let planned = planned.and_then(|(entry, number)| entry.record.files.aside.get(number));
+    let otherwise = || RepoPath::new(file.at.as_os_str().as_bytes());
+    planned.cloned().unwrap_or_else(otherwise)
+}
+
+fn info(log: &Log, entry: &LogEntry) -> OperationInfo {
+    let record = &entry.record;
+    OperationInfo {
+        op: record.op,
+        worktree: entry.worktree.clone(),
+        kind: record.kind,
+        summary: record.summary.clone(),
+        created_at: record.created_at.clone(),
+        author: record.author.clone(),
+        refs: record.refs.clone(),
+        files_moved_aside: record.files.aside.len(),
+        files_placed: record.files.place.len(),
+        undone: log.undone().get(&record.op).copied(),
+        closed_by: log.closed_by(record.op),
+    }
+}

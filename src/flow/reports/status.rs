@@ -1,0 +1,297 @@
+//! The state of the repository at a glance (the `RepoState` of the requirements).
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::design::checkpoint::checkpoints::{self, Checkpoint, Which};
+use crate::design::checkpoint::damaged_checkpoint::DamagedCheckpoint;
+use crate::design::fork::clashes::{self, TouchedBy};
+use crate::design::undo::undo_preview::{self, UndoStep};
+use crate::design::{default_branch, pick};
+use crate::flow::migrate::{self, UnderWay};
+use crate::git::worktree::safe_open::MAX_RECORD_BYTES;
+use crate::git::worktree::scan::{Scan, Untracked};
+use crate::git::{Head, Oid, Repo};
+use crate::lfs::install;
+use crate::model::id::OperationId;
+use crate::model::{RepoPath, Result};
+use crate::setup::tool_entry::Entry;
+use crate::setup::tool_registry;
+use crate::store::lock::IndexLock;
+use crate::store::operation::run::Pending;
+use crate::store::operation::{Log, recover};
+use crate::store::places::Places;
+use crate::store::{Session, ref_names};
+
+/// The state of the repository.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct StatusReport {
+    /// Whether exactly one commit is reachable from HEAD.
+    pub is_fresh: bool,
+    /// The branch, or `detached:<8 hex>`.
+    pub current_branch: String,
+    /// HEAD's commit; `None` on an unborn branch.
+    pub current_sha: Option<Oid>,
+    /// Commits here that the main branch has not.
+    pub ahead_of_main_by: usize,
+    /// Commits of the main branch that are not here.
+    pub behind_main_by: usize,
+    /// Checkpoints somebody asked for, oldest first.
+    pub checkpoints: Vec<Checkpoint>,
+    /// Fork branches, `fork/<label>`.
+    pub forks: Vec<String>,
+    /// Tools in the registry of the repository.
+    pub tools: Vec<Entry>,
+    /// When the newest automatic checkpoint was made.
+    pub last_quiescence_at: Option<String>,
+    /// Whether anything is uncommitted, untracked files included.
+    pub uncommitted_changes: bool,
+    /// Git remotes that tools are imported from.
+    pub imported_tooling_remotes: Vec<Value>,
+    /// How many paths are staged, changed, untracked, in conflict.
+    pub changes: ChangeCounts,
+    /// What git is in the middle of.
+    pub in_progress: Option<&'static str>,
+    /// An operation whose owner is at work or died.
+    pub pending_operation: Option<PendingOperation>,
+    /// A migration to git-lfs that has not ended.
+    pub migration: Option<UnderWay>,
+    /// What undo would take back.
+    pub undo: Option<UndoStep>,
+    /// Forks that have changed files which are changed here.
+    pub touched_by_others: Vec<TouchedBy>,
+    /// What needs attention.
+    pub health: Vec<Health>,
+}
+
+/// How many paths differ, and how.
+#[derive(Clone, Copy, Debug, Default, Serialize, JsonSchema)]
+pub struct ChangeCounts {
+    /// Staged against HEAD.
+    pub staged: usize,
+    /// Changed against the index.
+    pub changed: usize,
+    /// Not tracked and not ignored.
+    pub untracked: usize,
+    /// In conflict.
+    pub conflicts: usize,
+    /// Untracked since a restore brought older ignore files back, and out of checkpoints: no change.
+    pub unignored: usize,
+}
+
+/// An operation that has not been released.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct PendingOperation {
+    /// Its id.
+    pub op: OperationId,
+    /// When it began.
+    pub started_at: String,
+}
+
+impl From<Pending> for PendingOperation {
+    fn from(pending: Pending) -> Self {
+        PendingOperation {
+            op: pending.op,
+            started_at: pending.started_at,
+        }
+    }
+}
+
+/// Something that needs attention.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct Health {
+    /// A stable name.
+    pub name: &'static str,
+    /// Always false: what is well is not listed.
+    pub ok: bool,
+    /// What was found.
+    pub detail: String,
+}
+
+/// Looks at everything, changes nothing.
+///
+/// # Errors
+/// `repository-broken`, `interrupted`.
+pub fn status(session: &Session) -> Result<StatusReport> {
+    let repo = &session.repo;
+    let scan = repo.scan(&session.world)?;
+    let places = Places::find(repo)?;
+    let pending = places.as_ref().map(recover::pending).transpose()?.flatten();
+    let log = places
+        .as_ref()
+        .map(|places| Log::read(repo, places))
+        .transpose()?;
+    let undo = log.as_ref().map(|log| undo_preview::outlook(session, log));
+    let newest = log.as_ref().and_then(|log| log.entries.last());
+    let changes = count(&scan, newest.map_or(&[], |e| &e.record.after.unignored));
+    let head = &scan.head;
+    let (ahead, behind) = compare_with_main(repo, head)?;
+    let automatic = checkpoints::list(repo, Which::Automatic)?;
+    let named = checkpoints::list(repo, Which::Named)?;
+    let forks = repo.refs_below(ref_names::FORKS)?;
+    let migration = migrate::under_way(repo)?;
+    let mut health = health(session, pending.as_ref(), migration.as_ref());
+    health.extend(damaged(&named.damaged, &automatic.damaged));
+    let touching = clashes::touched_by_others(session, &scan)?;
+    health.extend(touching.unknown.iter().map(|(fork, problem)| Health {
+        name: "fork-problem",
+        ok: false,
+        detail: format!("'{fork}' cannot be compared: {}", problem.reason),
+    }));
+    Ok(StatusReport {
+        is_fresh: is_fresh(repo, head)?,
+        current_branch: head.label(),
+        current_sha: head.commit(),
+        ahead_of_main_by: ahead,
+        behind_main_by: behind,
+        checkpoints: named.sound,
+        forks: forks.iter().map(|found| found.name.short()).collect(),
+        // One that makes no sense is told of below.
+        tools: tool_registry::read(repo).unwrap_or_default(),
+        last_quiescence_at: automatic
+            .sound
+            .last()
+            .map(|newest| newest.created_at.clone()),
+        uncommitted_changes: changes.staged
+            + changes.changed
+            + changes.untracked
+            + changes.conflicts
+            > 0,
+        imported_tooling_remotes: imported_tooling(repo),
+        changes,
+        in_progress: repo.in_progress(),
+        pending_operation: pending.clone().map(PendingOperation::from),
+        undo: undo.transpose()?.flatten(),
+        touched_by_others: touching.others,
+        health,
+        migration,
+    })
+}
+
+fn count(scan: &Scan, unignored: &[RepoPath]) -> ChangeCounts {
+    let below = |found: &&Untracked| unignored.iter().any(|top| found.path.is_at_or_below(top));
+    let unignored = scan.untracked.iter().filter(below).count();
+    ChangeCounts {
+        staged: scan.staged.len(),
+        changed: scan.unstaged.len(),
+        untracked: scan.untracked.len() - unignored,
+        conflicts: scan.conflicts.len(),
+        unignored,
+    }
+}
+
+/// Counts the paths of which a clone holds more than its commits.
+pub(in crate::flow) fn unsaved(scan: &Scan) -> usize {
+    let changes = count(scan, &[]);
+    changes.staged.max(changes.changed) + changes.untracked + changes.conflicts
+}
+
+fn is_fresh(repo: &Repo, head: &Head) -> Result<bool> {
+    match head.commit() {
+        Some(tip) => Ok(repo.commits_between(tip, &[], 2)?.len() == 1),
+        None => Ok(false),
+    }
+}
+
+/// Counts commits against the default branch.
+fn compare_with_main(repo: &Repo, head: &Head) -> Result<(usize, usize)> {
+    const LIMIT: usize = 10_000;
+    let Some(tip) = head.commit() else {
+        return Ok((0, 0));
+    };
+    match default_branch::find(repo)? {
+        Some((branch, main)) if branch != head.moving_ref() => {
+            let ahead = repo.commits_between(tip, &[main], LIMIT)?.len();
+            Ok((ahead, repo.commits_between(main, &[tip], LIMIT)?.len()))
+        }
+        _ => Ok((0, 0)),
+    }
+}
+
+/// Reads a JSON object below `.colony/`; a malformed one counts as absent here.
+pub(in crate::flow) fn registry(repo: &Repo, name: &str) -> Option<Value> {
+    let path = RepoPath::from(format!(".colony/{name}").as_str());
+    let bytes = repo.read_file(&path, MAX_RECORD_BYTES).ok()??;
+    serde_json::from_slice(&bytes).ok()
+}
+
+fn imported_tooling(repo: &Repo) -> Vec<Value> {
+    let found = registry(repo, "manifest.json");
+    found
+        .and_then(|object| object.get("imports_tooling_from")?.as_array().cloned())
+        .unwrap_or_default()
+}
+
+/// Names the first checkpoint that is damaged, and where the others are named.
+fn damaged(named: &[DamagedCheckpoint], automatic: &[DamagedCheckpoint]) -> Option<Health> {
+    let first = named.first().or(automatic.first())?;
+    let list = |count: usize, how: &str| {
+        (count > 1).then(|| format!("; {count} in 'git colony checkpoints{how}'"))
+    };
+    let more = [list(named.len(), ""), list(automatic.len(), " --auto")];
+    Some(Health {
+        name: "checkpoint-damaged",
+        ok: false,
+        detail: first.words() + &more.into_iter().flatten().collect::<String>(),
+    })
+}
+
+fn health(
+    session: &Session,
+    pending: Option<&Pending>,
+    migration: Option<&UnderWay>,
+) -> Vec<Health> {
+    let repo = &session.repo;
+    let mut found = Vec::new();
+    let mut add = |name, detail| {
+        found.push(Health {
+            name,
+            ok: false,
+            detail,
+        });
+    };
+    if let Some(pending) = pending {
+        let detail = "at work, or cut off: the next changing command completes or cancels it";
+        add("pending-operation", format!("{} {detail}", pending.op));
+    }
+    let lock = IndexLock::path_in(repo);
+    if lock.exists() && pending.is_none() {
+        add(
+            "index-lock",
+            format!("'{}' exists: git is at work, or died", lock.display()),
+        );
+    }
+    if let Some(what) = repo.in_progress() {
+        let left = pick::left(session)
+            .map(|left| format!(": {left}; git colony cherry-pick --continue takes what is left"));
+        let left = left.unwrap_or_default();
+        add("in-progress", format!("a {what} is in progress{left}"));
+    }
+    if let Some(migration) = migration.filter(|found| found.needs_attention) {
+        add("migration", migration.detail.clone());
+    }
+    // What cannot be read is told of by whoever needs it.
+    for (branch, way) in migrate::come_back(repo).unwrap_or_default() {
+        let what = "is from before history was rewritten for git-lfs";
+        add("history-rewritten", format!("'{branch}' {what}: {way}"));
+    }
+    for problem in &session.settings.repository_problems {
+        add("settings", problem.sentence());
+    }
+    if repo.lacks_filter("lfs") {
+        let detail = "'.gitattributes' gives files to git-lfs, and its filters are not set up here: such \
+                      files would be committed whole; git colony init sets them up";
+        add("git-lfs-filters", detail.to_owned());
+    } else if repo.has_half_filter("lfs") {
+        let detail = install::HALF_A_FILTER;
+        add(
+            "git-lfs-filters",
+            format!("{detail}; git colony init sets up the rest"),
+        );
+    }
+    if let Err(error) = tool_registry::read(repo) {
+        add("tool-registry", error.message());
+    }
+    found
+}

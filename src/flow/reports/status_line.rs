@@ -1,0 +1,106 @@
+//! The state of a repository for a prompt: what can be told at once, whatever the size.
+//!
+//! Nothing is cached, so nothing here can be out of date. Branch, newest checkpoint and what needs
+//! attention are read from names of refs and files; changes are looked for as long as the setting
+//! `colony.lineTime` allows, and left out when the look did not come to its end by then.
+
+use std::sync::{Arc, mpsc};
+use std::time::Duration;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::design::checkpoint::checkpoints;
+use crate::flow::migrate;
+use crate::git::{ObjectWrites, Repo};
+use crate::model::world::Interrupt;
+use crate::model::{World, time};
+use crate::store::lock::IndexLock;
+use crate::store::operation::recover;
+use crate::store::places::Places;
+use crate::store::setting_layers::Layers;
+use crate::store::settings::{self, Flags};
+
+/// What a prompt shows; all empty outside of a repository.
+#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
+pub struct LineReport {
+    /// The branch, or `detached:<8 hex>`.
+    pub branch: Option<String>,
+    /// What git is in the middle of.
+    pub in_progress: Option<&'static str>,
+    /// How many paths are staged, changed, untracked or in conflict; `None` when that took too long.
+    pub changes: Option<usize>,
+    /// When the newest checkpoint was made, automatic ones of this worktree included.
+    pub last_checkpoint_at: Option<String>,
+    /// How long ago that was.
+    pub last_checkpoint_seconds: Option<i64>,
+    /// Whether `status` names something that needs attention.
+    pub attention: bool,
+}
+
+/// Looks around without a lock, a write or an error: what cannot be read is not told.
+pub fn line(world: &World) -> LineReport {
+    let Ok(repo) = Repo::open(world, ObjectWrites::InMemory) else {
+        return LineReport::default();
+    };
+    let Ok(head) = repo.head() else {
+        let attention = true;
+        return LineReport {
+            attention,
+            ..LineReport::default()
+        };
+    };
+    let places = Places::find(&repo).ok().flatten();
+    let newest = checkpoints::newest_moment(&repo, places.as_ref().map(|places| &places.key));
+    let pending = places
+        .as_ref()
+        .and_then(|places| recover::pending(places).ok().flatten());
+    let in_progress = repo.in_progress();
+    let no_flags = Flags::default();
+    let layers = Layers::read(world, &repo, &no_flags);
+    let limit = settings::line_time(&layers);
+    let attention = pending.is_some()
+        || in_progress.is_some()
+        || migrate::under_way(&repo).is_ok_and(|found| found.is_some_and(|it| it.needs_attention))
+        || IndexLock::path_in(&repo).exists()
+        || !layers.repository_problems().is_empty()
+        || repo.lacks_filter("lfs")
+        || repo.has_half_filter("lfs");
+    LineReport {
+        branch: Some(head.label()),
+        in_progress,
+        last_checkpoint_at: newest.as_ref().map(time::rfc3339),
+        last_checkpoint_seconds: newest.map(|newest| (world.now() - newest).num_seconds().max(0)),
+        attention,
+        changes: changes_within(limit, world, repo),
+    }
+}
+
+/// Counts what is uncommitted; gives up after `limit`, also when a filter hangs.
+fn changes_within(limit: Duration, world: &World, repo: Repo) -> Option<usize> {
+    if limit.is_zero() {
+        return None;
+    }
+    let (found, wait) = mpsc::channel();
+    let interrupt = Interrupt::default();
+    let world = World {
+        interrupt: interrupt.clone(),
+        // A prompt has no place for warnings.
+        narrate: Arc::new(|_| ()),
+        ..world.clone()
+    };
+    let look = move || {
+        let changes = repo.scan(&world).ok().map(|scan| {
+            scan.staged.len() + scan.unstaged.len() + scan.untracked.len() + scan.conflicts.len()
+        });
+        // Nobody waits any more: that is what a limit is for.
+        found.send(changes).ok();
+    };
+    std::thread::Builder::new()
+        .name("look".to_owned())
+        .spawn(look)
+        .ok()?;
+    let changes = wait.recv_timeout(limit).ok().flatten();
+    interrupt.raise(0);
+    changes
+}

@@ -1,0 +1,199 @@
+//! Carries out what was decided: first here, then on the remote, then what is noted of both.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::clones::sync::travelers::{self, Kind};
+use crate::git::refs::Reason;
+use crate::git::remote::{Pushed, Remote};
+use crate::git::{RefChange, RefName, Signature};
+use crate::model::text::{count, shell_word};
+use crate::model::{Code, Result};
+use crate::store::{Session, own_refs};
+
+use super::both_sides::Look;
+use super::plan::{self, Step};
+use super::{Direction, Race, SyncResult, SyncedRef};
+
+/// What was done in one round.
+pub(super) struct Done {
+    /// What is told of each ref.
+    pub(super) rows: Vec<SyncedRef>,
+    /// The refs that would have moved on the remote, with consent, and whether each would have gone.
+    pub(super) waiting: Vec<(RefName, bool)>,
+    /// Whether a ref had moved meanwhile, here or there.
+    pub(super) race: Race,
+}
+
+/// Carries out the steps.
+///
+/// # Errors
+/// What the network says; what is done by then stays done, and the next sync finds it so.
+pub(super) fn act(
+    session: &Session,
+    remote: &Remote<'_>,
+    look: &Look,
+    mut steps: Vec<Step>,
+) -> Result<Done> {
+    let here = move_here(session, &mut steps)?;
+    let there = move_there(session, remote, &mut steps)?;
+    let race = if here == Race::Lost { here } else { there };
+    note(session, remote, look, &steps)?;
+    let waiting = plan::waiting(&steps);
+    let rows = steps.into_iter().map(|step| step.row).collect();
+    Ok(Done {
+        rows,
+        waiting,
+        race,
+    })
+}
+
+/// Moves refs here: all at once where that can be, else each that can.
+fn move_here(session: &Session, steps: &mut [Step]) -> Result<Race> {
+    let moves = |steps: &[Step]| -> Vec<RefChange> {
+        steps.iter().filter_map(|step| step.here.clone()).collect()
+    };
+    let Err(error) = move_refs(session, &moves(steps)) else {
+        return Ok(Race::None);
+    };
+    if !is_about_refs(error.code()) {
+        return Err(error);
+    }
+    let mut race = Race::None;
+    for step in steps {
+        let Some(change) = step.here.take() else {
+            continue;
+        };
+        match move_refs(session, std::slice::from_ref(&change)) {
+            Ok(()) => {}
+            Err(error) if is_about_refs(error.code()) => {
+                let has_moved = session.repo.find_ref(&change.name)? != change.old;
+                if has_moved || error.code() == Code::Locked {
+                    race = Race::Lost;
+                }
+                step.there = None;
+                step.note = None;
+                step.row.new = step.row.old;
+                step.row.direction = Direction::None;
+                step.row.result = SyncResult::Conflict;
+                step.row.reason = Some(error.message());
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(race)
+}
+
+fn is_about_refs(code: Code) -> bool {
+    matches!(code, Code::RefMoved | Code::Locked | Code::GitFailed)
+}
+
+fn move_refs(session: &Session, changes: &[RefChange]) -> Result<()> {
+    let who = Signature {
+        seconds: session.world.now().timestamp(),
+        ..session.record_signature()
+    };
+    let why = Reason {
+        text: "colony: sync",
+        who: &who,
+        operation: "sync",
+    };
+    own_refs::move_refs(session, changes, &why)
+}
+
+/// Pushes, and tells what the server said of each ref.
+fn move_there(session: &Session, remote: &Remote<'_>, steps: &mut [Step]) -> Result<Race> {
+    let takes_tags = session.settings.checkpoint_git_tags;
+    let changes: Vec<RefChange> = steps.iter().filter_map(|step| step.there.clone()).collect();
+    if changes.is_empty() {
+        return Ok(Race::None);
+    }
+    let pushing = format!(
+        "push {} to '{}'",
+        count(changes.len(), "ref"),
+        remote.name()
+    );
+    let mut pushed = session.world.progress.during(&pushing, || {
+        own_refs::talk(session, || remote.push(&changes))
+    })?;
+    let mut race = Race::None;
+    for step in steps {
+        let Some(change) = &step.there else { continue };
+        let (result, reason) = match pushed.remove(&change.name) {
+            None | Some(Pushed::Done) => continue,
+            Some(Pushed::Moved) => {
+                race = Race::Lost;
+                let reason = "somebody else moves it on the remote at the same time";
+                (SyncResult::Rejected, reason.to_owned())
+            }
+            Some(Pushed::Refused(reason)) => (SyncResult::RefusedByServer, reason),
+        };
+        // What has moved here stays: it is what the remote will get.
+        step.note = None;
+        step.row.direction = match step.here {
+            Some(_) => Direction::Fetch,
+            None => Direction::None,
+        };
+        step.row.result = result;
+        step.row.reason = Some(reason);
+        step.row.hint = match result {
+            SyncResult::Rejected => Some(format!("git colony sync {}", shell_word(remote.name()))),
+            _ if takes_tags => None,
+            _ => way_of_checkpoint(&step.row.name),
+        };
+    }
+    Ok(race)
+}
+
+/// Notes what the remote has now, and forgets what neither side has any more.
+fn note(session: &Session, remote: &Remote<'_>, look: &Look, steps: &[Step]) -> Result<()> {
+    let names = look.names();
+    let note_of = |name| travelers::note_of(&look.remote, name);
+    let known: BTreeSet<_> = names.iter().filter_map(note_of).collect();
+    let mut wanted: BTreeMap<_, _> = look.notes.iter().map(|(name, id)| (name, *id)).collect();
+    wanted.retain(|name, _| look.do_notes_count && known.contains(*name));
+    let moved = steps
+        .iter()
+        .filter(|step| step.note.is_some() || is_gone(step));
+    let moved: Vec<_> = moved
+        .filter_map(|step| Some((note_of(&step.row.name)?, step.note)))
+        .collect();
+    for (name, note) in &moved {
+        match note {
+            Some(id) => wanted.insert(name, *id),
+            None => wanted.remove(name),
+        };
+    }
+    let incoming = session.repo.refs_below(&super::incoming(remote))?;
+    let mut before: BTreeMap<_, _> = look.notes.iter().collect();
+    before.extend(incoming.iter().map(|found| (&found.name, &found.id)));
+    let mut changes = Vec::new();
+    for (name, id) in &wanted {
+        let old = before.remove(*name).copied();
+        if old != Some(*id) {
+            changes.push(RefChange {
+                name: (*name).clone(),
+                old,
+                new: Some(*id),
+            });
+        }
+    }
+    changes.extend(before.into_iter().map(|(name, id)| RefChange {
+        name: name.clone(),
+        old: Some(*id),
+        new: None,
+    }));
+    move_refs(session, &changes)
+}
+
+/// Returns how checkpoints travel where a server takes nothing but branches and tags.
+fn way_of_checkpoint(name: &RefName) -> Option<String> {
+    let is_checkpoint = travelers::kind_of(name) == Some(Kind::Checkpoint);
+    is_checkpoint.then(|| {
+        "git config colony.checkpoint.gitTags true   # new checkpoints are tags of git as well, which sync sends".to_owned()
+    })
+}
+
+/// Tells whether a ref is gone from both sides now.
+fn is_gone(step: &Step) -> bool {
+    step.row.result == SyncResult::Deleted
+}

@@ -1,0 +1,235 @@
+//! What both sides have, as values: refs here, refs there, and what was noted when they last agreed.
+//!
+//! What the remote offers is looked at before it counts: a ref whose object is not what belongs under
+//! its name is set apart.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::clones::sync::rules::Sides;
+use crate::clones::sync::travelers::{self, Kind};
+use crate::clones::sync::verdict::Standing;
+use crate::design::fork::fork_record::ForkRecord;
+use crate::flow::migrate;
+use crate::git::remote::Remote;
+use crate::git::{Oid, RefName, Repo};
+use crate::map::scope_record::Scopes;
+use crate::model::Result;
+use crate::store::{Session, migration, own_refs, ref_names};
+
+use super::remote_identity;
+
+/// Both sides at one moment.
+pub(super) struct Look {
+    /// The name of the remote.
+    pub(super) remote: String,
+    ours: BTreeMap<RefName, Oid>,
+    theirs: BTreeMap<RefName, Oid>,
+    /// What was noted, by the names of the notes.
+    pub(super) notes: BTreeMap<RefName, Oid>,
+    /// Whether what is noted and is not there was deleted there: not where the remote is another place now, or
+    /// has nothing at all.
+    pub(super) do_notes_count: bool,
+    /// Names under which the remote has something else than belongs there, and what is wrong with it.
+    pub(super) invalid: BTreeMap<RefName, String>,
+    /// The branches of the remote.
+    pub(super) branches: BTreeMap<RefName, Oid>,
+    /// The commits that any remote is known to have and that are here, each once.
+    pub(super) published: BTreeSet<Oid>,
+}
+
+impl Look {
+    /// Asks the remote what it has, and looks at what is here. Nothing is fetched.
+    ///
+    /// # Errors
+    /// `repository-broken`, and what the network says.
+    pub(super) fn take(session: &Session, remote: &Remote<'_>) -> Result<Look> {
+        let repo = &session.repo;
+        let asking = format!("ask '{}' what it has", remote.name());
+        let progress = &session.world.progress;
+        let offered = progress.during(&asking, || remote.list(|_| true))?;
+        let mut ours = BTreeMap::new();
+        for prefix in travelers::prefixes() {
+            let found = repo.refs_below(&prefix)?.into_iter();
+            let found = found.filter(|found| travelers::kind_of(&found.name).is_some());
+            ours.extend(found.map(|found| (found.name, found.id)));
+        }
+        for name in travelers::single_names() {
+            if let Some(id) = repo.find_ref(&name)? {
+                ours.insert(name, id);
+            }
+        }
+        let gone = ours.iter().filter(|(_, id)| repo.is_gone(**id));
+        let gone = gone.map(|(name, _)| (name.clone(), GONE.to_owned()));
+        let gone = gone.collect();
+        let notes = repo.refs_below(&travelers::notes_of(remote.name()))?;
+        let offered_here = offered.values().filter_map(|id| repo.peel_to_commit(*id));
+        let mut published: BTreeSet<Oid> = offered_here.collect();
+        published.extend(known_of_remotes(repo)?);
+        let do_notes_count = remote_identity::is_known(session, remote) && !offered.is_empty();
+        if !(do_notes_count || notes.is_empty()) {
+            (session.world.narrate)(&format!(
+                "'{}' is another place than before, or was emptied: what is missing there does not count as deleted",
+                remote.name()
+            ));
+        }
+        let is_branch = |name: &&RefName| name.as_bytes().starts_with(b"refs/heads/");
+        let branches = offered.iter().filter(|(name, _)| is_branch(name));
+        Ok(Look {
+            remote: remote.name().to_owned(),
+            ours,
+            notes: notes
+                .into_iter()
+                .map(|found| (found.name, found.id))
+                .collect(),
+            do_notes_count,
+            invalid: gone,
+            branches: branches.map(|(name, id)| (name.clone(), *id)).collect(),
+            published,
+            theirs: offered
+                .into_iter()
+                .filter(|(name, _)| travelers::kind_of(name).is_some())
+                .collect(),
+        })
+    }
+
+    /// Refuses where history was rewritten on the remote and branches here are from before that: nothing
+    /// of one belongs to the other.
+    ///
+    /// # Errors
+    /// `history-rewritten`, and what the network says.
+    pub(super) fn refuse_rewritten(&self, session: &Session, remote: &Remote<'_>) -> Result<()> {
+        let theirs = self.theirs.get(&RefName::from(ref_names::MIGRATIONS));
+        migrate::refuse_rewritten(session, remote, theirs.copied())?;
+        migrate::refuse_come_back(session, remote, &self.branches)
+    }
+
+    /// Fetches what has to be looked at.
+    ///
+    /// # Errors
+    /// `ref-moved` where the remote has changed meanwhile, and what the network says.
+    pub(super) fn fetch(&mut self, session: &Session, remote: &Remote<'_>) -> Result<()> {
+        let known: BTreeSet<Oid> = self
+            .ours
+            .values()
+            .chain(self.notes.values())
+            .copied()
+            .collect();
+        let is_wanted = |(name, id): &(&RefName, &Oid)| {
+            let is_branch = travelers::kind_of(name) == Some(Kind::ForkBranch);
+            !known.contains(*id) && (!is_branch || self.ours.contains_key(*name))
+        };
+        let wanted = self.theirs.iter().filter(is_wanted);
+        let wanted: Vec<RefName> = wanted.map(|(name, _)| name.clone()).collect();
+        if wanted.is_empty() {
+            return Ok(());
+        }
+        let into = super::incoming(remote);
+        let fetch = || own_refs::fetch(session, || remote.fetch_refs(&wanted, &into));
+        let fetching = format!("fetch from '{}'", remote.name());
+        let progress = &session.world.progress;
+        for found in progress.during(&fetching, fetch)? {
+            self.published.extend(session.repo.peel_to_commit(found.id));
+            self.theirs.insert(found.name, found.id);
+        }
+        Ok(())
+    }
+
+    /// Sets apart what the remote has and is not what its name says, as far as it is here.
+    pub(super) fn inspect(&mut self, repo: &Repo) {
+        let names: Vec<RefName> = self.theirs.keys().cloned().collect();
+        for name in names {
+            let sides = self.sides(&name);
+            let is_new = sides.theirs != sides.ours && sides.theirs != sides.base;
+            let here = sides
+                .theirs
+                .filter(|id| is_new && repo.object_size(*id).is_some());
+            let known: Vec<Oid> = [sides.ours, sides.base].into_iter().flatten().collect();
+            if let Some(flaw) = here.and_then(|id| flaw(repo, &name, id, &known)) {
+                self.theirs.remove(&name);
+                self.invalid.insert(name, flaw);
+            }
+        }
+    }
+
+    /// Returns the names of all refs that may travel, of either side.
+    pub(super) fn names(&self) -> BTreeSet<RefName> {
+        let invalid = self.invalid.keys();
+        self.ours
+            .keys()
+            .chain(self.theirs.keys())
+            .chain(invalid)
+            .cloned()
+            .collect()
+    }
+
+    /// Returns what a ref holds on each side.
+    pub(super) fn sides(&self, name: &RefName) -> Sides<Oid> {
+        let note = travelers::note_of(&self.remote, name).filter(|_| self.do_notes_count);
+        Sides {
+            base: note.and_then(|note| self.notes.get(&note).copied()),
+            ours: self.ours.get(name).copied(),
+            theirs: self.theirs.get(name).copied(),
+        }
+    }
+}
+
+/// Returns the commits that remotes had when they were last heard of: their branches, and what was noted of
+/// all that travels. Of a remote that is configured no more nothing is known.
+fn known_of_remotes(repo: &Repo) -> Result<BTreeSet<Oid>> {
+    let mut known = BTreeSet::new();
+    for remote in repo.remote_names() {
+        let branches = format!("refs/remotes/{remote}/");
+        for prefix in [branches, travelers::notes_of(&remote)] {
+            let found = repo.refs_below(&prefix)?.into_iter();
+            known.extend(found.filter_map(|found| repo.peel_to_commit(found.id)));
+        }
+    }
+    Ok(known)
+}
+
+/// What is said of a ref whose object is gone here: it is not deleted, and nothing of it can be sent.
+const GONE: &str = "git has removed its object here: 'git colony prune' takes the ref out";
+
+/// Tells how one commit stands to another. Where that cannot be told, each has something of its own.
+pub(super) fn standing(repo: &Repo, sides: &Sides<Oid>) -> Standing {
+    let Some((ours, theirs)) = sides.ours.zip(sides.theirs) else {
+        return Standing::Diverged;
+    };
+    let is_in = |one, other| repo.has_more(one, other).is_ok_and(|more| !more);
+    if repo.object_size(theirs).is_none() {
+        Standing::Diverged
+    } else if is_in(theirs, ours) {
+        Standing::Ahead
+    } else if is_in(ours, theirs) {
+        Standing::Behind
+    } else {
+        Standing::Diverged
+    }
+}
+
+/// Says what is wrong with what a remote has under a name; `known` is what was there before.
+fn flaw(repo: &Repo, name: &RefName, id: Oid, known: &[Oid]) -> Option<String> {
+    let commit = repo.peel_to_commit(id);
+    let is_commit = commit == Some(id);
+    match travelers::kind_of(name)? {
+        Kind::Checkpoint | Kind::CheckpointTag if commit.is_none() => {
+            Some("it names no commit".to_owned())
+        }
+        Kind::Checkpoint | Kind::CheckpointTag => None,
+        _ if !is_commit => Some("it is no commit".to_owned()),
+        Kind::ForkRecord => {
+            let label = travelers::label_of(name)?;
+            let read = ForkRecord::read(repo, id, &label);
+            read.err().map(|error| error.message())
+        }
+        Kind::Scopes => unless_read(Scopes::flaw(repo, id, known)),
+        Kind::Shared if name.as_bytes() == ref_names::MIGRATIONS.as_bytes() => {
+            unless_read(migration::flaw(repo, id))
+        }
+        Kind::ForkBranch | Kind::Shared => None,
+    }
+}
+
+fn unless_read(flaw: Result<Option<String>>) -> Option<String> {
+    flaw.unwrap_or_else(|error| Some(error.message()))
+}

@@ -1,0 +1,388 @@
+//! From what both sides have to what is done about each ref: nothing is moved here.
+
+use std::collections::BTreeSet;
+
+use crate::clones::sync::rules::{Side, Sides, Version};
+use crate::clones::sync::travelers::{self, Kind};
+use crate::clones::sync::verdict::{self, Fork, Record, Standing, Verdict};
+use crate::design::fork::fork_record::{self, ForkRecord};
+use crate::git::{Oid, RefChange, RefName, Repo};
+use crate::model::text::shell_word;
+use crate::model::{RepoPath, Result, time};
+use crate::store::{Session, ref_names};
+
+use super::both_sides::{Look, standing};
+use super::{Direction, SyncResult, SyncedRef, Way, scope_records, withheld};
+
+/// What is done about one ref.
+pub(super) struct Step {
+    /// What is told of it, if all goes well.
+    pub(super) row: SyncedRef,
+    /// How it moves here.
+    pub(super) here: Option<RefChange>,
+    /// How it moves on the remote.
+    pub(super) there: Option<RefChange>,
+    /// What is noted of it then; `None` leaves the note.
+    pub(super) note: Option<Oid>,
+    /// Whether it would move on the remote as well, with consent.
+    pub(super) waits: bool,
+}
+
+/// What is decided for.
+#[derive(Clone, Copy)]
+pub(super) struct Wish<'a> {
+    /// Which way refs may go.
+    pub(super) way: Way,
+    /// What is published although it looks like a secret.
+    pub(super) allowed: &'a [RepoPath],
+}
+
+/// Decides on every ref that may travel.
+///
+/// # Errors
+/// `object-missing`, `repository-broken`, `git-failed`, `interrupted`, `no-space`.
+pub(super) fn steps(session: &Session, look: &Look, wish: Wish<'_>) -> Result<Vec<Step>> {
+    let (repo, way) = (&session.repo, wish.way);
+    let mut steps = Vec::new();
+    let mut labels = BTreeSet::new();
+    for name in look.names() {
+        if let Some(flaw) = look.invalid.get(&name) {
+            let mut step = Step::still(&name, &look.sides(&name), SyncResult::Invalid);
+            step.row.reason = Some(flaw.clone());
+            steps.push(step);
+        }
+        let sides = look.sides(&name);
+        let verdict = match travelers::kind_of(&name) {
+            Some(Kind::Scopes) if !look.invalid.contains_key(&name) => {
+                steps.extend(scopes_step(repo, &name, &sides, way)?);
+                continue;
+            }
+            _ if look.invalid.contains_key(&name) => Verdict::Nothing,
+            Some(Kind::CheckpointTag) if is_moved(session, look, &name) => Verdict::Nothing,
+            Some(Kind::Checkpoint | Kind::CheckpointTag) => verdict::decide_checkpoint(&sides),
+            Some(Kind::Scopes | Kind::Shared) => {
+                verdict::decide_shared(&sides, standing(repo, &sides))
+            }
+            Some(Kind::ForkBranch | Kind::ForkRecord) | None => {
+                labels.extend(travelers::label_of(&name));
+                continue;
+            }
+        };
+        steps.extend(step(&name, &sides, verdict, way));
+    }
+    let who = super::who(session);
+    for label in labels {
+        steps.extend(fork_steps(repo, look, &label, (who.as_deref(), way))?);
+    }
+    withheld::keep(session, look, (&mut steps, wish.allowed))?;
+    if way == Way::Ask {
+        steps.iter_mut().for_each(Step::wait);
+    }
+    steps.sort_by(|one, other| one.row.name.cmp(&other.row.name));
+    Ok(steps)
+}
+
+/// Lists the refs that would move on the remote, with consent, and whether each would go from there.
+pub(super) fn waiting(steps: &[Step]) -> Vec<(RefName, bool)> {
+    let waiting = steps.iter().filter(|step| step.waits);
+    let waiting = waiting.map(|step| (step.row.name.clone(), step.row.new.is_none()));
+    waiting.collect()
+}
+
+/// Tells whether the git tag of a checkpoint has given way to the checkpoint's own ref, here or on the
+/// remote: then no sync makes it again.
+fn is_moved(session: &Session, look: &Look, tag: &RefName) -> bool {
+    let Some(name) = ref_names::parse_checkpoint(tag) else {
+        return false;
+    };
+    let moved = look.sides(&ref_names::checkpoint(&name));
+    let is_known = moved.ours.or(moved.theirs).or(moved.base).is_some();
+    is_known && !session.settings.checkpoint_git_tags
+}
+
+/// Decides on record and branch of a fork.
+fn fork_steps(
+    repo: &Repo,
+    look: &Look,
+    label: &str,
+    (who, way): (Option<&str>, Way),
+) -> Result<Vec<Step>> {
+    let (record_name, branch_name) = (ref_names::fork_record(label), ref_names::fork_branch(label));
+    if look.invalid.contains_key(&record_name) || look.invalid.contains_key(&branch_name) {
+        return Ok(Vec::new());
+    }
+    let (record, branch) = (look.sides(&record_name), look.sides(&branch_name));
+    let read = |id: Oid| read_record(repo, label, id);
+    if let Some(error) = record.ours.and_then(|id| read(id).err()) {
+        let mut step = Step::still(&record_name, &record, SyncResult::NotOwned);
+        step.row.reason = Some(error.message());
+        return Ok(vec![step]);
+    }
+    let mut records = record.map(|id| read(id).unwrap_or_else(|_| unknown(id, who)));
+    if record.base != record.ours && record.base != record.theirs {
+        // One of them was made of the other: then only one has changed.
+        match standing(repo, &record) {
+            Standing::Ahead => records.base.clone_from(&records.theirs),
+            Standing::Behind => records.base.clone_from(&records.ours),
+            Standing::Diverged => {}
+        }
+    }
+    let fork = Fork {
+        record: records,
+        branch,
+        standing: standing(repo, &branch),
+    };
+    let (of_record, of_branch) = fork.decide(who);
+    let mut steps = Vec::new();
+    match (of_record, record.ours.zip(record.theirs)) {
+        (Verdict::Join(side), Some((ours, theirs))) => {
+            steps.push(join(repo, label, side, (ours, theirs), way)?);
+        }
+        (verdict, _) => steps.extend(step(&record_name, &record, verdict, way)),
+    }
+    steps.extend(step(&branch_name, &branch, of_branch, way));
+    explain_fork(&mut steps, &fork, label, &look.remote);
+    Ok(steps)
+}
+
+fn read_record(repo: &Repo, label: &str, id: Oid) -> Result<Record> {
+    let (record, blob) = ForkRecord::read(repo, id, label)?;
+    let updated_at = time::parse_rfc3339(&record.updated_at);
+    Ok(Record {
+        version: Version {
+            updated_at,
+            blob,
+            id,
+        },
+        owner: record.owner,
+    })
+}
+
+/// Stands for a record that is not here: in a dry run nothing is fetched.
+fn unknown(id: Oid, who: Option<&str>) -> Record {
+    Record {
+        version: Version {
+            updated_at: None,
+            blob: id,
+            id,
+        },
+        owner: who.unwrap_or_default().to_owned(),
+    }
+}
+
+/// Decides on the mappings of the default branch.
+fn scopes_step(repo: &Repo, name: &RefName, sides: &Sides<Oid>, way: Way) -> Result<Option<Step>> {
+    let verdict = verdict::decide_shared(sides, standing(repo, sides));
+    let Some((ours, theirs)) = sides.ours.zip(sides.theirs) else {
+        return Ok(step(name, sides, verdict, way));
+    };
+    if verdict != Verdict::Conflict {
+        return Ok(step(name, sides, verdict, way));
+    }
+    // In a dry run theirs may not be here.
+    let joined = match repo.object_size(theirs) {
+        Some(_) => scope_records::join(repo, ours, theirs)?,
+        None => Some(ours),
+    };
+    let Some(joined) = joined else {
+        return Ok(step(name, sides, verdict, way));
+    };
+    Ok(Some(joined_step(name, (ours, theirs), joined, way)))
+}
+
+/// Makes one record of two that both sides have changed.
+fn join(
+    repo: &Repo,
+    label: &str,
+    counts: Side,
+    (ours, theirs): (Oid, Oid),
+    way: Way,
+) -> Result<Step> {
+    let name = ref_names::fork_record(label);
+    let (counts, other) = match counts {
+        Side::Ours => (ours, theirs),
+        Side::Theirs => (theirs, ours),
+    };
+    // In a dry run theirs may not be here.
+    let joined = match repo.object_size(theirs) {
+        Some(_) => fork_record::join(repo, label, counts, other)?,
+        None => counts,
+    };
+    Ok(joined_step(&name, (ours, theirs), joined, way))
+}
+
+/// Brings what was made of both to both sides, as far as refs may go that way.
+fn joined_step(name: &RefName, (ours, theirs): (Oid, Oid), joined: Oid, way: Way) -> Step {
+    let sides = Sides {
+        base: None,
+        ours: Some(ours),
+        theirs: Some(theirs),
+    };
+    let change = |old| RefChange {
+        name: name.clone(),
+        old: Some(old),
+        new: Some(joined),
+    };
+    let mut step = Step::still(name, &sides, SyncResult::Merged);
+    step.row.new = Some(joined);
+    step.row.direction = match way {
+        Way::Both => Direction::Both,
+        Way::Fetch | Way::Ask => Direction::Fetch,
+        Way::Push => Direction::Push,
+    };
+    step.here = (way != Way::Push).then(|| change(ours));
+    step.there = (way != Way::Fetch).then(|| change(theirs));
+    step.note = match way {
+        Way::Both => Some(joined),
+        Way::Fetch | Way::Ask => Some(theirs),
+        Way::Push => None,
+    };
+    step
+}
+
+/// Turns a verdict into what is done, as far as refs may go that way.
+fn step(name: &RefName, sides: &Sides<Oid>, verdict: Verdict, way: Way) -> Option<Step> {
+    let still = |result| Some(Step::still(name, sides, result));
+    let asks_to_push = way != Way::Fetch;
+    match verdict {
+        Verdict::UpToDate => {
+            let mut step = Step::still(name, sides, SyncResult::UpToDate);
+            step.note = sides.theirs;
+            Some(step)
+        }
+        Verdict::Push | Verdict::PushDeletion if asks_to_push => {
+            let result = match (sides.theirs, sides.ours) {
+                (None, _) => SyncResult::Created,
+                (_, None) => SyncResult::Deleted,
+                _ => SyncResult::Pushed,
+            };
+            let mut step = Step::moving(name, (sides.theirs, sides.ours), result);
+            step.row.direction = Direction::Push;
+            step.there = step.here.take();
+            Some(step)
+        }
+        Verdict::Fetch if way == Way::Push => still(SyncResult::Behind),
+        Verdict::Fetch => {
+            let result = match sides.theirs {
+                Some(_) => SyncResult::Fetched,
+                None => SyncResult::Deleted,
+            };
+            Some(Step::moving(name, (sides.ours, sides.theirs), result))
+        }
+        Verdict::Behind => still(SyncResult::Behind),
+        Verdict::KeptHere => still(SyncResult::KeptHere),
+        Verdict::Conflict => still(SyncResult::Conflict),
+        Verdict::Rejected if asks_to_push && way != Way::Ask => still(SyncResult::Rejected),
+        Verdict::NotOwned if asks_to_push && way != Way::Ask => still(SyncResult::NotOwned),
+        // Two records are joined by their own function; what would be sent stays where it is.
+        Verdict::Nothing
+        | Verdict::Join(_)
+        | Verdict::Push
+        | Verdict::PushDeletion
+        | Verdict::Rejected
+        | Verdict::NotOwned => None,
+    }
+}
+
+impl Step {
+    /// A step that moves nothing.
+    pub(super) fn still(name: &RefName, sides: &Sides<Oid>, result: SyncResult) -> Step {
+        Step {
+            row: SyncedRef {
+                name: name.clone(),
+                direction: Direction::None,
+                old: sides.ours,
+                new: sides.ours,
+                result,
+                reason: None,
+                hint: None,
+            },
+            here: None,
+            there: None,
+            note: None,
+            waits: false,
+        }
+    }
+
+    /// Leaves the remote as it is, for want of consent.
+    fn wait(&mut self) {
+        let Some(change) = self.there.take() else {
+            return;
+        };
+        self.waits = true;
+        if self.here.is_none() {
+            self.row.direction = Direction::None;
+            self.row.result = SyncResult::Unpublished;
+            (self.row.old, self.row.new) = (change.old, change.new);
+            self.note = None;
+        }
+    }
+
+    /// A step that moves a ref here.
+    fn moving(name: &RefName, (old, new): (Option<Oid>, Option<Oid>), result: SyncResult) -> Step {
+        let sides = Sides {
+            base: None,
+            ours: old,
+            theirs: new,
+        };
+        let mut step = Step::still(name, &sides, result);
+        step.row.new = new;
+        step.row.direction = Direction::Fetch;
+        step.here = Some(RefChange {
+            name: name.clone(),
+            old,
+            new,
+        });
+        step.note = new;
+        step
+    }
+}
+
+/// Says why refs of a fork stay, and what to do about it.
+fn explain_fork(steps: &mut [Step], fork: &Fork<Oid>, label: &str, remote: &str) {
+    let owner = |record: &Option<Record>| record.as_ref().map(|record| record.owner.clone());
+    let (ours, theirs) = (owner(&fork.record.ours), owner(&fork.record.theirs));
+    let branch = shell_word(&format!("fork/{label}"));
+    for step in steps {
+        let (reason, hint) = match step.row.result {
+            SyncResult::Rejected if theirs.is_some() && theirs != ours => (
+                format!(
+                    "the remote has a fork of that name that is of {}",
+                    theirs.clone().unwrap_or_default()
+                ),
+                format!(
+                    "git colony fork {} --from {branch} --no-switch   # then: git colony forks delete {branch}",
+                    shell_word(&format!("{label}-2"))
+                ),
+            ),
+            SyncResult::Rejected => (
+                "the remote has commits that are not here".to_owned(),
+                format!(
+                    "git colony merge {} --into {branch}   # then sync again",
+                    shell_word(&format!("{remote}/fork/{label}"))
+                ),
+            ),
+            SyncResult::Behind if step.row.name == ref_names::fork_branch(label) => (
+                "the remote has commits that are not here".to_owned(),
+                format!(
+                    "git colony merge {} --into {branch}",
+                    shell_word(&format!("{remote}/fork/{label}"))
+                ),
+            ),
+            SyncResult::NotOwned => {
+                step.row.reason = Some(match &ours {
+                    Some(owner) => format!("it is of {owner}"),
+                    None => "no record says whose it is".to_owned(),
+                });
+                continue;
+            }
+            SyncResult::KeptHere => (
+                "it was deleted on the remote, with its record".to_owned(),
+                format!("git colony forks delete {branch}"),
+            ),
+            _ => continue,
+        };
+        step.row.reason = Some(reason);
+        step.row.hint = Some(hint);
+    }
+}

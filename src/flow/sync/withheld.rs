@@ -1,0 +1,98 @@
+//! Refs that would publish what looks like a secret stay here, each with what that is and how to let it pass.
+
+use std::collections::BTreeMap;
+
+use crate::clones::sync::travelers;
+use crate::design::checkpoint::secrets::{self, Publication};
+use crate::git::Oid;
+use crate::model::text::shell_word;
+use crate::model::{RepoPath, Result};
+use crate::store::Session;
+
+use super::SyncResult;
+use super::both_sides::Look;
+use super::plan::Step;
+
+/// Keeps what would publish a likely secret; a fork stays whole, since its record without its branch says
+/// nothing.
+///
+/// # Errors
+/// `object-missing`, `git-failed`, `interrupted`.
+pub(super) fn keep(
+    session: &Session,
+    look: &Look,
+    (steps, allowed): (&mut [Step], &[RepoPath]),
+) -> Result<()> {
+    let ids: Vec<Oid> = steps.iter().filter_map(brought_by).collect();
+    let published: Vec<Oid> = look.published.iter().copied().collect();
+    let wanted = Publication {
+        ids: &ids,
+        published: &published,
+        allowed,
+    };
+    let found = secrets::find(session, &wanted)?;
+    if found.is_empty() {
+        return Ok(());
+    }
+    let mut labels: BTreeMap<String, Vec<RepoPath>> = BTreeMap::new();
+    for step in steps.iter() {
+        let label = travelers::label_of(&step.row.name);
+        let paths = brought_by(step).and_then(|id| found.get(&id));
+        if let Some((label, paths)) = label.zip(paths) {
+            labels.insert(label, paths.clone());
+        }
+    }
+    for step in steps.iter_mut().filter(|step| step.there.is_some()) {
+        let name = &step.row.name;
+        let of_fork = travelers::label_of(name).and_then(|label| labels.get(&label));
+        let own = brought_by(step).and_then(|id| found.get(&id));
+        let Some(paths) = own.or(of_fork) else {
+            continue;
+        };
+        let (reason, hint) = explain_secrets(paths, &look.remote);
+        *step = Step::still(name, &look.sides(name), SyncResult::KeptHome);
+        step.row.reason = Some(reason);
+        step.row.hint = Some(hint);
+    }
+    Ok(())
+}
+
+/// Returns what a step sends to the remote. What is made of both sides brings what is here, and in a dry run
+/// nobody else can read it.
+fn brought_by(step: &Step) -> Option<Oid> {
+    let new = step.there.as_ref()?.new;
+    if step.row.result == SyncResult::Merged {
+        step.row.old
+    } else {
+        new
+    }
+}
+
+/// Says what would be published, and how it may be.
+fn explain_secrets(paths: &[RepoPath], remote: &str) -> (String, String) {
+    const MOST_NAMED: usize = 3;
+    let named = paths
+        .iter()
+        .take(MOST_NAMED)
+        .map(|path| format!("'{path}'"));
+    let mut named: Vec<String> = named.collect();
+    let more = paths.len().saturating_sub(MOST_NAMED);
+    if more > 0 {
+        named.push(format!("{more} more"));
+    }
+    let verb = if paths.len() == 1 {
+        "looks like a secret"
+    } else {
+        "look like secrets"
+    };
+    let allow = paths.iter();
+    let allow = allow.map(|path| format!(" --allow-secret {}", shell_word(&path.to_string())));
+    let allow = allow.collect::<Vec<_>>().concat();
+    (
+        format!("it would publish {}, which {verb}", named.join(", ")),
+        format!(
+            "git colony sync {} --push{allow}   # publishes it all the same",
+            shell_word(remote)
+        ),
+    )
+}
