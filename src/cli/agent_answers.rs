@@ -12,8 +12,8 @@ use crate::flow::agents::last_checkpoint::LeftBehind;
 use crate::flow::clones::setup_commands;
 use crate::model::text::shell_word;
 use crate::model::time::{self, Moment};
-use crate::store::lease_holder::HeldBy;
-use crate::store::ref_names;
+use crate::store::lease::lease_holder::HeldBy;
+use crate::store::refs::ref_names;
 use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;
 

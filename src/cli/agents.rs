@@ -7,7 +7,7 @@ use crate::clones::removed_work;
 use crate::design::allowed_paths::path_check::{self, Changes};
 use crate::flow::agents::{self, Request, agent_places, agent_removal, agent_restore};
 use crate::flow::clones;
-use crate::store::last_act;
+use crate::store::operation::last_act;
 use crate::ui::answer::Outcome;
 
 use super::cone::ConeArgs;

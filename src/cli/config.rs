@@ -5,8 +5,8 @@ use serde::Serialize;
 
 use crate::model::World;
 use crate::model::time::Moment;
-use crate::store::colony_toml::Problem;
-use crate::store::setting_layers::{Effective, Layers};
+use crate::store::settings::colony_toml::Problem;
+use crate::store::settings::setting_layers::{Effective, Layers};
 use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;
 

@@ -9,7 +9,7 @@ use crate::design::fork::forks::{self, Fork, Outcome as Ending};
 use crate::design::fork::locked_paths::{self, Locked};
 use crate::lfs::locks;
 use crate::model::time::Moment;
-use crate::store::large_file_locks::KnownLocks;
+use crate::store::large_files::large_file_locks::KnownLocks;
 use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;
 

@@ -10,8 +10,8 @@ use crate::model::Result;
 use crate::model::text::shell_word;
 use crate::model::time::Moment;
 use crate::store::Session;
-use crate::store::agent_rule::AgentRule;
 use crate::store::membership::Role;
+use crate::store::settings::agent_rule::AgentRule;
 use crate::ui::answer::Answer;
 use crate::ui::escape;
 

@@ -5,7 +5,7 @@ use std::path::Path;
 use crate::lfs::install::refuse_push_without_objects;
 use crate::model::time::Moment;
 use crate::setup::hooks::{self, Act, HookState, InstallReport, StatusReport, Target, install};
-use crate::store::last_act;
+use crate::store::operation::last_act;
 use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;
 

@@ -1,7 +1,7 @@
 //! How locks that others hold are said.
 
 use crate::model::time::{self, Moment};
-use crate::store::large_file_locks::LockedPath;
+use crate::store::large_files::large_file_locks::LockedPath;
 use crate::ui::text;
 
 /// More locks are only counted.

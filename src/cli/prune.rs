@@ -5,7 +5,7 @@ use crate::design::checkpoint::retention::PruneReport;
 use crate::flow::prune::{self, What};
 use crate::git::refs::damaged_refs::DamagedRef;
 use crate::model::time::Moment;
-use crate::store::lost_refs::LostRef;
+use crate::store::refs::lost_refs::LostRef;
 use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;
 

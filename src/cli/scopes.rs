@@ -4,7 +4,7 @@ use crate::flow::pages::scopes::{
     self, MappedReport, Mapping, ScopeCopy, ScopeReport, ScopesReport, UnmapReport, UnmapStatus,
 };
 use crate::model::time::Moment;
-use crate::store::last_act;
+use crate::store::operation::last_act;
 use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;
 

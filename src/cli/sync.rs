@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use crate::flow::sync::{self, Request, SyncReport, SyncResult, SyncedRef, Way};
 use crate::model::RepoPath;
 use crate::model::time::Moment;
-use crate::store::last_act;
+use crate::store::operation::last_act;
 use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;
 

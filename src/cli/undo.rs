@@ -5,8 +5,8 @@ use crate::design::undo::undo_report::UndoReport;
 use crate::design::undo::{self, Direction};
 use crate::flow::agents::agent_places;
 use crate::model::time::Moment;
-use crate::store::last_act::LastAct;
 use crate::store::operation::LateFile;
+use crate::store::operation::last_act::LastAct;
 use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;
 

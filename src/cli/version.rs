@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::model::time::Moment;
-use crate::store::operation::record;
+use crate::store::operation::operation_record;
 use crate::ui::answer::{Answer, Outcome};
 
 use super::{Face, Stop};
@@ -16,7 +16,7 @@ use super::{Face, Stop};
 pub(super) struct Args {}
 
 pub(super) fn run(face: &mut Face<'_>) -> Result<Outcome, Stop> {
-    let formats = BTreeMap::from([("checkpoint", 1), ("operation", record::FORMAT)]);
+    let formats = BTreeMap::from([("checkpoint", 1), ("operation", operation_record::FORMAT)]);
     face.answer(&VersionReport {
         version: env!("CARGO_PKG_VERSION"),
         formats,

@@ -132,7 +132,7 @@ fn one(source: &Path, target: &Path, (metadata, how): (&Metadata, How)) -> std::
         return Ok(true);
     }
     let from = File::open(source)?;
-    let into = match crate::store::atomic::create_new(target) {
+    let into = match crate::store::files::atomic::create_new(target) {
         Err(e) if e.kind() == ErrorKind::AlreadyExists => return Ok(false),
         into => into?,
     };

@@ -6,9 +6,9 @@ use serde::Serialize;
 use crate::git::new_repository::ConfigEntry;
 use crate::git::process::Git;
 use crate::model::{Code, Error, Result, World};
-use crate::store::atomic;
+use crate::store::files::atomic;
+use crate::store::files::shared_root::SharedRoot;
 use crate::store::lock::WorktreeLock;
-use crate::store::shared_root::SharedRoot;
 
 /// The colony that is meant where none is named.
 pub const DEFAULT: &str = "default";

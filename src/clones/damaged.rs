@@ -7,9 +7,11 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::model::{Code, Error, text};
+use crate::store::files::atomic;
+use crate::store::files::shared_root::SharedRoot;
+use crate::store::key;
 use crate::store::membership::{self, Membership};
-use crate::store::shared_root::SharedRoot;
-use crate::store::{atomic, key, ref_names};
+use crate::store::refs::ref_names;
 
 use super::found;
 

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::git::Repo;
 use crate::model::{Code, Result, ResultExt as _, World};
-use crate::store::atomic;
+use crate::store::files::atomic;
 use crate::store::lock::FileIdentity;
 use crate::store::membership::{Membership, Role};
 

@@ -3,9 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use crate::model::{Code, Error, Result};
+use crate::store::files::shared_root::SharedRoot;
 use crate::store::key;
 use crate::store::membership::{Membership, Role};
-use crate::store::shared_root::SharedRoot;
 
 use super::damaged;
 use super::new_clone::membership_at;

@@ -8,8 +8,9 @@ use crate::git::object::transfer::{Linked, link_objects, send_pack};
 use crate::git::refs::Reason;
 use crate::git::{Oid, RefChange, RefName, Signature};
 use crate::model::{Code, Result};
+use crate::store::Session;
 use crate::store::membership::{Membership, Role, mirror_of};
-use crate::store::{Session, own_refs, ref_names};
+use crate::store::refs::{own_refs, ref_names};
 
 use super::hub::{self, Hub};
 use super::publish::large_objects_of;

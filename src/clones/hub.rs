@@ -11,10 +11,11 @@ use crate::git::remote::network::Network;
 use crate::git::remote::url::{Provenance, RemoteUrl};
 use crate::git::{BareRepo, Oid, RefChange, RefName};
 use crate::model::{Code, Error, Result, World, time};
+use crate::store::Session;
+use crate::store::files::shared_root::SharedRoot;
 use crate::store::lock::FileIdentity;
 use crate::store::membership::{Membership, Role};
-use crate::store::shared_root::SharedRoot;
-use crate::store::{Session, own_refs, ref_names};
+use crate::store::refs::{own_refs, ref_names};
 
 use super::hub_making::{make_from_repository, make_from_url};
 use super::hub_place::{Place, SET_ASIDE};

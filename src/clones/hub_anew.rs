@@ -6,9 +6,10 @@
 
 use crate::git::{ObjectWrites, RefChange, RefName, Repo};
 use crate::model::{Result, text};
+use crate::store::Session;
+use crate::store::files::shared_root::SharedRoot;
 use crate::store::membership::Membership;
-use crate::store::shared_root::SharedRoot;
-use crate::store::{Session, ref_names};
+use crate::store::refs::ref_names;
 
 use super::found::{self, FoundClone};
 use super::hub::Hub;

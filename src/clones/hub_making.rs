@@ -7,7 +7,8 @@ use crate::git::remote::network::Network;
 use crate::git::remote::url::RemoteUrl;
 use crate::git::{BareRepo, RefChange, RefName, Repo, process};
 use crate::model::{Code, Error, Result, World};
-use crate::store::{Session, atomic};
+use crate::store::Session;
+use crate::store::files::atomic;
 
 use super::hub::origin_of;
 

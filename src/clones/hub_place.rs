@@ -4,9 +4,10 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::model::{Code, Error, Result, World};
+use crate::store::Session;
+use crate::store::files::atomic;
+use crate::store::files::shared_root::SharedRoot;
 use crate::store::lock::WorktreeLock;
-use crate::store::shared_root::SharedRoot;
-use crate::store::{Session, atomic};
 
 /// How long to wait for somebody else who makes the hub: it may take a copy of the whole history.
 const PATIENCE: Duration = Duration::from_mins(10);

@@ -7,7 +7,7 @@ use crate::git::refs::FoundRef;
 use crate::git::{Oid, RefChange, RefName, Repo};
 use crate::model::{Code, Error, Result, World, time};
 use crate::store::membership::{Membership, Role};
-use crate::store::ref_names;
+use crate::store::refs::ref_names;
 
 use super::hub::Hub;
 use super::publish::{bring_objects, link_large_objects, wanted};

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use crate::model::{Result, World};
-use crate::store::atomic;
+use crate::store::files::atomic;
 
 /// What came of deleting a clone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -15,12 +15,12 @@ use serde::{Deserialize, Serialize};
 
 use crate::git::{Oid, Repo};
 use crate::model::{Code, Error, Result, ResultExt as _, World, time};
-use crate::store::atomic;
+use crate::store::files::atomic;
+use crate::store::files::places::Places;
+use crate::store::files::shared_root::SharedRoot;
+use crate::store::lease::processes::{self, Process};
 use crate::store::lock::WorktreeLock;
 use crate::store::membership::{self, Membership, Role};
-use crate::store::places::Places;
-use crate::store::processes::{self, Process};
-use crate::store::shared_root::SharedRoot;
 
 use super::found::{FoundClone, clones};
 use super::hub::Hub;

@@ -9,9 +9,11 @@ use std::path::Path;
 use crate::git::lfs::lfs_objects::Objects;
 use crate::git::{RefChange, Repo};
 use crate::model::{Code, Error, Result, World};
+use crate::store::files::places::Places;
+use crate::store::files::{atomic, moved_aside};
+use crate::store::large_files::retained_objects;
 use crate::store::membership::{self, Membership};
-use crate::store::places::Places;
-use crate::store::{atomic, kept_files, kept_large_files, ref_names};
+use crate::store::refs::ref_names;
 
 use super::hub::Hub;
 use super::publish::{bring_objects, large_objects_of};
@@ -99,7 +101,7 @@ pub(super) fn note(repo: &Repo, clone: &RemovedClone) -> Result<()> {
     let in_refs = in_refs
         .iter()
         .filter_map(|found| ref_names::parse_operation(&found.name));
-    let in_folders = kept_files::worktrees(&kept).into_iter();
+    let in_folders = moved_aside::worktrees(&kept).into_iter();
     let mut keys: Vec<_> = in_refs
         .map(|(key, _)| key)
         .chain(in_folders.map(|(key, _)| key))
@@ -123,8 +125,8 @@ pub(super) fn note(repo: &Repo, clone: &RemovedClone) -> Result<()> {
 /// `hub-missing`, `io`, `no-space`; the rest is where it was then.
 pub(super) fn bring_files(git_dir: &Path) -> Result<()> {
     let kept = Places::kept_in(git_dir);
-    let large = Objects::in_folder(kept_large_files::pool_in(git_dir));
-    if kept_files::worktrees(&kept).is_empty() && large.files().is_empty() {
+    let large = Objects::in_folder(retained_objects::pool_in(git_dir));
+    if moved_aside::worktrees(&kept).is_empty() && large.files().is_empty() {
         return Ok(());
     }
     let Some(member) = Membership::read(&membership::path_in(git_dir))? else {
@@ -137,8 +139,8 @@ pub(super) fn bring_files(git_dir: &Path) -> Result<()> {
     large.link_all_into(&large_objects_of(hub.store.path()))?;
     let home = Places::kept_in(hub.store.path());
     atomic::make_directory(&home)?;
-    for (key, folder) in kept_files::worktrees(&kept) {
-        kept_files::bring(&folder, &home.join(key.as_str()))?;
+    for (key, folder) in moved_aside::worktrees(&kept) {
+        moved_aside::bring(&folder, &home.join(key.as_str()))?;
     }
     // They are durable there before the rest is deleted.
     atomic::sync_file_system(&home)

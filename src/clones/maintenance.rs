@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use crate::git::BareRepo;
 use crate::model::{Result, World};
-use crate::store::atomic;
+use crate::store::files::atomic;
 use crate::store::lock::{Hold, WorktreeLock};
 
 /// With so many packs, or loose objects, a hub is compacted.

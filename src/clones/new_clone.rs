@@ -10,11 +10,13 @@ use crate::git::new_repository::{ConfigEntry, NewRepository};
 use crate::git::refs::FoundRef;
 use crate::git::{ObjectWrites, Oid, RefName, Repo};
 use crate::model::{Code, Error, Result, World};
+use crate::store::files::atomic;
+use crate::store::files::shared_root::SharedRoot;
 use crate::store::lock::WorktreeLock;
 use crate::store::membership::{Membership, Role};
+use crate::store::refs::ref_names;
 use crate::store::settings::Flags;
-use crate::store::shared_root::SharedRoot;
-use crate::store::{Session, atomic, key, ref_names};
+use crate::store::{Session, key};
 
 use super::hub::Hub;
 use super::large_files::{self, Store};

@@ -7,9 +7,10 @@ use std::path::Path;
 use crate::git::object::transfer::{Linked, link_objects, send_pack};
 use crate::git::{Head, Oid, RefChange, RefName, Repo};
 use crate::model::{Code, Result, World};
+use crate::store::files::places::Places;
 use crate::store::membership::{Membership, Role};
-use crate::store::places::Places;
-use crate::store::{Session, key, ref_names};
+use crate::store::refs::ref_names;
+use crate::store::{Session, key};
 
 use super::desk_note;
 use super::hub::Hub;

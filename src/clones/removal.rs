@@ -4,8 +4,9 @@ use std::path::Path;
 
 use crate::model::text::shell_word;
 use crate::model::{Code, Error, Result, World};
-use crate::store::shared_root::SharedRoot;
-use crate::store::{atomic, ref_names};
+use crate::store::files::atomic;
+use crate::store::files::shared_root::SharedRoot;
+use crate::store::refs::ref_names;
 
 use super::damaged::{self, DamagedClone};
 use super::found::{self, FoundClone, clones};

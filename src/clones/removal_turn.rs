@@ -4,10 +4,10 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::model::{Result, World};
-use crate::store::atomic;
+use crate::store::files::atomic;
+use crate::store::files::shared_root::SharedRoot;
 use crate::store::lock::WorktreeLock;
 use crate::store::membership::Membership;
-use crate::store::shared_root::SharedRoot;
 
 /// How long to wait for somebody else who takes the same clone away.
 const TURN: Duration = Duration::from_mins(1);

@@ -19,13 +19,14 @@ use serde::{Deserialize, Serialize};
 use crate::git::RefChange;
 use crate::git::refs::FoundRef;
 use crate::model::id::{OperationId, WorktreeKey};
-use crate::model::time::Moment;
-use crate::model::{Code, Error, Result, World, time};
-use crate::store::kept_files::KeptFile;
+use crate::model::time::{self, Moment};
+use crate::model::{Code, Error, Result, World};
+use crate::store::files::atomic;
+use crate::store::files::moved_aside::{self, KeptFile};
+use crate::store::files::places::Places;
+use crate::store::files::shared_root::SharedRoot;
 use crate::store::operation::{Log, prune};
-use crate::store::places::Places;
-use crate::store::shared_root::SharedRoot;
-use crate::store::{atomic, kept_files, ref_names};
+use crate::store::refs::ref_names;
 
 use super::carried::{How, bring};
 use super::hub::Hub;
@@ -96,7 +97,7 @@ pub fn list(root: &SharedRoot, hub: &Path) -> Vec<RemovedLog> {
     let mut found: Vec<RemovedLog> = Vec::new();
     let leaving = leaving::kept_of(root, hub).into_iter();
     for folder in [Places::kept_in(hub)].into_iter().chain(leaving) {
-        for (key, kept) in kept_files::worktrees(&folder) {
+        for (key, kept) in moved_aside::worktrees(&folder) {
             let Some(note) = Note::read(&kept) else {
                 continue;
             };
@@ -196,7 +197,7 @@ pub fn let_go(world: &World, hub: &Hub, (places, clone): (&Places, &Path)) -> Re
         let place = file.at.strip_prefix(Places::kept_in(hub.store.path()));
         place.is_ok_and(|place| there.join(place).symlink_metadata().is_ok())
     };
-    let files = kept_files::list(&Places::kept_in(hub.store.path())).into_iter();
+    let files = moved_aside::list(&Places::kept_in(hub.store.path())).into_iter();
     let mut files = files.filter(|file| file.worktree == places.key);
     if !files.all(|file| is_there(&file)) {
         return Ok(());
@@ -237,7 +238,7 @@ pub struct Amount {
 pub fn amount(hub: &Hub) -> Result<Amount> {
     Ok(Amount {
         operations: hub.store.refs_below(ref_names::OPERATIONS)?.len(),
-        files: kept_files::list(&Places::kept_in(hub.store.path())).len(),
+        files: moved_aside::list(&Places::kept_in(hub.store.path())).len(),
     })
 }
 
@@ -274,14 +275,14 @@ pub fn prune(world: &World, hub: &Hub, limits: Limits, dry_run: bool) -> Result<
     let Expired { mut refs, folders } = Expired::find(hub, limits, &now)?;
     let automatic = expired_automatic(hub, limits, &now)?;
     let folder_goes = |file: &Path| folders.iter().any(|folder| file.starts_with(folder));
-    let files = kept_files::list(&kept).into_iter();
+    let files = moved_aside::list(&kept).into_iter();
     let pruned = Pruned {
         amount: Amount {
             operations: refs.len(),
             files: files.filter(|file| folder_goes(&file.at)).count(),
         },
         automatic: automatic.len(),
-        freed: folders.iter().map(|at| kept_files::size_of(at)).sum(),
+        freed: folders.iter().map(|at| moved_aside::size_of(at)).sum(),
     };
     if dry_run {
         return Ok(pruned);
@@ -291,7 +292,7 @@ pub fn prune(world: &World, hub: &Hub, limits: Limits, dry_run: bool) -> Result<
     for folder in &folders {
         atomic::remove_folder(folder)?;
     }
-    for (key, folder) in kept_files::worktrees(&kept) {
+    for (key, folder) in moved_aside::worktrees(&kept) {
         remove_if_over(hub, (&key, &folder), limits, &now)?;
     }
     Ok(pruned)
@@ -345,9 +346,9 @@ impl Expired {
                     .push(kept.join(key.as_str()).join(op.digits()));
             }
         }
-        for (key, folder) in kept_files::worktrees(&kept) {
+        for (key, folder) in moved_aside::worktrees(&kept) {
             let known = known(hub, &key)?;
-            let orphans = kept_files::operations(&folder).into_iter();
+            let orphans = moved_aside::operations(&folder).into_iter();
             let orphans = orphans.filter(|id| !known.contains(id));
             let orphans = orphans.map(|id| folder.join(id.digits()));
             let past = orphans.filter(|orphan| prune::is_past(orphan, now, limits.days));
@@ -374,7 +375,7 @@ fn remove_if_over(
     limits: Limits,
     now: &Moment,
 ) -> Result<()> {
-    if !known(hub, key)?.is_empty() || !kept_files::operations(folder).is_empty() {
+    if !known(hub, key)?.is_empty() || !moved_aside::operations(folder).is_empty() {
         return Ok(());
     }
     let removed = Note::read(folder).and_then(|note| time::parse_rfc3339(&note.clone.removed_at));

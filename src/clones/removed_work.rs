@@ -11,7 +11,8 @@ use crate::git::{Oid, RefName};
 use crate::model::text::shell_word;
 use crate::model::time::{self, Moment};
 use crate::model::{Code, Error, Result};
-use crate::store::{key, ref_names};
+use crate::store::key;
+use crate::store::refs::ref_names;
 
 use super::hub::Hub;
 use super::keeping::{AGAIN, UNCOMMITTED, refs_in};

@@ -5,7 +5,7 @@ use crate::git::object::reader::Objects;
 use crate::git::{Oid, RefName};
 use crate::model::{RepoPath, Result, World};
 use crate::store::migration::{self, ObjectMap};
-use crate::store::ref_names;
+use crate::store::refs::ref_names;
 
 use super::colonies::Colony;
 use super::hub::Hub;

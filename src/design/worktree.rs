@@ -4,11 +4,11 @@ use crate::git::object::NewCommit;
 use crate::git::{Oid, TreeEntry, process};
 use crate::model::{Code, Error, RepoPath, Result};
 use crate::store::Session;
+use crate::store::files::places::Places;
+use crate::store::files::worktree_files::WorktreeFiles;
 use crate::store::operation::moves::{self, Emptied, Want};
-use crate::store::operation::record::Source;
+use crate::store::operation::operation_record::Source;
 use crate::store::operation::{FileMoves, LateFile, Operation, Record, Tail};
-use crate::store::places::Places;
-use crate::store::worktree_files::WorktreeFiles;
 
 use super::checkpoint::worktree_snapshot::Kept;
 use super::pick;

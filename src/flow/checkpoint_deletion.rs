@@ -9,7 +9,8 @@ use crate::git::remote::{Pushed, Remote};
 use crate::git::{Oid, RefChange, RefName, Repo};
 use crate::model::id::OperationId;
 use crate::model::{Code, Error, Result};
-use crate::store::{Session, ref_names};
+use crate::store::Session;
+use crate::store::refs::ref_names;
 
 /// A checkpoint that was deleted.
 #[derive(Clone, Debug, Serialize, JsonSchema)]

@@ -12,8 +12,9 @@ use crate::model::{Code, Error, Result, World, text};
 use crate::setup::hooks::agents::{self, session_file};
 use crate::setup::hooks::payload::Payload;
 use crate::setup::hooks::{Agent, HookName, fired};
+use crate::store::refs::ref_names;
 use crate::store::settings::Flags;
-use crate::store::{Session, lease, migration, ref_names};
+use crate::store::{Session, lease, migration};
 
 use super::clones::colony;
 use super::migrate;

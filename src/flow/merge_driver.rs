@@ -11,9 +11,10 @@ use crate::design::drivers::{self, Driver, Marks, Outcome};
 use crate::git::ObjectWrites;
 use crate::git::process::{Git, PREVIEW_VARIABLE};
 use crate::model::{Error, RepoPath, Result, World};
-use crate::store::places::stale_page_graphs;
+use crate::store::Session;
+use crate::store::files::atomic;
+use crate::store::files::places::stale_page_graphs;
 use crate::store::settings::Flags;
-use crate::store::{Session, atomic};
 
 /// What git asks for.
 #[derive(Clone, Debug)]

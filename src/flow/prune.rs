@@ -10,8 +10,9 @@ use crate::design::checkpoint::retention::{self, PruneReport, Scope};
 use crate::git::refs::Reason;
 use crate::git::{RefChange, RefName};
 use crate::model::Result;
+use crate::store::Session;
 use crate::store::membership::Role;
-use crate::store::{Session, lost_refs, own_refs};
+use crate::store::refs::{lost_refs, own_refs};
 
 /// What is looked at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

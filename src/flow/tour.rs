@@ -10,7 +10,7 @@ use crate::git::object::NewCommit;
 use crate::git::process::Git;
 use crate::git::{ObjectWrites, Oid, Repo};
 use crate::model::{Error, RepoPath, Result, World};
-use crate::store::atomic;
+use crate::store::files::atomic;
 
 /// How many files the clone holds at most.
 const MAX_FILES: usize = 2_000;

@@ -9,7 +9,8 @@ use std::path::{Path, PathBuf};
 
 use crate::git::Repo;
 use crate::model::Result;
-use crate::store::{Session, atomic};
+use crate::store::Session;
+use crate::store::files::atomic;
 
 /// No hook that we judge by its text is longer.
 const MAX_HOOK_BYTES: u64 = 1 << 20;

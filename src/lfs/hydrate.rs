@@ -15,12 +15,13 @@ use crate::git::lfs::lfs_pointer::{self, Pointer};
 use crate::git::remote::network::{Direction, Network};
 use crate::model::id::OperationId;
 use crate::model::{Code, Error, RepoPath, Result};
+use crate::store::Session;
+use crate::store::files::worktree_files::WorktreeFiles;
+use crate::store::large_files::retained_objects;
+use crate::store::operation::commit_point::{Intent, NewIndex, Plan, Touches};
 use crate::store::operation::moves::{self, Emptied, Want};
-use crate::store::operation::record::{IndexTarget, Source};
-use crate::store::operation::run::{Intent, NewIndex, Plan, Touches};
+use crate::store::operation::operation_record::{IndexTarget, Source};
 use crate::store::operation::{Kind, Operation};
-use crate::store::worktree_files::WorktreeFiles;
-use crate::store::{Session, kept_large_files};
 
 use super::install;
 use super::status::{MissingObject, is_pointer_in_worktree};
@@ -74,7 +75,7 @@ pub fn hydrate(session: &Session, paths: &[RepoPath], dry_run: bool) -> Result<H
     let objects = Objects::of(&session.repo);
     if !dry_run {
         for file in wanted.iter().filter(|file| !objects.has(&file.pointer)) {
-            if kept_large_files::bring_asked(session, &file.pointer)? {
+            if retained_objects::bring_asked(session, &file.pointer)? {
                 continue;
             }
             let fetched = fetch_object(session, (file.id, &file.pointer), Fetch::AskedFor)?;
@@ -205,7 +206,7 @@ fn bring_in(session: &Session, files: &[Wanted]) -> Result<OperationId> {
     let scan = repo.scan(&session.world)?;
     let index_tree = repo.write_index_tree(&scan)?;
     let paths: BTreeSet<RepoPath> = files.iter().map(|file| file.path.clone()).collect();
-    kept_large_files::stage(session, index_tree, &paths, &operation.stage())?;
+    retained_objects::stage(session, index_tree, &paths, &operation.stage())?;
     fill_staged_pointers(session, &operation, files)?;
     let wants: BTreeMap<RepoPath, Want> = files
         .iter()

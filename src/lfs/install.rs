@@ -9,10 +9,11 @@ use crate::git::process::failed;
 use crate::git::{ObjectWrites, Repo};
 use crate::model::text::shell_word;
 use crate::model::{Code, Error, Result};
-use crate::store::config_file::ConfigFile;
-use crate::store::places::HookPlaces;
+use crate::store::Session;
+use crate::store::files::atomic;
+use crate::store::files::config_file::ConfigFile;
+use crate::store::files::places::HookPlaces;
 use crate::store::settings::Flags;
-use crate::store::{Session, atomic};
 
 use super::hooks_folder::{State, hooks_folder, is_own, read_hook, remove_if_git_lfs, state};
 

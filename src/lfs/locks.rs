@@ -10,7 +10,7 @@ use crate::git::process::Output;
 use crate::git::remote::network::{Direction, Network};
 use crate::model::{Code, Error, Result, time};
 use crate::store::Session;
-use crate::store::large_file_locks::KnownLocks;
+use crate::store::large_files::large_file_locks::KnownLocks;
 
 use super::install;
 

@@ -6,7 +6,7 @@ use crate::git::object::NewCommit;
 use crate::git::refs::Reason;
 use crate::git::{Oid, RefChange, RefName, Repo, TreeEntry};
 use crate::model::{Code, RepoPath, Result, ResultExt as _, time};
-use crate::store::operation::whole::{self, Written};
+use crate::store::operation::object_check::{self, Written};
 use crate::store::{Session, key};
 
 use super::scope_record::{FILE, ScopeRecord, Scopes};
@@ -105,7 +105,7 @@ fn write_once(session: &Session, scopes: &Scopes, changes: &[Change]) -> Result<
         files: Vec::new(),
         others: Vec::new(),
     };
-    whole::move_ref(session, &change, &why, &written)?;
+    object_check::move_ref(session, &change, &why, &written)?;
     session.note_change();
     Ok(true)
 }

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use super::listing::unusable;
 use super::mapping::{self, Job, read_pages};
 use crate::model::{RepoPath, Result};
-use crate::store::cut_cache::CutCache;
-use crate::store::page_table::{DirectoryRow, PageTable, ScopeRow};
+use crate::store::cache::cut_cache::CutCache;
+use crate::store::cache::page_table::{DirectoryRow, PageTable, ScopeRow};
 
 /// The tokens of each file that has a record.
 pub type FileTokens = BTreeMap<RepoPath, u64>;

@@ -26,9 +26,9 @@ use super::pages::{Page, PageId};
 use super::relations::{self, Source};
 use crate::git::Oid;
 use crate::model::{RepoPath, Result};
-use crate::store::database::Unusable;
-use crate::store::page_table::{PageTable, ScopeRow};
-use crate::store::relation_cache::RelationCache;
+use crate::store::cache::database::Unusable;
+use crate::store::cache::page_table::{PageTable, ScopeRow};
+use crate::store::cache::relation_cache::RelationCache;
 
 /// What a shared history counts at most.
 const TOGETHER: f64 = 0.3;

@@ -13,8 +13,8 @@ use crate::model::{Code, Error, RepoPath, Result};
 use crate::source::file;
 use crate::source::literature::{Library, Literature};
 use crate::source::record::{Record, RecordKind};
-use crate::store::database::Unusable;
-use crate::store::page_table::{PageTable, ScopeRow};
+use crate::store::cache::database::Unusable;
+use crate::store::cache::page_table::{PageTable, ScopeRow};
 
 /// What a page holds, without the text.
 #[derive(Clone, Debug, Serialize, JsonSchema)]

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::git::{Objects, Oid};
 use crate::model::{RepoPath, Result, World};
-use crate::store::relation_cache::RelationCache;
+use crate::store::cache::relation_cache::RelationCache;
 use crate::text::readers::Format;
 use crate::text::readers::links::{self, Link};
 

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use crate::git::Repo;
 use crate::model::{Code, Error, Result, text};
-use crate::store::atomic;
+use crate::store::files::atomic;
 
 const BEGIN: &str = "# git-colony: begin";
 const END: &str = "# git-colony: end";

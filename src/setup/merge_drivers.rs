@@ -4,7 +4,7 @@
 
 use crate::model::Result;
 use crate::store::Session;
-use crate::store::config_file::ConfigFile;
+use crate::store::files::config_file::ConfigFile;
 
 use super::attributes::MERGE_LINES;
 

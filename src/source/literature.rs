@@ -15,7 +15,7 @@ use crate::git::lfs::lfs_objects::{Content, Objects};
 use crate::git::lfs::lfs_pointer::Pointer;
 use crate::git::{self, Oid};
 use crate::model::{Code, Error, RepoPath, Result, World};
-use crate::store::user_cache::UserCache;
+use crate::store::cache::user_cache::UserCache;
 use crate::text::chunk::{self, Chunk, ChunkSize};
 use crate::text::count::json_tokens;
 use crate::text::readers::pdf_extractor::Extractor;

@@ -8,7 +8,9 @@ use serde::{Deserialize, Serialize};
 use crate::git::{RefName, Repo};
 use crate::model::{Code, Error, Result, ResultExt as _};
 
-use super::{atomic, key, ref_names};
+use super::files::atomic;
+use super::key;
+use super::refs::ref_names;
 
 /// The format this version writes and the newest it reads. 2: checkpoints are below
 /// `refs/colony/checkpoints/`; a version that does not know them would withdraw what was published of
@@ -97,7 +99,7 @@ impl Membership {
     /// As [`Membership::find`].
     pub fn read(path: &std::path::Path) -> Result<Option<Membership>> {
         let broken = || format!("'{}' does not read well", path.display());
-        let bytes = match super::atomic::read_file(path) {
+        let bytes = match super::files::atomic::read_file(path) {
             Ok(bytes) => bytes,
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(None),
             Err(e) => return Err(Error::io(broken(), e)),

@@ -7,7 +7,7 @@ use crate::git::{ObjectWrites, Repo, Signature};
 use crate::model::{Code, Error, Result, World};
 
 use super::membership::{Membership, Role};
-use super::setting_layers::Layers;
+use super::settings::setting_layers::Layers;
 use super::settings::{Flags, Settings};
 
 /// What every use case gets first.

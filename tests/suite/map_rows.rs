@@ -12,8 +12,8 @@ use git_colony::map::scope_record::{ScopeRecord, Scopes};
 use git_colony::map::scope_writing::{self, Change};
 use git_colony::map::show::State;
 use git_colony::store::Session;
+use git_colony::store::files::shared_root::SharedRoot;
 use git_colony::store::settings::Flags;
-use git_colony::store::shared_root::SharedRoot;
 use serde_json::{Value, json};
 
 use super::support::{Sandbox, git_in};

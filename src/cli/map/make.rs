@@ -10,7 +10,7 @@ use crate::flow::map::{self, MapReport, map_worktree};
 use crate::model::text::shell_word;
 use crate::model::time::Moment;
 use crate::page::mapping::LeftOut as WithoutRecord;
-use crate::store::last_act;
+use crate::store::operation::last_act;
 use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;
 

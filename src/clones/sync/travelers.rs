@@ -4,7 +4,8 @@
 //! The tips of agents and checkouts, kept work and everything private are not in it.
 
 use crate::git::RefName;
-use crate::store::{key, ref_names};
+use crate::store::key;
+use crate::store::refs::ref_names;
 
 /// A longer name (as a component of our own refs) does not travel: file systems end at 255 bytes.
 const LONGEST_BYTES: usize = 200;

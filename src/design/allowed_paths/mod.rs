@@ -17,7 +17,7 @@ use serde::Serialize;
 use crate::git::compare::tree_diff::TreeChange;
 use crate::git::{Oid, Repo, TreeEntry};
 use crate::model::{RepoPath, Result};
-use crate::store::agent_rule::{self, AgentRule};
+use crate::store::settings::agent_rule::{self, AgentRule};
 
 /// A longer target of a link leads nowhere that could be told.
 const LONGEST_TARGET: u64 = 4096;

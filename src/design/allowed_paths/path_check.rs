@@ -14,8 +14,8 @@ use crate::git::identity::Identity;
 use crate::git::{Oid, Repo, TreeEntry};
 use crate::model::{Code, Error, RepoPath, Result, text};
 use crate::store::Session;
-use crate::store::agent_rule::{self, AgentRule};
 use crate::store::operation::StateName;
+use crate::store::settings::agent_rule::{self, AgentRule};
 
 use super::{Reason, View, Violation};
 

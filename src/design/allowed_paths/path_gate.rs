@@ -15,9 +15,9 @@ use crate::git::compare::tree_diff::TreeChange;
 use crate::git::identity::Identity;
 use crate::model::{Code, Error, Result, text};
 use crate::store::Session;
-use crate::store::acting::{self, Reason};
-use crate::store::agent_rule::AgentRule;
+use crate::store::lease::acting_agent::{self, Reason};
 use crate::store::membership::Role;
+use crate::store::settings::agent_rule::AgentRule;
 
 use super::{Violation, path_check};
 
@@ -32,7 +32,7 @@ pub(in crate::design) fn acting(session: &Session) -> BTreeSet<String> {
 
 /// Returns them and why each counts.
 fn bound(session: &Session) -> BTreeMap<String, Reason> {
-    let mut agents = acting::by_place(&session.world);
+    let mut agents = acting_agent::by_place(&session.world);
     let member = session.membership.as_ref();
     let member = member.filter(|member| member.role == Role::Agent);
     if let Some(agent) = member.and_then(|member| member.agent.clone()) {
@@ -49,7 +49,7 @@ fn bound(session: &Session) -> BTreeMap<String, Reason> {
 pub fn acting_agent(session: &Session) -> Option<(String, Reason)> {
     let first = bound(session).into_iter().next();
     first.or_else(|| {
-        let more = acting::by_place_or_session(&session.world);
+        let more = acting_agent::by_place_or_session(&session.world);
         more.into_iter().next()
     })
 }

@@ -4,7 +4,7 @@ use crate::design::allowed_paths;
 use crate::design::fork::forks::{self, Fork, Outcome};
 use crate::git::{Oid, Repo};
 use crate::model::{Code, RepoPath, Result};
-use crate::store::agent_rule::AgentRule;
+use crate::store::settings::agent_rule::AgentRule;
 
 use super::path_gate::agent_of_mail;
 

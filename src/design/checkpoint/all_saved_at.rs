@@ -7,7 +7,7 @@ use crate::git::Repo;
 use crate::git::worktree::scan::Scan;
 use crate::model::time::Moment;
 use crate::model::{RepoPath, Result};
-use crate::store::places::Places;
+use crate::store::files::places::Places;
 
 use super::checkpoints;
 

@@ -6,9 +6,10 @@ use crate::git::object::NewCommit;
 use crate::git::object::tag::NewTag;
 use crate::git::{Head, Oid, RefChange, Signature};
 use crate::model::{Result, time};
+use crate::store::Session;
+use crate::store::files::places::Places;
 use crate::store::operation::{Kind, Operation};
-use crate::store::places::Places;
-use crate::store::{Session, ref_names};
+use crate::store::refs::ref_names;
 
 use super::left_out::LeftOut;
 use super::tag_message::{Mode, TagMessage};

@@ -7,11 +7,14 @@ use crate::git::worktree::snapshot::Unstorable;
 use crate::git::{RefName, process};
 use crate::model::id::SessionId;
 use crate::model::{Code, Error, Result, time};
+use crate::store::Session;
+use crate::store::files::atomic;
+use crate::store::files::places::Places;
+use crate::store::large_files::{self, retained_objects};
 use crate::store::lock::WorktreeLock;
-use crate::store::operation::whole::{self, Written};
+use crate::store::operation::object_check::{self, Written};
 use crate::store::operation::{Kind, log, recover};
-use crate::store::places::Places;
-use crate::store::{Session, atomic, kept_large_files, large_files, ref_names};
+use crate::store::refs::ref_names;
 
 use super::assemble::Draft;
 use super::left_out::Allowances;
@@ -88,7 +91,7 @@ fn keep(
     let name = format!("{}{}", ref_names::automatic_of(&places.key), draft.short_id);
     let trees = (kept.scan.head_tree, kept.snapshot.worktree_tree);
     large_files::guard(session, &places.new_large_files(), trees, &|_| false)?;
-    kept_large_files::keep(session, places, &draft.short_id)?;
+    retained_objects::keep(session, places, &draft.short_id)?;
     let base = kept.scan.head.commit();
     let mut parents = session.repo.read_commit(commit)?.parents;
     parents.retain(|parent| Some(*parent) != base);
@@ -101,7 +104,7 @@ fn keep(
         others: Vec::new(),
     };
     let name = RefName::from(name.as_str());
-    whole::create_ref(session, places, (&name, tag), &written)?;
+    object_check::create_ref(session, places, (&name, tag), &written)?;
     retention::thin_automatic_if_many(session, places)?;
     session.note_change();
     let mut report = draft.report(session, &kept)?;

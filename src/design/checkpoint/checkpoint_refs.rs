@@ -8,9 +8,11 @@ use crate::git::refs::FoundRef;
 use crate::git::{Oid, RefChange, Repo};
 use crate::model::id::OperationId;
 use crate::model::{Code, Error, Result, text};
-use crate::store::operation::run::{Intent, Plan, Touches};
+use crate::store::Session;
+use crate::store::large_files::retained_objects;
+use crate::store::operation::commit_point::{Intent, Plan, Touches};
 use crate::store::operation::{Kind, Operation};
-use crate::store::{Session, kept_large_files, ref_names};
+use crate::store::refs::ref_names;
 
 use super::checkpoints::{self, Checkpoint};
 use super::tag_message::TagMessage;
@@ -214,7 +216,7 @@ fn commit(
     refs: Vec<RefChange>,
 ) -> Result<OperationId> {
     let tags = refs.iter().filter_map(|change| change.old.or(change.new));
-    kept_large_files::hold_checkpoints(session, &tags.collect::<Vec<_>>())?;
+    retained_objects::hold_checkpoints(session, &tags.collect::<Vec<_>>())?;
     let done = operation.commit(Plan::of_refs(session, summary, refs)?)?;
     Ok(done.record.op)
 }

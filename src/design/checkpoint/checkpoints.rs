@@ -8,8 +8,9 @@ use serde::Serialize;
 use crate::git::refs::FoundRef;
 use crate::git::{Oid, RefName, Repo};
 use crate::model::id::{OperationId, SessionId, WorktreeKey};
-use crate::model::{Code, Error, Result, time, time::Moment};
-use crate::store::ref_names;
+use crate::model::time::{self, Moment};
+use crate::model::{Code, Error, Result};
+use crate::store::refs::ref_names;
 
 use super::damaged_checkpoint::DamagedCheckpoint;
 use super::left_out::LeftOut;

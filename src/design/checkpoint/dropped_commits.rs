@@ -9,8 +9,9 @@ use serde::Serialize;
 use crate::git::history::reachable_only::Keeping;
 use crate::git::{Oid, RefName};
 use crate::model::Result;
+use crate::store::Session;
 use crate::store::operation::LogEntry;
-use crate::store::{Session, ref_names};
+use crate::store::refs::ref_names;
 
 /// A commit that git may delete from then on.
 #[derive(Clone, Debug, Serialize, JsonSchema)]

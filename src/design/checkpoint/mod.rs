@@ -22,10 +22,11 @@ use crate::git::worktree::snapshot::Unstorable;
 use crate::git::{Oid, RefChange};
 use crate::model::id::OperationId;
 use crate::model::{Code, Error, RepoPath, Result};
-use crate::store::operation::record::IndexTarget;
-use crate::store::operation::run::{Intent, NewIndex, Plan, Touches};
+use crate::store::Session;
+use crate::store::large_files::retained_objects;
+use crate::store::operation::commit_point::{Intent, NewIndex, Plan, Touches};
+use crate::store::operation::operation_record::IndexTarget;
 use crate::store::operation::{Kind, Operation};
-use crate::store::{Session, kept_large_files};
 
 use super::commit::exempt_moved::MovedLines;
 use super::fork::names;
@@ -119,7 +120,7 @@ fn attempt(session: &Session, request: &Request) -> Result<CheckpointReport> {
     let (commit, branch_change) = draft.commit(session, &kept)?;
     let made = operation.places.large_files(operation.id);
     let trees = [kept.snapshot.index_tree, kept.snapshot.worktree_tree];
-    kept_large_files::hold(session, Some(&made), &trees)?;
+    retained_objects::hold(session, Some(&made), &trees)?;
     let tags = draft.tag(session, commit)?;
     let mut refs: Vec<RefChange> = branch_change.into_iter().collect();
     let branch_moved = !refs.is_empty();
@@ -244,7 +245,7 @@ pub fn tag(
     };
     let operation = Operation::begin(session, intent)?;
     draft.belongs_to(&operation);
-    kept_large_files::hold_checkpoints(session, &[commit])?;
+    retained_objects::hold_checkpoints(session, &[commit])?;
     let refs = draft.tag(session, commit)?;
     let summary = format!("tag '{}'", draft.message.label);
     let done = operation.commit(Plan::of_refs(session, summary, refs)?)?;

@@ -6,7 +6,8 @@ use crate::design::fork::published_forks;
 use crate::git::Repo;
 use crate::git::refs::FoundRef;
 use crate::model::Result;
-use crate::store::{key, ref_names};
+use crate::store::key;
+use crate::store::refs::ref_names;
 
 use super::checkpoints::{self, Checkpoint, Listed, Which};
 

@@ -11,11 +11,14 @@ use crate::git::{Oid, RefName};
 use crate::model::Result;
 use crate::model::id::OperationId;
 use crate::model::time::Moment;
+use crate::store::Session;
+use crate::store::files::places::Places;
+use crate::store::files::{atomic, moved_aside};
+use crate::store::large_files::retained_objects;
 use crate::store::lock::WorktreeLock;
-use crate::store::lost_refs::LostRef;
 use crate::store::operation::{Log, LogEntry, prune, recover};
-use crate::store::places::Places;
-use crate::store::{Session, atomic, kept_files, kept_large_files, ref_names};
+use crate::store::refs::lost_refs::LostRef;
+use crate::store::refs::ref_names;
 
 use super::dropped_commits::{self, DroppedCommit, DroppedCommits};
 use super::tag_message::TagMessage;
@@ -101,7 +104,7 @@ pub fn prune(
     let backups = prune::backups(&session.repo, &expired)?;
     let ids: Vec<_> = expired.iter().map(|entry| entry.record.op).collect();
     let folders = ids.iter().chain(&orphans).map(|id| places.kept_by(*id));
-    let freed: u64 = folders.map(|folder| kept_files::size_of(&folder)).sum();
+    let freed: u64 = folders.map(|folder| moved_aside::size_of(&folder)).sum();
     let mut automatic = if takes_automatic {
         expired_automatic(session, ref_names::AUTOMATIC, &now)?
     } else {
@@ -115,9 +118,9 @@ pub fn prune(
             atomic::remove_folder(&places.kept_by(id))?;
         }
         recover::delete_refs(session, &places, &automatic, "prune")?;
-        kept_large_files::forget_unheld(session)?;
+        retained_objects::forget_unheld(session)?;
     }
-    let large = kept_large_files::forget_unheld_named(session, prune_of(dry_run))?;
+    let large = retained_objects::forget_unheld_named(session, prune_of(dry_run))?;
     Ok(PruneReport {
         freed: freed + large,
         automatic_removed: automatic.len(),
@@ -162,11 +165,11 @@ fn take_out(
     recover::delete_refs(session, places, &refs, "prune")
 }
 
-fn prune_of(dry_run: bool) -> kept_large_files::Prune {
+fn prune_of(dry_run: bool) -> retained_objects::Prune {
     if dry_run {
-        kept_large_files::Prune::Dry
+        retained_objects::Prune::Dry
     } else {
-        kept_large_files::Prune::ForReal
+        retained_objects::Prune::ForReal
     }
 }
 
@@ -203,7 +206,7 @@ pub fn thin_automatic_if_many(session: &Session, places: &Places) -> Result<()> 
     }
     let expired = expired_automatic(session, &prefix, &session.world.now())?;
     recover::delete_refs(session, places, &expired, "thin")?;
-    kept_large_files::forget_unheld(session)
+    retained_objects::forget_unheld(session)
 }
 
 /// Finds automatic checkpoints that are too old, or too many for their branch.

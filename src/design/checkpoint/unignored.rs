@@ -10,8 +10,8 @@ use crate::git::Repo;
 use crate::git::compare::tree_diff::TreeChange;
 use crate::model::{RepoPath, Result};
 use crate::store::Session;
+use crate::store::files::places::Places;
 use crate::store::operation::Tail;
-use crate::store::places::Places;
 
 use super::left_out::Reason;
 use super::worktree_snapshot::Kept;

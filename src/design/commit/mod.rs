@@ -17,10 +17,11 @@ use crate::git::process::{self, CommitHook};
 use crate::git::{Oid, RefChange, Signature};
 use crate::model::id::OperationId;
 use crate::model::{Code, Error, RepoPath, Result};
-use crate::store::operation::record::IndexTarget;
-use crate::store::operation::run::{Intent, NewIndex, Plan, Touches};
+use crate::store::Session;
+use crate::store::files::atomic;
+use crate::store::operation::commit_point::{Intent, NewIndex, Plan, Touches};
+use crate::store::operation::operation_record::IndexTarget;
 use crate::store::operation::{Kind, Operation};
-use crate::store::{Session, atomic};
 
 use super::allowed_paths::path_gate;
 use super::checkpoint::left_out::LeftOut;

@@ -6,8 +6,8 @@ use crate::git::object::NewCommit;
 use crate::git::{Head, Oid, RefChange, TreeEntry};
 use crate::model::{Code, Error, RepoPath, Result};
 use crate::store::Session;
-use crate::store::operation::record::IndexTarget;
-use crate::store::operation::run::{Intent, NewIndex, Plan, Touches};
+use crate::store::operation::commit_point::{Intent, NewIndex, Plan, Touches};
+use crate::store::operation::operation_record::IndexTarget;
 use crate::store::operation::{Kind, Operation, Record};
 
 /// What is asked for.

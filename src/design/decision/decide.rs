@@ -18,8 +18,8 @@ use crate::git::{Oid, Repo, TreeEntry};
 use crate::model::id::OperationId;
 use crate::model::{Code, Error, RepoPath, Result, time};
 use crate::store::Session;
-use crate::store::operation::record::IndexTarget;
-use crate::store::operation::run::{Intent, NewIndex, Plan, Touches};
+use crate::store::operation::commit_point::{Intent, NewIndex, Plan, Touches};
+use crate::store::operation::operation_record::IndexTarget;
 use crate::store::operation::{Kind, Operation};
 
 use super::decision_standing::{Known, decision_of};

@@ -10,8 +10,9 @@ use crate::git::merge::merge_tree::{Pair, Preview};
 use crate::git::worktree::scan::Scan;
 use crate::git::{Oid, Repo};
 use crate::model::{RepoPath, Result};
+use crate::store::Session;
 use crate::store::cache::Cache;
-use crate::store::{Session, ref_names};
+use crate::store::refs::ref_names;
 
 use super::fork_problem::Problem;
 use super::forks::{self, Fork, Outcome};

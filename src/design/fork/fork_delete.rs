@@ -6,9 +6,10 @@ use serde::Serialize;
 use crate::git::{Oid, RefChange, RefName, Repo};
 use crate::model::id::OperationId;
 use crate::model::{Code, Error, Result, text};
-use crate::store::operation::run::{Intent, Plan, Touches};
+use crate::store::Session;
+use crate::store::operation::commit_point::{Intent, Plan, Touches};
 use crate::store::operation::{Kind, Operation};
-use crate::store::{Session, ref_names};
+use crate::store::refs::ref_names;
 
 use super::remote_forks::{self, RemoteFork};
 use super::squashed::Squashes;

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::git::object::{self, NewCommit};
 use crate::git::{Oid, RefName, Repo, Signature, TreeEntry};
 use crate::model::{Code, Error, RepoPath, Result, ResultExt as _};
-use crate::store::{ref_names, superseded};
+use crate::store::refs::{ref_names, superseded};
 
 /// The format this version writes and the newest it reads.
 const FORMAT: u32 = 1;

@@ -2,7 +2,7 @@
 
 use crate::git::{Oid, RefName, Repo};
 use crate::model::Result;
-use crate::store::ref_names;
+use crate::store::refs::ref_names;
 
 use super::fork_problem::Problem;
 use super::fork_record::{self, ForkRecord};

@@ -12,7 +12,7 @@ use crate::design::allowed_paths::path_preview;
 use crate::git::Repo;
 use crate::git::compare::tree_diff::TreeChange;
 use crate::model::{RepoPath, Result};
-use crate::store::large_file_locks::{KnownLocks, LockedPath};
+use crate::store::large_files::large_file_locks::{KnownLocks, LockedPath};
 
 use super::forks::{self, Fork, Outcome};
 

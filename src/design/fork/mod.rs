@@ -22,10 +22,11 @@ use crate::git::{Head, Oid, RefChange, RefName, Repo};
 use crate::model::id::OperationId;
 use crate::model::text::{names_device, shell_word};
 use crate::model::{Code, Error, RepoPath, Result, time};
-use crate::store::operation::record::HeadRecord;
-use crate::store::operation::run::{Intent, Touches};
+use crate::store::Session;
+use crate::store::operation::commit_point::{Intent, Touches};
+use crate::store::operation::operation_record::HeadRecord;
 use crate::store::operation::{Kind, LateFile, Operation};
-use crate::store::{Session, ref_names};
+use crate::store::refs::ref_names;
 
 use super::checkpoint::left_out::Allowances;
 use super::checkpoint::worktree_snapshot::Kept;

@@ -5,7 +5,7 @@ use crate::design::checkpoint::checkpoints;
 use crate::git::{Oid, RefName, Repo};
 use crate::model::text::shell_word;
 use crate::model::{Code, Error, Result};
-use crate::store::ref_names;
+use crate::store::refs::ref_names;
 
 use super::published_forks::{self, Published};
 use super::{fork_record, remote_forks};

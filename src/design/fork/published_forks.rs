@@ -5,8 +5,9 @@ use std::collections::BTreeSet;
 
 use crate::git::{Head, Oid, RefName, Repo};
 use crate::model::{Code, Error, Result};
+use crate::store::key;
 use crate::store::membership::{Membership, Role};
-use crate::store::{key, ref_names};
+use crate::store::refs::ref_names;
 
 use super::fork_record::ForkRecord;
 

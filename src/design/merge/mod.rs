@@ -23,7 +23,7 @@ use crate::model::id::OperationId;
 use crate::model::text::typed_word;
 use crate::model::{RepoPath, Result};
 use crate::store::Session;
-use crate::store::large_file_locks::{KnownLocks, LockedPath};
+use crate::store::large_files::large_file_locks::{KnownLocks, LockedPath};
 use crate::store::operation::{Kind, LateFile};
 
 use super::allowed_paths::path_gate::OthersRules;

@@ -17,9 +17,9 @@ use crate::git::object::NewCommit;
 use crate::git::{Oid, RefChange, Repo};
 use crate::model::{Code, Error, Result};
 use crate::store::Session;
-use crate::store::operation::run::{Intent, Plan, Touches};
+use crate::store::files::places::Places;
+use crate::store::operation::commit_point::{Intent, Plan, Touches};
 use crate::store::operation::{FileMoves, Kind, Log, Operation, StateFile, StateName};
-use crate::store::places::Places;
 
 use super::MergeReport;
 use super::conflicts::Conflict;

@@ -7,9 +7,10 @@ use crate::design::merge::target_branch::Goal;
 use crate::git::{Oid, RefName, Repo};
 use crate::model::text::{shell_word, typed_word};
 use crate::model::{Code, Error, Result};
+use crate::store::files::places::Places;
 use crate::store::operation::{Kind, Log, LogEntry};
-use crate::store::places::Places;
-use crate::store::{Session, migration, ref_names};
+use crate::store::refs::ref_names;
+use crate::store::{Session, migration};
 
 use super::{Request, StandIn};
 

@@ -10,10 +10,11 @@ use crate::git::merge::merge_tree::Stages;
 use crate::git::worktree::scan::IndexLook;
 use crate::git::{Oid, RefChange, TreeEntry};
 use crate::model::{Code, Error, RepoPath, Result, text};
-use crate::store::operation::record::IndexTarget;
-use crate::store::operation::run::{NewIndex, Plan};
+use crate::store::Session;
+use crate::store::large_files::retained_objects;
+use crate::store::operation::commit_point::{NewIndex, Plan};
+use crate::store::operation::operation_record::IndexTarget;
 use crate::store::operation::{Done, FileMoves, Operation};
-use crate::store::{Session, kept_large_files};
 
 use super::tree_moves::{outside_sparse, plan_known_moves};
 
@@ -119,7 +120,7 @@ pub(in crate::design) fn carry_out(
     };
     if let Some((switch, kept)) = switch {
         let (staged, stage) = (switch.staged(), operation.stage());
-        kept_large_files::stage(session, switch.tree, &staged, &stage)?;
+        retained_objects::stage(session, switch.tree, &staged, &stage)?;
         plan.snapshot = Some(snapshot_commit(session, kept, &plan.summary)?);
         plan.index = switch.index;
         plan.files = switch.moves;

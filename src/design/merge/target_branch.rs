@@ -7,10 +7,10 @@ use crate::design::worktree::refuse_in_progress;
 use crate::git::{Oid, RefChange, RefName};
 use crate::model::{Code, Error, Result, text};
 use crate::store::Session;
+use crate::store::files::places::Places;
 use crate::store::lock::WorktreeLock;
-use crate::store::operation::run::{Intent, Touches};
+use crate::store::operation::commit_point::{Intent, Touches};
 use crate::store::operation::{Kind, Operation};
-use crate::store::places::Places;
 
 /// How often a result is computed anew at least because its goal moved meanwhile.
 const TRIES: usize = 5;

@@ -12,7 +12,7 @@ use crate::model::{Code, Error, RepoPath, Result};
 use crate::store::Session;
 use crate::store::operation::FileMoves;
 use crate::store::operation::moves::{self, Emptied, Want};
-use crate::store::operation::record::Source;
+use crate::store::operation::operation_record::Source;
 
 /// Lists the new paths that sparse checkout leaves out of the worktree, where nothing stands yet.
 ///

@@ -4,8 +4,10 @@ use crate::git::lfs::lfs_objects::Objects;
 use crate::git::lfs::lfs_pointer::Pointer;
 use crate::git::{RefChange, TreeEntry};
 use crate::model::Result;
-use crate::store::places::Places;
-use crate::store::{Session, kept_large_files, ref_names};
+use crate::store::Session;
+use crate::store::files::places::Places;
+use crate::store::large_files::retained_objects;
+use crate::store::refs::ref_names;
 
 /// Gives what checkpoints hold from now on the names that no prune takes away, as it is done when one is
 /// made.
@@ -18,8 +20,8 @@ pub(super) fn keep(session: &Session, refs: &[RefChange]) -> Result<()> {
     for change in refs {
         let Some(tag) = change.new else { continue };
         if ref_names::parse_checkpoint(&change.name).is_some() {
-            let trees = kept_large_files::trees_of(repo, tag)?;
-            kept_large_files::hold_always(session, None, &trees)?;
+            let trees = retained_objects::trees_of(repo, tag)?;
+            retained_objects::hold_always(session, None, &trees)?;
             continue;
         }
         let name = change.name.to_string();

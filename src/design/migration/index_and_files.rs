@@ -10,10 +10,11 @@ use crate::git::lfs::lfs_pointer::Pointer;
 use crate::git::worktree::scan::Scan;
 use crate::git::{Oid, TreeEntry};
 use crate::model::{Code, Error, RepoPath, Result, text};
+use crate::store::Session;
+use crate::store::large_files::retained_objects;
 use crate::store::operation::FileMoves;
-use crate::store::operation::record::IndexTarget;
-use crate::store::operation::run::NewIndex;
-use crate::store::{Session, kept_large_files};
+use crate::store::operation::commit_point::NewIndex;
+use crate::store::operation::operation_record::IndexTarget;
 
 /// What index and files become.
 pub(super) struct Switched {
@@ -107,7 +108,7 @@ pub(super) fn plan(session: &Session, scan: &Scan, tree: Oid, stage: &Path) -> R
     refuse_untracked(session, &differs)?;
     let moves = plan_moves(session, &differs)?;
     let staged = moves.place.iter().map(|place| place.path.clone());
-    kept_large_files::stage(session, tree, &staged.collect(), stage)?;
+    retained_objects::stage(session, tree, &staged.collect(), stage)?;
     Ok(Switched {
         index: NewIndex {
             target: IndexTarget::State { state },

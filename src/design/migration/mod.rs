@@ -17,11 +17,13 @@ use crate::git::refs::FoundRef;
 use crate::git::worktree::other_worktrees::{OtherWorktree, WorktreeSort};
 use crate::git::{Head, Oid, RefChange, RefName, Repo};
 use crate::model::{Code, Error, Result, text, time};
+use crate::store::Session;
+use crate::store::files::atomic;
+use crate::store::migration::migration_journal::{Journal, RemoteRef};
 use crate::store::migration::{self, ObjectMap};
-use crate::store::migration_journal::{Journal, RemoteRef};
-use crate::store::operation::run::{Intent, Plan, Touches};
+use crate::store::operation::commit_point::{Intent, Plan, Touches};
 use crate::store::operation::{Kind, Operation, Record};
-use crate::store::{Session, atomic, ref_names};
+use crate::store::refs::ref_names;
 
 pub use index_and_files::{refuse_edits, refuse_hidden_edits};
 pub use moved_refs::{histories, movable, tips};

@@ -7,7 +7,7 @@ use crate::git::refs::FoundRef;
 use crate::git::{Again, Head, Oid, RefChange, RefName, Repo, TreeEntry};
 use crate::model::{RepoPath, Result};
 use crate::store::migration::ObjectMap;
-use crate::store::ref_names;
+use crate::store::refs::ref_names;
 
 /// What a ref holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

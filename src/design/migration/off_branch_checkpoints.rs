@@ -8,7 +8,7 @@ use crate::git::refs::FoundRef;
 use crate::git::{Again, Oid, Repo, Signature, TreeEntry};
 use crate::model::{RepoPath, Result};
 use crate::store::migration::ObjectMap;
-use crate::store::ref_names;
+use crate::store::refs::ref_names;
 
 /// A checkpoint beside the branch that has an index of its own.
 pub struct Beside {

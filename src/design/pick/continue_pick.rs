@@ -19,8 +19,8 @@ use crate::git::worktree::snapshot::Unstorable;
 use crate::git::{Oid, RefChange};
 use crate::model::{Code, Result, ResultExt as _, text};
 use crate::store::Session;
-use crate::store::operation::run::{Intent, Touches};
-use crate::store::operation::{Kind, Operation, StateFile, StateName, external};
+use crate::store::operation::commit_point::{Intent, Touches};
+use crate::store::operation::{Kind, Operation, StateFile, StateName, external_changes};
 
 use super::computed::{Agreed, Applied, Computed, Stuck};
 use super::pick_list::Wanted;
@@ -132,9 +132,9 @@ fn go_on(session: &Session, dry_run: bool) -> Result<PickReport> {
         };
         // What git has committed is a step of its own, although the pick has not ended.
         let ended = under_way.is_committed.then_some("cherry-pick");
-        let found = external::find(session, &settled.record, ended)?;
+        let found = external_changes::find(session, &settled.record, ended)?;
         found
-            .map(|found| external::record(session, places, tail.next, found))
+            .map(|found| external_changes::record(session, places, tail.next, found))
             .transpose()
     })?;
     let kept = look(session, &operation)?;

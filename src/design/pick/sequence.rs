@@ -10,8 +10,8 @@ use crate::design::worktree::opened_by_us;
 use crate::git::{Oid, Repo};
 use crate::model::{Code, Error, Result, ResultExt as _, text};
 use crate::store::Session;
+use crate::store::files::places::Places;
 use crate::store::operation::{Record, StateFile, StateName, Tail};
-use crate::store::places::Places;
 
 use super::computed::Stuck;
 use super::continue_pick::{FORMAT, Note};

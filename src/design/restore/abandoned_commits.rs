@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::git::{Oid, RefChange, Repo};
-use crate::store::operation::record::HeadRecord;
+use crate::store::operation::operation_record::HeadRecord;
 use crate::store::operation::{Kind, Record};
 
 /// So many are read and told of; the others are counted.

@@ -11,10 +11,11 @@ use serde::Serialize;
 
 use crate::git::{Head, Oid, RefChange, Repo};
 use crate::model::{RepoPath, Result};
-use crate::store::operation::record::IndexTarget;
-use crate::store::operation::run::{Intent, Plan, Touches};
+use crate::store::Session;
+use crate::store::large_files::retained_objects;
+use crate::store::operation::commit_point::{Intent, Plan, Touches};
+use crate::store::operation::operation_record::IndexTarget;
 use crate::store::operation::{Kind, Operation, StateFile};
-use crate::store::{Session, kept_large_files};
 
 use super::checkpoint::unignored;
 use super::worktree::{refuse_in_progress, run_post_checkout, snapshot_commit};
@@ -82,10 +83,10 @@ pub fn restore(session: &Session, request: &Request) -> Result<RestoreReport> {
         return Ok(work.report);
     }
     let stage = operation.stage();
-    kept_large_files::stage(session, work.target.tree, &work.staged_paths(), &stage)?;
+    retained_objects::stage(session, work.target.tree, &work.staged_paths(), &stage)?;
     if let IndexTarget::State { state } = work.target.index {
         let index = session.repo.state_tree(state)?;
-        kept_large_files::bring_of_index(session, work.target.tree, index)?;
+        retained_objects::bring_of_index(session, work.target.tree, index)?;
     }
     let (old, new) = (work.kept.scan.head.commit(), work.branch_after());
     let Work {

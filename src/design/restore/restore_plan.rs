@@ -14,8 +14,8 @@ use crate::git::compare::tree_diff::TreeChange;
 use crate::git::worktree::snapshot::Unstorable;
 use crate::model::{Code, Error, RepoPath, Result, text};
 use crate::store::operation::FileMoves;
-use crate::store::operation::record::IndexTarget;
-use crate::store::operation::run::NewIndex;
+use crate::store::operation::commit_point::NewIndex;
+use crate::store::operation::operation_record::IndexTarget;
 use crate::store::{Session, migration};
 
 use super::restore_report::{RestoreReport, count, submodules_in};

@@ -8,9 +8,9 @@ use crate::design::undo::undo_next::refuse_migration;
 use crate::git::{Oid, Repo};
 use crate::model::id::OperationId;
 use crate::model::{Code, Error, Result};
-use crate::store::operation::record::IndexTarget;
+use crate::store::files::places::Places;
+use crate::store::operation::operation_record::IndexTarget;
 use crate::store::operation::{Kind, Log, StateName};
-use crate::store::places::Places;
 
 /// A state that can be brought back.
 #[derive(Clone, Debug)]

@@ -14,14 +14,17 @@ mod undo_settled;
 use crate::git::index::Index;
 use crate::git::worktree::snapshot::Unstorable;
 use crate::model::Result;
+use crate::store::files::places::Places;
+use crate::store::large_files::retained_objects;
 use crate::store::lock::WorktreeLock;
-use crate::store::operation::external::record as record_external;
+use crate::store::operation::commit_point::{
+    Intent, NewIndex, Pending, Plan, Touches, refuse_nested,
+};
+use crate::store::operation::external_changes::record as record_external;
 use crate::store::operation::log::LogEntry;
-use crate::store::operation::record::{HeadRecord, IndexTarget};
-use crate::store::operation::run::{Intent, NewIndex, Pending, Plan, Touches, refuse_nested};
+use crate::store::operation::operation_record::{HeadRecord, IndexTarget};
 use crate::store::operation::{Kind, Log, Operation, Record, StateFile, recover};
-use crate::store::places::Places;
-use crate::store::{Session, kept_large_files, lease};
+use crate::store::{Session, lease};
 
 use super::checkpoint::left_out::Allowances;
 use super::checkpoint::worktree_snapshot::Kept;
@@ -99,7 +102,7 @@ pub fn run(session: &Session, direction: Direction, force: bool) -> Result<UndoR
     }
     if let Some(tree) = step.back.tree {
         let stage = operation.stage();
-        kept_large_files::stage(session, tree, &step.back.restaged, &stage)?;
+        retained_objects::stage(session, tree, &step.back.restaged, &stage)?;
     }
     let (old, new) = (step.kept.scan.head.commit(), step.head.commit);
     let mut report = step.report;

@@ -15,11 +15,11 @@ use crate::git::{Oid, RefChange, Repo, process};
 use crate::model::id::OperationId;
 use crate::model::{Code, Error, RepoPath, Result, text};
 use crate::store::Session;
+use crate::store::files::places::Places;
 use crate::store::lock::WorktreeLock;
-use crate::store::operation::external::{self, Unrecorded};
-use crate::store::operation::record::{ExternalChange, HeadRecord};
+use crate::store::operation::external_changes::{self, Unrecorded};
+use crate::store::operation::operation_record::{ExternalChange, HeadRecord};
 use crate::store::operation::{FileMoves, Kind, Log, LogEntry, Record, Tail, recover};
-use crate::store::places::Places;
 
 use super::Direction;
 
@@ -66,8 +66,8 @@ pub fn record(session: &Session, hook: GitHook) -> Option<OperationId> {
     }
     let tail = Tail::read(&session.repo, &places).ok()?;
     let settled = tail.settled.as_ref()?;
-    let found = external::find(session, &settled.record, hook.ended()).ok()??;
-    let entry = external::record(session, &places, tail.next, found).ok()?;
+    let found = external_changes::find(session, &settled.record, hook.ended()).ok()??;
+    let entry = external_changes::record(session, &places, tail.next, found).ok()?;
     Some(entry.record.op)
 }
 
@@ -86,7 +86,7 @@ pub(in crate::design) fn unrecorded<'a>(
         .next_undo()
         .filter(|entry| direction != Direction::Redo && !entry.record.leaves_head_and_index());
     for entry in newest.into_iter().chain(next) {
-        if let Some(found) = external::find(session, &entry.record, None)? {
+        if let Some(found) = external_changes::find(session, &entry.record, None)? {
             return Ok(Some(found));
         }
     }
@@ -323,5 +323,5 @@ pub(in crate::design) fn rehearse(
     found: Unrecorded<'_>,
 ) -> Result<LogEntry> {
     let next = Tail::read(&session.repo, places)?.next;
-    external::write(session, places, next, found)
+    external_changes::write(session, places, next, found)
 }

@@ -8,11 +8,11 @@ use crate::design::worktree::{cwd_in_worktree, open_worktree};
 use crate::git::Oid;
 use crate::model::{Code, Error, RepoPath, Result, text};
 use crate::store::Session;
-use crate::store::operation::record::{Place, Source};
-use crate::store::operation::run::NewIndex;
-use crate::store::operation::{FileMoves, Kind, LateFile, Record, late, moves};
-use crate::store::places::Places;
-use crate::store::worktree_files::Standing;
+use crate::store::files::places::Places;
+use crate::store::files::worktree_files::Standing;
+use crate::store::operation::commit_point::NewIndex;
+use crate::store::operation::operation_record::{Place, Source};
+use crate::store::operation::{FileMoves, Kind, LateFile, Record, late_files, moves};
 
 use super::undo_settled::settled_since;
 use super::{Direction, plain_git};
@@ -55,7 +55,7 @@ impl FilesBack {
         }
         let files = open_worktree(session)?;
         let cwd = cwd_in_worktree(session);
-        let written = late::list(&session.repo, places, record);
+        let written = late_files::list(&session.repo, places, record);
         let further = match direction {
             Direction::Undo | Direction::Abort | Direction::AbortMigration => {
                 settled_since(session, record, kept)?
@@ -131,7 +131,7 @@ pub(in crate::design) fn back_to_branch(
         moves,
         restaged,
         tree: Some(tree),
-        kept_late: late::list(repo, places, record),
+        kept_late: late_files::list(repo, places, record),
     };
     Ok((back, switch.index))
 }

@@ -5,8 +5,8 @@ use crate::git::Repo;
 use crate::model::id::OperationId;
 use crate::model::{Code, Error, Result};
 use crate::store::Session;
-use crate::store::last_act::{self, LastAct};
-use crate::store::migration_journal::Journal;
+use crate::store::migration::migration_journal::Journal;
+use crate::store::operation::last_act::{self, LastAct};
 use crate::store::operation::{Kind, Log, LogEntry, Record};
 
 use super::Direction;

@@ -6,8 +6,9 @@ use crate::design::decision::trailers;
 use crate::design::fork::squashed;
 use crate::git::{Oid, RefChange, RefName};
 use crate::model::{Code, Error, Result, text};
+use crate::store::Session;
 use crate::store::operation::{Kind, Log, Record};
-use crate::store::{Session, ref_names};
+use crate::store::refs::ref_names;
 
 use super::plain_git;
 use super::undo_next::origin_of;

@@ -7,10 +7,10 @@ use crate::design::checkpoint::tag_message::TagMessage;
 use crate::design::restore::abandoned_commits::{self, LeavingCommits};
 use crate::git::{Oid, RefChange, RefName, Repo};
 use crate::model::id::OperationId;
-use crate::store::last_act::LastAct;
-use crate::store::operation::record::HeadRecord;
+use crate::store::operation::last_act::LastAct;
+use crate::store::operation::operation_record::HeadRecord;
 use crate::store::operation::{LateFile, Log, Record};
-use crate::store::ref_names;
+use crate::store::refs::ref_names;
 
 use super::Direction;
 use super::undo_files::FilesBack;

@@ -11,7 +11,7 @@ use crate::model::{RepoPath, Result};
 use crate::store::Session;
 use crate::store::operation::Record;
 use crate::store::operation::moves::Want;
-use crate::store::operation::record::{IndexTarget, Source};
+use crate::store::operation::operation_record::{IndexTarget, Source};
 
 use super::plain_git::conflicted_in;
 

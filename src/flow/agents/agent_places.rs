@@ -14,11 +14,12 @@ use crate::design::fork::squashed::Squashes;
 use crate::flow::clones;
 use crate::git::{Oid, Repo};
 use crate::model::{Code, Error, Result, World, text};
+use crate::store::Session;
+use crate::store::files::shared_root::SharedRoot;
+use crate::store::lease::lease_holder::HeldBy;
 use crate::store::lease::{self, Takeover};
-use crate::store::lease_holder::HeldBy;
 use crate::store::membership::Role;
-use crate::store::shared_root::SharedRoot;
-use crate::store::{Session, ref_names};
+use crate::store::refs::ref_names;
 
 /// An agent as it is listed.
 #[derive(Clone, Debug, Serialize, JsonSchema)]

@@ -13,9 +13,9 @@ use crate::design::checkpoint;
 use crate::design::checkpoint::left_out::LeftOut;
 use crate::git::{ObjectWrites, Repo};
 use crate::model::{Code, Error, RepoPath, Result, World, text};
+use crate::store::files::shared_root::SharedRoot;
 use crate::store::membership::Role;
 use crate::store::settings::Flags;
-use crate::store::shared_root::SharedRoot;
 use crate::store::{Session, lease};
 
 use super::agent_places::find;

@@ -18,9 +18,9 @@ use crate::git::process::OPERATION_VARIABLE;
 use crate::git::{Oid, Repo};
 use crate::model::{Code, Error, Result, World, time};
 use crate::store::Session;
-use crate::store::places::Places;
-use crate::store::setup_commands::Approvals;
-use crate::store::shared_root::SharedRoot;
+use crate::store::files::places::Places;
+use crate::store::files::shared_root::SharedRoot;
+use crate::store::settings::approved_commands::Approvals;
 
 use super::last_checkpoint::{self, last_state};
 use super::{refuse_standing, session_at};
@@ -197,7 +197,7 @@ impl<'a> Plan<'a> {
 
     fn report(&self, root: &SharedRoot, hub: &Hub) -> Result<RestoredAgent> {
         let operations = self.log.as_ref().map(|places| {
-            let below = crate::store::ref_names::operations_of(&places.key);
+            let below = crate::store::refs::ref_names::operations_of(&places.key);
             hub.store.refs_below(&below).map(|refs| refs.len())
         });
         Ok(RestoredAgent {

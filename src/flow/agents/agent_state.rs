@@ -24,7 +24,7 @@ use crate::git::{Oid, RefName, Repo, TreeEntry};
 use crate::model::text::shell_word;
 use crate::model::{Code, Error, Result, World};
 use crate::store::Session;
-use crate::store::shared_root::SharedRoot;
+use crate::store::files::shared_root::SharedRoot;
 
 use super::agent_places;
 

@@ -12,9 +12,9 @@ use crate::design::checkpoint::{self, automatic};
 use crate::git::{ObjectWrites, Repo};
 use crate::model::{Result, World};
 use crate::store::Session;
+use crate::store::files::shared_root::SharedRoot;
 use crate::store::membership::Role;
 use crate::store::settings::Flags;
-use crate::store::shared_root::SharedRoot;
 
 /// How often a clone is kept anew because somebody wrote meanwhile.
 const ROUNDS: usize = 3;

@@ -22,9 +22,9 @@ use crate::git::identity::Identity;
 use crate::git::{Head, Oid, RefName};
 use crate::model::{Code, Error, Result, World, text, time};
 use crate::store::Session;
+use crate::store::files::shared_root::SharedRoot;
 use crate::store::membership::Membership;
-use crate::store::setup_commands::Approvals;
-use crate::store::shared_root::SharedRoot;
+use crate::store::settings::approved_commands::Approvals;
 
 use super::clones::cone::Cone;
 use super::clones::inherited_files;
@@ -266,7 +266,7 @@ fn refuse_known(session: &Session, agent: &str, label: &str) -> Result<()> {
         )
         .hint("git colony agents new NAME   # with a name that is no branch"));
     }
-    let branch = crate::store::ref_names::fork_branch(label);
+    let branch = crate::store::refs::ref_names::fork_branch(label);
     if session.repo.find_ref(&branch)?.is_some() {
         return Err(Error::new(
             Code::BranchExists,

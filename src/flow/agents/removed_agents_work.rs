@@ -13,7 +13,7 @@ use crate::design::fork::fork_problem::Problem;
 use crate::git::{Oid, Repo};
 use crate::model::Result;
 use crate::model::text::typed_word;
-use crate::store::ref_names;
+use crate::store::refs::ref_names;
 
 /// More commits than this are not counted.
 const MAX_COMMITS: usize = 10_000;

@@ -7,10 +7,12 @@ use crate::clones::found::FoundClone;
 use crate::flow::reports::operations;
 use crate::flow::reports::status::PendingOperation;
 use crate::model::{RepoPath, Result, World};
+use crate::store::Session;
+use crate::store::files::moved_aside;
+use crate::store::files::places::Places;
 use crate::store::lock::WorktreeLock;
 use crate::store::operation::{Log, recover};
-use crate::store::places::Places;
-use crate::store::{Session, kept_files, ref_names};
+use crate::store::refs::ref_names;
 
 use super::session_at;
 
@@ -60,7 +62,7 @@ fn recover_in(session: &Session) -> Result<()> {
 pub(in crate::flow) fn look(session: &Session) -> Result<KeptLog> {
     let repo = &session.repo;
     let log = Log::read_all(repo)?;
-    let files = kept_files::list(&Places::kept_in(repo.common_dir()));
+    let files = moved_aside::list(&Places::kept_in(repo.common_dir()));
     let named = files.iter().take(FEW);
     let pending = Places::find(repo)?;
     let pending = pending.map(|places| recover::pending(&places));

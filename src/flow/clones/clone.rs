@@ -16,10 +16,10 @@ use crate::lfs::install;
 use crate::model::{Code, Error, Result, World, time};
 use crate::setup::hooks::{self, Act, Target};
 use crate::store::Session;
+use crate::store::files::shared_root::SharedRoot;
 use crate::store::membership::{Membership, Role};
 use crate::store::settings::Flags;
-use crate::store::setup_commands::Approvals;
-use crate::store::shared_root::SharedRoot;
+use crate::store::settings::approved_commands::Approvals;
 
 use super::cone::{self, Cone};
 use super::setup_commands::{self, SetupCommand};

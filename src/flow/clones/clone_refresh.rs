@@ -14,11 +14,13 @@ use crate::git::{ObjectWrites, Oid, RefChange, RefName, process};
 use crate::lfs::locks;
 use crate::model::id::OperationId;
 use crate::model::{Code, Error, Result, World, text};
-use crate::store::config_file::ConfigFile;
+use crate::store::Session;
+use crate::store::files::atomic;
+use crate::store::files::config_file::ConfigFile;
 use crate::store::lock::WorktreeLock;
 use crate::store::membership::Role;
+use crate::store::refs::own_refs;
 use crate::store::settings::Flags;
-use crate::store::{Session, atomic, own_refs};
 
 use super::colony;
 

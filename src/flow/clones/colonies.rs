@@ -5,7 +5,7 @@ use crate::clones::{hub, publish};
 use crate::git::remote::url::{Provenance, RemoteUrl};
 use crate::model::{Code, Error, Result, World};
 use crate::store::Session;
-use crate::store::shared_root::SharedRoot;
+use crate::store::files::shared_root::SharedRoot;
 
 /// What is to be noted.
 pub struct Wanted<'a> {

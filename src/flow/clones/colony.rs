@@ -6,8 +6,8 @@ use crate::design::fork::names;
 use crate::git::ObjectWrites;
 use crate::model::{Code, Error, Result, World};
 use crate::store::Session;
+use crate::store::files::shared_root::SharedRoot;
 use crate::store::settings::Flags;
-use crate::store::shared_root::SharedRoot;
 
 /// Has a checkout of a person take part where another checkout of the same repository has agents: it sees what
 /// they do from then on. What stands in the way is said, and stops nothing.

@@ -2,7 +2,7 @@
 
 use crate::git::{Oid, Repo};
 use crate::model::{Result, World, text};
-use crate::store::clone_cone;
+use crate::store::settings::clone_cone;
 
 /// The directories a new clone holds beside the files at the top.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

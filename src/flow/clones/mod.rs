@@ -23,8 +23,8 @@ use crate::clones::{hub_place, leaving, removal};
 use crate::git::{ObjectWrites, Oid};
 use crate::model::{Result, World};
 use crate::store::Session;
+use crate::store::files::shared_root::SharedRoot;
 use crate::store::membership::Role;
-use crate::store::shared_root::SharedRoot;
 
 use super::agents::agent_removal::{self, RemovedAgent};
 use super::agents::last_checkpoint::{self, LeftBehind};

@@ -14,10 +14,10 @@ use crate::git::process::shell_command::{self, Ending};
 use crate::git::{ObjectWrites, Oid, Repo};
 use crate::model::{Code, Error, Result, World, text};
 use crate::store::Session;
-use crate::store::acting::{self, Reason};
+use crate::store::files::shared_root::SharedRoot;
+use crate::store::lease::acting_agent::{self, Reason};
 use crate::store::settings::Flags;
-use crate::store::setup_commands::{self, Approvals, NamedBy};
-use crate::store::shared_root::SharedRoot;
+use crate::store::settings::approved_commands::{self, Approvals, NamedBy};
 
 /// What became of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
@@ -98,7 +98,7 @@ fn plan(
     of_tree: (&Repo, Oid),
     approvals: &Approvals,
 ) -> Result<Vec<SetupCommand>> {
-    let found = setup_commands::find(world, repo, of_tree)?;
+    let found = approved_commands::find(world, repo, of_tree)?;
     let mut waits = false;
     let planned = found.texts.into_iter().map(|command| {
         let may = found.named_by == NamedBy::User || approvals.has(&command);
@@ -109,7 +109,7 @@ fn plan(
         };
         waits |= !may;
         SetupCommand {
-            id: setup_commands::id_of(&command),
+            id: approved_commands::id_of(&command),
             command,
             status,
             exit_code: None,
@@ -292,7 +292,7 @@ fn refuse_agent(world: &World, request: &Request) -> Result<()> {
         return Ok(());
     }
     let named = request.agent.clone().map(|agent| (agent, Reason::Named));
-    let from = || acting::by_place_or_session(world).into_iter().next();
+    let from = || acting_agent::by_place_or_session(world).into_iter().next();
     let Some((agent, reason)) = named.or_else(from) else {
         return Ok(());
     };

@@ -6,8 +6,9 @@ use crate::git::lfs::lfs_pointer::LfsOid;
 use crate::git::refs::FoundRef;
 use crate::model::{Result, text};
 use crate::setup::attributes;
-use crate::store::places::Places;
-use crate::store::{Session, kept_large_files};
+use crate::store::Session;
+use crate::store::files::places::Places;
+use crate::store::large_files::retained_objects;
 
 /// Names the checkpoints, the newest first: they are what somebody wanted to keep.
 pub(super) fn named_checkpoints(repo: &Repo, own: &[FoundRef]) -> Result<Option<String>> {
@@ -49,7 +50,7 @@ pub(super) fn attribute_lines(session: &Session, lfs_goes: bool) -> Option<Strin
 /// published.
 pub(super) fn unguarded(session: &Session) -> Option<String> {
     let kept = Places::kept_in(session.repo.common_dir());
-    let mut open = vec![kept, kept_large_files::pool_of(&session.repo)];
+    let mut open = vec![kept, retained_objects::pool_of(&session.repo)];
     let mut found = std::collections::BTreeSet::new();
     while let Some(folder) = open.pop() {
         for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {

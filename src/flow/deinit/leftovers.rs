@@ -10,8 +10,9 @@ use crate::clones::hub::{self, Hub};
 use crate::clones::{found, removed_work};
 use crate::model::Result;
 use crate::model::text::{self, shell_word, typed_word};
-use crate::store::shared_root::SharedRoot;
-use crate::store::{Session, ref_names};
+use crate::store::Session;
+use crate::store::files::shared_root::SharedRoot;
+use crate::store::refs::ref_names;
 
 /// Something that stays.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]

@@ -21,12 +21,15 @@ use crate::lfs::install;
 use crate::model::{Code, Error, Result, text};
 use crate::setup::hooks::{self, Act, HookState, Target};
 use crate::setup::{info_attributes, merge_drivers};
-use crate::store::config_file::ConfigFile;
+use crate::store::Session;
+use crate::store::files::config_file::ConfigFile;
+use crate::store::files::places::Places;
+use crate::store::files::{atomic, moved_aside};
+use crate::store::large_files::retained_objects;
 use crate::store::lock::WorktreeLock;
 use crate::store::membership::Role;
 use crate::store::operation::recover;
-use crate::store::places::Places;
-use crate::store::{Session, atomic, kept_files, kept_large_files, own_refs, ref_names};
+use crate::store::refs::{own_refs, ref_names};
 
 use in_words::{attribute_lines, named_checkpoints, unguarded};
 pub use leftovers::Leftover;
@@ -105,7 +108,7 @@ pub fn deinit(session: &Session, request: Request) -> Result<DeinitReport> {
     if request.depth == Depth::Everything {
         found.delete_refs(session)?;
         publish::withdraw(session)?;
-        atomic::remove_folder(&kept_large_files::pool_of(&session.repo))?;
+        atomic::remove_folder(&retained_objects::pool_of(&session.repo))?;
         atomic::remove_folder(&Places::kept_in(session.repo.common_dir()))?;
         for folder in &found.folders {
             atomic::remove_folder(folder)?;
@@ -296,7 +299,7 @@ impl Found {
         let names = of_user.iter().map(|tag| tag.name.short());
         let stay = names.map(|name| format!("'{name}': git-colony did not make it"));
         self.report.stays.extend(stay);
-        let kept = kept_files::list(&Places::kept_in(repo.common_dir())).len();
+        let kept = moved_aside::list(&Places::kept_in(repo.common_dir())).len();
         let counted = [(private.len(), "private ref"), (kept, "kept file")];
         let counted = counted.iter().filter(|(number, _)| *number > 0);
         let counted = counted.map(|(number, noun)| text::count(*number, noun));

@@ -7,8 +7,8 @@ use crate::clones::hub;
 use crate::flow::migrate::{self, Stage, WAY_BACK};
 use crate::git::scratch;
 use crate::model::{Result, text};
+use crate::store::files::places::Places;
 use crate::store::operation::recover;
-use crate::store::places::Places;
 use crate::store::{Session, lock};
 
 /// What is at the top of a git directory and holds no refs; our own folder is looked at as an operation.

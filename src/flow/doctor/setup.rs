@@ -11,7 +11,7 @@ use crate::setup::hooks::{self, FolderSort, HookState, HookStatus};
 use crate::setup::info_attributes;
 use crate::setup::manifest::{self, LfsMode, Manifest};
 use crate::store::Session;
-use crate::store::colony_toml::Problem;
+use crate::store::settings::colony_toml::Problem;
 
 /// What git reads at the root; a link there counts as nothing.
 const RULE_FILES: [&str; 2] = [".gitattributes", ".gitignore"];

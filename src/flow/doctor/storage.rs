@@ -7,9 +7,10 @@ use crate::design::checkpoint::checkpoint_refs;
 use crate::design::checkpoint::retention::{self, Scope};
 use crate::git::refs::damaged_refs::DamagedRef;
 use crate::model::{Result, text};
+use crate::store::Session;
+use crate::store::files::places::Places;
 use crate::store::operation::Log;
-use crate::store::places::Places;
-use crate::store::{Session, lost_refs};
+use crate::store::refs::lost_refs;
 
 /// Less than this is not worth a word.
 const NOTABLE_BYTES: u64 = 10 << 20;
@@ -114,7 +115,7 @@ pub(super) fn operations(session: &Session) -> Result<Check> {
     let Some(places) = Places::find(&session.repo)? else {
         return Ok(Check::well("operations", "none"));
     };
-    let prefix = crate::store::ref_names::operations_of(&places.key);
+    let prefix = crate::store::refs::ref_names::operations_of(&places.key);
     let refs = session.repo.refs_below(&prefix)?.len();
     let log = Log::read(&session.repo, &places)?;
     let mut lost = Vec::new();

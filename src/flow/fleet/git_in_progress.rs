@@ -6,7 +6,7 @@ use serde::Serialize;
 use crate::git::worktree::scan::Scan;
 use crate::git::{Oid, Repo};
 use crate::model::text;
-use crate::store::atomic;
+use crate::store::files::atomic;
 use crate::store::operation::StateName;
 
 /// Something that was begun and waits for its end.

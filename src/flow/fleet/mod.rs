@@ -17,7 +17,7 @@ use crate::design::fork::locked_paths::{self, Locked};
 use crate::git::worktree::scan::Scan;
 use crate::model::{Result, time};
 use crate::store::Session;
-use crate::store::large_file_locks::KnownLocks;
+use crate::store::large_files::large_file_locks::KnownLocks;
 
 pub use advice::{Next, Settling};
 pub use git_in_progress::Operation;

@@ -19,10 +19,10 @@ use crate::git::worktree::foreign_worktree::OwnConfig;
 use crate::git::worktree::scan::Scan;
 use crate::model::{RepoPath, Result, World, time};
 use crate::setup::hooks::agents::{self as hooks, Doing};
-use crate::store::large_file_locks::KnownLocks;
+use crate::store::files::places::Places;
+use crate::store::large_files::large_file_locks::KnownLocks;
 use crate::store::lease;
-use crate::store::lease_holder::HeldBy;
-use crate::store::places::Places;
+use crate::store::lease::lease_holder::HeldBy;
 
 use super::git_in_progress::Operation;
 

@@ -9,8 +9,9 @@ use crate::model::{RepoPath, Result, World, text};
 use crate::setup::hooks::{self, Act, Target};
 use crate::setup::manifest::{self, Manifest};
 use crate::setup::merge_drivers;
+use crate::store::Session;
+use crate::store::files::atomic;
 use crate::store::settings::Flags;
-use crate::store::{Session, atomic};
 
 use super::{MergeLines, Request, existing};
 

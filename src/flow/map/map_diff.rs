@@ -20,8 +20,8 @@ use crate::page::listing::{PageEntry, unusable};
 use crate::page::mapping::read_pages;
 use crate::page::pages::{Page, PageId};
 use crate::store::Session;
-use crate::store::cut_cache::CutCache;
-use crate::store::page_table::PageTable;
+use crate::store::cache::cut_cache::CutCache;
+use crate::store::cache::page_table::PageTable;
 
 /// What two revisions of a map differ in.
 #[derive(Clone, Debug, Serialize, JsonSchema)]

@@ -9,8 +9,8 @@ use super::mapping::{How, Mapper};
 use crate::map::show::State;
 use crate::model::{Code, Result};
 use crate::store::Session;
-use crate::store::database::Unusable;
-use crate::store::page_table::PageTable;
+use crate::store::cache::database::Unusable;
+use crate::store::cache::page_table::PageTable;
 
 /// Says that the page table is done without, and why.
 pub(in crate::flow) fn warn(session: &Session, why: &Unusable) {

@@ -18,8 +18,9 @@ use crate::map::scope_writing::{self, Change};
 use crate::map::show::State;
 use crate::model::Result;
 use crate::page::listing::unusable;
-use crate::store::places::Places;
-use crate::store::{Session, ref_names};
+use crate::store::Session;
+use crate::store::files::places::Places;
+use crate::store::refs::ref_names;
 
 /// A scope that no row of the map stands for any more.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]

@@ -16,9 +16,10 @@ use crate::map::scope_record::{Scopes, committed};
 use crate::map::show::State;
 use crate::model::{Code, Error, RepoPath, Result};
 use crate::setup::manifest::{self, Manifest};
+use crate::store::Session;
 use crate::store::cache::Cache;
-use crate::store::places::Places;
-use crate::store::{Session, ref_names};
+use crate::store::files::places::Places;
+use crate::store::refs::ref_names;
 
 /// A longer base of scope ids is refused.
 const LONGEST_BASE: usize = 512;

@@ -12,7 +12,7 @@ use crate::page::counting::{self, FileTokens};
 use crate::source::globs::Globs;
 use crate::source::selection::{BinaryPolicy, Selection};
 use crate::store::Session;
-use crate::store::cut_cache::CutCache;
+use crate::store::cache::cut_cache::CutCache;
 use crate::text::tokenizer::Tokenizer;
 
 /// Looks at the tree of a commit, with the tokens of each file and each directory: as they were counted
@@ -45,7 +45,7 @@ pub fn tree(session: &Session, commit: Option<Oid>, bounds: Bounds) -> Result<Tr
     Ok(report)
 }
 
-fn is_at(scope: &crate::store::page_table::ScopeRow, revision: &str) -> bool {
+fn is_at(scope: &crate::store::cache::page_table::ScopeRow, revision: &str) -> bool {
     scope.place.is_none() && scope.revision == revision
 }
 

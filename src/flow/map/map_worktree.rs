@@ -15,9 +15,10 @@ use crate::map::row::SourceRow;
 use crate::map::scope_record::{self, ScopeRecord};
 use crate::map::scope_writing::{self, Change};
 use crate::model::{Code, Result, time};
-use crate::store::operation::whole::{self, Written};
-use crate::store::places::Places;
-use crate::store::{Session, ref_names};
+use crate::store::Session;
+use crate::store::files::places::Places;
+use crate::store::operation::object_check::{self, Written};
+use crate::store::refs::ref_names;
 use crate::text::tokenizer::Tokenizer;
 
 /// How a page table says that a scope follows the worktree; what follows is what that looked like.
@@ -171,7 +172,7 @@ pub(in crate::flow) fn keep_alive(
             old,
             new: commit,
         };
-        match whole::move_ref(session, &change, &why, &written) {
+        match object_check::move_ref(session, &change, &why, &written) {
             Err(error) if error.code() == Code::RefMoved && tries < TRIES => tries += 1,
             moved => return moved,
         }

@@ -9,7 +9,7 @@ use crate::git::{BareRepo, Oid, RemoteUrl};
 use crate::map::resolve::{At, Elsewhere, FoundElsewhere};
 use crate::model::{Code, Error, RepoPath, Result};
 use crate::store::Session;
-use crate::store::shared_root::SharedRoot;
+use crate::store::files::shared_root::SharedRoot;
 
 /// Whether anything may be fetched.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -6,9 +6,9 @@ use crate::git::remote::Remote;
 use crate::lfs::install;
 use crate::model::{Code, Error, Result};
 use crate::store::Session;
-use crate::store::migration_journal::Journal;
+use crate::store::files::places::Places;
+use crate::store::migration::migration_journal::Journal;
 use crate::store::operation::{Log, Record};
-use crate::store::places::Places;
 
 use super::later_work::{keep, left_on_new, moved_since, refuse_moved};
 use super::report::{self, MigrateReport};

@@ -14,9 +14,9 @@ use crate::lfs::patterns::Patterns;
 use crate::model::text::{self, shell_word};
 use crate::model::{Code, Error, Result};
 use crate::store::Session;
+use crate::store::files::shared_root::SharedRoot;
+use crate::store::migration::migration_journal::RemoteRef;
 use crate::store::migration::{self, ObjectMap};
-use crate::store::migration_journal::RemoteRef;
-use crate::store::shared_root::SharedRoot;
 
 use super::remote_side::remote_only;
 use super::stashes::stashes;

@@ -11,9 +11,10 @@ use crate::git::remote::Remote;
 use crate::git::{Oid, RefName, Repo};
 use crate::lfs::patterns::Patterns;
 use crate::model::{Code, Error, Result};
+use crate::store::Session;
+use crate::store::migration::migration_journal::RemoteRef;
 use crate::store::migration::{self, About, ObjectMap, Recorded};
-use crate::store::migration_journal::RemoteRef;
-use crate::store::{Session, ref_names};
+use crate::store::refs::ref_names;
 
 /// Migrations that are followed, as one.
 pub(super) struct Follows {

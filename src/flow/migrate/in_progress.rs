@@ -8,7 +8,7 @@ use crate::model::Result;
 use crate::model::id::OperationId;
 use crate::model::text::shell_word;
 use crate::store::migration;
-use crate::store::migration_journal::Journal;
+use crate::store::migration::migration_journal::Journal;
 
 use super::{REMOTE, start_note};
 

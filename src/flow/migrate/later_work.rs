@@ -8,9 +8,10 @@ use crate::design::checkpoint::checkpoints;
 use crate::git::{Oid, RefChange, RefName, Repo};
 use crate::model::text::{self, shell_word};
 use crate::model::{Code, Error, Result};
+use crate::store::Session;
 use crate::store::migration::{self, ObjectMap};
 use crate::store::operation::Record;
-use crate::store::{Session, ref_names};
+use crate::store::refs::ref_names;
 
 use super::publication;
 

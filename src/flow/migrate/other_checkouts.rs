@@ -8,7 +8,8 @@ use crate::git::Oid;
 use crate::git::refs::FoundRef;
 use crate::model::text::shell_word;
 use crate::model::{Code, Error, Result};
-use crate::store::{Session, migration, ref_names};
+use crate::store::refs::ref_names;
+use crate::store::{Session, migration};
 
 use super::checks::is_within;
 

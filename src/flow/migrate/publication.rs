@@ -9,10 +9,11 @@ use crate::git::remote::{Pushed, Remote, Told};
 use crate::git::{Head, Oid, RefChange, RefName};
 use crate::model::id::OperationId;
 use crate::model::{Code, Error, Result};
-use crate::store::lock::WorktreeLock;
-use crate::store::migration_journal::RemoteRef;
-use crate::store::places::Places;
-use crate::store::{Session, own_refs, ref_locks, ref_names};
+use crate::store::Session;
+use crate::store::files::places::Places;
+use crate::store::lock::{WorktreeLock, ref_locks};
+use crate::store::migration::migration_journal::RemoteRef;
+use crate::store::refs::{own_refs, ref_names};
 
 use super::tags_of_no_commit;
 use super::upload::LargeFiles;

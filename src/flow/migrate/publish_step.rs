@@ -3,9 +3,10 @@
 use crate::git::remote::Remote;
 use crate::git::{RefChange, RefName};
 use crate::model::{Code, Error, Result, time};
-use crate::store::migration_children::Children;
-use crate::store::migration_journal::Journal;
-use crate::store::{Session, ref_names};
+use crate::store::Session;
+use crate::store::migration::migration_children::Children;
+use crate::store::migration::migration_journal::Journal;
+use crate::store::refs::ref_names;
 
 use super::report::MigrateReport;
 use super::{REMOTE, follow, publication, remote_side, unfinished};

@@ -9,8 +9,8 @@ use crate::git::{Oid, RefChange, RefName, Repo};
 use crate::model::text::shell_word;
 use crate::model::{Code, Error, Result};
 use crate::store::Session;
+use crate::store::migration::migration_journal::RemoteRef;
 use crate::store::migration::{self, ObjectMap};
-use crate::store::migration_journal::RemoteRef;
 
 use super::checks::is_within;
 use super::publication::{is_history, is_tag};

@@ -9,10 +9,11 @@ use crate::git::refs::FoundRef;
 use crate::git::{Oid, RefChange, RefName, Repo};
 use crate::model::id::OperationId;
 use crate::model::{Error, Result};
-use crate::store::migration_journal::{Journal, RemoteRef};
+use crate::store::Session;
+use crate::store::files::places::Places;
+use crate::store::migration::migration_journal::{Journal, RemoteRef};
 use crate::store::operation::{Log, Record};
-use crate::store::places::Places;
-use crate::store::{Session, ref_names};
+use crate::store::refs::ref_names;
 
 use super::in_progress::other_remotes;
 use super::later_work::{LeftOnNew, MovedSince};

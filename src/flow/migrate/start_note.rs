@@ -11,8 +11,10 @@ use serde::{Deserialize, Serialize};
 use crate::git::{Oid, RefName, Repo};
 use crate::lfs::install::Standing;
 use crate::model::{Code, Result, ResultExt as _};
+use crate::store::Session;
+use crate::store::files::atomic;
 use crate::store::migration::folder;
-use crate::store::{Session, atomic, ref_names};
+use crate::store::refs::ref_names;
 
 /// What was there when a migration began.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]

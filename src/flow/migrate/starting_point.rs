@@ -11,7 +11,7 @@ use crate::lfs::{install, unconverted};
 use crate::model::{Code, Error, Result};
 use crate::store::Session;
 use crate::store::migration::ObjectMap;
-use crate::store::migration_journal::RemoteRef;
+use crate::store::migration::migration_journal::RemoteRef;
 
 use super::checks::{self, Goal};
 use super::follow::{self, Follows};

@@ -5,7 +5,7 @@ use crate::git::refs::FoundRef;
 use crate::git::remote::Remote;
 use crate::git::{Oid, RefName, Repo};
 use crate::model::Result;
-use crate::store::migration_journal::RemoteRef;
+use crate::store::migration::migration_journal::RemoteRef;
 
 use super::publication::{is_history, is_tag};
 

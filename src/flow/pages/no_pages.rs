@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use super::scopes;
 use crate::store::Session;
-use crate::store::page_table::ScopeRow;
+use crate::store::cache::page_table::ScopeRow;
 
 /// Why there is no page to show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]

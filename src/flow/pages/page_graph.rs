@@ -12,9 +12,10 @@ use crate::page::graph::{Graph, GraphEdge, GraphNode};
 use crate::page::listing::Neighbor;
 use crate::page::pages::PageId;
 use crate::page::relations::Source;
-use crate::store::page_table::{PageTable, ScopeRow};
-use crate::store::relation_cache::RelationCache;
-use crate::store::{Session, atomic, places};
+use crate::store::Session;
+use crate::store::cache::page_table::{PageTable, ScopeRow};
+use crate::store::cache::relation_cache::RelationCache;
+use crate::store::files::{atomic, places};
 
 /// So many neighbors of a page are named.
 const MOST_NEIGHBORS: usize = 5;

@@ -9,7 +9,7 @@ use crate::git::attributes::tree_attributes::TreeAttribute;
 use crate::model::Result;
 use crate::page::listing::RecordEntry;
 use crate::store::Session;
-use crate::store::page_table::ScopeRow;
+use crate::store::cache::page_table::ScopeRow;
 
 /// How a repository says that a file is generated.
 const GENERATED: &str = "linguist-generated";

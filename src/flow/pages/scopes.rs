@@ -15,8 +15,9 @@ use crate::map::scope_record::{
 };
 use crate::map::scope_writing::{self, Change};
 use crate::model::{Code, Error, Result};
-use crate::store::places::Places;
-use crate::store::{Session, ref_names};
+use crate::store::Session;
+use crate::store::files::places::Places;
+use crate::store::refs::ref_names;
 
 use super::ScopeStats;
 

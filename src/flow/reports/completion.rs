@@ -11,9 +11,10 @@ use crate::git::{RefName, Repo};
 use crate::model::time::{self, Moment};
 use crate::setup::tool_entry::Entry;
 use crate::setup::tool_registry;
+use crate::store::files::places::Places;
+use crate::store::key;
 use crate::store::operation::Record;
-use crate::store::places::Places;
-use crate::store::{key, ref_names};
+use crate::store::refs::ref_names;
 
 /// What kind of names is wanted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

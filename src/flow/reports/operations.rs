@@ -14,11 +14,12 @@ use crate::design::undo::undo_report::HeadSwitch;
 use crate::git::{Oid, RefChange, Repo};
 use crate::model::id::{OperationId, WorktreeKey};
 use crate::model::{RepoPath, Result, text};
+use crate::store::Session;
+use crate::store::files::moved_aside;
+use crate::store::files::places::Places;
+use crate::store::files::shared_root::SharedRoot;
 use crate::store::operation::log::LogEntry;
-use crate::store::operation::{Kind, Log, late};
-use crate::store::places::Places;
-use crate::store::shared_root::SharedRoot;
-use crate::store::{Session, kept_files};
+use crate::store::operation::{Kind, Log, late_files};
 
 /// One operation.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -190,7 +191,7 @@ fn describe(
             kept_at: at.map(|at| at.display().to_string()),
         }
     });
-    let late = late::list(repo, places, &entry.record).into_iter();
+    let late = late_files::list(repo, places, &entry.record).into_iter();
     let late = late.map(|late| KeptFile {
         path: late.path,
         kept_at: Some(late.kept_at),
@@ -218,7 +219,7 @@ fn kept_at(places: &Places, entry: &LogEntry, path: &RepoPath) -> Option<PathBuf
 }
 
 /// Returns the path that a kept file had; of one that no operation planned for, where it is kept.
-pub(in crate::flow) fn name_of(log: &Log, file: &kept_files::KeptFile) -> RepoPath {
+pub(in crate::flow) fn name_of(log: &Log, file: &moved_aside::KeptFile) -> RepoPath {
     let is_of =
         |entry: &&LogEntry| entry.worktree == file.worktree && entry.record.op == file.operation;
     let name = file.at.file_name().and_then(OsStr::to_str);

@@ -18,11 +18,12 @@ use crate::model::id::OperationId;
 use crate::model::{RepoPath, Result};
 use crate::setup::tool_entry::Entry;
 use crate::setup::tool_registry;
+use crate::store::Session;
+use crate::store::files::places::Places;
 use crate::store::lock::IndexLock;
-use crate::store::operation::run::Pending;
+use crate::store::operation::commit_point::Pending;
 use crate::store::operation::{Log, recover};
-use crate::store::places::Places;
-use crate::store::{Session, ref_names};
+use crate::store::refs::ref_names;
 
 /// The state of the repository.
 #[derive(Clone, Debug, Serialize, JsonSchema)]

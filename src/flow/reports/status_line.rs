@@ -15,10 +15,10 @@ use crate::flow::migrate;
 use crate::git::{ObjectWrites, Repo};
 use crate::model::world::Interrupt;
 use crate::model::{World, time};
+use crate::store::files::places::Places;
 use crate::store::lock::IndexLock;
 use crate::store::operation::recover;
-use crate::store::places::Places;
-use crate::store::setting_layers::Layers;
+use crate::store::settings::setting_layers::Layers;
 use crate::store::settings::{self, Flags};
 
 /// What a prompt shows; all empty outside of a repository.

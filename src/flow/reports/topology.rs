@@ -7,7 +7,8 @@ use crate::design::default_branch;
 use crate::design::fork::forks;
 use crate::git::{Oid, RefName, Repo};
 use crate::model::Result;
-use crate::store::{Session, ref_names};
+use crate::store::Session;
+use crate::store::refs::ref_names;
 
 /// The branches.
 #[derive(Clone, Debug, Serialize, JsonSchema)]

@@ -8,7 +8,8 @@ use crate::git::remote::{Pushed, Remote};
 use crate::git::{RefChange, RefName, Signature};
 use crate::model::text::{count, shell_word};
 use crate::model::{Code, Result};
-use crate::store::{Session, own_refs};
+use crate::store::Session;
+use crate::store::refs::own_refs;
 
 use super::both_sides::Look;
 use super::plan::{self, Step};

@@ -14,7 +14,8 @@ use crate::git::remote::Remote;
 use crate::git::{Oid, RefName, Repo};
 use crate::map::scope_record::Scopes;
 use crate::model::Result;
-use crate::store::{Session, migration, own_refs, ref_names};
+use crate::store::refs::{own_refs, ref_names};
+use crate::store::{Session, migration};
 
 use super::remote_identity;
 

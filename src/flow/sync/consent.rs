@@ -18,10 +18,11 @@ use crate::git::remote::Remote;
 use crate::git::{RemoteUrl, config};
 use crate::model::text::shell_word;
 use crate::model::{Code, Error, Result};
-use crate::store::config_file::ConfigFile;
+use crate::store::Session;
+use crate::store::files::atomic;
+use crate::store::files::config_file::ConfigFile;
 use crate::store::lock::WorktreeLock;
 use crate::store::membership::Role;
-use crate::store::{Session, atomic};
 
 use super::Way;
 

@@ -26,10 +26,11 @@ use crate::git::remote::Remote;
 use crate::git::{Oid, RefName};
 use crate::lfs::locks;
 use crate::model::{Code, RepoPath, Result, World};
+use crate::store::Session;
 use crate::store::lock::WorktreeLock;
 use crate::store::membership::Role;
-use crate::store::operation::run::refuse_nested;
-use crate::store::{Session, own_refs};
+use crate::store::operation::commit_point::refuse_nested;
+use crate::store::refs::own_refs;
 
 use super::migrate;
 use both_sides::Look;

@@ -9,7 +9,8 @@ use crate::design::fork::fork_record::{self, ForkRecord};
 use crate::git::{Oid, RefChange, RefName, Repo};
 use crate::model::text::shell_word;
 use crate::model::{RepoPath, Result, time};
-use crate::store::{Session, ref_names};
+use crate::store::Session;
+use crate::store::refs::ref_names;
 
 use super::both_sides::{Look, standing};
 use super::{Direction, SyncResult, SyncedRef, Way, scope_records, withheld};

@@ -5,7 +5,8 @@ use std::path::PathBuf;
 
 use crate::git::remote::Remote;
 use crate::model::Result;
-use crate::store::{Session, atomic, key};
+use crate::store::files::atomic;
+use crate::store::{Session, key};
 
 /// Tells whether notes of a remote were taken at the URL that it has now. Who noted none, before there were
 /// such notes, meant that one.

@@ -11,7 +11,7 @@ use crate::git::object::NewCommit;
 use crate::git::{Oid, Repo, Signature, TreeEntry};
 use crate::map::scope_record::{FILE, MOST_RECORDS, ScopeRecord};
 use crate::model::{RepoPath, Result, time};
-use crate::store::superseded;
+use crate::store::refs::superseded;
 
 /// Makes one commit of two that hold the records of scopes; `None` where those are more than anybody reads.
 ///

@@ -14,7 +14,7 @@ use crate::source::file::{self, Content, Stretch};
 use crate::source::lister::{Directory, ListedFile};
 use crate::source::parts;
 use crate::source::record::{self, Record, RecordKind};
-use crate::store::cut_cache::{CutCache, CutKey};
+use crate::store::cache::cut_cache::{CutCache, CutKey};
 use crate::text::tokenizer::Tokenizer;
 use shelved::Shelved;
 

@@ -5,8 +5,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::model::{RepoPath, Result};
 use crate::page::listing::unusable;
-use crate::store::database::Unusable;
-use crate::store::page_table::{PageTable, ScopeRow};
+use crate::store::cache::database::Unusable;
+use crate::store::cache::page_table::{PageTable, ScopeRow};
 
 /// A file that has no record and should have one: no rule leaves it out.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use crate::git::Repo;
 use crate::model::{Code, Error, Result, World};
 use crate::store::Session;
-use crate::store::atomic;
-use crate::store::config_file::ConfigFile;
+use crate::store::files::atomic;
+use crate::store::files::config_file::ConfigFile;
 
 use super::folder::{KEY, Scope, bytes_of};
 use super::record::{self, Blob, Record, Redirect};

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::store::places::HookPlaces;
+use crate::store::files::places::HookPlaces;
 
 use super::action::Action;
 use super::record::{Blob, Record};

@@ -3,8 +3,8 @@
 use crate::git::Repo;
 use crate::model::time::{self, Moment};
 use crate::model::{Result, World};
-use crate::store::atomic;
-use crate::store::places::HookPlaces;
+use crate::store::files::atomic;
+use crate::store::files::places::HookPlaces;
 
 /// Notes that a hook fires now. `name` is one of ours, never one from outside.
 ///

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::git::Repo;
 use crate::model::{Result, World};
-use crate::store::places::HookPlaces;
+use crate::store::files::places::HookPlaces;
 
 use super::record::{self, Record};
 use super::redirect::Home;

@@ -5,19 +5,20 @@ use std::path::PathBuf;
 use serde::Serialize;
 
 use crate::model::Result;
+use crate::store::Session;
+use crate::store::files::atomic;
+use crate::store::files::places::HookPlaces;
 use crate::store::lock::WorktreeLock;
-use crate::store::operation::run::refuse_nested;
-use crate::store::places::HookPlaces;
-use crate::store::{Session, atomic};
+use crate::store::operation::commit_point::refuse_nested;
 
 use super::action::Action;
 use super::agents::{self, Agent, AgentPlan};
 use super::folder::HooksFolder;
 use super::record::{self, Record};
-use super::redirect::Home;
+use super::redirect::{self, Home};
 use super::script::HookName;
 use super::state::{self, HookState, HookStatus};
-use super::{FolderSort, beside, fired, redirect};
+use super::{FolderSort, beside, fired};
 
 /// Whose hooks are meant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -8,7 +8,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use crate::model::{Code, Error, Result, text};
-use crate::store::atomic;
+use crate::store::files::atomic;
 
 use super::folder::Scope;
 

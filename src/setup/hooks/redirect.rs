@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::git::Repo;
-use crate::store::places::HookPlaces;
+use crate::store::files::places::HookPlaces;
 
 use super::action::{Action, Configure};
 use super::folder::{FolderSort, HooksFolder, Scope};

@@ -7,15 +7,15 @@ use serde::Serialize;
 use crate::git::Repo;
 use crate::model::{Result, World};
 use crate::store::Session;
-use crate::store::places::HookPlaces;
+use crate::store::files::places::HookPlaces;
 
 use super::agents::{self, Agent};
 use super::folder::HooksFolder;
 use super::record::{self, Record};
-use super::redirect::Home;
+use super::redirect::{self, Home};
 use super::script::{self, Content, HookName};
 use super::standing::Standing;
-use super::{FolderSort, beside, fired, redirect};
+use super::{FolderSort, beside, fired};
 
 /// How a hook stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]

@@ -8,12 +8,13 @@ use crate::git::RefChange;
 use crate::git::index::Index;
 use crate::git::refs::PreparedRefs;
 use crate::model::{Code, Error, Result};
-use crate::store::lock::{FileIdentity, IndexLock};
-use crate::store::places::Places;
-use crate::store::{Session, atomic, large_files, lock_notes};
+use crate::store::files::atomic;
+use crate::store::files::places::Places;
+use crate::store::lock::{FileIdentity, IndexLock, lock_notes};
+use crate::store::{Session, large_files};
 
-use super::late::{self, LateFile};
-use super::record::{IndexTarget, Record};
+use super::late_files::{self, LateFile};
+use super::operation_record::{IndexTarget, Record};
 use super::{ref_moves, state_files};
 
 /// The second half of an operation.
@@ -100,7 +101,7 @@ impl Finish<'_> {
 
     /// Lists what somebody wrote while files moved.
     fn late(&self, changed: Vec<LateFile>) -> Vec<LateFile> {
-        let appeared = late::list(&self.session.repo, self.places, self.record);
+        let appeared = late_files::list(&self.session.repo, self.places, self.record);
         changed.into_iter().chain(appeared).collect()
     }
 
@@ -244,7 +245,7 @@ impl Finish<'_> {
             && (FileIdentity::of(&IndexLock::path_in(&self.session.repo)) == index_lock
                 || (*before != self.record.after.index
                     && self.session.repo.load_index()?.fingerprint() == *before));
-        let waiting = |place: &super::record::Place| {
+        let waiting = |place: &super::operation_record::Place| {
             std::fs::symlink_metadata(self.path_of(&place.source, &place.path)).is_ok()
         };
         let kept = self.places.kept_by(self.record.op);

@@ -2,12 +2,12 @@
 
 use crate::git::Oid;
 use crate::model::{Code, Error, RepoPath, Result};
-use crate::store::atomic;
-use crate::store::worktree_files::{Moved, Standing, WorktreeFiles};
+use crate::store::files::atomic;
+use crate::store::files::worktree_files::{Moved, Standing, WorktreeFiles};
 
 use super::finish::Finish;
-use super::late::{self, LateFile};
-use super::record::Source;
+use super::late_files::{self, LateFile};
+use super::operation_record::Source;
 
 /// What became of the files.
 #[derive(Default)]
@@ -111,7 +111,7 @@ impl Finish<'_> {
     ) -> Result<()> {
         let kept = self.places.kept_by(self.record.op);
         for again in 0..1_000 {
-            let late = kept.join(late::name_of(number, depth, again));
+            let late = kept.join(late_files::name_of(number, depth, again));
             let moved = files
                 .move_out(path, &late)
                 .map_err(|e| cannot_move(path, e))?;
@@ -154,7 +154,7 @@ impl Finish<'_> {
             let path = &directory.path;
             if files
                 .look(path)
-                .is_ok_and(|s| s == crate::store::worktree_files::Standing::Nothing)
+                .is_ok_and(|s| s == crate::store::files::worktree_files::Standing::Nothing)
             {
                 files
                     .make_directory(path, directory.mode)
@@ -163,7 +163,7 @@ impl Finish<'_> {
         }
         let mut stuck = Vec::new();
         // What was written meanwhile is newer than what was moved aside before.
-        let written_late = late::list(&self.session.repo, self.places, self.record);
+        let written_late = late_files::list(&self.session.repo, self.places, self.record);
         for late in written_late.iter().rev() {
             let source = kept.join(&late.name);
             let moved = files.move_in(&source, &late.path);

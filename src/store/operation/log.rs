@@ -5,10 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::git::{Oid, Repo};
 use crate::model::id::{OperationId, WorktreeKey};
 use crate::model::{RepoPath, Result};
-use crate::store::places::Places;
-use crate::store::ref_names;
+use crate::store::files::places::Places;
+use crate::store::refs::ref_names;
 
-use super::record::{Kind, Record};
+use super::operation_record::{Kind, Record};
 
 /// One operation with the commit that holds it.
 #[derive(Clone, Debug)]

@@ -17,24 +17,25 @@
 //! the operation, and what takes its place is renamed out of a folder of ours. An operation
 //! therefore undoes another by moving the same files back.
 
-pub mod external;
+pub mod commit_point;
+pub mod external_changes;
 pub mod finish;
 mod finish_files;
-pub mod late;
+pub mod last_act;
+pub mod late_files;
 pub mod log;
 pub mod moves;
+pub mod object_check;
+pub mod operation_record;
 pub mod prune;
-pub mod record;
 pub mod recover;
 mod ref_moves;
-pub mod run;
 pub mod state_files;
-pub mod whole;
 
-pub use late::LateFile;
+pub use commit_point::{Done, Operation, Plan};
+pub use late_files::LateFile;
 pub use log::{Log, LogEntry, Tail};
-pub use record::{FileMoves, IndexTarget, Kind, Place, Record, Source};
-pub use run::{Done, Operation, Plan};
+pub use operation_record::{FileMoves, IndexTarget, Kind, Place, Record, Source};
 pub use state_files::{StateFile, StateName};
 
 /// The steps of an operation, in order, as tests name them.

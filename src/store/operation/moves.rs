@@ -3,10 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::model::{Code, Error, RepoPath, Result};
-use crate::store::worktree_files::{Standing, WorktreeFiles};
+use crate::store::files::worktree_files::{Standing, WorktreeFiles};
 
-use super::late::LateFile;
-use super::record::{Directory, FileMoves, Place, Record, Source};
+use super::late_files::LateFile;
+use super::operation_record::{Directory, FileMoves, Place, Record, Source};
 
 /// What a path shall be.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -5,13 +5,16 @@ use std::path::Path;
 use chrono::{DateTime, Duration};
 
 use crate::git::{Oid, RefName, Repo};
+use crate::model::Result;
 use crate::model::id::OperationId;
-use crate::model::{Result, time::Moment};
-use crate::store::places::Places;
-use crate::store::{Session, atomic, ref_names};
+use crate::model::time::Moment;
+use crate::store::Session;
+use crate::store::files::atomic;
+use crate::store::files::places::Places;
+use crate::store::refs::ref_names;
 
 use super::log::{self, Log, LogEntry};
-use super::record::Kind;
+use super::operation_record::Kind;
 use super::recover;
 
 /// Returns the operations of this worktree that are past their time, oldest first.

@@ -6,17 +6,17 @@ use crate::git::refs::Reason;
 use crate::git::{Oid, RefChange, RefName};
 use crate::model::id::OperationId;
 use crate::model::{Code, Error, Result};
-use crate::store::config_file::ConfigFile;
-use crate::store::lock::{FileIdentity, IndexLock};
-use crate::store::places::Places;
-use crate::store::{
-    Session, atomic, large_files, lock_notes, migration, own_refs, ref_locks, ref_names,
-};
+use crate::store::files::atomic;
+use crate::store::files::config_file::ConfigFile;
+use crate::store::files::places::Places;
+use crate::store::lock::{FileIdentity, IndexLock, lock_notes, ref_locks};
+use crate::store::refs::{own_refs, ref_names};
+use crate::store::{Session, large_files, migration};
 
+use super::commit_point::Pending;
 use super::finish::Finish;
-use super::record::Record;
-use super::run::Pending;
-use super::whole;
+use super::object_check;
+use super::operation_record::Record;
 
 /// How the name of a folder begins that a sweep could not delete at once.
 const LEFT: &str = "left-";
@@ -36,7 +36,7 @@ pub fn pending(places: &Places) -> Result<Option<Pending>> {
     let Ok(pending) = serde_json::from_slice::<Pending>(&bytes) else {
         return Ok(None);
     };
-    if pending.format > super::record::FORMAT {
+    if pending.format > super::operation_record::FORMAT {
         return Err(Error::new(
             Code::NewerFormat,
             format!(
@@ -87,7 +87,7 @@ fn finish_or_cancel(session: &Session, places: &Places, pending: &Pending) -> Re
     }
     let _completing = session.world.interrupt.complete();
     // A gc may have been at work when it died, before it could look.
-    let is_whole = whole::is_whole(session, commit, &record);
+    let is_whole = object_check::is_whole(session, commit, &record);
     let outcome = if is_whole && may_go_forward(session, &record, pending)? {
         finish.again(pending.index_lock)
     } else {

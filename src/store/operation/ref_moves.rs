@@ -4,10 +4,11 @@
 use crate::git::refs::Reason;
 use crate::git::{Oid, RefChange};
 use crate::model::Result;
-use crate::store::places::Places;
-use crate::store::{Session, ref_locks};
+use crate::store::Session;
+use crate::store::files::places::Places;
+use crate::store::lock::ref_locks;
 
-use super::record::{HeadRecord, Record};
+use super::operation_record::{HeadRecord, Record};
 
 /// Returns the refs that are at one side of their change now.
 ///

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::git::{Oid, Repo};
 use crate::model::{Error, Result};
-use crate::store::atomic;
+use crate::store::files::atomic;
 
 /// Which file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

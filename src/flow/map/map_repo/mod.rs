@@ -23,8 +23,9 @@ use crate::map::scope_writing::{self, Change};
 use crate::model::text::shell_word;
 use crate::model::{Code, Error, Result, time};
 use crate::page::mapping::LeftOut;
-use crate::store::places::Places;
-use crate::store::{Session, ref_names};
+use crate::store::Session;
+use crate::store::files::places::Places;
+use crate::store::refs::ref_names;
 use crate::text::tokenizer::Tokenizer;
 use find_repository::Found;
 

@@ -6,7 +6,7 @@ use serde::Serialize;
 use crate::map::resolved::ResolvedRow;
 use crate::model::Error;
 use crate::page::mapping::{self, LeftOut};
-use crate::store::page_table::Totals;
+use crate::store::cache::page_table::Totals;
 
 /// Files without a record are named up to so many.
 const MOST_NAMED: usize = 100;

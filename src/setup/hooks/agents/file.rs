@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use crate::git::Repo;
 use crate::git::worktree::safe_open::MAX_RECORD_BYTES;
 use crate::model::{Code, Error, RepoPath, Result};
-use crate::store::atomic;
+use crate::store::files::atomic;
 
 use super::Agent;
 

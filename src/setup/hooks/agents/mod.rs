@@ -16,11 +16,12 @@ use similar::TextDiff;
 use crate::git::Repo;
 use crate::model::{Code, Error, Result};
 use crate::store::Session;
-use crate::store::places::HookPlaces;
+use crate::store::files::places::HookPlaces;
 
+use super::fired;
+use super::install::Act;
 use super::record::{self, AgentRecord, Blob};
 use super::state::{HookState, HookStatus};
-use super::{fired, install::Act};
 
 use file::AgentFile;
 
@@ -290,7 +291,7 @@ pub(super) fn forget(repo: &Repo, agent: Agent) -> Result<()> {
         .collect();
     fired::forget(repo, &names)?;
     let record: PathBuf = HookPlaces::of(repo).agent_record(agent.as_str());
-    crate::store::atomic::remove_file(&record)
+    crate::store::files::atomic::remove_file(&record)
 }
 
 /// Returns the name under which the firing of an agent's hook is noted.

@@ -11,7 +11,7 @@ use rustix::fs::{Mode, OFlags};
 
 use crate::model::id::SessionId;
 use crate::model::{Error, Result, World};
-use crate::store::lease_holder::SESSION_VARIABLE;
+use crate::store::lease::lease_holder::SESSION_VARIABLE;
 
 /// Names the file.
 const FILE_VARIABLE: &str = "CLAUDE_ENV_FILE";

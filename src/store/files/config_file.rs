@@ -1,0 +1,240 @@
+//! Git's configuration file, byte by byte: changed as git would, replaced under git's own lock.
+
+use std::ffi::OsString;
+use std::fs::{self, OpenOptions};
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+use crate::git::Repo;
+use crate::model::{Code, Error, Result, World, text};
+use crate::store::lock::FileIdentity;
+
+use super::atomic;
+
+/// One configuration file.
+#[derive(Clone, Debug)]
+pub struct ConfigFile {
+    path: PathBuf,
+    /// The new file in our own folder, linked to the lock: its inode proves whose that is.
+    stage: PathBuf,
+}
+
+impl ConfigFile {
+    /// Names the configuration that all worktrees share.
+    pub fn of_repository(repo: &Repo) -> ConfigFile {
+        ConfigFile {
+            path: repo.common_dir().join("config"),
+            stage: repo.common_dir().join("colony").join("config.new"),
+        }
+    }
+
+    /// Names the configuration of one worktree (`extensions.worktreeConfig`).
+    pub fn of_worktree(repo: &Repo) -> ConfigFile {
+        ConfigFile {
+            path: repo.git_dir().join("config.worktree"),
+            stage: repo.git_dir().join("colony").join("config.new"),
+        }
+    }
+
+    /// Reads the file; nothing when it is not there.
+    ///
+    /// # Errors
+    /// `io`.
+    pub fn read(&self) -> Result<Vec<u8>> {
+        match fs::read(&self.path) {
+            Ok(bytes) => Ok(bytes),
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(Vec::new()),
+            Err(e) => Err(Error::io(
+                format!("cannot read '{}'", self.path.display()),
+                e,
+            )),
+        }
+    }
+
+    /// Returns every value of `key` in `bytes`, as written.
+    ///
+    /// # Errors
+    /// `git-failed`.
+    pub fn values(repo: &Repo, world: &World, bytes: &[u8], key: &str) -> Result<Vec<Vec<u8>>> {
+        let mut git = repo.git(world);
+        git.args(["config", "--file", "-", "-z", "--get-all", key]);
+        let output = git.input(bytes.to_vec()).run()?;
+        let values = output.stdout.split(|byte| *byte == 0);
+        let mut values: Vec<Vec<u8>> = values.map(<[u8]>::to_vec).collect();
+        // Each value ends with the separator.
+        values.pop();
+        Ok(values)
+    }
+
+    /// Returns what `git config ARGS` makes of `bytes`.
+    ///
+    /// # Errors
+    /// `git-failed`.
+    pub fn edited(repo: &Repo, world: &World, bytes: &[u8], args: &[OsString]) -> Result<Vec<u8>> {
+        let copy = copy_of(repo, bytes)?;
+        let mut git = repo.git(world);
+        git.args(["config", "--file"]).arg(copy.path()).args(args);
+        git.run_checked("change the configuration")?;
+        fs::read(copy.path()).map_err(|e| Error::io("cannot read the new configuration", e))
+    }
+
+    /// Changes the file as `git config ARGS` would. The caller holds the lock of the worktree, so that a lock
+    /// of git that a kill leaves on the file is proven ours.
+    ///
+    /// # Errors
+    /// `git-failed`, and as [`ConfigFile::replace`].
+    pub fn change(&self, repo: &Repo, world: &World, args: &[&str]) -> Result<()> {
+        let before = self.read()?;
+        let args: Vec<OsString> = args.iter().map(OsString::from).collect();
+        let after = ConfigFile::edited(repo, world, &before, &args)?;
+        if after == before {
+            return Ok(());
+        }
+        self.replace(&before, &after)
+    }
+
+    /// Clears what a dead process of ours left while it changed a configuration of this worktree. The caller
+    /// holds its lock.
+    ///
+    /// # Errors
+    /// `io`.
+    pub fn sweep(repo: &Repo) -> Result<()> {
+        let worktree = ConfigFile::of_worktree(repo);
+        let shared = ConfigFile::of_repository(repo);
+        // In the main worktree both have one folder: the file there tells by its inode whose lock it is.
+        for file in [&worktree, &shared] {
+            if file.stage == worktree.stage {
+                file.clear_lock(&lock_of(&file.target()))?;
+            }
+        }
+        atomic::remove_file(&worktree.stage)
+    }
+
+    /// Returns the file itself: as git does, a link is followed.
+    fn target(&self) -> PathBuf {
+        fs::canonicalize(&self.path).unwrap_or_else(|_| self.path.clone())
+    }
+
+    /// Refuses while another process holds git's lock of the file. The caller holds the lock of the
+    /// worktree, so a lock on the file that is ours was left by a dead process: that one goes.
+    ///
+    /// # Errors
+    /// `locked`, `io`.
+    pub fn refuse_locked(&self) -> Result<()> {
+        let lock = lock_of(&self.target());
+        self.clear(&lock)?;
+        if lock.symlink_metadata().is_ok() {
+            return Err(locked(&lock));
+        }
+        Ok(())
+    }
+
+    /// Replaces the file if it still holds `expected`. The caller holds the lock of the worktree, so
+    /// a lock on the file that is ours was left by a dead process.
+    ///
+    /// # Errors
+    /// `locked` when another process is changing it or has changed it; `io`, `no-space`.
+    pub fn replace(&self, expected: &[u8], bytes: &[u8]) -> Result<()> {
+        let path = self.target();
+        let cannot = |e| Error::io(format!("cannot write '{}'", path.display()), e);
+        let lock = lock_of(&path);
+        self.clear(&lock)?;
+        let put = || -> Result<()> {
+            self.write_stage(&path, bytes).map_err(cannot)?;
+            match fs::hard_link(&self.stage, &lock) {
+                Err(e) if e.kind() == std::io::ErrorKind::AlreadyExists => {
+                    return Err(locked(&lock));
+                }
+                // A link leads to another file system: there the lock cannot be proven ours.
+                Err(_) => copy_to_new(&self.stage, &lock).map_err(|e| match e.kind() {
+                    std::io::ErrorKind::AlreadyExists => locked(&lock),
+                    _ => cannot(e),
+                })?,
+                Ok(()) => {}
+            }
+            let done = match self.read() {
+                Ok(found) if found == expected => atomic::rename(&lock, &path),
+                Ok(_) => Err(busy(&path)),
+                Err(error) => Err(error),
+            };
+            if done.is_err() {
+                atomic::remove_file(&lock)?;
+            }
+            done
+        };
+        let result = put();
+        atomic::remove_file(&self.stage)?;
+        result
+    }
+
+    /// Removes what a dead process of ours left: its new file, and the lock that is a link to it.
+    fn clear(&self, lock: &Path) -> Result<()> {
+        self.clear_lock(lock)?;
+        // Never written to: it may be the configuration itself by now.
+        atomic::remove_file(&self.stage)
+    }
+
+    fn clear_lock(&self, lock: &Path) -> Result<()> {
+        let ours = FileIdentity::of(&self.stage);
+        if ours.is_some() && ours == FileIdentity::of(lock) {
+            atomic::remove_file(lock)?;
+        }
+        Ok(())
+    }
+
+    fn write_stage(&self, path: &Path, bytes: &[u8]) -> std::io::Result<()> {
+        if let Some(folder) = self.stage.parent() {
+            fs::create_dir_all(folder)?;
+        }
+        let mut options = OpenOptions::new();
+        let mut file = options.write(true).create_new(true).open(&self.stage)?;
+        if let Ok(metadata) = fs::metadata(path) {
+            file.set_permissions(metadata.permissions())?;
+        }
+        file.write_all(bytes)?;
+        file.sync_all()
+    }
+}
+
+fn copy_to_new(from: &Path, to: &Path) -> std::io::Result<()> {
+    let bytes = fs::read(from)?;
+    let mut file = OpenOptions::new().write(true).create_new(true).open(to)?;
+    file.set_permissions(fs::metadata(from)?.permissions())?;
+    file.write_all(&bytes)?;
+    file.sync_all()
+}
+
+fn lock_of(path: &Path) -> PathBuf {
+    let mut lock = path.to_owned().into_os_string();
+    lock.push(".lock");
+    PathBuf::from(lock)
+}
+
+fn locked(lock: &Path) -> Error {
+    let word = text::shell_word(&lock.to_string_lossy());
+    busy(lock).hint(format!("rm {word}   # only if no git is running"))
+}
+
+fn busy(path: &Path) -> Error {
+    Error::new(
+        Code::Locked,
+        format!(
+            "another process is changing the configuration ('{}'); it is as it was",
+            path.display()
+        ),
+    )
+    .detail("path", path.display().to_string())
+    .hint("run the command again")
+}
+
+fn copy_of(repo: &Repo, bytes: &[u8]) -> Result<tempfile::NamedTempFile> {
+    let cannot = |e| Error::io("cannot copy the configuration", e);
+    let folder = repo.common_dir().join("colony");
+    atomic::make_directory(&folder)?;
+    let mut copy = tempfile::Builder::new()
+        .prefix("tmp-")
+        .tempfile_in(folder)
+        .map_err(cannot)?;
+    copy.write_all(bytes).map_err(cannot)?;
+    Ok(copy)
+}

@@ -1,0 +1,8 @@
+//! Files of ours and of the worktree: written whole or not at all, moved and never overwritten.
+
+pub mod atomic;
+pub mod config_file;
+pub mod moved_aside;
+pub mod places;
+pub mod shared_root;
+pub mod worktree_files;

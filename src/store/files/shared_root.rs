@@ -1,0 +1,85 @@
+//! The folder that everything shared by the clones of one user lives in: hubs and clones.
+
+use std::path::{Path, PathBuf};
+
+use crate::model::{Code, Error, Result, World};
+use crate::store::key;
+
+/// `COLONY_SHARED_ROOT`, else `git-colony` in the user's data directory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SharedRoot(PathBuf);
+
+impl SharedRoot {
+    /// Finds the folder, which need not exist.
+    ///
+    /// # Errors
+    /// `invalid-value` where neither a variable nor a home directory says where it is.
+    pub fn of(world: &World) -> Result<SharedRoot> {
+        let named = world.variable("COLONY_SHARED_ROOT").map(PathBuf::from);
+        let data = || {
+            let data = world.variable("XDG_DATA_HOME").map(PathBuf::from);
+            let data = data.filter(|data| data.is_absolute());
+            let home = world.variable("HOME").map(PathBuf::from);
+            let data = data.or_else(|| Some(home?.join(".local/share")));
+            data.map(|data| data.join("git-colony"))
+        };
+        let path = named.or_else(data).ok_or_else(|| {
+            Error::new(
+                Code::InvalidValue,
+                "there is no HOME and no COLONY_SHARED_ROOT: nowhere to keep clones; nothing has changed",
+            )
+            .hint("export COLONY_SHARED_ROOT=DIR")
+        })?;
+        Ok(SharedRoot(resolved(&world.absolute(&path))))
+    }
+
+    /// Returns the folder itself.
+    pub fn path(&self) -> &Path {
+        &self.0
+    }
+
+    /// Returns the folder of all hubs.
+    pub fn hubs(&self) -> PathBuf {
+        self.0.join("hubs")
+    }
+
+    /// Returns the folder of what is deleted: nothing in it is wanted back.
+    pub fn trash(&self) -> PathBuf {
+        self.0.join("trash")
+    }
+
+    /// Returns the folder of clones that are taken away and that somebody may still write into.
+    pub fn leaving(&self) -> PathBuf {
+        self.0.join("leaving")
+    }
+
+    /// Returns the folder of all agents.
+    pub fn agents(&self) -> PathBuf {
+        self.0.join("agents")
+    }
+
+    /// Returns the folder of an agent's clones.
+    pub fn clones_of(&self, agent: &str) -> PathBuf {
+        self.agents().join(key::encode(agent)).join("clones")
+    }
+
+    /// Returns the folder of the clones that are only read.
+    pub fn shared_clones(&self) -> PathBuf {
+        self.0.join("shared_clones")
+    }
+}
+
+/// Resolves links as far as the path exists, so that one folder has one name.
+fn resolved(path: &Path) -> PathBuf {
+    for above in path.ancestors() {
+        if let Ok(real) = above.canonicalize() {
+            let rest = path.strip_prefix(above).unwrap_or(Path::new(""));
+            return if rest.as_os_str().is_empty() {
+                real
+            } else {
+                real.join(rest)
+            };
+        }
+    }
+    path.to_owned()
+}

@@ -1,0 +1,415 @@
+//! Moving files of the worktree: aside into our folders, and into place, never over anything.
+//!
+//! Every path is walked from the root of the worktree one component at a time without following
+//! links, so a parent that is a symbolic link is never entered. A move never replaces what stands
+//! at its destination.
+
+use std::cell::RefCell;
+use std::ffi::OsStr;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::Path;
+use std::time::{Duration, SystemTime};
+
+use rustix::fs::{AtFlags, FileType, Mode, OFlags, RenameFlags};
+use rustix::io::Errno;
+
+use crate::model::RepoPath;
+
+/// The root of a worktree, opened.
+pub struct WorktreeFiles {
+    root: OwnedFd,
+    /// The directories on the way to the last path, outermost first: neighbors share them.
+    opened: RefCell<Vec<(RepoPath, OwnedFd)>>,
+}
+
+/// What stands at a path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Standing {
+    /// Nothing, or a parent is missing or not a directory.
+    Nothing,
+    /// A directory, with its permission bits.
+    Directory(u32),
+    /// Anything else: a file, a link, a pipe.
+    Other,
+}
+
+/// What a move did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Moved {
+    /// It is at its destination now.
+    Yes,
+    /// There was nothing to move.
+    SourceMissing,
+    /// Something stands at the destination; nothing was moved.
+    Occupied,
+}
+
+impl WorktreeFiles {
+    /// Opens the root.
+    ///
+    /// # Errors
+    /// What the file system says.
+    pub fn open(root: &Path) -> io::Result<WorktreeFiles> {
+        let flags = OFlags::DIRECTORY | OFlags::CLOEXEC | OFlags::RDONLY;
+        let root = rustix::fs::open(root, flags, Mode::empty())?;
+        Ok(WorktreeFiles {
+            root,
+            opened: RefCell::new(Vec::new()),
+        })
+    }
+
+    /// Tells what stands at a path, following no link on the way.
+    ///
+    /// # Errors
+    /// What the file system says, a missing path aside.
+    pub fn look(&self, path: &RepoPath) -> io::Result<Standing> {
+        self.in_parent(path, |parent| {
+            match rustix::fs::statat(parent, name_of(path), AtFlags::SYMLINK_NOFOLLOW) {
+                Ok(stat) if FileType::from_raw_mode(stat.st_mode) == FileType::Directory => {
+                    Ok(Standing::Directory(stat.st_mode & 0o7777))
+                }
+                Ok(_) => Ok(Standing::Other),
+                Err(Errno::NOENT | Errno::NOTDIR) => Ok(Standing::Nothing),
+                Err(e) => Err(e.into()),
+            }
+        })
+        .map(|found| found.unwrap_or(Standing::Nothing))
+    }
+
+    /// Tells when a file, its content or anything about it, was changed last; `None` when nothing
+    /// stands there.
+    ///
+    /// # Errors
+    /// What the file system says, a missing path aside.
+    pub fn changed_at(&self, path: &RepoPath) -> io::Result<Option<SystemTime>> {
+        let found = self.in_parent(path, |parent| {
+            match rustix::fs::statat(parent, name_of(path), AtFlags::SYMLINK_NOFOLLOW) {
+                Ok(stat) => Ok(Some(stat)),
+                Err(Errno::NOENT | Errno::NOTDIR) => Ok(None),
+                Err(e) => Err(e.into()),
+            }
+        })?;
+        let since = |stat: rustix::fs::Stat| {
+            let seconds = Duration::from_secs(u64::try_from(stat.st_ctime).ok()?);
+            let nanos = Duration::from_nanos(stat.st_ctime_nsec);
+            SystemTime::UNIX_EPOCH.checked_add(seconds + nanos)
+        };
+        Ok(found.flatten().and_then(since))
+    }
+
+    /// Moves a path of the worktree to `destination`, a free path in a folder of ours.
+    ///
+    /// # Errors
+    /// What the file system says.
+    pub fn move_out(&self, path: &RepoPath, destination: &Path) -> io::Result<Moved> {
+        let moved = self.in_parent(path, |parent| {
+            let to = rustix::fs::CWD;
+            match rename_exclusively(parent, name_of(path), to, destination.as_os_str()) {
+                Err(e) if e.raw_os_error() == Some(Errno::XDEV.raw_os_error()) => {
+                    let source = proc_path(parent).join(name_of(path));
+                    move_by_copy(&source, destination)
+                }
+                other => other,
+            }
+        })?;
+        Ok(moved.unwrap_or(Moved::SourceMissing))
+    }
+
+    /// Moves `source`, a file in a folder of ours, to a path of the worktree; missing parents are
+    /// made.
+    ///
+    /// # Errors
+    /// What the file system says. A parent that is no directory counts as [`Moved::Occupied`].
+    pub fn move_in(&self, source: &Path, path: &RepoPath) -> io::Result<Moved> {
+        let put = || {
+            self.in_parent(path, |parent| {
+                let from = rustix::fs::CWD;
+                match rename_exclusively(from, source.as_os_str(), parent, name_of(path)) {
+                    Err(e) if e.raw_os_error() == Some(Errno::XDEV.raw_os_error()) => {
+                        move_by_copy(source, &proc_path(parent).join(name_of(path)))
+                    }
+                    other => other,
+                }
+            })
+        };
+        if let Some(moved) = put()? {
+            return Ok(moved);
+        }
+        match std::fs::symlink_metadata(source) {
+            Ok(_) => {}
+            Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(Moved::SourceMissing),
+            Err(e) => return Err(e),
+        }
+        if !self.make_parents(path)? {
+            return Ok(Moved::Occupied);
+        }
+        Ok(put()?.unwrap_or(Moved::Occupied))
+    }
+
+    /// Makes a directory with the given permission bits; one that is there keeps its own.
+    ///
+    /// # Errors
+    /// What the file system says.
+    pub fn make_directory(&self, path: &RepoPath, mode: Option<u32>) -> io::Result<()> {
+        if !self.make_parents(path)? {
+            return Ok(());
+        }
+        self.in_parent(path, |parent| {
+            let name = name_of(path);
+            match rustix::fs::mkdirat(parent, name, Mode::from_raw_mode(0o777)) {
+                Ok(()) => {}
+                Err(Errno::EXIST) => return Ok(()),
+                Err(e) => return Err(e.into()),
+            }
+            if let Some(mode) = mode {
+                let bits = Mode::from_raw_mode(mode);
+                rustix::fs::chmodat(parent, name, bits, AtFlags::empty())?;
+            }
+            Ok(())
+        })
+        .map(|_| ())
+    }
+
+    /// Removes a directory if it is empty; anything else is left as it is.
+    ///
+    /// # Errors
+    /// What the file system says, a directory that is not empty or not there aside.
+    pub fn remove_empty_directory(&self, path: &RepoPath) -> io::Result<()> {
+        self.opened.borrow_mut().clear();
+        self.in_parent(path, |parent| {
+            match rustix::fs::unlinkat(parent, name_of(path), AtFlags::REMOVEDIR) {
+                Ok(())
+                | Err(
+                    Errno::NOTEMPTY | Errno::EXIST | Errno::NOENT | Errno::NOTDIR | Errno::BUSY,
+                ) => Ok(()),
+                Err(e) => Err(e.into()),
+            }
+        })
+        .map(|_| ())
+    }
+
+    /// Lists everything below a directory: files and links first in order, then directories,
+    /// deepest first, with their permission bits. Links are not followed.
+    ///
+    /// # Errors
+    /// What the file system says.
+    pub fn walk(&self, directory: &RepoPath) -> io::Result<Walk> {
+        let mut walk = Walk::default();
+        self.walk_into(directory, &mut walk)?;
+        Ok(walk)
+    }
+
+    fn walk_into(&self, directory: &RepoPath, walk: &mut Walk) -> io::Result<()> {
+        let Some(entries) = self.in_parent(directory, |parent| {
+            let fd = open_directory(parent, name_of(directory))?;
+            rustix::fs::Dir::read_from(&fd).map_err(io::Error::from)
+        })?
+        else {
+            return Ok(());
+        };
+        let mut names: Vec<Vec<u8>> = Vec::new();
+        for entry in entries {
+            let name = entry?.file_name().to_bytes().to_vec();
+            if name != b"." && name != b".." {
+                names.push(name);
+            }
+        }
+        names.sort();
+        for name in names {
+            let path = RepoPath::new([directory.as_bytes(), b"/", &name].concat());
+            match self.look(&path)? {
+                Standing::Nothing => {}
+                Standing::Other => walk.files.push(path),
+                Standing::Directory(mode) => {
+                    if name.eq_ignore_ascii_case(b".git") {
+                        walk.repositories.push(directory.clone());
+                    }
+                    self.walk_into(&path, walk)?;
+                    walk.directories.push((path, mode));
+                }
+            }
+            if name == b".git" && walk.files.last().is_some_and(|last| last.name() == b".git") {
+                walk.repositories.push(directory.clone());
+            }
+        }
+        Ok(())
+    }
+
+    /// Makes the parents of a path; false when one of them is not a directory.
+    fn make_parents(&self, path: &RepoPath) -> io::Result<bool> {
+        for parent in path.ancestors() {
+            match self.look(&parent)? {
+                Standing::Directory(_) => {}
+                Standing::Other => return Ok(false),
+                Standing::Nothing => {
+                    self.in_parent(&parent, |fd| {
+                        let mode = Mode::from_raw_mode(0o777);
+                        match rustix::fs::mkdirat(fd, name_of(&parent), mode) {
+                            Ok(()) | Err(Errno::EXIST) => Ok(()),
+                            Err(e) => Err(e.into()),
+                        }
+                    })?;
+                }
+            }
+        }
+        Ok(true)
+    }
+
+    /// Acts in the directory that holds `path`; `None` when there is no such directory.
+    fn in_parent<T>(
+        &self,
+        path: &RepoPath,
+        act: impl FnOnce(&OwnedFd) -> io::Result<T>,
+    ) -> io::Result<Option<T>> {
+        let Some(parent) = path.parent() else {
+            return act(&self.root).map(Some);
+        };
+        let mut opened = self.opened.borrow_mut();
+        if !opened.iter().any(|(known, _)| *known == parent) {
+            opened.retain(|(known, _)| parent.is_at_or_below(known));
+            if !self.open_from(&mut opened, &parent)? {
+                return Ok(None);
+            }
+        }
+        match opened.iter().find(|(known, _)| *known == parent) {
+            Some((_, fd)) => act(fd).map(Some),
+            None => Ok(None),
+        }
+    }
+
+    /// Opens `directory` component by component, going on from what is open; false when a part is
+    /// missing or is not a directory.
+    fn open_from(
+        &self,
+        opened: &mut Vec<(RepoPath, OwnedFd)>,
+        directory: &RepoPath,
+    ) -> io::Result<bool> {
+        for part in directory.ancestors().chain([directory.clone()]) {
+            if opened.iter().any(|(known, _)| *known == part) {
+                continue;
+            }
+            let above = opened.last().map_or(&self.root, |(_, fd)| fd);
+            match open_directory(above, name_of(&part)) {
+                Ok(fd) => opened.push((part, fd)),
+                Err(e) => {
+                    let gone = [Errno::NOENT, Errno::NOTDIR, Errno::LOOP, Errno::MLINK];
+                    let gone = gone
+                        .iter()
+                        .any(|g| e.raw_os_error() == Some(g.raw_os_error()));
+                    return if gone { Ok(false) } else { Err(e) };
+                }
+            }
+        }
+        Ok(true)
+    }
+}
+
+/// What is below a directory.
+#[derive(Default)]
+pub struct Walk {
+    /// Everything that is not a directory.
+    pub files: Vec<RepoPath>,
+    /// Directories with their permission bits, deepest first.
+    pub directories: Vec<(RepoPath, u32)>,
+    /// Directories that are repositories of their own.
+    pub repositories: Vec<RepoPath>,
+}
+
+fn open_directory(parent: &OwnedFd, name: &OsStr) -> io::Result<OwnedFd> {
+    let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::RDONLY;
+    Ok(rustix::fs::openat(parent, name, flags, Mode::empty())?)
+}
+
+fn name_of(path: &RepoPath) -> &OsStr {
+    OsStr::from_bytes(path.name())
+}
+
+/// A path to an open directory, for the rare copy between file systems.
+fn proc_path(directory: &OwnedFd) -> std::path::PathBuf {
+    use std::os::fd::AsRawFd as _;
+    std::path::PathBuf::from(format!("/proc/self/fd/{}", directory.as_raw_fd()))
+}
+
+pub(in crate::store) fn rename_exclusively(
+    from: impl std::os::fd::AsFd,
+    source: &OsStr,
+    to: impl std::os::fd::AsFd,
+    destination: &OsStr,
+) -> io::Result<Moved> {
+    let (from, to) = (from.as_fd(), to.as_fd());
+    match rustix::fs::renameat_with(from, source, to, destination, RenameFlags::NOREPLACE) {
+        Ok(()) => Ok(Moved::Yes),
+        Err(Errno::EXIST) => Ok(Moved::Occupied),
+        Err(Errno::NOENT) => Ok(Moved::SourceMissing),
+        // Some file systems cannot promise it; then we look first.
+        Err(Errno::INVAL | Errno::NOSYS) => {
+            match rustix::fs::statat(to, destination, AtFlags::SYMLINK_NOFOLLOW) {
+                Ok(_) => return Ok(Moved::Occupied),
+                Err(Errno::NOENT) => {}
+                Err(e) => return Err(e.into()),
+            }
+            rustix::fs::renameat(from, source, to, destination)?;
+            Ok(Moved::Yes)
+        }
+        Err(e) => Err(e.into()),
+    }
+}
+
+/// Moves what stands at one place of ours to another that is free, a file also to another file system.
+///
+/// # Errors
+/// What the file system says; `CrossesDevices` for a directory.
+pub(in crate::store) fn move_to_free(source: &Path, destination: &Path) -> io::Result<Moved> {
+    let cwd = rustix::fs::CWD;
+    match rename_exclusively(cwd, source.as_os_str(), cwd, destination.as_os_str()) {
+        Err(e) if e.kind() == io::ErrorKind::CrossesDevices => {
+            match std::fs::symlink_metadata(source)? {
+                found if found.is_dir() => Err(e),
+                _ => move_by_copy(source, destination),
+            }
+        }
+        other => other,
+    }
+}
+
+/// Moves a file or link between file systems: copied beside its destination, made durable, put in
+/// place exclusively, and only then removed at its source.
+fn move_by_copy(source: &Path, destination: &Path) -> io::Result<Moved> {
+    let metadata = match std::fs::symlink_metadata(source) {
+        Ok(metadata) => metadata,
+        Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(Moved::SourceMissing),
+        Err(e) => return Err(e),
+    };
+    if std::fs::symlink_metadata(destination).is_ok() {
+        return Ok(Moved::Occupied);
+    }
+    let mut name = OsStr::new(".colony-copy-").to_owned();
+    name.push(destination.file_name().unwrap_or_default());
+    let beside = destination.with_file_name(name);
+    match std::fs::remove_file(&beside) {
+        Err(e) if e.kind() != io::ErrorKind::NotFound => return Err(e),
+        _ => {}
+    }
+    if metadata.is_symlink() {
+        std::os::unix::fs::symlink(std::fs::read_link(source)?, &beside)?;
+    } else if metadata.is_file() {
+        std::fs::copy(source, &beside)?;
+        let copy = std::fs::File::open(&beside)?;
+        copy.set_modified(metadata.modified()?)?;
+        copy.sync_all()?;
+    } else {
+        return Err(io::Error::new(
+            io::ErrorKind::Unsupported,
+            "only files and links can be moved to another file system",
+        ));
+    }
+    let cwd = rustix::fs::CWD;
+    let moved = rename_exclusively(cwd, beside.as_os_str(), cwd, destination.as_os_str())?;
+    match moved {
+        Moved::Yes => std::fs::remove_file(source)?,
+        Moved::Occupied | Moved::SourceMissing => std::fs::remove_file(&beside)?,
+    }
+    Ok(moved)
+}

@@ -1,0 +1,294 @@
+//! What the system tells of processes: who runs, since when, whose child it is, what it works in.
+//!
+//! Linux tells in `/proc`. Elsewhere nothing is known, and whoever asks has to do without.
+
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::{Path, PathBuf};
+
+use crate::store::lock::FileIdentity;
+
+/// A process that runs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Process {
+    /// Its number, which another process may have had before.
+    pub pid: u32,
+    /// The process that started it, or took it in.
+    pub parent: u32,
+    /// The session it belongs to, by the number of the process that began it.
+    pub session: u32,
+    /// The terminal that somebody can type to it on, by the number of its device.
+    pub terminal: Option<u32>,
+    /// When it began, in ticks since the system started: with the number it names one process.
+    pub started: u64,
+    /// The name of its program, as the system shortens it.
+    pub command: String,
+}
+
+/// Finds a process; `None` where it has ended, or where the system does not tell.
+pub fn find(pid: u32) -> Option<Process> {
+    let stat = std::fs::read(format!("/proc/{pid}/stat")).ok()?;
+    parse(pid, &String::from_utf8_lossy(&stat))
+}
+
+/// Reads a line of `/proc/<pid>/stat`. The name stands in parentheses and may hold any byte.
+fn parse(pid: u32, stat: &str) -> Option<Process> {
+    let (before, after) = stat.rsplit_once(')')?;
+    let (_, command) = before.split_once('(')?;
+    let fields: Vec<&str> = after.split_ascii_whitespace().collect();
+    // A process that has ended and that nobody has asked about yet runs no more.
+    if matches!(fields.first(), Some(&("Z" | "X" | "x"))) {
+        return None;
+    }
+    Some(Process {
+        pid,
+        parent: fields.get(1)?.parse().ok()?,
+        session: fields.get(3)?.parse().ok()?,
+        terminal: terminal_number(fields.get(4)?),
+        started: fields.get(19)?.parse().ok()?,
+        command: command.to_owned(),
+    })
+}
+
+/// Reads the number of a terminal, which the system prints as a signed one; 0 stands for none.
+fn terminal_number(field: &str) -> Option<u32> {
+    let number = field.parse::<i32>().ok()?.cast_unsigned();
+    (number != 0).then_some(number)
+}
+
+impl Process {
+    /// Tells whether it began the session it is in.
+    pub fn leads_session(&self) -> bool {
+        self.session == self.pid
+    }
+
+    /// Returns the name of its terminal below `/dev`, or the number where that kind has no name we know.
+    pub fn terminal_name(&self) -> Option<String> {
+        let number = self.terminal?;
+        let (major, minor) = (
+            (number >> 8) & 0xfff,
+            (number & 0xff) | ((number >> 12) & 0xf_ff00),
+        );
+        Some(match major {
+            4 if minor < 64 => format!("tty{minor}"),
+            // A block of 256 for each number of this kind.
+            136..=143 => format!("pts/{}", (major - 136) * 256 + minor),
+            _ => format!("terminal {number}"),
+        })
+    }
+}
+
+/// Names the system in which the numbers of processes count now: each start of it and each container has
+/// numbers of its own.
+pub fn system() -> String {
+    let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
+    let numbers = std::fs::read_link("/proc/self/ns/pid").unwrap_or_default();
+    format!("{} {}", boot.trim(), numbers.display())
+}
+
+/// Finds a process that stands in a folder or holds a file below it open, and so can write there
+/// whatever the folder is called. Processes of other users may not be seen. Costs a look at every
+/// open file of the user.
+pub fn at_work_in(folder: &Path) -> Option<Process> {
+    let entries = std::fs::read_dir("/proc").ok()?.flatten();
+    let mut pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
+    pids.find_map(|pid| {
+        let own = Path::new("/proc").join(pid.to_string());
+        let leads_inside = |link: &Path| {
+            let target = std::fs::read_link(link);
+            target.is_ok_and(|target| target.starts_with(folder))
+        };
+        let open = || std::fs::read_dir(own.join("fd")).into_iter().flatten();
+        let inside = leads_inside(&own.join("cwd"))
+            || leads_inside(&own.join("root"))
+            || open().flatten().any(|file| leads_inside(&file.path()));
+        inside.then(|| find(pid)).flatten()
+    })
+}
+
+/// A process that has a file open.
+#[derive(Clone, Debug)]
+pub struct Holder {
+    /// Which.
+    pub process: Process,
+    /// Whether a lock on the whole file is its own or inherited.
+    pub has_lock: bool,
+}
+
+/// Lists the processes that have a file open, without this one; those of other users may not be seen.
+/// Costs a look at every open file of the user.
+pub fn holders_of(file: FileIdentity) -> Vec<Holder> {
+    let own = std::process::id();
+    let entries = std::fs::read_dir("/proc").into_iter().flatten().flatten();
+    let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
+    let holder = |pid: u32| {
+        let open = std::fs::read_dir(format!("/proc/{pid}/fd")).ok()?;
+        let mut numbers = open.flatten().filter(|entry| {
+            let found = std::fs::metadata(entry.path());
+            found.is_ok_and(|found| FileIdentity::from(&found) == file)
+        });
+        let locked = |number: &std::ffi::OsStr| {
+            let told = Path::new("/proc").join(pid.to_string()).join("fdinfo");
+            let told = std::fs::read_to_string(told.join(number)).unwrap_or_default();
+            told.lines()
+                .any(|line| line.starts_with("lock:") && line.contains("FLOCK"))
+        };
+        let first = locked(&numbers.next()?.file_name());
+        let has_lock = first || numbers.any(|entry| locked(&entry.file_name()));
+        find(pid).map(|process| Holder { process, has_lock })
+    };
+    pids.filter(|pid| *pid != own).filter_map(holder).collect()
+}
+
+/// Returns the words that a process was started with; empty where it has ended.
+pub fn words_of(pid: u32) -> Vec<String> {
+    let line = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+    let line = line.strip_suffix(b"\0").unwrap_or(&line);
+    let words = line.split(|byte| *byte == 0).filter(|_| !line.is_empty());
+    words
+        .map(|word| String::from_utf8_lossy(word).into_owned())
+        .collect()
+}
+
+/// Returns the folder that a process stands in; `None` where it has ended, or where that is not shown.
+pub fn folder_of(pid: u32) -> Option<PathBuf> {
+    std::fs::read_link(format!("/proc/{pid}/cwd")).ok()
+}
+
+/// Lists the folders in which a program runs that was given an argument; those of other users may not
+/// be seen. Costs a look at the command line of every process.
+pub fn folders_of(program: &str, argument: &str) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir("/proc").into_iter().flatten().flatten();
+    let is_wanted = |line: &[u8]| {
+        let mut words = line.split(|byte| *byte == 0);
+        let first = words.next().unwrap_or_default();
+        let name = first.rsplit(|byte| *byte == b'/').next();
+        name == Some(program.as_bytes()) && words.any(|word| word == argument.as_bytes())
+    };
+    let running = entries.filter(|entry| {
+        let is_number = entry
+            .file_name()
+            .as_encoded_bytes()
+            .iter()
+            .all(u8::is_ascii_digit);
+        let line = || std::fs::read(entry.path().join("cmdline")).unwrap_or_default();
+        is_number && is_wanted(&line())
+    });
+    let folders = running.filter_map(|entry| std::fs::read_link(entry.path().join("cwd")).ok());
+    folders.collect()
+}
+
+/// What git does that locks no ref, or is us.
+const NO_LOCKS: [&str; 13] = [
+    "blame",
+    "cat-file",
+    "colony",
+    "credential-cache--daemon",
+    "daemon",
+    "diff",
+    "fsmonitor--daemon",
+    "grep",
+    "log",
+    "ls-files",
+    "rev-list",
+    "show",
+    "upload-pack",
+];
+
+/// Tells whether a git runs in one of some folders, or below, that may hold a lock on a ref. Costs a look
+/// at the command line of every process.
+pub fn git_may_lock_refs_in(folders: &[&Path]) -> bool {
+    let entries = std::fs::read_dir("/proc").into_iter().flatten().flatten();
+    let mut pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
+    pids.any(|pid| {
+        let words = words_of(pid);
+        let command = git_command(&words);
+        let may = command.is_some_and(|command| !NO_LOCKS.contains(&command));
+        // What has ended and is not waited for yet stands nowhere.
+        let is_own = |at: &Path| folders.iter().any(|own| at.starts_with(own));
+        let stands = || folder_of(pid).is_some_and(|at| is_own(&at));
+        let is_told = || git_dirs_of(pid, &words).iter().any(|at| is_own(at));
+        may && (stands() || is_told())
+    })
+}
+
+/// Lists the git directories that a git was told of, by its command line or its environment.
+fn git_dirs_of(pid: u32, words: &[String]) -> Vec<PathBuf> {
+    let mut told = Vec::new();
+    for (at, word) in words.iter().enumerate() {
+        if let Some(path) = word.strip_prefix("--git-dir=") {
+            told.push(PathBuf::from(path));
+        } else if matches!(word.as_str(), "--git-dir" | "-C") {
+            told.extend(words.get(at + 1).map(PathBuf::from));
+        }
+    }
+    let environment = std::fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
+    let variables = environment.split(|byte| *byte == 0);
+    let named = variables.filter_map(|variable| variable.strip_prefix(b"GIT_DIR="));
+    told.extend(named.map(|path| PathBuf::from(OsStr::from_bytes(path))));
+    let here = folder_of(pid).unwrap_or_default();
+    let whole = told.into_iter().map(|path| here.join(path));
+    whole
+        .map(|path| path.canonicalize().unwrap_or(path))
+        .collect()
+}
+
+/// Returns what git was told to do by its command line; `None` for another program.
+pub fn git_command(words: &[String]) -> Option<&str> {
+    let mut words = words.iter().map(String::as_str);
+    let program = words.next()?.rsplit('/').next()?;
+    if let Some(command) = program.strip_prefix("git-") {
+        return Some(command);
+    }
+    if program != "git" {
+        return None;
+    }
+    while let Some(word) = words.next() {
+        match word {
+            "-c" | "-C" | "--git-dir" | "--work-tree" => drop(words.next()),
+            _ if word.starts_with('-') => {}
+            command => return Some(command),
+        }
+    }
+    Some(program)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_may_look_like_the_rest_of_the_line() {
+        let fields = "S 7 3 5 0 -1 4194560 1 0 0 0 0 0 0 0 20 0 1 0 4711 0";
+        let read = parse(9, &format!("9 (a) R 1 (b) {fields}")).unwrap();
+        assert_eq!((read.parent, read.session, read.started), (7, 5, 4711));
+        assert_eq!(read.command, "a) R 1 (b");
+        assert_eq!(
+            parse(9, &format!("9 (a) {}", fields.replace('S', "Z"))),
+            None
+        );
+        assert_eq!(parse(9, "9 (a"), None);
+    }
+
+    #[test]
+    fn a_terminal_is_called_as_below_dev() {
+        let named = |number: &str| {
+            let fields = format!("S 7 3 5 {number} -1 4194560 1 0 0 0 0 0 0 0 20 0 1 0 4711 0");
+            parse(9, &format!("9 (sh) {fields}"))
+                .unwrap()
+                .terminal_name()
+        };
+        for (number, name) in [
+            ("34816", "pts/0"),
+            ("34819", "pts/3"),
+            ("35071", "pts/255"),
+            ("1083392", "pts/256"),
+            ("35072", "pts/256"),
+            ("1025", "tty1"),
+            ("1088", "terminal 1088"),
+        ] {
+            assert_eq!(named(number).as_deref(), Some(name));
+        }
+        assert_eq!(named("0"), None);
+    }
+}

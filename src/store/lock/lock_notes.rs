@@ -1,0 +1,394 @@
+//! Notes of which lock files a git of ours holds or is about to take, so that they can be told from others'
+//! should it be killed.
+//!
+//! git drops its locks when it fails or when we die; only a git that is killed leaves them. Once it holds
+//! them all and waits, their inodes are written down, and when each was changed last; a lock file
+//! that still is like that is ours. An inode alone proves nothing: once git has let go of it, the
+//! lock that somebody else takes on the same ref may get the same one.
+//!
+//! Before git starts it is written down which locks it is about to take, without those that stand already.
+//! Should git be killed on the way, a lock of these that is younger than the note and holds nothing, or what
+//! git was to write into it, is ours as long as no git that may hold one is at work here. A note is
+//! written aside and renamed: what it said before stands until all of the new one does.
+//!
+//! A git that talks to a remote takes locks that nobody can name beforehand: the note names folders of refs
+//! then, and each lock below one is like a lock that was about to be taken.
+//!
+//! A note is not made durable: after a power cut a lock without one is named, and left. The lock of a
+//! configuration is proven ours by its inode (`config_file`), and so is the `index.lock` of an operation
+//! (`lock`). No git of ours begins a `gc`, and what one makes that signs is in a folder of ours that is swept.
+
+use std::fs::File;
+use std::io::Read as _;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Component, Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use crate::git::Repo;
+use crate::model::{Code, Error, Result};
+use crate::store::files::atomic;
+use crate::store::lease::processes;
+use crate::store::refs::own_refs;
+
+use super::FileIdentity;
+
+/// How a file of packed refs begins.
+pub(in crate::store) const PACKED: &str = "# pack-refs with:";
+
+/// How an index begins.
+pub(in crate::store) const INDEX: &str = "DIRC";
+
+/// What stands for ids, one in each line, or a symbolic ref: what git writes into a lock that it takes by itself.
+pub(in crate::store) const IDS: &str = "ids";
+
+/// How much of a lock is read: an id, a branch, or how packed refs begin.
+const MOST_READ_BYTES: u64 = 4_200;
+
+/// A lock that git is about to take, and what it writes into it.
+pub(in crate::store) struct Wanted {
+    pub(in crate::store) path: PathBuf,
+    pub(in crate::store) planned: Option<String>,
+}
+
+impl Wanted {
+    pub(in crate::store) fn stands(&self) -> bool {
+        self.path.symlink_metadata().is_ok()
+    }
+}
+
+/// Writes down which locks git is about to take; those that stand are somebody else's.
+///
+/// # Errors
+/// `no-space`, `io`.
+pub(in crate::store) fn announce(note: &Path, wanted: &[Wanted]) -> Result<()> {
+    announce_in(note, &[], wanted)
+}
+
+/// Writes down in which folders of refs git may take any lock, and which others it may take.
+///
+/// # Errors
+/// `no-space`, `io`.
+pub(in crate::store) fn announce_in(
+    note: &Path,
+    folders: &[PathBuf],
+    others: &[Wanted],
+) -> Result<()> {
+    let about = |path: &Path, planned: Option<&String>, is_folder| Noted {
+        path: path.to_owned(),
+        identity: None,
+        changed: None,
+        planned: planned.cloned(),
+        is_folder,
+    };
+    let folders = folders.iter().map(|folder| about(folder, None, true));
+    let free = others.iter().filter(|lock| !lock.stands());
+    let free = free.map(|lock| about(&lock.path, lock.planned.as_ref(), false));
+    write(note, &folders.chain(free).collect::<Vec<_>>())
+}
+
+/// Writes down that git holds the locks.
+///
+/// # Errors
+/// `no-space`, `io`.
+pub(in crate::store) fn identify(note: &Path, held: Vec<Wanted>) -> Result<()> {
+    let found = held.into_iter().filter_map(|lock| Noted::of(lock.path));
+    write(note, &found.collect::<Vec<_>>())
+}
+
+/// Forgets locks that git has let go of.
+///
+/// # Errors
+/// `io`.
+pub fn forget(note: &Path) -> Result<()> {
+    atomic::remove_file(note)
+}
+
+/// Removes the locks a killed git left, proven ours, and then the note.
+///
+/// # Errors
+/// `io`.
+pub fn clear(repo: &Repo, note: &Path) -> Result<()> {
+    let own = [repo.workdir(), repo.git_dir(), repo.common_dir()];
+    let within = [repo.git_dir(), repo.common_dir()];
+    clear_unless(note, &within, || processes::git_may_lock_refs_in(&own))
+}
+
+/// Does so for locks in some git directories, unless a git is at work that may hold one.
+fn clear_unless(note: &Path, within: &[&Path], git_is_at_work: impl Fn() -> bool) -> Result<()> {
+    let Ok(json) = std::fs::read(note) else {
+        return Ok(());
+    };
+    let began = std::fs::symlink_metadata(note);
+    let began = began.map(|metadata| (metadata.mtime(), metadata.mtime_nsec()));
+    // A note that was cut off proves nothing: what it would have named is reported by git.
+    let noted: Vec<Noted> = serde_json::from_slice(&json).unwrap_or_default();
+    // Nor does one that was damaged name what is no lock of this repository.
+    let is_own = |noted: &Noted| within.iter().any(|own| noted.path.starts_with(own));
+    let noted = noted.into_iter().filter(is_own).flat_map(Noted::each);
+    let noted: Vec<Noted> = noted.filter(|noted| is_lock(&noted.path)).collect();
+    for lock in noted.iter().filter(|lock| lock.identity.is_some()) {
+        if lock.still_stands() {
+            atomic::remove_file(&lock.path)?;
+        }
+    }
+    let about = noted.iter().filter(|lock| lock.identity.is_none());
+    let began = began.unwrap_or((i64::MAX, 0));
+    let taken: Vec<_> = about.filter(|lock| lock.was_taken_since(began)).collect();
+    if !taken.is_empty() && git_is_at_work() {
+        // Whoever looks again finds what can be told then.
+        return Ok(());
+    }
+    for lock in taken {
+        atomic::remove_file(&lock.path)?;
+    }
+    atomic::remove_file(note)
+}
+
+fn write(note: &Path, noted: &[Noted]) -> Result<()> {
+    let json = serde_json::to_vec(noted)
+        .map_err(|e| Error::new(Code::Io, "cannot write down the locks of git").caused_by(e))?;
+    let name = note.file_name().unwrap_or_default().to_string_lossy();
+    if own_refs::is_note(&name) {
+        // An operation that sweeps beside us leaves every name of a note alone.
+        return atomic::write_quickly_by(note, &json, (own_refs::NOTE, own_refs::NOTE_END));
+    }
+    atomic::write_quickly(note, &json)
+}
+
+#[derive(Serialize, Deserialize)]
+struct Noted {
+    #[serde(with = "written_path")]
+    path: PathBuf,
+    /// `None` for one that git was about to take.
+    identity: Option<FileIdentity>,
+    /// When the inode was changed last, in seconds and nanoseconds; git does not touch it until it
+    /// lets go of the lock.
+    changed: Option<(i64, i64)>,
+    /// What git writes into it: an object id, `ref: ` and a branch, or how packed refs begin.
+    #[serde(default)]
+    planned: Option<String>,
+    /// Whether it is a folder of refs, in which git may take any lock.
+    #[serde(default)]
+    is_folder: bool,
+}
+
+/// A path in a note: as text, or in hex where it is none.
+mod written_path {
+    use std::ffi::OsString;
+    use std::fmt::Write as _;
+    use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
+    use std::path::{Path, PathBuf};
+
+    use serde::de::Error as _;
+    use serde::{Deserialize as _, Deserializer, Serializer};
+
+    /// No path of a lock is relative.
+    const HEX: &str = "hex:";
+
+    pub(super) fn serialize<S: Serializer>(path: &Path, to: S) -> Result<S::Ok, S::Error> {
+        if let Some(text) = path.to_str() {
+            return to.serialize_str(text);
+        }
+        let mut hex = HEX.to_owned();
+        for byte in path.as_os_str().as_bytes() {
+            write!(hex, "{byte:02x}").ok();
+        }
+        to.serialize_str(&hex)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<PathBuf, D::Error> {
+        let text = String::deserialize(from)?;
+        let Some(hex) = text.strip_prefix(HEX) else {
+            return Ok(PathBuf::from(text));
+        };
+        let byte = |digits: &[u8]| {
+            let digits = std::str::from_utf8(digits).ok()?;
+            u8::from_str_radix(digits, 16).ok()
+        };
+        let bytes: Option<Vec<u8>> = hex.as_bytes().chunks(2).map(byte).collect();
+        let bytes = bytes.ok_or_else(|| D::Error::custom("a path that is neither text nor hex"))?;
+        Ok(PathBuf::from(OsString::from_vec(bytes)))
+    }
+}
+
+impl Noted {
+    /// Looks at a lock file; `None` when it is not there.
+    fn of(path: PathBuf) -> Option<Noted> {
+        let metadata = std::fs::symlink_metadata(&path).ok()?;
+        Some(Noted {
+            identity: Some(FileIdentity::from(&metadata)),
+            changed: Some((metadata.ctime(), metadata.ctime_nsec())),
+            planned: None,
+            is_folder: false,
+            path,
+        })
+    }
+
+    /// Returns each lock that stands in a folder, or the one lock that it is.
+    fn each(self) -> Vec<Noted> {
+        if !self.is_folder {
+            return vec![self];
+        }
+        let mut found = Vec::new();
+        collect_locks(&self.path, &mut found);
+        let noted = |path| Noted {
+            path,
+            identity: None,
+            changed: None,
+            planned: Some(IDS.to_owned()),
+            is_folder: false,
+        };
+        found.into_iter().map(noted).collect()
+    }
+
+    fn still_stands(&self) -> bool {
+        let now = Noted::of(self.path.clone());
+        now.is_some_and(|now| now.identity == self.identity && now.changed == self.changed)
+    }
+
+    /// Tells whether a lock that git was about to take stands as it takes it, and since then.
+    fn was_taken_since(&self, began: (i64, i64)) -> bool {
+        let young = Noted::of(self.path.clone()).is_some_and(|now| now.changed >= Some(began));
+        young && self.holds_what_was_planned().unwrap_or(false)
+    }
+
+    fn holds_what_was_planned(&self) -> std::io::Result<bool> {
+        let mut bytes = Vec::new();
+        let file = File::open(&self.path)?;
+        file.take(MOST_READ_BYTES).read_to_end(&mut bytes)?;
+        let planned = self.planned.as_deref().unwrap_or_default();
+        let holds = match planned {
+            PACKED | INDEX => bytes.starts_with(planned.as_bytes()),
+            IDS => bytes.starts_with(b"ref: refs/") || are_ids(&bytes),
+            _ => bytes.trim_ascii_end() == planned.as_bytes(),
+        };
+        Ok(bytes.is_empty() || holds)
+    }
+}
+
+fn is_lock(path: &Path) -> bool {
+    let is_plain = path.components().all(|part| part != Component::ParentDir);
+    is_plain
+        && (path.extension().is_some_and(|end| end == "lock") || path.ends_with("packed-refs.new"))
+}
+
+fn are_ids(bytes: &[u8]) -> bool {
+    let mut lines = bytes.split(|byte| *byte == b'\n');
+    lines.all(|line| line.iter().all(u8::is_ascii_hexdigit))
+}
+
+/// Collects the lock files below a folder of refs.
+pub(in crate::store) fn collect_locks(folder: &Path, found: &mut Vec<PathBuf>) {
+    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+        let path = entry.path();
+        match entry.file_type() {
+            Ok(kind) if kind.is_dir() => collect_locks(&path, found),
+            Ok(kind) if kind.is_file() && path.extension().is_some_and(|end| end == "lock") => {
+                found.push(path);
+            }
+            _ => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn note_of(lock: &Noted, folder: &Path) -> PathBuf {
+        let note = folder.join("note");
+        let json = serde_json::to_vec(&[lock]).unwrap();
+        atomic::write_plainly(&note, &json).unwrap();
+        note
+    }
+
+    #[test]
+    fn a_lock_that_stands_as_noted_is_removed() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("main.lock");
+        atomic::write_plainly(&path, b"").unwrap();
+        let lock = Noted::of(path.clone()).unwrap();
+        clear_unless(&note_of(&lock, folder.path()), &[folder.path()], || true).unwrap();
+        assert!(!path.exists());
+    }
+
+    #[test]
+    fn a_lock_of_somebody_else_with_the_same_inode_stays() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("main.lock");
+        atomic::write_plainly(&path, b"").unwrap();
+        let mut lock = Noted::of(path.clone()).unwrap();
+        lock.changed = lock.changed.map(|(seconds, _)| (seconds - 1, 0));
+        clear_unless(&note_of(&lock, folder.path()), &[folder.path()], || true).unwrap();
+        assert!(path.exists());
+    }
+
+    /// Which side of the note the lock was made on.
+    #[derive(Clone, Copy, PartialEq, Eq)]
+    enum Made {
+        Before,
+        After,
+    }
+
+    /// Notes that git was about to take a lock, and tells whether it stands once the note was used.
+    fn is_left(holds: &str, made: Made, git_is_at_work: bool) -> bool {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("main.lock");
+        let lock = Noted {
+            path: path.clone(),
+            identity: None,
+            changed: None,
+            planned: Some("a1".repeat(20)),
+            is_folder: false,
+        };
+        let note = note_of(&lock, folder.path());
+        atomic::write_plainly(&path, holds.as_bytes()).unwrap();
+        if made == Made::Before {
+            let later = filetime::FileTime::from_unix_time(i64::from(i32::MAX), 0);
+            filetime::set_file_mtime(&note, later).unwrap();
+        }
+        clear_unless(&note, &[folder.path()], || git_is_at_work).unwrap();
+        path.exists()
+    }
+
+    #[test]
+    fn what_git_was_about_to_take_is_removed_if_it_looks_so_and_no_git_is_at_work() {
+        let planned = format!("{}\n", "a1".repeat(20));
+        for holds in ["", &planned] {
+            assert!(!is_left(holds, Made::After, false));
+            assert!(is_left(holds, Made::After, true));
+            assert!(is_left(holds, Made::Before, false));
+        }
+        assert!(is_left("somebody's", Made::After, false));
+        assert!(is_left(&"b2".repeat(20), Made::After, false));
+    }
+
+    #[test]
+    fn every_lock_in_a_folder_of_refs_that_looks_like_one_of_git_is_removed() {
+        let folder = tempfile::tempdir().unwrap();
+        let refs = folder.path().join("remotes");
+        atomic::make_directory(&refs.join("origin/deep")).unwrap();
+        let locks = [
+            ("origin/main.lock", "a1".repeat(20) + "\n"),
+            ("origin/deep/er.lock", String::new()),
+            (
+                "origin/HEAD.lock",
+                "ref: refs/remotes/origin/main\n".to_owned(),
+            ),
+            ("origin/other.lock", "somebody's\n".to_owned()),
+        ];
+        let note = folder.path().join("note");
+        announce_in(&note, std::slice::from_ref(&refs), &[]).unwrap();
+        for (name, holds) in &locks {
+            atomic::write_plainly(&refs.join(name), holds.as_bytes()).unwrap();
+        }
+        clear_unless(&note, &[folder.path()], || true).unwrap();
+        assert!(locks.iter().all(|(name, _)| refs.join(name).exists()));
+        clear_unless(&note, &[folder.path()], || false).unwrap();
+        let left = locks.iter().filter(|(name, _)| refs.join(name).exists());
+        let left: Vec<_> = left.map(|(name, _)| *name).collect();
+        assert_eq!(left, ["origin/other.lock"]);
+        assert!(!note.exists());
+    }
+}

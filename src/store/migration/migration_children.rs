@@ -1,0 +1,340 @@
+//! What a migration has started and that may outlive it: a `git push` goes on when git-colony is killed,
+//! and what it pushes would arrive after the migration was taken back.
+//!
+//! All that can move something elsewhere keeps a file of ours open, and with it the lock on the file. Who
+//! comes next holds the lock of the migrations, so that whoever still has this one was left by the dead.
+//! git-lfs only reads, uploads, or writes where nobody looks: it is ended. A push is waited for, since only
+//! its end tells whether the remote has taken it. What a hook has left in the background counts for
+//! nothing: only git moves refs.
+
+use std::collections::BTreeSet;
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use crate::git::{Repo, process};
+use crate::model::text::shell_word;
+use crate::model::{Code, Error, Result};
+use crate::store::files::atomic;
+use crate::store::lease::processes::{self, Process};
+use crate::store::lock::{FileIdentity, Wait};
+use crate::store::{Session, migration};
+
+/// How long git-lfs has to end after it was asked to.
+const GRACE: Duration = Duration::from_secs(2);
+
+/// What git does in the background for its own sake.
+const BACKGROUND: [&str; 7] = [
+    "credential-cache--daemon",
+    "fsmonitor--daemon",
+    "gc",
+    "maintenance",
+    "repack",
+    "prune",
+    "pack-refs",
+];
+
+/// Names all that a migration starts from now on.
+#[derive(Debug)]
+pub struct Children {
+    /// Open as long as this is.
+    file: Option<File>,
+    path: PathBuf,
+}
+
+impl Children {
+    /// Begins; the lock of the migrations is held, and [`settle`] has been called since.
+    ///
+    /// # Errors
+    /// `io`, `no-space`.
+    pub fn begin(repo: &Repo) -> Result<Children> {
+        let path = path(repo);
+        let cannot = |e| Error::io(format!("cannot create '{}'", path.display()), e);
+        // Who still has the former one open is known not to matter.
+        atomic::remove_file(&path)?;
+        if let Some(folder) = path.parent() {
+            atomic::make_directory(folder)?;
+        }
+        let mut options = OpenOptions::new();
+        let file = options.read(true).write(true).create_new(true).open(&path);
+        let file = file.map_err(cannot)?;
+        file.lock().map_err(cannot)?;
+        Ok(Children {
+            file: Some(file),
+            path,
+        })
+    }
+
+    /// Returns the file that a command is to keep open.
+    ///
+    /// # Errors
+    /// `io`, which the type cannot rule out.
+    pub fn file(&self) -> Result<&File> {
+        let gone = || Error::io("cannot hand a lock on", ErrorKind::NotFound.into());
+        self.file.as_ref().ok_or_else(gone)
+    }
+}
+
+impl Drop for Children {
+    fn drop(&mut self) {
+        // Unlocking would unlock it for those that live, too.
+        drop(self.file.take());
+        if let Ok(Some(file)) = open(&self.path)
+            && !is_held(&file)
+        {
+            // One that nobody holds means nothing.
+            atomic::remove_file(&self.path).ok();
+        }
+    }
+}
+
+/// Tells whether something that a dead migration has started may still run.
+pub fn are_left(repo: &Repo) -> bool {
+    match open(&path(repo)) {
+        Ok(Some(file)) => is_held(&file),
+        Ok(None) => false,
+        Err(_) => true,
+    }
+}
+
+/// Ends what a dead migration has left, or waits for it up to `patience`. The lock of the migrations is
+/// held.
+///
+/// # Errors
+/// `locked` with the processes and the command that ends them; `interrupted`, `io`.
+pub fn settle(session: &Session, patience: Duration) -> Result<()> {
+    let path = path(&session.repo);
+    let Some(file) = open(&path)? else {
+        return Ok(());
+    };
+    let cannot = |e| Error::io(format!("cannot look at '{}'", path.display()), e);
+    let identity = FileIdentity::from(&file.metadata().map_err(cannot)?);
+    let (mut wait, began) = (Wait::new(patience), Instant::now());
+    while is_held(&file) {
+        let left = Left::look(identity);
+        // One may have started another and ended while we looked.
+        if left.is_harmless() && Left::look(identity).is_harmless() {
+            break;
+        }
+        let uploads = left.of_lfs();
+        if began.elapsed() < GRACE {
+            process::ask_to_end(&uploads);
+        } else {
+            process::kill(&uploads);
+        }
+        let message = format!(
+            "waiting for what a killed migration has started: {}",
+            left.names()
+        );
+        wait.longer(&session.world, &message)
+            .map_err(|timed_out| timed_out.unwrap_or_else(|| left.refuse(&path)))?;
+    }
+    atomic::remove_file(&path)
+}
+
+fn path(repo: &Repo) -> PathBuf {
+    migration::folder(repo).with_file_name("migration-children")
+}
+
+fn open(path: &Path) -> Result<Option<File>> {
+    match File::open(path) {
+        Ok(file) => Ok(Some(file)),
+        Err(e) if e.kind() == ErrorKind::NotFound => Ok(None),
+        Err(e) => Err(Error::io(format!("cannot open '{}'", path.display()), e)),
+    }
+}
+
+/// Tells whether somebody holds the lock; it is shared, so that two who ask do not meet.
+fn is_held(file: &File) -> bool {
+    match file.try_lock_shared() {
+        Ok(()) => file.unlock().is_err(),
+        Err(TryLockError::WouldBlock | TryLockError::Error(_)) => true,
+    }
+}
+
+/// A process that holds the lock.
+struct Held {
+    process: Process,
+    words: Vec<String>,
+}
+
+/// Who holds the lock, as far as the system tells.
+struct Left(Vec<Held>);
+
+impl Left {
+    fn look(file: FileIdentity) -> Left {
+        let holders = processes::holders_of(file).into_iter();
+        let locked = holders.filter(|holder| holder.has_lock).map(|holder| Held {
+            words: processes::words_of(holder.process.pid),
+            process: holder.process,
+        });
+        Left(locked.collect())
+    }
+
+    /// Tells whether it is known that nobody is left who could move anything.
+    fn is_harmless(&self) -> bool {
+        !self.0.is_empty() && self.at_work().is_empty()
+    }
+
+    /// Lists the gits that are left, without those of the background.
+    fn at_work(&self) -> Vec<&Held> {
+        let is_wanted = |held: &&Held| held.is_git() && !self.is_below(held, &Held::is_background);
+        self.0.iter().filter(is_wanted).collect()
+    }
+
+    /// Lists git-lfs and what it has started.
+    fn of_lfs(&self) -> Vec<u32> {
+        let at_work = self.at_work().into_iter();
+        let of_lfs = at_work.filter(|held| self.is_below(held, &|held| held.command() == "lfs"));
+        of_lfs.map(|held| held.process.pid).collect()
+    }
+
+    /// Lists what has to end: who pushes, and the hooks it waits for; a server is the last to be ended,
+    /// since without its hooks it takes nothing.
+    fn in_the_way(&self) -> Vec<u32> {
+        let at_work = self.at_work();
+        let pids: BTreeSet<u32> = at_work.iter().map(|held| held.process.pid).collect();
+        let all = self.0.iter();
+        let all = all.filter(|held| self.is_below(held, &|held| pids.contains(&held.process.pid)));
+        let (servers, others): (Vec<_>, Vec<_>) =
+            all.partition(|held| held.command() == "receive-pack");
+        let chosen = if others.is_empty() { servers } else { others };
+        chosen.iter().map(|held| held.process.pid).collect()
+    }
+
+    /// Tells whether a process or one above it among these is of a kind.
+    fn is_below(&self, held: &Held, kind: &dyn Fn(&Held) -> bool) -> bool {
+        let mut next = Some(held);
+        let mut open = self.0.len();
+        while let Some(held) = next.filter(|_| open > 0) {
+            if kind(held) {
+                return true;
+            }
+            open -= 1;
+            let parent = held.process.parent;
+            next = self.0.iter().find(|held| held.process.pid == parent);
+        }
+        false
+    }
+
+    fn names(&self) -> String {
+        let name = |held: &&Held| {
+            let command = held.command();
+            format!("git {command} (process {})", held.process.pid)
+        };
+        let names: Vec<_> = self.at_work().iter().map(name).collect();
+        if names.is_empty() {
+            return "a git that cannot be seen from here".to_owned();
+        }
+        names.join(", ")
+    }
+
+    fn refuse(&self, path: &Path) -> Error {
+        let pids: Vec<_> = self.in_the_way().iter().map(u32::to_string).collect();
+        let hint = if pids.is_empty() {
+            let path = shell_word(&path.to_string_lossy());
+            format!(
+                "lsof {path}   # names who is at work; once it has ended, run the command again"
+            )
+        } else {
+            format!(
+                "kill {}   # ends it; then run the command again",
+                pids.join(" ")
+            )
+        };
+        Error::new(
+            Code::Locked,
+            format!(
+                "what a killed migration has started is still at work: {}; nothing has changed",
+                self.names()
+            ),
+        )
+        .detail("path", path.display().to_string())
+        .detail("processes", self.in_the_way())
+        .hint(hint)
+    }
+}
+
+impl Held {
+    fn is_git(&self) -> bool {
+        let name = self.process.command.as_str();
+        name == "git" || (name.starts_with("git-") && name != "git-colony")
+    }
+
+    fn is_background(&self) -> bool {
+        self.is_git() && BACKGROUND.contains(&self.command())
+    }
+
+    /// Returns what git was told to do.
+    fn command(&self) -> &str {
+        let told = processes::git_command(&self.words);
+        // A script that stands for git-lfs is run by a shell.
+        let name = &self.process.command;
+        told.unwrap_or_else(|| name.strip_prefix("git-").unwrap_or(name))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn left(rows: &[(u32, u32, &str, &str)]) -> Left {
+        let held = |row: &(u32, u32, &str, &str)| Held {
+            process: Process {
+                pid: row.0,
+                parent: row.1,
+                session: 1,
+                terminal: None,
+                started: 1,
+                command: row.2.to_owned(),
+            },
+            words: row.3.split(' ').map(str::to_owned).collect(),
+        };
+        Left(rows.iter().map(held).collect())
+    }
+
+    #[test]
+    fn hooks_go_with_who_waits_for_them_and_a_server_is_the_last() {
+        let all = left(&[
+            (10, 1, "git", "git push --porcelain"),
+            (11, 10, "git-receive-pac", "git-receive-pack /x"),
+            (12, 11, "pre-receive", "/bin/sh hooks/pre-receive"),
+            (13, 12, "sleep", "sleep 60"),
+            (14, 1, "java", "java -jar daemon"),
+        ]);
+        assert_eq!(all.in_the_way(), [10, 12, 13]);
+        assert_eq!(
+            all.names(),
+            "git push (process 10), git receive-pack (process 11)"
+        );
+        assert_eq!(all.of_lfs(), [] as [u32; 0]);
+        assert!(!all.is_harmless());
+        let server = left(&[(11, 1, "git-receive-pac", "git-receive-pack /x")]);
+        assert_eq!(server.in_the_way(), [11]);
+    }
+
+    #[test]
+    fn what_is_in_the_background_does_not_count_and_what_cannot_be_seen_does() {
+        let all = left(&[
+            (10, 1, "git", "git -c a=b gc --auto"),
+            (11, 10, "git", "git pack-objects"),
+            (12, 1, "git", "/usr/bin/git credential-cache--daemon x"),
+            (13, 1, "pre-push", "/bin/sh hooks/pre-push"),
+            (14, 13, "git-colony", "git-colony hook pre-push"),
+        ]);
+        assert!(all.is_harmless());
+        assert!(!left(&[]).is_harmless());
+    }
+
+    #[test]
+    fn git_lfs_is_ended_with_what_it_has_started() {
+        let all = left(&[
+            (9, 1, "git", "git push"),
+            (10, 9, "git", "git lfs pre-push origin"),
+            (11, 10, "git-lfs", "git-lfs pre-push origin"),
+            (12, 11, "git", "git cat-file --batch"),
+        ]);
+        assert_eq!(all.of_lfs(), [10, 11, 12]);
+    }
+}

@@ -1,0 +1,382 @@
+//! What is kept of a history that was written again: which commit became which, and how far it got.
+//!
+//! `refs/colony/migrations` travels: the tree of its commit has a folder per migration with
+//! `migration.json` and `map`, a line with the old and the new id for each commit. It comes and goes with
+//! the operation that moves the refs, and so does the journal (`migration_journal.rs`).
+
+pub mod migration_children;
+mod migration_heard;
+pub mod migration_journal;
+pub mod object_map;
+
+use std::collections::{HashMap, HashSet};
+use std::path::PathBuf;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use crate::git::object::NewCommit;
+use crate::git::{Oid, RefName, Repo, Signature, TreeEntry};
+use crate::model::{Code, Error, RepoPath, Result, ResultExt as _};
+
+use super::Session;
+use super::files::atomic;
+use super::lock::WorktreeLock;
+use super::refs::ref_names;
+
+pub use migration_heard::{explain, heard, was_taken_back};
+pub use object_map::ObjectMap;
+
+/// The format this version writes and the newest it reads.
+pub(super) const FORMAT: u32 = 1;
+
+const ABOUT: &str = "migration.json";
+/// The file of a migration with its map.
+pub const MAP: &str = "map";
+
+/// Some five million commits: a longer map is not read.
+pub const MOST_BYTES: u64 = 512 << 20;
+
+/// What is known of a migration is less.
+const MOST_BYTES_ABOUT: u64 = 1 << 20;
+
+/// The folder below `<common dir>/colony` that a new history is written in.
+pub const FOLDER: &str = "migration";
+
+/// The lock beside it; it is never deleted.
+const LOCK: &str = "migration-lock";
+
+/// Returns the folder that a new history is written in.
+pub fn folder(repo: &Repo) -> PathBuf {
+    repo.common_dir().join("colony").join(FOLDER)
+}
+
+/// Takes the lock that is held from the first look to the last push, waiting up to `patience`.
+///
+/// # Errors
+/// `locked`, `interrupted`, `io`.
+pub fn lock(session: &Session, patience: Duration) -> Result<WorktreeLock> {
+    let path = folder(&session.repo).with_file_name(LOCK);
+    let waiting = "waiting for another migration in this repository";
+    WorktreeLock::take_at(&session.world, &path, (patience, waiting))
+}
+
+/// Tells whether somebody holds that lock; none is made for it.
+pub fn is_at_work(repo: &Repo) -> bool {
+    WorktreeLock::is_held(&folder(repo).with_file_name(LOCK))
+}
+
+/// Removes the folder that a dead migration left.
+///
+/// # Errors
+/// `io`.
+pub(super) fn sweep(session: &Session) -> Result<()> {
+    match lock(session, Duration::ZERO) {
+        Ok(_lock) if !migration_children::are_left(&session.repo) => {
+            atomic::remove_folder(&folder(&session.repo))
+        }
+        // One is at work, or somebody still writes for a dead one.
+        _ => Ok(()),
+    }
+}
+
+/// What is known of a migration beside its map.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct About {
+    /// The format of the record.
+    pub format: u32,
+    /// When, RFC 3339 UTC.
+    pub created_at: String,
+    /// Who, `name <email>`.
+    pub author: String,
+    /// The patterns whose files git-lfs got.
+    pub patterns: Vec<String>,
+    /// The patterns of files that it did not get although one above matches.
+    #[serde(default)]
+    pub exclude: Vec<String>,
+    /// The lines of attributes that say so; `None` where commits are as git-lfs alone has made them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub taken: Option<Vec<String>>,
+    /// Whether the lines of ours by which files stayed in git are gone from every commit.
+    #[serde(default)]
+    pub exempt_ends: bool,
+}
+
+/// What is told of a migration.
+#[derive(Clone, Copy)]
+pub struct Told<'a> {
+    /// Which commit became which.
+    pub map: &'a ObjectMap,
+    /// The patterns whose files git-lfs got.
+    pub include: &'a [String],
+    /// The patterns of files that it did not get although one above matches.
+    pub exclude: &'a [String],
+    /// The lines of attributes that say so.
+    pub taken: &'a [String],
+}
+
+/// Writes the commit of `refs/colony/migrations` with one more migration; no ref points to it yet.
+///
+/// # Errors
+/// `object-missing`, `no-space`, `io`.
+pub fn add(repo: &Repo, name: &str, told: Told<'_>, who: &Signature, now: String) -> Result<Oid> {
+    let tip = repo.find_ref(&RefName::from(ref_names::MIGRATIONS))?;
+    let about = About {
+        format: FORMAT,
+        created_at: now,
+        author: format!("{} <{}>", who.name, who.email),
+        patterns: told.include.to_vec(),
+        exclude: told.exclude.to_vec(),
+        taken: Some(told.taken.to_vec()),
+        exempt_ends: true,
+    };
+    let json = pretty(&about, "cannot write the record of a migration")?;
+    let parts = [(ABOUT, json), (MAP, told.map.write())];
+    let mut entries = Vec::new();
+    for (file, bytes) in parts {
+        let path = RepoPath::from(format!("{name}/{file}").as_str());
+        entries.push((path, TreeEntry::file(repo.write_blob(&bytes)?)));
+    }
+    let edits = entries.iter().map(|(path, entry)| (path, Some(*entry)));
+    repo.write_commit(NewCommit {
+        tree: repo.edit_tree(repo.tree_of(tip)?, edits)?,
+        parents: tip.into_iter().collect(),
+        signature: who,
+        message: format!("lfs migrate: {} rewritten commits", told.map.len()),
+    })
+}
+
+/// A migration that was recorded.
+#[derive(Clone, Debug)]
+pub struct Recorded {
+    /// What is known of it.
+    pub about: About,
+    /// Its map.
+    pub map: ObjectMap,
+}
+
+/// Reads the migrations that one commit of `refs/colony/migrations` holds and another, if any, does not,
+/// in the order they were made.
+///
+/// # Errors
+/// `newer-format`, `repository-broken`, `object-missing`.
+pub fn since(repo: &Repo, commit: Oid, known: Option<Oid>) -> Result<Vec<Recorded>> {
+    let broken = || "cannot read the record of a migration".to_owned();
+    let known = repo.tree_of(known)?;
+    let mut found = Vec::new();
+    for (name, entry) in repo.entries_of(repo.tree_of(Some(commit))?)? {
+        if !entry.is_directory() || repo.tree_in(known, &name.to_string())?.is_some() {
+            continue;
+        }
+        let Some(blob) = repo.entry_in(entry.id, ABOUT)? else {
+            continue;
+        };
+        let about: About = serde_json::from_slice(&repo.read_blob(blob)?)
+            .or_code(Code::RepositoryBroken, broken)?;
+        if about.format > FORMAT {
+            return Err(Error::new(
+                Code::NewerFormat,
+                "history was rewritten by a newer git-colony; nothing has changed",
+            )
+            .hint("install a newer git-colony"));
+        }
+        let mut map = ObjectMap::new(HashMap::new(), repo);
+        read_map(repo, entry.id, &mut map)?;
+        found.push(Recorded { about, map });
+    }
+    found.sort_by(|one, other| one.about.created_at.cmp(&other.about.created_at));
+    Ok(found)
+}
+
+/// Tells whether a history is one from before a migration: its commits have other ids now.
+///
+/// # Errors
+/// `object-missing`.
+pub fn is_old(repo: &Repo, map: &ObjectMap, tip: Oid) -> Result<bool> {
+    if map.is_empty() {
+        return Ok(false);
+    }
+    let new: HashSet<Oid> = map.new_ids().collect();
+    let (mut open, mut seen) = (vec![tip], HashSet::from([tip]));
+    while let Some(commit) = open.pop() {
+        if map.get(commit).is_some() {
+            return Ok(true);
+        }
+        // What is below a commit of the new history is the new history.
+        if new.contains(&commit) {
+            continue;
+        }
+        let parents = repo.read_commit(commit)?.parents.into_iter();
+        open.extend(parents.filter(|parent| seen.insert(*parent)));
+    }
+    Ok(false)
+}
+
+/// Tells whether a history is one that a migration has made.
+///
+/// # Errors
+/// `object-missing`.
+pub fn is_new(repo: &Repo, map: &ObjectMap, tip: Oid) -> Result<bool> {
+    let new: HashSet<Oid> = map.new_ids().collect();
+    let (mut open, mut seen) = (vec![tip], HashSet::from([tip]));
+    while let Some(commit) = open.pop() {
+        if new.contains(&commit) {
+            return Ok(true);
+        }
+        // What is below a commit of the old history is the old history.
+        if map.get(commit).is_some() {
+            continue;
+        }
+        let parents = repo.read_commit(commit)?.parents.into_iter();
+        open.extend(parents.filter(|parent| seen.insert(*parent)));
+    }
+    Ok(false)
+}
+
+/// Refuses what would go on with a history from before a migration.
+///
+/// # Errors
+/// `history-rewritten`; `object-missing`, `repository-broken`.
+pub fn refuse_old(repo: &Repo, tip: Oid, what: &str) -> Result<()> {
+    if !is_old(repo, &known(repo)?, tip)? {
+        return Ok(());
+    }
+    Err(Error::new(
+        Code::HistoryRewritten,
+        format!("{what} is from before history was rewritten for git-lfs; nothing has changed"),
+    )
+    .hint("git colony lfs migrate   # rewrites the branches here that are from before, own commits with them"))
+}
+
+/// Reads every migration that a commit of `refs/colony/migrations` holds, as one map. What cannot be
+/// read is left out.
+///
+/// # Errors
+/// `object-missing`, `repository-broken`.
+pub fn load(repo: &Repo, commit: Oid) -> Result<ObjectMap> {
+    let mut all = ObjectMap::new(HashMap::new(), repo);
+    for (_, entry) in repo.entries_of(repo.tree_of(Some(commit))?)? {
+        if entry.is_directory() {
+            read_map(repo, entry.id, &mut all)?;
+        }
+    }
+    Ok(all)
+}
+
+fn read_map(repo: &Repo, folder: Oid, into: &mut ObjectMap) -> Result<()> {
+    if let Some(blob) = repo.entry_in(folder, MAP)?
+        && repo
+            .object_size(blob)
+            .is_some_and(|size| size <= MOST_BYTES)
+    {
+        into.read_into(&repo.read_blob(blob)?);
+    }
+    Ok(())
+}
+
+/// Says what of the migrations at a commit, as somebody else wrote it, is none; `None` where all is well. What
+/// the maps say cannot be checked: only that they are maps.
+///
+/// # Errors
+/// `object-missing`, `repository-broken`.
+pub fn flaw(repo: &Repo, commit: Oid) -> Result<Option<String>> {
+    let entries = repo.entries_of(repo.tree_of(Some(commit))?)?;
+    if entries.is_empty() {
+        return Ok(Some("it holds no migration".to_owned()));
+    }
+    for (name, entry) in entries {
+        let folder = entry.is_directory().then_some(entry.id);
+        let of = |file| folder.map(|folder| repo.entry_in(folder, file)).transpose();
+        let (about, map) = (of(ABOUT)?.flatten(), of(MAP)?.flatten());
+        let Some((about, map)) = about.zip(map) else {
+            return Ok(Some(format!(
+                "'{name}' is no migration: it has not '{ABOUT}' and '{MAP}'"
+            )));
+        };
+        let is_small = |blob, most| repo.object_size(blob).is_some_and(|size| size <= most);
+        let about = is_small(about, MOST_BYTES_ABOUT)
+            .then(|| repo.read_blob(about))
+            .transpose()?;
+        if about.is_none_or(|json| !is_about(&json)) {
+            return Ok(Some(format!(
+                "'{name}' is no migration: '{ABOUT}' cannot be read"
+            )));
+        }
+        let map = is_small(map, MOST_BYTES)
+            .then(|| repo.read_blob(map))
+            .transpose()?;
+        if map.is_none_or(|map| !is_map(&map, repo.hex_len())) {
+            return Ok(Some(format!(
+                "'{name}' is no migration: '{MAP}' is no list of commits"
+            )));
+        }
+    }
+    Ok(None)
+}
+
+fn is_about(json: &[u8]) -> bool {
+    let value: Option<serde_json::Value> = serde_json::from_slice(json).ok();
+    let format = value
+        .as_ref()
+        .and_then(|value| value.get("format")?.as_u64());
+    // One of a newer git-colony is refused by those who need to read it.
+    format > Some(u64::from(FORMAT)) || serde_json::from_slice::<About>(json).is_ok()
+}
+
+fn is_map(text: &[u8], hex_len: usize) -> bool {
+    let is_id = |id: &[u8]| id.len() == hex_len && id.iter().all(u8::is_ascii_hexdigit);
+    let mut lines = text
+        .split(|&byte| byte == b'\n')
+        .filter(|line| !line.is_empty());
+    lines.all(|line| {
+        let (old, new) = line.split_at(line.len().min(hex_len));
+        is_id(old) && new.strip_prefix(b" ").is_some_and(is_id)
+    })
+}
+
+/// Reads the migrations that this repository knows of; empty where it knows of none, and where git has
+/// removed what it knew.
+///
+/// # Errors
+/// As [`load`].
+pub fn known(repo: &Repo) -> Result<ObjectMap> {
+    let tip = repo.find_ref(&RefName::from(ref_names::MIGRATIONS))?;
+    match tip.filter(|commit| !repo.is_gone(*commit)) {
+        Some(commit) => load(repo, commit),
+        None => Ok(ObjectMap::default()),
+    }
+}
+
+/// Finds the commit that a revision stands for which was written down at some time, in a file say: one
+/// from before a migration is the commit that it has become.
+///
+/// # Errors
+/// `revision-not-found`; as [`load`].
+pub fn resolve(repo: &Repo, revision: &str) -> Result<Oid> {
+    let found = repo.resolve_commit(revision);
+    let map = known(repo)?;
+    match found {
+        // A name moves with its ref; only an id stays what it was.
+        Ok(commit)
+            if commit
+                .to_string()
+                .starts_with(&revision.to_ascii_lowercase()) =>
+        {
+            Ok(map.current(repo, commit))
+        }
+        Ok(commit) => Ok(commit),
+        Err(error) => {
+            let old = map.beginning(revision);
+            let new = old.map(|old| (old, map.current(repo, old)));
+            new.filter(|(old, new)| old != new)
+                .map(|(_, new)| new)
+                .ok_or(error)
+        }
+    }
+}
+
+pub(super) fn pretty(value: &impl Serialize, cannot: &str) -> Result<Vec<u8>> {
+    let mut json = serde_json::to_vec_pretty(value).or_code(Code::Io, || cannot.to_owned())?;
+    json.push(b'\n');
+    Ok(json)
+}

@@ -1,0 +1,376 @@
+//! What plain git did between two operations: found by comparison, written down as an operation.
+//!
+//! The newest operation knows how it left HEAD and the index; whatever differs now, something else
+//! did. Writing that down moves nothing: it makes objects and creates one ref. What HEAD's reflog
+//! says decides how it is told and whether git moved files as well, never whether there is a change.
+//!
+//! A merge, rebase, pick or bisect under way is one change, found when it has ended: its states in
+//! between are none to come back to.
+
+use crate::git::object::NewCommit;
+use crate::git::refs::reflog::ReflogEntry;
+use crate::git::{Oid, RefChange, Repo};
+use crate::model::id::OperationId;
+use crate::model::{RepoPath, Result, text, time};
+use crate::store::Session;
+use crate::store::files::places::Places;
+use crate::store::refs::ref_names;
+
+use super::StateFile;
+use super::log::LogEntry;
+use super::object_check::{self, Written};
+use super::operation_record::{
+    ExternalChange, FORMAT, FileMoves, HeadRecord, IndexTarget, Kind, Record, Side,
+};
+
+/// A change that is in no record yet.
+pub struct Unrecorded<'a> {
+    /// The operation it came after.
+    pub since: &'a Record,
+    /// HEAD and index now.
+    pub after: Side,
+    /// The branch HEAD was on, where it moved.
+    pub refs: Vec<RefChange>,
+    /// What it was, for people.
+    pub summary: String,
+    /// What else is known.
+    pub change: ExternalChange,
+    /// Stage 0 of the index now.
+    pub index_tree: Oid,
+}
+
+/// Compares HEAD and index with what the operation `since` left; looks at no file.
+///
+/// `ended` is what git says it is in the middle of although it has ended, as in some of its hooks.
+/// Costs reading HEAD and the index where nothing has changed.
+///
+/// # Errors
+/// `repository-broken`, `unsupported`.
+pub fn find<'a>(
+    session: &Session,
+    since: &'a Record,
+    ended: Option<&str>,
+) -> Result<Option<Unrecorded<'a>>> {
+    let repo = &session.repo;
+    let head = HeadRecord::from(&repo.head()?);
+    let index = repo.index_fingerprint()?;
+    if head == since.after.head && index == since.after.index {
+        return Ok(None);
+    }
+    if repo.in_progress().is_some_and(|what| ended != Some(what)) {
+        return Ok(None);
+    }
+    let index_tree = repo.write_tree_of_index()?;
+    let entries = repo.head_reflog_since(since.reflog_bytes).map(|all| {
+        let others = all.into_iter();
+        let others = others.filter(|entry| !entry.message.starts_with("colony: "));
+        others.collect::<Vec<_>>()
+    });
+    let known = entries.as_deref().unwrap_or_default();
+    let refs = moved_branch(repo, (&since.after.head, &head), known)?;
+    let after = Side {
+        head,
+        index,
+        unignored: since.after.unignored.clone(),
+    };
+    let mut found = Unrecorded {
+        since,
+        after,
+        refs,
+        summary: String::new(),
+        change: ExternalChange::default(),
+        index_tree,
+    };
+    found.change = found.judge(repo, entries.as_deref())?;
+    found.summary = found.tell(&entries.unwrap_or_default());
+    Ok(Some(found))
+}
+
+/// Records the change as operation `id`. The caller holds the worktree lock.
+///
+/// # Errors
+/// `no-space`, `io`; `object-missing` where git has removed some of it meanwhile: nothing is recorded.
+pub fn record(
+    session: &Session,
+    places: &Places,
+    id: OperationId,
+    found: Unrecorded<'_>,
+) -> Result<LogEntry> {
+    let entry = write(session, places, id, found)?;
+    session.world.reach("external-written")?;
+    let name = ref_names::operation(&places.key, id);
+    let written = Written::of_record(&session.repo, entry.commit, &entry.record)?;
+    object_check::create_ref(session, places, (&name, entry.commit), &written)?;
+    session.world.reach("external-recorded")?;
+    Ok(entry)
+}
+
+/// Writes the objects of the record; nothing refers to them yet.
+///
+/// # Errors
+/// `no-space`, `io`, `object-missing`.
+pub fn write(
+    session: &Session,
+    places: &Places,
+    id: OperationId,
+    found: Unrecorded<'_>,
+) -> Result<LogEntry> {
+    let repo = &session.repo;
+    let signature = session.record_signature();
+    let before = found.since.after.clone();
+    let index_before = found.since.index_state_after(repo)?;
+    let tree_before = found.since.index_tree_after(repo)?;
+    let state = repo.write_index_state(&repo.load_index()?, found.index_tree)?;
+    let known = before.head.commit;
+    let snapshot = match known {
+        Some(commit) if repo.tree_of(known)? == tree_before => commit,
+        _ => repo.write_commit(NewCommit {
+            tree: tree_before,
+            parents: known.into_iter().collect(),
+            signature: &signature,
+            message: format!("index before {id}"),
+        })?,
+    };
+    let record = Record {
+        format: FORMAT,
+        op: id,
+        kind: Kind::External,
+        summary: found.summary,
+        created_at: time::rfc3339(&session.world.now()),
+        author: format!("{} <{}>", signature.name, signature.email),
+        index: (before.index != found.after.index).then_some(IndexTarget::State { state }),
+        before,
+        after: found.after,
+        index_before,
+        refs: found.refs,
+        files: FileMoves::default(),
+        snapshot: Some(snapshot),
+        inverts: None,
+        in_progress: None,
+        reflog_bytes: repo.head_reflog_length(),
+        external: Some(found.change),
+        state_files: ended_by(repo, found.since)?,
+    };
+    let commit = record.write(repo, &signature)?;
+    Ok(LogEntry {
+        worktree: places.key.clone(),
+        commit,
+        record,
+    })
+}
+
+/// Lists the files of a merge or pick that an operation began and plain git has ended.
+fn ended_by(repo: &Repo, since: &Record) -> Result<Vec<StateFile>> {
+    if !since.opens_state() {
+        return Ok(Vec::new());
+    }
+    let left = since.state_files.iter();
+    left.map(|file| {
+        let now = file.name.read(repo)?;
+        Ok(StateFile {
+            name: file.name,
+            before: file.after,
+            after: now.map(|bytes| repo.write_blob(&bytes)).transpose()?,
+        })
+    })
+    .collect()
+}
+
+/// Tells how the branch moved that HEAD was on; other branches are nobody's business here.
+///
+/// What came to it after HEAD had left it was done elsewhere; the reflog says where that was.
+fn moved_branch(
+    repo: &Repo,
+    (before, now): (&HeadRecord, &HeadRecord),
+    entries: &[ReflogEntry],
+) -> Result<Vec<RefChange>> {
+    if before.name.as_bytes() == b"HEAD" && now.name != before.name {
+        return Ok(Vec::new());
+    }
+    let left = format!("checkout: moving from {} to ", before.name.short());
+    let left = entries
+        .iter()
+        .rfind(|entry| now.name != before.name && entry.message.starts_with(&left));
+    let mut new = repo.find_ref(&before.name)?;
+    if let (Some(now), Some(left_at)) = (new, left.and_then(|entry| entry.old))
+        && repo.has_more(now, left_at)?
+    {
+        new = Some(left_at);
+    }
+    let change = RefChange {
+        name: before.name.clone(),
+        old: before.commit,
+        new,
+    };
+    Ok((change.old != change.new)
+        .then_some(change)
+        .into_iter()
+        .collect())
+}
+
+/// How git moves HEAD, as its reflog names it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Way {
+    /// The files stay: they became what the commit has before it was made.
+    Commit,
+    /// git replaces the files that differ.
+    Switch,
+    /// One cannot tell from the name.
+    Unclear,
+}
+
+impl Way {
+    fn of(message: &str) -> Way {
+        let verb = message.split([' ', ':']).next().unwrap_or_default();
+        match verb {
+            "commit" => {
+                let of_files = ["commit (merge)", "commit (cherry-pick)", "commit (revert)"];
+                if of_files.iter().any(|start| message.starts_with(start)) {
+                    Way::Switch
+                } else {
+                    Way::Commit
+                }
+            }
+            "Branch" => Way::Commit,
+            "checkout" | "merge" | "pull" | "rebase" | "cherry-pick" | "revert" | "am" => {
+                Way::Switch
+            }
+            _ => Way::Unclear,
+        }
+    }
+}
+
+impl Unrecorded<'_> {
+    /// Finds out whether git moved files.
+    fn judge(&self, repo: &Repo, entries: Option<&[ReflogEntry]>) -> Result<ExternalChange> {
+        /// More than this cannot come from one sitting.
+        const MOST: usize = 50;
+        let tree_before = self.since.index_tree_after(repo)?;
+        let changes = repo.diff_trees(tree_before, self.index_tree)?;
+        let mut change = ExternalChange {
+            paths: changes.len(),
+            ..ExternalChange::default()
+        };
+        let paths = || {
+            changes
+                .iter()
+                .map(|change| (&change.path, change.new.is_some()))
+        };
+        let Some(entries) = entries else {
+            if !self.only_adds_commits(repo)? && files_follow_index(repo, paths())? {
+                change.overwrote = true;
+            }
+            return Ok(change);
+        };
+        for entry in entries {
+            match Way::of(&entry.message) {
+                // What an operation of ours has opened put the files there already.
+                Way::Switch if self.since.opens_state() && entry.message.starts_with("commit") => {}
+                Way::Commit => {}
+                Way::Switch => match change.switched.last_mut() {
+                    Some((_, last)) if *last == entry.old => *last = entry.new,
+                    _ => change.switched.push((entry.old, entry.new)),
+                },
+                Way::Unclear => {
+                    // What came after it has its own effect on index and files, also where no reflog tells of it.
+                    let then = repo.diff_trees(tree_before, repo.tree_of(entry.new)?)?;
+                    let by_it = |path: &RepoPath| then.iter().any(|change| change.path == *path);
+                    let paths = paths().filter(|(path, _)| by_it(path));
+                    change.overwrote = change.overwrote || files_follow_index(repo, paths)?;
+                }
+            }
+        }
+        if change.switched.len() > MOST {
+            let (before, after) = (self.since.after.head.commit, self.after.head.commit);
+            change.switched = vec![(before, after)];
+        }
+        Ok(change)
+    }
+
+    fn only_adds_commits(&self, repo: &Repo) -> Result<bool> {
+        let (before, after) = (&self.since.after.head, &self.after.head);
+        match (before.commit, after.commit) {
+            _ if before.name != after.name => Ok(false),
+            (Some(old), Some(new)) => Ok(repo.commits_between(old, &[new], 1)?.is_empty()),
+            (old, _) => Ok(old.is_none()),
+        }
+    }
+
+    fn tell(&self, entries: &[ReflogEntry]) -> String {
+        let (before, after) = (&self.since.after.head, &self.after.head);
+        let (old, new) = (before.name.short(), after.name.short());
+        // What does not lead to where HEAD is now tells of something else: of what was taken back since, say.
+        let leads_here = |last: &ReflogEntry| last.new == after.commit && !last.message.is_empty();
+        match entries {
+            [one] if leads_here(one) => plain(&one.message),
+            [.., last] if leads_here(last) => {
+                let count = text::count(entries.len(), "move");
+                format!("{} (the last of {count} of HEAD)", plain(&last.message))
+            }
+            _ if old != new => format!("HEAD went from '{old}' to '{new}'"),
+            _ if before.commit != after.commit => format!("'{new}' was moved"),
+            _ if self.change.paths == 0 => "git changed flags or stages of the index".to_owned(),
+            _ => format!(
+                "git changed the index of {}",
+                text::count(self.change.paths, "path")
+            ),
+        }
+    }
+}
+
+/// Tells whether the files are what the index now says, as `git reset --hard` leaves them, or still
+/// what they were, as `git reset` does. Paths come with whether the index has them.
+fn files_follow_index<'a>(
+    repo: &Repo,
+    paths: impl Iterator<Item = (&'a RepoPath, bool)>,
+) -> Result<bool> {
+    let index = repo.load_index()?;
+    let (mut any_present, mut any_gone, mut all_gone) = (false, false, true);
+    for (path, present) in paths {
+        let agrees = index.agrees_with_file(path, repo.workdir());
+        if present && agrees {
+            return Ok(true);
+        }
+        any_present |= present;
+        any_gone |= !present;
+        all_gone &= present || agrees;
+    }
+    Ok(!any_present && any_gone && all_gone)
+}
+
+/// Takes the control characters out of what anybody may have written, and its length.
+fn plain(message: &str) -> String {
+    let clean = message
+        .chars()
+        .map(|c| if c.is_control() { ' ' } else { c });
+    clean.take(200).collect()
+}
+
+impl Record {
+    /// Returns stage 0 of the index that the operation left.
+    ///
+    /// # Errors
+    /// `repository-broken`.
+    pub fn index_tree_after(&self, repo: &Repo) -> Result<Oid> {
+        match &self.index {
+            Some(IndexTarget::Tree { tree }) => Ok(*tree),
+            Some(IndexTarget::State { state } | IndexTarget::File { state, .. }) => {
+                repo.state_tree(*state)
+            }
+            None => repo.state_tree(self.index_before),
+        }
+    }
+
+    /// Returns the state of the index that the operation left; writes it where it is not yet.
+    fn index_state_after(&self, repo: &Repo) -> Result<Oid> {
+        match &self.index {
+            Some(IndexTarget::State { state } | IndexTarget::File { state, .. }) => Ok(*state),
+            None => Ok(self.index_before),
+            Some(IndexTarget::Tree { tree }) => {
+                let before = repo.index_of_state(self.index_before, &repo.load_index()?)?;
+                let index = repo.index_of_tree(*tree, &before)?;
+                repo.write_index_state(&index, *tree)
+            }
+        }
+    }
+}

@@ -1,0 +1,235 @@
+//! Whether all that was written is still there, once a ref holds it.
+//!
+//! Until then nothing pointed to it, and a `git gc --prune=now` beside us may take it: one that has
+//! looked before may do so even later. So a gc that is at work is waited for, in bounded time. What
+//! looks after the ref was created sees it, and the ref goes again.
+
+use std::collections::{BTreeMap, HashSet};
+use std::fmt;
+use std::time::Duration;
+
+use crate::git::index::index_state::STAGE_0;
+use crate::git::refs::Reason;
+use crate::git::{Oid, RefChange, RefName, Repo, TreeEntry};
+use crate::model::{Code, Error, RepoPath, Result};
+use crate::store::Session;
+use crate::store::files::places::Places;
+use crate::store::lease::processes;
+use crate::store::refs::{own_refs, ref_names};
+
+use super::operation_record::Record;
+use super::recover;
+
+/// How long to wait for a gc to end.
+const PATIENCE: Duration = Duration::from_secs(2);
+const PAUSE: Duration = Duration::from_millis(10);
+
+/// What was written for a ref to hold.
+pub struct Written<'a> {
+    /// What it is, for people.
+    pub what: &'a dyn fmt::Display,
+    /// A tree that was there before: what it has is not looked for again.
+    pub base: Oid,
+    /// Records of ours, with all below their trees.
+    pub records: Vec<Oid>,
+    /// Commits of files, or tags of them, with all below their trees.
+    pub files: Vec<Oid>,
+    /// Objects that are looked for and not into.
+    pub others: Vec<Oid>,
+}
+
+impl Written<'_> {
+    /// Returns what was written for an operation, whose record is in `commit`.
+    ///
+    /// # Errors
+    /// `object-missing` when HEAD has no tree.
+    pub fn of_record<'a>(repo: &Repo, commit: Oid, record: &'a Record) -> Result<Written<'a>> {
+        let is_record =
+            |name: &RefName| name.as_bytes().starts_with(ref_names::PUBLISHED.as_bytes());
+        let mut written = Written {
+            what: &record.op,
+            base: repo.tree_of(record.before.head.commit)?,
+            records: vec![commit],
+            files: [record.snapshot, record.after.head.commit]
+                .into_iter()
+                .flatten()
+                .collect(),
+            others: Vec::new(),
+        };
+        for change in &record.refs {
+            match change.new {
+                Some(new) if is_record(&change.name) => written.records.push(new),
+                // It was there before, or is among the files.
+                Some(new) => written.others.push(new),
+                None => {}
+            }
+        }
+        Ok(written)
+    }
+}
+
+/// Creates a private ref for what was just written; it goes again where some of that is gone.
+///
+/// # Errors
+/// `object-missing` naming a path, or what else is gone; `ref-moved` when the ref exists; `io`.
+pub fn create_ref(
+    session: &Session,
+    places: &Places,
+    (name, id): (&RefName, Oid),
+    written: &Written<'_>,
+) -> Result<()> {
+    session.repo.create_private_ref(name, id)?;
+    require(session, written).or_else(|error| {
+        recover::delete_refs(session, places, &[(name.clone(), id)], "cancel")?;
+        Err(error)
+    })
+}
+
+/// Moves a ref of ours to what was just written; it goes back where some of that is gone.
+///
+/// # Errors
+/// `object-missing` as [`create_ref`]; `ref-moved`, `locked`, `git-failed`.
+pub fn move_ref(
+    session: &Session,
+    change: &RefChange,
+    why: &Reason<'_>,
+    written: &Written<'_>,
+) -> Result<()> {
+    own_refs::move_refs(session, std::slice::from_ref(change), why)?;
+    require(session, written).or_else(|error| {
+        own_refs::move_refs(session, &[change.inverse()], why)?;
+        Err(error)
+    })
+}
+
+/// Checks that everything is there. Of a partial clone, which never has everything, only what is named.
+///
+/// # Errors
+/// `object-missing` naming a path, or what else is gone; nothing was taken back yet.
+pub fn require(session: &Session, written: &Written<'_>) -> Result<()> {
+    wait_for_gc(session);
+    let mut walk = Walk {
+        repo: &session.repo,
+        what: written.what,
+        base: written.base,
+        looks_below: !session.repo.is_partial(),
+        seen: HashSet::new(),
+        waiting: Vec::new(),
+    };
+    for id in &written.others {
+        walk.require(*id, None)?;
+    }
+    for id in &written.records {
+        walk.object(*id, None)?;
+    }
+    let root = RepoPath::new(Vec::new());
+    let mut files = written.files.iter();
+    files.try_for_each(|id| walk.object(*id, Some(&root)))
+}
+
+/// Tells whether the objects of an operation are there, its own record in `commit` among them.
+pub(super) fn is_whole(session: &Session, commit: Oid, record: &Record) -> bool {
+    let written = Written::of_record(&session.repo, commit, record);
+    let found = written.and_then(|written| require(session, &written));
+    !matches!(found, Err(error) if error.code() == Code::ObjectMissing)
+}
+
+/// Looks for objects in the store itself: what was read before is known in memory, there or not.
+struct Walk<'a> {
+    repo: &'a Repo,
+    what: &'a dyn fmt::Display,
+    base: Oid,
+    looks_below: bool,
+    /// Pairs of trees that were compared.
+    seen: HashSet<(Oid, Oid)>,
+    /// Pairs of trees, and where the second stands for people.
+    waiting: Vec<(Oid, Oid, Option<RepoPath>)>,
+}
+
+impl Walk<'_> {
+    /// Looks for a commit or tag with all below its tree; `root` is where that stands for people.
+    fn object(&mut self, mut id: Oid, root: Option<&RepoPath>) -> Result<()> {
+        self.require(id, root)?;
+        while let Some(tag) = self.repo.find_tag(id) {
+            id = tag.target;
+            self.require(id, root)?;
+        }
+        if let Ok(commit) = self.repo.read_commit(id)
+            && self.looks_below
+        {
+            self.waiting.push((self.base, commit.tree, root.cloned()));
+        }
+        // It may have gone since, and what is no commit has nothing below.
+        self.require(id, root)?;
+        while let Some((old, new, at)) = self.waiting.pop() {
+            if old != new && new != self.repo.empty_tree() && self.seen.insert((old, new)) {
+                self.tree((old, new), at.as_ref())?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Looks for a tree and for what it has and the tree in its place before has not.
+    fn tree(&mut self, (old, new): (Oid, Oid), at: Option<&RepoPath>) -> Result<()> {
+        self.require(new, at)?;
+        let entries = self.repo.entries_of(new).map_err(|_| self.gone(at))?;
+        let before = self.repo.entries_of(old).unwrap_or_default();
+        let before: BTreeMap<RepoPath, TreeEntry> = before.into_iter().collect();
+        for (name, entry) in entries {
+            let path = at.map(|at| at.join(&name));
+            let there = before.get(&name).copied();
+            if there.is_some_and(|there| there.id == entry.id) || entry.is_submodule() {
+                continue;
+            }
+            if !entry.is_directory() {
+                self.require(entry.id, path.as_ref())?;
+            } else if at.is_none() && name.as_bytes() == STAGE_0.as_bytes() {
+                // The index is mostly what the files were.
+                let root = RepoPath::new(Vec::new());
+                self.waiting.push((self.base, entry.id, Some(root)));
+            } else {
+                let there = there.filter(TreeEntry::is_directory);
+                let there = there.map_or(self.repo.empty_tree(), |there| there.id);
+                self.waiting.push((there, entry.id, path));
+            }
+        }
+        Ok(())
+    }
+
+    fn require(&self, id: Oid, at: Option<&RepoPath>) -> Result<()> {
+        let found = self.repo.object_size(id);
+        found.map(drop).ok_or_else(|| self.gone(at))
+    }
+
+    fn gone(&self, at: Option<&RepoPath>) -> Error {
+        match at.filter(|path| !path.as_bytes().is_empty()) {
+            Some(path) => removed(path),
+            None => removed(self.what),
+        }
+    }
+}
+
+fn removed(what: &dyn fmt::Display) -> Error {
+    Error::new(
+        Code::ObjectMissing,
+        format!("git removed '{what}' while it was being kept; nothing has changed"),
+    )
+    .hint("run the command again once git gc has ended")
+}
+
+/// Waits while a gc is at work that git has noted, as far as the system tells that it still runs.
+fn wait_for_gc(session: &Session) {
+    let note = session.repo.common_dir().join("gc.pid");
+    let is_at_work = || {
+        let text = std::fs::read_to_string(&note).ok()?;
+        processes::find(text.split_whitespace().next()?.parse().ok()?)
+    };
+    let mut waited = Duration::ZERO;
+    while waited < PATIENCE && is_at_work().is_some() {
+        if session.world.interrupt.check().is_err() {
+            return;
+        }
+        std::thread::sleep(PAUSE);
+        waited += PAUSE;
+    }
+}

@@ -1,0 +1,343 @@
+//! Refs that nobody but us moves: all of a hub, and in a clone the copies of what others publish and of what
+//! remotes have.
+//!
+//! Who moves some holds an OS lock together with others who do, and so does each git it starts, until the
+//! last of them has ended. So who has that lock alone knows that no git of ours is left, and that each
+//! lock file of git on such a ref was left by one that was killed: it goes. The system frees the lock of
+//! the dead; its file is never deleted.
+//!
+//! In a clone, refs of the user are moved beside operations, too (`sync`, scopes): there hooks of the user run,
+//! which may leave something running, so git does not hold the lock. What git is about to lock is noted
+//! (`ref_locks`), one note for each who moves some, and proven by that.
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use crate::git::refs::Reason;
+use crate::git::{RefChange, RefName, Repo};
+use crate::model::{Code, Error, Result, World};
+use crate::store::Session;
+use crate::store::files::atomic;
+use crate::store::lease::processes;
+use crate::store::lock::lock_notes::{self, IDS, INDEX, PACKED, Wanted};
+use crate::store::lock::{FileIdentity, Hold, WorktreeLock, ref_locks};
+
+use super::ref_names;
+
+/// How long to wait in a hub for those who move refs, or who clear what the dead have left.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// What git may leave at the top of a hub.
+const AT_THE_TOP: [&str; 5] = [
+    "HEAD.lock",
+    "config.lock",
+    "packed-refs.lock",
+    "packed-refs.new",
+    "shallow.lock",
+];
+
+/// How the name of a note begins.
+pub(in crate::store) const NOTE: &str = "refs-";
+
+/// How it ends.
+pub(in crate::store) const NOTE_END: &str = ".locks";
+
+/// Has `act` move refs of a hub by gits that keep its file open; clears what the dead have left where that is
+/// in the way.
+///
+/// # Errors
+/// Those of `act`; `locked` where somebody moves refs for long, `interrupted`, `io`.
+pub fn in_hub<T>(world: &World, hub: &Path, act: impl Fn(&File) -> Result<T>) -> Result<T> {
+    Place::of_hub(world, hub).act(act)
+}
+
+/// Makes the error for locks that may be of a git that a person runs in the hub.
+fn held_by_another(left: &[PathBuf]) -> Error {
+    let first = left.first().map(|path| path.display().to_string());
+    let first = first.unwrap_or_default();
+    Error::new(
+        Code::Locked,
+        format!("another git is at work in the hub, which may hold '{first}'; nothing was done"),
+    )
+    .detail("paths", left)
+    .hint("run the command again once that git has ended")
+}
+
+/// Moves refs of a clone that nobody but us moves. No hook runs.
+///
+/// # Errors
+/// As [`ref_locks::prepare`]; `locked` where somebody moves refs for long, `interrupted`.
+pub fn move_copies(session: &Session, changes: &[RefChange], why: &Reason<'_>) -> Result<()> {
+    if changes.is_empty() {
+        return Ok(());
+    }
+    in_clone(session, |lock| {
+        let note = new_note(session)?;
+        ref_locks::move_own_refs(session, (&note, lock), changes, why)
+    })
+}
+
+/// Moves refs of a clone beside any operation.
+///
+/// # Errors
+/// As [`move_copies`].
+pub fn move_refs(session: &Session, changes: &[RefChange], why: &Reason<'_>) -> Result<()> {
+    if changes.is_empty() {
+        return Ok(());
+    }
+    in_clone(session, |_| {
+        ref_locks::move_refs(session, &new_note(session)?, changes, why)
+    })
+}
+
+/// Has `act` fetch into refs of a clone that nobody but us moves.
+///
+/// # Errors
+/// Those of `act`; `locked` where somebody moves refs for long, `interrupted`, `io`.
+pub fn fetch<T>(session: &Session, act: impl Fn() -> Result<T>) -> Result<T> {
+    in_clone(session, |_| act())
+}
+
+/// Has `act` run a git in a clone that talks to a remote as one of the user would, and moves what it knows
+/// of the branches there.
+///
+/// # Errors
+/// Those of `act`; `locked` where somebody moves refs for long, `interrupted`, `io`.
+pub fn talk<T>(session: &Session, act: impl Fn() -> Result<T>) -> Result<T> {
+    let common = session.repo.common_dir();
+    let others = [
+        ("shallow.lock", Some(IDS)),
+        ("packed-refs.lock", None),
+        ("packed-refs.new", Some(PACKED)),
+    ];
+    noted(
+        session,
+        &[common.join("refs/remotes")],
+        (common, &others),
+        act,
+    )
+}
+
+/// Has `act` run a git in a clone that checks a branch out as one of the user would.
+///
+/// # Errors
+/// As [`talk`].
+pub fn check_out<T>(session: &Session, act: impl Fn() -> Result<T>) -> Result<T> {
+    let heads = session.repo.common_dir().join("refs/heads");
+    let others = [("index.lock", Some(INDEX)), ("HEAD.lock", Some(IDS))];
+    noted(session, &[heads], (session.repo.git_dir(), &others), act)
+}
+
+/// Notes which locks the gits that `act` runs may take.
+fn noted<T>(
+    session: &Session,
+    folders: &[PathBuf],
+    (top, others): (&Path, &[(&str, Option<&str>)]),
+    act: impl Fn() -> Result<T>,
+) -> Result<T> {
+    in_clone(session, |_| {
+        let wanted = others.iter().map(|(name, planned)| Wanted {
+            path: top.join(name),
+            planned: planned.map(str::to_owned),
+        });
+        let note = new_note(session)?;
+        lock_notes::announce_in(&note, folders, &wanted.collect::<Vec<_>>())?;
+        let done = act();
+        match &done {
+            Ok(_) => lock_notes::forget(&note)?,
+            Err(_) => lock_notes::clear(&session.repo, &note)?,
+        }
+        done
+    })
+}
+
+/// Clears what those have left who were killed while they moved refs of a clone, or of its hub; nothing while
+/// somebody moves some.
+///
+/// # Errors
+/// `locked`, `interrupted`, `io`.
+pub fn sweep(session: &Session) -> Result<()> {
+    if let Some(member) = &session.membership {
+        // A hub that cannot be tidied is said by who moves something there.
+        Place::of_hub(&session.world, &member.hub).tidy().ok();
+    }
+    if notes(&session.repo).is_empty() {
+        return Ok(());
+    }
+    in_clone(session, |_| Ok(()))
+}
+
+/// Tells whether a file of that name is a note of refs that are moved beside operations.
+pub fn is_note(name: &str) -> bool {
+    let of = name.strip_suffix(NOTE_END);
+    of.is_some_and(|of| of.starts_with(NOTE))
+}
+
+fn in_clone<T>(session: &Session, act: impl Fn(&File) -> Result<T>) -> Result<T> {
+    Place::of_clone(session).act(act)
+}
+
+/// Makes a note that nobody else writes to; empty, it says nothing.
+fn new_note(session: &Session) -> Result<PathBuf> {
+    let cannot = |e| Error::io("cannot write down the locks of git", e);
+    let mut builder = tempfile::Builder::new();
+    let note = builder.prefix(NOTE).suffix(NOTE_END);
+    let note = note.tempfile_in(session.repo.common_dir().join("colony"));
+    let note = note.map_err(cannot)?.into_temp_path();
+    note.keep().map_err(|e| cannot(e.error))
+}
+
+/// Where refs are moved, and what is done to what the dead have left there.
+struct Place<'a> {
+    world: &'a World,
+    patience: Duration,
+    lock: PathBuf,
+    /// Tells at little cost whether some of it is there.
+    is_littered: Box<dyn Fn() -> bool + 'a>,
+    left: Box<dyn Fn() -> Vec<PathBuf> + 'a>,
+    clear: Box<dyn Fn() -> Result<()> + 'a>,
+}
+
+impl<'a> Place<'a> {
+    fn of_hub(world: &'a World, hub: &'a Path) -> Place<'a> {
+        Place {
+            world,
+            patience: PATIENCE,
+            lock: lock_in(hub),
+            is_littered: Box::new(|| !left_at_the_top(hub).is_empty()),
+            left: Box::new(|| left_in_hub(hub)),
+            clear: Box::new(|| {
+                let left = left_in_hub(hub);
+                if processes::git_may_lock_refs_in(&[hub]) {
+                    return Err(held_by_another(&left));
+                }
+                remove_all(world, left)
+            }),
+        }
+    }
+
+    fn of_clone(session: &'a Session) -> Place<'a> {
+        let (world, repo) = (&session.world, &session.repo);
+        Place {
+            world,
+            patience: session.lock_timeout(),
+            lock: lock_in(repo.common_dir()),
+            is_littered: Box::new(|| !notes(repo).is_empty()),
+            left: Box::new(|| [notes(repo), left_on_copies(repo)].concat()),
+            clear: Box::new(|| {
+                clear_notes(repo)?;
+                remove_all(world, left_on_copies(repo))
+            }),
+        }
+    }
+
+    fn act<T>(&self, act: impl Fn(&File) -> Result<T>) -> Result<T> {
+        let lock = self.take(Hold::WithOthers)?;
+        let done = act(lock.file());
+        drop(lock);
+        match done {
+            Err(error) if is_about_locks(&error) && !(self.left)().is_empty() => {}
+            Err(error) => return Err(error),
+            Ok(done) => {
+                self.tidy()?;
+                return Ok(done);
+            }
+        }
+        let lock = match self.take(Hold::Alone) {
+            Err(error) if error.code() == Code::Locked && self.only_daemons_hold() => {
+                self.take(Hold::WithOthers)?
+            }
+            taken => taken?,
+        };
+        (self.clear)()?;
+        act(lock.file())
+    }
+
+    /// Clears what is in nobody's way yet, unless somebody is at work.
+    fn tidy(&self) -> Result<()> {
+        if !(self.is_littered)() {
+            return Ok(());
+        }
+        let at_once = (Duration::ZERO, "");
+        match WorktreeLock::take_as(self.world, (&self.lock, Hold::Alone), at_once) {
+            Ok(_lock) => match (self.clear)() {
+                // Another git's: it is in nobody's way yet.
+                Err(error) if error.code() == Code::Locked => Ok(()),
+                cleared => cleared,
+            },
+            Err(error) if error.code() == Code::Locked => Ok(()),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Tells whether nobody holds the lock but what git leaves running for its own sake, a keeper of
+    /// credentials say: that moves no ref.
+    fn only_daemons_hold(&self) -> bool {
+        let lock = FileIdentity::of(&self.lock);
+        let holders = lock.map(processes::holders_of).unwrap_or_default();
+        let is_daemon = |pid| {
+            let words = processes::words_of(pid);
+            processes::git_command(&words).is_some_and(|command| command.ends_with("--daemon"))
+        };
+        let mut locked = holders.iter().filter(|holder| holder.has_lock).peekable();
+        locked.peek().is_some() && locked.all(|holder| is_daemon(holder.process.pid))
+    }
+
+    fn take(&self, hold: Hold) -> Result<WorktreeLock> {
+        let waiting = "waiting for another git-colony that moves refs here";
+        WorktreeLock::take_as(self.world, (&self.lock, hold), (self.patience, waiting))
+    }
+}
+
+/// A git that talks to a remote says in too many words what was in its way.
+fn is_about_locks(error: &Error) -> bool {
+    matches!(error.code(), Code::Locked | Code::GitFailed)
+}
+
+fn lock_in(git_dir: &Path) -> PathBuf {
+    git_dir.join("colony").join("refs-lock")
+}
+
+fn notes(repo: &Repo) -> Vec<PathBuf> {
+    let entries = fs::read_dir(repo.common_dir().join("colony"));
+    let entries = entries.into_iter().flatten().flatten();
+    let notes = entries.filter(|entry| is_note(&entry.file_name().to_string_lossy()));
+    notes.map(|entry| entry.path()).collect()
+}
+
+fn clear_notes(repo: &Repo) -> Result<()> {
+    let mut notes = notes(repo).into_iter();
+    notes.try_for_each(|note| lock_notes::clear(repo, &note))
+}
+
+fn left_at_the_top(hub: &Path) -> Vec<PathBuf> {
+    let top = AT_THE_TOP.iter().map(|name| hub.join(name));
+    top.filter(|path| path.is_file()).collect()
+}
+
+fn left_in_hub(hub: &Path) -> Vec<PathBuf> {
+    let mut found = left_at_the_top(hub);
+    lock_notes::collect_locks(&hub.join("refs"), &mut found);
+    found
+}
+
+fn left_on_copies(repo: &Repo) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for prefix in [ref_names::AGENTS, ref_names::DESKS, ref_names::REMOTES] {
+        let folder = RefName::from(prefix).under(repo.common_dir());
+        lock_notes::collect_locks(&folder, &mut found);
+    }
+    found
+}
+
+fn remove_all(world: &World, locks: Vec<PathBuf>) -> Result<()> {
+    for path in locks {
+        atomic::remove_file(&path)?;
+        (world.narrate)(&format!(
+            "removed the lock that a killed git has left: {}",
+            path.display()
+        ));
+    }
+    Ok(())
+}

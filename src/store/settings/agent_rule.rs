@@ -1,0 +1,424 @@
+//! `.colony/agents/<agent>.md`: which paths an agent may change, as its front matter says.
+//!
+//! The rule is read from a tree, never from the worktree, so that whoever asks decides which version
+//! counts. A rule that cannot be read is an error with its place and never the same as no rule; the
+//! folder of another tool, `.vox/agents`, counts where ours has no file for the agent. No rule lets
+//! anybody change rules.
+
+use crate::git::identity::Identity;
+use crate::git::{Oid, PathPattern, Repo};
+use crate::model::text::{self, Position};
+use crate::model::{Code, Error, RepoPath, Result};
+use crate::store::yaml::{self, Fault, Node, Placed};
+
+/// Where rules are, the first that has one counts.
+const FOLDERS: [&str; 2] = [".colony/agents", ".vox/agents"];
+
+/// A larger file is not read.
+const LIMIT_BYTES: u64 = 64 * 1024;
+
+/// More patterns are refused.
+const MOST_PATTERNS: usize = 1000;
+
+/// The paths that an agent may change.
+#[derive(Clone, Debug)]
+pub struct AgentRule {
+    /// The agent.
+    pub agent: String,
+    /// The file that says so.
+    pub path: RepoPath,
+    patterns: Vec<PathPattern>,
+}
+
+impl AgentRule {
+    /// Finds the rule of an agent in a tree; `None` where the tree has none.
+    ///
+    /// # Errors
+    /// `scope-invalid` for one that cannot be read, or whose name differs in case only;
+    /// `invalid-value` for what is no name of an agent; `object-missing`.
+    pub fn find(repo: &Repo, tree: Oid, agent: &str) -> Result<Option<AgentRule>> {
+        // Letters and digits only: no name leads out of the folder.
+        Identity::of_agent(agent)?;
+        for folder in FOLDERS {
+            if let Some((path, blob)) = find_file(repo, tree, folder, agent)? {
+                let patterns = read(repo, &path, blob)?;
+                return Ok(Some(AgentRule {
+                    agent: agent.to_owned(),
+                    path,
+                    patterns,
+                }));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Tells whether a path is in the scope; a pattern may want a directory.
+    pub fn holds(&self, path: &RepoPath, is_directory: bool) -> bool {
+        let mut found = false;
+        for pattern in &self.patterns {
+            if pattern.matches(path, is_directory) {
+                if pattern.is_negative() {
+                    return false;
+                }
+                found = true;
+            }
+        }
+        found
+    }
+
+    /// Returns the patterns as they are written.
+    pub fn scope(&self) -> Vec<String> {
+        let patterns = self.patterns.iter();
+        patterns
+            .map(|pattern| pattern.as_str().to_owned())
+            .collect()
+    }
+}
+
+/// Tells whether a path is a rule, or where one may stand.
+pub fn is_rule_file(path: &RepoPath) -> bool {
+    let lower = RepoPath::new(path.as_bytes().to_ascii_lowercase());
+    let of = |folder: &str| {
+        let folder = RepoPath::from(folder);
+        lower.is_at_or_below(&folder) || folder.is_at_or_below(&lower)
+    };
+    FOLDERS.into_iter().any(of)
+}
+
+/// Returns where the rule of an agent belongs.
+pub fn path_of(agent: &str) -> RepoPath {
+    RepoPath::from(format!("{}/{agent}.md", FOLDERS[0]).as_str())
+}
+
+fn find_file(repo: &Repo, tree: Oid, folder: &str, agent: &str) -> Result<Option<(RepoPath, Oid)>> {
+    let path = RepoPath::from(folder);
+    let above = path.ancestors().chain([path.clone()]);
+    for directory in above {
+        if repo.leaf_in(tree, &directory)?.is_some() {
+            return Err(invalid(&directory, None, "it is no directory"));
+        }
+    }
+    let Some(folder) = repo.tree_in(tree, folder)? else {
+        return Ok(None);
+    };
+    let wanted = RepoPath::from(format!("{agent}.md").as_str());
+    let lower = wanted.as_bytes().to_ascii_lowercase();
+    let mut variant = None;
+    for entry in repo.list_tree(folder)? {
+        let top = entry.path.ancestors().next();
+        let name = top.as_ref().unwrap_or(&entry.path);
+        if name.as_bytes().to_ascii_lowercase() != lower {
+            continue;
+        }
+        let full = path.join(name);
+        if name != &wanted {
+            variant = Some(full);
+            continue;
+        }
+        return match entry.new.filter(|new| top.is_none() && new.is_file()) {
+            Some(file) => Ok(Some((full, file.id))),
+            None => Err(invalid(&full, None, "it is no plain file")),
+        };
+    }
+    match variant {
+        None => Ok(None),
+        Some(found) => {
+            let message = format!("it differs from the name of agent '{agent}' in case only");
+            Err(invalid(&found, None, &message))
+        }
+    }
+}
+
+fn read(repo: &Repo, path: &RepoPath, blob: Oid) -> Result<Vec<PathPattern>> {
+    if repo
+        .object_size(blob)
+        .is_some_and(|size| size > LIMIT_BYTES)
+    {
+        return Err(invalid(path, None, "it is larger than 64 KiB"));
+    }
+    let bytes = repo.read_blob(blob)?;
+    let text = std::str::from_utf8(&bytes).map_err(|error| {
+        let position = Position::of(&bytes, error.valid_up_to());
+        invalid(path, Some(position), "it is not UTF-8")
+    })?;
+    patterns_of(text).map_err(|fault| invalid(path, fault.position, &fault.message))
+}
+
+fn invalid(path: &RepoPath, position: Option<Position>, message: &str) -> Error {
+    let place = position.map_or_else(
+        || path.to_string(),
+        |at| format!("{path}:{}:{}", at.line, at.column),
+    );
+    let path_word = text::shell_word(&path.to_string());
+    Error::new(
+        Code::ScopeInvalid,
+        format!("cannot read which paths the agent may change: '{place}': {message}; nothing has changed"),
+    )
+    .detail("path", path)
+    .detail("line", position.map(|at| at.line))
+    .detail("column", position.map(|at| at.column))
+    .hint(format!(
+        "mend {path_word} and commit it without an agent; it begins as: ---, scope: ['src/**'], ---"
+    ))
+}
+
+fn fault(position: Position, message: impl Into<String>) -> Fault {
+    Fault {
+        position: Some(position),
+        message: message.into(),
+    }
+}
+
+/// Reads the patterns of a whole file; places count from its beginning.
+fn patterns_of(text: &str) -> Result<Vec<PathPattern>, Fault> {
+    let front = front_matter(text)?;
+    let mut found = scope_of(front).map_err(|mut fault| {
+        // The line with the dashes comes before.
+        if let Some(position) = &mut fault.position {
+            position.line += 1;
+        }
+        fault
+    })?;
+    found.sort_by_key(|pattern| !pattern.is_negative());
+    Ok(found)
+}
+
+/// Returns the YAML between the dashes, with which the file begins.
+fn front_matter(text: &str) -> Result<&str, Fault> {
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let is_end = |line: &str| line.trim_end() == "---";
+    let mut lines = text.split_inclusive('\n');
+    let first = lines.next().unwrap_or_default();
+    if !is_end(first) {
+        return Err(fault(
+            Position { line: 1, column: 1 },
+            "it does not begin with '---', so that it has no scope",
+        ));
+    }
+    let mut end = first.len();
+    for line in lines {
+        if is_end(line) {
+            return Ok(text.get(first.len()..end).unwrap_or_default());
+        }
+        end += line.len();
+    }
+    let last = Position::of(text.as_bytes(), text.len());
+    Err(fault(last, "no '---' ends what begins in its first line"))
+}
+
+fn scope_of(front: &str) -> Result<Vec<PathPattern>, Fault> {
+    let read = yaml::read_placed(front)?;
+    let Node::Map(entries) = read.node else {
+        return Err(fault(read.position, "there is no 'scope' in it"));
+    };
+    let is_scope = |(key, _): &&(Placed, Placed)| key.node == Node::Text("scope".to_owned());
+    let Some((key, scope)) = entries.iter().find(is_scope) else {
+        let message = "there is no 'scope' in it; ['**'] allows everything, [] nothing";
+        return Err(fault(read.position, message));
+    };
+    match &scope.node {
+        Node::List(items) => list(front, items),
+        Node::Text(text) if text.contains('\n') || text.starts_with("- ") => {
+            block(text, scope.position)
+        }
+        Node::Text(_) => list(front, std::slice::from_ref(scope)),
+        Node::Nothing => {
+            let message = "'scope' is empty; ['**'] allows everything, [] nothing";
+            Err(fault(key.position, message))
+        }
+        other => Err(fault(
+            scope.position,
+            format!("'scope' is {}, not a list", other.kind()),
+        )),
+    }
+}
+
+fn list(source: &str, items: &[Placed]) -> Result<Vec<PathPattern>, Fault> {
+    if items.len() > MOST_PATTERNS {
+        let message = format!("there are more than {MOST_PATTERNS} patterns");
+        return Err(Fault {
+            position: items.get(MOST_PATTERNS).map(|item| item.position),
+            message,
+        });
+    }
+    let one = |item: &Placed| match &item.node {
+        Node::Text(_) if is_tagged(source, item.position) => Err(fault(
+            item.position,
+            "there is a YAML tag before it; a pattern that begins with '!' wants quotes",
+        )),
+        Node::Text(text) => pattern(text, item.position),
+        Node::Nothing => Err(fault(
+            item.position,
+            "a pattern is empty; one that begins with '!' or '*' wants quotes",
+        )),
+        _ => Err(fault(item.position, "a pattern is no text")),
+    };
+    items.iter().map(one).collect()
+}
+
+fn pattern(text: &str, position: Position) -> Result<PathPattern, Fault> {
+    PathPattern::parse(text).map_err(|message| {
+        fault(
+            position,
+            format!("'{}' is no pattern: {message}", text.escape_debug()),
+        )
+    })
+}
+
+/// Reads a text over several lines: a list as YAML has it, else a pattern per line.
+fn block(text: &str, position: Position) -> Result<Vec<PathPattern>, Fault> {
+    let at = |line: usize, column: usize| Position {
+        line: position.line + line - 1,
+        column: position.column + column - 1,
+    };
+    if text.trim_start().starts_with("- ") {
+        let placed = |mut fault: Fault| {
+            fault.position = fault.position.map(|inner| at(inner.line, inner.column));
+            fault
+        };
+        let read = yaml::read_placed(text).map_err(placed)?;
+        let Node::List(items) = read.node else {
+            return Err(fault(position, "'scope' is neither a list nor patterns"));
+        };
+        return list(text, &items).map_err(placed);
+    }
+    let mut found = Vec::new();
+    for (number, line) in text.lines().enumerate() {
+        let place = at(number + 1, 1);
+        let line = line.trim();
+        if line.is_empty() || line.starts_with('#') {
+            continue;
+        }
+        if line.contains(" #") {
+            return Err(fault(place, "a comment stands on a line of its own here"));
+        }
+        found.push(pattern(line, place)?);
+    }
+    match found.len() {
+        0 => Err(fault(position, "'scope' is empty; [] allows nothing")),
+        many if many > MOST_PATTERNS => Err(fault(position, "there are too many patterns")),
+        _ => Ok(found),
+    }
+}
+
+/// Tells whether a YAML tag stands before the value at a place: `!src` without quotes is one.
+fn is_tagged(source: &str, position: Position) -> bool {
+    let mut before = String::new();
+    for (number, line) in source.lines().enumerate().take(position.line) {
+        if number + 1 < position.line {
+            before.push_str(line);
+            before.push(' ');
+        } else {
+            before.extend(line.chars().take(position.column.saturating_sub(1)));
+        }
+    }
+    let words = before.split(|c: char| c.is_whitespace() || matches!(c, '[' | ','));
+    let mut words = words.filter(|word| !word.is_empty() && !word.starts_with('&'));
+    let ends_value = before.trim_end().ends_with(['[', ',']);
+    !ends_value && words.next_back().is_some_and(|word| word.starts_with('!'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read_scope(text: &str) -> Result<Vec<String>, (usize, usize)> {
+        let found = patterns_of(text).map_err(|fault| {
+            let position = fault.position.unwrap();
+            (position.line, position.column)
+        })?;
+        let texts = found.iter().map(|pattern| pattern.as_str().to_owned());
+        Ok(texts.collect())
+    }
+
+    #[test]
+    fn every_form_of_a_scope_is_read() {
+        let both = ["src/**", "docs/*.md"];
+        for front in [
+            "scope: [src/**, docs/*.md]",
+            "scope: ['src/**', \"docs/*.md\"]",
+            "scope:\n  - src/**\n  - docs/*.md",
+            "scope:\n- src/** # note\n- docs/*.md",
+            "scope: [src/**, # note\n  docs/*.md\n  ]\nname: ada",
+            "scope: |\n  - src/** # note\n  - 'docs/*.md'",
+            "scope: |-\n  - src/**\n  - docs/*.md",
+            "scope: |\n  # note\n  src/**\n\n  docs/*.md",
+            "name: ada\npermissions:\n  scope: ['**']\nscope: [src/**, docs/*.md]",
+            "a: &a [src/**, docs/*.md]\nscope: *a",
+        ] {
+            for text in [front.to_owned(), front.replace('\n', "\r\n")] {
+                let whole = format!("---\n{text}\n---\n# Ada\n---\nscope: ['**']\n---\n");
+                assert_eq!(read_scope(&whole).unwrap(), both, "{text:?}");
+                let whole = whole.replace("\r\n", "\n").replace('\n', "\r\n");
+                assert_eq!(read_scope(&whole).unwrap(), both, "{text:?}");
+            }
+        }
+        let one = |scope: &str| read_scope(&format!("---\nscope: {scope}\n---\n")).unwrap();
+        assert_eq!(one("src/**"), ["src/**"]);
+        assert_eq!(one("|-\n  - src/**"), ["src/**"]);
+        assert_eq!(one("[]"), [""; 0]);
+        assert_eq!(one("['a!b', c]"), ["a!b", "c"]);
+        assert_eq!(one("['!b', c]"), ["!b", "c"]);
+        assert_eq!(read_scope("\u{feff}---\nscope: [a]\n---").unwrap(), ["a"]);
+    }
+
+    #[test]
+    fn what_is_no_scope_is_an_error_with_its_place() {
+        let cases = [
+            ("", (1, 1)),
+            ("# Ada\n", (1, 1)),
+            ("\n---\nscope: [a]\n---\n", (1, 1)),
+            ("# Ada\n---\nscope: [a]\n---\n", (1, 1)),
+            ("----\nscope: [a]\n---\n", (1, 1)),
+            ("---\rscope: [a]\r---\r", (1, 1)),
+            ("---\nscope: [a]\n", (3, 1)),
+            ("---\n---\n", (2, 1)),
+            ("---\nname: ada\n---\n", (2, 1)),
+            ("---\nScope: [a]\n---\n", (2, 1)),
+            ("---\npermissions:\n  scope: [a]\n---\n", (2, 1)),
+            ("---\n- scope\n---\n", (2, 1)),
+            ("---\nscope:\n---\n", (2, 1)),
+            ("---\nscope: ~\n---\n", (2, 1)),
+            ("---\nscope: yes\n---\n", (2, 8)),
+            ("---\nscope: 7\n---\n", (2, 8)),
+            ("---\nscope: {a: b}\n---\n", (2, 8)),
+            ("---\nscope: **\n---\n", (2, 8)),
+            ("---\nscope:\n  - a\n  - **/b\n---\n", (4, 5)),
+            ("---\nscope:\n  - a\n  - !b\n---\n", (4, 7)),
+            ("---\nscope:\n  - a\n  - ! b\n---\n", (4, 7)),
+            ("---\nscope: [a, !x b]\n---\n", (2, 15)),
+            ("---\nscope: [a, '']\n---\n", (2, 12)),
+            ("---\nscope: [a, [b]]\n---\n", (2, 12)),
+            ("---\nscope: [a, 7]\n---\n", (2, 12)),
+            ("---\nscope: [a, ../b]\n---\n", (2, 12)),
+            ("---\nscope: [a, 'b[']\n---\n", (2, 12)),
+            ("---\nscope: [a\n---\n", (2, 8)),
+            ("---\nscope: [a]\nscope: ['**']\n---\n", (3, 1)),
+            ("---\nscope: |\n  a\n  b # c\n---\n", (4, 3)),
+            ("---\nscope: |\n  - a\n  - ../b\n---\n", (4, 5)),
+            ("---\nscope: |\n\n---\n", (2, 8)),
+        ];
+        for (text, place) in cases {
+            assert_eq!(read_scope(text), Err(place), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn rules_and_what_holds_them_are_told_in_any_case() {
+        for path in [
+            ".colony/agents/ada.md",
+            ".COLONY/Agents/x",
+            ".vox/agents/a/b",
+            ".colony",
+        ] {
+            assert!(is_rule_file(&path.into()), "{path}");
+        }
+        for path in [
+            ".colony/manifest.json",
+            ".colony/agentsfoo",
+            "agents/ada.md",
+        ] {
+            assert!(!is_rule_file(&path.into()), "{path}");
+        }
+    }
+}

@@ -1,0 +1,90 @@
+//! Commands that make a new clone ready, and which of them the user has approved.
+//!
+//! What a repository names is a stranger's words: it runs only once the user has approved its exact
+//! text, for this repository. What the user has configured needs no approval. An approval is a file below the
+//! shared root that holds the very text, so that no other text passes for it.
+
+use std::path::{Path, PathBuf};
+
+use crate::git::{Oid, Repo};
+use crate::model::{Result, World};
+use crate::store::files::atomic;
+use crate::store::files::shared_root::SharedRoot;
+
+use super::Flags;
+use super::setting_layers::Layers;
+
+const KEY: &str = "colony.clone.run";
+
+/// Commands in their order.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Commands {
+    /// Each as a shell gets it.
+    pub texts: Vec<String>,
+    /// Who names them.
+    pub named_by: NamedBy,
+}
+
+/// Who names commands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NamedBy {
+    /// The user, in git's configuration or in a variable.
+    User,
+    /// The repository, in `.colony/colony.toml`.
+    Repository,
+}
+
+/// Returns the commands for a clone: those of the environment, else of the file as `tree` has it, else of
+/// git's configuration of `repo`.
+///
+/// # Errors
+/// `invalid-value`.
+pub fn find(world: &World, repo: &Repo, (of_tree, tree): (&Repo, Oid)) -> Result<Commands> {
+    let flags = Flags::default();
+    let layers = Layers::of_tree((world, repo, &flags), (of_tree, tree));
+    let found = layers.require(KEY)?;
+    let named_by = if found.is_of_repository() {
+        NamedBy::Repository
+    } else {
+        NamedBy::User
+    };
+    let lines = found.value.lines().map(str::trim);
+    let texts = lines.filter(|line| !line.is_empty()).map(str::to_owned);
+    Ok(Commands {
+        texts: texts.collect(),
+        named_by,
+    })
+}
+
+/// Returns the id of a command: a digest of its exact text.
+pub fn id_of(text: &str) -> String {
+    let mut id = blake3::hash(text.as_bytes()).to_hex().to_string();
+    // 160 bits: nobody finds two texts of one id.
+    id.truncate(40);
+    id
+}
+
+/// The approvals for one repository.
+pub struct Approvals(PathBuf);
+
+impl Approvals {
+    /// Returns those of the repository with this hub.
+    pub fn of(root: &SharedRoot, hub: &Path) -> Approvals {
+        let key = hub.file_stem().unwrap_or_default();
+        Approvals(root.path().join("approved").join(key))
+    }
+
+    /// Tells whether this very text was approved.
+    pub fn has(&self, text: &str) -> bool {
+        std::fs::read(self.0.join(id_of(text))).is_ok_and(|found| found == text.as_bytes())
+    }
+
+    /// Notes that this very text is approved.
+    ///
+    /// # Errors
+    /// `io`, `no-space`.
+    pub fn add(&self, text: &str) -> Result<()> {
+        atomic::make_directory(&self.0)?;
+        atomic::write_durably(&self.0.join(id_of(text)), text.as_bytes())
+    }
+}

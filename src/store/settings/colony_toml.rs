@@ -1,0 +1,211 @@
+//! `.colony/colony.toml`: what a repository says about the settings, read as what it is, a
+//! stranger's words.
+//!
+//! The file is at the root of the worktree, and another may be in the directory a command is run
+//! in. It is never a reason to fail: what cannot be used is a [`Problem`], and the layer below
+//! counts. No link is followed, and no more than [`LIMIT_BYTES`] are read. Which settings a
+//! repository may set, and what their values look like, says the table in [`super`].
+
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::{Path, PathBuf};
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use toml::de::{DeTable, DeValue};
+
+use crate::git::{Oid, Repo, TreeEntry};
+use crate::model::text::Position;
+use crate::model::{RepoPath, World};
+
+/// A larger file is not read.
+pub const LIMIT_BYTES: u64 = 64 * 1024;
+
+const FOLDER: &str = ".colony";
+const NAME: &str = "colony.toml";
+
+/// Something in a file that cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Problem {
+    /// The file; empty for a value that stands in none.
+    pub path: String,
+    /// The line, from 1.
+    pub line: Option<usize>,
+    /// The column, from 1.
+    pub column: Option<usize>,
+    /// What is wrong with it.
+    pub message: String,
+}
+
+impl Problem {
+    /// Makes a problem at a place in a file.
+    pub fn at(path: &Path, position: Option<Position>, message: impl Into<String>) -> Problem {
+        Problem {
+            path: path.display().to_string(),
+            line: position.map(|position| position.line),
+            column: position.map(|position| position.column),
+            message: message.into(),
+        }
+    }
+
+    /// Returns the place and the trouble in one line.
+    pub fn sentence(&self) -> String {
+        let Problem { path, message, .. } = self;
+        match (path.as_str(), self.line, self.column) {
+            ("", ..) => message.clone(),
+            (path, Some(line), Some(column)) => format!("'{path}:{line}:{column}': {message}"),
+            (path, ..) => format!("'{path}': {message}"),
+        }
+    }
+}
+
+/// One `name = value` of a file.
+#[derive(Clone, Debug)]
+pub struct Entry {
+    /// The name, without `colony.`.
+    pub name: String,
+    /// The value as text; `None` for what is neither a text nor a whole number.
+    pub value: Option<String>,
+    /// Where it stands.
+    pub position: Position,
+}
+
+/// A file that was found.
+#[derive(Clone, Debug)]
+pub struct ColonyToml {
+    /// Where it is.
+    pub path: PathBuf,
+    /// What it sets, in the order of the file.
+    pub entries: Vec<Entry>,
+}
+
+/// The files that count here, the one at the root and the one in the current directory.
+#[derive(Clone, Debug, Default)]
+pub struct Found {
+    /// Of the whole repository.
+    pub root: Option<ColonyToml>,
+    /// Of the current directory, where that is not the root.
+    pub directory: Option<ColonyToml>,
+    /// What of them cannot be used.
+    pub problems: Vec<Problem>,
+}
+
+/// Reads the files that count here; never fails.
+pub fn find(world: &World, repo: &Repo) -> Found {
+    let root = repo.workdir();
+    let mut found = Found::default();
+    found.root = read(repo, Path::new(""), &mut found.problems);
+    let here = world.cwd.canonicalize().ok();
+    let below = here.as_ref().and_then(|here| here.strip_prefix(root).ok());
+    let inside = below.filter(|path| !path.as_os_str().is_empty() && !path.starts_with(".git"));
+    found.directory = inside.and_then(|below| read(repo, below, &mut found.problems));
+    found
+}
+
+/// Reads the file that a tree has; never fails.
+pub fn in_tree(repo: &Repo, tree: Oid, problems: &mut Vec<Problem>) -> Option<ColonyToml> {
+    let path = Path::new(FOLDER).join(NAME);
+    let leaf = repo.leaf_in(tree, &RepoPath::from(format!("{FOLDER}/{NAME}").as_str()));
+    let leaf = leaf.ok().flatten().filter(TreeEntry::is_plain_file)?;
+    let text = match repo.object_size(leaf.id) {
+        Some(size) if size <= LIMIT_BYTES => repo.read_blob(leaf.id).ok().map(String::from_utf8),
+        _ => None,
+    };
+    let parsed = match text {
+        Some(Ok(text)) => entries(&text),
+        _ => Err((
+            None,
+            "it is larger than 64 KiB or not UTF-8, and ignored".to_owned(),
+        )),
+    };
+    match parsed {
+        Ok(entries) => Some(ColonyToml { path, entries }),
+        Err((position, message)) => {
+            problems.push(Problem::at(&path, position, message));
+            None
+        }
+    }
+}
+
+fn read(repo: &Repo, directory: &Path, problems: &mut Vec<Problem>) -> Option<ColonyToml> {
+    let below = directory.join(FOLDER).join(NAME);
+    let path = repo.workdir().join(&below);
+    let text = match read_text(repo, &below) {
+        Ok(text) => text?,
+        Err(message) => {
+            problems.push(Problem::at(&path, None, message));
+            return None;
+        }
+    };
+    match entries(&text) {
+        Ok(entries) => Some(ColonyToml { path, entries }),
+        Err((position, message)) => {
+            problems.push(Problem::at(&path, position, message));
+            None
+        }
+    }
+}
+
+/// Reads the file at a path of the worktree; `None` when there is none.
+fn read_text(repo: &Repo, path: &Path) -> Result<Option<String>, String> {
+    let path = RepoPath::from(path.as_os_str().as_bytes());
+    let read = repo.read_file(&path, LIMIT_BYTES);
+    let bytes = read.map_err(|fault| format!("{fault}, and ignored"))?;
+    let text = bytes.map(String::from_utf8).transpose();
+    text.map_err(|_| "it is not UTF-8, and ignored".to_owned())
+}
+
+fn entries(text: &str) -> Result<Vec<Entry>, (Option<Position>, String)> {
+    let place = |offset| Position::of(text.as_bytes(), offset);
+    let table = DeTable::parse(text).map_err(|error| {
+        let position = error.span().map(|span| place(span.start));
+        let message = error.message().lines().next().unwrap_or("no TOML");
+        (position, format!("it is ignored: {message}"))
+    })?;
+    let mut found = Vec::new();
+    for (name, value) in table.get_ref() {
+        let top: &str = name.get_ref().as_ref();
+        match value.get_ref() {
+            // '[clone] copy' is 'clone.copy'.
+            DeValue::Table(inner) if is_group(top) => {
+                let below = inner.iter().map(|(name, value)| {
+                    let below: &str = name.get_ref().as_ref();
+                    (name.span().start, format!("{top}.{below}"), value)
+                });
+                found.extend(below);
+            }
+            _ => found.push((name.span().start, top.to_owned(), value)),
+        }
+    }
+    found.sort_by_key(|(start, ..)| *start);
+    let entry = |(start, name, value): (usize, String, &toml::Spanned<DeValue<'_>>)| Entry {
+        name,
+        value: text_of(value.get_ref()),
+        position: place(start),
+    };
+    Ok(found.into_iter().map(entry).collect())
+}
+
+/// Tells whether settings are named below a name.
+fn is_group(name: &str) -> bool {
+    let below = format!("colony.{name}.");
+    super::TABLE.iter().any(|row| row.key.starts_with(&below))
+}
+
+/// Returns a value as text, the texts of a list line by line; `None` for anything else.
+fn text_of(value: &DeValue<'_>) -> Option<String> {
+    match value {
+        DeValue::String(text) => Some(text.clone().into_owned()),
+        DeValue::Boolean(truth) => Some(truth.to_string()),
+        DeValue::Integer(number) => i64::from_str_radix(number.as_str(), number.radix())
+            .ok()
+            .map(|number| number.to_string()),
+        DeValue::Array(values) => {
+            let line = |value: &toml::Spanned<DeValue<'_>>| match value.get_ref() {
+                DeValue::String(text) if !text.contains('\n') => Some(format!("{text}\n")),
+                _ => None,
+            };
+            values.iter().map(line).collect()
+        }
+        _ => None,
+    }
+}

@@ -1,0 +1,411 @@
+//! The settings: one table, and the values in force, typed. Where each comes from says
+//! [`setting_layers`].
+//!
+//! The repository may set only what the table allows it: its content is hostile, so it names no
+//! credential, no time to wait and nothing that decides how long something is kept. The commands it
+//! names for a new clone are a proposal: see [`approved_commands`].
+
+pub mod agent_rule;
+pub mod approved_commands;
+pub mod clone_cone;
+pub mod colony_toml;
+pub mod setting_kind;
+pub mod setting_layers;
+
+use std::time::Duration;
+
+use crate::model::Result;
+
+use colony_toml::Problem;
+use setting_kind::{
+    check, parse_list, parse_number, parse_range, parse_seconds, parse_truth, wanted,
+};
+use setting_layers::Layers;
+
+pub use setting_kind::Kind;
+
+/// Who may set a setting.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SetBy {
+    /// The user alone.
+    User,
+    /// The user, and the repository in `.colony/colony.toml`.
+    Repository,
+}
+
+/// One row of the table.
+pub struct Setting {
+    /// The key in git's configuration.
+    pub key: &'static str,
+    /// The environment variable that overrides it.
+    pub variable: &'static str,
+    /// The flag that overrides both, if there is one.
+    pub flag: Option<&'static str>,
+    /// The form of its value.
+    pub kind: Kind,
+    /// Who may set it.
+    pub set_by: SetBy,
+    /// The value when nothing sets it.
+    pub default: &'static str,
+    /// What it does.
+    pub help: &'static str,
+}
+
+/// Every setting there is.
+pub const TABLE: &[Setting] = &[
+    Setting {
+        key: "colony.agent",
+        variable: "COLONY_AGENT",
+        flag: Some("--agent"),
+        kind: Kind::Text,
+        set_by: SetBy::User,
+        default: "",
+        help: "the agent that acts; empty means the user",
+    },
+    Setting {
+        key: "colony.timeout",
+        variable: "COLONY_TIMEOUT",
+        flag: Some("--timeout"),
+        kind: Kind::Seconds,
+        set_by: SetBy::User,
+        default: "",
+        help: "seconds to wait for a lock; empty means 10 for ours and 2 for git's",
+    },
+    Setting {
+        key: "colony.maxNewFileSize",
+        variable: "COLONY_MAX_NEW_FILE_SIZE",
+        flag: Some("--allow-large"),
+        kind: Kind::Number,
+        set_by: SetBy::Repository,
+        default: "100m",
+        help: "untracked files above this many bytes are left out of checkpoints",
+    },
+    Setting {
+        key: "colony.maxNewFiles",
+        variable: "COLONY_MAX_NEW_FILES",
+        flag: None,
+        kind: Kind::Number,
+        set_by: SetBy::Repository,
+        default: "2000",
+        help: "an automatic checkpoint refuses to take in more new files than this",
+    },
+    Setting {
+        key: "colony.keepDays",
+        variable: "COLONY_KEEP_DAYS",
+        flag: Some("--keep"),
+        kind: Kind::Number,
+        set_by: SetBy::User,
+        default: "90",
+        help: "days that prune keeps operations and what they moved aside",
+    },
+    Setting {
+        key: "colony.keepOperations",
+        variable: "COLONY_KEEP_OPERATIONS",
+        flag: None,
+        kind: Kind::Number,
+        set_by: SetBy::User,
+        default: "2000",
+        help: "operations per worktree that prune keeps",
+    },
+    Setting {
+        key: "colony.keepAutoDays",
+        variable: "COLONY_KEEP_AUTO_DAYS",
+        flag: None,
+        kind: Kind::Number,
+        set_by: SetBy::User,
+        default: "30",
+        help: "days that automatic checkpoints are kept",
+    },
+    Setting {
+        key: "colony.keepAutoPerBranch",
+        variable: "COLONY_KEEP_AUTO_PER_BRANCH",
+        flag: None,
+        kind: Kind::Number,
+        set_by: SetBy::User,
+        default: "50",
+        help: "automatic checkpoints kept per branch",
+    },
+    Setting {
+        key: "colony.checkpoint.offBranch",
+        variable: "COLONY_CHECKPOINT_OFF_BRANCH",
+        flag: Some("--off-branch"),
+        kind: Kind::Truth,
+        set_by: SetBy::User,
+        default: "false",
+        help: "whether 'checkpoint' leaves branch, index and HEAD as they are; --on-branch overrides it",
+    },
+    Setting {
+        key: "colony.checkpoint.gitTags",
+        variable: "COLONY_CHECKPOINT_GIT_TAGS",
+        flag: None,
+        kind: Kind::Truth,
+        set_by: SetBy::User,
+        default: "false",
+        help: "whether a checkpoint is a git tag as well, 'checkpoint/<id>'",
+    },
+    Setting {
+        key: "colony.clone.copy",
+        variable: "COLONY_CLONE_COPY",
+        flag: None,
+        kind: Kind::List,
+        set_by: SetBy::Repository,
+        default: "",
+        help: "ignored paths that 'agents new' copies into the clone",
+    },
+    Setting {
+        key: "colony.clone.link",
+        variable: "COLONY_CLONE_LINK",
+        flag: None,
+        kind: Kind::List,
+        set_by: SetBy::Repository,
+        default: "",
+        help: "ignored paths that 'agents new' hard-links into the clone",
+    },
+    Setting {
+        key: "colony.clone.sparse",
+        variable: "COLONY_CLONE_SPARSE",
+        flag: Some("--sparse"),
+        kind: Kind::Directories,
+        set_by: SetBy::Repository,
+        default: "",
+        help: "directories that a new clone holds beside the files at the top; empty means all",
+    },
+    Setting {
+        key: "colony.clone.run",
+        variable: "COLONY_CLONE_RUN",
+        flag: None,
+        kind: Kind::Commands,
+        set_by: SetBy::Repository,
+        default: "",
+        help: "commands that make a new clone ready; those of the repository run once approved",
+    },
+    Setting {
+        key: "colony.clone.runTime",
+        variable: "COLONY_CLONE_RUN_TIME",
+        flag: None,
+        kind: Kind::Seconds,
+        set_by: SetBy::User,
+        default: "600",
+        help: "seconds each of these commands may take; empty means any time",
+    },
+    Setting {
+        key: "colony.lineTime",
+        variable: "COLONY_LINE_TIME",
+        flag: None,
+        kind: Kind::Seconds,
+        set_by: SetBy::User,
+        default: "0.015",
+        help: "seconds that 'status --line' may look for changes; 0 means not at all",
+    },
+    Setting {
+        key: "colony.map.flushThreshold",
+        variable: "COLONY_MAP_FLUSH_THRESHOLD",
+        flag: None,
+        kind: Kind::Range(1, 100_000),
+        set_by: SetBy::Repository,
+        default: "20",
+        help: "most records of a page, where a row of the map says nothing",
+    },
+    Setting {
+        key: "colony.map.flushTokenBudget",
+        variable: "COLONY_MAP_FLUSH_TOKEN_BUDGET",
+        flag: None,
+        kind: Kind::Range(16, 10_000_000),
+        set_by: SetBy::Repository,
+        default: "4096",
+        help: "most tokens of a page, where a row of the map says nothing",
+    },
+    Setting {
+        key: "colony.map.chunkTargetTokens",
+        variable: "COLONY_MAP_CHUNK_TARGET_TOKENS",
+        flag: None,
+        kind: Kind::Range(16, 100_000),
+        set_by: SetBy::Repository,
+        default: "800",
+        help: "tokens that a piece of prose aims at, where a row of the map says nothing",
+    },
+    Setting {
+        key: "colony.map.chunkOverlapTokens",
+        variable: "COLONY_MAP_CHUNK_OVERLAP_TOKENS",
+        flag: None,
+        kind: Kind::Range(0, 99_999),
+        set_by: SetBy::Repository,
+        default: "100",
+        help: "tokens that two pieces of prose share, where a row of the map says nothing",
+    },
+    Setting {
+        key: "colony.map.pinned",
+        variable: "COLONY_MAP_PINNED",
+        flag: None,
+        kind: Kind::Truth,
+        set_by: SetBy::Repository,
+        default: "false",
+        help: "whether pages are never evicted, where a row of the map says nothing",
+    },
+    Setting {
+        key: "colony.map.tokenizer",
+        variable: "COLONY_MAP_TOKENIZER",
+        flag: None,
+        kind: Kind::OneOf(&["o200k", "cl100k", "bytes"]),
+        set_by: SetBy::Repository,
+        default: "o200k",
+        help: "how tokens are counted: o200k, cl100k, or bytes, a quarter of them",
+    },
+    Setting {
+        key: "colony.map.gitignore",
+        variable: "COLONY_MAP_GITIGNORE",
+        flag: None,
+        kind: Kind::Truth,
+        set_by: SetBy::Repository,
+        default: "false",
+        help: "whether '.gitignore' files of the tree leave tracked files out of pages",
+    },
+    Setting {
+        key: "colony.map.maxEntries",
+        variable: "COLONY_MAP_MAX_ENTRIES",
+        flag: None,
+        kind: Kind::Range(1, 1_000_000_000),
+        set_by: SetBy::User,
+        default: "4000000",
+        help: "most files and directories that a source may list",
+    },
+];
+
+/// What the command line sets for every command.
+#[derive(Clone, Debug, Default)]
+pub struct Flags {
+    /// `--agent`.
+    pub agent: Option<String>,
+    /// `--timeout`.
+    pub timeout_seconds: Option<String>,
+}
+
+/// The settings in force, typed.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// The agent that acts.
+    pub agent: Option<String>,
+    /// How long to wait for locks, where that was said.
+    pub timeout: Option<Duration>,
+    /// Untracked files above this are left out.
+    pub max_new_file_size_bytes: u64,
+    /// How many new files an automatic checkpoint accepts.
+    pub max_new_files: u64,
+    /// How long operations are kept.
+    pub keep_days: u64,
+    /// How many operations are kept.
+    pub keep_operations: u64,
+    /// How long automatic checkpoints are kept.
+    pub keep_auto_days: u64,
+    /// How many automatic checkpoints are kept per branch.
+    pub keep_auto_per_branch: u64,
+    /// Whether checkpoints are made beside the branch.
+    pub checkpoint_off_branch: bool,
+    /// Whether checkpoints are git tags as well.
+    pub checkpoint_git_tags: bool,
+    /// Ignored paths that a new clone gets a copy of.
+    pub clone_copy: Vec<String>,
+    /// Ignored paths that a new clone shares.
+    pub clone_link: Vec<String>,
+    /// How long a command may take that makes a new clone ready; `None` for any time.
+    pub clone_run_time: Option<Duration>,
+    /// What rows of the repo map inherit.
+    pub map: MapSettings,
+    /// What `.colony/colony.toml` says and cannot be used.
+    pub repository_problems: Vec<Problem>,
+}
+
+/// What rows of the repo map inherit, and what holds for all of them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MapSettings {
+    /// Most records of a page.
+    pub flush_threshold: u32,
+    /// Most tokens of a page.
+    pub flush_token_budget: u32,
+    /// Tokens that a piece of prose aims at.
+    pub chunk_target_tokens: u32,
+    /// Tokens that two pieces of prose share.
+    pub chunk_overlap_tokens: u32,
+    /// Whether pages are never evicted.
+    pub pinned: bool,
+    /// The name of the way tokens are counted.
+    pub tokenizer: String,
+    /// Whether `.gitignore` files of the tree count.
+    pub gitignore: bool,
+    /// Most files and directories that a source may list.
+    pub max_entries: u32,
+}
+
+impl MapSettings {
+    fn of(layers: &Layers<'_>) -> Result<MapSettings> {
+        let number = |key| {
+            let found = layers.require(key)?;
+            let number = parse_range(found.kind(), &found.value);
+            number.map_err(|wanted| found.invalid(&wanted))
+        };
+        let truth = |key| truth(layers, key);
+        let tokenizer = layers.require("colony.map.tokenizer")?;
+        if let Err(wanted) = check(tokenizer.kind(), &tokenizer.value) {
+            return Err(tokenizer.invalid(&wanted));
+        }
+        Ok(MapSettings {
+            flush_threshold: number("colony.map.flushThreshold")?,
+            flush_token_budget: number("colony.map.flushTokenBudget")?,
+            chunk_target_tokens: number("colony.map.chunkTargetTokens")?,
+            chunk_overlap_tokens: number("colony.map.chunkOverlapTokens")?,
+            pinned: truth("colony.map.pinned")?,
+            tokenizer: tokenizer.value,
+            gitignore: truth("colony.map.gitignore")?,
+            max_entries: number("colony.map.maxEntries")?,
+        })
+    }
+}
+
+fn truth(layers: &Layers<'_>, key: &'static str) -> Result<bool> {
+    let found = layers.require(key)?;
+    parse_truth(&found.value).ok_or_else(|| found.invalid(&wanted(Kind::Truth)))
+}
+
+impl Settings {
+    /// Returns the settings in force, typed.
+    ///
+    /// # Errors
+    /// `invalid-value` naming the key and where the value comes from.
+    pub fn of(layers: &Layers<'_>) -> Result<Settings> {
+        let number = |key| {
+            let found = layers.require(key)?;
+            parse_number(&found.value).ok_or_else(|| found.invalid(&wanted(Kind::Number)))
+        };
+        let list = |key| Ok(parse_list(&layers.require(key)?.value));
+        let agent = layers.require("colony.agent")?.value;
+        let seconds = |key| {
+            let found = layers.require(key)?;
+            parse_seconds(&found.value).map_err(|wanted| found.invalid(&wanted))
+        };
+        Ok(Settings {
+            agent: Some(agent).filter(|agent| !agent.is_empty()),
+            timeout: seconds("colony.timeout")?,
+            max_new_file_size_bytes: number("colony.maxNewFileSize")?,
+            max_new_files: number("colony.maxNewFiles")?,
+            keep_days: number("colony.keepDays")?,
+            keep_operations: number("colony.keepOperations")?,
+            keep_auto_days: number("colony.keepAutoDays")?,
+            keep_auto_per_branch: number("colony.keepAutoPerBranch")?,
+            checkpoint_off_branch: truth(layers, "colony.checkpoint.offBranch")?,
+            checkpoint_git_tags: truth(layers, "colony.checkpoint.gitTags")?,
+            clone_copy: list("colony.clone.copy")?,
+            clone_link: list("colony.clone.link")?,
+            clone_run_time: seconds("colony.clone.runTime")?,
+            map: MapSettings::of(layers)?,
+            repository_problems: layers.repository_problems().to_vec(),
+        })
+    }
+}
+
+/// Returns how long a prompt may look for changes. A value that does not parse is reported by 'config';
+/// here it counts as none.
+pub fn line_time(layers: &Layers<'_>) -> Duration {
+    let found = layers.require("colony.lineTime").ok();
+    let time = found.and_then(|found| parse_seconds(&found.value).ok());
+    time.flatten().unwrap_or(Duration::ZERO)
+}

@@ -1,0 +1,352 @@
+//! The one reader of settings: every layer, and where each value comes from.
+//!
+//! Built-in < git's configuration < `.colony/colony.toml` at the root of the worktree < the one in
+//! the current directory < environment < flag. Whatever a file of the repository says, no command
+//! fails for it: what cannot be used is a [`Problem`], and the layer below counts.
+
+use std::path::{Path, PathBuf};
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::git::config::{ConfigLevel, ConfigValue};
+use crate::git::{Oid, Repo};
+use crate::model::text::Position;
+use crate::model::{Code, Error, Result, World};
+
+use super::colony_toml::{self, ColonyToml, Problem};
+use super::setting_kind::{Kind, check, wanted};
+use super::{Flags, SetBy, Setting, TABLE};
+
+/// Where a value comes from, the weakest first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Level {
+    /// Built in.
+    Default,
+    /// git's configuration of the machine.
+    System,
+    /// git's configuration of the user.
+    Global,
+    /// git's configuration of the repository.
+    Local,
+    /// git's configuration of the worktree.
+    Worktree,
+    /// git's configuration of this one command.
+    Command,
+    /// `.colony/colony.toml` at the root of the worktree.
+    Repository,
+    /// `.colony/colony.toml` in the current directory.
+    Directory,
+    /// A variable.
+    Environment,
+    /// The command line.
+    Flag,
+}
+
+/// A setting with its value and where that comes from.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct Effective {
+    /// The key.
+    pub key: &'static str,
+    /// The value, as written; empty when unset.
+    pub value: String,
+    /// `default`, `file:<path>[:<line>:<column>]`, `command`, `environment:<name>` or `flag:<name>`.
+    pub origin: String,
+    /// The layer it comes from.
+    pub level: Level,
+    /// The file it stands in.
+    pub path: Option<String>,
+    /// The line, from 1, where it is known.
+    pub line: Option<usize>,
+    /// The column, from 1, where it is known.
+    pub column: Option<usize>,
+    /// What the setting does.
+    pub help: &'static str,
+}
+
+/// Every layer, read once.
+pub struct Layers<'a> {
+    world: &'a World,
+    repo: &'a Repo,
+    flags: &'a Flags,
+    files: colony_toml::Found,
+}
+
+impl<'a> Layers<'a> {
+    /// Reads the files of the repository; never fails.
+    pub fn read(world: &'a World, repo: &'a Repo, flags: &'a Flags) -> Layers<'a> {
+        let mut files = colony_toml::find(world, repo);
+        for file in [&mut files.root, &mut files.directory]
+            .into_iter()
+            .flatten()
+        {
+            files.problems.extend(drop_unusable(file));
+        }
+        Layers {
+            world,
+            repo,
+            flags,
+            files,
+        }
+    }
+
+    /// Reads the file of the repository as a tree has it, and none of the worktree; never fails.
+    pub fn of_tree(
+        (world, repo, flags): (&'a World, &'a Repo, &'a Flags),
+        (of_tree, tree): (&Repo, Oid),
+    ) -> Layers<'a> {
+        let mut files = colony_toml::Found::default();
+        files.root = colony_toml::in_tree(of_tree, tree, &mut files.problems);
+        if let Some(file) = &mut files.root {
+            files.problems.extend(drop_unusable(file));
+        }
+        Layers {
+            world,
+            repo,
+            flags,
+            files,
+        }
+    }
+
+    /// Returns every setting with its origin.
+    pub fn effective(&self) -> Vec<Effective> {
+        TABLE.iter().map(|row| self.find(row).effective()).collect()
+    }
+
+    /// Finds one setting by key, in any case.
+    ///
+    /// # Errors
+    /// `unknown-setting`.
+    pub fn effective_of(&self, key: &str) -> Result<Effective> {
+        Ok(self.require(key)?.effective())
+    }
+
+    /// Returns everything that is wrong with the settings: what a file of the repository says and
+    /// cannot be used, and what the user has set and does not parse. For `config` and `doctor`.
+    pub fn problems(&self) -> Vec<Problem> {
+        let mut problems = self.files.problems.clone();
+        for found in TABLE.iter().map(|row| self.find(row)) {
+            if let Err(wanted) = check(found.setting.kind, &found.value) {
+                let Effective {
+                    key,
+                    value,
+                    origin,
+                    path,
+                    line,
+                    column,
+                    ..
+                } = found.effective();
+                problems.push(Problem {
+                    path: path.unwrap_or_default(),
+                    line,
+                    column,
+                    message: format!("'{key}' is '{value}' ({origin}): wanted {wanted}"),
+                });
+            }
+        }
+        problems
+    }
+
+    /// Returns what of the files of the repository cannot be used.
+    pub fn repository_problems(&self) -> &[Problem] {
+        &self.files.problems
+    }
+
+    pub(in crate::store) fn require(&self, key: &str) -> Result<InForce> {
+        // A file of the repository has the names without the section.
+        let is_it = |name: &str| name.eq_ignore_ascii_case(key);
+        let short = |row: &Setting| row.key.strip_prefix("colony.").is_some_and(is_it);
+        let row = TABLE.iter().find(|row| is_it(row.key) || short(row));
+        row.map(|row| self.find(row)).ok_or_else(|| {
+            Error::new(Code::UnknownSetting, format!("no setting is named '{key}'"))
+                .hint("git colony config list")
+        })
+    }
+
+    /// Goes through the layers from the strongest to the weakest.
+    fn find(&self, setting: &'static Setting) -> InForce {
+        let from = |value: String, source| InForce {
+            setting,
+            value,
+            source,
+        };
+        let flag = match setting.key {
+            "colony.agent" => self.flags.agent.clone(),
+            "colony.timeout" => self.flags.timeout_seconds.clone(),
+            _ => None,
+        };
+        if let Some(value) = flag {
+            return from(value, Source::Flag);
+        }
+        if let Some(value) = self.world.text_variable(setting.variable) {
+            return from(value.to_owned(), Source::Environment);
+        }
+        let files = [
+            (Level::Directory, &self.files.directory),
+            (Level::Repository, &self.files.root),
+        ];
+        for (level, file) in files {
+            let Some(file) = file else { continue };
+            let entry = file
+                .entries
+                .iter()
+                .find(|entry| key_of(entry) == setting.key);
+            if let Some((entry, value)) =
+                entry.and_then(|entry| Some((entry, entry.value.clone()?)))
+            {
+                return from(
+                    value,
+                    Source::File(level, file.path.clone(), entry.position),
+                );
+            }
+        }
+        match self.repo.config_with_origin(self.world, setting.key) {
+            Some(found) => from(found.value.clone(), Source::Git(found)),
+            None => from(setting.default.to_owned(), Source::BuiltIn),
+        }
+    }
+}
+
+/// A setting with the value that wins.
+pub(in crate::store) struct InForce {
+    setting: &'static Setting,
+    pub(in crate::store) value: String,
+    source: Source,
+}
+
+enum Source {
+    BuiltIn,
+    Git(ConfigValue),
+    File(Level, PathBuf, Position),
+    Environment,
+    Flag,
+}
+
+impl Source {
+    fn path(&self) -> Option<&Path> {
+        match self {
+            Source::Git(value) => value.path.as_deref(),
+            Source::File(_, path, _) => Some(path),
+            Source::BuiltIn | Source::Environment | Source::Flag => None,
+        }
+    }
+
+    /// Returns the place in the file; reads the file again where it is one of git's.
+    fn position(&self, key: &str) -> Option<Position> {
+        match self {
+            Source::Git(value) => value.position(key),
+            Source::File(_, _, position) => Some(*position),
+            Source::BuiltIn | Source::Environment | Source::Flag => None,
+        }
+    }
+
+    fn level(&self) -> Level {
+        match self {
+            Source::BuiltIn => Level::Default,
+            Source::Git(value) => match value.level {
+                ConfigLevel::System => Level::System,
+                ConfigLevel::Global => Level::Global,
+                ConfigLevel::Local => Level::Local,
+                ConfigLevel::Worktree => Level::Worktree,
+                ConfigLevel::Command => Level::Command,
+            },
+            Source::File(level, _, _) => *level,
+            Source::Environment => Level::Environment,
+            Source::Flag => Level::Flag,
+        }
+    }
+}
+
+impl InForce {
+    /// Tells whether the repository says it, and not its user.
+    pub(in crate::store) fn is_of_repository(&self) -> bool {
+        matches!(self.source, Source::File(..))
+    }
+
+    pub(in crate::store) fn kind(&self) -> Kind {
+        self.setting.kind
+    }
+
+    fn effective(self) -> Effective {
+        let InForce {
+            setting,
+            value,
+            source,
+        } = self;
+        let position = source.position(setting.key);
+        let path = source.path().map(|path| path.display().to_string());
+        let origin = match (&source, &path, position) {
+            (Source::Environment, ..) => format!("environment:{}", setting.variable),
+            (Source::Flag, ..) => format!("flag:{}", setting.flag.unwrap_or_default()),
+            (_, Some(path), Some(Position { line, column })) => {
+                format!("file:{path}:{line}:{column}")
+            }
+            (_, Some(path), None) => format!("file:{path}"),
+            (Source::BuiltIn, ..) => "default".to_owned(),
+            (_, None, _) => "command".to_owned(),
+        };
+        Effective {
+            key: setting.key,
+            value,
+            origin,
+            level: source.level(),
+            path,
+            line: position.map(|position| position.line),
+            column: position.map(|position| position.column),
+            help: setting.help,
+        }
+    }
+
+    pub(in crate::store) fn invalid(self, wanted: &str) -> Error {
+        let Effective {
+            key, value, origin, ..
+        } = self.effective();
+        let message = format!("'{key}' is '{value}' ({origin}): wanted {wanted}");
+        Error::new(Code::InvalidValue, message)
+            .hint(format!("git colony config get {key} --show-origin"))
+    }
+}
+
+fn key_of(entry: &colony_toml::Entry) -> String {
+    format!("colony.{}", entry.name)
+}
+
+/// Takes out of a file of the repository what it may not set or what makes no sense, and says why.
+fn drop_unusable(file: &mut ColonyToml) -> Vec<Problem> {
+    let mut problems = Vec::new();
+    let path = &file.path;
+    file.entries.retain(|entry| match unusable(entry) {
+        None => true,
+        Some(message) => {
+            problems.push(Problem::at(path, Some(entry.position), message));
+            false
+        }
+    });
+    problems
+}
+
+fn unusable(entry: &colony_toml::Entry) -> Option<String> {
+    let (name, key) = (&entry.name, key_of(entry));
+    let allowed = TABLE.iter().filter(|row| row.set_by == SetBy::Repository);
+    let allowed: Vec<_> = allowed
+        .map(|row| format!("'{}'", row.key.trim_start_matches("colony.")))
+        .collect();
+    let Some(setting) = TABLE.iter().find(|row| row.key == key) else {
+        let known = allowed.join(" and ");
+        return Some(format!("'{name}' is not known here; known are {known}"));
+    };
+    if setting.set_by == SetBy::User {
+        return Some(format!(
+            "'{name}' is for the user to set: git config {key} VALUE"
+        ));
+    }
+    let value = entry.value.as_deref();
+    let wanted = match value {
+        Some(value) => check(setting.kind, value).err()?,
+        None => wanted(setting.kind),
+    };
+    Some(format!(
+        "'{name}' has a value of the wrong kind: wanted {wanted}"
+    ))
+}
