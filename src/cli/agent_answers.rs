@@ -1,7 +1,7 @@
 //! What `git colony agents` says: an agent made, found, taken away or brought back, and the list of them.
 
 use crate::clones::damaged::DamagedClone;
-use crate::clones::removed_work;
+use crate::clones::removal::removed_work;
 use crate::design::allowed_paths::Violation;
 use crate::design::allowed_paths::path_check::CheckReport;
 use crate::flow::agents::NewAgent;

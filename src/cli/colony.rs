@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::clones::colonies::Colony;
+use crate::clones::hub::colonies::Colony;
 use crate::flow::clones::colonies;
 use crate::model::time::Moment;
 use crate::ui::answer::{Answer, Outcome};

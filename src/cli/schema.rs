@@ -8,7 +8,7 @@ use schemars::{JsonSchema, Schema};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-use crate::clones::colonies::Colony;
+use crate::clones::hub::colonies::Colony;
 use crate::design::allowed_paths::path_check::CheckReport;
 use crate::design::checkpoint::CheckpointReport;
 use crate::design::checkpoint::retention::PruneReport;

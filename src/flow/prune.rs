@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use crate::clones::hub::Hub;
-use crate::clones::removed_log::{self, Limits};
+use crate::clones::removal::removed_log::{self, Limits};
 use crate::clones::sync::travelers;
 use crate::design::checkpoint::retention::{self, PruneReport, Scope};
 use crate::git::refs::Reason;

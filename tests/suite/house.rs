@@ -172,11 +172,11 @@ fn below_the_faces_nothing_prints() {
 /// and in folders of the user, files git has just made for us, `/proc`. A file of the worktree is read by
 /// `Repo::read_file`, whatever stands there.
 const READERS: [&str; 43] = [
-    "clones/carried.rs",
-    "clones/hub_making.rs",
-    "clones/keeping.rs",
-    "clones/leaving.rs",
-    "clones/new_clone.rs",
+    "clones/hub/hub_creation.rs",
+    "clones/new_clone/build_files.rs",
+    "clones/new_clone/mod.rs",
+    "clones/removal/kept_refs.rs",
+    "clones/removal/removal_steps.rs",
     "design/commit/mod.rs",
     "flow/merge_driver.rs",
     "flow/pages/page_graph.rs",

@@ -8,7 +8,7 @@ use serde::Serialize;
 use crate::clones::damaged::{self, DamagedClone};
 use crate::clones::found::{self, FoundClone};
 use crate::clones::hub::{self, Hub};
-use crate::clones::removed_work::{self, RemovedWork};
+use crate::clones::removal::removed_work::{self, RemovedWork};
 use crate::design::default_branch;
 use crate::design::fork::squashed::Squashes;
 use crate::flow::clones;

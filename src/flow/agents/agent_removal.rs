@@ -6,9 +6,10 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::clones::found::FoundClone;
-use crate::clones::leaving::Leaving;
+use crate::clones::hub::{self, publish};
 use crate::clones::new_clone::membership_at;
-use crate::clones::{hub, publish, removal, removal_turn};
+use crate::clones::removal::removal_steps::Leaving;
+use crate::clones::removal::{self, removal_lock};
 use crate::design::checkpoint;
 use crate::design::checkpoint::left_out::LeftOut;
 use crate::git::{ObjectWrites, Repo};
@@ -96,7 +97,7 @@ pub(in crate::flow) fn remove_clone(
     options: (bool, bool),
 ) -> Result<RemovedAgent> {
     let (_, dry_run) = options;
-    let turn = (!dry_run).then(|| removal_turn::take_turn(world, &clone.member));
+    let turn = (!dry_run).then(|| removal_lock::take_turn(world, &clone.member));
     let _turn = turn.transpose()?;
     let standing = membership_at(&clone.path);
     if standing.is_none_or(|member| member.id != clone.member.id) {

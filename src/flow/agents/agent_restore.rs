@@ -5,11 +5,11 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::clones::hub::{self, Hub};
+use crate::clones::hub::{self, Hub, publish};
 use crate::clones::new_clone::{LargeFiles, Sparse, Staged, Start, Wanted, remote_prefix};
-use crate::clones::removed_log::{self, RemovedLog};
-use crate::clones::removed_work::{self, Held, RemovedWork};
-use crate::clones::{publish, removal};
+use crate::clones::removal;
+use crate::clones::removal::removed_log::{self, RemovedLog};
+use crate::clones::removal::removed_work::{self, Held, RemovedWork};
 use crate::design::checkpoint::tag_message::TagMessage;
 use crate::flow::clones::inherited_files;
 use crate::flow::clones::setup_commands::{self, SetupCommand};

@@ -6,7 +6,7 @@
 
 use crate::clones::found::FoundClone;
 use crate::clones::hub::{self, Hub};
-use crate::clones::removed_work;
+use crate::clones::removal::removed_work;
 use crate::design::checkpoint::left_out::LeftOut;
 use crate::design::checkpoint::unignored;
 use crate::design::diff::State;

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::clones::last_writes::Deleted;
-use crate::clones::leaving::Leaving;
+use crate::clones::removal::last_writes::Deleted;
+use crate::clones::removal::removal_steps::Leaving;
 use crate::design::checkpoint::left_out::Allowances;
 use crate::design::checkpoint::{self, automatic};
 use crate::git::{ObjectWrites, Repo};

@@ -13,9 +13,10 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::clones::hub::{self, Hub};
+use crate::clones::found;
+use crate::clones::hub::{self, Hub, publish};
 use crate::clones::new_clone::{LargeFiles, Sparse, Staged, Start, Wanted, remote_prefix};
-use crate::clones::{found, publish, removal, removed_work};
+use crate::clones::removal::{self, removed_work};
 use crate::design::default_branch;
 use crate::design::fork::{self, names};
 use crate::git::identity::Identity;

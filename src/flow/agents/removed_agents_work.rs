@@ -6,9 +6,8 @@ use std::path::{Path, PathBuf};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::clones::desk_note;
-use crate::clones::hub::Hub;
-use crate::clones::removed_work::{self, Held, RemovedWork};
+use crate::clones::hub::{Hub, desk_note};
+use crate::clones::removal::removed_work::{self, Held, RemovedWork};
 use crate::design::fork::fork_problem::Problem;
 use crate::git::{Oid, Repo};
 use crate::model::Result;

@@ -5,10 +5,12 @@ use std::path::{Path, PathBuf};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::clones::colonies::{self, Colony};
-use crate::clones::hub::{self, Hub};
-use crate::clones::new_clone::{self, LargeFiles, Sparse, Staged, Start, Wanted, remote_prefix};
-use crate::clones::{found, publish, rewritten};
+use crate::clones::found;
+use crate::clones::hub::colonies::{self, Colony};
+use crate::clones::hub::{self, Hub, publish};
+use crate::clones::new_clone::{
+    self, LargeFiles, Sparse, Staged, Start, Wanted, remote_prefix, rewritten_start,
+};
 use crate::git::identity::Identity;
 use crate::git::remote::url::{Provenance, RemoteUrl};
 use crate::git::{ObjectWrites, Oid, RefName};
@@ -480,7 +482,7 @@ impl Source {
                 .find_ref(&format!("refs/remotes/origin/{branch}"))?;
         }
         let of_colony = of_colony.filter(|_| request.branch.is_none());
-        let commit = rewritten::noted(world, &self.hub, of_colony)?.or(commit);
+        let commit = rewritten_start::noted(world, &self.hub, of_colony)?.or(commit);
         let commit = commit.ok_or_else(|| {
             Error::new(
                 Code::RevisionNotFound,

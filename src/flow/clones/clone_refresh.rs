@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use crate::clones::found::FoundClone;
 use crate::clones::hub::{self, Hub};
-use crate::clones::keeping;
+use crate::clones::removal::kept_refs;
 use crate::flow::{clones, migrate};
 use crate::git::remote::Remote;
 use crate::git::{ObjectWrites, Oid, RefChange, RefName, process};
@@ -80,7 +80,7 @@ pub fn refresh(world: &World, session: Option<&Session>, name: &str) -> Result<R
     let from = repo.head()?.commit();
     let is_read = clone.member.role == Role::Reader;
     // By what it knows of the remote yet: what was pushed over there is nothing of its own.
-    let own = is_read.then(|| keeping::keep_own(&inside.world, repo, &clone.member));
+    let own = is_read.then(|| kept_refs::keep_own(&inside.world, repo, &clone.member));
     let kept_as = own.transpose()?.flatten();
     let changes = move_remote_branches(&inside, &hub)?;
     let mut gave_up = None;

@@ -1,7 +1,7 @@
 //! Colonies and where they have their repository.
 
-use crate::clones::colonies::{self, Colony, DEFAULT};
-use crate::clones::{hub, publish};
+use crate::clones::hub::colonies::{self, Colony, DEFAULT};
+use crate::clones::hub::{self, publish};
 use crate::git::remote::url::{Provenance, RemoteUrl};
 use crate::model::{Code, Error, Result, World};
 use crate::store::Session;

@@ -1,6 +1,7 @@
 //! Taking part in a colony: what was changed here is published, what others published is gathered.
 
-use crate::clones::{found, gather, hub, publish};
+use crate::clones::found;
+use crate::clones::hub::{self, gather, publish};
 use crate::design::checkpoint::checkpoints;
 use crate::design::fork::names;
 use crate::git::ObjectWrites;

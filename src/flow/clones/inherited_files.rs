@@ -3,8 +3,8 @@
 
 use std::path::Path;
 
-use crate::clones::carried::{How, bring};
 use crate::clones::new_clone::Staged;
+use crate::clones::new_clone::build_files::{How, bring};
 use crate::design::checkpoint::automatic;
 use crate::design::checkpoint::checkpoints::{self, Which};
 use crate::git::Oid;

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::clones::large_files::Store;
+use crate::clones::new_clone::clone_large_files::Store;
 use crate::git::remote::url::{Provenance, RemoteUrl};
 use crate::git::{Oid, Repo, TreeEntry};
 use crate::model::{RepoPath, World};

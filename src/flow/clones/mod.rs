@@ -17,9 +17,9 @@ use serde::Serialize;
 
 use crate::clones::damaged::{self, DamagedClone};
 use crate::clones::found::{self, FoundClone};
-use crate::clones::hub::{self, Hub};
-use crate::clones::removed_log::{self, Amount};
-use crate::clones::{hub_place, leaving, removal};
+use crate::clones::hub::{self, Hub, hub_folder};
+use crate::clones::removal::removed_log::{self, Amount};
+use crate::clones::removal::{self, removal_steps};
 use crate::git::{ObjectWrites, Oid};
 use crate::model::{Result, World};
 use crate::store::Session;
@@ -190,12 +190,12 @@ pub fn gc(
         dry_run,
     };
     if !dry_run {
-        hub_place::bring_back_all(world, &root)?;
+        hub_folder::bring_back_all(world, &root)?;
         report.leaving = last_checkpoint::resume(world, &root);
     }
     let standing = found::clones(&root, None).into_iter();
     let standing = standing.map(|clone| clone.member.hub);
-    let used: Vec<PathBuf> = standing.chain(leaving::hubs(&root)).collect();
+    let used: Vec<PathBuf> = standing.chain(removal_steps::hubs(&root)).collect();
     for path in hub::all(&root) {
         if !dry_run {
             removal::complete(world, &root, &path)?;

@@ -6,8 +6,9 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::clones::found;
 use crate::clones::hub::{self, Hub};
-use crate::clones::{found, removed_work};
+use crate::clones::removal::removed_work;
 use crate::model::Result;
 use crate::model::text::{self, shell_word, typed_word};
 use crate::store::Session;

@@ -11,7 +11,7 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::clones::publish;
+use crate::clones::hub::publish;
 use crate::design::checkpoint::checkpoint_refs;
 use crate::git::attributes::AttributesOf;
 use crate::git::lfs::lfs_pointer::Pointer;

@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use crate::clones::gather;
+use crate::clones::hub::gather;
 use crate::clones::sync::travelers;
 use crate::design::migration::Told;
 use crate::git::lfs::lfs_import::{Exempt, ImportStep};

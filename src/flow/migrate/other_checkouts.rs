@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::clones::gather;
+use crate::clones::hub::gather;
 use crate::git::Oid;
 use crate::git::refs::FoundRef;
 use crate::model::text::shell_word;

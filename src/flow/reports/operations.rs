@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::clones::hub::{self, Hub};
-use crate::clones::removed_log::{self, RemovedClone, RemovedLog};
+use crate::clones::removal::removed_log::{self, RemovedClone, RemovedLog};
 use crate::design::restore::restore_target;
 use crate::design::undo::undo_report::HeadSwitch;
 use crate::git::{Oid, RefChange, Repo};

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::clones::desk_note;
+use crate::clones::hub::desk_note;
 use crate::design::allowed_paths::path_gate;
 use crate::git::remote::Remote;
 use crate::git::{RemoteUrl, config};

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::clones::hub;
 use crate::git::lfs::lfs_objects::Objects;
 use crate::git::object::transfer::{Linked, link_objects, send_pack};
 use crate::git::refs::Reason;
@@ -12,7 +13,7 @@ use crate::store::Session;
 use crate::store::membership::{Membership, Role, mirror_of};
 use crate::store::refs::{own_refs, ref_names};
 
-use super::hub::{self, Hub};
+use super::Hub;
 use super::publish::large_objects_of;
 
 /// Copies the tips of everybody else; returns how many changed. Costs a look at the refs of the hub

@@ -1,5 +1,13 @@
 //! What stays of a clone that is taken away: its refs in the hub, under another name; and the trash.
 
+pub mod kept_refs;
+pub mod last_writes;
+mod log_transfer;
+pub mod removal_lock;
+pub mod removal_steps;
+pub mod removed_log;
+pub mod removed_work;
+
 use std::path::Path;
 
 use crate::model::text::shell_word;
@@ -11,9 +19,8 @@ use crate::store::refs::ref_names;
 use super::damaged::{self, DamagedClone};
 use super::found::{self, FoundClone, clones};
 use super::hub::Hub;
-use super::hub_place::set_aside;
-use super::keeping::{is_kept, keep_published};
-use super::leaving;
+use super::hub::hub_folder::set_aside;
+use kept_refs::{is_kept, keep_published};
 
 /// Refuses to take the directory away that somebody stands in.
 ///
@@ -98,7 +105,7 @@ pub fn remove_hub(world: &World, root: &SharedRoot, hub: &Path) -> Result<()> {
     let away = trash.join(format!("{:016x}", (world.entropy)()));
     // What a clone on its way out has left to keep comes here, too.
     let is_wanted =
-        || found::are_of(root, hub) || leaving::hubs(root).iter().any(|used| used == hub);
+        || found::are_of(root, hub) || removal_steps::hubs(root).iter().any(|used| used == hub);
     set_aside(world, hub, is_wanted, &away)?;
     empty(world, &trash)
 }
@@ -108,13 +115,13 @@ pub fn remove_hub(world: &World, root: &SharedRoot, hub: &Path) -> Result<()> {
 fn empty(world: &World, trash: &Path) -> Result<()> {
     let entries = std::fs::read_dir(trash).into_iter().flatten().flatten();
     for entry in entries.map(|entry| entry.path()) {
-        if leaving::is_rubbish(&entry) {
+        if removal_steps::is_rubbish(&entry) {
             // It stays where it is until its hub is there again; nobody has to wait for that.
-            if let Err(error) = leaving::delete_rubbish(&entry) {
+            if let Err(error) = removal_steps::delete_rubbish(&entry) {
                 let (shown, why) = (entry.display(), error.message());
                 (world.narrate)(&format!("warning: '{shown}' is not deleted yet: {why}"));
             }
-        } else if !leaving::is_one(&entry) {
+        } else if !removal_steps::is_one(&entry) {
             atomic::remove_folder(&entry)?;
         }
     }

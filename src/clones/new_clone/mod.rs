@@ -1,5 +1,9 @@
 //! Making a clone: in a folder of its own first, renamed to its place when everything is set up.
 
+pub mod build_files;
+pub mod clone_large_files;
+pub mod rewritten_start;
+
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -19,8 +23,8 @@ use crate::store::settings::Flags;
 use crate::store::{Session, key};
 
 use super::hub::Hub;
-use super::large_files::{self, Store};
-use super::publish::{large_objects_of, of_team};
+use super::hub::publish::{large_objects_of, of_team};
+use clone_large_files::Store;
 
 /// How long to wait for the moment in which others look for what the dead have left.
 const PATIENCE: Duration = Duration::from_mins(1);
@@ -205,12 +209,12 @@ impl Wanted<'_> {
         let mut repo = Repo::open(&elsewhere, ObjectWrites::Durable)?;
         let tree = repo.tree_of(Some(self.start.commit))?;
         let store = (self.store)(&elsewhere, &repo, tree);
-        staged.uses_lfs = large_files::are_wanted(&elsewhere, (&repo, tree), &store)?;
+        staged.uses_lfs = clone_large_files::are_wanted(&elsewhere, (&repo, tree), &store)?;
         let mut missing = BTreeSet::new();
         if staged.uses_lfs {
             let hub = large_objects_of(self.hub.store.path());
-            missing = large_files::link(&hub, (&repo, tree), &self.large_files)?;
-            let config = large_files::config(&store);
+            missing = clone_large_files::link(&hub, (&repo, tree), &self.large_files)?;
+            let config = clone_large_files::config(&store);
             append_config(&repo.git_dir().join("config"), &config)?;
             repo = Repo::open(&elsewhere, ObjectWrites::Durable)?;
         }
@@ -223,7 +227,7 @@ impl Wanted<'_> {
             repo = Repo::open(&elsewhere, ObjectWrites::Durable)?;
         }
         if self.check_out {
-            large_files::download(&elsewhere, (&repo, self.start.commit), &missing)?;
+            clone_large_files::download(&elsewhere, (&repo, self.start.commit), &missing)?;
             repo.check_out_first(&elsewhere, tree)?;
         }
         Ok(())

@@ -10,7 +10,7 @@ use crate::model::{Code, Error, Result, World};
 use crate::store::Session;
 use crate::store::files::atomic;
 
-use super::hub::origin_of;
+use super::origin_of;
 
 /// What a hub is configured with, beyond what git writes.
 const CONFIG: &str = "\
@@ -26,7 +26,7 @@ const CONFIG: &str = "\
 	logAllRefUpdates = false
 ";
 
-pub(super) fn make_from_repository(session: &Session, new: &Path) -> Result<()> {
+pub(in crate::clones) fn make_from_repository(session: &Session, new: &Path) -> Result<()> {
     let (repo, world) = (&session.repo, &session.world);
     refuse_incomplete(repo)?;
     let mut git = process::Git::new(world);
@@ -79,12 +79,12 @@ fn own_all_objects(world: &World, new: &Path) -> Result<()> {
     atomic::remove_file(&alternates)
 }
 
-pub(super) fn make_from_url(world: &World, url: &RemoteUrl, new: &Path) -> Result<()> {
+pub(in crate::clones) fn make_from_url(world: &World, url: &RemoteUrl, new: &Path) -> Result<()> {
     let mut git = process::Git::new(world);
     git.env("GIT_DEFAULT_REF_FORMAT", "files");
     let mut network = Network::new(world, git, Some(url))?;
     network.git().args(["clone", "-q", "--bare", "--template="]);
-    let checkpoints = format!("remote.origin.fetch={}", super::hub::REMOTE_CHECKPOINTS);
+    let checkpoints = format!("remote.origin.fetch={}", super::REMOTE_CHECKPOINTS);
     network.git().args(["-c", &checkpoints, "--"]);
     network.git().arg(url.for_git()).arg(new);
     network.run_checked("make the hub from the remote")?;

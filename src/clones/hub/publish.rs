@@ -12,9 +12,8 @@ use crate::store::membership::{Membership, Role};
 use crate::store::refs::ref_names;
 use crate::store::{Session, key};
 
-use super::desk_note;
-use super::hub::Hub;
 use super::maintenance::maintain_if_due;
+use super::{Hub, desk_note};
 
 /// How often the refs of the hub are compared anew because another command published meanwhile.
 const TRIES: usize = 5;
@@ -158,7 +157,7 @@ const CHECKPOINTS: &str = "tags/checkpoint/";
 ///
 /// # Errors
 /// `repository-broken`.
-pub(super) fn of_team(hub: &Hub) -> Result<BTreeMap<String, Oid>> {
+pub(in crate::clones) fn of_team(hub: &Hub) -> Result<BTreeMap<String, Oid>> {
     let mut found = BTreeMap::new();
     for desk in hub.store.refs_below(ref_names::PUBLISHED_DESKS)? {
         let name = desk.name.to_string();
@@ -175,7 +174,10 @@ pub(super) fn of_team(hub: &Hub) -> Result<BTreeMap<String, Oid>> {
 }
 
 /// Returns what is to be published: names below the place of this repository, and objects.
-pub(super) fn wanted(repo: &Repo, member: &Membership) -> Result<BTreeMap<RefName, Oid>> {
+pub(in crate::clones) fn wanted(
+    repo: &Repo,
+    member: &Membership,
+) -> Result<BTreeMap<RefName, Oid>> {
     let mut wanted = BTreeMap::new();
     let tags = match member.role {
         Role::Desk => "refs/tags/",
@@ -216,7 +218,7 @@ pub(super) fn wanted(repo: &Repo, member: &Membership) -> Result<BTreeMap<RefNam
 }
 
 /// Brings the objects of the new tips into the hub, by links where that can be, else by git.
-pub(super) fn bring_objects(
+pub(in crate::clones) fn bring_objects(
     world: &World,
     repo: &Repo,
     hub: &Hub,
@@ -236,7 +238,7 @@ pub(super) fn bring_objects(
 }
 
 /// Links the large files of this repository into the hub: the same file, twice named.
-pub(super) fn link_large_objects(repo: &Repo, hub: &Hub) -> Result<()> {
+pub(in crate::clones) fn link_large_objects(repo: &Repo, hub: &Hub) -> Result<()> {
     let here = crate::git::lfs::lfs_objects::Objects::of(repo);
     here.link_all_into(&large_objects_of(hub.store.path()))
 }

@@ -4,6 +4,7 @@
 //! seen last; then each clone publishes what it has itself. What only the hub had, the work kept of agents
 //! that were taken away, is lost.
 
+use crate::clones::found::{self, FoundClone};
 use crate::git::{ObjectWrites, RefChange, RefName, Repo};
 use crate::model::{Result, text};
 use crate::store::Session;
@@ -11,17 +12,15 @@ use crate::store::files::shared_root::SharedRoot;
 use crate::store::membership::Membership;
 use crate::store::refs::ref_names;
 
-use super::found::{self, FoundClone};
-use super::hub::Hub;
-use super::hub_making::make_from_repository;
-use super::hub_place::Place;
-use super::publish;
+use super::hub_creation::make_from_repository;
+use super::hub_folder::Place;
+use super::{Hub, publish};
 
 /// Makes the hub of a member anew, where it was.
 ///
 /// # Errors
 /// As [`Hub::of_repository`].
-pub(super) fn make(session: &Session, member: &Membership) -> Result<Hub> {
+pub(in crate::clones) fn make(session: &Session, member: &Membership) -> Result<Hub> {
     let world = &session.world;
     let clones = found::clones(&SharedRoot::of(world)?, Some(&member.hub));
     let place = Place::at(&member.hub);

@@ -3,20 +3,19 @@
 
 use std::collections::BTreeMap;
 
+use crate::clones::hub::Hub;
+use crate::clones::hub::publish::{bring_objects, link_large_objects, wanted};
 use crate::git::refs::FoundRef;
 use crate::git::{Oid, RefChange, RefName, Repo};
 use crate::model::{Code, Error, Result, World, time};
 use crate::store::membership::{Membership, Role};
 use crate::store::refs::ref_names;
 
-use super::hub::Hub;
-use super::publish::{bring_objects, link_large_objects, wanted};
-
 /// What was kept later stands below this, one numbered folder for each time.
-pub(super) const AGAIN: &str = "again/";
+pub(in crate::clones) const AGAIN: &str = "again/";
 
 /// The commit that holds what was uncommitted in the clone.
-pub(super) const UNCOMMITTED: &str = "uncommitted";
+pub(in crate::clones) const UNCOMMITTED: &str = "uncommitted";
 
 /// How many clones of one name may go within a second.
 const FOLDERS: usize = 1_000;
@@ -36,7 +35,7 @@ const AUTOSTASHES: [&str; 3] = [
 ///
 /// # Errors
 /// `repository-broken`, `locked`, `ref-moved`.
-pub(super) fn keep_published(
+pub(in crate::clones) fn keep_published(
     world: &World,
     hub: &Hub,
     (below, uncommitted): (&str, Option<Oid>),
@@ -51,7 +50,7 @@ pub(super) fn keep_published(
 ///
 /// # Errors
 /// `repository-broken`.
-pub(super) fn is_kept(hub: &Hub, below: &str) -> Result<bool> {
+pub(in crate::clones) fn is_kept(hub: &Hub, below: &str) -> Result<bool> {
     let refs = refs_in(hub, below)?;
     let mut folders: BTreeMap<String, BTreeMap<RefName, Oid>> = BTreeMap::new();
     for (name, id) in refs_in(hub, &whose(below))? {
@@ -69,7 +68,7 @@ pub(super) fn is_kept(hub: &Hub, below: &str) -> Result<bool> {
 /// a HEAD on none has. Returns the prefix of those refs, if any; what is kept already is not kept twice.
 ///
 /// # Errors
-/// As [`super::publish::publish`].
+/// As [`crate::clones::hub::publish::publish`].
 pub fn keep_own(world: &World, repo: &Repo, member: &Membership) -> Result<Option<String>> {
     let hub = Hub::open(&member.hub)?;
     let branch = member.branch.as_ref().map(|name| format!("heads/{name}"));
@@ -99,8 +98,8 @@ pub fn keep_own(world: &World, repo: &Repo, member: &Membership) -> Result<Optio
 /// Returns how many refs were made.
 ///
 /// # Errors
-/// As [`super::publish::publish`].
-pub(super) fn keep_beside(
+/// As [`crate::clones::hub::publish::publish`].
+pub(in crate::clones) fn keep_beside(
     world: &World,
     repo: &Repo,
     (member, below): (&Membership, &str),
@@ -317,7 +316,7 @@ fn whose(below: &str) -> String {
 }
 
 /// Lists the refs below a prefix by what follows it.
-pub(super) fn refs_in(hub: &Hub, prefix: &str) -> Result<BTreeMap<RefName, Oid>> {
+pub(in crate::clones) fn refs_in(hub: &Hub, prefix: &str) -> Result<BTreeMap<RefName, Oid>> {
     let refs = hub.store.refs_below(prefix)?.into_iter();
     let refs = refs.filter_map(|found| {
         let rest = found.name.as_bytes().get(prefix.len()..)?;

@@ -6,6 +6,8 @@
 
 use std::path::Path;
 
+use crate::clones::hub::Hub;
+use crate::clones::hub::publish::{bring_objects, large_objects_of};
 use crate::git::lfs::lfs_objects::Objects;
 use crate::git::{RefChange, Repo};
 use crate::model::{Code, Error, Result, World};
@@ -15,13 +17,11 @@ use crate::store::large_files::retained_objects;
 use crate::store::membership::{self, Membership};
 use crate::store::refs::ref_names;
 
-use super::hub::Hub;
-use super::publish::{bring_objects, large_objects_of};
 use super::removed_log::{Note, RemovedClone};
 
 /// What to do about an operation whose objects are not whole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Broken {
+pub(in crate::clones) enum Broken {
     /// Fail.
     Refuse,
     /// Leave it out and say so.
@@ -33,7 +33,7 @@ pub(super) enum Broken {
 ///
 /// # Errors
 /// `hub-missing`, `object-missing`, `git-failed`, `no-space`, `locked`.
-pub(super) fn keep_operations(
+pub(in crate::clones) fn keep_operations(
     world: &World,
     repo: &Repo,
     hub: &Path,
@@ -94,7 +94,7 @@ fn leave_out_broken(
 ///
 /// # Errors
 /// `repository-broken`, `no-space`, `io`.
-pub(super) fn note(repo: &Repo, clone: &RemovedClone) -> Result<()> {
+pub(in crate::clones) fn note(repo: &Repo, clone: &RemovedClone) -> Result<()> {
     let kept = Places::kept_in(repo.common_dir());
     let main = Places::find(repo)?.map(|places| places.key);
     let in_refs = repo.refs_below(ref_names::OPERATIONS)?;
@@ -123,7 +123,7 @@ pub(super) fn note(repo: &Repo, clone: &RemovedClone) -> Result<()> {
 ///
 /// # Errors
 /// `hub-missing`, `io`, `no-space`; the rest is where it was then.
-pub(super) fn bring_files(git_dir: &Path) -> Result<()> {
+pub(in crate::clones) fn bring_files(git_dir: &Path) -> Result<()> {
     let kept = Places::kept_in(git_dir);
     let large = Objects::in_folder(retained_objects::pool_in(git_dir));
     if moved_aside::worktrees(&kept).is_empty() && large.files().is_empty() {

@@ -5,6 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::clones::hub::Hub;
+use crate::clones::hub::publish::of_team;
+use crate::clones::new_clone::Start;
 use crate::git::identity::Identity;
 use crate::git::refs::FoundRef;
 use crate::git::{Oid, RefName};
@@ -14,10 +17,7 @@ use crate::model::{Code, Error, Result};
 use crate::store::key;
 use crate::store::refs::ref_names;
 
-use super::hub::Hub;
-use super::keeping::{AGAIN, UNCOMMITTED, refs_in};
-use super::new_clone::Start;
-use super::publish::of_team;
+use super::kept_refs::{AGAIN, UNCOMMITTED, refs_in};
 
 /// Work of a clone that was taken away.
 #[derive(Clone, Debug, Serialize, JsonSchema)]

@@ -1,14 +1,13 @@
 //! The commit that clones of a colony begin at, as somebody noted it: where history was rewritten since, the
 //! one that it has become. The note itself is somebody's own, and stays.
 
+use crate::clones::hub::Hub;
+use crate::clones::hub::colonies::Colony;
 use crate::git::object::reader::Objects;
 use crate::git::{Oid, RefName};
 use crate::model::{RepoPath, Result, World};
 use crate::store::migration::{self, ObjectMap};
 use crate::store::refs::ref_names;
-
-use super::colonies::Colony;
-use super::hub::Hub;
 
 /// Where a hub keeps the migrations that its remote tells of.
 const FETCHED: &str = "refs/colony/fetched/";

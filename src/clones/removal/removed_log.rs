@@ -16,6 +16,9 @@ use std::path::{Path, PathBuf};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::clones::found;
+use crate::clones::hub::Hub;
+use crate::clones::new_clone::build_files::{How, bring};
 use crate::git::RefChange;
 use crate::git::refs::FoundRef;
 use crate::model::id::{OperationId, WorktreeKey};
@@ -28,9 +31,7 @@ use crate::store::files::shared_root::SharedRoot;
 use crate::store::operation::{Log, prune};
 use crate::store::refs::ref_names;
 
-use super::carried::{How, bring};
-use super::hub::Hub;
-use super::{found, leaving};
+use super::removal_steps;
 
 /// A clone that was removed, as it is noted with each of its logs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -61,12 +62,12 @@ pub struct RemovedLog {
 
 /// What the note says beside whose worktree it was.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Note {
+pub(in crate::clones) struct Note {
     /// The clone.
     #[serde(flatten)]
-    pub(super) clone: RemovedClone,
+    pub(in crate::clones) clone: RemovedClone,
     /// Whether it is the worktree that the clone was made with.
-    pub(super) is_main: bool,
+    pub(in crate::clones) is_main: bool,
 }
 
 /// The name of the note in the folder of a worktree.
@@ -74,7 +75,7 @@ const NOTE: &str = "removed.json";
 
 impl Note {
     /// Notes whose worktree it was in the folder of what it kept, where that is not noted yet.
-    pub(super) fn write_into(&self, worktree: &Path) -> Result<()> {
+    pub(in crate::clones) fn write_into(&self, worktree: &Path) -> Result<()> {
         let known = Note::read(worktree);
         if known.is_some_and(|known| known.clone.clone == self.clone.clone) {
             return Ok(());
@@ -95,7 +96,7 @@ impl Note {
 /// Lists the removed clones of a hub that have a log there, the newest first.
 pub fn list(root: &SharedRoot, hub: &Path) -> Vec<RemovedLog> {
     let mut found: Vec<RemovedLog> = Vec::new();
-    let leaving = leaving::kept_of(root, hub).into_iter();
+    let leaving = removal_steps::kept_of(root, hub).into_iter();
     for folder in [Places::kept_in(hub)].into_iter().chain(leaving) {
         for (key, kept) in moved_aside::worktrees(&folder) {
             let Some(note) = Note::read(&kept) else {

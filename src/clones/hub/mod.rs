@@ -3,6 +3,15 @@
 //! It never drops an object (`extensions.preciousObjects`), so that no clone loses what it borrows. It
 //! is made in a folder beside its place and renamed when it is whole.
 
+pub mod colonies;
+pub mod desk_note;
+pub mod gather;
+mod hub_creation;
+pub mod hub_folder;
+mod hub_rebuild;
+pub mod maintenance;
+pub mod publish;
+
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -17,10 +26,11 @@ use crate::store::lock::FileIdentity;
 use crate::store::membership::{Membership, Role};
 use crate::store::refs::{own_refs, ref_names};
 
-use super::hub_making::{make_from_repository, make_from_url};
-use super::hub_place::{Place, SET_ASIDE};
-use super::removed_log::{self, Amount};
-use super::{desk_note, found, hub_anew, leaving};
+use super::found;
+use super::removal::removal_steps;
+use super::removal::removed_log::{self, Amount};
+use hub_creation::{make_from_repository, make_from_url};
+use hub_folder::{Place, SET_ASIDE};
 
 /// How often refs are deleted anew because somebody else moved one meanwhile.
 const TRIES: usize = 20;
@@ -296,7 +306,7 @@ pub fn is_missed(session: &Session, hub: &Path) -> Result<bool> {
         return Ok(false);
     }
     let root = SharedRoot::of(&session.world)?;
-    let is_leaving = || leaving::hubs(&root).iter().any(|of| of == hub);
+    let is_leaving = || removal_steps::hubs(&root).iter().any(|of| of == hub);
     Ok(found::are_of(&root, hub) || is_leaving())
 }
 
@@ -328,7 +338,7 @@ pub fn join(session: &Session) -> Result<(Membership, Hub)> {
     if let Some(member) = known
         && is_missed(session, &member.hub)?
     {
-        let hub = hub_anew::make(session, member)?;
+        let hub = hub_rebuild::make(session, member)?;
         let member = desk_note::settle(&session.world, &session.repo, member)?;
         return Ok((member, hub));
     }

@@ -13,26 +13,26 @@ use crate::store::lock::WorktreeLock;
 const PATIENCE: Duration = Duration::from_mins(10);
 
 /// How the folder of a hub ends that is set aside before it is removed.
-pub(super) const SET_ASIDE: &str = "gone";
+pub(in crate::clones) const SET_ASIDE: &str = "gone";
 
 /// Where a hub is, or will be.
-pub(super) struct Place {
+pub(in crate::clones) struct Place {
     /// The hub.
-    pub(super) path: PathBuf,
+    pub(in crate::clones) path: PathBuf,
     /// Where it is made.
-    pub(super) new: PathBuf,
+    pub(in crate::clones) new: PathBuf,
     aside: PathBuf,
     lock: PathBuf,
 }
 
 impl Place {
-    pub(super) fn of(root: &SharedRoot, address: &str) -> Place {
+    pub(in crate::clones) fn of(root: &SharedRoot, address: &str) -> Place {
         let hash = blake3::hash(address.as_bytes()).to_hex();
         let hash = hash.get(..16).unwrap_or_default();
         Place::at(&root.hubs().join(format!("{hash}.git")))
     }
 
-    pub(super) fn at(path: &Path) -> Place {
+    pub(in crate::clones) fn at(path: &Path) -> Place {
         Place {
             path: path.to_owned(),
             new: path.with_extension("new"),
@@ -55,7 +55,7 @@ impl Place {
         Ok(())
     }
 
-    pub(super) fn require(
+    pub(in crate::clones) fn require(
         &self,
         session: &Session,
         make: impl FnOnce() -> Result<()>,
@@ -64,7 +64,7 @@ impl Place {
     }
 
     /// One makes the hub; whoever else wants it waits, and finds it.
-    pub(super) fn require_in(
+    pub(in crate::clones) fn require_in(
         &self,
         world: &World,
         timeout: Option<Duration>,

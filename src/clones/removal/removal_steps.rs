@@ -13,6 +13,9 @@ use std::time::{Duration, SystemTime};
 
 use serde::{Deserialize, Serialize};
 
+use crate::clones::found::{FoundClone, clones};
+use crate::clones::hub::Hub;
+use crate::clones::new_clone::membership_at;
 use crate::git::{Oid, Repo};
 use crate::model::{Code, Error, Result, ResultExt as _, World, time};
 use crate::store::files::atomic;
@@ -22,13 +25,10 @@ use crate::store::lease::processes::{self, Process};
 use crate::store::lock::WorktreeLock;
 use crate::store::membership::{self, Membership, Role};
 
-use super::found::{FoundClone, clones};
-use super::hub::Hub;
-use super::keeping::{keep_beside, keep_published};
+use super::kept_refs::{keep_beside, keep_published};
 use super::last_writes::{self, Deleted};
-use super::log_keeping::{self, Broken};
-use super::new_clone::membership_at;
-use super::removal::remove_empty_folders;
+use super::log_transfer::{self, Broken};
+use super::remove_empty_folders;
 use super::removed_log::RemovedClone;
 
 /// What the name of a clone in the trash ends with.
@@ -101,7 +101,7 @@ impl Leaving {
         } else {
             Broken::Refuse
         };
-        log_keeping::keep_operations(world, repo, &clone.member.hub, broken)?;
+        log_transfer::keep_operations(world, repo, &clone.member.hub, broken)?;
         world.reach("clone-kept")?;
         let note = Note {
             place: clone.path.clone(),
@@ -193,7 +193,7 @@ impl Leaving {
     /// Keeps what the repository has beside what is kept already, and its operations.
     ///
     /// # Errors
-    /// As [`super::publish::publish`].
+    /// As [`crate::clones::hub::publish::publish`].
     pub fn keep_again(&self, world: &World, repo: &Repo) -> Result<()> {
         keep_beside(world, repo, (&self.member, &self.kept))?;
         let broken = if self.lets_go {
@@ -201,7 +201,7 @@ impl Leaving {
         } else {
             Broken::Refuse
         };
-        log_keeping::keep_operations(world, repo, &self.member.hub, broken)?;
+        log_transfer::keep_operations(world, repo, &self.member.hub, broken)?;
         let clone = RemovedClone {
             clone: self.member.id.clone(),
             agent: self.member.agent.clone(),
@@ -209,7 +209,7 @@ impl Leaving {
             kept_as: self.kept.clone(),
             removed_at: time::rfc3339(&world.now()),
         };
-        log_keeping::note(repo, &clone)
+        log_transfer::note(repo, &clone)
     }
 
     /// Returns the file system's time, before which everything was written that is looked at next.
@@ -293,7 +293,7 @@ pub fn hubs(root: &SharedRoot) -> Vec<PathBuf> {
 }
 
 /// Lists the folders of what operations moved aside in clones of a hub that are on their way out.
-pub(super) fn kept_of(root: &SharedRoot, hub: &Path) -> Vec<PathBuf> {
+pub(in crate::clones) fn kept_of(root: &SharedRoot, hub: &Path) -> Vec<PathBuf> {
     let own = git_directories(root).into_iter();
     let own = own.filter(|(_, member)| member.hub == hub);
     own.map(|(git_dir, _)| Places::kept_in(&git_dir)).collect()
@@ -314,19 +314,19 @@ fn git_directories(root: &SharedRoot) -> Vec<(PathBuf, Membership)> {
 
 /// Deletes the git directory of a clone that is no more. The files that operations moved aside are the
 /// user's: they come into the hub first.
-pub(super) fn delete_rubbish(git_dir: &Path) -> Result<()> {
-    log_keeping::bring_files(git_dir)?;
+pub(in crate::clones) fn delete_rubbish(git_dir: &Path) -> Result<()> {
+    log_transfer::bring_files(git_dir)?;
     atomic::remove_folder(git_dir)
 }
 
 /// Tells whether a folder of the trash is the git directory of a clone that is no more.
-pub(super) fn is_rubbish(folder: &Path) -> bool {
+pub(in crate::clones) fn is_rubbish(folder: &Path) -> bool {
     folder.extension().is_some_and(|end| end == RUBBISH)
 }
 
 /// Tells whether a folder of the trash is a clone on its way out that is not deleted yet. One without a
 /// repository is, while anything is in it: that was written at the very end.
-pub(super) fn is_one(folder: &Path) -> bool {
+pub(in crate::clones) fn is_one(folder: &Path) -> bool {
     let is_clone = folder.extension().is_some_and(|end| end == CLONE);
     is_clone && !matches!(atomic::remove_empty_folder(folder), Ok(true))
 }

@@ -48,7 +48,11 @@ impl Note {
 ///
 /// # Errors
 /// `no-space`, `io`.
-pub(super) fn settle(world: &World, repo: &Repo, member: &Membership) -> Result<Membership> {
+pub(in crate::clones) fn settle(
+    world: &World,
+    repo: &Repo,
+    member: &Membership,
+) -> Result<Membership> {
     let Some(here) = Note::of(repo.common_dir()).filter(|_| member.role == Role::Desk) else {
         return Ok(member.clone());
     };
@@ -78,7 +82,7 @@ pub(super) fn settle(world: &World, repo: &Repo, member: &Membership) -> Result<
 
 /// Tells whether a hub that is known by the path of a repository was made for another one, which stood there
 /// before: `git_dir` is the one that stands there now. Without a note nothing is known.
-pub(super) fn is_of_another(hub: &Path, git_dir: &Path) -> bool {
+pub(in crate::clones) fn is_of_another(hub: &Path, git_dir: &Path) -> bool {
     let here = FileIdentity::of(git_dir);
     let entries = fs::read_dir(folder_in(hub)).into_iter().flatten().flatten();
     let mut notes = entries
@@ -91,7 +95,7 @@ pub(super) fn is_of_another(hub: &Path, git_dir: &Path) -> bool {
 ///
 /// # Errors
 /// `io`.
-pub(super) fn forget(hub: &Path, id: &str) -> Result<()> {
+pub(in crate::clones) fn forget(hub: &Path, id: &str) -> Result<()> {
     atomic::remove_file(&path_in(hub, id))
 }
 

@@ -11,7 +11,7 @@ use crate::git::remote::network::{Direction, Network};
 use crate::git::{Oid, Repo};
 use crate::model::{RepoPath, Result, World};
 
-use super::new_clone::LargeFiles;
+use super::LargeFiles;
 
 /// Where a repository keeps its large files.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,7 +31,11 @@ pub enum Store {
 ///
 /// # Errors
 /// `git-failed`, `object-missing`.
-pub(super) fn are_wanted(world: &World, of: (&Repo, Oid), store: &Store) -> Result<bool> {
+pub(in crate::clones) fn are_wanted(
+    world: &World,
+    of: (&Repo, Oid),
+    store: &Store,
+) -> Result<bool> {
     let (repo, tree) = of;
     let wanted = match store {
         Store::Git => false,
@@ -43,7 +47,7 @@ pub(super) fn are_wanted(world: &World, of: (&Repo, Oid), store: &Store) -> Resu
 
 /// Returns what git-lfs itself configures, so that the first checkout brings large files in, and where
 /// they are.
-pub(super) fn config(store: &Store) -> Vec<ConfigEntry> {
+pub(in crate::clones) fn config(store: &Store) -> Vec<ConfigEntry> {
     let filter = |name, value: &str| ConfigEntry::sub(("filter", "lfs"), name, value);
     let mut config = vec![
         filter("clean", "git-lfs clean -- %f"),
@@ -64,7 +68,7 @@ pub(super) fn config(store: &Store) -> Vec<ConfigEntry> {
 ///
 /// # Errors
 /// `object-missing`, `no-space`, `io`.
-pub(super) fn link(
+pub(in crate::clones) fn link(
     hub: &Path,
     (repo, tree): (&Repo, Oid),
     wanted: &LargeFiles,
@@ -98,7 +102,7 @@ pub(super) fn link(
 ///
 /// # Errors
 /// `git-failed` when git cannot be started, `interrupted`, `invalid-value` for a token that cannot be one.
-pub(super) fn download(
+pub(in crate::clones) fn download(
     world: &World,
     (repo, commit): (&Repo, Oid),
     paths: &BTreeSet<RepoPath>,

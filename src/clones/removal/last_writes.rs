@@ -21,7 +21,7 @@ pub enum Deleted {
 ///
 /// # Errors
 /// `interrupted`.
-pub(super) fn has_any(world: &World, top: &Path, since: SystemTime) -> Result<bool> {
+pub(in crate::clones) fn has_any(world: &World, top: &Path, since: SystemTime) -> Result<bool> {
     let mut open = vec![top.to_owned()];
     while let Some(folder) = open.pop() {
         world.interrupt.check()?;
@@ -40,7 +40,11 @@ pub(super) fn has_any(world: &World, top: &Path, since: SystemTime) -> Result<bo
 ///
 /// # Errors
 /// `interrupted`, `io`.
-pub(super) fn delete_others(world: &World, top: &Path, since: SystemTime) -> Result<Deleted> {
+pub(in crate::clones) fn delete_others(
+    world: &World,
+    top: &Path,
+    since: SystemTime,
+) -> Result<Deleted> {
     delete_worktree(world, top, top, since)
 }
 
