@@ -1,4 +1,7 @@
 //! SIGINT, SIGTERM and SIGHUP: stop before the commit point, and end our children.
+//!
+//! A second thread ends the process if the work does not notice a signal. `Interrupt::complete` holds that
+//! off while a step must not be left half done.
 
 use std::time::Duration;
 

@@ -1,5 +1,7 @@
-//! Documents keep their form: design records say when something was decided and whether it still holds.
+//! Documents keep their form: ARCHITECTURE.md stays short and names the folders that exist, design records have
+//! a date and a status.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -22,6 +24,68 @@ fn is_day(text: &str) -> bool {
     let parts: Vec<_> = text.split('-').collect();
     let lengths: Vec<_> = parts.iter().map(|part| part.len()).collect();
     lengths == [4, 2, 2] && parts.iter().all(|part| part.parse::<u16>().is_ok())
+}
+
+/// ARCHITECTURE.md, and the paths that it names in backticks.
+fn architecture() -> (String, BTreeSet<String>) {
+    let package = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let text = fs::read_to_string(package.join("ARCHITECTURE.md")).unwrap();
+    let quoted = text.split('`').skip(1).step_by(2).map(str::to_owned);
+    let tops = ["src/", "tests/", "docs/", "benches/"];
+    let is_path = |quoted: &String| tops.iter().any(|top| quoted.starts_with(top));
+    let is_name = |quoted: &String| !quoted.contains(['<', ' ']);
+    let paths = quoted.filter(|quoted| is_path(quoted) && is_name(quoted));
+    let paths = paths.collect();
+    (text, paths)
+}
+
+/// The folders below `folder`, to a depth.
+fn folders(folder: &str, depth: usize) -> Vec<String> {
+    let package = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut found = Vec::new();
+    for entry in fs::read_dir(package.join(folder)).unwrap() {
+        let entry = entry.unwrap();
+        if !entry.file_type().unwrap().is_dir() {
+            continue;
+        }
+        let path = format!("{folder}/{}", entry.file_name().to_str().unwrap());
+        if depth > 1 {
+            found.extend(folders(&path, depth - 1));
+        }
+        found.push(path);
+    }
+    found
+}
+
+#[test]
+fn architecture_has_at_most_16_kilobytes() {
+    let (text, _) = architecture();
+    let size = text.len();
+    assert!(
+        size <= 16 * 1024,
+        "ARCHITECTURE.md has {size} bytes: move details to docs or module docs"
+    );
+}
+
+#[test]
+fn architecture_names_only_paths_that_exist() {
+    let package = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let (_, paths) = architecture();
+    assert!(paths.len() > 50, "no paths in backticks");
+    for path in paths {
+        assert!(package.join(&path).exists(), "'{path}' does not exist");
+    }
+}
+
+#[test]
+fn architecture_names_every_folder_of_src() {
+    let (_, paths) = architecture();
+    for folder in folders("src", 2) {
+        assert!(
+            paths.contains(&folder),
+            "ARCHITECTURE.md has no paragraph about `{folder}`"
+        );
+    }
 }
 
 #[test]

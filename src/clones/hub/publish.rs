@@ -1,5 +1,8 @@
 //! What a repository publishes in its hub: its branches, named checkpoints, records of forks, the branch
 //! it is on, its newest automatic checkpoint, and from a person's checkout the map of its migrations.
+//!
+//! Objects go by hard links, an object after those that it points to, so each side is whole at any moment.
+//! Packed objects, and objects on another file system, are sent as a pack by git.
 
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -1,4 +1,7 @@
 //! Taking part in a colony: what was changed here is published, what others published is gathered.
+//!
+//! A failed publication is reported and stops nothing; the next changing command publishes again. A name that
+//! may belong to another agent is refused if the copies of published work cannot be brought up to date.
 
 use crate::clones::found;
 use crate::clones::hub::{self, gather, publish};
