@@ -7,8 +7,8 @@ use clap::{Parser, Subcommand};
 use super::{
     agents, checkpoint, checkpoints, cherry_pick, clone, clones, colony, commit, complete,
     completions, config, credential, decide, decisions, deinit, diff, doctor, fleet, fork, forks,
-    help, hook, hooks, init, lfs, map, merge, merge_driver, ops, pages, prune, restore, schema,
-    scopes, status, sync, tag, tools, topology, tour, undo, version,
+    help, hook, hooks, init, lfs, log, map, merge, merge_driver, ops, pages, prune, restore,
+    schema, scopes, status, sync, tag, tools, topology, tour, undo, version,
 };
 
 /// Keep any state of a repository and get it back
@@ -95,6 +95,7 @@ pub(super) enum Command {
     Completions(completions::Args),
     Complete(complete::Args),
     Diff(diff::Args),
+    Log(log::Args),
     Topology(topology::Args),
     Commit(commit::Args),
     Decide(decide::Args),

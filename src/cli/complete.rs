@@ -58,6 +58,7 @@ const VALUES: &[(&str, &str, Value)] = &[
     ("diff", "ID", Value::Name(Names::CheckpointsAndOperations)),
     ("diff", "A", Value::Name(Names::Revisions)),
     ("diff", "B", Value::Name(Names::Revisions)),
+    ("log", "NAME", Value::Name(Names::Revisions)),
     ("map diff", "A", Value::Name(Names::Revisions)),
     ("map diff", "B", Value::Name(Names::Revisions)),
     ("", "OP", Value::Name(Names::Operations)),

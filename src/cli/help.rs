@@ -63,6 +63,7 @@ const TABLE: &[(&str, &str, Screen)] = &[
     ("Side by side", "sync", All),
     ("Look and tend", "status", First),
     ("Look and tend", "ops", First),
+    ("Look and tend", "log", All),
     ("Look and tend", "diff", All),
     ("Look and tend", "decisions", All),
     ("Look and tend", "topology", All),

@@ -36,6 +36,7 @@ mod init;
 mod lfs;
 mod lfs_migrate;
 mod locked;
+mod log;
 pub mod manual;
 mod map;
 mod merge;
@@ -227,6 +228,7 @@ impl Face<'_> {
             Command::Tools(args) => tools::run(self, args),
             Command::Complete(args) => complete::run(self, &args),
             Command::Diff(args) => diff::run(self, args),
+            Command::Log(args) => log::run(self, &args),
             Command::Sync(args) => sync::run(self, args),
             Command::Topology(_) => topology::run(self),
             Command::Commit(args) => commit::run(self, &args),

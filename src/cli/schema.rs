@@ -42,6 +42,7 @@ use crate::flow::migrate::MigrateReport;
 use crate::flow::pages::page_graph::PageGraphReport;
 use crate::flow::pages::scopes::{MappedReport, ScopeReport, ScopesReport, UnmapReport};
 use crate::flow::pages::{PageStatsReport, PagesReport};
+use crate::flow::reports::log::LogReport;
 use crate::flow::reports::operations::{OperationReport, OperationsReport};
 use crate::flow::reports::status::StatusReport;
 use crate::flow::reports::status_line::LineReport;
@@ -134,6 +135,7 @@ const REPORTS: &[(&str, Make)] = &[
     ("lfs hydrate", answer::<HydrateReport>),
     ("lfs migrate", answer::<MigrateReport>),
     ("lfs status", answer::<LfsStatus>),
+    ("log", answer::<LogReport>),
     ("map", answer::<MapReport>),
     ("map check", answer::<CheckReportOfMap>),
     ("map diff", answer::<MapDiffReport>),

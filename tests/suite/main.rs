@@ -81,6 +81,7 @@ mod lfs_taken_back;
 mod lfs_told;
 mod lfs_ways;
 mod literature;
+mod log;
 mod lost_objects;
 mod manual;
 mod many_at_once;

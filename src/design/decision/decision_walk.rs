@@ -50,7 +50,7 @@ pub(in crate::design) fn commits(
     let there = known
         .tip
         .filter(|known| repo.peel_to_commit(*known) == Some(*known));
-    let new = repo.history_beyond(tip, there)?;
+    let new = repo.history_beyond(tip, there.as_slice())?;
     let mut counting = Vec::new();
     // Oldest first: what is read of a parent is known when its child comes.
     for commit in new.into_iter().rev() {
@@ -62,7 +62,7 @@ pub(in crate::design) fn commits(
     counting.reverse();
     let mut commits = counting;
     if let Some(other) = there {
-        let gone: HashSet<_> = repo.history_beyond(other, Some(tip))?.into_iter().collect();
+        let gone: HashSet<_> = repo.history_beyond(other, &[tip])?.into_iter().collect();
         let mut old = known.commits;
         old.retain(|commit| !gone.contains(commit));
         commits = in_order(repo, commits, old)?;

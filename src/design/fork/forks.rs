@@ -207,10 +207,10 @@ pub fn into_of(repo: &Repo, fork: &RefName) -> Result<Option<(RefName, Oid)>> {
 
 /// Returns a branch by its short name, while it exists, to compare with: in the clone of an agent as a
 /// person's checkout has published it.
-pub(in crate::design) fn standing(
-    repo: &Repo,
-    branch: Option<&str>,
-) -> Result<Option<(RefName, Oid)>> {
+///
+/// # Errors
+/// `repository-broken`.
+pub fn standing(repo: &Repo, branch: Option<&str>) -> Result<Option<(RefName, Oid)>> {
     let Some(branch) = branch else {
         return Ok(None);
     };

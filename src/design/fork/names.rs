@@ -53,7 +53,7 @@ impl Named {
     }
 
     /// Returns the name of the branch a fork began on, where that was written down.
-    pub(in crate::design) fn base_branch(&self, repo: &Repo) -> Option<String> {
+    pub fn base_branch(&self, repo: &Repo) -> Option<String> {
         if let Some(published) = &self.published {
             return published.record.clone()?.base_branch;
         }

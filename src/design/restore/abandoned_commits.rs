@@ -78,11 +78,5 @@ pub(in crate::design) fn by_moves(
 /// Returns the first line of a message; nothing of a commit that cannot be read.
 fn subject(repo: &Repo, commit: Oid) -> String {
     let past = repo.read_past(commit);
-    let message = past.map(|past| past.message).unwrap_or_default();
-    message
-        .trim_start()
-        .lines()
-        .next()
-        .unwrap_or_default()
-        .to_owned()
+    past.map_or_else(|_| String::new(), |past| past.subject().to_owned())
 }

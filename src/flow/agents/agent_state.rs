@@ -35,8 +35,7 @@ pub struct AgentState {
     pub name: String,
     /// The agent.
     pub agent: String,
-    /// A commit of the files, on `base`, with the index as one more parent; `base` itself where nothing is
-    /// uncommitted.
+    /// A commit of the files, on `base`, with the index as one more parent where that says more.
     pub commit: Oid,
     /// What is checked out there; `None` for a branch without a commit.
     pub base: Option<Oid>,

@@ -22,6 +22,13 @@ pub struct Past {
     pub message: String,
 }
 
+impl Past {
+    /// Returns the first line of the message.
+    pub fn subject(&self) -> &str {
+        self.message.trim_start().lines().next().unwrap_or_default()
+    }
+}
+
 impl Repo {
     /// Reads a commit with author and message.
     ///
@@ -43,18 +50,27 @@ impl Repo {
         })
     }
 
-    /// Returns every commit that can be reached, but from `hidden`, newest first by the committers'
-    /// clocks.
+    /// Returns every commit that can be reached from `tip` and from none of `hidden`, newest first by the
+    /// committers' clocks.
     ///
     /// # Errors
     /// `object-missing`.
-    pub fn history_beyond(&self, tip: Oid, hidden: Option<Oid>) -> Result<Vec<Oid>> {
+    pub fn history_beyond(&self, tip: Oid, hidden: &[Oid]) -> Result<Vec<Oid>> {
+        self.newest_beyond(tip, hidden, usize::MAX)
+    }
+
+    /// Returns at most the `limit` newest of the commits of [`Repo::history_beyond`].
+    ///
+    /// # Errors
+    /// `object-missing`.
+    pub fn newest_beyond(&self, tip: Oid, hidden: &[Oid], limit: usize) -> Result<Vec<Oid>> {
         let cannot = || "cannot walk the history";
         let order = Sorting::ByCommitTime(CommitTimeOrder::NewestFirst);
         let walk = self.inner.rev_walk([tip.0]).sorting(order);
-        let walk = walk.with_hidden(hidden.map(|id| id.0)).all();
+        let walk = walk.with_hidden(hidden.iter().map(|id| id.0)).all();
         let walk = walk.or_code(Code::ObjectMissing, cannot)?;
-        walk.map(|info| Ok(info.or_code(Code::ObjectMissing, cannot)?.id.into()))
+        walk.take(limit)
+            .map(|info| Ok(info.or_code(Code::ObjectMissing, cannot)?.id.into()))
             .collect()
     }
 }

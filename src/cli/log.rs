@@ -1,0 +1,101 @@
+//! `git colony log`
+
+use crate::flow::agents::agent_places;
+use crate::flow::reports::log::{self, Entry, LogReport, Uncommitted};
+use crate::model::text::typed_word;
+use crate::model::time::Moment;
+use crate::ui::answer::{Answer, Outcome};
+use crate::ui::text;
+
+use super::checkpoint::left_out_line;
+use super::checkpoints::age;
+use super::{Face, Opening, Stop};
+
+/// List the commits of a branch, a fork or an agent, newest first
+///
+/// Commits that the branch it goes to already has are left out, squashed or not: 'git colony log ada' is
+/// what a merge of ada brings in. Of the default branch, or of an older revision, it lists the history.
+/// AGENT@ also counts what the agent has not committed. Git lists the same with 'git log A..B'.
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    /// A branch, a fork, AGENT, AGENT@, a checkpoint or a revision (default: the branch checked out)
+    #[arg(value_name = "NAME")]
+    name: Option<String>,
+    /// At most N commits
+    #[arg(short = 'n', long, value_name = "N", default_value_t = 50)]
+    limit: usize,
+}
+
+pub(super) fn run(face: &mut Face<'_>, args: &Args) -> Result<Outcome, Stop> {
+    let typed = args.name.as_slice();
+    let session = face.session_among_others(Opening::Look, typed)?;
+    let explained = |error| agent_places::explain_unknown_of(&session, typed, error);
+    let report = log::log(&session, args.name.as_deref(), args.limit);
+    face.answer(&report.map_err(explained)?)
+}
+
+impl Answer for LogReport {
+    fn message(&self) -> String {
+        let name = &self.name;
+        let commits = match self.commits.len() {
+            // There is more of what is cut off.
+            shown if self.truncated => format!("the newest {}", text::count(shown, "commit")),
+            0 => "no commits".to_owned(),
+            shown => text::count(shown, "commit"),
+        };
+        let told = match &self.into {
+            Some(into) => format!("'{name}' has {commits} that '{into}' does not have"),
+            None => format!("'{name}' has {commits}"),
+        };
+        match &self.uncommitted {
+            Some(found) => format!("{told}, and {}", pending(found)),
+            None => told,
+        }
+    }
+
+    fn body(&self, now: &Moment) -> Vec<String> {
+        let mut rows: Vec<_> = self.uncommitted.iter().map(on_top).collect();
+        rows.extend(self.commits.iter().map(|commit| row(commit, now)));
+        let mut lines = text::table(&rows);
+        if let Some(found) = &self.uncommitted {
+            let (agent, state) = (typed_word(&found.agent), typed_word(&self.name));
+            let left_out = found.left_out.iter().map(left_out_line);
+            lines.extend(left_out);
+            lines.push(format!("next: git colony diff {agent} {state}"));
+        }
+        if self.truncated {
+            lines.push("more: -n N".to_owned());
+        }
+        lines
+    }
+}
+
+/// Says what is not committed.
+fn pending(found: &Uncommitted) -> String {
+    let files = text::count(found.files, "file");
+    match (found.files, &found.in_progress) {
+        (0, None) => "a staged change not committed".to_owned(),
+        (0, Some(operation)) => format!("{operation} in progress"),
+        (_, None) => format!("{files} not committed"),
+        (_, Some(operation)) => format!("{files} not committed, {operation} in progress"),
+    }
+}
+
+fn on_top(found: &Uncommitted) -> Vec<String> {
+    vec![
+        "-".to_owned(),
+        "now".to_owned(),
+        found.agent.clone(),
+        pending(found),
+    ]
+}
+
+fn row(commit: &Entry, now: &Moment) -> Vec<String> {
+    let authored = commit.authored_at.as_deref();
+    vec![
+        text::short(Some(commit.sha)),
+        authored.map_or_else(|| "?".to_owned(), |at| age(at, now)),
+        commit.author.clone(),
+        commit.subject.clone(),
+    ]
+}

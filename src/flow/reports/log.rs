@@ -1,0 +1,211 @@
+//! The commits of a line of work: what it has beyond the branch it goes to, newest first.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::design::checkpoint::left_out::LeftOut;
+use crate::design::default_branch;
+use crate::design::fork::squashed::Squashes;
+use crate::design::fork::{forks, names};
+use crate::git::{Head, Oid, RefName, Repo};
+use crate::model::{Result, time};
+use crate::store::Session;
+
+use crate::flow::agents::agent_state::{self, AgentState};
+
+/// The commits of a line of work.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct LogReport {
+    /// The line of work: the name of its branch, or what was typed.
+    pub name: String,
+    /// Its tip; `None` for a branch without a commit.
+    pub head_sha: Option<Oid>,
+    /// The branch it goes to, whose commits are left out; `None` where nothing is left out.
+    pub into: Option<String>,
+    /// What is not committed, where `NAME@` was asked for and something is.
+    pub uncommitted: Option<Uncommitted>,
+    /// The commits, newest first.
+    pub commits: Vec<Entry>,
+    /// Whether there are more commits than were asked for.
+    pub truncated: bool,
+}
+
+/// One commit.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct Entry {
+    /// Its id.
+    pub sha: Oid,
+    /// Its parents.
+    pub parents: Vec<Oid>,
+    /// The name of its author.
+    pub author: String,
+    /// The e-mail address of its author.
+    pub author_email: String,
+    /// When it was written, RFC 3339 UTC.
+    pub authored_at: Option<String>,
+    /// The first line of its message.
+    pub subject: String,
+}
+
+/// What an agent has in its working tree and has not committed.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct Uncommitted {
+    /// The agent.
+    pub agent: String,
+    /// Files that differ from the newest commit, untracked ones among them.
+    pub files: usize,
+    /// What git is in the middle of there.
+    pub in_progress: Option<String>,
+    /// What a checkpoint leaves out, too.
+    pub left_out: Vec<LeftOut>,
+}
+
+/// A line of work as it was found.
+struct Line {
+    name: String,
+    tip: Option<Oid>,
+    /// The branch it began on, where that was written down.
+    began_on: Option<String>,
+    /// Whether it is a branch, and not any commit.
+    is_branch: bool,
+}
+
+/// Lists at most `limit` commits of a line of work, or of what is checked out, beyond the branch it goes to. Of
+/// that branch itself, and of a revision that is no branch and has nothing beyond it, it lists the history.
+///
+/// # Errors
+/// `revision-not-found`, `name-ambiguous`, `checkpoint-ambiguous`, `object-missing`, `repository-broken`; for
+/// `NAME@` also as [`agent_state::find`].
+pub fn log(session: &Session, typed: Option<&str>, limit: usize) -> Result<LogReport> {
+    let repo = &session.repo;
+    let state = match typed {
+        Some(typed) => agent_state::find(session, typed)?,
+        None => None,
+    };
+    let line = match (&state, typed) {
+        (Some(state), _) => of_state(repo, state),
+        (None, None | Some("HEAD")) => of_head(repo)?,
+        (None, Some(typed)) => of_name(repo, typed)?,
+    };
+    let wanted = limit.saturating_add(1);
+    let mut into = into_of(repo, &line)?;
+    let mut commits = beyond(repo, &line, into.as_ref(), wanted)?;
+    if commits.is_empty() && !line.is_branch {
+        into = None;
+        commits = beyond(repo, &line, None, wanted)?;
+    }
+    let uncommitted = state.map(|state| uncommitted(repo, state)).transpose()?;
+    let listed = commits.iter().take(limit);
+    Ok(LogReport {
+        name: line.name,
+        head_sha: line.tip,
+        into: into.map(|(branch, _)| branch.short()),
+        uncommitted: uncommitted.flatten(),
+        truncated: commits.len() > limit,
+        commits: listed
+            .map(|commit| entry(repo, *commit))
+            .collect::<Result<_>>()?,
+    })
+}
+
+fn of_head(repo: &Repo) -> Result<Line> {
+    match repo.head()? {
+        Head::Branch { name, .. } => of_name(repo, &name.to_string()),
+        Head::Detached { .. } => of_name(repo, "HEAD"),
+        Head::Unborn { name } => Ok(Line {
+            name: name.short(),
+            tip: None,
+            began_on: None,
+            is_branch: true,
+        }),
+    }
+}
+
+fn of_name(repo: &Repo, typed: &str) -> Result<Line> {
+    let named = names::find(repo, typed)?;
+    Ok(Line {
+        tip: Some(named.commit),
+        began_on: named.base_branch(repo),
+        is_branch: named.is_branch(),
+        name: named.name,
+    })
+}
+
+fn of_state(repo: &Repo, state: &AgentState) -> Line {
+    // The clone may be gone, and with it the name.
+    let named = names::find(repo, &state.agent).ok();
+    Line {
+        name: state.name.clone(),
+        tip: state.base,
+        began_on: named.and_then(|named| named.base_branch(repo)),
+        is_branch: true,
+    }
+}
+
+/// Finds the branch that a line of work goes to: the one it began on, else the default branch; `None` for that
+/// branch itself.
+fn into_of(repo: &Repo, line: &Line) -> Result<Option<(RefName, Oid)>> {
+    let into = match forks::standing(repo, line.began_on.as_deref())? {
+        Some(into) => Some(into),
+        None => default_branch::find(repo)?,
+    };
+    Ok(into.filter(|(branch, _)| branch.short() != line.name))
+}
+
+/// Lists at most `limit` commits of a line of work that `into` does not have, squashed or not.
+fn beyond(
+    repo: &Repo,
+    line: &Line,
+    into: Option<&(RefName, Oid)>,
+    limit: usize,
+) -> Result<Vec<Oid>> {
+    let Some(tip) = line.tip else {
+        return Ok(Vec::new());
+    };
+    let mut hidden = Vec::new();
+    if let Some((_, target)) = into {
+        hidden = Squashes::default().merged(repo, *target, tip)?;
+        hidden.push(*target);
+    }
+    repo.newest_beyond(tip, &hidden, limit)
+}
+
+fn entry(repo: &Repo, commit: Oid) -> Result<Entry> {
+    let past = repo.read_past(commit)?;
+    let subject = past.subject().to_owned();
+    let moment = past.author.moment();
+    Ok(Entry {
+        sha: commit,
+        parents: past.parents,
+        authored_at: moment.map(|moment| time::rfc3339(&moment)),
+        author: past.author.name,
+        author_email: past.author.email,
+        subject,
+    })
+}
+
+fn uncommitted(repo: &Repo, state: AgentState) -> Result<Option<Uncommitted>> {
+    let committed = repo.tree_of(state.base)?;
+    let found = repo.read_commit(state.commit)?;
+    let files = repo.diff_trees(committed, found.tree)?.len();
+    if files == 0 && state.in_progress.is_none() && !is_staged(repo, &state, &found.parents)? {
+        return Ok(None);
+    }
+    Ok(Some(Uncommitted {
+        files,
+        agent: state.agent,
+        in_progress: state.in_progress.map(str::to_owned),
+        left_out: state.left_out,
+    }))
+}
+
+/// Returns `true` if the index has what neither the files nor the newest commit have.
+fn is_staged(repo: &Repo, state: &AgentState, parents: &[Oid]) -> Result<bool> {
+    let committed = repo.tree_of(state.base)?;
+    for index in parents.iter().filter(|parent| Some(**parent) != state.base) {
+        if repo.state_tree(repo.read_commit(*index)?.tree)? != committed {
+            return Ok(state.base != Some(state.commit));
+        }
+    }
+    Ok(false)
+}
