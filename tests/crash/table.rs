@@ -157,7 +157,7 @@ sweeps what a killed one left, locks of git in the hub and on copies included. W
 one of a `sync` or of a clone leaves on refs of a remote or on branches are removed by hand.
 
 The first column of numbers says how many points one was struck of: the short run, which wrote this table unless
-that is 1, leaves some out. `tests/suite/large_files.rs` lets a commit die at each of its steps, with a `git lfs prune`
+that is 1, leaves some out. `tests/suite/lfs/prune_race.rs` lets a commit die at each of its steps, with a `git lfs prune`
 after that: every large file of what is committed is there.
 
 | Killed | Command | System call | One of | Points |

@@ -1,0 +1,15 @@
+//! Agents and their clones: names, allowed paths, leases, removal, what comes back.
+
+mod agent_names;
+mod agent_restore;
+mod agent_state;
+mod allowed_paths;
+mod guide;
+mod inherited_files;
+mod lease_holders;
+mod leases;
+pub(crate) mod new_and_merge;
+mod removal;
+mod removal_reports;
+mod removed_log;
+mod setup_commands;

@@ -1,0 +1,511 @@
+//! Checkpoints are refs of ours: the tags of git, and what others make of those, are left alone.
+
+use std::fs;
+use std::path::Path;
+
+use crate::lfs::prune_race::with_lfs;
+use crate::support::Sandbox;
+
+/// The ref of a checkpoint that was just made.
+fn ref_of(answer: &serde_json::Value) -> String {
+    assert_eq!(answer["ok"], true, "{answer:#}");
+    format!("refs/{}", answer["ref"].as_str().unwrap())
+}
+
+#[test]
+fn a_checkpoint_is_an_annotated_tag_object_outside_of_the_tags() {
+    let sandbox = Sandbox::new();
+    sandbox.write("a.txt", "two\n");
+    let made = sandbox.json(&["checkpoint", "-m", "kept", "--rationale", "because"]);
+    let id = made["checkpoint_id"].as_str().unwrap();
+    let name = ref_of(&made);
+    assert_eq!(
+        name,
+        id.replacen("checkpoint/", "refs/colony/checkpoints/", 1)
+    );
+    assert_eq!(sandbox.git(&["cat-file", "-t", &name]), "tag");
+    assert_eq!(sandbox.git(&["for-each-ref", "refs/tags"]), "");
+    for revision in [id, made["ref"].as_str().unwrap(), "kept", "@{0}"] {
+        let shown = sandbox.json(&["checkpoints", "show", revision]);
+        let is_ref = revision.starts_with("colony/");
+        assert_eq!(shown["ok"], !is_ref, "{shown:#}");
+        let diff = sandbox.json(&["diff", revision, "HEAD"]);
+        assert_eq!(diff["ok"], true, "{revision}: {diff:#}");
+    }
+    let parent = sandbox.git(&["rev-parse", "HEAD~1"]);
+    let forked = sandbox.json(&["fork", "x", "--from", &format!("{id}~1"), "--no-switch"]);
+    assert_eq!(forked["head_sha"], parent.as_str(), "{forked:#}");
+    let tagged = sandbox.json(&["tag", "-m", "again", "kept"]);
+    assert_eq!(tagged["sha"], made["sha"], "{tagged:#}");
+}
+
+#[test]
+fn git_tags_are_made_where_they_are_asked_for() {
+    let sandbox = Sandbox::new();
+    sandbox.git(&["config", "colony.checkpoint.gitTags", "true"]);
+    sandbox.write("a.txt", "two\n");
+    let made = sandbox.json(&["checkpoint", "-m", "kept"]);
+    let id = made["checkpoint_id"].as_str().unwrap();
+    assert_eq!(sandbox.git(&["tag"]), id);
+    let objects = [id, made["ref"].as_str().unwrap()].map(|name| sandbox.git(&["rev-parse", name]));
+    assert_eq!(objects[0], objects[1]);
+    let listed = sandbox.json(&["checkpoints"]);
+    assert_eq!(listed["count"], 1, "{listed:#}");
+    sandbox.colony(&["undo"]);
+    assert_eq!(sandbox.refs().lines().count(), 1, "{}", sandbox.refs());
+}
+
+#[test]
+fn checkpoints_that_are_tags_from_before_are_listed_and_restored() {
+    let sandbox = Sandbox::new();
+    sandbox.write("a.txt", "two\n");
+    let made = sandbox.json(&["checkpoint", "-m", "old"]);
+    let (id, name) = (made["checkpoint_id"].as_str().unwrap(), ref_of(&made));
+    let object = sandbox.git(&["rev-parse", &name]);
+    sandbox.git(&["tag", id, &object]);
+    assert_eq!(
+        sandbox.json(&["checkpoints"])["count"],
+        1,
+        "one object is one checkpoint"
+    );
+    sandbox.git(&["update-ref", "-d", &name]);
+    let listed = sandbox.json(&["checkpoints"]);
+    assert_eq!(
+        listed["checkpoints"][0]["ref"],
+        format!("tags/{id}"),
+        "{listed:#}"
+    );
+    sandbox.write("a.txt", "three\n");
+    sandbox.colony(&["restore", "old", "--force"]);
+    assert_eq!(sandbox.read("a.txt"), "two\n");
+    sandbox.git(&["update-ref", &name, "HEAD"]);
+    let refused = sandbox.json(&["restore", id]);
+    assert_eq!(refused["code"], "checkpoint-ambiguous", "{refused:#}");
+    let mut named: Vec<_> = refused["detail"]["candidates"].as_array().unwrap().clone();
+    named.sort_by_key(|one| one.as_str().unwrap().to_owned());
+    let both = [name.replacen("refs/", "", 1), format!("tags/{id}")];
+    assert_eq!(named, both);
+}
+
+#[test]
+fn checkpoints_go_beside_the_branch_where_a_person_wants_that() {
+    let sandbox = Sandbox::new();
+    sandbox.git(&["config", "colony.checkpoint.offBranch", "true"]);
+    sandbox.write("a.txt", "two\n");
+    let tip = sandbox.git(&["rev-parse", "HEAD"]);
+    let made = sandbox.json(&["checkpoint", "-m", "beside"]);
+    assert_eq!(made["branch_moved"], false, "{made:#}");
+    assert_eq!(sandbox.git(&["rev-parse", "HEAD"]), tip);
+    let made = sandbox.json(&["checkpoint", "-m", "on", "--on-branch"]);
+    assert_eq!(made["branch_moved"], true, "{made:#}");
+    let both = sandbox.run(&["checkpoint", "--on-branch", "--off-branch"]);
+    assert_eq!(both.code, 129, "{}", both.stderr);
+}
+
+/// Counts the objects of git-lfs in its own store.
+fn stored(sandbox: &Sandbox) -> usize {
+    fn count(folder: &Path) -> usize {
+        let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+        let paths = entries.map(|entry| entry.path());
+        paths
+            .map(|path| if path.is_dir() { count(&path) } else { 1 })
+            .sum()
+    }
+    count(&sandbox.path(".git/lfs/objects"))
+}
+
+#[test]
+fn large_files_of_checkpoints_that_left_the_branch_outlast_a_prune() {
+    let sandbox = Sandbox::new();
+    sandbox.git(&["lfs", "install", "--local", "--skip-repo"]);
+    sandbox.write(
+        ".gitattributes",
+        "*.bin filter=lfs diff=lfs merge=lfs -text\n",
+    );
+    sandbox.write("old.bin", "an old large file\n");
+    sandbox.git(&["add", "-A"]);
+    sandbox.git(&["commit", "-qm", "large files"]);
+    sandbox.colony(&["checkpoint", "-m", "first"]);
+    // One comes by plain git, one by the checkpoint; neither is in what the branch goes back to.
+    sandbox.write("by-git.bin", "by plain git\n");
+    sandbox.git(&["rm", "-q", "old.bin"]);
+    sandbox.git(&["add", "-A"]);
+    sandbox.git(&["commit", "-qm", "more"]);
+    sandbox.write("new.bin", "a new large file\n");
+    sandbox.colony(&["checkpoint", "-m", "second"]);
+    let head = sandbox.git(&["rev-parse", "HEAD"]);
+    sandbox.git(&["reset", "-q", "--hard", "HEAD~1"]);
+    sandbox.colony(&["tag", "-m", "named", &head]);
+    sandbox.colony(&["restore", "first"]);
+    sandbox.git(&["lfs", "prune"]);
+    assert_eq!(stored(&sandbox), 1, "git-lfs keeps what the branch has");
+    for name in ["second", "named"] {
+        sandbox.colony(&["restore", name, "--force"]);
+        assert_eq!(sandbox.read("by-git.bin"), "by plain git\n");
+        assert_eq!(sandbox.read("new.bin"), "a new large file\n");
+        sandbox.git(&["lfs", "fsck"]);
+        sandbox.colony(&["restore", "first", "--force"]);
+        assert_eq!(sandbox.read("old.bin"), "an old large file\n");
+        sandbox.git(&["lfs", "prune"]);
+    }
+}
+
+#[test]
+fn large_files_go_with_the_last_checkpoint_and_operation_that_have_them() {
+    let sandbox = Sandbox::new();
+    sandbox.git(&["lfs", "install", "--local", "--skip-repo"]);
+    sandbox.write(
+        ".gitattributes",
+        "*.bin filter=lfs diff=lfs merge=lfs -text\n",
+    );
+    let mut names = Vec::new();
+    for content in ["one\n", "two\n"] {
+        sandbox.write("x.bin", content);
+        names.push(ref_of(&sandbox.json(&["checkpoint", "-m", content.trim()])));
+    }
+    let held = || {
+        let folder = sandbox.path(".git/colony-kept/large-files");
+        crate::support::worktree_of(&folder)
+            .keys()
+            .filter(|name| name.len() > 60)
+            .count()
+    };
+    assert_eq!(held(), 2);
+    sandbox.git(&["update-ref", "-d", &names[0]]);
+    let prune = |args: &[&str]| {
+        let later = sandbox.world_at(4000 * 24 * 60 * 60);
+        let run = sandbox.run_in(later, &[&["prune"], args].concat());
+        assert_eq!(run.code, 0, "{}", run.stderr);
+    };
+    prune(&["--keep", "100000"]);
+    assert_eq!(held(), 2, "an operation could bring it back");
+    prune(&["-n"]);
+    assert_eq!(held(), 2);
+    prune(&[]);
+    assert_eq!(held(), 1);
+}
+
+/// Makes the checkpoints of a repository what they were in earlier versions: tags.
+fn as_tags(sandbox: &Sandbox) -> Vec<String> {
+    let names = sandbox.git(&[
+        "for-each-ref",
+        "--format=%(refname)",
+        "refs/colony/checkpoints",
+    ]);
+    let ids = names.lines().map(|name| {
+        let id = name.replacen("refs/colony/checkpoints/", "checkpoint/", 1);
+        sandbox.git(&["tag", &id, &sandbox.git(&["rev-parse", name])]);
+        sandbox.git(&["update-ref", "-d", name]);
+        id
+    });
+    ids.collect()
+}
+
+#[test]
+fn tags_from_before_are_moved_in_one_step_and_back() {
+    let sandbox = Sandbox::new();
+    for (text, label) in [("two\n", "one"), ("three\n", "two")] {
+        sandbox.write("a.txt", text);
+        sandbox.colony(&["checkpoint", "-m", label]);
+    }
+    let ids = as_tags(&sandbox);
+    sandbox.git(&["tag", "v1"]);
+    sandbox.git(&["tag", "checkpoint/of-a-blob", "HEAD:a.txt"]);
+    let before = sandbox.visible_state();
+    let dry = sandbox.json(&["checkpoints", "move-tags", "-n"]);
+    assert_eq!(dry["moved"].as_array().unwrap().len(), 2, "{dry:#}");
+    assert_eq!(sandbox.visible_state(), before);
+    let moved = sandbox.json(&["checkpoints", "move-tags"]);
+    assert_eq!(moved["moved"], dry["moved"], "{moved:#}");
+    assert_eq!(
+        moved["left"][0]["reason"], "it names no commit",
+        "{moved:#}"
+    );
+    assert_eq!(sandbox.git(&["tag"]), "checkpoint/of-a-blob\nv1");
+    let listed = sandbox.json(&["checkpoints"]);
+    let listed: Vec<_> = listed["checkpoints"].as_array().unwrap().iter().collect();
+    assert_eq!(listed[0]["checkpoint_id"], ids[0].as_str());
+    assert_eq!(
+        listed[1]["ref"],
+        ids[1].replacen("checkpoint/", "colony/checkpoints/", 1)
+    );
+    let again = sandbox.json(&["checkpoints", "move-tags"]);
+    assert_eq!(
+        (&again["moved"], &again["op"]),
+        (&serde_json::json!([]), &serde_json::Value::Null)
+    );
+    sandbox.colony(&["undo"]);
+    assert_eq!(sandbox.visible_state(), before);
+    sandbox.colony(&["redo"]);
+    assert_eq!(sandbox.git(&["tag"]), "checkpoint/of-a-blob\nv1");
+    sandbox.check_invariants();
+}
+
+#[test]
+fn a_tag_whose_id_stands_for_another_object_stays() {
+    let sandbox = Sandbox::new();
+    sandbox.write("a.txt", "two\n");
+    let name = ref_of(&sandbox.json(&["checkpoint", "-m", "one"]));
+    let id = as_tags(&sandbox).remove(0);
+    sandbox.git(&["update-ref", &name, "HEAD"]);
+    let run = sandbox.run(&["checkpoints", "move-tags"]);
+    assert_eq!(run.code, 1, "{}{}", run.stdout, run.stderr);
+    assert!(
+        run.stdout.contains("another object has that name"),
+        "{}",
+        run.stdout
+    );
+    assert_eq!(sandbox.git(&["tag"]), id);
+}
+
+#[test]
+fn checkpoints_are_deleted_by_name_and_come_back() {
+    let sandbox = Sandbox::new();
+    for (text, label) in [("two\n", "one"), ("three\n", "two"), ("four\n", "three")] {
+        sandbox.write("a.txt", text);
+        sandbox.colony(&["checkpoint", "-m", label]);
+    }
+    let before = sandbox.visible_state();
+    let dry = sandbox.json(&["checkpoints", "delete", "one", "@{0}", "-n"]);
+    assert_eq!(dry["deleted"].as_array().unwrap().len(), 2, "{dry:#}");
+    assert_eq!(sandbox.visible_state(), before);
+    let deleted = sandbox.json(&["checkpoints", "delete", "one", "@{0}", "three"]);
+    assert_eq!(
+        deleted["deleted"].as_array().unwrap().len(),
+        2,
+        "{deleted:#}"
+    );
+    let listed = sandbox.json(&["checkpoints"]);
+    assert_eq!(listed["count"], 1, "{listed:#}");
+    assert_eq!(listed["checkpoints"][0]["label"], "two");
+    assert_eq!(
+        sandbox.error(&["checkpoints", "delete", "one"]),
+        "checkpoint-not-found"
+    );
+    sandbox.colony(&["undo"]);
+    assert_eq!(sandbox.visible_state(), before);
+    sandbox.write("a.txt", "five\n");
+    sandbox.automatic_checkpoint();
+    assert_eq!(
+        sandbox.error(&["checkpoints", "delete", "auto@{0}"]),
+        "invalid-value"
+    );
+}
+
+#[test]
+fn a_remote_gets_and_gives_checkpoints_as_refs_of_ours_and_tags_never_come_again() {
+    let two = crate::remote::sync_refs::Two::new();
+    let (a, b) = (&two.a, two.b());
+    a.write("a.txt", "two\n");
+    let name = ref_of(&a.json(&["checkpoint", "-m", "of a"]));
+    let id = as_tags(a).remove(0);
+    // An earlier version has published it as a tag.
+    a.git(&["push", "-q", "origin", &format!("refs/tags/{id}")]);
+    let tags = || two.at_remote(&["for-each-ref", "--format=%(refname)", "refs/tags"]);
+    let moved = a.json(&["checkpoints", "move-tags"]);
+    assert_eq!(moved["ok"], true, "{moved:#}");
+    assert_ne!(tags(), "", "tags of the remote go only with --remote");
+    a.colony(&["sync", "--push"]);
+    assert_eq!(
+        two.at_remote(&["for-each-ref", "--format=%(refname)", "refs/colony"]),
+        name
+    );
+    // The tag is on the remote still: it comes to nobody who has the checkpoint.
+    a.git(&["fetch", "-q", "--no-tags", "origin"]);
+    a.colony(&["sync"]);
+    b.colony(&["sync"]);
+    for clone in [a.at(a.root.clone()), b] {
+        assert_eq!(clone.git(&["tag", "--list", "checkpoint/*"]), "");
+        assert_eq!(clone.json(&["checkpoints"])["count"], 1);
+    }
+    let dry = a.json(&["checkpoints", "move-tags", "--remote", "origin", "-n"]);
+    assert_eq!(dry["remote_refs"][0]["moved"], true, "{dry:#}");
+    assert_ne!(tags(), "");
+    a.colony(&["checkpoints", "move-tags", "--remote", "origin"]);
+    assert_eq!(tags(), "");
+    let deleted = a.json(&["checkpoints", "delete", &id]);
+    assert_eq!(
+        deleted["deleted"][0]["published"],
+        serde_json::json!(["origin"]),
+        "{deleted:#}"
+    );
+    // Where a plain fetch has brought the tag back, it is a checkpoint as ever.
+    a.git(&["tag", &id, &two.at_remote(&["rev-parse", &name])]);
+    assert_eq!(a.json(&["restore", &id, "-n"])["ok"], true);
+}
+
+#[test]
+fn a_server_that_wants_no_such_refs_is_heard_with_a_way_on() {
+    let two = crate::remote::sync_refs::Two::new();
+    two.remote_hook(
+        "update",
+        "case \"$1\" in refs/colony/*) echo 'no such refs here' >&2; exit 1;; esac",
+    );
+    two.a.write("a.txt", "two\n");
+    let name = ref_of(&two.a.json(&["checkpoint", "-m", "of a"]));
+    let did = two.a.json(&["sync", "--push"]);
+    let row = crate::remote::sync_refs::row(&did, &name);
+    assert_eq!(row["result"], "refused_by_server", "{did:#}");
+    let hint = row["hint"].as_str().unwrap();
+    assert!(
+        hint.contains("git config colony.checkpoint.gitTags true"),
+        "{hint}"
+    );
+}
+
+#[test]
+fn a_new_agent_begins_with_the_checkpoints_of_the_team() {
+    let two = crate::remote::sync_refs::Two::new();
+    let (a, b) = (&two.a, two.b());
+    fs::write(b.path("b.txt"), "by b\n").unwrap();
+    b.colony(&["checkpoint", "-m", "of b"]);
+    b.colony(&["sync", "--push"]);
+    a.write("a.txt", "two\n");
+    a.colony(&["checkpoint", "-m", "of a"]);
+    let made = a.json(&["agents", "new", "ada"]);
+    let ada = a.at(made["path"].as_str().unwrap().into());
+    let labels = |view: &crate::support::View<'_>| {
+        let listed = view.json(&["checkpoints"]);
+        let listed = listed["checkpoints"].as_array().unwrap().clone();
+        let mut labels: Vec<_> = listed
+            .iter()
+            .map(|row| row["label"].as_str().unwrap().to_owned())
+            .collect();
+        labels.sort();
+        labels
+    };
+    assert_eq!(labels(&ada), ["of a"], "the remote was not asked since");
+    a.colony(&["clones", "remove", "ada", "--force"]);
+    let hub = made["hub"].as_str().unwrap();
+    a.git(&[
+        "-C",
+        hub,
+        "fetch",
+        "-q",
+        "origin",
+        "+refs/colony/checkpoints/*:refs/colony/checkpoints/*",
+    ]);
+    let made = a.json(&["agents", "new", "bob"]);
+    let bob = a.at(made["path"].as_str().unwrap().into());
+    assert_eq!(labels(&bob), ["of a", "of b"]);
+    fs::write(bob.path("c.txt"), "by bob\n").unwrap();
+    bob.colony(&["checkpoint", "-m", "of bob"]);
+    let of_bob = a.git(&["-C", hub, "for-each-ref", "refs/colony/agents/bob"]);
+    assert_eq!(of_bob.matches("/tags/checkpoint/").count(), 1, "{of_bob}");
+    assert_eq!(
+        a.json(&["checkpoints", "show", "bob/of bob"])["label"],
+        "of bob"
+    );
+}
+
+#[test]
+fn an_earlier_version_does_not_go_on_in_a_colony_of_this_one() {
+    let sandbox = Sandbox::new();
+    sandbox.colony(&["agents", "new", "ada"]);
+    let path = ".git/colony/membership.json";
+    let record = sandbox.read(path);
+    assert!(record.contains("\"format\": 2"), "{record}");
+    sandbox.write(path, record.replace("\"format\": 2", "\"format\": 1"));
+    sandbox.write("a.txt", "two\n");
+    sandbox.colony(&["checkpoint", "-m", "publishes"]);
+    assert_eq!(sandbox.read(path), record);
+    sandbox.write(path, record.replace("\"format\": 2", "\"format\": 3"));
+    assert_eq!(sandbox.error(&["checkpoint", "-m", "x"]), "newer-format");
+}
+
+#[test]
+fn tags_that_a_person_made_are_left_alone() {
+    let sandbox = Sandbox::new();
+    sandbox.write("a.txt", "two\n");
+    sandbox.colony(&["checkpoint", "-m", "ours"]);
+    let id = as_tags(&sandbox).remove(0);
+    sandbox.git(&["tag", "-am", "mine", "checkpoint/rc1"]);
+    sandbox.git(&["tag", "checkpoint/light"]);
+    let doctor = sandbox.json(&["doctor"]);
+    let checks = doctor["checks"].as_array().unwrap();
+    let check = checks
+        .iter()
+        .find(|check| check["name"] == "checkpoint-tags");
+    let detail = check.unwrap()["detail"].as_str().unwrap();
+    assert!(detail.starts_with("1 checkpoint "), "{detail}");
+    let moved = sandbox.json(&["checkpoints", "move-tags"]);
+    assert_eq!(moved["moved"][0]["checkpoint_id"], id.as_str(), "{moved:#}");
+    let why: Vec<_> = moved["left"].as_array().unwrap().iter().collect();
+    assert_eq!(why.len(), 2, "{moved:#}");
+    assert_eq!(why[0]["reason"], "git-colony did not make it");
+    sandbox.colony(&["deinit", "--purge", "--force"]);
+    assert_eq!(sandbox.git(&["tag"]), "checkpoint/light\ncheckpoint/rc1");
+    assert_eq!(sandbox.git(&["for-each-ref", "refs/colony"]), "");
+}
+
+#[test]
+fn of_checkpoints_made_within_a_second_the_newest_is_named_first() {
+    let sandbox = Sandbox::new();
+    let mut ids = Vec::new();
+    for text in ["1\n", "2\n", "3\n"] {
+        sandbox.write("a.txt", text);
+        let run = sandbox.run_in(sandbox.world_at(0), &["--json", "checkpoint", "-m", "same"]);
+        let made: serde_json::Value = serde_json::from_str(&run.stdout).unwrap();
+        ids.insert(0, made["checkpoint_id"].clone());
+    }
+    let refused = sandbox.json(&["restore", "same"]);
+    assert_eq!(
+        refused["detail"]["candidates"],
+        serde_json::json!(ids),
+        "{refused:#}"
+    );
+}
+
+#[test]
+fn what_was_staged_beside_a_checkpoint_outlasts_a_prune_once_its_tag_has_moved() {
+    let sandbox = with_lfs();
+    sandbox.write("f.bin", "staged\n");
+    sandbox.git(&["add", "f.bin"]);
+    sandbox.write("f.bin", "edited since\n");
+    sandbox.colony(&["checkpoint", "-m", "k1", "--off-branch"]);
+    // As an earlier version left it.
+    as_tags(&sandbox);
+    fs::remove_dir_all(sandbox.path(".git/colony-kept/large-files")).unwrap();
+    fs::remove_file(sandbox.path(".git/colony/cache/held-large-files-1.json")).unwrap();
+    sandbox.git(&["rm", "-qf", "--cached", "f.bin"]);
+    sandbox.remove("f.bin");
+    sandbox.colony(&["checkpoints", "move-tags"]);
+    sandbox.git(&["lfs", "prune"]);
+    sandbox.colony(&["restore", "k1", "--force"]);
+    assert_eq!(sandbox.read("f.bin"), "edited since\n");
+    sandbox.remove("f.bin");
+    sandbox.git(&["checkout", "-q", "--", "f.bin"]);
+    assert_eq!(sandbox.read("f.bin"), "staged\n");
+}
+
+#[test]
+fn tags_are_moved_once_by_commands_that_run_at_the_same_time() {
+    let sandbox = Sandbox::new();
+    for text in ["two\n", "three\n", "four\n"] {
+        sandbox.write("a.txt", text);
+        sandbox.colony(&["checkpoint", "-m", text.trim()]);
+    }
+    as_tags(&sandbox);
+    let start = || {
+        let program = assert_cmd::cargo::cargo_bin!("git-colony");
+        let mut command = std::process::Command::new(program);
+        command.env_clear().envs(sandbox.variables());
+        command.current_dir(&sandbox.root);
+        command.args(["--json", "checkpoints", "move-tags"]);
+        command
+            .stdout(std::process::Stdio::piped())
+            .spawn()
+            .unwrap()
+    };
+    let all: Vec<_> = (0..4).map(|_| start()).collect();
+    let mut moved = 0;
+    for one in all {
+        let output = one.wait_with_output().unwrap();
+        let answer: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        assert_eq!(answer["ok"], true, "{answer:#}");
+        moved += answer["moved"].as_array().unwrap().len();
+    }
+    assert_eq!(moved, 3);
+    assert_eq!(sandbox.git(&["tag"]), "");
+    sandbox.check_invariants();
+}

@@ -1,0 +1,12 @@
+//! Checkpoints: what they hold and leave out, their refs and tags, signatures.
+
+mod checkpoint_refs;
+pub(crate) mod colonyignore;
+mod create;
+mod damaged_tags;
+mod lost_objects;
+mod prune_reports;
+mod refused_names;
+mod same_tree_as_git;
+mod signing;
+mod unreadable_paths;

@@ -1,0 +1,7 @@
+//! Clones and hubs: made, refreshed, sparse, damaged, on other file systems.
+
+mod clone_commands;
+mod file_systems;
+mod hub_faults;
+mod newer_format;
+mod sparse_clones;

@@ -1,0 +1,316 @@
+//! What stands in place of a file that we read: a link to a device, out of the worktree or to itself, a
+//! pipe, a folder, a file without end. Every command ends, in bounded time and memory, and says so.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::os::unix::process::ExitStatusExt as _;
+use std::path::Path;
+use std::process::{Command, Output};
+
+use crate::support::Sandbox;
+
+const PROGRAM: &str = env!("CARGO_BIN_EXE_git-colony");
+
+/// A command that takes longer hangs.
+const MOST_SECONDS: &str = "20";
+
+/// In units of 1,024 bytes: what a command may have of memory. The sparse file is larger.
+const MOST_MEMORY: &str = "2000000";
+
+const SPARSE_BYTES: u64 = 3 << 30;
+
+const CONFIGURATION: [&str; 8] = [
+    ".colony/manifest.json",
+    ".colony/repo_map.yaml",
+    ".colony/tool-registry.json",
+    ".colony/colony.toml",
+    ".colony/agents/ada.md",
+    ".claude/settings.json",
+    ".colonyignore",
+    "design/decisions/x.json",
+];
+
+const RULES: [&str; 4] = [
+    ".gitattributes",
+    ".gitignore",
+    "dir/.gitattributes",
+    "dir/.gitignore",
+];
+
+/// The commands that read one or another of the files; none of them changes anything.
+const COMMANDS: [&[&str]; 20] = [
+    &["status"],
+    &["status", "--line"],
+    &["doctor"],
+    &["deinit", "-n"],
+    &["init", "-n"],
+    &["lfs", "status"],
+    &[
+        "decide",
+        "-n",
+        "--id",
+        "x",
+        "-m",
+        "t",
+        "--summary",
+        "s",
+        "--rationale",
+        "r",
+    ],
+    &["decisions"],
+    &["checkpoint", "-n", "-m", "x"],
+    &["checkpoint", "-n", "--auto"],
+    &["commit", "-n", "-m", "x", "a.txt"],
+    &["diff"],
+    &["fleet"],
+    &["forks"],
+    &["undo", "-n"],
+    &["tools"],
+    &["map", "check"],
+    &["map", "-n"],
+    &["config"],
+    &["hooks", "install", "--for", "claude-code", "-n"],
+];
+
+/// Runs a command with bounds of time and memory.
+fn run(sandbox: &Sandbox, args: &[&str]) -> Output {
+    let bounded = r#"ulimit -v "$0"; exec "$@""#;
+    Command::new("timeout")
+        .args(["-s", "KILL", MOST_SECONDS, "sh", "-c", bounded, MOST_MEMORY])
+        .arg(PROGRAM)
+        .args(args)
+        .env_clear()
+        .envs(sandbox.variables())
+        .current_dir(&sandbox.root)
+        .output()
+        .unwrap()
+}
+
+fn repository() -> Sandbox {
+    let sandbox = Sandbox::new();
+    sandbox.colony(&["init", "--no-lfs"]);
+    sandbox.write("secret.txt", "beyond\n");
+    for path in CONFIGURATION.iter().chain(&RULES) {
+        if !sandbox.path(path).exists() {
+            sandbox.write(path, "");
+        }
+    }
+    sandbox.git(&["add", "-A", "-f"]);
+    sandbox.git(&["commit", "-qm", "everything"]);
+    // Something to look at: an edited file, and a new one beside the rules.
+    sandbox.write("dir/b.txt", "edited\n");
+    sandbox.write("dir/new.txt", "new\n");
+    sandbox
+}
+
+/// Puts something in place of each file in turn, and runs every command.
+fn attack(put: impl Fn(&Sandbox, &Path)) {
+    attack_by(&COMMANDS, put);
+}
+
+fn attack_by(commands: &[&[&str]], put: impl Fn(&Sandbox, &Path)) {
+    let sandbox = repository();
+    let mut wrong = Vec::new();
+    for path in CONFIGURATION.iter().chain(&RULES) {
+        let file = sandbox.path(path);
+        fs::remove_file(&file).unwrap();
+        put(&sandbox, &file);
+        for args in commands {
+            let output = run(&sandbox, args);
+            if !matches!(output.status.code(), Some(0 | 1 | 128)) {
+                let said = String::from_utf8_lossy(&output.stderr).into_owned();
+                wrong.push(format!("{path}: {args:?}: {:?}: {said}", output.status));
+            }
+        }
+        sandbox.remove(path);
+        sandbox.git(&["checkout", "-q", "HEAD", "--", path]);
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+fn pipe(file: &Path) {
+    assert!(Command::new("mkfifo").arg(file).status().unwrap().success());
+}
+
+fn sparse(file: &Path) {
+    fs::File::create(file)
+        .unwrap()
+        .set_len(SPARSE_BYTES)
+        .unwrap();
+}
+
+#[test]
+fn a_link_to_a_device_stops_no_command() {
+    attack(|_, file| symlink("/dev/zero", file).unwrap());
+}
+
+#[test]
+fn a_link_to_the_outside_stops_no_command() {
+    attack(|sandbox, file| {
+        let outside = sandbox.outside().join("outside");
+        sparse(&outside);
+        symlink(outside, file).unwrap();
+    });
+}
+
+#[test]
+fn a_link_to_itself_stops_no_command() {
+    attack(|_, file| symlink(file.file_name().unwrap(), file).unwrap());
+}
+
+#[test]
+fn a_pipe_stops_no_command() {
+    attack(|_, file| pipe(file));
+}
+
+#[test]
+fn a_folder_stops_no_command() {
+    attack(|_, file| fs::create_dir(file).unwrap());
+}
+
+#[test]
+fn a_file_of_any_size_stops_no_command() {
+    // An edited file is taken in, whatever its size, and rightly takes its time.
+    let takes_in = |args: &&&[&str]| matches!(args[0], "checkpoint" | "diff");
+    let reads: Vec<_> = COMMANDS
+        .iter()
+        .filter(|args| !takes_in(args))
+        .copied()
+        .collect();
+    attack_by(&reads, |_, file| sparse(file));
+}
+
+/// What is wrong with the manifest, as doctor has it.
+fn doctor_on(put: impl Fn(&Sandbox, &Path)) -> String {
+    let sandbox = repository();
+    let file = sandbox.path(".colony/manifest.json");
+    fs::remove_file(&file).unwrap();
+    put(&sandbox, &file);
+    let answer = sandbox.json(&["doctor"]);
+    let checks = answer["checks"].as_array().unwrap();
+    let check = checks.iter().find(|check| check["name"] == "manifest");
+    let check = check.unwrap();
+    assert_eq!(check["ok"], false, "{check:#}");
+    check["detail"].as_str().unwrap().to_owned()
+}
+
+#[test]
+fn doctor_says_why_a_file_cannot_be_read() {
+    let of = |why: &str| format!("'.colony/manifest.json' cannot be used: {why}");
+    let link = of("it is reached through a symbolic link");
+    let other = of("it is not a plain file");
+    assert_eq!(
+        doctor_on(|_, file| symlink("/dev/zero", file).unwrap()),
+        link
+    );
+    assert_eq!(doctor_on(|_, file| pipe(file)), other);
+    assert_eq!(doctor_on(|_, file| fs::create_dir(file).unwrap()), other);
+    assert_eq!(
+        doctor_on(|_, file| sparse(file)),
+        of("it is larger than 1 MiB")
+    );
+}
+
+#[test]
+fn rules_that_must_not_be_read_are_named() {
+    for path in RULES {
+        for put in [pipe, sparse] {
+            let sandbox = repository();
+            let file = sandbox.path(path);
+            fs::remove_file(&file).unwrap();
+            put(&file);
+            for args in [["checkpoint", "-m", "x"], ["checkpoint", "-n", "--auto"]] {
+                let answer = sandbox.json(&args);
+                assert_eq!(answer["code"], "path-in-the-way", "{args:?}: {answer:#}");
+                assert_eq!(answer["detail"]["path"], path);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_signal_ends_a_command_that_is_stuck_in_a_read() {
+    let sandbox = Sandbox::new();
+    let waits = sandbox.outside().join("waits");
+    pipe(&waits);
+    let mut child = Command::new(PROGRAM)
+        .args(["merge-driver", "colony-kg"])
+        .args([&waits, &waits, &waits, &waits])
+        .env_clear()
+        .envs(sandbox.variables())
+        .current_dir(&sandbox.root)
+        .spawn()
+        .unwrap();
+    // It is opened when the command opens it to read.
+    let _writer = fs::File::options().write(true).open(&waits).unwrap();
+    let pid = child.id().to_string();
+    assert!(Command::new("kill").arg(&pid).status().unwrap().success());
+    let mut guard = Command::new("sh")
+        .args(["-c", &format!("sleep {MOST_SECONDS}; kill -9 {pid}")])
+        .spawn()
+        .unwrap();
+    let ended = child.wait().unwrap();
+    guard.kill().unwrap();
+    guard.wait().unwrap();
+    assert_eq!(ended.signal(), Some(15), "{ended:?}");
+}
+
+#[test]
+fn a_pipe_in_place_of_the_users_own_rules_is_named() {
+    let sandbox = repository();
+    let configured = sandbox.outside().join("ignored");
+    sandbox.git(&["config", "core.excludesFile", configured.to_str().unwrap()]);
+    let exclude = sandbox.path(".git/info/exclude");
+    fs::create_dir_all(exclude.parent().unwrap()).unwrap();
+    for file in [configured, exclude] {
+        fs::remove_file(&file).ok();
+        pipe(&file);
+        let output = run(&sandbox, &["status"]);
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(128), "{said}");
+        let shown = file.display().to_string();
+        assert!(said.contains(&shown), "{said}");
+        assert!(said.contains("it is not a plain file"), "{said}");
+        fs::remove_file(&file).unwrap();
+    }
+    assert_eq!(run(&sandbox, &["status"]).status.code(), Some(0));
+}
+
+#[test]
+fn a_repository_is_used_where_its_path_is_hard_to_quote() {
+    for name in [
+        "a:b",
+        "say \"hi\"",
+        "two\nlines",
+        "back\\slash \t tab",
+        "#hash '$(x)",
+    ] {
+        let sandbox = Sandbox::new();
+        sandbox.git(&["config", "filter.up.clean", "tr a-z A-Z"]);
+        sandbox.git(&["config", "filter.up.smudge", "cat"]);
+        sandbox.write(".gitattributes", "*.up filter=up\n");
+        sandbox.colony(&["checkpoint", "-m", "first"]);
+        let there = sandbox.copy(name);
+        // Objects of a dry run are in memory, and git reads them from a folder beside the store.
+        std::fs::write(there.path("a.txt"), "edited\n").unwrap();
+        std::fs::write(there.path("x.up"), "filtered\n").unwrap();
+        let diff = there.json(&["diff", "--worktree", "--patch"]);
+        let patch = diff["raw_unified_diff"].as_str();
+        let patch = patch.unwrap_or_else(|| panic!("{name:?} {diff:#}"));
+        assert!(patch.contains("+edited"), "{name:?} {patch}");
+        assert!(patch.contains("+FILTERED"), "{name:?} {patch}");
+        let would = there.json(&["checkpoint", "-n", "-m", "x"]);
+        assert_eq!(would["ok"], true, "{name:?} {would:#}");
+        there.colony(&["checkpoint", "-m", "edited"]);
+        // A merge writes its objects elsewhere and reads the others from the store.
+        there.git(&["branch", "other", "HEAD~1"]);
+        there.git(&["switch", "-q", "other"]);
+        std::fs::write(there.path("dir/b.txt"), "of other\n").unwrap();
+        there.colony(&["checkpoint", "-m", "other"]);
+        let would = there.json(&["merge", "main", "-n"]);
+        assert_eq!(would["outcome"], "merged", "{name:?} {would:#}");
+        let merged = there.json(&["merge", "main"]);
+        assert_eq!(merged["outcome"], "merged", "{name:?} {merged:#}");
+        there.git(&["fsck", "--strict", "--no-dangling"]);
+    }
+}

@@ -1,0 +1,15 @@
+//! What goes wrong around us: hostile content, full disks, killed processes, large trees.
+
+mod concurrency;
+mod full_disk;
+mod fuzz_objects;
+mod fuzz_records;
+mod hostile_files;
+mod hostile_repositories;
+mod killed_gits;
+mod large_repository;
+mod leftovers;
+mod odd_repositories;
+mod paths_outside;
+mod recovery;
+mod tree_bombs;

@@ -1,0 +1,337 @@
+//! The fleet says how far each line of work is, never stops advising while something is left to merge, and a
+//! conflict says what to do next.
+
+use std::fs;
+
+use serde_json::{Value, json};
+
+use crate::agents::new_and_merge::{agent, commit};
+use crate::lfs::migrate::in_progress::{hint_of, paste, shell};
+use crate::support::Sandbox;
+
+fn row(desk: &Sandbox, name: &str) -> Value {
+    let fleet = desk.json(&["fleet"]);
+    let rows = fleet["agents"].as_array().unwrap().iter();
+    let mut rows = rows.filter(|row| row["agent"] == name);
+    let found = rows.next().unwrap_or_else(|| panic!("{fleet:#}")).clone();
+    assert_eq!(rows.next(), None, "{fleet:#}");
+    found
+}
+
+/// Returns the line of an agent on the screen.
+fn line(desk: &Sandbox, name: &str) -> String {
+    let screen = desk.colony(&["fleet"]);
+    let start = format!("  {name} ");
+    let found = screen.lines().find(|line| line.starts_with(&start));
+    found.unwrap_or_else(|| panic!("{screen}")).to_owned()
+}
+
+#[test]
+fn merged_idle_kept_and_uncommitted_are_told_apart() {
+    let desk = Sandbox::new();
+    let names = ["done", "idle", "auto", "beside", "loose", "ahead"];
+    let clones = names.map(|name| agent(&desk, name));
+    let [done, _, auto, beside, loose, ahead] = &clones;
+    commit(done, "a.txt", "of done\n");
+    desk.colony(&["merge", "done"]);
+    for clone in [auto, beside, loose] {
+        fs::write(clone.path("new.txt"), "new\n").unwrap();
+        fs::write(clone.path("run"), "#!/bin/sh\n").unwrap();
+    }
+    auto.colony(&["checkpoint", "--auto"]);
+    beside.colony(&["checkpoint", "-m", "kept", "--off-branch"]);
+    commit(ahead, "b.txt", "of ahead\n");
+    let work = |name: &str| row(&desk, name)["work"].as_str().unwrap().to_owned();
+    let words = names.map(work);
+    assert_eq!(
+        words,
+        ["merged", "idle", "kept", "kept", "uncommitted", "ahead"]
+    );
+    for (name, told) in [
+        ("done", "merged"),
+        ("idle", "nothing yet"),
+        ("auto", "2 changed, kept "),
+        ("beside", "2 changed, kept "),
+        ("loose", "2 uncommitted"),
+        ("ahead", "1 commit, 1 file"),
+    ] {
+        assert!(line(&desk, name).contains(told), "{}", line(&desk, name));
+    }
+    let kept = row(&desk, "auto");
+    assert_eq!(
+        (&kept["unsaved"], &kept["merged"]),
+        (&2.into(), &false.into())
+    );
+    assert_eq!(kept["kept_at"], kept["last_checkpoint_at"]);
+    assert_eq!(row(&desk, "loose")["kept_at"], Value::Null);
+}
+
+#[test]
+fn what_is_edited_after_a_checkpoint_is_uncommitted_again() {
+    let desk = Sandbox::new();
+    let ada = agent(&desk, "ada");
+    let is_kept = || row(&desk, "ada")["kept_at"].is_string();
+    fs::write(ada.path("a.txt"), "one\n").unwrap();
+    fs::write(ada.path("b.txt"), "one\n").unwrap();
+    std::os::unix::fs::symlink("a.txt", ada.path("link")).unwrap();
+    ada.colony(&["checkpoint", "--auto"]);
+    assert!(is_kept());
+    fs::write(ada.path("b.txt"), "two\n").unwrap();
+    assert!(!is_kept(), "another text");
+    fs::write(ada.path("b.txt"), "one\n").unwrap();
+    assert!(is_kept());
+    fs::write(ada.path("c.txt"), "new\n").unwrap();
+    assert!(!is_kept(), "a new file");
+    fs::remove_file(ada.path("c.txt")).unwrap();
+    fs::remove_file(ada.path("b.txt")).unwrap();
+    assert!(!is_kept(), "a file is gone");
+    fs::write(ada.path("b.txt"), "one\n").unwrap();
+    desk.at(ada.path("")).git(&["update-index", "--refresh"]);
+    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    fs::set_permissions(ada.path("b.txt"), mode).unwrap();
+    assert!(!is_kept(), "another mode");
+    // A secret is in no checkpoint.
+    fs::remove_file(ada.path("b.txt")).unwrap();
+    fs::write(ada.path("b.txt"), "one\n").unwrap();
+    assert!(is_kept());
+    fs::write(ada.path(".env"), "KEY=1\n").unwrap();
+    ada.colony(&["checkpoint", "--auto"]);
+    assert!(!is_kept());
+}
+
+#[test]
+fn no_filter_of_a_clone_runs_to_tell_whether_its_work_is_kept() {
+    let desk = Sandbox::new();
+    let ada = agent(&desk, "ada");
+    fs::write(ada.path(".gitattributes"), "*.txt filter=mine\n").unwrap();
+    fs::write(ada.path("new.txt"), "one\n").unwrap();
+    ada.colony(&["checkpoint", "--auto"]);
+    let ran = desk.outside().join("ran");
+    let command = format!("touch {}; cat", ran.display());
+    ada.git(&["config", "filter.mine.clean", &command]);
+    assert!(row(&desk, "ada")["kept_at"].is_string());
+    fs::write(ada.path("new.txt"), "two\n").unwrap();
+    assert_eq!(row(&desk, "ada")["work"], "uncommitted");
+    assert!(!ran.exists());
+}
+
+/// Has three agents meet what the desk did: one in one file, two in another.
+fn clashing(desk: &Sandbox) {
+    for path in ["a.txt", "b.txt"] {
+        desk.write(path, "base\n");
+    }
+    desk.colony(&["commit", "-m", "base", "--all"]);
+    for name in ["both", "one", "two"] {
+        let clone = agent(desk, name);
+        commit(&clone, "a.txt", &format!("of {name}\n"));
+        if name == "both" {
+            commit(&clone, "b.txt", "of both\n");
+        }
+    }
+    let clean = agent(desk, "clean");
+    commit(&clean, "c.txt", "of clean\n");
+    for path in ["a.txt", "b.txt"] {
+        desk.write(path, "of the desk\n");
+    }
+    desk.colony(&["commit", "-m", "mine", "--all"]);
+}
+
+#[test]
+fn the_fleet_advises_until_nothing_is_left_to_merge() {
+    let desk = Sandbox::new();
+    clashing(&desk);
+    let mut advice = Vec::new();
+    loop {
+        let fleet = desk.json(&["fleet"]);
+        let Some(hint) = fleet["hint"].as_str() else {
+            assert_eq!(fleet["next"], Value::Null);
+            break;
+        };
+        assert_eq!(fleet["next"]["command"], hint);
+        advice.push((hint.to_owned(), fleet["next"]["paths"].clone()));
+        assert!(advice.len() < 20, "{advice:#?}");
+        if hint == "git status" {
+            desk.git(&["checkout", "-q", "--theirs", "."]);
+            desk.git(&["add", "-A"]);
+        } else {
+            let done = shell(&desk, &desk.root, hint);
+            assert!(done.status.code() < Some(2), "{hint} {done:?}");
+        }
+    }
+    let open = |name: &str| format!("git colony merge {name} --resolve");
+    let (none, a, both) = (json!([]), json!(["a.txt"]), json!(["a.txt", "b.txt"]));
+    let go_on = "git colony merge --continue".to_owned();
+    let expected = [
+        ("git colony merge clean".to_owned(), none.clone()),
+        (open("one"), a.clone()),
+        ("git status".to_owned(), none.clone()),
+        (go_on.clone(), none.clone()),
+        (open("two"), a),
+        ("git status".to_owned(), none.clone()),
+        (go_on.clone(), none.clone()),
+        (open("both"), both),
+        ("git status".to_owned(), none.clone()),
+        (go_on, none),
+    ];
+    assert_eq!(advice, expected);
+    assert_eq!(desk.read("b.txt"), "of both\n");
+    desk.check_invariants_of_git();
+}
+
+#[test]
+fn an_agent_can_settle_it_and_an_open_merge_is_shown() {
+    let desk = Sandbox::new();
+    clashing(&desk);
+    desk.colony(&["merge", "clean"]);
+    let fleet = desk.json(&["fleet"]);
+    assert_eq!(fleet["next"]["or"]["agent"], "one", "{fleet:#}");
+    let way = fleet["next"]["or"]["command"].as_str().unwrap();
+    let screen = desk.colony(&["fleet"]);
+    assert!(
+        screen.contains("next: git colony merge one --resolve   # a.txt\n"),
+        "{screen}"
+    );
+    assert!(
+        screen.contains(&format!("or let one settle it: {way}\n")),
+        "{screen}"
+    );
+    assert!(screen.contains("clash: a.txt: both one two\n"), "{screen}");
+    let opened = shell(&desk, &desk.root, way);
+    assert_eq!(opened.status.code(), Some(1), "{opened:?}");
+    let row = row(&desk, "one");
+    let operation = json!({"kind": "merge", "source": "main", "conflicts": 1});
+    assert_eq!(row["operation"], operation, "{row:#}");
+    let told = line(&desk, "one");
+    assert!(told.contains("merging main, 1 conflict left"), "{told}");
+    // Who is at it already is left to it.
+    let mut fleet = desk.json(&["fleet"]);
+    assert_eq!(fleet["hint"], "git colony merge two --resolve");
+    let place = desk.json(&["agents", "path", "one"])["path"].clone();
+    let status = format!("git -C {} status", place.as_str().unwrap());
+    for name in ["two", "both"] {
+        assert_ne!(fleet["next"], Value::Null, "{fleet:#}");
+        desk.colony(&["merge", name, "--theirs", "."]);
+        fleet = desk.json(&["fleet"]);
+    }
+    assert_eq!(fleet["next"], Value::Null, "{fleet:#}");
+    let screen = desk.colony(&["fleet"]);
+    assert!(
+        screen.ends_with(&format!("one is settling main: {status}\n")),
+        "{screen}"
+    );
+    assert_eq!(fleet["settling"][0]["command"], status, "{fleet:#}");
+    assert!(shell(&desk, &desk.root, &status).status.success());
+}
+
+#[test]
+fn elsewhere_the_hint_goes_to_the_branch_first() {
+    let desk = Sandbox::new();
+    clashing(&desk);
+    desk.colony(&["merge", "clean"]);
+    desk.git(&["switch", "-qc", "side"]);
+    let hint = "git switch main && git colony merge one --resolve";
+    assert_eq!(desk.json(&["fleet"])["hint"], hint);
+    let refused = desk.json(&["merge", "one", "-m", "it's one"]);
+    assert_eq!(
+        refused["hint"],
+        "git switch main && git colony merge one -m 'it'\\''s one' --resolve"
+    );
+    let open = shell(&desk, &desk.root, hint_of(&refused));
+    assert_eq!(open.status.code(), Some(1), "{open:?}");
+    assert_eq!(desk.git(&["branch", "--show-current"]), "main");
+    assert_eq!(desk.json(&["status"])["in_progress"], "merge");
+}
+
+#[test]
+fn a_conflict_has_a_code_and_the_next_command() {
+    let desk = Sandbox::new();
+    clashing(&desk);
+    let commit = desk.at(desk.json(&["agents", "path", "two"])["path"]
+        .as_str()
+        .unwrap()
+        .into());
+    let commit = commit.git(&["rev-parse", "HEAD"]);
+    for (command, what) in [("merge", "two"), ("cherry-pick", commit.trim())] {
+        for dry_run in [true, false] {
+            let options = if dry_run { &["-n"][..] } else { &[] };
+            let refused = desk.json(&[&[command, what][..], options].concat());
+            assert_eq!(refused["ok"], false, "{refused:#}");
+            assert_eq!(refused["code"], "conflicted");
+            assert_eq!(
+                refused["hint"],
+                format!("git colony {command} {what} --resolve")
+            );
+        }
+        let run = desk.run(&[command, what]);
+        assert_eq!(run.code, 1);
+        let opened = desk.json(&[command, what, "--resolve"]);
+        assert_eq!(opened["code"], "conflicted", "{opened:#}");
+        desk.write("a.txt", "settled\n");
+        desk.git(&["add", "a.txt"]);
+        paste(&desk, &desk.root, hint_of(&opened));
+        let done = desk.json(&["status"]);
+        assert_eq!(done["in_progress"], Value::Null, "{done:#}");
+        desk.colony(&["undo"]);
+        desk.colony(&["undo"]);
+    }
+    // What is settled already stays settled.
+    let part = desk.json(&["merge", "both", "--ours", "b.txt"]);
+    assert_eq!(
+        part["hint"],
+        "git colony merge both --ours :/b.txt --resolve"
+    );
+    shell(&desk, &desk.root, hint_of(&part));
+    assert_eq!(
+        desk.git(&["ls-files", "-u", "--format=%(path)"]),
+        "a.txt\na.txt\na.txt"
+    );
+    assert_eq!(desk.read("b.txt"), "of the desk\n");
+}
+
+#[test]
+fn work_that_began_on_a_branch_that_is_gone_goes_where_the_forecast_is_for() {
+    for conflicted in [false, true] {
+        let desk = Sandbox::new();
+        desk.git(&["switch", "-qc", "topic"]);
+        desk.colony(&["fork", "wb"]);
+        desk.write("a.txt", "of wb\n");
+        desk.git(&["commit", "-qam", "of wb"]);
+        desk.git(&["switch", "-q", "main"]);
+        desk.git(&["branch", "-qD", "topic"]);
+        if conflicted {
+            desk.write("a.txt", "of main\n");
+            desk.git(&["commit", "-qam", "of main"]);
+        }
+        let resolve = if conflicted { " --resolve" } else { "" };
+        let hint = desk.json(&["fleet"])["hint"].clone();
+        let expected = format!("git colony merge fork/wb --into main{resolve}");
+        assert_eq!(hint, expected);
+        let refused = desk.json(&["merge", "wb"]);
+        assert_eq!(refused["code"], "revision-not-found", "{refused:#}");
+        assert_eq!(
+            refused["hint"], "git colony merge fork/wb --into main",
+            "{refused:#}"
+        );
+        let opened = shell(&desk, &desk.root, hint.as_str().unwrap());
+        assert_eq!(opened.status.code(), Some(i32::from(conflicted)));
+    }
+}
+
+#[test]
+fn a_merge_into_another_branch_than_the_current_one_says_so() {
+    let desk = Sandbox::new();
+    desk.colony(&["fork", "work"]);
+    desk.write("a.txt", "of work\n");
+    desk.git(&["commit", "-qam", "of work"]);
+    desk.git(&["switch", "-q", "main"]);
+    desk.git(&["switch", "-qc", "feature"]);
+    for options in [&["-n"][..], &[]] {
+        let said = desk.colony(&[&["merge", "work"], options].concat());
+        let first = said.lines().next().unwrap();
+        assert!(first.contains("'main'"), "{said}");
+        assert!(first.ends_with(" ('feature' is checked out)"), "{said}");
+    }
+    desk.git(&["switch", "-q", "main"]);
+    let said = desk.colony(&["merge", "work"]);
+    assert!(!said.contains("checked out"), "{said}");
+}

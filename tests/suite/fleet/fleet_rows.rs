@@ -1,0 +1,92 @@
+//! The fleet: a row per agent, what clashes, what to merge next.
+
+use std::fs;
+
+use serde_json::Value;
+
+use crate::agents::new_and_merge::{agent, commit};
+use crate::support::Sandbox;
+
+#[test]
+fn the_fleet_is_one_line_per_agent_and_what_to_merge_next() {
+    let desk = Sandbox::new();
+    let teaching = desk.run(&[]).stdout;
+    assert_eq!(teaching.lines().count(), 6, "{teaching}");
+    let (ada, bob) = (agent(&desk, "ada"), agent(&desk, "bob"));
+    commit(&ada, "a.txt", "of ada\n");
+    commit(&bob, "a.txt", "of bob\n");
+    commit(&bob, "b.txt", "of bob\n");
+    fs::write(bob.path("c.txt"), "unsaved\n").unwrap();
+    assert_eq!(bob.run(&["hook", "codex"]).code, 0);
+    let fleet = desk.json(&["fleet"]);
+    let rows = fleet["agents"].as_array().unwrap();
+    assert_eq!(rows.len(), 2, "{fleet:#}");
+    assert_eq!(rows[0]["agent"], "ada");
+    assert_eq!(rows[0]["commits"], 1);
+    assert_eq!(rows[0]["into"]["outcome"], "fast_forward");
+    assert_eq!(rows[0]["into"]["branch"], "main");
+    assert_eq!(rows[1]["agent"], "bob");
+    assert_eq!(
+        (&rows[1]["commits"], &rows[1]["files"]),
+        (&2.into(), &2.into())
+    );
+    assert_eq!(rows[1]["unsaved"], 1);
+    assert_eq!(rows[1]["state"], "waiting", "its hook told of a stop");
+    assert_eq!(fleet["clashes"][0]["paths"][0], "a.txt");
+    assert_eq!(fleet["merge_order"].as_array().unwrap().len(), 2);
+    let hint = fleet["hint"].as_str().unwrap();
+    assert!(hint.starts_with("git colony merge "), "{hint}");
+    desk.colony(&["merge", "ada"]);
+    let fleet = desk.json(&["fleet"]);
+    assert_eq!(fleet["agents"][0]["into"]["outcome"], "up_to_date");
+    assert_eq!(fleet["agents"][1]["into"]["outcome"], "conflicted");
+    assert_eq!(fleet["hint"], "git colony merge bob --resolve");
+}
+
+#[test]
+fn the_fleet_says_when_each_made_its_newest_checkpoint() {
+    let desk = Sandbox::new();
+    let ada = agent(&desk, "ada");
+    let never = desk.json(&["fleet"]);
+    assert_eq!(never["agents"][0]["last_checkpoint_at"], Value::Null);
+    fs::write(ada.path("a.txt"), "one\n").unwrap();
+    ada.colony(&["checkpoint", "-m", "named"]);
+    let named = ada.json(&["checkpoints"])["checkpoints"][0]["created_at"].clone();
+    let fleet = desk.json(&["fleet"]);
+    assert_eq!(fleet["agents"][0]["last_checkpoint_at"], named);
+    assert_eq!(
+        fleet["last_checkpoint"],
+        Value::Null,
+        "it is not of the desk"
+    );
+    fs::write(ada.path("a.txt"), "two\n").unwrap();
+    ada.json(&["checkpoint", "--auto"]);
+    let automatic = ada.json(&["checkpoints", "--auto"])["checkpoints"][0]["created_at"].clone();
+    assert_ne!(automatic, named);
+    let fleet = desk.json(&["fleet"]);
+    assert_eq!(fleet["agents"][0]["last_checkpoint_at"], automatic);
+}
+
+#[test]
+fn the_fleet_remembers_which_forks_clash_and_writes_nothing_else() {
+    let desk = Sandbox::new();
+    let cache = desk.path(".git/colony/cache/clashes-1.json");
+    desk.colony(&["fleet"]);
+    assert!(!desk.path(".git/colony").exists(), "nothing has begun");
+    let (ada, bob) = (agent(&desk, "ada"), agent(&desk, "bob"));
+    commit(&ada, "a.txt", "of ada\n");
+    commit(&bob, "a.txt", "of bob\n");
+    let before = desk.visible_state();
+    let fleet = desk.json(&["fleet"]);
+    let known = fs::read_to_string(&cache).unwrap();
+    let (ada, bob) = (
+        ada.git(&["rev-parse", "HEAD"]),
+        bob.git(&["rev-parse", "HEAD"]),
+    );
+    assert!(
+        known.contains(ada.trim()) && known.contains(bob.trim()),
+        "{known}"
+    );
+    assert_eq!(desk.json(&["fleet"])["clashes"], fleet["clashes"]);
+    assert_eq!(desk.visible_state(), before);
+}

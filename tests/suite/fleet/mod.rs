@@ -1,0 +1,9 @@
+//! Many at work: what the fleet shows and advises, and where branches left each other.
+
+mod branch_log;
+mod fleet_advice;
+mod fleet_rows;
+mod many_at_once;
+mod topology;
+mod twenty_agents;
+mod two_checkouts;

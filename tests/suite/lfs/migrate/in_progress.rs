@@ -1,0 +1,189 @@
+//! Where a migration to git-lfs leaves somebody: what `status` and `doctor` say of one that has not
+//! ended, and that each way on works as it is told.
+
+use std::path::Path;
+use std::process::Command;
+
+use crate::support::{Sandbox, wait_for_locks};
+
+use super::rewrite::{at, grown, with_origin};
+
+/// Runs a hint as somebody would who pastes it: in a shell, comments and all.
+pub(crate) fn paste(sandbox: &Sandbox, root: &Path, hint: &str) {
+    let output = shell(sandbox, root, hint);
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success(), "{hint}\n{said}");
+}
+
+/// Runs a line in a shell that finds the program.
+pub(crate) fn shell(sandbox: &Sandbox, root: &Path, line: &str) -> std::process::Output {
+    let program = Path::new(env!("CARGO_BIN_EXE_git-colony"));
+    let path = std::env::var("PATH").unwrap();
+    let mut shell = Command::new("sh");
+    shell.env_clear().envs(sandbox.variables());
+    let folder = program.parent().unwrap().display();
+    shell.env("PATH", format!("{folder}:{path}"));
+    shell.args(["-c", line]).current_dir(root).output().unwrap()
+}
+
+pub(crate) fn hint_of(answer: &serde_json::Value) -> &str {
+    let hint = answer["hint"].as_str();
+    hint.unwrap_or_else(|| panic!("{answer:#}"))
+}
+
+/// What a look says of the migration that has not ended: in JSON, as a line, for a prompt, and the fix
+/// that `doctor` names.
+fn told(sandbox: &Sandbox) -> (serde_json::Value, Option<String>) {
+    // Status does not call a migration left that is at work.
+    wait_for_locks(&sandbox.path(".git/colony"));
+    let status = sandbox.json(&["status"]);
+    let found = status["migration"].clone();
+    let detail = found["detail"].as_str().unwrap_or("no migration");
+    let text = sandbox.colony(&["status"]);
+    assert_eq!(text.contains(detail), !found.is_null(), "{text}");
+    let health = status["health"].as_array().unwrap();
+    let attention = health.iter().any(|one| one["name"] == "migration");
+    assert_eq!(text.contains(&format!("attention: {detail}")), attention);
+    let line = sandbox.json(&["status", "--line"]);
+    assert_eq!(line["attention"], !health.is_empty(), "{line:#}");
+    let doctor = sandbox.json(&["doctor"]);
+    let mut checks = doctor["checks"].as_array().unwrap().iter();
+    let check = checks.find(|check| check["name"] == "migration");
+    let fix = check.and_then(|check| check["fix"].as_str());
+    assert_eq!(fix.is_some(), attention, "{doctor:#}");
+    (found, fix.map(str::to_owned))
+}
+
+#[test]
+fn status_and_doctor_name_the_ways_on_of_what_is_not_published() {
+    let sandbox = grown();
+    assert!(told(&sandbox).0.is_null());
+    let bare = with_origin(&sandbox);
+    let made = sandbox.json(&["lfs", "migrate", "--no-push"]);
+    let (found, fix) = told(&sandbox);
+    assert_eq!(found["stage"], "not_published", "{found:#}");
+    assert_eq!(
+        (&found["op"], &found["commits"]),
+        (&made["op"], &made["commits"])
+    );
+    for way in ["--continue", "--abort"] {
+        let detail = found["detail"].as_str().unwrap();
+        assert!(
+            detail.contains(&format!("git colony lfs migrate {way}")),
+            "{detail}"
+        );
+    }
+    paste(&sandbox, &sandbox.root, &fix.unwrap());
+    assert_eq!(at(&bare, &sandbox, &["rev-parse", "main"]), made["head"]);
+    assert!(told(&sandbox).0.is_null());
+}
+
+#[test]
+fn without_a_remote_status_names_the_way_back_and_nothing_needs_attention() {
+    let sandbox = grown();
+    sandbox.colony(&["lfs", "migrate"]);
+    let (found, fix) = told(&sandbox);
+    assert_eq!((&found["stage"], fix), (&"not_published".into(), None));
+    assert!(
+        found["detail"]
+            .as_str()
+            .unwrap()
+            .contains("--abort takes it back")
+    );
+    sandbox.colony(&["lfs", "migrate", "--abort"]);
+    assert!(told(&sandbox).0.is_null());
+}
+
+#[test]
+fn a_remote_that_is_not_origin_is_said_not_to_have_it() {
+    let sandbox = grown();
+    let bare = with_origin(&sandbox);
+    sandbox.git(&["remote", "rename", "origin", "upstream"]);
+    for args in [&["lfs", "migrate", "-n"][..], &["lfs", "migrate"]] {
+        let answer = sandbox.json(args);
+        assert_eq!(
+            (&answer["ok"], &answer["pushed"]),
+            (&true.into(), &false.into())
+        );
+        let notes = answer["notes"].to_string();
+        assert!(notes.contains("'upstream' is not published to"), "{notes}");
+    }
+    let (_, fix) = told(&sandbox);
+    paste(&sandbox, &sandbox.root, &fix.unwrap());
+    let head = sandbox.git(&["rev-parse", "main"]);
+    assert_eq!(at(&bare, &sandbox, &["rev-parse", "main"]), head);
+}
+
+/// Has a migration die before it has moved anything, at the point where it rewrites history.
+fn cut_off(sandbox: &Sandbox) {
+    let bin = sandbox.outside().join("bin");
+    std::fs::create_dir(&bin).unwrap();
+    // git-lfs has its parent, git-colony, killed, and goes on by itself for a while.
+    let real = Command::new("sh")
+        .args(["-c", "command -v git-lfs"])
+        .output()
+        .unwrap();
+    let real = String::from_utf8(real.stdout).unwrap();
+    let script = format!(
+        "#!/bin/sh\n[ \"$1\" = migrate ] && kill -9 \"$(cat {})\"\nexec {} \"$@\"\n",
+        sandbox.outside().join("victim").display(),
+        real.trim()
+    );
+    std::fs::write(bin.join("git-lfs"), script).unwrap();
+    let executable = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    std::fs::set_permissions(bin.join("git-lfs"), executable).unwrap();
+    let line = format!(
+        "PATH={}:$PATH; sh -c 'echo $$ > ../victim; exec git-colony lfs migrate'",
+        bin.display()
+    );
+    assert!(!shell(sandbox, &sandbox.root, &line).status.success());
+}
+
+#[test]
+fn what_is_cut_off_by_a_kill_of_git_colony_alone_is_told_and_leaves_nothing_behind() {
+    for (way, swept) in [("--abort", false), ("--abort", true), ("--continue", true)] {
+        let sandbox = grown();
+        let bare = with_origin(&sandbox);
+        let (config, state) = (sandbox.read(".git/config"), sandbox.visible_state());
+        cut_off(&sandbox);
+        assert!(sandbox.read(".git/config").contains("filter \"lfs\""));
+        if swept {
+            // The next changing command clears what a dead one has left.
+            sandbox.colony(&["checkpoint", "--auto"]);
+        }
+        let (found, _) = told(&sandbox);
+        assert_eq!(found["stage"], "cut_off", "{found:#}");
+        let dry = sandbox.json(&["lfs", "migrate", way, "-n"]);
+        assert_eq!((&dry["ok"], &dry["dry_run"]), (&true.into(), &true.into()));
+        let answer = sandbox.json(&["lfs", "migrate", way]);
+        assert_eq!(answer["ok"], true, "{answer:#}");
+        assert!(told(&sandbox).0.is_null());
+        if way == "--continue" {
+            assert_eq!(answer["status"], "migrated", "{answer:#}");
+            assert_eq!(at(&bare, &sandbox, &["rev-parse", "main"]), answer["head"]);
+            continue;
+        }
+        assert_eq!(answer["status"], "aborted", "{answer:#}");
+        assert_eq!(sandbox.read(".git/config"), config);
+        assert!(!sandbox.path(".git/hooks/pre-push").exists());
+        // Also once git looks inside: no filter calls a large file modified.
+        sandbox.write("paper.pdf", "paper 3\n");
+        assert_eq!(sandbox.git(&["status", "--porcelain"]), "");
+        assert_eq!(sandbox.visible_state(), state);
+        assert_eq!(
+            sandbox.error(&["lfs", "migrate", "--abort"]),
+            "nothing-to-resolve"
+        );
+    }
+}
+
+#[test]
+fn what_a_second_try_set_up_goes_too_when_the_first_was_cut_off() {
+    let sandbox = grown();
+    let config = sandbox.read(".git/config");
+    cut_off(&sandbox);
+    sandbox.colony(&["lfs", "migrate"]);
+    sandbox.colony(&["lfs", "migrate", "--abort"]);
+    assert_eq!(sandbox.read(".git/config"), config);
+    assert!(!sandbox.path(".git/hooks/pre-push").exists());
+}

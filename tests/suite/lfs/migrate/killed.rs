@@ -1,0 +1,209 @@
+//! A migration to git-lfs that is killed outright: what it has started lives on, and is ended or waited
+//! for before anybody takes the migration back or goes on with it.
+
+use std::ffi::OsString;
+use std::fs;
+use std::io::{BufRead as _, BufReader};
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+use serde_json::Value;
+
+use crate::support::Sandbox;
+
+use super::rewrite::{at, grown, with_origin};
+
+/// Two pipes with names: something says in one that it has begun, and waits for the other.
+struct Gate {
+    begun: PathBuf,
+    go: PathBuf,
+}
+
+impl Gate {
+    fn new(sandbox: &Sandbox) -> Gate {
+        let gate = Gate {
+            begun: sandbox.outside().join("begun"),
+            go: sandbox.outside().join("go"),
+        };
+        for path in [&gate.begun, &gate.go] {
+            rustix::fs::mkfifoat(rustix::fs::CWD, path, 0o600.into()).unwrap();
+        }
+        gate
+    }
+
+    /// The line of a script that waits there.
+    fn wait(&self) -> String {
+        let (begun, go) = (self.begun.display(), self.go.display());
+        format!("echo begun >'{begun}'; read line <'{go}'\n")
+    }
+
+    fn hook(&self, path: &Path, rest: &str) {
+        executable(path, &format!("#!/bin/sh\n{}{rest}", self.wait()));
+    }
+
+    /// Starts the program, and kills it once somebody waits at the gate.
+    fn kill(&self, sandbox: &Sandbox, variables: &[(OsString, OsString)], args: &[&str]) {
+        let mut child = start(sandbox, variables, args);
+        let mut line = String::new();
+        let mut pipe = BufReader::new(fs::File::open(&self.begun).unwrap());
+        pipe.read_line(&mut line).unwrap();
+        assert_eq!(line, "begun\n");
+        child.kill().unwrap();
+        child.wait().unwrap();
+    }
+
+    fn open(&self) {
+        fs::write(&self.go, "go\n").unwrap();
+    }
+}
+
+fn executable(path: &Path, script: &str) {
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::write(path, script).unwrap();
+    fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
+}
+
+fn start(sandbox: &Sandbox, variables: &[(OsString, OsString)], args: &[&str]) -> Child {
+    Command::new(assert_cmd::cargo::cargo_bin!("git-colony"))
+        .env_clear()
+        .envs(variables.iter().cloned())
+        .current_dir(&sandbox.root)
+        .args(args)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap()
+}
+
+fn answer(child: Child) -> Value {
+    let output = child.wait_with_output().unwrap();
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+fn of(sandbox: &Sandbox) -> Vec<(OsString, OsString)> {
+    sandbox.variables().into_iter().collect()
+}
+
+/// A repository that is published, the refs of both sides, and a gate.
+fn published() -> (Sandbox, PathBuf, [String; 2], Gate) {
+    let sandbox = grown();
+    let bare = with_origin(&sandbox);
+    sandbox.git(&["lfs", "install", "--local"]);
+    let gate = Gate::new(&sandbox);
+    let refs = [branches(&sandbox), at(&bare, &sandbox, &["for-each-ref"])];
+    (sandbox, bare, refs, gate)
+}
+
+fn branches(sandbox: &Sandbox) -> String {
+    sandbox.git(&["for-each-ref", "refs/heads", "refs/tags", "refs/notes"])
+}
+
+/// Refuses while a push lives; when that is ended as it is said, everything is what it was, also there.
+fn is_taken_back_once_it_has_ended(at_hook: impl Fn(&Gate, &Sandbox, &Path)) {
+    let (sandbox, bare, [ours, theirs], gate) = published();
+    at_hook(&gate, &sandbox, &bare);
+    gate.kill(&sandbox, &of(&sandbox), &["lfs", "migrate"]);
+    let new = branches(&sandbox);
+    assert_ne!(new, ours);
+    for way in [&["--abort"][..], &["--continue"], &[]] {
+        let args = [&["--timeout", "0", "lfs", "migrate"], way].concat();
+        let refused = sandbox.json(&args);
+        assert_eq!(refused["code"], "locked", "{refused:#}");
+        let said = refused["message"].as_str().unwrap();
+        assert!(said.contains("git push (process "), "{said}");
+        assert_eq!(branches(&sandbox), new);
+        assert_eq!(at(&bare, &sandbox, &["for-each-ref"]), theirs);
+    }
+    let refused = sandbox.json(&["--timeout", "0", "lfs", "migrate", "--abort"]);
+    let hint = refused["hint"].as_str().unwrap();
+    assert!(hint.starts_with("kill "), "{hint}");
+    let pasted = Command::new("sh").args(["-c", hint]).status().unwrap();
+    assert!(pasted.success());
+    sandbox.json_apart(&["lfs", "migrate", "--abort"]);
+    assert_eq!(branches(&sandbox), ours);
+    assert_eq!(at(&bare, &sandbox, &["for-each-ref"]), theirs);
+    assert!(!sandbox.path(".git/colony/migration-children").exists());
+    fs::remove_file(bare.join("hooks/pre-receive")).ok();
+    at(&bare, &sandbox, &["fsck", "--strict"]);
+    sandbox.check_invariants_of_git();
+}
+
+#[test]
+fn a_push_that_waits_at_the_server_is_ended_before_a_migration_is_taken_back() {
+    is_taken_back_once_it_has_ended(|gate, _, bare| {
+        gate.hook(&bare.join("hooks/pre-receive"), "");
+    });
+}
+
+#[test]
+fn a_push_that_waits_in_a_hook_is_ended_before_a_migration_is_taken_back() {
+    is_taken_back_once_it_has_ended(|gate, sandbox, _| {
+        let rest = "git lfs pre-push \"$@\"\n";
+        gate.hook(&sandbox.path(".git/hooks/pre-push"), rest);
+    });
+}
+
+#[test]
+fn a_push_that_arrives_after_all_is_waited_for_and_then_nothing_is_taken_back() {
+    let (sandbox, bare, [_, theirs], gate) = published();
+    gate.hook(&bare.join("hooks/pre-receive"), "");
+    gate.kill(&sandbox, &of(&sandbox), &["lfs", "migrate"]);
+    let new = branches(&sandbox);
+    let args = ["--json", "--timeout", "60", "lfs", "migrate", "--abort"];
+    let abort = start(&sandbox, &of(&sandbox), &args);
+    gate.open();
+    let refused = answer(abort);
+    assert_eq!(refused["code"], "published-commits", "{refused:#}");
+    assert_eq!(branches(&sandbox), new);
+    assert_ne!(at(&bare, &sandbox, &["for-each-ref"]), theirs);
+    let main = at(&bare, &sandbox, &["rev-parse", "main"]);
+    assert_eq!(main, sandbox.git(&["rev-parse", "main"]));
+    fs::remove_file(bare.join("hooks/pre-receive")).unwrap();
+    sandbox.colony(&["lfs", "migrate", "--continue"]);
+    sandbox.check_invariants_of_git();
+}
+
+#[test]
+fn a_rewriting_that_lives_on_is_ended_and_stops_no_other_command() {
+    for way in ["--abort", "--continue"] {
+        let (sandbox, bare, [ours, theirs], gate) = published();
+        let folder = sandbox.outside().join("bin");
+        let real = Command::new("which").arg("git-lfs").output().unwrap();
+        let script = format!(
+            "#!/bin/sh\nif [ \"$1\" = migrate ]; then {} fi\nexec {} \"$@\"\n",
+            gate.wait().trim_end().to_owned() + "; : > object-map; exit 1;",
+            String::from_utf8(real.stdout).unwrap().trim()
+        );
+        executable(&folder.join("git-lfs"), &script);
+        let mut variables = sandbox.variables();
+        let path = variables.get_mut(std::ffi::OsStr::new("PATH")).unwrap();
+        let mut searched = folder.into_os_string();
+        searched.push(":");
+        searched.push(&path);
+        *path = searched;
+        let variables: Vec<_> = variables.into_iter().collect();
+        gate.kill(&sandbox, &variables, &["lfs", "migrate"]);
+        let folder = sandbox.path(".git/colony/migration");
+        sandbox.write("new.txt", "new\n");
+        sandbox.colony(&["checkpoint", "--off-branch", "-m", "meanwhile"]);
+        assert!(folder.exists(), "somebody still writes there");
+        sandbox.remove("new.txt");
+        let done = sandbox.json_apart(&["lfs", "migrate", way]);
+        assert!(!folder.exists());
+        assert!(!sandbox.path(".git/colony/migration-children").exists());
+        let published = at(&bare, &sandbox, &["for-each-ref"]);
+        if way == "--continue" {
+            assert_eq!(done["status"], "migrated", "{done:#}");
+            assert_ne!(published, theirs);
+        } else {
+            assert_eq!(published, theirs);
+            let heads = |all: &str| {
+                let lines = all.lines().filter(|line| !line.contains("checkpoint"));
+                lines.map(str::to_owned).collect::<Vec<_>>()
+            };
+            assert_eq!(heads(&branches(&sandbox)), heads(&ours));
+        }
+        sandbox.check_invariants_of_git();
+    }
+}

@@ -1,0 +1,210 @@
+//! A migration to git-lfs tells how far it is, and one that is stopped ends what it has started and
+//! leaves nothing behind.
+
+use std::ffi::OsString;
+use std::fs;
+use std::io::{BufRead as _, BufReader, Read as _};
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use std::sync::{Arc, Mutex};
+
+use git_colony::model::progress::{Progress, Step, Unit};
+
+use crate::support::Sandbox;
+use crate::support::git_server::{GitServer, Manner, Wire};
+
+use super::rewrite::{POINTER, at, grown, with_origin};
+
+/// What is told of parts: what is done, how much, of how much.
+type Told = Vec<(String, u64, u64)>;
+
+/// Runs a command and returns what it told of commits and of bytes; `None` stands for an end.
+fn told(sandbox: &Sandbox, args: &[&str]) -> (Told, Told) {
+    let told = Arc::new(Mutex::new(Vec::new()));
+    let heard = Arc::clone(&told);
+    let mut world = sandbox.world();
+    world.progress = Progress::new(move |step| {
+        let part = match step {
+            Step::Part {
+                what,
+                done,
+                total,
+                unit,
+            } => Some((*unit, (*what).to_owned(), *done, *total)),
+            Step::Files { .. } | Step::Said(_) | Step::Ended => None,
+        };
+        heard.lock().unwrap().push(part);
+    });
+    let run = sandbox.run_in(world, args);
+    assert_eq!(run.code, 0, "{}{}", run.stdout, run.stderr);
+    let told = told.lock().unwrap().clone();
+    assert_eq!(told.last(), Some(&None), "the end is told");
+    let of = |wanted: Unit| {
+        let parts = told.iter().flatten().filter(|(unit, ..)| *unit == wanted);
+        parts
+            .map(|(_, what, done, total)| (what.clone(), *done, *total))
+            .collect()
+    };
+    (of(Unit::Commits), of(Unit::Bytes))
+}
+
+#[test]
+fn commits_are_told_while_history_is_rewritten_and_bytes_while_they_are_uploaded() {
+    let sandbox = grown();
+    let served = sandbox.outside().join("served");
+    let path = served.join("design.git").display().to_string();
+    sandbox.git(&["init", "-q", "--bare", "-b", "main", &path]);
+    let server = GitServer::start(
+        &served,
+        Wire::Plain,
+        Manner::Serve {
+            login: "ada:x".to_owned(),
+        },
+    );
+    let url = server.url("design.git");
+    let url = url.replacen("http://", "http://ada:x@", 1);
+    sandbox.git(&["remote", "add", "origin", &url]);
+    let (commits, bytes) = told(&sandbox, &["lfs", "migrate", "--no-push"]);
+    let all: u64 = sandbox
+        .git(&["rev-list", "--count", "main", "side"])
+        .parse()
+        .unwrap();
+    let last = commits.last().cloned();
+    assert_eq!(last, Some(("rewrite history".to_owned(), all, all)));
+    assert_eq!(bytes, []);
+    let (commits, bytes) = told(&sandbox, &["lfs", "migrate", "--continue"]);
+    assert_eq!(commits, []);
+    let (what, done, total) = bytes.last().cloned().unwrap();
+    assert!(what.ends_with(" of 6"), "{what}");
+    assert_eq!(done, total);
+}
+
+#[test]
+fn who_does_not_look_on_is_not_told() {
+    let sandbox = grown();
+    let run = sandbox.run(&["lfs", "migrate"]);
+    assert!(!run.stderr.contains("commits:"), "{}", run.stderr);
+}
+
+/// The real program, with a git-lfs that hangs in one command until it is ended.
+struct Hanging {
+    sandbox: Sandbox,
+    fifo: PathBuf,
+    variables: Vec<(OsString, OsString)>,
+}
+
+impl Hanging {
+    fn in_command(sandbox: Sandbox, command: &str) -> Hanging {
+        let folder = sandbox.outside().join("bin");
+        fs::create_dir_all(&folder).unwrap();
+        let fifo = sandbox.outside().join("fifo");
+        rustix::fs::mkfifoat(rustix::fs::CWD, &fifo, 0o600.into()).unwrap();
+        let real = Command::new("which").arg("git-lfs").output().unwrap();
+        let real = String::from_utf8(real.stdout).unwrap();
+        let script = format!(
+            "#!/bin/sh\nif [ \"$1\" = {command} ]; then exec 3>'{}'; echo begun >&3; sleep 60; fi\nexec {} \"$@\"\n",
+            fifo.display(),
+            real.trim()
+        );
+        let path = folder.join("git-lfs");
+        fs::write(&path, script).unwrap();
+        let executable = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+        fs::set_permissions(&path, executable).unwrap();
+        let mut variables = sandbox.variables();
+        let inherited = variables[std::ffi::OsStr::new("PATH")].clone();
+        let mut path = folder.into_os_string();
+        path.push(":");
+        path.push(inherited);
+        variables.insert("PATH".into(), path);
+        Hanging {
+            sandbox,
+            fifo,
+            variables: variables.into_iter().collect(),
+        }
+    }
+
+    /// Runs a command, stops it by Ctrl-C once git-lfs hangs, and returns its exit code and its answer
+    /// when nothing that it started is left.
+    fn stop(&self, args: &[&str]) -> (Option<i32>, serde_json::Value) {
+        let child = Command::new(assert_cmd::cargo::cargo_bin!("git-colony"))
+            .env_clear()
+            .envs(self.variables.iter().cloned())
+            .current_dir(&self.sandbox.root)
+            .args(args)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let mut pipe = BufReader::new(fs::File::open(&self.fifo).unwrap());
+        let mut line = String::new();
+        pipe.read_line(&mut line).unwrap();
+        assert_eq!(line, "begun\n");
+        let pid = rustix::process::Pid::from_raw(i32::try_from(child.id()).unwrap()).unwrap();
+        rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
+        // Whoever has the pipe open has it closed when it ends.
+        pipe.read_to_string(&mut line).unwrap();
+        let output = child.wait_with_output().unwrap();
+        let answer = serde_json::from_slice(&output.stdout).unwrap();
+        (output.status.code(), answer)
+    }
+}
+
+#[test]
+fn a_rewriting_that_is_stopped_leaves_everything_as_it_was() {
+    let sandbox = grown();
+    with_origin(&sandbox);
+    let hanging = Hanging::in_command(sandbox, "migrate");
+    let sandbox = &hanging.sandbox;
+    let config = sandbox.read(".git/config");
+    let hooks = || {
+        let listed = fs::read_dir(sandbox.path(".git/hooks"))
+            .into_iter()
+            .flatten();
+        let mut names: Vec<_> = listed.map(|entry| entry.unwrap().file_name()).collect();
+        names.sort();
+        names
+    };
+    let (state, before) = (sandbox.visible_state(), hooks());
+    let all = sandbox.git(&["for-each-ref"]);
+    let (code, answer) = hanging.stop(&["--json", "lfs", "migrate"]);
+    assert_eq!(code, Some(130));
+    assert_eq!(answer["code"], "interrupted", "{answer:#}");
+    assert_eq!(sandbox.visible_state(), state);
+    assert_eq!(sandbox.git(&["for-each-ref"]), all);
+    assert_eq!(sandbox.read(".git/config"), config);
+    assert_eq!(hooks(), before);
+    assert!(!sandbox.path(".git/colony/migration").exists());
+    assert_eq!(
+        sandbox.error(&["lfs", "migrate", "--continue"]),
+        "nothing-to-resolve"
+    );
+    sandbox.colony(&["lfs", "migrate"]);
+    sandbox.check_invariants_of_git();
+}
+
+#[test]
+fn an_upload_that_is_stopped_leaves_origin_as_it_was_and_can_be_continued_or_taken_back() {
+    for way in ["--continue", "--abort"] {
+        let sandbox = grown();
+        let bare = with_origin(&sandbox);
+        sandbox.git(&["lfs", "install", "--local"]);
+        let before = sandbox.git(&["for-each-ref", "refs/heads", "refs/tags"]);
+        let hanging = Hanging::in_command(sandbox, "push");
+        let sandbox = &hanging.sandbox;
+        let theirs = at(&bare, sandbox, &["for-each-ref"]);
+        let (code, answer) = hanging.stop(&["--json", "lfs", "migrate"]);
+        assert_eq!(code, Some(130));
+        assert_eq!(answer["code"], "interrupted", "{answer:#}");
+        let said = answer["message"].as_str().unwrap();
+        assert!(said.contains("history is rewritten here"), "{said}");
+        assert_eq!(at(&bare, sandbox, &["for-each-ref"]), theirs);
+        let pointer = sandbox.git(&["show", "main:paper.pdf"]);
+        assert!(pointer.starts_with(POINTER), "{pointer}");
+        sandbox.colony(&["lfs", "migrate", way]);
+        let now = sandbox.git(&["for-each-ref", "refs/heads", "refs/tags"]);
+        assert_eq!(now == before, way == "--abort");
+        let pushed = at(&bare, sandbox, &["rev-parse", "main"]);
+        assert_eq!(pushed, sandbox.git(&["rev-parse", "main"]));
+        sandbox.check_invariants_of_git();
+    }
+}

@@ -1,0 +1,8 @@
+//! Large files: in clones, on servers, locked, exempt; and migrations to git-lfs.
+
+mod exempt_files;
+pub(crate) mod hydrate;
+pub(crate) mod migrate;
+mod other_store;
+pub(crate) mod prune_race;
+mod server_locks;

@@ -1,0 +1,258 @@
+//! `map`: what cannot be mapped is told each time, with its reason, and `map check` finds it where it can.
+
+use std::fs;
+
+use serde_json::{Value, json};
+
+use crate::pages::edited_repository::{MAP, commit};
+use crate::support::{Sandbox, git_in};
+
+const LITERATURE: &str = "  - {name: lit, type: literature, start_dir: lit}\n";
+
+fn write_map(sandbox: &Sandbox, rows: &str) {
+    sandbox.write(MAP, format!("schema_version: 1\nsources:\n{rows}"));
+}
+
+fn left_out(answer: &Value) -> Vec<&str> {
+    let files = answer["results"][0]["left_out"].as_array().unwrap().iter();
+    files.map(|file| file["path"].as_str().unwrap()).collect()
+}
+
+#[test]
+fn a_file_that_cannot_be_mapped_is_told_each_time_with_exit_1() {
+    let sandbox = Sandbox::new();
+    write_map(&sandbox, LITERATURE);
+    sandbox.write("lit/a.md", "A river runs to the sea.\n");
+    sandbox.write("lit/code.rs", "fn main() {}\n");
+    sandbox.write("lit/deep/bad.pdf", "no pdf at all");
+    sandbox.write("lit/worse.pdf", "nor this");
+    commit(&sandbox);
+    let dry = sandbox.json(&["map", "-n"]);
+    assert_eq!(left_out(&dry), ["lit/worse.pdf", "lit/deep/bad.pdf"]);
+    let first = sandbox.json(&["map"]);
+    assert_eq!(first["ok"], false);
+    for _ in 0..2 {
+        let again = sandbox.json(&["map"]);
+        assert_eq!(again["results"][0]["status"], "already_mapped");
+        assert_eq!(left_out(&again), ["lit/worse.pdf", "lit/deep/bad.pdf"]);
+        assert_eq!(again["results"][0]["left_out_count"], 2);
+        assert_eq!(
+            again["results"][0]["message"],
+            "nothing has changed, 2 files are left out"
+        );
+    }
+    let run = sandbox.run(&["map"]);
+    assert_eq!(run.code, 1);
+    let line = "left out: lit/deep/bad.pdf is damaged, or not what its name says\n";
+    assert!(run.stdout.ends_with(line), "{}", run.stdout);
+    assert!(run.stderr.contains("'exclude_globs'"), "{}", run.stderr);
+
+    // A directory that is as it was is not read again, and told all the same; one that goes takes its files along.
+    sandbox.write("lit/b.md", "Another one.\n");
+    commit(&sandbox);
+    assert_eq!(left_out(&sandbox.json(&["map"])).len(), 2);
+    sandbox.remove("lit/deep");
+    commit(&sandbox);
+    assert_eq!(left_out(&sandbox.json(&["map"])), ["lit/worse.pdf"]);
+    // What a rule leaves out is a choice.
+    let rule = "  - {name: lit, type: literature, start_dir: lit, exclude_globs: ['*.pdf']}\n";
+    write_map(&sandbox, rule);
+    commit(&sandbox);
+    let chosen = sandbox.run(&["map"]);
+    assert_eq!(chosen.code, 0, "{}", chosen.stdout);
+    assert!(!chosen.stdout.contains("left out"), "{}", chosen.stdout);
+}
+
+#[test]
+fn a_page_table_of_before_is_made_anew_and_tells_what_it_did_not_note() {
+    let sandbox = Sandbox::new();
+    write_map(&sandbox, LITERATURE);
+    sandbox.write("lit/bad.pdf", "no pdf at all");
+    commit(&sandbox);
+    sandbox.json(&["map"]);
+    let table = sandbox.path(".git/colony/cache/1/derived.db");
+    let old = rusqlite::Connection::open(&table).unwrap();
+    old.execute_batch("DROP INDEX failing; ALTER TABLE directories DROP COLUMN left_out")
+        .unwrap();
+    drop(old);
+    assert_eq!(left_out(&sandbox.json(&["map"])), ["lit/bad.pdf"]);
+}
+
+#[test]
+fn a_repository_elsewhere_with_such_a_file_ends_with_exit_1() {
+    let sandbox = Sandbox::new();
+    let long = "q7zk4-w".repeat(30);
+    let other = sandbox.outside().join("other");
+    fs::create_dir(&other).unwrap();
+    let git = |args: &[&str]| drop(git_in(&other, &sandbox.variables(), args));
+    git(&["init", "-q", "-b", "main", "--template="]);
+    fs::write(other.join(&long), "text\n").unwrap();
+    git(&["add", "-A"]);
+    let who = ["-c", "user.name=Bo", "-c", "user.email=bo@example.com"];
+    git(&[&who[..], &["commit", "-qm", "first"]].concat());
+    let args = [
+        "map",
+        "repo",
+        "--path",
+        "../other",
+        "--flush-token-budget",
+        "64",
+    ];
+    for _ in 0..2 {
+        let run = sandbox.run(&args);
+        assert_eq!(run.code, 1, "{}{}", run.stdout, run.stderr);
+        assert!(
+            run.stdout.contains(&format!("left out: {long} ")),
+            "{}",
+            run.stdout
+        );
+    }
+}
+
+fn chunks(sandbox: &Sandbox, keys: &str) -> (Value, Value) {
+    write_map(
+        sandbox,
+        &format!("  - name: lit\n    type: literature\n    start_dir: lit\n{keys}"),
+    );
+    commit(sandbox);
+    (sandbox.json(&["map", "check"]), sandbox.json(&["map"]))
+}
+
+#[test]
+fn check_and_map_agree_on_the_overlap_of_chunks() {
+    let sandbox = Sandbox::new();
+    sandbox.write("lit/a.md", "A river runs to the sea.\n");
+    let (check, map) = chunks(&sandbox, "    chunk_target_tokens: 50\n");
+    assert_eq!((&check["ok"], &map["ok"]), (&json!(true), &json!(true)));
+    let used = sandbox.json(&["map", "preview"])["rows"][0]["mmap_kwargs"].clone();
+    assert_eq!(used["chunk_overlap_tokens"], 25, "inherited, at most half");
+    // Too large for a target of its own, and for the one that it inherits.
+    for (keys, line, target) in [
+        (
+            "    chunk_target_tokens: 50\n    chunk_overlap_tokens: 50\n",
+            7,
+            "50",
+        ),
+        ("    chunk_overlap_tokens: 900\n", 6, "800, as inherited"),
+    ] {
+        let (check, map) = chunks(&sandbox, keys);
+        assert_eq!((&check["ok"], &map["ok"]), (&json!(false), &json!(false)));
+        let problem = &check["problems"][0];
+        assert_eq!(problem["line"], line, "{check:#}");
+        let message = problem["message"].as_str().unwrap();
+        let end = format!("wanted less than 'chunk_target_tokens', {target}");
+        assert!(message.ends_with(&end), "{message}");
+        let told = map["results"][0]["message"].as_str();
+        let told = told.or(map["message"].as_str()).unwrap();
+        assert!(told.contains(&end), "{told}");
+    }
+}
+
+/// What `map check` says of the one row about a submodule at `path`, after what `map` says of it.
+fn submodule(sandbox: &Sandbox, path: &str) -> String {
+    write_map(
+        sandbox,
+        &format!("  - name: sub\n    type: git_repo\n    submodule: {path}\n"),
+    );
+    let staged = sandbox.json(&["map", "check"]);
+    sandbox.git(&["add", "-A"]);
+    sandbox.git(&["commit", "-qm", "map"]);
+    let check = sandbox.json(&["map", "check", "--rev", "HEAD"]);
+    assert_eq!(
+        staged["problems"], check["problems"],
+        "staged is what counts"
+    );
+    let map = sandbox.json(&["map"]);
+    assert_eq!((&check["ok"], &map["ok"]), (&json!(false), &json!(false)));
+    assert_eq!(map["results"][0]["code"], "submodule-not-found", "{map:#}");
+    let problem = &check["problems"][0];
+    assert_eq!(problem["message"], map["results"][0]["message"]);
+    let place = (&problem["line"], &problem["column"]);
+    assert_eq!(place, (&json!(5), &json!(16)));
+    problem["message"].as_str().unwrap().to_owned()
+}
+
+#[test]
+fn each_fault_of_a_submodule_has_a_message_of_its_own() {
+    let sandbox = Sandbox::new();
+    let at = |path: &str| format!("no submodule can be used at '{path}': ");
+    assert_eq!(
+        submodule(&sandbox, "third"),
+        at("third") + "there is no '.gitmodules'"
+    );
+    let pin = |path: &str| {
+        let head = sandbox.git(&["rev-parse", "HEAD"]);
+        let entry = format!("160000,{},{path}", head.trim());
+        sandbox.git(&["update-index", "--add", "--cacheinfo", &entry]);
+        fs::create_dir_all(sandbox.path(path)).unwrap();
+    };
+    pin("here");
+    let here = "[submodule \"here\"]\n\tpath = here\n\turl = https://h.example/a\n";
+    sandbox.write(".gitmodules", here);
+    sandbox.git(&["add", ".gitmodules"]);
+    assert_eq!(
+        submodule(&sandbox, "third"),
+        at("third") + "'.gitmodules' does not name it, but: here"
+    );
+    let none = "[submodule \"none\"]\n\tpath = none\n\turl = https://h.example/b\n";
+    sandbox.write(".gitmodules", format!("{here}{none}"));
+    sandbox.git(&["add", ".gitmodules"]);
+    assert_eq!(
+        submodule(&sandbox, "none"),
+        at("none") + "'.gitmodules' names it, but no commit stands at its path"
+    );
+    pin("lost");
+    sandbox.write(
+        ".gitmodules",
+        format!("{here}[submodule \"lost\"]\n\tpath = lost\n"),
+    );
+    sandbox.git(&["add", ".gitmodules"]);
+    assert_eq!(
+        submodule(&sandbox, "lost"),
+        at("lost") + "'.gitmodules' names it, but it has no url"
+    );
+}
+
+#[test]
+fn a_word_that_was_a_truth_value_once_is_a_text_where_a_text_is_wanted() {
+    let sandbox = Sandbox::new();
+    assert_eq!(
+        submodule(&sandbox, "y"),
+        "no submodule can be used at 'y': there is no '.gitmodules'"
+    );
+    write_map(
+        &sandbox,
+        "  - {name: no, type: git_repo, static: yes, pinned: Off}\n",
+    );
+    assert_eq!(sandbox.json(&["map", "check"])["ok"], true);
+    let row = sandbox.json(&["map", "show", "--worktree"])["parsed"]["sources"][0].clone();
+    let read = (&row["name"], &row["static"], &row["pinned"]);
+    assert_eq!(read, (&json!("no"), &json!(true), &json!(false)));
+    write_map(&sandbox, "  - {name: a, type: git_repo, submodule: true}\n");
+    assert_eq!(
+        sandbox.json(&["map", "check"])["problems"][0]["message"],
+        "'submodule' is a truth value, wanted a text: put it in quotes"
+    );
+}
+
+#[test]
+fn a_number_that_is_not_whole_and_a_manifest_that_is_a_list_are_told_as_what_they_are() {
+    let sandbox = Sandbox::new();
+    write_map(
+        &sandbox,
+        "  - {name: a, type: git_repo, flush_threshold: 8.5}\n",
+    );
+    assert_eq!(
+        sandbox.json(&["map", "check"])["problems"][0]["message"],
+        "'flush_threshold' is 8.5, wanted a whole number from 1 to 100000"
+    );
+    sandbox.remove(MAP);
+    for (manifest, kind) in [("[]", "a list"), ("7", "a number"), ("null", "null")] {
+        sandbox.write(".colony/manifest.json", manifest);
+        commit(&sandbox);
+        let message = format!(
+            "'.colony/manifest.json' is not a manifest: it is {kind}, wanted an object; nothing has changed"
+        );
+        assert_eq!(sandbox.json(&["map"])["message"], message);
+    }
+}

@@ -1,0 +1,14 @@
+//! The repo map: its schema, its rows, what is mapped, and what submodules say.
+
+mod map_cancel;
+mod map_commands;
+mod map_diff;
+mod map_failures;
+mod map_repo;
+mod map_reports;
+mod map_rows;
+mod map_schema;
+mod map_worktree;
+mod one_answer;
+mod submodules;
+mod token_tree;

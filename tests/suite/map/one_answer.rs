@@ -1,0 +1,301 @@
+//! One answer per question about maps, scopes and pages.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Value, json};
+
+use crate::pages::edited_repository::{MAP, commit};
+use crate::support::{Sandbox, git_in};
+
+const ROWS: &str = "schema_version: 1\nsources:\n  - {name: code, type: git_repo}\n  - {name: dir, type: git_repo, start_dir: dir}\n";
+
+#[test]
+fn a_map_that_is_not_committed_is_said_to_be_that() {
+    let sandbox = Sandbox::new();
+    sandbox.write(MAP, ROWS);
+    let show = sandbox.run(&["map", "show"]);
+    assert!(
+        show.stdout
+            .starts_with("'.colony/repo_map.yaml' is not committed: "),
+        "{}",
+        show.stdout
+    );
+    assert!(show.stdout.contains("git colony map show --worktree"));
+    let preview = sandbox.run(&["map", "preview"]);
+    assert!(
+        preview
+            .stderr
+            .contains("'.colony/repo_map.yaml' is not committed"),
+        "{}",
+        preview.stderr
+    );
+    let told = |command: &str| sandbox.json(&["map", command])["map_uncommitted"].clone();
+    assert_eq!((told("show"), told("preview")), (json!(true), json!(true)));
+    let on_disk = sandbox.json(&["map", "preview", "--worktree"]);
+    assert_eq!(
+        (&on_disk["count"], &on_disk["map_uncommitted"]),
+        (&json!(2), &json!(false))
+    );
+    commit(&sandbox);
+    assert_eq!(
+        (told("show"), told("preview")),
+        (json!(false), json!(false))
+    );
+}
+
+fn scopes_of(answer: &Value) -> BTreeSet<&str> {
+    let pages = answer["pages"].as_array().unwrap().iter();
+    pages
+        .map(|page| page["scope_id"].as_str().unwrap())
+        .collect()
+}
+
+#[test]
+fn pages_of_the_worktree_are_listed_where_they_are_asked_for() {
+    let sandbox = Sandbox::new();
+    sandbox.write(MAP, ROWS);
+    commit(&sandbox);
+    let only = |args: &[&str]| sandbox.json(&[&["pages"], args].concat())["nothing"].clone();
+    assert_eq!(only(&["--worktree"]), "no_worktree");
+    sandbox.json(&["map", "--worktree"]);
+    assert_eq!(only(&[]), "only_worktree");
+    let mapped = sandbox.json(&["map"]);
+    assert_eq!(only(&[]), Value::Null);
+    let ids: Vec<&str> = (0..2)
+        .map(|at| mapped["results"][at]["scope_id"].as_str().unwrap())
+        .collect();
+    let committed = sandbox.json(&["pages"]);
+    assert_eq!(scopes_of(&committed), BTreeSet::from([ids[0], ids[1]]));
+    let private = sandbox.json(&["pages", "--worktree"]);
+    let names = [0, 1].map(|at| format!("{}@worktree", ids[at]));
+    let wanted = names.iter().map(String::as_str).collect();
+    assert_eq!(scopes_of(&private), wanted);
+    assert_eq!(private["total"], committed["total"]);
+    assert_eq!(
+        (&committed["worktree"], &private["worktree"]),
+        (&json!(false), &json!(true))
+    );
+    // By the row, by the scope, and by its own id.
+    for args in [
+        ["--worktree", "--scope", "dir"],
+        ["--worktree", "--scope", ids[1]],
+        ["--limit=9", "--scope", &names[1]],
+    ] {
+        let listed = sandbox.json(&[&["pages"], &args[..]].concat());
+        assert_eq!(
+            scopes_of(&listed),
+            BTreeSet::from([names[1].as_str()]),
+            "{args:?}"
+        );
+    }
+    // An edit makes one of them stale, and not the other.
+    sandbox.write("dir/new", "new\n");
+    let stale = |args: &[&str]| sandbox.json(&[&["pages"], args].concat())["stale"].clone();
+    assert_eq!(
+        (stale(&[]), stale(&["--worktree"])),
+        (json!(false), json!(true))
+    );
+}
+
+#[test]
+fn the_hint_about_a_scope_that_is_no_longer_in_the_map_works_when_it_is_pasted() {
+    let sandbox = Sandbox::new();
+    sandbox.write(MAP, ROWS);
+    commit(&sandbox);
+    sandbox.json(&["map"]);
+    sandbox.write(
+        MAP,
+        "schema_version: 1\nsources:\n  - {name: code, type: git_repo}\n",
+    );
+    commit(&sandbox);
+    let run = sandbox.run(&["map"]);
+    let line = run
+        .stdout
+        .lines()
+        .find(|line| line.starts_with("no longer in the map: "));
+    let (_, pasted) = line
+        .unwrap()
+        .split_once("take it back: git colony ")
+        .unwrap();
+    let words: Vec<&str> = pasted
+        .split(' ')
+        .map(|word| word.trim_matches('\''))
+        .collect();
+    assert!(sandbox.colony(&words).starts_with("unmapped"), "{pasted}");
+    assert_eq!(sandbox.json(&["scopes"])["count"], 1);
+}
+
+#[test]
+fn a_scope_is_mapped_by_its_exact_id_and_shown_and_unmapped_by_the_name_of_its_row() {
+    let sandbox = Sandbox::new();
+    sandbox.write(MAP, ROWS);
+    commit(&sandbox);
+    let mapped = sandbox.json(&["map"]);
+    let id = mapped["results"][1]["scope_id"].as_str().unwrap();
+    let answer = |id: &str| sandbox.json(&["scopes", "mapped", id]);
+    assert_eq!(answer(id)["mapped"], true);
+    let beginning = &id[..id.len() - 1];
+    let base = id.rsplit_once(':').unwrap().0;
+    for (word, meant) in [("dir", 1), (beginning, 1), (base, 2), ("nothing", 0)] {
+        let told = answer(word);
+        assert_eq!(
+            (&told["mapped"], &told["scope_id"]),
+            (&json!(false), &json!(word))
+        );
+        assert_eq!(told["meant"].as_array().unwrap().len(), meant, "{word}");
+        assert_eq!(sandbox.run(&["scopes", "mapped", word]).code, 1);
+    }
+    let note = sandbox.run(&["scopes", "mapped", "dir"]).stderr;
+    assert!(note.ends_with(&format!("there is: {id}\n")), "{note}");
+    for word in ["dir", beginning, id] {
+        assert_eq!(sandbox.json(&["scopes", "show", word])["scope_id"], id);
+        let would = sandbox.json(&["scopes", "unmap", "-n", word]);
+        assert_eq!(
+            (&would["scope_id"], &would["status"]),
+            (&json!(id), &json!("unmapped"))
+        );
+    }
+    assert_eq!(sandbox.error(&["scopes", "unmap", base]), "name-ambiguous");
+    assert_eq!(sandbox.error(&["scopes", "show", base]), "name-ambiguous");
+    sandbox.colony(&["scopes", "unmap", "dir"]);
+    assert_eq!(answer(id)["mapped"], false);
+    assert_eq!(
+        sandbox.json(&["scopes", "unmap", "dir"])["status"],
+        "not_mapped"
+    );
+    assert_eq!(sandbox.json(&["scopes"])["count"], 1);
+}
+
+#[test]
+fn a_colony_that_is_named_after_a_map_renames_no_scope() {
+    let sandbox = Sandbox::new();
+    let before = sandbox.json(&["map"])["results"][0].clone();
+    let head = sandbox.git(&["rev-parse", "HEAD"]);
+    for dry in [&["-n"][..], &[]] {
+        let refused = sandbox.json(&[&["init", "--no-lfs", "--colony", "bridge"], dry].concat());
+        assert_eq!(refused["code"], "invalid-value", "{refused:#}");
+        assert_eq!(refused["detail"]["scopes"], json!([before["scope_id"]]));
+    }
+    assert_eq!(sandbox.git(&["rev-parse", "HEAD"]), head);
+    assert!(!sandbox.path(".colony").exists());
+    sandbox.colony(&["init", "--no-lfs"]);
+    let after = sandbox.json(&["map"]);
+    assert_eq!(after["results"][0]["scope_id"], before["scope_id"]);
+    assert_eq!(after["retired"], json!([]));
+}
+
+#[test]
+fn nobody_is_told_that_a_scope_is_not_mapped_where_the_records_cannot_be_read() {
+    let sandbox = Sandbox::new();
+    sandbox.json(&["map"]);
+    sandbox.write(".git/refs/colony/scopes", format!("{}\n", "1".repeat(40)));
+    for args in [
+        &["scopes"][..],
+        &["scopes", "mapped", "x"],
+        &["scopes", "unmap", "x"],
+        &["init", "--no-lfs", "--colony", "bridge"],
+    ] {
+        assert_eq!(sandbox.error(args), "object-missing", "{args:?}");
+    }
+    assert!(!sandbox.path(".colony").exists());
+}
+
+#[test]
+fn a_colony_that_is_named_as_the_scopes_begin_is_taken() {
+    let sandbox = Sandbox::new();
+    sandbox.json(&["map", "--base-scope", "bridge"]);
+    sandbox.colony(&["init", "--no-lfs", "--colony", "bridge"]);
+    assert_eq!(sandbox.json(&["map"])["results"][0]["scope_id"], "bridge");
+}
+
+#[test]
+fn a_second_clone_of_one_repository_does_not_take_the_place_of_the_first() {
+    let sandbox = Sandbox::new();
+    let outside = sandbox.outside();
+    let git = |args: &[&str]| drop(git_in(&outside, &sandbox.variables(), args));
+    let library = sandbox
+        .path(".")
+        .canonicalize()
+        .unwrap()
+        .display()
+        .to_string();
+    for name in ["one", "two"] {
+        git(&["clone", "-q", &format!("{library}/."), name]);
+    }
+    let map = |name: &str, more: &[&str]| {
+        let path = outside.join(name).display().to_string();
+        sandbox.json(&[&["map", "repo", "--path", &path], more].concat())
+    };
+    let first = map("one", &[]);
+    let root = sandbox.git(&["rev-list", "--max-parents=0", "HEAD"]);
+    assert_eq!(
+        first["scope_id"],
+        root.trim(),
+        "a path is no base for an identity"
+    );
+    assert_eq!(map("one", &[])["status"], "already_mapped");
+    let by_url = sandbox.json(&["map", "repo", "--url", &library]);
+    assert_eq!(by_url["detail"]["scope_id"], root.trim(), "{by_url:#}");
+    let refused = map("two", &[]);
+    assert_eq!(refused["code"], "invalid-value", "{refused:#}");
+    let from = refused["detail"]["mapped_from"].as_str().unwrap();
+    assert!(from.ends_with("/one/.git"), "{from}");
+    let hint = refused["hint"].as_str().unwrap();
+    let (command, _) = hint.split_once("  ").unwrap();
+    let words = command
+        .split(' ')
+        .skip(2)
+        .map(|word| word.trim_matches('\''));
+    let words: Vec<&str> = words.collect();
+    let second = sandbox.json(&words);
+    assert_eq!(
+        (&second["status"], &second["scope_id"]),
+        (&json!("mapped"), &json!("two")),
+        "{second:#}"
+    );
+    let shown = sandbox.colony(&["scopes", "show", root.trim()]);
+    assert!(shown.ends_with(&format!("from: {library}\n")), "{shown}");
+    assert_eq!(sandbox.json(&["scopes"])["count"], 2);
+    // One that is gone has no place to be taken.
+    std::fs::remove_dir_all(outside.join("one")).unwrap();
+    assert_eq!(map("two", &[])["scope_id"], root.trim());
+}
+
+#[test]
+fn a_setting_is_found_by_the_name_that_a_file_of_the_repository_has() {
+    let sandbox = Sandbox::new();
+    for name in ["colony.maxNewFiles", "maxNewFiles", "MAXNEWFILES"] {
+        assert_eq!(sandbox.colony(&["config", "get", name]), "2000\n");
+    }
+    assert_eq!(
+        sandbox.colony(&["config", "get", "map.tokenizer"]),
+        "o200k\n"
+    );
+    assert_eq!(
+        sandbox.error(&["config", "get", "NewFiles"]),
+        "unknown-setting"
+    );
+}
+
+#[test]
+fn a_page_holds_each_text_once_in_json() {
+    let sandbox = Sandbox::new();
+    sandbox.write("only/a.txt", "needle-one\n");
+    commit(&sandbox);
+    sandbox.json(&["map"]);
+    let listed = sandbox.json(&["pages", "--path", "only"]);
+    let id = listed["pages"][0]["page_id"].as_str().unwrap();
+    for (format, at_top) in [("json", false), ("text", true)] {
+        let run = sandbox.run(&["--json", "pages", "show", id, "--format", format]);
+        assert_eq!(
+            run.stdout.matches("needle-one").count(),
+            1,
+            "{}",
+            run.stdout
+        );
+        let shown: Value = serde_json::from_str(&run.stdout).unwrap();
+        assert_eq!(shown.get("text").is_some(), at_top);
+        assert_eq!(shown["records"][0].get("text").is_some(), !at_top);
+    }
+    assert_eq!(sandbox.colony(&["pages", "show", id]).lines().count(), 1);
+}

@@ -1,0 +1,10 @@
+//! Pages: how files are packed, shown and joined, and literature in chunks.
+
+pub(crate) mod edited_repository;
+mod hostile_trees;
+mod literature;
+mod page_cache;
+mod page_graph;
+mod page_laws;
+mod page_show;
+mod page_streams;

@@ -1,0 +1,9 @@
+//! Remotes: sync, consent, secrets that stay, credentials.
+
+mod credentials;
+pub(crate) mod credentials_leak;
+mod credentials_leak_in_clones;
+mod sync_consent;
+pub(crate) mod sync_refs;
+mod sync_scopes;
+mod sync_secrets;

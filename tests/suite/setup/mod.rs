@@ -1,0 +1,11 @@
+//! Setting up and taking out: init, hooks, settings, tools, deinit.
+
+mod deinit;
+mod hooks;
+mod hooks_folders;
+mod init;
+pub(crate) mod never_set_up;
+mod settings;
+mod setup_attacks;
+mod tool_scaffolds;
+mod tools;

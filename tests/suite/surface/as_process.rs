@@ -1,0 +1,262 @@
+//! The program as a process: where it stands, what it is not told, how it is ended, which git it finds.
+
+use std::fs;
+use std::io::{BufRead as _, BufReader};
+use std::os::unix::fs::PermissionsExt as _;
+use std::process::{Command, Stdio};
+
+use crate::support::Sandbox;
+
+fn program(sandbox: &Sandbox) -> Command {
+    let mut command = Command::new(assert_cmd::cargo::cargo_bin!("git-colony"));
+    command.env_clear().envs(sandbox.variables());
+    command.current_dir(&sandbox.root);
+    command
+}
+
+/// Runs the program in a folder that is gone when it starts.
+fn from_a_folder_that_is_gone(sandbox: &Sandbox, args: &str) -> (Option<i32>, String) {
+    let gone = sandbox.outside().join("gone");
+    fs::create_dir(&gone).unwrap();
+    let tool = assert_cmd::cargo::cargo_bin!("git-colony").display();
+    let line = format!("cd '{0}' && rmdir '{0}' && '{tool}' {args}", gone.display());
+    let mut shell = Command::new("sh");
+    shell.env_clear().envs(sandbox.variables());
+    let output = shell.args(["-c", &line]).output().unwrap();
+    let said = [output.stdout, output.stderr].concat();
+    (output.status.code(), String::from_utf8(said).unwrap())
+}
+
+#[test]
+fn a_repository_is_found_by_its_path_from_a_folder_that_is_gone() {
+    let sandbox = Sandbox::new();
+    let root = sandbox.root.display();
+    let (code, said) = from_a_folder_that_is_gone(&sandbox, &format!("-C '{root}' status"));
+    assert_eq!(code, Some(0), "{said}");
+    assert!(said.starts_with("on 'main'"), "{said}");
+    let (code, said) = from_a_folder_that_is_gone(&sandbox, "--json checkpoint -m x");
+    assert_eq!(code, Some(128), "{said}");
+    assert!(said.contains("\"not-a-repository\""), "{said}");
+}
+
+#[test]
+fn commands_that_look_do_so_without_a_home() {
+    let sandbox = Sandbox::new();
+    for args in [&["fleet"][..], &["clones"], &["agents"], &["colony"]] {
+        let output = program(&sandbox).env_remove("HOME").args(args).output();
+        let output = output.unwrap();
+        assert_eq!(output.status.code(), Some(0), "{args:?} {output:?}");
+    }
+}
+
+#[test]
+fn a_terminal_that_goes_away_ends_it_as_asking_does() {
+    let sandbox = Sandbox::new();
+    let fifo = sandbox.outside().join("fifo");
+    rustix::fs::mkfifoat(rustix::fs::CWD, &fifo, 0o600.into()).unwrap();
+    let hang = format!("exec 3>'{}'; echo begun >&3; sleep 60", fifo.display());
+    sandbox.git(&["config", "filter.x.clean", &hang]);
+    sandbox.write(".gitattributes", "*.x filter=x\n");
+    sandbox.write("new.x", "new\n");
+    let before = sandbox.visible_state();
+    let mut command = program(&sandbox);
+    command.args(["--json", "checkpoint", "-m", "x"]);
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::null());
+    let child = child.spawn().unwrap();
+    let mut pipe = BufReader::new(fs::File::open(&fifo).unwrap());
+    let mut line = String::new();
+    pipe.read_line(&mut line).unwrap();
+    let pid = rustix::process::Pid::from_child(&child);
+    rustix::process::kill_process(pid, rustix::process::Signal::HUP).unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(143));
+    let answer: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(answer["code"], "interrupted", "{answer:#}");
+    assert_eq!(sandbox.visible_state(), before);
+}
+
+/// Puts a git before the real one that says another version and lacks a command.
+fn other_git(sandbox: &Sandbox, version: &str, lacking: &str) -> Command {
+    let folder = sandbox.outside().join("bin");
+    fs::create_dir_all(&folder).unwrap();
+    let real = Command::new("which").arg("git").output().unwrap();
+    let real = String::from_utf8(real.stdout).unwrap();
+    let script = format!(
+        "#!/bin/sh\ncase \"$1\" in --version) echo '{version}';;\n\
+         {lacking}) echo \"git: '$1' is not a git command. See 'git --help'.\" >&2; exit 1;;\n\
+         *) exec {} \"$@\";; esac\n",
+        real.trim()
+    );
+    let git = folder.join("git");
+    fs::write(&git, script).unwrap();
+    fs::set_permissions(&git, fs::Permissions::from_mode(0o755)).unwrap();
+    let mut path = folder.into_os_string();
+    path.push(":");
+    path.push(&sandbox.variables()[std::ffi::OsStr::new("PATH")]);
+    let mut command = program(sandbox);
+    command.env("PATH", path);
+    command
+}
+
+#[test]
+fn a_git_that_is_too_old_or_says_no_version_is_named() {
+    let sandbox = Sandbox::new();
+    for (version, wanted) in [
+        (
+            "garbage",
+            "the version of git cannot be read from 'garbage'",
+        ),
+        ("git version 2.30.2", "git version 2.30.2 is too old"),
+    ] {
+        let mut doctor = other_git(&sandbox, version, "none");
+        let output = doctor.args(["--json", "doctor"]).output().unwrap();
+        let said = String::from_utf8(output.stdout).unwrap();
+        assert_eq!(output.status.code(), Some(1), "{said}");
+        assert!(said.contains(wanted), "{said}");
+    }
+    sandbox.write("new.txt", "new\n");
+    let before = sandbox.visible_state();
+    let mut commit = other_git(&sandbox, "git version 2.30.2", "hook");
+    let output = commit
+        .args(["--json", "commit", "--all", "-m", "x"])
+        .output();
+    let answer: serde_json::Value = serde_json::from_slice(&output.unwrap().stdout).unwrap();
+    assert_eq!(answer["code"], "unsupported", "{answer:#}");
+    assert!(
+        answer["message"].as_str().unwrap().contains("git hook"),
+        "{answer:#}"
+    );
+    assert_eq!(sandbox.visible_state(), before);
+}
+
+#[test]
+fn no_agent_is_called_as_git_calls_a_revision() {
+    let sandbox = Sandbox::new();
+    for name in [
+        "HEAD",
+        "head",
+        "FETCH_HEAD",
+        "ORIG_HEAD",
+        "MERGE_HEAD",
+        "AUTO_MERGE",
+        "@",
+    ] {
+        assert_eq!(
+            sandbox.error(&["agents", "new", name]),
+            "invalid-value",
+            "{name}"
+        );
+    }
+    let refs = sandbox.git(&["for-each-ref", "refs/colony", "refs/heads/fork"]);
+    assert_eq!(refs, "");
+}
+
+#[test]
+fn a_checkpoint_is_made_again_where_plain_git_moves_the_branch_meanwhile() {
+    let sandbox = Sandbox::new();
+    sandbox.git(&["config", "user.name", "Ada"]);
+    let once = sandbox.outside().join("once");
+    fs::write(&once, "").unwrap();
+    let filter = format!(
+        "if rm '{}' 2>/dev/null; then git update-ref refs/heads/main \
+         $(git commit-tree -p main -m theirs 'main^{{tree}}'); fi; cat",
+        once.display()
+    );
+    sandbox.git(&["config", "filter.x.clean", &filter]);
+    sandbox.write(".gitattributes", "*.x filter=x\n");
+    sandbox.write("new.x", "new\n");
+    let answer = sandbox.json(&["checkpoint", "-m", "ours"]);
+    assert_eq!(answer["ok"], true, "{answer:#}");
+    let history = sandbox.git(&["log", "--format=%s", "main"]);
+    assert_eq!(
+        history.lines().collect::<Vec<_>>(),
+        ["checkpoint: ours", "theirs", "first"]
+    );
+    assert_eq!(sandbox.git(&["show", "main:new.x"]), "new");
+    sandbox.check_invariants();
+}
+
+#[test]
+fn a_hook_that_is_stopped_after_the_work_is_not_told_as_if_nothing_had_changed() {
+    let sandbox = Sandbox::new();
+    sandbox.colony(&["checkpoint", "-m", "base"]);
+    sandbox.write("a.txt", "two\n");
+    sandbox.colony(&["checkpoint", "-m", "second"]);
+    // Its parent is git, and that one's the program.
+    sandbox.write(
+        ".git/hooks/post-checkout",
+        "#!/bin/sh\nread -r pid name state parent rest </proc/$PPID/stat\n\
+         kill -TERM \"$parent\"; sleep 60\n",
+    );
+    sandbox.set_mode(".git/hooks/post-checkout", 0o755);
+    let output = program(&sandbox)
+        .args(["restore", "base", "--force"])
+        .output()
+        .unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(0), "{said}");
+    assert!(said.contains("what was asked for is done"), "{said}");
+    assert!(!said.contains("nothing has changed"), "{said}");
+    assert_eq!(sandbox.read("a.txt"), "one\n");
+}
+
+#[test]
+fn what_is_offered_works_where_the_shell_stands() {
+    let sandbox = Sandbox::new();
+    sandbox.git(&["switch", "-qc", "it's"]);
+    sandbox.write("a.txt", "theirs\n");
+    sandbox.git(&["commit", "-qam", "theirs"]);
+    sandbox.git(&["switch", "-q", "main"]);
+    sandbox.write("a.txt", "ours\n");
+    sandbox.git(&["commit", "-qam", "ours"]);
+    let tool = assert_cmd::cargo::cargo_bin!("git-colony");
+    let bin = sandbox.outside().join("bin of it");
+    fs::create_dir(&bin).unwrap();
+    std::os::unix::fs::symlink(tool, bin.join("git-colony")).unwrap();
+    let shell = |line: &str| {
+        let mut shell = Command::new("sh");
+        shell.env_clear().envs(sandbox.variables());
+        let path = format!("{}:{}", bin.display(), std::env::var("PATH").unwrap());
+        let line = format!("cd '{}' && {line}", bin.display());
+        let output = shell.env("PATH", path).args(["-c", &line]).output();
+        let output = output.unwrap();
+        let said = [output.stdout, output.stderr].concat();
+        String::from_utf8(said).unwrap()
+    };
+    let offered = |said: &str, label: &str| {
+        let found = said.lines().find_map(|line| line.strip_prefix(label));
+        found.unwrap_or_else(|| panic!("{said}")).to_owned()
+    };
+    let root = sandbox.root.display();
+    for begin in [
+        format!("git -C {root} colony"),
+        format!("git colony -C {root}"),
+        format!(
+            "git colony -C '../{}'",
+            sandbox.root.file_name().unwrap().display()
+        ),
+    ] {
+        let before = sandbox.visible_state();
+        let opened = shell(&format!("{begin} merge \"it's\" --resolve"));
+        let again = shell(&format!("{begin} merge \"it's\" --resolve"));
+        let hint = offered(&again, "hint: ");
+        let expected = format!("git -C {root} colony merge --abort   #");
+        assert!(hint.starts_with(&expected), "{again}");
+        let told: serde_json::Value =
+            serde_json::from_str(&shell(&format!("{begin} --json merge x"))).unwrap();
+        let other = told["hint"].as_str().unwrap();
+        let expected = format!("git -C {root} colony agents ");
+        assert!(other.starts_with(&expected), "{told:#}");
+        shell(&offered(&opened, "or take it back: "));
+        assert_eq!(sandbox.visible_state(), before);
+        let kept = shell(&format!("{begin} merge \"it's\" --ours ."));
+        let way_back = offered(&kept, "take it back: ");
+        shell(way_back.split("   ").next().unwrap());
+        assert_eq!(sandbox.visible_state(), before);
+    }
+    // Where the shell stands in the repository itself, nothing is sent.
+    let here = shell(&format!(
+        "cd '{root}' && git colony merge \"it's\" --ours ."
+    ));
+    assert!(here.contains("take it back: git colony undo   ("), "{here}");
+}
