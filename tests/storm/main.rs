@@ -20,30 +20,19 @@
     reason = "a test fails by panicking, with the words of a process"
 )]
 
-#[path = "storm/actions.rs"]
 mod actions;
-#[path = "storm/census.rs"]
 mod census;
-#[path = "storm/chance.rs"]
 mod chance;
-#[path = "storm/edits.rs"]
 mod edits;
-#[path = "storm/ground.rs"]
 mod ground;
-#[path = "storm/judge.rs"]
 mod judge;
-#[path = "storm/look.rs"]
 mod look;
 #[expect(dead_code, reason = "the crash matrix uses the rest")]
-#[path = "crash/repository.rs"]
+#[path = "../crash/repository.rs"]
 mod repository;
-#[path = "storm/rounds.rs"]
 mod rounds;
-#[path = "storm/settled.rs"]
 mod settled;
-#[path = "storm/strike.rs"]
 mod strike;
-#[path = "storm/tally.rs"]
 mod tally;
 
 #[test]

@@ -18,27 +18,16 @@
     reason = "a test fails by panicking, with the words of a process"
 )]
 
-#[path = "crash/clones.rs"]
 mod clones;
-#[path = "crash/command.rs"]
 mod command;
-#[path = "crash/desk.rs"]
 mod desk;
-#[path = "crash/fault.rs"]
 mod fault;
-#[path = "crash/groups.rs"]
 mod groups;
-#[path = "crash/matrix.rs"]
 mod matrix;
-#[path = "crash/migration.rs"]
 mod migration;
-#[path = "crash/repository.rs"]
 mod repository;
-#[path = "crash/state.rs"]
 mod state;
-#[path = "crash/table.rs"]
 mod table;
-#[path = "crash/travel.rs"]
 mod travel;
 
 use command::{
