@@ -270,7 +270,7 @@ pub(crate) const RECOVERY: ChangingCommand = ChangingCommand {
 
 /// The command finds a dead one before it and has to take it back.
 pub(crate) const RECOVERY_BACKWARDS: ChangingCommand = ChangingCommand {
-    name: "recovery that takes back",
+    name: "recovery that reverts",
     scene: Scene::Overtaken,
     ..RECOVERY
 };

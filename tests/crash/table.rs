@@ -88,34 +88,32 @@ const HEADER: &str = "\
 
 # Crash matrix
 
-Every changing command is struck at every system call by which it changes something, one call per
-run, from the first to the last. After each run the repository is either as before the command or as
-after it: refs, HEAD, index, the files by which git knows of a merge or pick under way, and every file with
-its bytes and mode. Nothing else is allowed: no lock
-or temporary file of ours is left, `git fsck --strict` is clean, no content of a user is lost, and the
-command can be run again.
+Every changing command gets a fault at every system call that changes something, one call per run, from
+the first to the last. After each run the repository is either as before the command or as after it:
+refs, HEAD, index, git's own files about a merge or pick in progress, and every file with its bytes and
+mode. In both cases no lock or temporary file of ours is left, `git fsck --strict` is clean, no content of
+a user is lost, and the command can be run again.
 
-`init` is an operation; what it sets up around that may be there or not, but never filters of git-lfs
-without the hook that uploads. Run again it sets everything up, and `deinit` then leaves
-configuration and hooks byte by byte as they were. `deinit` is no operation: *as before* nothing was
-begun, *as after* it was. Nothing recovers but `deinit` itself: run again it ends with configuration,
-hooks and, with `--purge`, the whole git folder but refs of the user and objects as they were before
-git-colony.
+`init` is an operation. Configuration and hooks beside it may be there or not, but filters of git-lfs never
+without the hook that uploads. A second run sets everything up, and `deinit` then leaves configuration and
+hooks byte by byte as they were. `deinit` is not an operation: *as before* means that it did nothing,
+*as after* that it did something. Only `deinit` itself recovers: a second run restores configuration, hooks
+and, with `--purge`, the whole git folder to the state before git-colony, except objects and refs of the user.
 
 - *killed*: the program gets SIGKILL, and the next command (`checkpoint --auto`) recovers.
-- *killed, then git commit*: before that, its user commits by plain git. Nothing of that is touched
-  later. Where git refuses because of `index.lock`, the lock is removed by hand, as git advises.
-- *killed, then run again*: before that, the very command is run again. It completes what was cut off, or
-  begins anew, and takes no second step.
-- *both killed*: the git that holds the locks of the refs is killed as well, before it can drop them.
+- *killed, then git commit*: before that, the user commits with plain git. That commit stays as it is.
+  If git refuses because of `index.lock`, the lock is removed by hand, as git advises.
+- *killed, then run again*: before that, the same command is run again. It completes the interrupted run, or
+  starts from scratch, and the change is made only once.
+- *both killed*: the git that holds the locks of the refs is killed as well, before it can release them.
 - *git killed*: that git gets SIGKILL, and the program lives.
-- *group killed*: program and git get SIGKILL together, as a harness or a cgroup does it, at each call of every
-  git that moves refs or HEAD, from where it makes its first file.
-- *any git killed*: so does any other git, be it started by git-lfs; locks that it leaves on refs or on
+- *group killed*: program and git get SIGKILL together, as a harness or a cgroup does, at each call of every
+  git that moves refs or HEAD, from the first file that it creates.
+- *any git killed*: any other git gets SIGKILL, also one started by git-lfs; locks that it leaves on refs or on
   the configuration are removed by hand.
 - *git-lfs killed*: it gets SIGKILL as it opens, and as it writes, each of its hooks.
-- *ENOSPC*, *EIO*: the call fails. Nothing recovers: the program cleans up itself, or says what it
-  cannot remove, and the next command does.
+- *ENOSPC*, *EIO*: the call fails. There is no recovery: the program cleans up itself, or names the
+  files that it cannot delete, and the next command deletes them.
 ";
 
 fn text(rows: &BTreeMap<(Blow, &'static str, &'static str), Row>) -> String {
@@ -145,20 +143,20 @@ fn text(rows: &BTreeMap<(Blow, &'static str, &'static str), Row>) -> String {
 const HEADER_BESIDE: &str = "
 ## Clones, hubs and what travels
 
-These work beside the repository and share folders with others, so what has to hold is said in words. After
-each run the checkout is as it was, and hub, clones and remote are whole (`git fsck`). `agents new` and
+These work outside of the repository and share folders with other processes, so the expected state is described here. After
+each run the checkout is as it was, and hub, clones and remote are intact (`git fsck`). `agents new` and
 `clone` made the clone or did not, `agents remove` and `clones remove` lose no commit and no
-uncommitted file, `agents restore` brings both back or can be run again, `clones gc` removes a hub whole or
-leaves it. A publication leaves each ref of the hub old or new; so does `sync` on both sides, and the next one brings them to the same. `sync --push` has written the
-consent to publish down before anything is published, or publishes nothing. `lfs migrate` with a remote,
+uncommitted file, `agents restore` restores both or can be run again, `clones gc` deletes a whole hub or
+leaves it. A publication leaves each ref of the hub old or new; so does `sync` on both sides, and the next one brings them to the same. `sync --push` records the
+consent before anything is published, or publishes nothing. `lfs migrate` with a remote,
 and `--continue` of one that is not published, leave the remote all old or all new, with every large file of what it
-has (a server that is killed itself has moved some refs); the next run ends it, or `--abort` takes it back. The next command
-sweeps what a killed one left, locks of git in the hub and on copies included. Where any git is killed alone, locks that
-one of a `sync` or of a clone leaves on refs of a remote or on branches are removed by hand.
+has (a server that is killed itself has moved some refs); the next run completes it, or `--abort` reverts it. The next command
+deletes the leftovers of a killed one, including locks of git in the hub and on copies. If any git is killed alone, its locks on
+refs of a remote or on branches, left by a `sync` or a clone, are removed by hand.
 
-The first column of numbers says how many points one was struck of: the short run, which wrote this table unless
-that is 1, leaves some out. `tests/suite/lfs/prune_race.rs` lets a commit die at each of its steps, with a `git lfs prune`
-after that: every large file of what is committed is there.
+The column *One of* is 1 if every point got a fault; the short run, which wrote the other rows, leaves some out.
+`tests/suite/lfs/prune_race.rs` lets a commit die at each of its steps, with a `git lfs prune` after that: every
+committed large file is there.
 
 | Killed | Command | System call | One of | Points |
 |---|---|---|--:|--:|

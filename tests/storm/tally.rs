@@ -144,21 +144,21 @@ const HEADER: &str = "\
 
 # Kill storm
 
-Commands of git-colony and of plain git run one after the other, as chance has it, on a repository with
+Commands of git-colony and of plain git run one after the other, in random order, on a repository with
 files of git-lfs, a linked worktree, the clone of an agent, a hub and a remote, while a user edits files
-in between. Each is killed (SIGKILL) after a moment that chance chooses, from its first millisecond to
-its last: the whole process group at once, the program alone, or only what it has started.
+in between. Each is killed (SIGKILL) after a random time, from its first millisecond to
+its last: the whole process group at once, the program alone, or only its descendants.
 
-After each kill the next command (`checkpoint --auto`) has to succeed, and then has to hold:
+After each kill the next command (`checkpoint --auto`) has to succeed, and then all of this has to be true:
 
 - Every content that was in a file, in the index, in a kept file, in the store of git-lfs or behind a ref
-  is still in one of them, unless taking it away is what the command is for (`prune --keep 0`,
+  is still in one of them, unless the command is meant to delete it (`prune --keep 0`,
   `git reset --hard`, `git branch -D`). Anything else is a *loss*.
 - No lock of git is left in any of the repositories. One that is left is a *stuck lock*. A plain git that
   was killed itself leaves its own locks, which are removed by hand, as git advises; the last column
   counts them.
 - Branches, tags, HEAD, index and every file with its bytes and mode are *as before*, or there is an
-  operation for what is different (*as after*). What a restore has left is held against the tree of the
+  operation for the difference (*as after*). The result of a restore is compared with the tree of the
   checkpoint and the store of git-lfs. One operation in three is undone and redone: each time everything
   is as it was, byte by byte.
 - `git fsck --strict` is clean, and `git status` works in every worktree.
