@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::clones::new_clone::LargeFiles;
+use crate::clones::new_clone::clone_large_files::LargeFiles;
 use crate::clones::removal::removed_work;
 use crate::design::allowed_paths::path_check::{self, Changes};
 use crate::flow::agents::{self, Request, agent_places, agent_removal, agent_restore};

@@ -1,6 +1,6 @@
 //! `git colony ops`
 
-use crate::clones::removal::removed_log::RemovedClone;
+use crate::clones::removal::removed_clone::RemovedClone;
 use crate::flow::prune::{self, What};
 use crate::flow::reports::operations::{self, OperationInfo, OperationReport, OperationsReport};
 use crate::model::id::OperationId;

@@ -13,7 +13,7 @@ use crate::store::key;
 use crate::store::membership::{self, Membership};
 use crate::store::refs::ref_names;
 
-use super::found;
+use super::clone_folders::folders;
 
 /// A clone of ours whose record cannot be read.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -75,13 +75,13 @@ impl DamagedClone {
 /// be told, or of all.
 pub fn clones(root: &SharedRoot, hub: Option<&Path>) -> Vec<DamagedClone> {
     let mut damaged = Vec::new();
-    for folder in found::folders(&root.agents()) {
+    for folder in folders(&root.agents()) {
         let name = folder.file_name().and_then(|name| name.to_str());
         let agent = name.and_then(key::decode);
-        let places = found::folders(&folder.join("clones")).into_iter();
+        let places = folders(&folder.join("clones")).into_iter();
         damaged.extend(places.filter_map(|path| DamagedClone::look(path, agent.clone())));
     }
-    let readers = found::folders(&root.shared_clones()).into_iter();
+    let readers = folders(&root.shared_clones()).into_iter();
     damaged.extend(readers.filter_map(|path| DamagedClone::look(path, None)));
     damaged.retain(|clone| {
         let of = clone.hub.as_deref();

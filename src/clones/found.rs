@@ -4,11 +4,10 @@ use std::path::{Path, PathBuf};
 
 use crate::model::{Code, Error, Result};
 use crate::store::files::shared_root::SharedRoot;
-use crate::store::key;
 use crate::store::membership::{Membership, Role};
 
+use super::clone_folders::{folders, membership_at};
 use super::damaged;
-use super::new_clone::membership_at;
 
 /// A clone of ours.
 #[derive(Clone, Debug)]
@@ -80,18 +79,4 @@ pub fn find(root: &SharedRoot, hub: Option<&Path>, name: &str) -> Result<FoundCl
             .hint("git colony clones"))
         }
     }
-}
-
-/// Lists the folders below one whose names are encoded.
-pub(super) fn folders(path: &Path) -> Vec<PathBuf> {
-    let entries = std::fs::read_dir(path).into_iter().flatten().flatten();
-    let mut folders: Vec<_> = entries
-        .map(|entry| entry.path())
-        .filter(|path| {
-            let name = path.file_name().and_then(|name| name.to_str());
-            name.is_some_and(|name| key::decode(name).is_some()) && path.is_dir()
-        })
-        .collect();
-    folders.sort();
-    folders
 }

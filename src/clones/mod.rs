@@ -1,5 +1,6 @@
 //! The hub of a repository, the clones that borrow from it, and what they publish in it.
 
+pub mod clone_folders;
 pub mod damaged;
 pub mod found;
 pub mod hub;

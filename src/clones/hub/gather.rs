@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::clones::hub;
+use crate::clones::hub::joining;
 use crate::git::lfs::lfs_objects::Objects;
 use crate::git::object::transfer::{Linked, link_objects, send_pack};
 use crate::git::refs::Reason;
@@ -25,7 +25,10 @@ pub fn gather(session: &Session) -> Result<usize> {
     let Some(member) = &session.membership else {
         return Ok(0);
     };
-    if member.role == Role::Desk && !member.hub.is_dir() && !hub::is_missed(session, &member.hub)? {
+    if member.role == Role::Desk
+        && !member.hub.is_dir()
+        && !joining::is_missed(session, &member.hub)?
+    {
         return Ok(0);
     }
     bring(session, member, &Hub::open(&member.hub)?)

@@ -11,7 +11,17 @@ use crate::git::remote::network::{Direction, Network};
 use crate::git::{Oid, Repo};
 use crate::model::{RepoPath, Result, World};
 
-use super::LargeFiles;
+/// Which large files a clone gets.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum LargeFiles {
+    /// Those the hub has are linked, the others downloaded where they can be had.
+    #[default]
+    All,
+    /// None: pointers stay pointers.
+    None,
+    /// Those at and below some paths.
+    Paths(Vec<String>),
+}
 
 /// Where a repository keeps its large files.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -22,9 +22,10 @@ use crate::store::refs::ref_names;
 use crate::store::settings::Flags;
 use crate::store::{Session, key};
 
+use super::clone_folders::membership_at;
 use super::hub::Hub;
 use super::hub::publish::{large_objects_of, of_team};
-use clone_large_files::Store;
+use clone_large_files::{LargeFiles, Store};
 
 /// How long to wait for the moment in which others look for what the dead have left.
 const PATIENCE: Duration = Duration::from_mins(1);
@@ -36,18 +37,6 @@ pub struct Start {
     pub branch: String,
     /// The tip of that branch.
     pub commit: Oid,
-}
-
-/// Which large files a clone gets.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum LargeFiles {
-    /// Those the hub has are linked, the others downloaded where they can be had.
-    #[default]
-    All,
-    /// None: pointers stay pointers.
-    None,
-    /// Those at and below some paths.
-    Paths(Vec<String>),
 }
 
 /// The directories of a cone; none for the whole tree.
@@ -395,12 +384,6 @@ fn sweep(staging: &Path) {
             atomic::remove_file(&lock).ok();
         }
     }
-}
-
-/// Reads the record of the clone that stands at `place`, if there is one.
-pub fn membership_at(place: &Path) -> Option<Membership> {
-    let path = crate::store::membership::path_in(&place.join(".git"));
-    Membership::read(&path).ok().flatten()
 }
 
 fn refuse_taken(place: &Path, agent: Option<&str>) -> Result<()> {

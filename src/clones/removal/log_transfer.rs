@@ -17,7 +17,7 @@ use crate::store::large_files::retained_objects;
 use crate::store::membership::{self, Membership};
 use crate::store::refs::ref_names;
 
-use super::removed_log::{Note, RemovedClone};
+use super::removed_clone::{Note, RemovedClone};
 
 /// What to do about an operation whose objects are not whole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,6 +5,7 @@ pub mod last_writes;
 mod log_transfer;
 pub mod removal_lock;
 pub mod removal_steps;
+pub mod removed_clone;
 pub mod removed_log;
 pub mod removed_work;
 
@@ -126,15 +127,4 @@ fn empty(world: &World, trash: &Path) -> Result<()> {
         }
     }
     Ok(())
-}
-
-/// Removes the folders of an agent without a clone.
-pub(super) fn remove_empty_folders(root: &SharedRoot, path: &Path) {
-    let above = path.ancestors().skip(1);
-    for folder in above.take_while(|folder| *folder != root.path()) {
-        // The folder of all agents stays, empty or not.
-        if folder == root.agents() || !matches!(atomic::remove_empty_folder(folder), Ok(true)) {
-            return;
-        }
-    }
 }

@@ -13,9 +13,9 @@ use std::time::{Duration, SystemTime};
 
 use serde::{Deserialize, Serialize};
 
+use crate::clones::clone_folders::membership_at;
 use crate::clones::found::{FoundClone, clones};
 use crate::clones::hub::Hub;
-use crate::clones::new_clone::membership_at;
 use crate::git::{Oid, Repo};
 use crate::model::{Code, Error, Result, ResultExt as _, World, time};
 use crate::store::files::atomic;
@@ -28,8 +28,7 @@ use crate::store::membership::{self, Membership, Role};
 use super::kept_refs::{keep_beside, keep_published};
 use super::last_writes::{self, Deleted};
 use super::log_transfer::{self, Broken};
-use super::remove_empty_folders;
-use super::removed_log::RemovedClone;
+use super::removed_clone::RemovedClone;
 
 /// What the name of a clone in the trash ends with.
 const CLONE: &str = "clone";
@@ -378,4 +377,15 @@ fn folders(path: &Path) -> Vec<PathBuf> {
     folders.retain(|path| path.is_dir());
     folders.sort();
     folders
+}
+
+/// Removes the folders of an agent without a clone.
+fn remove_empty_folders(root: &SharedRoot, path: &Path) {
+    let above = path.ancestors().skip(1);
+    for folder in above.take_while(|folder| *folder != root.path()) {
+        // The folder of all agents stays, empty or not.
+        if folder == root.agents() || !matches!(atomic::remove_empty_folder(folder), Ok(true)) {
+            return;
+        }
+    }
 }

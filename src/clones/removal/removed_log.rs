@@ -8,13 +8,13 @@
 //! - `colony-kept/<key>/`: the files that they moved aside, and the second names of large files;
 //! - `colony-kept/<key>/removed.json`: whose worktree it was, [`RemovedClone`].
 //!
-//! While a folder of the clone cannot be deleted yet, its kept files are still in that. `log_keeping`
+//! While a folder of the clone cannot be deleted yet, its kept files are still in that. `log_transfer`
 //! brings all this; only `prune`, and the removal of the hub by force, let go of it.
 
 use std::path::{Path, PathBuf};
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use crate::clones::found;
 use crate::clones::hub::Hub;
@@ -32,22 +32,7 @@ use crate::store::operation::{Log, prune};
 use crate::store::refs::ref_names;
 
 use super::removal_steps;
-
-/// A clone that was removed, as it is noted with each of its logs.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct RemovedClone {
-    /// The id of the clone.
-    pub clone: String,
-    /// Whose it was; `None` for one that was read only.
-    pub agent: Option<String>,
-    /// Where it stood.
-    #[schemars(with = "String")]
-    pub path: PathBuf,
-    /// The prefix of the refs in the hub that keep its work.
-    pub kept_as: String,
-    /// When it was removed, RFC 3339 UTC.
-    pub removed_at: String,
-}
+use super::removed_clone::{NOTE, Note, RemovedClone};
 
 /// A removed clone with the logs of its worktrees.
 #[derive(Clone, Debug)]
@@ -58,39 +43,6 @@ pub struct RemovedLog {
     pub worktrees: Vec<Places>,
     /// Whether the first of them is the worktree that the clone was made with.
     pub has_main: bool,
-}
-
-/// What the note says beside whose worktree it was.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(in crate::clones) struct Note {
-    /// The clone.
-    #[serde(flatten)]
-    pub(in crate::clones) clone: RemovedClone,
-    /// Whether it is the worktree that the clone was made with.
-    pub(in crate::clones) is_main: bool,
-}
-
-/// The name of the note in the folder of a worktree.
-const NOTE: &str = "removed.json";
-
-impl Note {
-    /// Notes whose worktree it was in the folder of what it kept, where that is not noted yet.
-    pub(in crate::clones) fn write_into(&self, worktree: &Path) -> Result<()> {
-        let known = Note::read(worktree);
-        if known.is_some_and(|known| known.clone.clone == self.clone.clone) {
-            return Ok(());
-        }
-        atomic::make_directory(worktree)?;
-        let json = serde_json::to_vec_pretty(self);
-        let json = json.map_err(|e| {
-            Error::new(Code::Io, "cannot note whose the kept files are").caused_by(e)
-        })?;
-        atomic::write_durably(&worktree.join(NOTE), &json)
-    }
-
-    fn read(worktree: &Path) -> Option<Note> {
-        serde_json::from_slice(&atomic::read_file(&worktree.join(NOTE)).ok()?).ok()
-    }
 }
 
 /// Lists the removed clones of a hub that have a log there, the newest first.
@@ -215,14 +167,6 @@ pub fn let_go(world: &World, hub: &Hub, (places, clone): (&Places, &Path)) -> Re
     atomic::remove_folder(&places.kept)
 }
 
-impl RemovedClone {
-    /// Returns the name that finds it: its agent, or the beginning of its id.
-    pub fn name(&self) -> String {
-        let id = self.clone.get(..8).unwrap_or(&self.clone);
-        self.agent.clone().unwrap_or_else(|| id.to_owned())
-    }
-}
-
 /// How much a hub has of the logs of removed clones.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Amount {
@@ -241,6 +185,15 @@ pub fn amount(hub: &Hub) -> Result<Amount> {
         operations: hub.store.refs_below(ref_names::OPERATIONS)?.len(),
         files: moved_aside::list(&Places::kept_in(hub.store.path())).len(),
     })
+}
+
+/// Tells whether a hub holds work of clones that were removed, or a log of theirs.
+///
+/// # Errors
+/// `repository-broken`.
+pub fn holds_kept_work(hub: &Hub) -> Result<bool> {
+    let holds_refs = !hub.store.refs_below(ref_names::KEPT_WORK)?.is_empty();
+    Ok(holds_refs || amount(hub)? != Amount::default())
 }
 
 /// How long logs are kept.

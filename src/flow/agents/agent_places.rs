@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use crate::clones::damaged::{self, DamagedClone};
 use crate::clones::found::{self, FoundClone};
-use crate::clones::hub::{self, Hub};
+use crate::clones::hub::{Hub, locate};
 use crate::clones::removal::removed_work::{self, RemovedWork};
 use crate::design::default_branch;
 use crate::design::fork::squashed::Squashes;
@@ -121,7 +121,7 @@ pub fn list(session: &Session) -> Result<AgentsReport> {
     let found = clones_here(session)?.into_iter();
     let agents: Vec<_> = found.filter_map(|clone| describe(session, clone)).collect();
     let root = SharedRoot::of(&session.world)?;
-    let hub = hub::place_of(session, &root)?;
+    let hub = locate::place_of(session, &root)?;
     let mut removed = removed(&hub)?;
     removed.retain(|work| agents.iter().all(|agent| agent.agent != work.agent));
     if !removed.is_empty() {
@@ -208,7 +208,7 @@ pub fn explain_unknown(session: &Session, name: &str, error: Error) -> Error {
     }
     let known = || {
         let root = SharedRoot::of(&session.world).ok()?;
-        let hub = hub::place_of(session, &root).ok()?;
+        let hub = locate::place_of(session, &root).ok()?;
         let mut kept = removed(&hub).ok()?.into_iter();
         kept.find(|work| work.agent == name && work.is_newest)
     };
@@ -230,7 +230,7 @@ pub fn explain_nothing(session: &Session, error: Error) -> Error {
         return error;
     }
     let root = SharedRoot::of(&session.world);
-    let hub = root.and_then(|root| hub::place_of(session, &root));
+    let hub = root.and_then(|root| locate::place_of(session, &root));
     let removed = hub.and_then(|hub| removed(&hub)).unwrap_or_default();
     if removed.is_empty() {
         return error;
@@ -271,7 +271,7 @@ fn describe(session: &Session, clone: FoundClone) -> Option<Agent> {
 /// As [`list`].
 pub fn clones_here(session: &Session) -> Result<Vec<FoundClone>> {
     let root = SharedRoot::of(&session.world)?;
-    let hub = hub::place_of(session, &root)?;
+    let hub = locate::place_of(session, &root)?;
     Ok(found::clones(&root, Some(&hub)))
 }
 
@@ -281,7 +281,7 @@ pub fn clones_here(session: &Session) -> Result<Vec<FoundClone>> {
 /// As [`list`].
 pub fn damaged_here(session: &Session) -> Result<Vec<DamagedClone>> {
     let root = SharedRoot::of(&session.world)?;
-    let hub = hub::place_of(session, &root)?;
+    let hub = locate::place_of(session, &root)?;
     Ok(damaged::clones(&root, Some(&hub)))
 }
 

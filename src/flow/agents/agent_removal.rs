@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::clones::clone_folders::membership_at;
 use crate::clones::found::FoundClone;
-use crate::clones::hub::{self, publish};
-use crate::clones::new_clone::membership_at;
+use crate::clones::hub::{locate, publish};
 use crate::clones::removal::removal_steps::Leaving;
 use crate::clones::removal::{self, removal_lock};
 use crate::design::checkpoint;
@@ -74,7 +74,7 @@ pub fn remove(
     (force, dry_run): (bool, bool),
 ) -> Result<RemovedAgent> {
     let root = SharedRoot::of(&session.world)?;
-    let hub = hub::place_of(session, &root)?;
+    let hub = locate::place_of(session, &root)?;
     if !dry_run && hub.is_dir() {
         removal::complete(&session.world, &root, &hub)?;
         resume(&session.world, &root);

@@ -5,8 +5,9 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::clones::hub::{self, Hub, publish};
-use crate::clones::new_clone::{LargeFiles, Sparse, Staged, Start, Wanted, remote_prefix};
+use crate::clones::hub::{Hub, joining, locate, publish};
+use crate::clones::new_clone::clone_large_files::LargeFiles;
+use crate::clones::new_clone::{Sparse, Staged, Start, Wanted, remote_prefix};
 use crate::clones::removal;
 use crate::clones::removal::removed_log::{self, RemovedLog};
 use crate::clones::removal::removed_work::{self, Held, RemovedWork};
@@ -85,11 +86,11 @@ pub fn restore(session: &Session, request: &Request) -> Result<RestoredAgent> {
     let world = &session.world;
     let root = SharedRoot::of(world)?;
     refuse(session, request)?;
-    let (member, hub) = hub::join(session)?;
+    let (member, hub) = joining::join(session)?;
     removal::complete(world, &root, hub.store.path())?;
     last_checkpoint::resume(world, &root);
     let plan = Plan::make(&root, &hub, request)?;
-    let url = hub::origin_of(session)?.map(|url| url.in_full());
+    let url = locate::origin_of(session)?.map(|url| url.in_full());
     let here = || session.repo.common_dir().display().to_string();
     let wanted = Wanted {
         root: &root,
@@ -101,7 +102,7 @@ pub fn restore(session: &Session, request: &Request) -> Result<RestoredAgent> {
         large_files: LargeFiles::All,
         store: crate::flow::clones::large_file_store::of_tree,
         url: Some(url.unwrap_or_else(here)),
-        push_url: hub::push_url_of(session),
+        push_url: locate::push_url_of(session),
         remote: remote_prefix(&hub, Some(&member))?,
         check_out: true,
         // What was uncommitted may be anywhere.
@@ -133,7 +134,7 @@ pub fn restore(session: &Session, request: &Request) -> Result<RestoredAgent> {
 pub fn preview(session: &Session, request: &Request) -> Result<RestoredAgent> {
     let root = SharedRoot::of(&session.world)?;
     refuse(session, request)?;
-    let hub = Hub::open(&hub::place_of(session, &root)?)?;
+    let hub = Hub::open(&locate::place_of(session, &root)?)?;
     Plan::make(&root, &hub, request)?.report(&root, &hub)
 }
 

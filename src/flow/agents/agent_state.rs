@@ -5,7 +5,7 @@
 //! last snapshot counts.
 
 use crate::clones::found::FoundClone;
-use crate::clones::hub::{self, Hub};
+use crate::clones::hub::{Hub, locate};
 use crate::clones::removal::removed_work;
 use crate::design::checkpoint::left_out::LeftOut;
 use crate::design::checkpoint::unignored;
@@ -260,7 +260,7 @@ fn last_snapshot(session: &Session, agent: &str) -> Result<Option<AgentState>> {
 /// Finds what the hub keeps of the clone of an agent that was taken away last.
 fn removed(session: &Session, agent: &str) -> Result<Option<AgentState>> {
     let root = SharedRoot::of(&session.world)?;
-    let place = hub::place_of(session, &root)?;
+    let place = locate::place_of(session, &root)?;
     if !place.is_dir() {
         return Ok(None);
     }

@@ -14,8 +14,9 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::clones::found;
-use crate::clones::hub::{self, Hub, publish};
-use crate::clones::new_clone::{LargeFiles, Sparse, Staged, Start, Wanted, remote_prefix};
+use crate::clones::hub::{Hub, joining, locate, publish};
+use crate::clones::new_clone::clone_large_files::LargeFiles;
+use crate::clones::new_clone::{Sparse, Staged, Start, Wanted, remote_prefix};
 use crate::clones::removal::{self, removed_work};
 use crate::design::default_branch;
 use crate::design::fork::{self, names};
@@ -88,7 +89,7 @@ pub fn create(session: &Session, request: &Request) -> Result<NewAgent> {
     let plan = Plan::make(session, request)?;
     let world = &session.world;
     let root = SharedRoot::of(world)?;
-    let (member, hub) = hub::join(session)?;
+    let (member, hub) = joining::join(session)?;
     removal::complete(world, &root, hub.store.path())?;
     last_checkpoint::resume(world, &root);
     let changes = if request.with_changes {
@@ -160,7 +161,7 @@ pub fn preview(session: &Session, request: &Request) -> Result<NewAgent> {
     let plan = Plan::make(session, request)?;
     let root = SharedRoot::of(&session.world)?;
     let scope = plan.start.branch.clone();
-    let hub = hub::place_of(session, &root)?;
+    let hub = locate::place_of(session, &root)?;
     let approved = Approvals::of(&root, &hub);
     let commands = setup_commands::of_commit(session, Some(plan.commit), &approved)?;
     Ok(NewAgent {
@@ -234,7 +235,7 @@ impl Plan {
         request: &'a Request,
         (root, hub, member): (&'a SharedRoot, &'a Hub, &Membership),
     ) -> Result<Wanted<'a>> {
-        let origin = hub::origin_of(session)?;
+        let origin = locate::origin_of(session)?;
         let url = origin.map(|url| url.in_full());
         let here = || session.repo.common_dir().display().to_string();
         Ok(Wanted {
@@ -247,7 +248,7 @@ impl Plan {
             large_files: request.large_files.clone(),
             store: super::clones::large_file_store::of_tree,
             url: Some(url.unwrap_or_else(here)),
-            push_url: hub::push_url_of(session),
+            push_url: locate::push_url_of(session),
             remote: remote_prefix(hub, Some(member))?,
             check_out: true,
             sparse: Sparse::Known(self.sparse.clone()),
@@ -286,7 +287,7 @@ fn refuse_known(session: &Session, agent: &str, label: &str) -> Result<()> {
 /// `agent-exists`.
 pub(super) fn refuse_standing(session: &Session, agent: &str) -> Result<()> {
     let root = SharedRoot::of(&session.world)?;
-    let hub = hub::place_of(session, &root)?;
+    let hub = locate::place_of(session, &root)?;
     let taken = found::clones(&root, Some(&hub)).into_iter();
     let mut taken = taken.filter(|clone| clone.member.agent.as_deref() == Some(agent));
     match taken.next() {

@@ -5,12 +5,11 @@ use std::path::{Path, PathBuf};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::clones::found;
 use crate::clones::hub::colonies::{self, Colony};
-use crate::clones::hub::{self, Hub, publish};
-use crate::clones::new_clone::{
-    self, LargeFiles, Sparse, Staged, Start, Wanted, remote_prefix, rewritten_start,
-};
+use crate::clones::hub::{Hub, joining, locate, publish};
+use crate::clones::new_clone::clone_large_files::LargeFiles;
+use crate::clones::new_clone::{Sparse, Staged, Start, Wanted, remote_prefix, rewritten_start};
+use crate::clones::{clone_folders, found};
 use crate::git::identity::Identity;
 use crate::git::remote::url::{Provenance, RemoteUrl};
 use crate::git::{ObjectWrites, Oid, RefName};
@@ -204,14 +203,14 @@ pub fn preview(world: &World, session: Option<&Session>, request: &Request) -> R
     let root = SharedRoot::of(world)?;
     let (hub, url) = match (&request.url, session) {
         (None, Some(session)) => {
-            let origin = hub::origin_of(session)?.map(|url| url.in_full());
-            (hub::place_of(session, &root)?, origin)
+            let origin = locate::origin_of(session)?.map(|url| url.in_full());
+            (locate::place_of(session, &root)?, origin)
         }
         (named, _) => {
             let noted = || colonies::find(world, &root, None).map(|colony| colony.origin_url);
             let text = named.clone().map_or_else(noted, Ok)?;
             let url = RemoteUrl::parse(&text, Provenance::User, &world.cwd)?;
-            let place = hub::place_of_url(&root, &url);
+            let place = locate::place_of_url(&root, &url);
             (place, Some(url.in_full()))
         }
     };
@@ -252,7 +251,7 @@ pub fn preview(world: &World, session: Option<&Session>, request: &Request) -> R
 
 /// Tells whether a clone for reading of that hub is at its place.
 fn would_be(place: &Path, hub: &Path, request: &Request) -> CloneStatus {
-    let there = new_clone::membership_at(place);
+    let there = clone_folders::membership_at(place);
     let is_same = |member: &Membership| member.role == Role::Reader && member.hub == hub;
     if there.is_some_and(|member| request.agent.is_none() && is_same(&member)) {
         CloneStatus::Exists
@@ -350,7 +349,9 @@ fn find_of_agent(world: &World, agent: &str) -> Result<Option<PathBuf>> {
     };
     let url =
         colony.map(|colony| RemoteUrl::parse(&colony.origin_url, Provenance::User, &world.cwd));
-    let hub = url.transpose()?.map(|url| hub::place_of_url(&root, &url));
+    let hub = url
+        .transpose()?
+        .map(|url| locate::place_of_url(&root, &url));
     if !has_any(&root, hub.as_deref(), agent) {
         return Ok(None);
     }
@@ -404,15 +405,15 @@ impl Source {
         root: &SharedRoot,
     ) -> Result<Source> {
         if let (None, Some(session)) = (&request.url, session) {
-            let (member, hub) = hub::join(session)?;
+            let (member, hub) = joining::join(session)?;
             publish::publish_as(world, &session.repo, &member)?;
             let here = || session.repo.common_dir().display().to_string();
             // The record says where it was when this joined.
-            let origin = hub::origin_of(session)?.map(|url| url.without_credentials());
+            let origin = locate::origin_of(session)?.map(|url| url.without_credentials());
             return Ok(Source {
                 hub,
                 url: origin.or_else(|| member.url.clone()).unwrap_or_else(here),
-                push_url: hub::push_url_of(session),
+                push_url: locate::push_url_of(session),
                 desk: Some(member),
                 colony: None,
             });
@@ -425,7 +426,7 @@ impl Source {
         let text = text.or(colony.as_ref().map(|colony| &colony.origin_url));
         let text = text.cloned().unwrap_or_default();
         let url = RemoteUrl::parse(&text, Provenance::User, &world.cwd)?;
-        let known = hub::place_of_url(root, &url).is_dir();
+        let known = locate::place_of_url(root, &url).is_dir();
         let hub = Hub::of_url(world, None, root, &url)?;
         if known && let Err(error) = hub.fetch(world) {
             (world.narrate)(&format!(

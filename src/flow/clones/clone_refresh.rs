@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::clones::found::FoundClone;
-use crate::clones::hub::{self, Hub};
+use crate::clones::hub::{Hub, locate};
 use crate::clones::removal::kept_refs;
 use crate::flow::{clones, migrate};
 use crate::git::remote::Remote;
@@ -193,7 +193,7 @@ fn follow_origin(session: Option<&Session>, clone: &FoundClone) -> Result<Option
     let Some(desk) = session.filter(is_desk) else {
         return Ok(None);
     };
-    let Some(url) = hub::origin_of(desk)?.map(|url| url.without_credentials()) else {
+    let Some(url) = locate::origin_of(desk)?.map(|url| url.without_credentials()) else {
         return Ok(None);
     };
     let inside = desk.world.standing_in(&clone.path);
@@ -218,7 +218,7 @@ fn follow_origin(session: Option<&Session>, clone: &FoundClone) -> Result<Option
         let args = ["--replace-all", key, value];
         ConfigFile::of_repository(&inside).change(&inside, &desk.world, &args)
     };
-    if let Some(push) = hub::push_url_of(desk)
+    if let Some(push) = locate::push_url_of(desk)
         && inside.config("remote.origin.pushurl").as_ref() != Some(&push)
     {
         set(("remote.origin.pushurl", &push))?;

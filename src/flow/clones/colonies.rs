@@ -1,7 +1,7 @@
 //! Colonies and where they have their repository.
 
 use crate::clones::hub::colonies::{self, Colony, DEFAULT};
-use crate::clones::hub::{self, publish};
+use crate::clones::hub::{joining, locate, publish};
 use crate::git::remote::url::{Provenance, RemoteUrl};
 use crate::model::{Code, Error, Result, World};
 use crate::store::Session;
@@ -41,7 +41,7 @@ pub fn show(world: &World, name: Option<&str>) -> Result<Colony> {
 /// takes part from now on.
 ///
 /// # Errors
-/// `url-refused`, `invalid-value`, `locked`, `no-space`, and those of [`hub::join`].
+/// `url-refused`, `invalid-value`, `locked`, `no-space`, and those of [`joining::join`].
 pub fn set(world: &World, session: Option<&Session>, wanted: Wanted<'_>) -> Result<Colony> {
     let url = RemoteUrl::parse(wanted.url, Provenance::User, &world.cwd)?;
     let name = wanted.name.unwrap_or(DEFAULT);
@@ -62,9 +62,9 @@ pub fn set(world: &World, session: Option<&Session>, wanted: Wanted<'_>) -> Resu
         return Ok(colony);
     }
     if let Some(session) = session
-        && hub::address_of(session)? == url.normalized()
+        && locate::address_of(session)? == url.normalized()
     {
-        let (member, _) = hub::join(session)?;
+        let (member, _) = joining::join(session)?;
         publish::publish_as(world, &session.repo, &member)?;
     }
     colonies::set(world, &SharedRoot::of(world)?, &colony)?;

@@ -4,7 +4,7 @@
 //! may belong to another agent is refused if the copies of published work cannot be brought up to date.
 
 use crate::clones::found;
-use crate::clones::hub::{self, gather, publish};
+use crate::clones::hub::{gather, joining, locate, publish};
 use crate::design::checkpoint::checkpoints;
 use crate::design::fork::names;
 use crate::git::ObjectWrites;
@@ -19,7 +19,7 @@ pub fn join_others(mut session: Session) -> Session {
     if session.membership.is_some() || !has_agents_elsewhere(&session).unwrap_or(false) {
         return session;
     }
-    match hub::join(&session) {
+    match joining::join(&session) {
         Ok((member, _)) => session.membership = Some(member),
         Err(error) => warn_unseen(&session.world, &error),
     }
@@ -28,7 +28,7 @@ pub fn join_others(mut session: Session) -> Session {
 
 fn has_agents_elsewhere(session: &Session) -> Result<bool> {
     let root = SharedRoot::of(&session.world)?;
-    let hub = hub::place_of(session, &root)?;
+    let hub = locate::place_of(session, &root)?;
     Ok(hub.is_dir() && found::are_of(&root, &hub))
 }
 

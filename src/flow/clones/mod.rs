@@ -17,7 +17,7 @@ use serde::Serialize;
 
 use crate::clones::damaged::{self, DamagedClone};
 use crate::clones::found::{self, FoundClone};
-use crate::clones::hub::{self, Hub, hub_folder};
+use crate::clones::hub::{Hub, hub_folder, locate};
 use crate::clones::removal::removed_log::{self, Amount};
 use crate::clones::removal::{self, removal_steps};
 use crate::git::{ObjectWrites, Oid};
@@ -74,7 +74,7 @@ pub struct ClonesReport {
 /// `url-refused`, `invalid-value`.
 pub fn list(world: &World, session: Option<&Session>) -> Result<ClonesReport> {
     let root = SharedRoot::of(world)?;
-    let hub = session.map(|session| hub::place_of(session, &root));
+    let hub = session.map(|session| locate::place_of(session, &root));
     let hub = hub.transpose()?;
     let found = found::clones(&root, hub.as_deref());
     let clones: Vec<_> = found
@@ -110,7 +110,7 @@ fn describe(world: &World, clone: FoundClone) -> Clone {
 /// Finds a clone of the repository we stand in, or outside of one among all.
 pub(super) fn find(world: &World, session: Option<&Session>, name: &str) -> Result<FoundClone> {
     let root = SharedRoot::of(world)?;
-    let hub = session.map(|session| hub::place_of(session, &root));
+    let hub = session.map(|session| locate::place_of(session, &root));
     found::find(&root, hub.transpose()?.as_deref(), name)
 }
 
@@ -131,7 +131,7 @@ pub fn remove(
     let clone = find(world, session, name);
     if let (false, Err(_), Some(session)) = (dry_run, &clone, session) {
         // It may be gone already, and its work not yet where it is kept.
-        let hub = hub::place_of(session, &root)?;
+        let hub = locate::place_of(session, &root)?;
         if hub.is_dir() {
             removal::complete(world, &root, &hub)?;
         }
@@ -180,7 +180,7 @@ pub fn gc(
     (force, dry_run): (bool, bool),
 ) -> Result<GcReport> {
     let root = SharedRoot::of(world)?;
-    let here = here.and_then(|session| hub::place_of(session, &root).ok());
+    let here = here.and_then(|session| locate::place_of(session, &root).ok());
     let mut report = GcReport {
         removed: Vec::new(),
         kept: Vec::new(),
@@ -196,7 +196,7 @@ pub fn gc(
     let standing = found::clones(&root, None).into_iter();
     let standing = standing.map(|clone| clone.member.hub);
     let used: Vec<PathBuf> = standing.chain(removal_steps::hubs(&root)).collect();
-    for path in hub::all(&root) {
+    for path in locate::all(&root) {
         if !dry_run {
             removal::complete(world, &root, &path)?;
         }
@@ -213,7 +213,7 @@ pub fn gc(
             &store,
             here.as_ref() == Some(&path),
         )?);
-        if store.holds_kept_work()? && !force {
+        if removed_log::holds_kept_work(&store)? && !force {
             report.kept.push(path);
             continue;
         }

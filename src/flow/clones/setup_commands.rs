@@ -9,7 +9,8 @@ use std::time::Duration;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::clones::{found, hub};
+use crate::clones::found;
+use crate::clones::hub::locate;
 use crate::git::process::shell_command::{self, Ending};
 use crate::git::{ObjectWrites, Oid, Repo};
 use crate::model::{Code, Error, Result, World, text};
@@ -246,7 +247,7 @@ pub struct SetupReport {
 pub fn set_up(world: &World, session: Option<&Session>, request: &Request) -> Result<SetupReport> {
     refuse_agent(world, request)?;
     let root = SharedRoot::of(world)?;
-    let hub = session.map(|session| hub::place_of(session, &root));
+    let hub = session.map(|session| locate::place_of(session, &root));
     let clone = found::find(&root, hub.transpose()?.as_deref(), &request.clone)?;
     let inside = world.standing_in(&clone.path);
     let inside = Session::open(inside, &Flags::default(), ObjectWrites::Durable)?;

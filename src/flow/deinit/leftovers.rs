@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::clones::found;
-use crate::clones::hub::{self, Hub};
+use crate::clones::hub::{Hub, locate};
 use crate::clones::removal::removed_work;
 use crate::model::Result;
 use crate::model::text::{self, shell_word, typed_word};
@@ -85,12 +85,12 @@ fn delete_below(name: &str) -> String {
 /// The clones of agents, and the hub.
 fn colony(session: &Session) -> Result<Vec<Leftover>> {
     let root = SharedRoot::of(&session.world)?;
-    let path = hub::place_of(session, &root)?;
+    let path = locate::place_of(session, &root)?;
     if !path.is_dir() {
         return Ok(Vec::new());
     }
     // Where the remote has another URL by now, this repository does not find its hub without its record.
-    let is_found = hub::place_without_record(session, &root)? == path;
+    let is_found = locate::place_without_record(session, &root)? == path;
     let clones = found::clones(&root, Some(&path)).into_iter();
     let clones: Vec<(String, String)> = clones
         .map(|clone| {

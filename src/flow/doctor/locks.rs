@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::Check;
-use crate::clones::hub;
+use crate::clones::hub::{self, joining};
 use crate::flow::migrate::{self, Stage, WAY_BACK};
 use crate::git::scratch;
 use crate::model::{Result, text};
@@ -90,7 +90,7 @@ pub(super) fn migration(session: &Session) -> Result<Option<Check>> {
 
 /// Looks for the hub that this repository takes part in.
 fn hub_check(session: &Session, path: &Path) -> Result<Option<Check>> {
-    if !hub::is_missed(session, path)? {
+    if !joining::is_missed(session, path)? {
         return Ok(None);
     }
     let missing = hub::Hub::open(path).err();

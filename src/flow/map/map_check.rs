@@ -3,7 +3,7 @@
 //! What `map` would refuse without a look at another repository is told here, too, with its place in the
 //! file. Nothing is fetched or written.
 
-use crate::clones::hub;
+use crate::clones::hub::locate;
 use crate::git::Oid;
 use crate::git::remote::submodules::Submodules;
 use crate::map::load::{self, Loaded, PATH};
@@ -95,7 +95,7 @@ impl Rows<'_> {
                 tree => tree?,
             },
         };
-        let origin = hub::origin_of(self.session)?;
+        let origin = locate::origin_of(self.session)?;
         match repo.submodules(&self.session.world, tree, origin.as_ref()) {
             Err(error) if error.code() == Code::RepositoryBroken => Ok(Err(error.message())),
             read => read.map(Ok),

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::clones::hub;
+use crate::clones::hub::locate;
 use crate::design::default_branch;
 use crate::flow::map::other_repositories::{Hubs, Network};
 use crate::git::remote::url::Transport;
@@ -106,7 +106,7 @@ pub fn resolve_at(session: &Session, request: &Request, uncommitted: Option<Oid>
     }
     resolve::check_names(&map, &request.thaw)?;
     resolve::check_static(&map, &request.thaw)?;
-    let origin = hub::origin_of(session)?;
+    let origin = locate::origin_of(session)?;
     let base = base_of(session, request, commit, origin.as_ref())?;
     let is_shared = place != Place::Worktree && is_default(session, branch.as_deref())?;
     let (records, mut frozen) = frozen_scopes(session, is_shared)?;
@@ -201,7 +201,7 @@ pub(in crate::flow) fn renamed_by(session: &Session, colony: &str) -> Result<Vec
     let Some(commit) = session.repo.head()?.commit().filter(|_| !ids.is_empty()) else {
         return Ok(Vec::new());
     };
-    let origin = hub::origin_of(session)?;
+    let origin = locate::origin_of(session)?;
     let request = Request::offline(State::Head);
     let base = base_of(session, &request, commit, origin.as_ref())?;
     let is_of_base = |id: &String| {

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use crate::clones::hub::{self, Hub};
+use crate::clones::hub::{Hub, locate};
 use crate::git::{BareRepo, Oid, RemoteUrl};
 use crate::map::resolve::{At, Elsewhere, FoundElsewhere};
 use crate::model::{Code, Error, RepoPath, Result};
@@ -47,7 +47,7 @@ impl<'a> Hubs<'a> {
     fn open(&self, url: &RemoteUrl, has: &dyn Fn(&Hub) -> bool) -> Result<Hub> {
         let world = &self.session.world;
         let root = SharedRoot::of(world)?;
-        let place = hub::place_of_url(&root, url);
+        let place = locate::place_of_url(&root, url);
         if !place.is_dir() {
             if self.network == Network::Offline {
                 let message = if self.is_dry {

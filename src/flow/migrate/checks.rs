@@ -4,7 +4,8 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use crate::clones::{found, hub};
+use crate::clones::found;
+use crate::clones::hub::locate;
 use crate::design::migration::{
     refuse_edits, refuse_hidden_edits, refuse_in_the_middle, refuse_worktrees,
 };
@@ -113,7 +114,7 @@ pub(super) fn refuse_incomplete(repo: &Repo) -> Result<()> {
 fn clones(session: &Session, refs: &[FoundRef]) -> Result<Vec<Error>> {
     let root = SharedRoot::of(&session.world).ok();
     let places = root.and_then(|root| {
-        let hub = hub::place_of(session, &root).ok()?;
+        let hub = locate::place_of(session, &root).ok()?;
         Some((root, hub))
     });
     let Some((root, hub)) = places else {

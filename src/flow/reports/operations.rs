@@ -7,8 +7,9 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::clones::hub::{self, Hub};
-use crate::clones::removal::removed_log::{self, RemovedClone, RemovedLog};
+use crate::clones::hub::{Hub, locate};
+use crate::clones::removal::removed_clone::RemovedClone;
+use crate::clones::removal::removed_log::{self, RemovedLog};
 use crate::design::restore::restore_target;
 use crate::design::undo::undo_report::HeadSwitch;
 use crate::git::{Oid, RefChange, Repo};
@@ -123,7 +124,7 @@ pub fn list_removed(session: &Session, name: &str) -> Result<OperationsReport> {
 /// Opens the hub to read from, and finds the removed clones of a name in it.
 fn removed(session: &Session, name: &str) -> Result<(Repo, Vec<RemovedLog>)> {
     let root = SharedRoot::of(&session.world)?;
-    let hub = hub::place_of(session, &root)?;
+    let hub = locate::place_of(session, &root)?;
     let repo = Hub::open(&hub)?.store.to_read()?;
     Ok((repo, removed_log::find(&root, &hub, name)?))
 }

@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use git_colony::clones::hub;
+use git_colony::clones::hub::locate;
 use git_colony::flow::map::map_rows::{self, Request};
 use git_colony::flow::map::other_repositories::Network;
 use git_colony::git::remote::url::{Provenance, RemoteUrl};
@@ -346,7 +346,7 @@ fn a_submodule_is_at_the_commit_that_the_tree_pins() {
 fn make_hub(sandbox: &Sandbox, url: &str, from: &Path) -> PathBuf {
     let root = SharedRoot::of(&sandbox.world()).unwrap();
     let parsed = RemoteUrl::parse(url, Provenance::Repository, Path::new("/")).unwrap();
-    let place = hub::place_of_url(&root, &parsed);
+    let place = locate::place_of_url(&root, &parsed);
     std::fs::create_dir_all(place.parent().unwrap()).unwrap();
     let (from, to) = (from.to_str().unwrap(), place.to_str().unwrap());
     sandbox.git(&["clone", "-q", "--bare", "--template=", from, to]);

@@ -1,0 +1,96 @@
+//! How a repository comes to take part in a colony: its hub is found, made, or made anew.
+
+use std::path::Path;
+use std::time::Duration;
+
+use crate::clones::found;
+use crate::clones::removal::removal_steps;
+use crate::git::remote::url::RemoteUrl;
+use crate::model::{Result, World, time};
+use crate::store::Session;
+use crate::store::files::shared_root::SharedRoot;
+use crate::store::membership::{Membership, Role};
+
+use super::hub_creation::{make_from_repository, make_from_url};
+use super::hub_folder::Place;
+use super::locate::{address_of, origin_of, place_here};
+use super::{Hub, desk_note, hub_rebuild};
+
+impl Hub {
+    /// Finds the hub that a repository belongs to, or makes it from the repository itself.
+    ///
+    /// # Errors
+    /// `unsupported` for a shallow or partial repository, `locked`, `git-failed`, `no-space`.
+    pub fn of_repository(session: &Session, root: &SharedRoot) -> Result<Hub> {
+        let place = place_here(session, root)?;
+        place.require(session, || make_from_repository(session, &place.new))?;
+        Hub::open(&place.path)
+    }
+
+    /// Finds the hub of a repository elsewhere, or makes it from there.
+    ///
+    /// # Errors
+    /// `locked`, `git-failed` and what the network says, `no-space`.
+    pub fn of_url(
+        world: &World,
+        timeout: Option<Duration>,
+        root: &SharedRoot,
+        url: &RemoteUrl,
+    ) -> Result<Hub> {
+        let place = Place::of(root, &url.normalized());
+        place.require_in(world, timeout, || make_from_url(world, url, &place.new))?;
+        Hub::open(&place.path)
+    }
+}
+
+/// Tells whether clones borrow from a hub that is not there: one goes by itself only with its last clone.
+///
+/// # Errors
+/// `invalid-value`.
+pub fn is_missed(session: &Session, hub: &Path) -> Result<bool> {
+    if hub.is_dir() {
+        return Ok(false);
+    }
+    let root = SharedRoot::of(&session.world)?;
+    let is_leaving = || removal_steps::hubs(&root).iter().any(|of| of == hub);
+    Ok(found::are_of(&root, hub) || is_leaving())
+}
+
+/// Makes a checkout of the user's take part, if it does not yet; returns its record and the hub.
+///
+/// # Errors
+/// As [`Hub::of_repository`].
+pub fn join(session: &Session) -> Result<(Membership, Hub)> {
+    let known = session.membership.as_ref();
+    if let Some(member) = known.filter(|member| member.role != Role::Desk || member.hub.is_dir()) {
+        let hub = Hub::open(&member.hub)?;
+        let member = desk_note::settle(&session.world, &session.repo, member)?;
+        return Ok((member, hub));
+    }
+    if let Some(member) = known
+        && is_missed(session, &member.hub)?
+    {
+        let hub = hub_rebuild::make(session, member)?;
+        let member = desk_note::settle(&session.world, &session.repo, member)?;
+        return Ok((member, hub));
+    }
+    let (repo, world) = (&session.repo, &session.world);
+    let root = SharedRoot::of(world)?;
+    let hub = Hub::of_repository(session, &root)?;
+    if origin_of(session)?.is_none()
+        && hub.store.path() != Place::of(&root, &address_of(session)?).path
+    {
+        (world.narrate)(
+            "another repository that stood here has a hub of this path: this one gets one of its own",
+        );
+    }
+    let member = Membership::of_desk(
+        format!("{:016x}", (world.entropy)()),
+        hub.store.path().to_owned(),
+        origin_of(session)?.map(|url| url.in_full()),
+        time::rfc3339(&world.now()),
+    );
+    member.write(repo.common_dir())?;
+    let member = desk_note::settle(world, repo, &member)?;
+    Ok((member, hub))
+}

@@ -1,0 +1,103 @@
+//! Where the hub of a repository is, and what the repository is known by: its origin, else its path.
+
+use std::path::PathBuf;
+
+use crate::git::remote::url::{Provenance, RemoteUrl};
+use crate::model::Result;
+use crate::store::Session;
+use crate::store::files::shared_root::SharedRoot;
+use crate::store::lock::FileIdentity;
+
+use super::desk_note;
+use super::hub_folder::Place;
+
+/// Returns what a repository is known by: its origin, else its own path.
+///
+/// # Errors
+/// `url-refused`.
+pub fn address_of(session: &Session) -> Result<String> {
+    match origin_of(session)? {
+        Some(url) => Ok(url.normalized()),
+        None => Ok(session.repo.common_dir().display().to_string()),
+    }
+}
+
+/// Returns the origin of a repository, if it has one.
+///
+/// # Errors
+/// `url-refused`.
+pub fn origin_of(session: &Session) -> Result<Option<RemoteUrl>> {
+    let configured = session.repo.config("remote.origin.url");
+    let configured = configured.filter(|url| !url.is_empty());
+    let base = session.repo.workdir();
+    configured
+        .map(|url| RemoteUrl::parse(&url, Provenance::User, base))
+        .transpose()
+}
+
+/// Returns where a repository pushes to, without credentials, where its configuration names that: maybe
+/// nowhere, so that nothing is pushed.
+pub fn push_url_of(session: &Session) -> Option<String> {
+    let configured = session.repo.config("remote.origin.pushurl");
+    let configured = configured.filter(|url| !url.is_empty())?;
+    let base = session.repo.workdir();
+    let parsed = RemoteUrl::parse(&configured, Provenance::User, base);
+    // What we would not go to stands there as a guard.
+    Some(match parsed {
+        Ok(url) => url.without_credentials(),
+        Err(_) => crate::git::remote::url::redact_refused(&configured),
+    })
+}
+
+/// Returns where the hub of a repository is or would be.
+///
+/// # Errors
+/// `url-refused`.
+pub fn place_of(session: &Session, root: &SharedRoot) -> Result<PathBuf> {
+    match &session.membership {
+        Some(member) => Ok(member.hub.clone()),
+        None => Ok(place_here(session, root)?.path),
+    }
+}
+
+/// Returns where a repository would find its hub that did not know which it takes part in.
+///
+/// # Errors
+/// As [`place_of`].
+pub fn place_without_record(session: &Session, root: &SharedRoot) -> Result<PathBuf> {
+    Ok(place_here(session, root)?.path)
+}
+
+/// Returns where the hub of a repository that takes part in none is, or will be. A path alone is no name:
+/// where another repository had a hub from there, this one gets another.
+pub(super) fn place_here(session: &Session, root: &SharedRoot) -> Result<Place> {
+    let address = address_of(session)?;
+    let place = Place::of(root, &address);
+    let git_dir = session.repo.common_dir();
+    if origin_of(session)?.is_some() || !desk_note::is_of_another(&place.path, git_dir) {
+        return Ok(place);
+    }
+    let identity = FileIdentity::of(git_dir);
+    let identity = identity.map(|one| format!("{}:{}", one.device, one.inode));
+    let address = format!("{address} {}", identity.unwrap_or_default());
+    Ok(Place::of(root, &address))
+}
+
+/// Returns where the hub of a repository elsewhere is or would be.
+pub fn place_of_url(root: &SharedRoot, url: &RemoteUrl) -> PathBuf {
+    Place::of(root, &url.normalized()).path
+}
+
+/// Lists all hubs, by name.
+pub fn all(root: &SharedRoot) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(root.hubs())
+        .into_iter()
+        .flatten()
+        .flatten();
+    let mut hubs: Vec<_> = entries
+        .map(|entry| entry.path())
+        .filter(|path| path.extension().is_some_and(|end| end == "git"))
+        .collect();
+    hubs.sort();
+    hubs
+}

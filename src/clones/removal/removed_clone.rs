@@ -1,0 +1,66 @@
+//! Whose a removed clone was, as it is noted with each of its logs in the hub.
+
+use std::path::{Path, PathBuf};
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::model::{Code, Error, Result};
+use crate::store::files::atomic;
+
+/// A clone that was removed, as it is noted with each of its logs.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct RemovedClone {
+    /// The id of the clone.
+    pub clone: String,
+    /// Whose it was; `None` for one that was read only.
+    pub agent: Option<String>,
+    /// Where it stood.
+    #[schemars(with = "String")]
+    pub path: PathBuf,
+    /// The prefix of the refs in the hub that keep its work.
+    pub kept_as: String,
+    /// When it was removed, RFC 3339 UTC.
+    pub removed_at: String,
+}
+
+impl RemovedClone {
+    /// Returns the name that finds it: its agent, or the beginning of its id.
+    pub fn name(&self) -> String {
+        let id = self.clone.get(..8).unwrap_or(&self.clone);
+        self.agent.clone().unwrap_or_else(|| id.to_owned())
+    }
+}
+
+/// What the note says beside whose worktree it was.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(in crate::clones) struct Note {
+    /// The clone.
+    #[serde(flatten)]
+    pub(in crate::clones) clone: RemovedClone,
+    /// Whether it is the worktree that the clone was made with.
+    pub(in crate::clones) is_main: bool,
+}
+
+/// The name of the note in the folder of a worktree.
+pub(super) const NOTE: &str = "removed.json";
+
+impl Note {
+    /// Notes whose worktree it was in the folder of what it kept, where that is not noted yet.
+    pub(in crate::clones) fn write_into(&self, worktree: &Path) -> Result<()> {
+        let known = Note::read(worktree);
+        if known.is_some_and(|known| known.clone.clone == self.clone.clone) {
+            return Ok(());
+        }
+        atomic::make_directory(worktree)?;
+        let json = serde_json::to_vec_pretty(self);
+        let json = json.map_err(|e| {
+            Error::new(Code::Io, "cannot note whose the kept files are").caused_by(e)
+        })?;
+        atomic::write_durably(&worktree.join(NOTE), &json)
+    }
+
+    pub(super) fn read(worktree: &Path) -> Option<Note> {
+        serde_json::from_slice(&atomic::read_file(&worktree.join(NOTE)).ok()?).ok()
+    }
+}
