@@ -3,22 +3,12 @@
 //!
 //! The rows of the map of HEAD are mapped as ever, and nothing of it is kept.
 
-use super::follows;
-use super::map_rows::{self, Request};
+use super::map_rows::{self, Request, follows};
 use super::mapping::{How, Mapper};
 use crate::map::show::State;
 use crate::model::{Code, Result};
 use crate::store::Session;
-use crate::store::cache::database::Unusable;
 use crate::store::cache::page_table::PageTable;
-
-/// Says that the page table is done without, and why.
-pub(in crate::flow) fn warn(session: &Session, why: &Unusable) {
-    (session.world.narrate)(&format!(
-        "warning: cannot use the page table: {why}; pages are made for this command only, until \
-         '.git/colony/cache' is deleted or can be written to"
-    ));
-}
 
 /// Maps the rows of HEAD. A row that cannot be mapped has no pages.
 ///

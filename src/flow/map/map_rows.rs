@@ -9,7 +9,7 @@ use crate::git::remote::url::Transport;
 use crate::git::{Head, Oid, RefName, RemoteUrl};
 use crate::map::load::{self, Place};
 use crate::map::resolve::{self, Caller};
-use crate::map::resolved::Outcome;
+use crate::map::resolved::{self, Outcome, ResolvedRow};
 use crate::map::row::SourceRow;
 use crate::map::schema::RepoMap;
 use crate::map::scope_record::{Scopes, committed};
@@ -231,6 +231,23 @@ pub(in crate::flow) fn checked(base: &str, place: &str) -> Result<String> {
             .hint("git colony map preview --base-scope NAME"));
     }
     Ok(base.to_owned())
+}
+
+/// The revision a row comes from, where that may move.
+pub(super) fn follows(
+    request: &Request,
+    row: &SourceRow,
+    resolved: &ResolvedRow,
+) -> Option<String> {
+    let moves =
+        resolved.place == resolved::Place::This && !resolved.frozen && row.submodule.is_none();
+    let at_tip = row.commit.as_deref().is_none_or(|commit| commit == "HEAD");
+    match (&request.state, &row.branch) {
+        _ if !moves || !at_tip => None,
+        (_, Some(branch)) => Some(format!("refs/heads/{branch}")),
+        (State::Head, None) => Some("HEAD".to_owned()),
+        (State::Revision(_) | State::Worktree, None) => None,
+    }
 }
 
 /// Reads the manifest of a commit.

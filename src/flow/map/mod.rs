@@ -17,11 +17,10 @@ use serde::Serialize;
 
 use crate::design::checkpoint::left_out::LeftOut;
 use crate::git::Oid;
-use crate::map::resolved::{Outcome, Place, ResolvedRow};
-use crate::map::row::SourceRow;
+use crate::map::resolved::Outcome;
 use crate::map::scope_record::ScopeRecord;
 use crate::map::scope_writing::{self, Change};
-use crate::map::show::{self, State};
+use crate::map::show;
 use crate::model::{Code, Error, Result, time};
 use crate::store::Session;
 use crate::store::files::places::Places;
@@ -29,7 +28,7 @@ use crate::store::lock::WorktreeLock;
 use crate::store::refs::ref_names;
 use crate::text::tokenizer::Tokenizer;
 use map_retired::RetiredScope;
-use map_rows::{Request, Rows};
+use map_rows::{Request, Rows, follows};
 use mapping::{How, MapResult, Mapper};
 use other_repositories::Network;
 
@@ -148,21 +147,5 @@ fn record(
     match rows.records.clone().or(own) {
         Some(name) if session.repo.keeps_objects() => scope_writing::write(session, &name, changes),
         _ => Ok(false),
-    }
-}
-
-/// The revision a row comes from, where that may move.
-pub(super) fn follows(
-    request: &Request,
-    row: &SourceRow,
-    resolved: &ResolvedRow,
-) -> Option<String> {
-    let moves = resolved.place == Place::This && !resolved.frozen && row.submodule.is_none();
-    let at_tip = row.commit.as_deref().is_none_or(|commit| commit == "HEAD");
-    match (&request.state, &row.branch) {
-        _ if !moves || !at_tip => None,
-        (_, Some(branch)) => Some(format!("refs/heads/{branch}")),
-        (State::Head, None) => Some("HEAD".to_owned()),
-        (State::Revision(_) | State::Worktree, None) => None,
     }
 }

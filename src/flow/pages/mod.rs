@@ -11,7 +11,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::map::mapping::Reading;
-use super::map::{map_in_memory, map_worktree};
+use super::map::{map_in_memory, map_worktree, mapping};
 use crate::design::uncommitted::Now;
 use crate::git::Oid;
 use crate::map::scope_record;
@@ -141,7 +141,7 @@ pub(super) fn open(session: &Session, wanted: Option<&str>) -> Result<Opened> {
     let worktree = worktree_key(session)?;
     let table = match table(session) {
         Err(why) if !why.is_busy() => {
-            map_in_memory::warn(session, &why);
+            mapping::warn_unusable(session, &why);
             map_in_memory::table(session, &worktree)?
         }
         opened => opened.map_err(unusable)?,

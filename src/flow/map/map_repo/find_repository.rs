@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::Request;
+use super::request::Request;
 use crate::flow::map::other_repositories::{Hubs, Network};
 use crate::git::remote::url::{Provenance, Transport};
 use crate::git::{BareRepo, Head, ObjectWrites, Oid, RefName, RemoteUrl, Repo};

@@ -4,8 +4,9 @@
 //! record never travels.
 
 mod find_repository;
+mod request;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -29,33 +30,7 @@ use crate::store::refs::ref_names;
 use crate::text::tokenizer::Tokenizer;
 use find_repository::Found;
 
-/// Where the repository is.
-#[derive(Clone, Debug)]
-pub enum Origin {
-    /// At a remote; it is read in its hub.
-    Url(String),
-    /// In a directory of this machine.
-    Path(PathBuf),
-}
-
-/// What is to be mapped, and how.
-#[derive(Clone, Debug)]
-pub struct Request {
-    /// Where it is.
-    pub origin: Origin,
-    /// The branch; else the usual one of a remote, or what is checked out.
-    pub branch: Option<String>,
-    /// The commit; else the tip.
-    pub commit: Option<String>,
-    /// The scope that it becomes; else what it is called, its address or its first commit.
-    pub scope_id: Option<String>,
-    /// Most records of a page; else what the settings say.
-    pub flush_threshold: Option<u32>,
-    /// Most tokens of a page; else what the settings say.
-    pub flush_token_budget: Option<u32>,
-    /// Whether its pages are never evicted; else what the settings say.
-    pub pinned: bool,
-}
+pub use request::{Origin, Request};
 
 /// What came of it.
 #[derive(Clone, Debug, Serialize, JsonSchema)]

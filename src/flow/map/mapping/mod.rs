@@ -5,7 +5,6 @@ mod result;
 use std::path::Path;
 use std::time::Duration;
 
-use super::map_in_memory;
 use super::other_repositories::Network;
 use crate::git::lfs::lfs_objects;
 use crate::git::lfs::lfs_pointer::Pointer;
@@ -102,7 +101,7 @@ impl<'a> Mapper<'a> {
     pub fn open(how: How<'a>, worktree: &'a str) -> Result<Mapper<'a>> {
         let table = match PageTable::open(&how.session.repo) {
             Err(why) if !why.is_busy() => {
-                map_in_memory::warn(how.session, &why);
+                warn_unusable(how.session, &why);
                 PageTable::in_memory()
             }
             opened => opened,
@@ -259,7 +258,7 @@ impl<'a> Mapper<'a> {
         let opened = match tries {
             1 => PageTable::open(repo),
             _ => PageTable::open_anew(repo).or_else(|why| {
-                map_in_memory::warn(self.how.session, &why);
+                warn_unusable(self.how.session, &why);
                 PageTable::in_memory()
             }),
         };
@@ -344,4 +343,12 @@ impl Reading {
             is_dry: !session.repo.keeps_objects(),
         }
     }
+}
+
+/// Says that the page table is done without, and why.
+pub(in crate::flow) fn warn_unusable(session: &Session, why: &Unusable) {
+    (session.world.narrate)(&format!(
+        "warning: cannot use the page table: {why}; pages are made for this command only, until \
+         '.git/colony/cache' is deleted or can be written to"
+    ));
 }
