@@ -4,16 +4,36 @@ use std::ffi::OsString;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
+use serde::Serialize;
+
 use crate::git::Repo;
 use crate::model::{Code, Error, Result, World};
 use crate::store::Session;
 use crate::store::files::atomic;
 use crate::store::files::config_file::ConfigFile;
 
-use super::folder::{KEY, Scope, bytes_of};
-use super::record::{self, Blob, Record, Redirect};
+use super::home::{KEY, Scope};
+use super::record::{self, Blob, Record, Redirect, bytes_of};
 use super::script::Content;
 use super::standing::Standing;
+
+/// What is wanted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Act {
+    /// Put ours in.
+    Install,
+    /// Give back what was there.
+    Uninstall,
+}
+
+impl Serialize for Act {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(match self {
+            Act::Install => "install",
+            Act::Uninstall => "uninstall",
+        })
+    }
+}
 
 /// One step.
 #[derive(Clone, Debug)]

@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 use crate::store::files::places::HookPlaces;
 
 use super::action::Action;
-use super::record::{Blob, Record};
+use super::hook_state::HookState;
+use super::record::{Blob, Record, bytes_of};
 use super::script::{self, Content, Former, HookName};
 use super::standing::Standing;
-use super::state::HookState;
 
 /// What a hook that gave way is called.
 const SUFFIX: &str = ".before-colony";
@@ -76,7 +76,7 @@ pub(super) fn install(folder: &Path, places: &HookPlaces, known: Option<&Record>
         return steps;
     }
     let missing = !folder.exists();
-    let made = missing.then(|| Blob(super::folder::bytes_of(folder)));
+    let made = missing.then(|| Blob(bytes_of(folder)));
     let record = Record {
         made_folder: made.or_else(|| known.and_then(|known| known.made_folder.clone())),
         redirect: None,

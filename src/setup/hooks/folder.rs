@@ -1,32 +1,17 @@
 //! Which folder git takes hooks from, and whose it is.
 
 use std::ffi::OsStr;
-use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
+use std::os::unix::ffi::OsStringExt as _;
 use std::path::{Path, PathBuf};
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use crate::git::Repo;
 use crate::model::{Result, World};
 use crate::store::files::places::HookPlaces;
 
+use super::home::{Home, KEY, Scope};
 use super::record::{self, Record};
-use super::redirect::Home;
-
-/// The setting that names another hooks folder.
-pub(super) const KEY: &str = "core.hooksPath";
-
-/// Where a value of the configuration is written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Scope {
-    /// For every repository of the machine or of the user.
-    Outside,
-    /// In the repository, for all worktrees.
-    Local,
-    /// In the repository, for this worktree.
-    Worktree,
-}
 
 /// Whose the folder is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
@@ -178,9 +163,4 @@ fn configured(repo: &Repo, world: &World) -> Result<Option<(Scope, PathBuf)>> {
         last = Some((scope, PathBuf::from(value)));
     }
     Ok(last)
-}
-
-/// Returns the bytes of a path, for records.
-pub(super) fn bytes_of(path: &Path) -> Vec<u8> {
-    path.as_os_str().as_bytes().to_vec()
 }

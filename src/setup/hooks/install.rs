@@ -11,13 +11,15 @@ use crate::store::files::places::HookPlaces;
 use crate::store::lock::WorktreeLock;
 use crate::store::operation::commit_point::refuse_nested;
 
-use super::action::Action;
+use super::action::{Act, Action};
 use super::agents::{self, Agent, AgentPlan};
 use super::folder::HooksFolder;
+use super::home::Home;
+use super::hook_state::{HookState, HookStatus};
 use super::record::{self, Record};
-use super::redirect::{self, Home};
+use super::redirect;
 use super::script::HookName;
-use super::state::{self, HookState, HookStatus};
+use super::state;
 use super::{FolderSort, beside, fired};
 
 /// Whose hooks are meant.
@@ -54,15 +56,6 @@ impl Target {
     }
 }
 
-/// What is wanted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Act {
-    /// Put ours in.
-    Install,
-    /// Give back what was there.
-    Uninstall,
-}
-
 /// What was done, or would be.
 #[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
 pub struct InstallReport {
@@ -88,15 +81,6 @@ pub struct InstallReport {
     /// What was wanted.
     #[serde(skip)]
     pub act: Act,
-}
-
-impl Serialize for Act {
-    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(match self {
-            Act::Install => "install",
-            Act::Uninstall => "uninstall",
-        })
-    }
 }
 
 impl InstallReport {

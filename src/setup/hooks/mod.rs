@@ -14,6 +14,8 @@ pub mod agents;
 mod beside;
 pub mod fired;
 mod folder;
+mod home;
+mod hook_state;
 pub mod install;
 pub mod payload;
 mod pre_push;
@@ -23,11 +25,11 @@ mod script;
 mod standing;
 mod state;
 
+pub use action::Act;
 pub use agents::Agent;
 pub use folder::{FolderSort, HooksFolder};
-pub use install::{Act, InstallReport, Target};
+pub use hook_state::{HookState, HookStatus};
+pub use install::{InstallReport, Target};
 pub use pre_push::push_only_uploads;
 pub use script::HookName;
-pub use state::{
-    GitHooksState, HookState, HookStatus, LfsHook, Presence, StatusReport, git_hooks_state, status,
-};
+pub use state::{GitHooksState, LfsHook, Presence, StatusReport, git_hooks_state, status};

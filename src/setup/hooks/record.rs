@@ -1,5 +1,6 @@
 //! What was there before, written down before anything changes.
 
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
 use base64::Engine as _;
@@ -10,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::model::{Code, Error, Result, text};
 use crate::store::files::atomic;
 
-use super::folder::Scope;
+use super::home::Scope;
 
 /// What was there before git's hooks were installed.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -109,4 +110,9 @@ impl Blob {
         use std::os::unix::ffi::OsStringExt as _;
         PathBuf::from(std::ffi::OsString::from_vec(self.0.clone()))
     }
+}
+
+/// Returns the bytes of a path, for records.
+pub(super) fn bytes_of(path: &Path) -> Vec<u8> {
+    path.as_os_str().as_bytes().to_vec()
 }

@@ -4,14 +4,14 @@
 use std::path::{Path, PathBuf};
 
 use crate::git::Repo;
-use crate::store::files::places::HookPlaces;
 
 use super::action::{Action, Configure};
-use super::folder::{FolderSort, HooksFolder, Scope};
+use super::folder::{FolderSort, HooksFolder};
+use super::home::Home;
+use super::hook_state::HookState;
 use super::record::{Record, Redirect};
 use super::script::{self, Content, Former, HookName};
 use super::standing::Standing;
-use super::state::HookState;
 
 /// The hooks that are forwarded whether or not there is one now.
 const ALWAYS: [&str; 13] = [
@@ -43,44 +43,6 @@ const WHERE_THERE_IS_ONE: [&str; 9] = [
     "push-to-checkout",
     "reference-transaction",
 ];
-
-/// Where the scripts and the record are: for all worktrees, or for the one that has a setting of
-/// its own.
-pub(super) struct Home {
-    /// Our folder.
-    pub(super) folder: PathBuf,
-    /// What was there before.
-    pub(super) record: PathBuf,
-    /// The configuration that is changed.
-    pub(super) scope: Scope,
-}
-
-impl Home {
-    /// Returns the home for a value written in `scope`.
-    pub(super) fn of(repo: &Repo, scope: Option<Scope>) -> Home {
-        let places = HookPlaces::of(repo);
-        match scope {
-            Some(Scope::Worktree) => Home {
-                folder: places.own_forwarders(),
-                record: places.own_record(),
-                scope: Scope::Worktree,
-            },
-            _ => Home {
-                folder: places.forwarders(),
-                record: places.record(),
-                scope: Scope::Local,
-            },
-        }
-    }
-
-    /// Returns both homes.
-    pub(super) fn all(repo: &Repo) -> [Home; 2] {
-        [
-            Home::of(repo, Some(Scope::Worktree)),
-            Home::of(repo, Some(Scope::Local)),
-        ]
-    }
-}
 
 /// Plans to put our folder in the place of the one in force.
 pub(super) fn install(home: &Home, folder: &HooksFolder) -> Vec<Action> {

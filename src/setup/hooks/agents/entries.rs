@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::setup::json_text::Node;
 
-use super::Agent;
+use super::agent::Agent;
 
 /// One event that an agent has a hook for.
 pub(super) struct Event {

@@ -9,7 +9,7 @@ use crate::git::worktree::safe_open::MAX_RECORD_BYTES;
 use crate::model::{Code, Error, RepoPath, Result};
 use crate::store::files::atomic;
 
-use super::Agent;
+use super::agent::Agent;
 
 /// A file in a folder in the root of the worktree.
 pub(super) struct AgentFile<'a> {

@@ -4,6 +4,7 @@
 //! The file is the user's: it is edited as text so that nothing else in it moves, shown as a diff
 //! beforehand, replaced whole or not at all, and never written through a link.
 
+mod agent;
 mod entries;
 mod file;
 pub mod session_file;
@@ -18,77 +19,14 @@ use crate::model::{Code, Error, Result};
 use crate::store::Session;
 use crate::store::files::places::HookPlaces;
 
+use super::action::Act;
 use super::fired;
-use super::install::Act;
+use super::hook_state::{HookState, HookStatus};
 use super::record::{self, AgentRecord, Blob};
-use super::state::{HookState, HookStatus};
 
 use file::AgentFile;
 
-/// An agent that can run hooks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Agent {
-    /// Claude Code.
-    ClaudeCode,
-    /// Codex.
-    Codex,
-    /// Cursor.
-    Cursor,
-}
-
-impl Agent {
-    /// Every agent.
-    pub const ALL: [Agent; 3] = [Agent::ClaudeCode, Agent::Codex, Agent::Cursor];
-
-    /// Returns the name used on the command line.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Agent::ClaudeCode => "claude-code",
-            Agent::Codex => "codex",
-            Agent::Cursor => "cursor",
-        }
-    }
-
-    /// Finds an agent by that name.
-    pub fn parse(text: &str) -> Option<Agent> {
-        Agent::ALL.into_iter().find(|agent| agent.as_str() == text)
-    }
-
-    /// Returns the folder of its configuration, in the root of the worktree.
-    fn folder(self) -> &'static str {
-        match self {
-            Agent::ClaudeCode => ".claude",
-            Agent::Codex => ".codex",
-            Agent::Cursor => ".cursor",
-        }
-    }
-
-    /// Returns the file in it: the personal one where the agent has one.
-    fn file(self) -> &'static str {
-        match self {
-            Agent::ClaudeCode => "settings.local.json",
-            Agent::Codex | Agent::Cursor => "hooks.json",
-        }
-    }
-
-    /// Returns what the person has to know about that file.
-    fn note(self) -> &'static str {
-        match self {
-            Agent::ClaudeCode => {
-                "this file is personal, and a checkpoint takes it in unless it is ignored: \
-                 echo /.claude/settings.local.json >> \"$(git rev-parse --git-path info/exclude)\""
-            }
-            Agent::Codex => {
-                "Codex has no personal file per repository: share this one, or leave it out of \
-                 checkpoints: echo /.codex/hooks.json >> \"$(git rev-parse --git-path info/exclude)\""
-            }
-            Agent::Cursor => {
-                "Cursor has no personal file per repository: share this one, or leave it out of \
-                 checkpoints: echo /.cursor/hooks.json >> \"$(git rev-parse --git-path info/exclude)\""
-            }
-        }
-    }
-}
+pub use agent::Agent;
 
 /// What becomes of an agent's configuration.
 pub(super) struct AgentPlan<'a> {
