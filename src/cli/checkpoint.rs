@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::design::checkpoint::left_out::{Allowances, LeftOut, Reason};
+use crate::design::checkpoint::left_out::{Allowances, LeaveOutReason, LeftOut};
 use crate::design::checkpoint::{self, CheckpointReport, Request, automatic};
 use crate::model::Error;
 use crate::model::time::Moment;
@@ -130,13 +130,13 @@ pub(super) fn left_out_line(left_out: &LeftOut) -> String {
 }
 
 /// Says why something was left out, and which flag takes it in.
-pub(super) fn why(reason: Reason) -> (&'static str, Option<&'static str>) {
+pub(super) fn why(reason: LeaveOutReason) -> (&'static str, Option<&'static str>) {
     match reason {
-        Reason::NestedRepository => ("a repository of its own", None),
-        Reason::RefusedName => ("git refuses the name", None),
-        Reason::Unreadable => ("cannot be read", None),
-        Reason::Unignored => ("ignored until a restore", Some("--include-unignored")),
-        Reason::Large => ("large", Some("--allow-large")),
-        Reason::Secret => ("looks like a secret", Some("--allow-secret PATH")),
+        LeaveOutReason::NestedRepository => ("a repository of its own", None),
+        LeaveOutReason::RefusedName => ("git refuses the name", None),
+        LeaveOutReason::Unreadable => ("cannot be read", None),
+        LeaveOutReason::Unignored => ("ignored until a restore", Some("--include-unignored")),
+        LeaveOutReason::Large => ("large", Some("--allow-large")),
+        LeaveOutReason::Secret => ("looks like a secret", Some("--allow-secret PATH")),
     }
 }

@@ -9,7 +9,7 @@ use crate::design::checkpoint::damaged_checkpoint::DamagedCheckpoint;
 use crate::design::checkpoint::published_checkpoints;
 use crate::design::restore::restore_target::Target;
 use crate::flow;
-use crate::flow::checkpoint_deletion::{DeleteReport, MoveReport};
+use crate::flow::checkpoint_deletion::{CheckpointDeleteReport, MoveReport};
 use crate::flow::clones::colony;
 use crate::git::compare::tree_diff::TreeChange;
 use crate::model::time::{self, Moment};
@@ -197,7 +197,7 @@ impl Answer for ShowReport {
     }
 }
 
-impl Answer for DeleteReport {
+impl Answer for CheckpointDeleteReport {
     fn message(&self) -> String {
         let verb = if self.dry_run {
             "would delete"

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::design::fork::clashes::Clash;
-use crate::design::fork::fork_problem::Problem;
+use crate::design::fork::fork_problem::ForkProblem;
 use crate::model::RepoPath;
 use crate::ui::text;
 
@@ -41,7 +41,7 @@ pub(super) fn by_path(clashes: &[Clash], named: impl Fn(&str) -> String) -> Vec<
         lines.push(format!("and {} more", count - MAX_LINES));
     }
     lines.extend(clashes.iter().filter_map(|clash| {
-        let words = clash.problem.as_ref().map(Problem::words)?;
+        let words = clash.problem.as_ref().map(ForkProblem::words)?;
         Some(format!(
             "{} and {}: {words}",
             named(&clash.a),

@@ -78,7 +78,7 @@ pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
                 [url, ..] => (None, url.as_str()),
                 [] => (None, ""),
             };
-            let wanted = colonies::Wanted {
+            let wanted = colonies::WantedColony {
                 name,
                 url,
                 branch,

@@ -114,7 +114,7 @@ pub(super) fn run(face: &mut Face<'_>, args: &Args) -> Result<Outcome, Stop> {
 }
 
 /// Where in the grammar the last word stands.
-struct Place<'a> {
+struct WordPlace<'a> {
     root: &'a clap::Command,
     command: &'a clap::Command,
     /// The names of the commands from the root, as in `checkpoints show`.
@@ -132,7 +132,7 @@ struct Place<'a> {
 }
 
 fn offers(cli: &clap::Command, line: &TypedLine) -> Offers {
-    let mut place = Place {
+    let mut place = WordPlace {
         root: cli,
         command: cli,
         path: Vec::new(),
@@ -157,7 +157,7 @@ fn offers(cli: &clap::Command, line: &TypedLine) -> Offers {
     place.offers(&world, &line.last)
 }
 
-impl<'a> Place<'a> {
+impl<'a> WordPlace<'a> {
     /// Moves past one word.
     fn step(&mut self, word: &str) {
         if self.pending.take().is_some() {
@@ -287,7 +287,7 @@ impl<'a> Place<'a> {
             };
             command = below;
         }
-        let place = Place {
+        let place = WordPlace {
             command,
             positionals: 0,
             words: Vec::new(),

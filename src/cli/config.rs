@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use crate::model::World;
 use crate::model::time::Moment;
-use crate::store::settings::colony_toml::Problem;
+use crate::store::settings::colony_toml::SettingsProblem;
 use crate::store::settings::setting_layers::{Effective, Layers};
 use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;
@@ -61,7 +61,7 @@ pub(super) fn run(face: &mut Face<'_>, args: &Args) -> Result<Outcome, Stop> {
 }
 
 /// Says in one line that settings cannot be used.
-pub(super) fn warn(world: &World, problems: &[Problem]) {
+pub(super) fn warn(world: &World, problems: &[SettingsProblem]) {
     if let Some(first) = problems.first() {
         let more = match problems.len() - 1 {
             0 => String::new(),
@@ -76,7 +76,7 @@ pub(super) fn warn(world: &World, problems: &[Problem]) {
 pub(super) struct ConfigReport {
     settings: Vec<Effective>,
     count: usize,
-    problems: Vec<Problem>,
+    problems: Vec<SettingsProblem>,
     #[serde(skip)]
     single: bool,
     #[serde(skip)]

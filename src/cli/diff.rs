@@ -1,7 +1,7 @@
 //! `git colony diff`
 
 use crate::design::diff::{
-    self, ChangeType, DiffReport, Entry, Named, Request, WORKTREE, WithPatch,
+    self, ChangeType, DiffEntry, DiffReport, Named, Request, WORKTREE, WithPatch,
 };
 use crate::flow::agents::{agent_places, agent_state};
 use crate::model::Error;
@@ -87,7 +87,7 @@ impl Answer for DiffReport {
         if self.entries.is_empty() {
             return format!("nothing differs between {a} and {b}");
         }
-        let sum = |of: fn(&Entry) -> u64| self.entries.iter().map(of).sum::<u64>();
+        let sum = |of: fn(&DiffEntry) -> u64| self.entries.iter().map(of).sum::<u64>();
         format!(
             "from {a} to {b}: {}, +{} -{}",
             text::count(self.entries.len(), "changed path"),
@@ -114,7 +114,7 @@ impl Answer for DiffReport {
     }
 }
 
-fn row(entry: &Entry) -> Vec<String> {
+fn row(entry: &DiffEntry) -> Vec<String> {
     let letter = match entry.change_type {
         ChangeType::Added => "A",
         ChangeType::Modified => "M",

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use crate::design::fork::forks::Outcome as Ending;
-use crate::flow::fleet::{self, FleetReport, Next, Operation, Row, Settling, State, Work};
+use crate::design::fork::forks::MergeOutcome;
+use crate::flow::fleet::{self, Activity, FleetReport, Next, Operation, Row, Settling, Work};
 use crate::lfs::locks;
 use crate::model::time::{self, Moment};
 use crate::ui::answer::{Answer, Outcome};
@@ -109,9 +109,9 @@ fn cells(row: &Row, now: &Moment) -> Vec<String> {
     let seen = seen.and_then(time::parse_rfc3339);
     let seen = seen.map_or_else(String::new, |seen| time::ago(&seen, now));
     let state = match row.state {
-        State::Working => "working",
-        State::Waiting => "waiting",
-        State::Quiet => "",
+        Activity::Working => "working",
+        Activity::Waiting => "waiting",
+        Activity::Quiet => "",
     };
     let held = row.held_by.as_ref().map(held_by);
     let open = row.operation.as_ref().map(Operation::words);
@@ -140,13 +140,13 @@ fn ending(row: &Row) -> String {
     };
     let branch = &into.branch;
     match into.outcome {
-        Ending::UpToDate => String::new(),
-        Ending::FastForward | Ending::Merged => format!("merges cleanly into {branch}"),
-        Ending::Conflicted => {
+        MergeOutcome::UpToDate => String::new(),
+        MergeOutcome::FastForward | MergeOutcome::Merged => format!("merges cleanly into {branch}"),
+        MergeOutcome::Conflicted => {
             let paths = text::first_of(&into.paths);
             format!("conflicts with {branch}: {paths}")
         }
-        Ending::Unrelated => format!("has no history in common with {branch}"),
+        MergeOutcome::Unrelated => format!("has no history in common with {branch}"),
     }
 }
 

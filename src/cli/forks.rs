@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use crate::design::fork::clashes::{self, Matrix};
 use crate::design::fork::fork_delete::{self, DeleteReport};
-use crate::design::fork::forks::{self, Fork, Outcome as Ending};
+use crate::design::fork::forks::{self, Fork, MergeOutcome};
 use crate::design::fork::locked_paths::{self, Locked};
 use crate::lfs::locks;
 use crate::model::time::Moment;
@@ -151,13 +151,15 @@ fn ending(fork: &Fork) -> String {
         None => String::new(),
     };
     match into.outcome {
-        Ending::UpToDate => format!("nothing for {branch}"),
-        Ending::FastForward | Ending::Merged => format!("merges cleanly into {branch}{named}"),
-        Ending::Conflicted => {
+        MergeOutcome::UpToDate => format!("nothing for {branch}"),
+        MergeOutcome::FastForward | MergeOutcome::Merged => {
+            format!("merges cleanly into {branch}{named}")
+        }
+        MergeOutcome::Conflicted => {
             let paths = text::count(into.paths.len(), "path");
             format!("conflicts with {branch} in {paths}")
         }
-        Ending::Unrelated => format!("has nothing in common with {branch}"),
+        MergeOutcome::Unrelated => format!("has nothing in common with {branch}"),
     }
 }
 

@@ -86,7 +86,7 @@ const TABLE: &[(&str, &str, Screen)] = &[
 
 /// A command as help tells of it.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
-pub(super) struct Told {
+pub(super) struct CommandHelp {
     /// The group it is told of in.
     pub(super) group: &'static str,
     /// Its name.
@@ -98,16 +98,16 @@ pub(super) struct Told {
 }
 
 /// Returns the visible commands by group. One that is in no group comes last, in the last group.
-pub(super) fn commands(cli: &clap::Command) -> Vec<Told> {
+pub(super) fn commands(cli: &clap::Command) -> Vec<CommandHelp> {
     let visible = cli
         .get_subcommands()
         .filter(|command| !command.is_hide_set());
-    let mut found: Vec<(usize, Told)> = visible
+    let mut found: Vec<(usize, CommandHelp)> = visible
         .map(|command| {
             let name = command.get_name();
             let at = TABLE.iter().position(|(_, known, _)| *known == name);
             let row = at.and_then(|at| TABLE.get(at));
-            let told = Told {
+            let told = CommandHelp {
                 group: row.map_or(GROUPS[3], |(group, ..)| group),
                 name: name.to_owned(),
                 summary: command
@@ -150,8 +150,8 @@ Usage: git colony [-C DIR] [--json] [--agent AGENT] [--timeout SECONDS] [-q] COM
 }
 
 /// Lines up the commands below the names of their groups.
-fn grouped(told: &[Told]) -> Vec<String> {
-    let row = |told: &Told| vec![format!("  {}", told.name), first_lower(&told.summary)];
+fn grouped(told: &[CommandHelp]) -> Vec<String> {
+    let row = |told: &CommandHelp| vec![format!("  {}", told.name), first_lower(&told.summary)];
     let rows = text::table(&told.iter().map(row).collect::<Vec<_>>());
     let mut lines = Vec::new();
     let mut group = "";
@@ -174,7 +174,7 @@ pub(super) fn first_lower(text: &str) -> String {
 #[derive(Serialize, JsonSchema)]
 pub(super) struct CommandsReport {
     /// Every visible command, by group.
-    commands: Vec<Told>,
+    commands: Vec<CommandHelp>,
     /// How many.
     count: usize,
 }

@@ -4,7 +4,9 @@ use std::path::Path;
 
 use crate::lfs::install::refuse_push_without_objects;
 use crate::model::time::Moment;
-use crate::setup::hooks::{self, Act, HookState, InstallReport, StatusReport, Target, install};
+use crate::setup::hooks::{
+    self, Act, HookState, HooksStatusReport, InstallReport, Target, install,
+};
 use crate::store::operation::last_act;
 use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;
@@ -147,7 +149,7 @@ impl Answer for InstallReport {
     }
 }
 
-impl Answer for StatusReport {
+impl Answer for HooksStatusReport {
     fn message(&self) -> String {
         let installed = self.hooks.iter().filter(|hook| hook.runs).count();
         let replaced = |hook: &&hooks::HookStatus| hook.state == HookState::Replaced;

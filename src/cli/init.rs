@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::flow::init::{self, InitReport, InitStatus, Request, Wanted};
+use crate::flow::init::{self, InitReport, InitStatus, Request, WantedLfs};
 use crate::flow::migrate::Publication;
 use crate::git::remote::url::{Provenance, RemoteUrl};
 use crate::model::text::shell_word;
@@ -67,9 +67,9 @@ pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
         url: args.url,
         colony: args.colony,
         lfs: match (args.lfs, args.no_lfs) {
-            (true, _) => Wanted::Lfs,
-            (_, true) => Wanted::NoLfs,
-            _ => Wanted::AsRecorded,
+            (true, _) => WantedLfs::Lfs,
+            (_, true) => WantedLfs::NoLfs,
+            _ => WantedLfs::AsRecorded,
         },
         push: args.push,
         migrate: args.migrate_existing_to_lfs.then_some(publication),

@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use crate::lfs::hydrate::{self, HydrateReport};
 use crate::lfs::status::{self, LfsStatus, MissingObject};
+use crate::model::Error;
 use crate::model::time::Moment;
-use crate::model::{Error, Result as OurResult};
 use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;
 
@@ -49,7 +49,7 @@ pub(super) fn run(face: &mut Face<'_>, args: &Args) -> Result<Outcome, Stop> {
         Command::Hydrate { paths, dry_run } => {
             let session = face.session(Run::from(*dry_run))?;
             let paths = paths.iter().map(|path| paths::repo_path(&session, path));
-            let paths = paths.collect::<OurResult<Vec<_>, Error>>()?;
+            let paths = paths.collect::<Result<Vec<_>, Error>>()?;
             let report = hydrate::hydrate(&session, &paths, *dry_run)?;
             face.answer(&report)
         }

@@ -5,7 +5,7 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Component, Path};
 
 use crate::design::allowed_paths::path_gate::OthersRules;
-use crate::design::fork::forks::Outcome as Ending;
+use crate::design::fork::forks::MergeOutcome;
 use crate::design::merge::conflicts::Conflict;
 use crate::design::merge::settle::{Choice, Settle};
 use crate::design::merge::{self, MergeReport, Request, UncommittedWork, resolve};
@@ -193,7 +193,7 @@ fn choice(session: &Session, typed: &OsStr, how: Settle) -> Result<Choice, Error
 impl Answer for MergeReport {
     fn outcome(&self) -> Outcome {
         match self.outcome {
-            Ending::Conflicted => Outcome::No,
+            MergeOutcome::Conflicted => Outcome::No,
             _ => Outcome::Yes,
         }
     }
@@ -202,12 +202,12 @@ impl Answer for MergeReport {
         let (source, into) = (&self.source, &self.into);
         let would = self.dry_run;
         let told = match self.outcome {
-            Ending::UpToDate => format!("'{into}' has everything of '{source}' already"),
-            Ending::FastForward if would => format!("'{into}' would move on to '{source}'"),
-            Ending::FastForward => format!("'{into}' moved on to '{source}'"),
-            Ending::Merged if would => format!("'{source}' merges cleanly into '{into}'"),
-            Ending::Merged => format!("merged '{source}' into '{into}'"),
-            Ending::Conflicted | Ending::Unrelated => {
+            MergeOutcome::UpToDate => format!("'{into}' has everything of '{source}' already"),
+            MergeOutcome::FastForward if would => format!("'{into}' would move on to '{source}'"),
+            MergeOutcome::FastForward => format!("'{into}' moved on to '{source}'"),
+            MergeOutcome::Merged if would => format!("'{source}' merges cleanly into '{into}'"),
+            MergeOutcome::Merged => format!("merged '{source}' into '{into}'"),
+            MergeOutcome::Conflicted | MergeOutcome::Unrelated => {
                 let count = text::count(self.conflicts.len(), "conflict");
                 let state = if self.resolving {
                     "opened here"

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::design::checkpoint::left_out::{LeftOut, Reason};
+use crate::design::checkpoint::left_out::{LeaveOutReason, LeftOut};
 use crate::design::restore::restore_report::RestoreReport;
 use crate::design::restore::{self, Request, RestoreMode};
 use crate::flow::agents::agent_state;
@@ -190,7 +190,7 @@ fn arriving(report: &RestoreReport) -> Option<String> {
 
 /// Tells whether nobody knows what is at a path, or below it.
 fn is_unread(left_out: &LeftOut) -> bool {
-    left_out.reason == Reason::Unreadable
+    left_out.reason == LeaveOutReason::Unreadable
 }
 
 impl Answer for RestoreReport {

@@ -52,11 +52,11 @@ use crate::flow::tools::{FindReport, NewReport, ToolsReport};
 use crate::lfs::hydrate::HydrateReport;
 use crate::lfs::status::LfsStatus;
 use crate::map::listing::TreeReport;
-use crate::map::show::{CheckReport as CheckReportOfMap, ShowReport as ShowReportOfMap};
+use crate::map::show::{MapCheckReport, MapShowReport};
 use crate::model::time::Moment;
 use crate::model::{Code, Error};
 use crate::page::listing::ShownPage;
-use crate::setup::hooks::{InstallReport, StatusReport as StatusOfHooks};
+use crate::setup::hooks::{HooksStatusReport, InstallReport};
 use crate::ui::answer::{Answer, ErrorAnswer, Form, Outcome};
 use crate::ui::text;
 
@@ -91,7 +91,7 @@ const REPORTS: &[(&str, Make)] = &[
     ("checkpoints", answer::<checkpoints::ListReport>),
     (
         "checkpoints delete",
-        answer::<crate::flow::checkpoint_deletion::DeleteReport>,
+        answer::<crate::flow::checkpoint_deletion::CheckpointDeleteReport>,
     ),
     (
         "checkpoints move-tags",
@@ -127,9 +127,9 @@ const REPORTS: &[(&str, Make)] = &[
     ("forks", answer::<forks::ForksReport>),
     ("forks delete", answer::<DeleteReport>),
     ("help", answer::<help::CommandsReport>),
-    ("hooks", answer::<StatusOfHooks>),
+    ("hooks", answer::<HooksStatusReport>),
     ("hooks install", answer::<InstallReport>),
-    ("hooks status", answer::<StatusOfHooks>),
+    ("hooks status", answer::<HooksStatusReport>),
     ("hooks uninstall", answer::<InstallReport>),
     ("init", answer::<InitReport>),
     ("lfs hydrate", answer::<HydrateReport>),
@@ -137,11 +137,11 @@ const REPORTS: &[(&str, Make)] = &[
     ("lfs status", answer::<LfsStatus>),
     ("log", answer::<LogReport>),
     ("map", answer::<MapReport>),
-    ("map check", answer::<CheckReportOfMap>),
+    ("map check", answer::<MapCheckReport>),
     ("map diff", answer::<MapDiffReport>),
     ("map preview", answer::<PreviewReport>),
     ("map repo", answer::<MapRepoReport>),
-    ("map show", answer::<ShowReportOfMap>),
+    ("map show", answer::<MapShowReport>),
     ("map tree", answer::<TreeReport>),
     ("merge", answer::<MergeReport>),
     ("merge --abort", answer::<UndoReport>),

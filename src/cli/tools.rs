@@ -3,8 +3,8 @@
 use crate::flow::tools::{self, FindReport, NewReport, Tool, ToolsReport, Which};
 use crate::model::time::Moment;
 use crate::setup::scaffolds;
-use crate::setup::tool_spec::{ToolSpec, Wanted};
-use crate::setup::tooling_imports::Problem;
+use crate::setup::tool_spec::{ToolSpec, WantedTool};
+use crate::setup::tooling_imports::ImportProblem;
 use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;
 
@@ -43,7 +43,7 @@ enum Action {
 struct New {
     /// What it is made of
     #[arg(long, value_name = "TEMPLATE")]
-    template: Template,
+    template: TemplateArg,
     /// What it serves
     #[arg(long, value_name = "PURPOSE")]
     purpose: String,
@@ -72,7 +72,7 @@ struct New {
 /// What a tool is made of.
 #[derive(Clone, Copy, Debug, clap::ValueEnum)]
 #[value(rename_all = "snake_case")]
-enum Template {
+enum TemplateArg {
     /// A Python package
     PythonLib,
     #[value(help = "A library in C99, built by CMake")]
@@ -85,14 +85,14 @@ enum Template {
     RustCrate,
 }
 
-impl From<Template> for scaffolds::Template {
-    fn from(template: Template) -> Self {
+impl From<TemplateArg> for scaffolds::Template {
+    fn from(template: TemplateArg) -> Self {
         match template {
-            Template::PythonLib => scaffolds::Template::PythonLib,
-            Template::CLibrary => scaffolds::Template::CLibrary,
-            Template::CmakeProject => scaffolds::Template::CmakeProject,
-            Template::JuliaModule => scaffolds::Template::JuliaModule,
-            Template::RustCrate => scaffolds::Template::RustCrate,
+            TemplateArg::PythonLib => scaffolds::Template::PythonLib,
+            TemplateArg::CLibrary => scaffolds::Template::CLibrary,
+            TemplateArg::CmakeProject => scaffolds::Template::CmakeProject,
+            TemplateArg::JuliaModule => scaffolds::Template::JuliaModule,
+            TemplateArg::RustCrate => scaffolds::Template::RustCrate,
         }
     }
 }
@@ -119,7 +119,7 @@ pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
 }
 
 fn begin(face: &mut Face<'_>, new: New) -> Result<Outcome, Stop> {
-    let spec = ToolSpec::new(Wanted {
+    let spec = ToolSpec::new(WantedTool {
         template: new.template.into(),
         purpose: new.purpose,
         name: new.name,
@@ -136,7 +136,7 @@ fn begin(face: &mut Face<'_>, new: New) -> Result<Outcome, Stop> {
     face.answer(&report)
 }
 
-fn told(problems: &[Problem]) -> impl Iterator<Item = String> + '_ {
+fn told(problems: &[ImportProblem]) -> impl Iterator<Item = String> + '_ {
     problems.iter().map(|problem| {
         let remote = problem.remote.as_deref();
         let of = remote.map_or_else(String::new, |remote| format!("{remote}: "));

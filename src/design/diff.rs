@@ -45,7 +45,7 @@ pub enum Named {
     /// The files as they are now.
     Worktree,
     /// What is known already.
-    State(State),
+    State(DiffSide),
 }
 
 /// Whether a patch is made.
@@ -69,7 +69,7 @@ pub struct DiffReport {
     /// The commit of the second state; `None` for the worktree.
     pub commit_b: Option<Oid>,
     /// The paths that differ, sorted.
-    pub entries: Vec<Entry>,
+    pub entries: Vec<DiffEntry>,
     /// The patch, where it was asked for, with at most 256 KiB of whole files.
     pub raw_unified_diff: Option<String>,
     /// Whether files did not fit into the patch.
@@ -98,7 +98,7 @@ pub enum ChangeType {
 
 /// One path that differs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct Entry {
+pub struct DiffEntry {
     /// The path, in the second state if it is there.
     pub path: RepoPath,
     /// How it differs.
@@ -119,8 +119,8 @@ pub struct Entry {
 /// `revision-not-found`, `checkpoint-not-found`, `checkpoint-ambiguous`, `operation-not-found`,
 /// `filter-failed`, `object-missing`.
 pub fn diff(session: &Session, request: &Request) -> Result<DiffReport> {
-    let a = State::find(session, &request.from)?;
-    let b = State::find(session, &request.to)?;
+    let a = DiffSide::find(session, &request.from)?;
+    let b = DiffSide::find(session, &request.to)?;
     let (repo, world) = (&session.repo, &session.world);
     let trees = (a.tree, b.tree);
     let quarantine = if trees.0 == trees.1 {
@@ -139,7 +139,7 @@ pub fn diff(session: &Session, request: &Request) -> Result<DiffReport> {
         ref_b: b.name,
         commit_a: a.commit,
         commit_b: b.commit,
-        entries: entries.into_iter().map(Entry::from).collect(),
+        entries: entries.into_iter().map(DiffEntry::from).collect(),
         truncated: patch.as_ref().is_some_and(|patch| patch.truncated),
         raw_unified_diff: patch.map(|patch| patch.text),
         left_out,
@@ -164,7 +164,7 @@ fn find_any(repo: &Repo, name: &str) -> Result<(Oid, Oid)> {
 
 /// One side of a comparison.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct State {
+pub struct DiffSide {
     /// What it is called.
     pub name: String,
     /// The commit; `None` for what is not committed.
@@ -175,11 +175,11 @@ pub struct State {
     pub left_out: Vec<LeftOut>,
 }
 
-impl State {
-    fn find(session: &Session, named: &Named) -> Result<State> {
+impl DiffSide {
+    fn find(session: &Session, named: &Named) -> Result<DiffSide> {
         let repo = &session.repo;
         let (name, (commit, tree)) = match named {
-            Named::Worktree => return State::of_worktree(session),
+            Named::Worktree => return DiffSide::of_worktree(session),
             Named::State(state) => return Ok(state.clone()),
             Named::Checkpoint(name) => {
                 let target = Target::find(repo, name)?;
@@ -194,7 +194,7 @@ impl State {
                 (name.clone(), (Some(commit), tree))
             }
         };
-        Ok(State {
+        Ok(DiffSide {
             name,
             commit,
             tree,
@@ -202,11 +202,11 @@ impl State {
         })
     }
 
-    fn of_worktree(session: &Session) -> Result<State> {
+    fn of_worktree(session: &Session) -> Result<DiffSide> {
         let unignored = unignored::current(session)?;
         let allowances = Allowances::default();
         let kept = Kept::look(session, &allowances, Unstorable::NameUnreadable, &unignored)?;
-        Ok(State {
+        Ok(DiffSide {
             name: WORKTREE.to_owned(),
             commit: None,
             tree: kept.snapshot.worktree_tree,
@@ -215,10 +215,10 @@ impl State {
     }
 }
 
-impl From<Compared> for Entry {
-    fn from(compared: Compared) -> Entry {
+impl From<Compared> for DiffEntry {
+    fn from(compared: Compared) -> DiffEntry {
         let (insertions, deletions) = compared.lines.unwrap_or_default();
-        Entry {
+        DiffEntry {
             path: compared.path,
             change_type: match compared.difference {
                 Difference::Added => ChangeType::Added,

@@ -34,7 +34,7 @@ pub struct Uncommitted {
 
 /// A worktree as it was found, with its index.
 #[derive(Clone, Debug)]
-pub struct Standing {
+pub struct FoundWorktree {
     /// A commit of the files, on HEAD, with the index as second parent where that says more.
     pub commit: Oid,
     /// The branch, or where HEAD is.
@@ -50,14 +50,14 @@ pub struct Standing {
 ///
 /// # Errors
 /// `too-many-new-files`, `filter-failed`, `no-space`, `io`, `interrupted`.
-pub fn with_index(session: &Session, unignored: &[RepoPath]) -> Result<Standing> {
+pub fn with_index(session: &Session, unignored: &[RepoPath]) -> Result<FoundWorktree> {
     let allowances = Allowances::default();
     let kept = Kept::look(session, &allowances, Unstorable::NameUnreadable, unignored)?;
     automatic::refuse_flood(session, &kept)?;
     let head = kept.scan.head.clone();
     let signature = nobody(session, head.commit())?;
     let commit = kept.commit_beside(session, &signature, MESSAGE.to_owned())?;
-    Ok(Standing {
+    Ok(FoundWorktree {
         commit,
         head,
         changed: changed_paths(&kept.scan).len(),

@@ -27,7 +27,7 @@ pub struct DeletedCheckpoint {
 
 /// What was deleted.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
-pub struct DeleteReport {
+pub struct CheckpointDeleteReport {
     /// The checkpoints.
     pub deleted: Vec<DeletedCheckpoint>,
     /// The operation; `None` in a dry run.
@@ -68,7 +68,11 @@ pub struct RemoteMove {
 ///
 /// # Errors
 /// `checkpoint-not-found`, `checkpoint-ambiguous`, `invalid-value`, `locked`.
-pub fn delete(session: &Session, names: &[String], dry_run: bool) -> Result<DeleteReport> {
+pub fn delete(
+    session: &Session,
+    names: &[String],
+    dry_run: bool,
+) -> Result<CheckpointDeleteReport> {
     let found = checkpoint_refs::find_named(&session.repo, names)?;
     let mut deleted = Vec::new();
     for checkpoint in &found {
@@ -87,7 +91,7 @@ pub fn delete(session: &Session, names: &[String], dry_run: bool) -> Result<Dele
     } else {
         Some(checkpoint_refs::delete(session, &found)?)
     };
-    Ok(DeleteReport {
+    Ok(CheckpointDeleteReport {
         deleted,
         op,
         dry_run,

@@ -7,7 +7,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 
-use crate::design::drivers::{self, Driver, Marks, Outcome};
+use crate::design::drivers::{self, Driver, DriverOutcome, Marks};
 use crate::git::ObjectWrites;
 use crate::git::process::{Git, PREVIEW_VARIABLE};
 use crate::model::{Error, RepoPath, Result, World};
@@ -68,10 +68,12 @@ pub fn run(world: &World, flags: &Flags, request: &Request) -> Result<Settled> {
         driver.merge(path, Some(&base), &ours, &theirs)
     };
     // A fault of ours is no reason to leave a file unmerged.
-    let outcome = catch_unwind(AssertUnwindSafe(merge)).unwrap_or(Outcome::NotUnderstood);
+    let outcome = catch_unwind(AssertUnwindSafe(merge)).unwrap_or(DriverOutcome::NotUnderstood);
     match outcome {
-        Outcome::Clean(bytes) => replace(&request.ours, &ours, &bytes).map(|()| Settled::Clean),
-        Outcome::Conflicted(conflicted) => {
+        DriverOutcome::Clean(bytes) => {
+            replace(&request.ours, &ours, &bytes).map(|()| Settled::Clean)
+        }
+        DriverOutcome::Conflicted(conflicted) => {
             for conflict in &conflicted.conflicts {
                 let (at, why) = (&conflict.at, conflict.clash.sentence());
                 let at = if at.is_empty() { "the whole file" } else { at };
@@ -80,7 +82,7 @@ pub fn run(world: &World, flags: &Flags, request: &Request) -> Result<Settled> {
             replace(&request.ours, &ours, &conflicted.marked(&request.marks))?;
             Ok(Settled::Conflicted)
         }
-        Outcome::NotUnderstood => merge_as_text(world, request, &ours),
+        DriverOutcome::NotUnderstood => merge_as_text(world, request, &ours),
     }
 }
 

@@ -7,7 +7,7 @@ use crate::clones::hub::Hub;
 use crate::clones::removal::removed_log::{self, Limits};
 use crate::clones::sync::travelers;
 use crate::design::checkpoint::retention::{self, PruneReport, Scope};
-use crate::git::refs::Reason;
+use crate::git::refs::ReflogReason;
 use crate::git::{RefChange, RefName};
 use crate::model::Result;
 use crate::store::Session;
@@ -83,7 +83,7 @@ fn forget_agreement<'a>(session: &Session, gone: impl Iterator<Item = &'a RefNam
         }));
     }
     let who = session.record_signature();
-    let why = Reason {
+    let why = ReflogReason {
         text: "colony: prune",
         who: &who,
         operation: "prune",

@@ -12,9 +12,9 @@ use crate::git::worktree::scan::Scan;
 use crate::model::id::OperationId;
 use crate::model::{Code, Error, RepoPath, Result};
 use crate::setup::scaffolds::{self, uuid};
-use crate::setup::tool_entry::Entry;
+use crate::setup::tool_entry::ToolEntry;
 use crate::setup::tool_spec::ToolSpec;
-use crate::setup::tooling_imports::{self, Problem};
+use crate::setup::tooling_imports::{self, ImportProblem};
 use crate::setup::{tool_registry, tool_score};
 use crate::store::Session;
 use crate::store::operation::Kind;
@@ -23,7 +23,7 @@ use crate::store::operation::Kind;
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Tool {
     /// What its registry says of it.
-    pub entry: Entry,
+    pub entry: ToolEntry,
     /// Whether it is of this repository; what is imported can only be used.
     pub writable: bool,
     /// The git remote it is imported from.
@@ -38,14 +38,14 @@ pub struct ToolsReport {
     /// How many.
     pub count: usize,
     /// What of the imports could not be read.
-    pub problems: Vec<Problem>,
+    pub problems: Vec<ImportProblem>,
 }
 
 /// A tool and how well it fits.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Match {
     /// What its registry says of it.
-    pub entry: Entry,
+    pub entry: ToolEntry,
     /// From 0.05 to 1, which is the very capability that was asked for.
     pub score: f64,
     /// Whether it is of this repository; what is imported can only be used.
@@ -64,7 +64,7 @@ pub struct FindReport {
     /// How many.
     pub count: usize,
     /// What of the imports could not be read.
-    pub problems: Vec<Problem>,
+    pub problems: Vec<ImportProblem>,
 }
 
 /// Which tools are looked at.
@@ -88,7 +88,7 @@ pub struct NewReport {
     /// Its files, sorted.
     pub files_created: Vec<RepoPath>,
     /// What the registry says of it.
-    pub tool_entry: Entry,
+    pub tool_entry: ToolEntry,
     /// Those of its files that an ignore rule of the repository hides: git tracks them all the same,
     /// but none that is added beside them.
     pub ignored: Vec<RepoPath>,
@@ -139,7 +139,7 @@ pub fn find(session: &Session, query: &str, which: Which) -> Result<FindReport> 
     })
 }
 
-fn known(session: &Session, which: Which) -> Result<(Vec<Tool>, Vec<Problem>)> {
+fn known(session: &Session, which: Which) -> Result<(Vec<Tool>, Vec<ImportProblem>)> {
     let own = tool_registry::read(&session.repo)?.into_iter();
     let mut tools: Vec<Tool> = own
         .map(|entry| Tool {

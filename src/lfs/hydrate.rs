@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use crate::git::Oid;
 use crate::git::attributes::AttributesOf;
-use crate::git::lfs::lfs_objects::Objects;
+use crate::git::lfs::lfs_objects::LfsObjects;
 use crate::git::lfs::lfs_pointer::{self, Pointer};
 use crate::git::remote::network::{Direction, Network};
 use crate::model::id::OperationId;
@@ -72,7 +72,7 @@ pub fn hydrate(session: &Session, paths: &[RepoPath], dry_run: bool) -> Result<H
     }
     let wanted = pointers_below(session, paths)?;
     let mut reasons = BTreeMap::new();
-    let objects = Objects::of(&session.repo);
+    let objects = LfsObjects::of(&session.repo);
     if !dry_run {
         for file in wanted.iter().filter(|file| !objects.has(&file.pointer)) {
             if retained_objects::bring_asked(session, &file.pointer)? {
@@ -170,7 +170,7 @@ pub fn fetch_object(
         }
     }
     let output = network.run()?;
-    if Objects::of(&session.repo).has(pointer) {
+    if LfsObjects::of(&session.repo).has(pointer) {
         return Ok(None);
     }
     let lines = || {
@@ -248,7 +248,7 @@ fn fill_staged_pointers(
     operation: &Operation<'_>,
     files: &[Wanted],
 ) -> Result<()> {
-    let objects = Objects::of(&session.repo);
+    let objects = LfsObjects::of(&session.repo);
     for file in files {
         let path = file.path.under(&operation.stage());
         let is_pointer = |bytes: Vec<u8>| Pointer::parse(&bytes).as_ref() == Some(&file.pointer);

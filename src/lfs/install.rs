@@ -278,15 +278,15 @@ pub fn has_section(session: &Session, section: &str) -> Result<bool> {
 
 /// What of git-lfs was there at one moment.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-pub struct Standing {
+pub struct LfsSetup {
     is_ours: bool,
     is_called: bool,
 }
 
-impl Standing {
+impl LfsSetup {
     /// Looks at what is there now.
-    pub fn look(repo: &Repo) -> Standing {
-        Standing {
+    pub fn look(repo: &Repo) -> LfsSetup {
+        LfsSetup {
             is_ours: is_ours(repo),
             is_called: repo.config(CALL_FROM_OUR_HOOKS).is_some(),
         }

@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use crate::git::attributes::AttributesOf;
 use crate::git::index::Index;
-use crate::git::lfs::lfs_objects::Objects;
+use crate::git::lfs::lfs_objects::LfsObjects;
 use crate::git::lfs::lfs_pointer::{self, LfsOid, Pointer};
 use crate::model::{RepoPath, Result};
 use crate::store::Session;
@@ -71,7 +71,7 @@ const GITHUB_QUOTA: &str = "github.com: 1 GB of storage and 1 GB of bandwidth a 
 /// `repository-broken`.
 pub fn status(session: &Session) -> Result<LfsStatus> {
     let index = session.repo.load_index()?;
-    let objects = Objects::of(&session.repo);
+    let objects = LfsObjects::of(&session.repo);
     let mut report = LfsStatus {
         version: install::version(session),
         installed: install::is_configured(&session.repo),

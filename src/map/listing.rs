@@ -27,7 +27,7 @@ pub enum EntryKind {
 
 /// One entry, with what is below it.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
-pub struct Entry {
+pub struct MapEntry {
     /// Its path; `.` is the root.
     pub path: RepoPath,
     /// What it is.
@@ -43,7 +43,7 @@ pub struct Entry {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tokens: Option<u64>,
     /// What is below it, directories first, each by name. Empty also where it is too deep to be shown.
-    pub children: Vec<Entry>,
+    pub children: Vec<MapEntry>,
 }
 
 /// The look at a tree.
@@ -52,7 +52,7 @@ pub struct TreeReport {
     /// The commit.
     pub commit: Option<Oid>,
     /// The root.
-    pub root: Entry,
+    pub root: MapEntry,
     /// How many entries are shown, the root not counted.
     pub count: usize,
     /// Whether entries were left out, for their number or their depth.
@@ -74,7 +74,7 @@ pub struct Bounds {
 /// `object-missing`.
 pub fn list(repo: &Repo, commit: Option<Oid>, bounds: Bounds) -> Result<TreeReport> {
     let tree = repo.tree_of(commit)?;
-    let root = Entry {
+    let root = MapEntry {
         path: RepoPath::default(),
         kind: EntryKind::Directory,
         is_dir: true,
@@ -84,7 +84,7 @@ pub fn list(repo: &Repo, commit: Option<Oid>, bounds: Bounds) -> Result<TreeRepo
         children: Vec::new(),
     };
     // The children of each directory, by its path: put together when all is known.
-    let mut below: BTreeMap<RepoPath, Vec<Entry>> = BTreeMap::new();
+    let mut below: BTreeMap<RepoPath, Vec<MapEntry>> = BTreeMap::new();
     let mut level = vec![(root.path.clone(), tree)];
     let (mut count, mut truncated) = (0, false);
     for _ in 0..bounds.max_depth {
@@ -136,7 +136,7 @@ pub fn put_tokens(report: &mut TreeReport, files: &BTreeMap<RepoPath, u64>) {
     report.root.tokens = Some(files.values().sum());
 }
 
-fn put(entry: &mut Entry, all: &BTreeMap<RepoPath, u64>) {
+fn put(entry: &mut MapEntry, all: &BTreeMap<RepoPath, u64>) {
     let nothing = entry.is_dir.then_some(0);
     entry.tokens = all.get(&entry.path).copied().or(nothing);
     for child in &mut entry.children {
@@ -144,16 +144,16 @@ fn put(entry: &mut Entry, all: &BTreeMap<RepoPath, u64>) {
     }
 }
 
-fn assemble(mut entry: Entry, below: &mut BTreeMap<RepoPath, Vec<Entry>>) -> Entry {
+fn assemble(mut entry: MapEntry, below: &mut BTreeMap<RepoPath, Vec<MapEntry>>) -> MapEntry {
     let children = below.remove(&entry.path).unwrap_or_default().into_iter();
     entry.children = children.map(|child| assemble(child, below)).collect();
     entry
 }
 
-fn sorted(repo: &Repo, path: &RepoPath, tree: Oid) -> Result<Vec<Entry>> {
+fn sorted(repo: &Repo, path: &RepoPath, tree: Oid) -> Result<Vec<MapEntry>> {
     let entries = repo.entries_of(tree)?.into_iter();
-    let mut entries: Vec<Entry> = entries
-        .map(|(name, entry)| Entry {
+    let mut entries: Vec<MapEntry> = entries
+        .map(|(name, entry)| MapEntry {
             path: path.join(&name),
             kind: kind_of(&entry),
             is_dir: entry.is_directory(),

@@ -10,9 +10,9 @@ use crate::model::text::shell_word;
 use crate::model::{Code, Error, RepoPath, Result};
 use crate::store::yaml::MAX_BYTES;
 
-use super::problem::Problem;
+use super::problem::MapProblem;
 use super::schema::{Read, RepoMap, too_large};
-use super::show::State;
+use super::show::MapState;
 
 /// Where the map is, in a tree and below the root of a worktree.
 pub const PATH: &str = ".colony/repo_map.yaml";
@@ -21,7 +21,7 @@ const FOLDER: &str = ".colony";
 
 /// Where a map is read from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum MapSource {
     /// A tree.
     Tree(Oid),
     /// The file on disk.
@@ -43,10 +43,10 @@ pub struct Loaded {
 ///
 /// # Errors
 /// `object-missing`.
-pub fn load(repo: &Repo, place: Place) -> Result<Loaded> {
+pub fn load(repo: &Repo, place: MapSource) -> Result<Loaded> {
     let found = match place {
-        Place::Tree(tree) => find_in_tree(repo, tree)?,
-        Place::Worktree => find_on_disk(repo),
+        MapSource::Tree(tree) => find_in_tree(repo, tree)?,
+        MapSource::Worktree => find_on_disk(repo),
     };
     Ok(match found {
         Ok(None) => Loaded {
@@ -81,12 +81,15 @@ pub fn load(repo: &Repo, place: Place) -> Result<Loaded> {
 ///
 /// # Errors
 /// `map-invalid` with the problems in `detail`; `revision-not-found`, `object-missing`.
-pub fn require(repo: &Repo, state: &State) -> Result<RepoMap> {
+pub fn require(repo: &Repo, state: &MapState) -> Result<RepoMap> {
     let (place, _) = state.place(repo)?;
     let read = load(repo, place)?.read;
     let Read { map, problems, .. } = read;
     map.ok_or_else(|| {
-        let first = problems.first().map(Problem::sentence).unwrap_or_default();
+        let first = problems
+            .first()
+            .map(MapProblem::sentence)
+            .unwrap_or_default();
         let more = match problems.len() {
             0 | 1 => String::new(),
             many => format!(" (and {} more)", many - 1),
@@ -96,9 +99,9 @@ pub fn require(repo: &Repo, state: &State) -> Result<RepoMap> {
             (format!(" of '{revision}'"), check)
         };
         let (rev, hint) = match state {
-            State::Worktree => (String::new(), "git colony map check".to_owned()),
-            State::Head => of_revision("HEAD"),
-            State::Revision(revision) => of_revision(revision),
+            MapState::Worktree => (String::new(), "git colony map check".to_owned()),
+            MapState::Head => of_revision("HEAD"),
+            MapState::Revision(revision) => of_revision(revision),
         };
         let message = format!("cannot use '{PATH}'{rev}: {first}{more}; nothing has changed");
         Error::new(Code::MapInvalid, message)
@@ -119,24 +122,24 @@ fn plain_word(word: &str) -> String {
 }
 
 /// The outer error is the repository's, the inner one the file's.
-type Found = Result<Option<Vec<u8>>, Problem>;
+type FoundMap = Result<Option<Vec<u8>>, MapProblem>;
 
-fn find_in_tree(repo: &Repo, tree: Oid) -> Result<Found> {
+fn find_in_tree(repo: &Repo, tree: Oid) -> Result<FoundMap> {
     if repo.leaf_in(tree, &RepoPath::from(FOLDER))?.is_some() {
         let message = format!("'{FOLDER}' is a link, a file or a submodule, wanted a directory");
-        return Ok(Err(Problem::of_file(message)));
+        return Ok(Err(MapProblem::of_file(message)));
     }
     let Some(leaf) = repo.leaf_in(tree, &RepoPath::from(PATH))? else {
         let is_directory = repo.tree_in(tree, PATH)?.is_some();
         return Ok(if is_directory {
-            Err(Problem::of_file("it is a directory, wanted a file"))
+            Err(MapProblem::of_file("it is a directory, wanted a file"))
         } else {
             Ok(None)
         });
     };
     if !leaf.is_file() {
         let message = "it is a link or a submodule, wanted a plain file";
-        return Ok(Err(Problem::of_file(message)));
+        return Ok(Err(MapProblem::of_file(message)));
     }
     let size = repo.object_size(leaf.id);
     if size.is_some_and(|size| size > MAX_BYTES as u64) {
@@ -145,10 +148,10 @@ fn find_in_tree(repo: &Repo, tree: Oid) -> Result<Found> {
     repo.read_blob(leaf.id).map(|bytes| Ok(Some(bytes)))
 }
 
-fn find_on_disk(repo: &Repo) -> Found {
+fn find_on_disk(repo: &Repo) -> FoundMap {
     let read = repo.read_file(&RepoPath::from(PATH), MAX_BYTES as u64);
     read.map_err(|fault| match fault {
         Fault::TooLarge(_) => too_large(),
-        fault => Problem::of_file(fault.to_string()),
+        fault => MapProblem::of_file(fault.to_string()),
     })
 }

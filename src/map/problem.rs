@@ -13,7 +13,7 @@ const LONGEST_WORD: usize = 80;
 
 /// Something that is wrong, and where.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct Problem {
+pub struct MapProblem {
     /// The line, from 1.
     pub line: usize,
     /// The column in characters, from 1.
@@ -22,10 +22,10 @@ pub struct Problem {
     pub message: String,
 }
 
-impl Problem {
+impl MapProblem {
     /// Makes the problem that stands at a place.
-    pub fn at(position: Position, message: impl Into<String>) -> Problem {
-        Problem {
+    pub fn at(position: Position, message: impl Into<String>) -> MapProblem {
+        MapProblem {
             line: position.line,
             column: position.column,
             message: message.into(),
@@ -33,8 +33,8 @@ impl Problem {
     }
 
     /// Makes a problem of the whole file.
-    pub fn of_file(message: impl Into<String>) -> Problem {
-        Problem::at(Position { line: 1, column: 1 }, message)
+    pub fn of_file(message: impl Into<String>) -> MapProblem {
+        MapProblem::at(Position { line: 1, column: 1 }, message)
     }
 
     /// Returns place and trouble in one line.
@@ -44,12 +44,12 @@ impl Problem {
 }
 
 /// Puts problems in the order of the file; of very many the first.
-pub fn in_order(mut problems: Vec<Problem>) -> Vec<Problem> {
+pub fn in_order(mut problems: Vec<MapProblem>) -> Vec<MapProblem> {
     problems.sort_by_key(|problem| (problem.line, problem.column));
     let more = problems.len().saturating_sub(MOST_TOLD);
     problems.truncate(MOST_TOLD);
     if let Some(last) = problems.last().filter(|_| more > 0) {
-        problems.push(Problem {
+        problems.push(MapProblem {
             message: format!("there are {more} more problems"),
             ..last.clone()
         });

@@ -7,7 +7,7 @@ use crate::model::text::Position;
 use crate::source::globs::Globs;
 use crate::store::yaml::{Node, Placed};
 
-use super::problem::{Problem, nearest, one_of, quoted};
+use super::problem::{MapProblem, nearest, one_of, quoted};
 
 /// More globs in one map file are refused: they would be slow, and nobody could read them.
 const MOST_GLOBS: usize = 2000;
@@ -22,9 +22,9 @@ const STAR_WEIGHT: usize = 32;
 #[derive(Default)]
 pub(super) struct Reader {
     /// What makes the file one that cannot be used.
-    pub(super) problems: Vec<Problem>,
+    pub(super) problems: Vec<MapProblem>,
     /// What is in the file for nothing.
-    pub(super) warnings: Vec<Problem>,
+    pub(super) warnings: Vec<MapProblem>,
     /// Where the values of sources stand.
     pub(super) places: BTreeMap<(String, &'static str), Position>,
     globs: usize,
@@ -69,11 +69,11 @@ impl<'a> Fields<'a> {
 
 impl Reader {
     pub(super) fn problem(&mut self, at: Position, message: impl Into<String>) {
-        self.problems.push(Problem::at(at, message));
+        self.problems.push(MapProblem::at(at, message));
     }
 
     pub(super) fn warn(&mut self, at: Position, message: impl Into<String>) {
-        self.warnings.push(Problem::at(at, message));
+        self.warnings.push(MapProblem::at(at, message));
     }
 
     /// Opens a map and names every key that it should not have.

@@ -16,7 +16,7 @@ use crate::source::selection::{BinaryPolicy, Selection};
 use crate::store::migration;
 use crate::store::settings::MapSettings;
 
-use super::resolved::{Chunk, Limits, Outcome, Place, ResolvedRow};
+use super::resolved::{Chunk, Limits, ResolvedRow, RowOutcome, RowPlace};
 use super::row::{DEFAULT_NAME, SourceKind, SourceRow};
 use super::schema::RepoMap;
 use super::submodule::{self, Pin};
@@ -130,7 +130,7 @@ pub fn check_static(map: &RepoMap, names: &[String]) -> Result<()> {
 ///
 /// # Errors
 /// `usage` for a name that no row has.
-pub fn resolve(caller: &Caller<'_>, map: &RepoMap, names: &[String]) -> Result<Vec<Outcome>> {
+pub fn resolve(caller: &Caller<'_>, map: &RepoMap, names: &[String]) -> Result<Vec<RowOutcome>> {
     check_names(map, names)?;
     let submodules = OnceCell::new();
     let wanted = |row: &&SourceRow| names.is_empty() || names.contains(&row.name);
@@ -145,7 +145,7 @@ pub fn resolve(caller: &Caller<'_>, map: &RepoMap, names: &[String]) -> Result<V
                 submodules: &submodules,
             };
             let resolved = one.resolve();
-            Outcome {
+            RowOutcome {
                 row: row.clone(),
                 scope_id,
                 resolved,
@@ -186,7 +186,7 @@ struct Located {
     origin_url: Option<String>,
     branch: Option<String>,
     commit: Oid,
-    place: Place,
+    place: RowPlace,
 }
 
 impl One<'_> {
@@ -291,7 +291,7 @@ impl One<'_> {
             origin_url: caller.origin.as_ref().map(RemoteUrl::without_credentials),
             branch,
             commit,
-            place: Place::This,
+            place: RowPlace::This,
         })
     }
 
@@ -349,7 +349,7 @@ impl One<'_> {
             origin_url: Some(url.without_credentials()),
             branch: branch.or(found.branch),
             commit: found.commit,
-            place: Place::Hub(found.path),
+            place: RowPlace::Hub(found.path),
         })
     }
 }

@@ -10,7 +10,7 @@ use super::row::{SourceKind, SourceRow};
 
 /// Where the files of a row are.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum RowPlace {
     /// In the repository whose map it is.
     This,
     /// In another, whose objects are at this path.
@@ -51,7 +51,7 @@ pub struct ResolvedRow {
     /// The commit.
     pub commit: Oid,
     /// Where its objects are.
-    pub place: Place,
+    pub place: RowPlace,
     /// Which files it takes.
     pub selection: Selection,
     /// The most that a page holds.
@@ -66,7 +66,7 @@ pub struct ResolvedRow {
 
 /// What became of one row.
 #[derive(Debug)]
-pub struct Outcome {
+pub struct RowOutcome {
     /// The row, as it is written.
     pub row: SourceRow,
     /// The scope that it is.

@@ -12,7 +12,7 @@ use crate::model::RepoPath;
 use crate::source::selection::BinaryPolicy;
 use crate::store::yaml::Placed;
 
-use super::problem::{Problem, quoted};
+use super::problem::{MapProblem, quoted};
 use super::reading::{Fields, Reader, Word};
 
 /// The name of the one source of a repository without a map.
@@ -98,7 +98,7 @@ pub struct SourceRow {
     pub pinned: Option<bool>,
     /// Why this row cannot be mapped; the others can.
     #[serde(default, skip_serializing_if = "Option::is_none", skip_deserializing)]
-    pub fault: Option<Problem>,
+    pub fault: Option<MapProblem>,
 }
 
 /// Where files go that a routing row names.
@@ -226,7 +226,7 @@ impl SourceRow {
         let both = url.and_then(|_| fields.place_of("submodule").filter(|_| submodule.is_some()));
         let parsed = url.map(|word| {
             let url = RemoteUrl::parse(word.text, Provenance::Repository, Path::new("/"));
-            url.map_err(|error| Problem::at(word.at, said(&error.message())))
+            url.map_err(|error| MapProblem::at(word.at, said(&error.message())))
         });
         if let (Some(word), Some(Ok(url))) = (url, &parsed)
             && url.has_credentials()
@@ -243,7 +243,7 @@ impl SourceRow {
         };
         let both = both.map(|at| {
             let message = "'submodule' and 'origin_url' are mutually exclusive: this row has both";
-            Problem::at(at, message)
+            MapProblem::at(at, message)
         });
         SourceRow {
             origin_url,

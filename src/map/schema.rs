@@ -12,7 +12,7 @@ use serde::Serialize;
 use crate::model::text::Position;
 use crate::store::yaml::{self, Node, Placed};
 
-use super::problem::{Problem, in_order, quoted};
+use super::problem::{MapProblem, in_order, quoted};
 use super::reading::Reader;
 use super::row::{DEFAULT_NAME, RouteRow, SourceKind, SourceRow};
 
@@ -39,15 +39,15 @@ pub struct Read {
     /// The map, where nothing is wrong with the file; rows may have faults of their own.
     pub map: Option<RepoMap>,
     /// Everything that is wrong, the faults of rows included, in the order of the file.
-    pub problems: Vec<Problem>,
+    pub problems: Vec<MapProblem>,
     /// What the file says for nothing.
-    pub warnings: Vec<Problem>,
+    pub warnings: Vec<MapProblem>,
     /// Where the value of a key stands: the name of the source, the key.
     pub places: BTreeMap<(String, &'static str), Position>,
 }
 
 impl Read {
-    fn failed(problem: Problem) -> Read {
+    fn failed(problem: MapProblem) -> Read {
         Read {
             map: None,
             problems: vec![problem],
@@ -75,7 +75,7 @@ impl RepoMap {
             Ok(text) => text,
             Err(error) => {
                 let at = Position::of(bytes, error.valid_up_to());
-                return Read::failed(Problem::at(at, "it is not UTF-8"));
+                return Read::failed(MapProblem::at(at, "it is not UTF-8"));
             }
         };
         match yaml::read_plain(text) {
@@ -84,15 +84,15 @@ impl RepoMap {
                 let start = Position { line: 1, column: 1 };
                 let at = fault.position.unwrap_or(start);
                 let message = format!("it cannot be read as plain YAML: {}", fault.message);
-                Read::failed(Problem::at(at, message))
+                Read::failed(MapProblem::at(at, message))
             }
         }
     }
 }
 
 /// Returns the problem of a file that is not even read.
-pub(super) fn too_large() -> Problem {
-    Problem::of_file("it is larger than 1 MiB")
+pub(super) fn too_large() -> MapProblem {
+    MapProblem::of_file("it is larger than 1 MiB")
 }
 
 fn read_top(top: &Placed) -> Read {

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::git::object::NewCommit;
-use crate::git::refs::Reason;
+use crate::git::refs::ReflogReason;
 use crate::git::{Oid, RefChange, RefName, Repo, TreeEntry};
 use crate::model::{Code, RepoPath, Result, ResultExt as _, time};
 use crate::store::operation::object_check::{self, Written};
@@ -93,7 +93,7 @@ fn write_once(session: &Session, scopes: &Scopes, changes: &[Change]) -> Result<
         old: scopes.tip,
         new: Some(commit),
     };
-    let why = Reason {
+    let why = ReflogReason {
         text: "git-colony: scopes",
         who: &who,
         operation: "scopes",

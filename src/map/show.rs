@@ -6,13 +6,13 @@ use serde::Serialize;
 use crate::git::{Oid, Repo};
 use crate::model::Result;
 
-use super::load::{self, Loaded, PATH, Place};
-use super::problem::Problem;
+use super::load::{self, Loaded, MapSource, PATH};
+use super::problem::MapProblem;
 use super::schema::RepoMap;
 
 /// Which state of the repository is looked at.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum State {
+pub enum MapState {
     /// HEAD.
     Head,
     /// A revision.
@@ -21,24 +21,24 @@ pub enum State {
     Worktree,
 }
 
-impl State {
+impl MapState {
     /// Returns where its map is, and the commit; a branch without a commit has an empty tree.
     ///
     /// # Errors
     /// `revision-not-found`, `object-missing`.
-    pub fn place(&self, repo: &Repo) -> Result<(Place, Option<Oid>)> {
+    pub fn place(&self, repo: &Repo) -> Result<(MapSource, Option<Oid>)> {
         let commit = match self {
-            State::Worktree => return Ok((Place::Worktree, None)),
-            State::Head => repo.head()?.commit(),
-            State::Revision(revision) => Some(repo.resolve_commit(revision)?),
+            MapState::Worktree => return Ok((MapSource::Worktree, None)),
+            MapState::Head => repo.head()?.commit(),
+            MapState::Revision(revision) => Some(repo.resolve_commit(revision)?),
         };
-        Ok((Place::Tree(repo.tree_of(commit)?), commit))
+        Ok((MapSource::Tree(repo.tree_of(commit)?), commit))
     }
 }
 
 /// What is wrong with a map.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
-pub struct CheckReport {
+pub struct MapCheckReport {
     /// The file.
     pub path: &'static str,
     /// The commit it was read from; `None` for the file on disk.
@@ -46,18 +46,18 @@ pub struct CheckReport {
     /// Whether there is one; without it the whole tree is one source.
     pub has_repo_map_file: bool,
     /// What is wrong, in the order of the file.
-    pub problems: Vec<Problem>,
+    pub problems: Vec<MapProblem>,
     /// How many problems there are.
     pub count: usize,
     /// What it says for nothing, in the order of the file.
-    pub warnings: Vec<Problem>,
+    pub warnings: Vec<MapProblem>,
     /// How many sources it has, where it can be used.
     pub sources: Option<usize>,
 }
 
 /// What a map says.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
-pub struct ShowReport {
+pub struct MapShowReport {
     /// The file.
     pub path: &'static str,
     /// The commit it was read from; `None` for the file on disk.
@@ -69,9 +69,9 @@ pub struct ShowReport {
     /// The text of the file.
     pub raw: Option<String>,
     /// What is wrong, in the order of the file.
-    pub problems: Vec<Problem>,
+    pub problems: Vec<MapProblem>,
     /// What it says for nothing, in the order of the file.
-    pub warnings: Vec<Problem>,
+    pub warnings: Vec<MapProblem>,
     /// Whether the map is only on disk: HEAD has none, and its whole tree is one source.
     pub map_uncommitted: bool,
 }
@@ -79,25 +79,25 @@ pub struct ShowReport {
 /// Tells whether the map that counts is only on disk: HEAD has none.
 ///
 /// # Errors
-/// As [`State::place`].
-pub fn is_uncommitted(repo: &Repo, state: &State) -> Result<bool> {
+/// As [`MapState::place`].
+pub fn is_uncommitted(repo: &Repo, state: &MapState) -> Result<bool> {
     let (place, _) = state.place(repo)?;
     let has_file = |place| load::load(repo, place).map(|loaded| loaded.has_file);
-    Ok(*state == State::Head && !has_file(place)? && has_file(Place::Worktree)?)
+    Ok(*state == MapState::Head && !has_file(place)? && has_file(MapSource::Worktree)?)
 }
 
 /// Shows a map.
 ///
 /// # Errors
-/// As [`State::place`].
-pub fn show(repo: &Repo, state: &State) -> Result<ShowReport> {
+/// As [`MapState::place`].
+pub fn show(repo: &Repo, state: &MapState) -> Result<MapShowReport> {
     let (place, commit) = state.place(repo)?;
     let Loaded {
         raw,
         has_file,
         read,
     } = load::load(repo, place)?;
-    Ok(ShowReport {
+    Ok(MapShowReport {
         path: PATH,
         commit,
         has_repo_map_file: has_file,

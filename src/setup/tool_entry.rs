@@ -11,7 +11,7 @@ use crate::model::RepoPath;
 /// One tool. Fields are in the order they are written: sorted, so that differences stay small.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Entry {
+pub struct ToolEntry {
     /// What it can do.
     #[serde(deserialize_with = "filled")]
     pub capability: String,

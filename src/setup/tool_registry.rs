@@ -12,7 +12,7 @@ use crate::model::text::Position;
 use crate::model::{Code, Error, RepoPath, Result, ResultExt as _};
 
 use super::json_text::Node;
-use super::tool_entry::Entry;
+use super::tool_entry::ToolEntry;
 
 /// Where it is, relative to the root.
 pub const PATH: &str = ".colony/tool-registry.json";
@@ -28,19 +28,19 @@ const FORMAT: u64 = 1;
 struct Strict {
     #[expect(dead_code, reason = "looked at before, as a number of any size")]
     schema_version: u64,
-    tools: Vec<Entry>,
+    tools: Vec<ToolEntry>,
 }
 
 /// Reads a registry of ours.
 ///
 /// # Errors
 /// `tool-registry-invalid` with line and column where they can be told; `newer-format`.
-pub fn parse(bytes: &[u8]) -> Result<Vec<Entry>> {
+pub fn parse(bytes: &[u8]) -> Result<Vec<ToolEntry>> {
     check_version(bytes)?;
     let strict: Strict = serde_json::from_slice(bytes).map_err(|error| invalid(&error))?;
     let tools = strict.tools;
     for (at, tool) in tools.iter().enumerate() {
-        let same = |other: &Entry| other.purpose == tool.purpose && other.name == tool.name;
+        let same = |other: &ToolEntry| other.purpose == tool.purpose && other.name == tool.name;
         if tools.iter().take(at).any(same) {
             let what = format!("'{}/{}' is there twice", tool.purpose, tool.name);
             return Err(invalid_at(&what, position_of(bytes, at)));
@@ -53,14 +53,14 @@ pub fn parse(bytes: &[u8]) -> Result<Vec<Entry>> {
 ///
 /// # Errors
 /// `tool-registry-invalid`, `newer-format`, when nothing of it can be used.
-pub fn parse_imported(bytes: &[u8]) -> Result<(Vec<Entry>, Vec<String>)> {
+pub fn parse_imported(bytes: &[u8]) -> Result<(Vec<ToolEntry>, Vec<String>)> {
     let value = check_version(bytes)?;
     let Some(Value::Array(tools)) = value.get("tools") else {
         return Err(invalid_at("'tools' is no list", None));
     };
     let (mut entries, mut problems) = (Vec::new(), Vec::new());
     for (at, tool) in tools.iter().enumerate() {
-        match Entry::deserialize(tool) {
+        match ToolEntry::deserialize(tool) {
             Ok(entry) => entries.push(entry),
             Err(error) => problems.push(format!("tool {} is left out: {error}", at + 1)),
         }
@@ -123,7 +123,7 @@ fn position_of(bytes: &[u8], index: usize) -> Option<Position> {
 ///
 /// # Errors
 /// As [`parse`]; `tool-exists` when that one is somewhere else.
-pub fn with_entry(bytes: Option<&[u8]>, entry: &Entry) -> Result<Vec<u8>> {
+pub fn with_entry(bytes: Option<&[u8]>, entry: &ToolEntry) -> Result<Vec<u8>> {
     let value = serde_json::to_value(entry).or_code(Code::Io, || "cannot write the registry")?;
     let Some(bytes) = bytes else {
         let whole = json!({ "schema_version": FORMAT, "tools": [value] });
@@ -133,7 +133,7 @@ pub fn with_entry(bytes: Option<&[u8]>, entry: &Entry) -> Result<Vec<u8>> {
         return Ok(bytes);
     };
     let known = parse(bytes)?;
-    let same = |other: &Entry| other.purpose == entry.purpose && other.name == entry.name;
+    let same = |other: &ToolEntry| other.purpose == entry.purpose && other.name == entry.name;
     let at = known.iter().position(same);
     if let Some(other) = at.and_then(|at| known.get(at))
         && other.location != entry.location
@@ -165,7 +165,7 @@ pub fn with_entry(bytes: Option<&[u8]>, entry: &Entry) -> Result<Vec<u8>> {
 ///
 /// # Errors
 /// As [`parse`] and [`read_file`].
-pub fn read(repo: &Repo) -> Result<Vec<Entry>> {
+pub fn read(repo: &Repo) -> Result<Vec<ToolEntry>> {
     match read_file(repo, PATH, Code::ToolRegistryInvalid)? {
         Some(bytes) => parse(&bytes),
         None => Ok(Vec::new()),
@@ -195,7 +195,7 @@ mod tests {
 }
 "#;
 
-    fn entry(name: &str) -> Entry {
+    fn entry(name: &str) -> ToolEntry {
         let text = ONE.replace("\"a\"", &format!("\"{name}\""));
         parse(text.replace("/a\"", &format!("/{name}\"")).as_bytes())
             .unwrap()

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::tool_entry::Entry;
+use super::tool_entry::ToolEntry;
 
 /// What fits less is not worth a line.
 pub const LEAST: f64 = 0.05;
@@ -13,7 +13,7 @@ const MOST_BY_WORDS: f64 = 0.7;
 
 /// Returns how well a tool fits: 1 for its capability, 0.85 where one begins with the other, else the
 /// share of words that question and tool have in common, at most 0.7. Case does not matter.
-pub fn score(query: &str, tool: &Entry) -> f64 {
+pub fn score(query: &str, tool: &ToolEntry) -> f64 {
     let query = query.trim().to_lowercase();
     let capability = tool.capability.trim().to_lowercase();
     if query.is_empty() {
@@ -54,9 +54,9 @@ mod tests {
     use super::super::tool_entry::Location;
     use super::*;
 
-    fn tool(capability: &str, name: &str, description: &str) -> Entry {
+    fn tool(capability: &str, name: &str, description: &str) -> ToolEntry {
         let extra = serde_json::json!({ "description": description });
-        Entry {
+        ToolEntry {
             capability: capability.to_owned(),
             container_image: None,
             extra: extra.as_object().unwrap().clone(),

@@ -6,7 +6,7 @@
 use crate::model::{Code, Error, RepoPath, Result};
 
 use super::scaffolds::Template;
-use super::tool_entry::{Entry, Location};
+use super::tool_entry::{Location, ToolEntry};
 
 const LONGEST_NAME: usize = 64;
 const LONGEST_LINE: usize = 200;
@@ -19,7 +19,7 @@ const DEVICES: &str = "aux com1 com2 com3 com4 com5 com6 com7 com8 com9 con \
 
 /// What is asked for, as it was typed.
 #[derive(Clone, Debug)]
-pub struct Wanted {
+pub struct WantedTool {
     /// What it is made of.
     pub template: Template,
     /// What it serves.
@@ -36,15 +36,15 @@ pub struct Wanted {
 
 /// A tool that can be begun.
 #[derive(Clone, Debug)]
-pub struct ToolSpec(Wanted);
+pub struct ToolSpec(WantedTool);
 
 impl ToolSpec {
     /// Checks what is asked for.
     ///
     /// # Errors
     /// `invalid-value`.
-    pub fn new(wanted: Wanted) -> Result<ToolSpec> {
-        let wanted = Wanted {
+    pub fn new(wanted: WantedTool) -> Result<ToolSpec> {
+        let wanted = WantedTool {
             capability: wanted.capability.trim().to_owned(),
             description: wanted.description.trim().replace("\r\n", "\n"),
             ..wanted
@@ -112,11 +112,11 @@ impl ToolSpec {
     }
 
     /// Returns what the registry says of it.
-    pub fn entry(&self) -> Entry {
+    pub fn entry(&self) -> ToolEntry {
         let mut extra = serde_json::Map::new();
         extra.insert("description".to_owned(), self.description().into());
         extra.insert("template".to_owned(), self.template().as_str().into());
-        Entry {
+        ToolEntry {
             capability: self.0.capability.clone(),
             container_image: None,
             extra,
@@ -205,8 +205,8 @@ fn is_unseen(c: char) -> bool {
 mod tests {
     use super::*;
 
-    fn wanted(template: Template, name: &str) -> Wanted {
-        Wanted {
+    fn wanted(template: Template, name: &str) -> WantedTool {
+        WantedTool {
             template,
             purpose: "p".to_owned(),
             name: name.to_owned(),
@@ -261,7 +261,7 @@ mod tests {
             ("+", false),
             ("-x", false),
         ] {
-            let wanted = Wanted {
+            let wanted = WantedTool {
                 license: license.to_owned(),
                 ..wanted(Template::RustCrate, "a")
             };
@@ -280,7 +280,7 @@ mod tests {
             ("a\u{2028}b", false),
             ("\u{feff}b\u{feff}b", false),
         ] {
-            let wanted = Wanted {
+            let wanted = WantedTool {
                 description: description.to_owned(),
                 ..wanted(Template::RustCrate, "a")
             };

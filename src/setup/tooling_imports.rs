@@ -10,7 +10,7 @@ use crate::git::{Oid, RefName, Repo};
 use crate::model::{Code, Error, RepoPath, Result};
 
 use super::manifest::{self, Manifest};
-use super::tool_entry::Entry;
+use super::tool_entry::ToolEntry;
 use super::tool_registry::{self, LARGEST};
 
 /// A tool of another repository.
@@ -19,12 +19,12 @@ pub struct ImportedTool {
     /// The git remote.
     pub remote: String,
     /// What its registry says of it; the location is as seen from here.
-    pub entry: Entry,
+    pub entry: ToolEntry,
 }
 
 /// Something that could not be read.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct Problem {
+pub struct ImportProblem {
     /// The git remote; `None` for the manifest.
     pub remote: Option<String>,
     /// What is wrong.
@@ -76,7 +76,7 @@ fn slug(url: &str) -> String {
 }
 
 /// Reads what the manifest of the worktree imports, in its order.
-pub fn read(repo: &Repo) -> (Vec<ImportedTool>, Vec<Problem>) {
+pub fn read(repo: &Repo) -> (Vec<ImportedTool>, Vec<ImportProblem>) {
     let bytes = tool_registry::read_file(repo, manifest::PATH, Code::ManifestInvalid);
     let manifest = bytes.and_then(|bytes| bytes.map(|b| Manifest::parse(&b)).transpose());
     let manifest = match manifest {
@@ -85,7 +85,7 @@ pub fn read(repo: &Repo) -> (Vec<ImportedTool>, Vec<Problem>) {
         Err(error) => {
             let message = error.message();
             let remote = None;
-            return (Vec::new(), vec![Problem { remote, message }]);
+            return (Vec::new(), vec![ImportProblem { remote, message }]);
         }
     };
     let (mut found, mut problems) = (Vec::new(), Vec::new());
@@ -99,7 +99,7 @@ pub fn read(repo: &Repo) -> (Vec<ImportedTool>, Vec<Problem>) {
                 let path = manifest::PATH;
                 let message = format!("row {} of imports_tooling_from in '{path}': {why}", at + 1);
                 let remote = None;
-                problems.push(Problem { remote, message });
+                problems.push(ImportProblem { remote, message });
                 continue;
             }
         };
@@ -117,7 +117,7 @@ fn import_one(
     repo: &Repo,
     import: &Import,
     found: &mut Vec<ImportedTool>,
-    problems: &mut Vec<Problem>,
+    problems: &mut Vec<ImportProblem>,
 ) {
     let remotes = import.remotes();
     let fetched = remotes.iter().find_map(|remote| {
@@ -127,7 +127,7 @@ fn import_one(
         Some((remote, name, id))
     });
     let mut name_problem = |remote: &str, message: String| {
-        problems.push(Problem {
+        problems.push(ImportProblem {
             remote: Some(remote.to_owned()),
             message,
         });
@@ -147,7 +147,7 @@ fn import_one(
         name_problem(remote, format!("'{name}': {message}"));
     }
     let scope = RepoPath::from(import.scope.trim_matches('/'));
-    let in_scope = |entry: &Entry| {
+    let in_scope = |entry: &ToolEntry| {
         let directory = entry.location.directory();
         directory.is_none_or(|directory| directory.is_at_or_below(&scope))
     };
@@ -155,7 +155,7 @@ fn import_one(
         let location = entry.location.seen_through(remote);
         ImportedTool {
             remote: remote.clone(),
-            entry: Entry { location, ..entry },
+            entry: ToolEntry { location, ..entry },
         }
     }));
 }

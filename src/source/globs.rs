@@ -40,7 +40,7 @@ pub struct Globs {
 
 /// How a list speaks of a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
+pub enum GlobVerdict {
     /// No glob covers it.
     Silent,
     /// The last that covers it takes it in.
@@ -103,7 +103,7 @@ impl Globs {
     }
 
     /// Says whether the list takes a file in or out.
-    pub fn verdict(&self, path: &RepoPath) -> Verdict {
+    pub fn verdict(&self, path: &RepoPath) -> GlobVerdict {
         let candidate = Candidate::from_bytes(path.as_bytes());
         let last = self
             .set
@@ -112,9 +112,9 @@ impl Globs {
             .max()
             .and_then(|index| self.negative.get(index).copied());
         match last {
-            None => Verdict::Silent,
-            Some(false) => Verdict::In,
-            Some(true) => Verdict::Out,
+            None => GlobVerdict::Silent,
+            Some(false) => GlobVerdict::In,
+            Some(true) => GlobVerdict::Out,
         }
     }
 }
@@ -182,7 +182,7 @@ impl<'a> LineGlob<'a> {
 mod tests {
     use super::*;
 
-    fn verdict(globs: &[&str], path: &str) -> Verdict {
+    fn verdict(globs: &[&str], path: &str) -> GlobVerdict {
         let texts: Vec<String> = globs.iter().map(|&glob| glob.to_owned()).collect();
         Globs::parse(&texts).unwrap().verdict(&RepoPath::new(path))
     }
@@ -215,9 +215,9 @@ mod tests {
             ("[!ab]c", "bc", false),
         ] {
             let wanted = if covered {
-                Verdict::In
+                GlobVerdict::In
             } else {
-                Verdict::Silent
+                GlobVerdict::Silent
             };
             assert_eq!(verdict(&[glob], path), wanted, "{glob} {path}");
         }
@@ -226,10 +226,10 @@ mod tests {
     #[test]
     fn the_last_glob_that_covers_a_path_decides() {
         let globs = ["lit/", "!lit/old/", "lit/old/kept.md"];
-        assert_eq!(verdict(&globs, "lit/new.md"), Verdict::In);
-        assert_eq!(verdict(&globs, "lit/old/gone.md"), Verdict::Out);
-        assert_eq!(verdict(&globs, "lit/old/kept.md"), Verdict::In);
-        assert_eq!(verdict(&globs, "src/a.md"), Verdict::Silent);
+        assert_eq!(verdict(&globs, "lit/new.md"), GlobVerdict::In);
+        assert_eq!(verdict(&globs, "lit/old/gone.md"), GlobVerdict::Out);
+        assert_eq!(verdict(&globs, "lit/old/kept.md"), GlobVerdict::In);
+        assert_eq!(verdict(&globs, "src/a.md"), GlobVerdict::Silent);
     }
 
     #[test]

@@ -37,7 +37,7 @@ pub struct Listed<'a> {
 
 /// A directory, before its files are looked at.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Found {
+pub struct FoundDirectory {
     /// Where it is, from the root of the repository.
     pub path: RepoPath,
     /// Its tree.
@@ -50,7 +50,7 @@ pub struct Found {
 #[derive(Clone, Debug)]
 pub struct Directory {
     /// Which it is.
-    pub found: Found,
+    pub found: FoundDirectory,
     /// Its own files, in git's order.
     pub files: Vec<ListedFile>,
     /// The directories in it that were found, whatever becomes of them.
@@ -81,7 +81,7 @@ pub trait Visitor {
     ///
     /// # Errors
     /// Whatever stops the listing.
-    fn enter(&mut self, found: &Found) -> Result<Want>;
+    fn enter(&mut self, found: &FoundDirectory) -> Result<Want>;
 
     /// Is given each directory whose files were wanted.
     ///
@@ -134,7 +134,7 @@ struct Rules {
 
 impl Lister<'_> {
     /// Finds the directory to start in, with the ignore files above it.
-    fn start(&self, tree: Oid) -> Result<Option<(Found, Rules)>> {
+    fn start(&self, tree: Oid) -> Result<Option<(FoundDirectory, Rules)>> {
         let mut rules = Rules::default();
         let mut at = tree;
         let mut path = RepoPath::new("");
@@ -150,7 +150,7 @@ impl Lister<'_> {
             at = directory.id;
             path = below;
         }
-        let found = Found {
+        let found = FoundDirectory {
             path,
             tree: at,
             rules: rules.digest,
@@ -158,7 +158,7 @@ impl Lister<'_> {
         Ok(Some((found, rules)))
     }
 
-    fn walk(&mut self, found: Found, above: &Rules, depth: usize) -> Result<()> {
+    fn walk(&mut self, found: FoundDirectory, above: &Rules, depth: usize) -> Result<()> {
         self.world.interrupt.check()?;
         if depth > DEEPEST {
             return Err(too_deep());
@@ -179,7 +179,7 @@ impl Lister<'_> {
                 continue;
             }
             if entry.is_directory() {
-                below.push(Found {
+                below.push(FoundDirectory {
                     path,
                     tree: entry.id,
                     rules: rules.digest,

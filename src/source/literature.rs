@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use serde::{Deserialize, Serialize};
 
-use crate::git::lfs::lfs_objects::{Content, Objects};
+use crate::git::lfs::lfs_objects::{Content, LfsObjects};
 use crate::git::lfs::lfs_pointer::Pointer;
 use crate::git::{self, Oid};
 use crate::model::{Code, Error, RepoPath, Result, World};
@@ -62,7 +62,7 @@ pub struct Library<'a> {
     /// Their blobs.
     pub objects: &'a git::Objects,
     /// The store of git-lfs.
-    pub large_files: Objects,
+    pub large_files: LfsObjects,
     /// Whether nothing may be written, not even what is remembered.
     pub is_dry: bool,
 }

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::globs::{Globs, Verdict};
+use super::globs::{GlobVerdict, Globs};
 use crate::model::RepoPath;
 
 /// What becomes of files that are no text.
@@ -39,7 +39,7 @@ impl Selection {
         let included = self
             .include
             .as_ref()
-            .is_none_or(|globs| globs.verdict(path) == Verdict::In);
-        included && self.exclude.verdict(path) != Verdict::In
+            .is_none_or(|globs| globs.verdict(path) == GlobVerdict::In);
+        included && self.exclude.verdict(path) != GlobVerdict::In
     }
 }

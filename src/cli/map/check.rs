@@ -2,8 +2,8 @@
 
 use crate::cli::{Face, Run, Stop};
 use crate::flow::map::map_check;
-use crate::map::problem::Problem;
-use crate::map::show::CheckReport;
+use crate::map::problem::MapProblem;
+use crate::map::show::MapCheckReport;
 use crate::model::time::Moment;
 use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;
@@ -31,7 +31,7 @@ pub(super) fn run(face: &mut Face<'_>, args: &Args) -> Result<Outcome, Stop> {
     face.answer(&report)
 }
 
-impl Answer for CheckReport {
+impl Answer for MapCheckReport {
     fn message(&self) -> String {
         let path = self.path;
         if !self.has_repo_map_file {
@@ -70,11 +70,15 @@ impl Answer for CheckReport {
 }
 
 /// Returns problems as compilers tell them.
-pub(in crate::cli) fn told(path: &str, problems: &[Problem], warnings: &[Problem]) -> Vec<String> {
+pub(in crate::cli) fn told(
+    path: &str,
+    problems: &[MapProblem],
+    warnings: &[MapProblem],
+) -> Vec<String> {
     let problems = problems.iter().map(|problem| ("", problem));
     let warnings = warnings.iter().map(|problem| ("warning: ", problem));
-    let line = |(word, problem): (&str, &Problem)| {
-        let Problem {
+    let line = |(word, problem): (&str, &MapProblem)| {
+        let MapProblem {
             line,
             column,
             message,

@@ -1,7 +1,7 @@
 //! `git colony map`
 
 use crate::cli::{Face, Run, Stop};
-use crate::design::checkpoint::left_out::{LeftOut, Reason};
+use crate::design::checkpoint::left_out::{LeaveOutReason, LeftOut};
 use crate::flow::map::map_retired::RetiredScope;
 use crate::flow::map::map_rows::Request;
 use crate::flow::map::mapping::{MapResult, MapStatus};
@@ -9,7 +9,7 @@ use crate::flow::map::other_repositories::Network;
 use crate::flow::map::{self, MapReport, map_worktree};
 use crate::model::text::shell_word;
 use crate::model::time::Moment;
-use crate::page::mapping::LeftOut as WithoutRecord;
+use crate::page::mapping::UnmappedFile;
 use crate::store::operation::last_act;
 use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;
@@ -131,7 +131,7 @@ impl Answer for MapReport {
 
     fn outcome(&self) -> Outcome {
         let fails = |row: &MapResult| row.status == MapStatus::Error || row.left_out_count > 0;
-        let unread = |file: &LeftOut| file.reason == Reason::Unreadable;
+        let unread = |file: &LeftOut| file.reason == LeaveOutReason::Unreadable;
         if self.results.iter().any(fails) || self.left_out.iter().any(unread) {
             Outcome::No
         } else {
@@ -141,7 +141,7 @@ impl Answer for MapReport {
 }
 
 /// Names files that have no record and should have one; of very many the first.
-pub(super) fn without_record(files: &[WithoutRecord], count: usize) -> Vec<String> {
+pub(super) fn without_record(files: &[UnmappedFile], count: usize) -> Vec<String> {
     let named = files.iter();
     let mut lines: Vec<String> = named
         .map(|file| format!("left out: {} {}", file.path, file.reason.words()))
@@ -166,12 +166,12 @@ fn retired_line(retired: &RetiredScope) -> String {
 fn left_out_line(left_out: &LeftOut) -> String {
     let path = &left_out.path;
     match left_out.reason {
-        Reason::NestedRepository => format!("left out: {path} is a repository of its own"),
-        Reason::RefusedName => format!("left out: {path} has a name that git refuses"),
-        Reason::Unreadable => format!("left out: {path} cannot be read"),
-        Reason::Unignored => format!("left out: {path} was ignored until a restore"),
-        Reason::Large => format!("left out: {path} is large, and new"),
-        Reason::Secret => format!("left out: {path} looks like a secret"),
+        LeaveOutReason::NestedRepository => format!("left out: {path} is a repository of its own"),
+        LeaveOutReason::RefusedName => format!("left out: {path} has a name that git refuses"),
+        LeaveOutReason::Unreadable => format!("left out: {path} cannot be read"),
+        LeaveOutReason::Unignored => format!("left out: {path} was ignored until a restore"),
+        LeaveOutReason::Large => format!("left out: {path} is large, and new"),
+        LeaveOutReason::Secret => format!("left out: {path} looks like a secret"),
     }
 }
 

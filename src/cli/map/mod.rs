@@ -8,7 +8,7 @@ mod repo;
 mod show;
 mod tree;
 
-use crate::map::show::State;
+use crate::map::show::MapState;
 use crate::ui::answer::Outcome;
 
 use super::{Face, Stop};
@@ -53,10 +53,10 @@ pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
 }
 
 /// Which state a command looks at: HEAD unless the arguments say otherwise.
-fn state(revision: Option<&String>, worktree: bool) -> State {
+fn state(revision: Option<&String>, worktree: bool) -> MapState {
     match revision {
-        _ if worktree => State::Worktree,
-        Some(revision) => State::Revision(revision.clone()),
-        None => State::Head,
+        _ if worktree => MapState::Worktree,
+        Some(revision) => MapState::Revision(revision.clone()),
+        None => MapState::Head,
     }
 }

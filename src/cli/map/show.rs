@@ -2,7 +2,7 @@
 
 use crate::cli::{Face, Run, Stop};
 use crate::map::row::{RouteRow, SourceRow};
-use crate::map::show::{self, ShowReport};
+use crate::map::show::{self, MapShowReport};
 use crate::model::time::Moment;
 use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;
@@ -30,7 +30,7 @@ pub(super) fn run(face: &mut Face<'_>, args: &Args) -> Result<Outcome, Stop> {
     face.answer(&report)
 }
 
-impl Answer for ShowReport {
+impl Answer for MapShowReport {
     fn message(&self) -> String {
         let place = match self.commit {
             _ if self.map_uncommitted => {

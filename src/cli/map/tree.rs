@@ -2,7 +2,7 @@
 
 use crate::cli::{Face, Run, Stop};
 use crate::flow::map::map_tree;
-use crate::map::listing::{self, Bounds, Entry, EntryKind, TreeReport};
+use crate::map::listing::{self, Bounds, EntryKind, MapEntry, TreeReport};
 use crate::model::time::Moment;
 use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;
@@ -63,7 +63,7 @@ impl Answer for TreeReport {
     }
 }
 
-fn put(entries: &[Entry], depth: usize, lines: &mut Vec<String>) {
+fn put(entries: &[MapEntry], depth: usize, lines: &mut Vec<String>) {
     for entry in entries {
         let name = String::from_utf8_lossy(entry.path.name()).into_owned();
         let what = match (entry.kind, entry.bytes) {

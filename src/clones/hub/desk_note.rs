@@ -17,7 +17,7 @@ use crate::store::membership::{Membership, Role};
 
 /// The git directory of a checkout, in `<hub>/colony-desks/<id>.json`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-struct Note {
+struct DeskNote {
     /// Where it was when it was last heard of.
     git_dir: PathBuf,
     /// Which folder it is.
@@ -25,15 +25,15 @@ struct Note {
     identity: FileIdentity,
 }
 
-impl Note {
-    fn of(git_dir: &Path) -> Option<Note> {
-        Some(Note {
+impl DeskNote {
+    fn of(git_dir: &Path) -> Option<DeskNote> {
+        Some(DeskNote {
             git_dir: git_dir.to_owned(),
             identity: FileIdentity::of(git_dir)?,
         })
     }
 
-    fn read(path: &Path) -> Option<Note> {
+    fn read(path: &Path) -> Option<DeskNote> {
         serde_json::from_slice(&atomic::read_file(path).ok()?).ok()
     }
 
@@ -53,10 +53,10 @@ pub(in crate::clones) fn settle(
     repo: &Repo,
     member: &Membership,
 ) -> Result<Membership> {
-    let Some(here) = Note::of(repo.common_dir()).filter(|_| member.role == Role::Desk) else {
+    let Some(here) = DeskNote::of(repo.common_dir()).filter(|_| member.role == Role::Desk) else {
         return Ok(member.clone());
     };
-    let known = Note::read(&path_in(&member.hub, &member.id));
+    let known = DeskNote::read(&path_in(&member.hub, &member.id));
     if known.as_ref() == Some(&here) {
         return Ok(member.clone());
     }
@@ -86,7 +86,7 @@ pub(in crate::clones) fn is_of_another(hub: &Path, git_dir: &Path) -> bool {
     let here = FileIdentity::of(git_dir);
     let entries = fs::read_dir(folder_in(hub)).into_iter().flatten().flatten();
     let mut notes = entries
-        .filter_map(|entry| Note::read(&entry.path()))
+        .filter_map(|entry| DeskNote::read(&entry.path()))
         .peekable();
     notes.peek().is_some() && notes.all(|note| Some(note.identity) != here)
 }
@@ -103,8 +103,8 @@ pub(in crate::clones) fn forget(hub: &Path, id: &str) -> Result<()> {
 /// last heard of, by path.
 pub fn standing(hub: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder_in(hub)).into_iter().flatten().flatten();
-    let notes = entries.filter_map(|entry| Note::read(&entry.path()));
-    let standing = notes.filter(Note::stands);
+    let notes = entries.filter_map(|entry| DeskNote::read(&entry.path()));
+    let standing = notes.filter(DeskNote::stands);
     let mut folders: Vec<_> = standing.map(|note| note.git_dir).collect();
     folders.sort();
     folders

@@ -4,9 +4,9 @@
 use std::collections::BTreeMap;
 
 use crate::clones::hub::joining;
-use crate::git::lfs::lfs_objects::Objects;
+use crate::git::lfs::lfs_objects::LfsObjects;
 use crate::git::object::transfer::{Linked, link_objects, send_pack};
-use crate::git::refs::Reason;
+use crate::git::refs::ReflogReason;
 use crate::git::{Oid, RefChange, RefName, Signature};
 use crate::model::{Code, Result};
 use crate::store::Session;
@@ -53,14 +53,14 @@ fn bring(session: &Session, member: &Membership, hub: &Hub) -> Result<usize> {
         }
         // Hard links: a large file of somebody else costs nothing until it is checked out.
         if session.repo.config("lfs.fetchexclude").as_deref() != Some("*") {
-            let large = Objects::in_folder(large_objects_of(hub.store.path()));
-            large.link_all_into(Objects::of(&session.repo).folder())?;
+            let large = LfsObjects::in_folder(large_objects_of(hub.store.path()));
+            large.link_all_into(LfsObjects::of(&session.repo).folder())?;
         }
         let who = Signature {
             seconds: session.world.now().timestamp(),
             ..session.record_signature()
         };
-        let why = Reason {
+        let why = ReflogReason {
             text: "colony: published by others",
             who: &who,
             operation: "gather",

@@ -16,7 +16,7 @@ const PATIENCE: Duration = Duration::from_mins(10);
 pub(in crate::clones) const SET_ASIDE: &str = "gone";
 
 /// Where a hub is, or will be.
-pub(in crate::clones) struct Place {
+pub(in crate::clones) struct HubPlace {
     /// The hub.
     pub(in crate::clones) path: PathBuf,
     /// Where it is made.
@@ -25,15 +25,15 @@ pub(in crate::clones) struct Place {
     lock: PathBuf,
 }
 
-impl Place {
-    pub(in crate::clones) fn of(root: &SharedRoot, address: &str) -> Place {
+impl HubPlace {
+    pub(in crate::clones) fn of(root: &SharedRoot, address: &str) -> HubPlace {
         let hash = blake3::hash(address.as_bytes()).to_hex();
         let hash = hash.get(..16).unwrap_or_default();
-        Place::at(&root.hubs().join(format!("{hash}.git")))
+        HubPlace::at(&root.hubs().join(format!("{hash}.git")))
     }
 
-    pub(in crate::clones) fn at(path: &Path) -> Place {
-        Place {
+    pub(in crate::clones) fn at(path: &Path) -> HubPlace {
+        HubPlace {
             path: path.to_owned(),
             new: path.with_extension("new"),
             aside: path.with_extension(SET_ASIDE),
@@ -102,7 +102,7 @@ pub fn bring_back_all(world: &World, root: &SharedRoot) -> Result<()> {
     for entry in entries.into_iter().flatten().flatten() {
         let aside = entry.path();
         if aside.extension().is_some_and(|end| end == SET_ASIDE) {
-            let place = Place::at(&aside.with_extension("git"));
+            let place = HubPlace::at(&aside.with_extension("git"));
             let _lock = place.lock(world, None)?;
             place.bring_back()?;
         }
@@ -121,7 +121,7 @@ pub fn set_aside(
     is_wanted: impl FnOnce() -> bool,
     away: &Path,
 ) -> Result<()> {
-    let place = Place::at(hub);
+    let place = HubPlace::at(hub);
     let _lock = place.lock(world, None)?;
     atomic::rename(hub, &place.aside)?;
     world.reach("hub-aside")?;

@@ -13,7 +13,7 @@ use crate::store::membership::Membership;
 use crate::store::refs::ref_names;
 
 use super::hub_creation::make_from_repository;
-use super::hub_folder::Place;
+use super::hub_folder::HubPlace;
 use super::{Hub, publish};
 
 /// Makes the hub of a member anew, where it was.
@@ -23,7 +23,7 @@ use super::{Hub, publish};
 pub(in crate::clones) fn make(session: &Session, member: &Membership) -> Result<Hub> {
     let world = &session.world;
     let clones = found::clones(&SharedRoot::of(world)?, Some(&member.hub));
-    let place = Place::at(&member.hub);
+    let place = HubPlace::at(&member.hub);
     let mut is_new = false;
     place.require(session, || {
         is_new = true;

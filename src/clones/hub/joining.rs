@@ -12,7 +12,7 @@ use crate::store::files::shared_root::SharedRoot;
 use crate::store::membership::{Membership, Role};
 
 use super::hub_creation::{make_from_repository, make_from_url};
-use super::hub_folder::Place;
+use super::hub_folder::HubPlace;
 use super::locate::{address_of, origin_of, place_here};
 use super::{Hub, desk_note, hub_rebuild};
 
@@ -37,7 +37,7 @@ impl Hub {
         root: &SharedRoot,
         url: &RemoteUrl,
     ) -> Result<Hub> {
-        let place = Place::of(root, &url.normalized());
+        let place = HubPlace::of(root, &url.normalized());
         place.require_in(world, timeout, || make_from_url(world, url, &place.new))?;
         Hub::open(&place.path)
     }
@@ -78,7 +78,7 @@ pub fn join(session: &Session) -> Result<(Membership, Hub)> {
     let root = SharedRoot::of(world)?;
     let hub = Hub::of_repository(session, &root)?;
     if origin_of(session)?.is_none()
-        && hub.store.path() != Place::of(&root, &address_of(session)?).path
+        && hub.store.path() != HubPlace::of(&root, &address_of(session)?).path
     {
         (world.narrate)(
             "another repository that stood here has a hub of this path: this one gets one of its own",

@@ -9,7 +9,7 @@ use crate::store::files::shared_root::SharedRoot;
 use crate::store::lock::FileIdentity;
 
 use super::desk_note;
-use super::hub_folder::Place;
+use super::hub_folder::HubPlace;
 
 /// Returns what a repository is known by: its origin, else its own path.
 ///
@@ -70,9 +70,9 @@ pub fn place_without_record(session: &Session, root: &SharedRoot) -> Result<Path
 
 /// Returns where the hub of a repository that takes part in none is, or will be. A path alone is no name:
 /// where another repository had a hub from there, this one gets another.
-pub(super) fn place_here(session: &Session, root: &SharedRoot) -> Result<Place> {
+pub(super) fn place_here(session: &Session, root: &SharedRoot) -> Result<HubPlace> {
     let address = address_of(session)?;
-    let place = Place::of(root, &address);
+    let place = HubPlace::of(root, &address);
     let git_dir = session.repo.common_dir();
     if origin_of(session)?.is_some() || !desk_note::is_of_another(&place.path, git_dir) {
         return Ok(place);
@@ -80,12 +80,12 @@ pub(super) fn place_here(session: &Session, root: &SharedRoot) -> Result<Place> 
     let identity = FileIdentity::of(git_dir);
     let identity = identity.map(|one| format!("{}:{}", one.device, one.inode));
     let address = format!("{address} {}", identity.unwrap_or_default());
-    Ok(Place::of(root, &address))
+    Ok(HubPlace::of(root, &address))
 }
 
 /// Returns where the hub of a repository elsewhere is or would be.
 pub fn place_of_url(root: &SharedRoot, url: &RemoteUrl) -> PathBuf {
-    Place::of(root, &url.normalized()).path
+    HubPlace::of(root, &url.normalized()).path
 }
 
 /// Lists all hubs, by name.

@@ -242,7 +242,7 @@ pub(in crate::clones) fn bring_objects(
 
 /// Links the large files of this repository into the hub: the same file, twice named.
 pub(in crate::clones) fn link_large_objects(repo: &Repo, hub: &Hub) -> Result<()> {
-    let here = crate::git::lfs::lfs_objects::Objects::of(repo);
+    let here = crate::git::lfs::lfs_objects::LfsObjects::of(repo);
     here.link_all_into(&large_objects_of(hub.store.path()))
 }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use crate::git::attributes::names_filter;
-use crate::git::lfs::lfs_objects::Objects;
+use crate::git::lfs::lfs_objects::LfsObjects;
 use crate::git::lfs::lfs_pointer::{MAX_BYTES, Pointer};
 use crate::git::new_repository::ConfigEntry;
 use crate::git::remote::network::{Direction, Network};
@@ -89,8 +89,8 @@ pub(in crate::clones) fn link(
         LargeFiles::All => Vec::new(),
         LargeFiles::Paths(paths) => paths.iter().map(|path| path.as_str().into()).collect(),
     };
-    let hub = Objects::in_folder(hub.to_owned());
-    let own = Objects::of(repo);
+    let hub = LfsObjects::in_folder(hub.to_owned());
+    let own = LfsObjects::of(repo);
     for file in repo.list_tree(tree)? {
         let wanted = paths.is_empty() || paths.iter().any(|path| file.path.is_at_or_below(path));
         let entry = file.new.filter(|entry| wanted && entry.is_file());

@@ -49,7 +49,7 @@ pub enum Sparse {
 }
 
 /// A clone that is wanted.
-pub struct Wanted<'a> {
+pub struct WantedClone<'a> {
     /// The root of everything shared.
     pub root: &'a SharedRoot,
     /// The hub it borrows from.
@@ -94,7 +94,7 @@ pub struct Staged {
     pub sparse: Vec<String>,
 }
 
-impl Wanted<'_> {
+impl WantedClone<'_> {
     /// Returns where the clone will be, and its scope.
     ///
     /// # Errors

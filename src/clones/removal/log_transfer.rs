@@ -8,7 +8,7 @@ use std::path::Path;
 
 use crate::clones::hub::Hub;
 use crate::clones::hub::publish::{bring_objects, large_objects_of};
-use crate::git::lfs::lfs_objects::Objects;
+use crate::git::lfs::lfs_objects::LfsObjects;
 use crate::git::{RefChange, Repo};
 use crate::model::{Code, Error, Result, World};
 use crate::store::files::places::Places;
@@ -17,7 +17,7 @@ use crate::store::large_files::retained_objects;
 use crate::store::membership::{self, Membership};
 use crate::store::refs::ref_names;
 
-use super::removed_clone::{Note, RemovedClone};
+use super::removed_clone::{RemovedClone, RemovedNote};
 
 /// What to do about an operation whose objects are not whole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -109,7 +109,7 @@ pub(in crate::clones) fn note(repo: &Repo, clone: &RemovedClone) -> Result<()> {
     keys.sort();
     keys.dedup();
     for key in keys {
-        let note = Note {
+        let note = RemovedNote {
             clone: clone.clone(),
             is_main: main.as_ref() == Some(&key),
         };
@@ -125,7 +125,7 @@ pub(in crate::clones) fn note(repo: &Repo, clone: &RemovedClone) -> Result<()> {
 /// `hub-missing`, `io`, `no-space`; the rest is where it was then.
 pub(in crate::clones) fn bring_files(git_dir: &Path) -> Result<()> {
     let kept = Places::kept_in(git_dir);
-    let large = Objects::in_folder(retained_objects::pool_in(git_dir));
+    let large = LfsObjects::in_folder(retained_objects::pool_in(git_dir));
     if moved_aside::worktrees(&kept).is_empty() && large.files().is_empty() {
         return Ok(());
     }

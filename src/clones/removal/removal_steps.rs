@@ -44,7 +44,7 @@ const PAUSE: Duration = Duration::from_millis(25);
 
 /// What is written down in a clone before it leaves.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-struct Note {
+struct LeavingNote {
     /// Where it stood.
     place: PathBuf,
     /// The prefix of what the hub keeps of it.
@@ -102,7 +102,7 @@ impl Leaving {
         };
         log_transfer::keep_operations(world, repo, &clone.member.hub, broken)?;
         world.reach("clone-kept")?;
-        let note = Note {
+        let note = LeavingNote {
             place: clone.path.clone(),
             kept: kept.clone(),
             lets_go,
@@ -151,7 +151,8 @@ impl Leaving {
             let Ok((lock_path, lock)) = held.map_or_else(|| lock(world, &folder), Ok) else {
                 continue;
             };
-            let Some((note, member)) = Note::read(&folder).zip(membership_at(&folder)) else {
+            let Some((note, member)) = LeavingNote::read(&folder).zip(membership_at(&folder))
+            else {
                 continue;
             };
             // Without its moment nothing proves that it was kept.
@@ -255,7 +256,7 @@ impl Leaving {
     pub fn delete(self, world: &World, root: &SharedRoot, since: SystemTime) -> Result<Deleted> {
         let trash = root.trash();
         atomic::make_directory(&trash)?;
-        let note = Note {
+        let note = LeavingNote {
             place: self.place.clone(),
             kept: self.kept.clone(),
             lets_go: self.lets_go,
@@ -330,14 +331,14 @@ pub(in crate::clones) fn is_one(folder: &Path) -> bool {
     is_clone && !matches!(atomic::remove_empty_folder(folder), Ok(true))
 }
 
-impl Note {
+impl LeavingNote {
     fn write(&self, clone: &Path) -> Result<()> {
         let json = serde_json::to_vec_pretty(self);
         let json = json.or_code(Code::Io, || "cannot note that a clone leaves")?;
         atomic::write_durably(&note_in(clone), &json)
     }
 
-    fn read(folder: &Path) -> Option<Note> {
+    fn read(folder: &Path) -> Option<LeavingNote> {
         serde_json::from_slice(&atomic::read_file(&note_in(folder)).ok()?).ok()
     }
 }

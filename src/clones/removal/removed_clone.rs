@@ -34,7 +34,7 @@ impl RemovedClone {
 
 /// What the note says beside whose worktree it was.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(in crate::clones) struct Note {
+pub(in crate::clones) struct RemovedNote {
     /// The clone.
     #[serde(flatten)]
     pub(in crate::clones) clone: RemovedClone,
@@ -45,10 +45,10 @@ pub(in crate::clones) struct Note {
 /// The name of the note in the folder of a worktree.
 pub(super) const NOTE: &str = "removed.json";
 
-impl Note {
+impl RemovedNote {
     /// Notes whose worktree it was in the folder of what it kept, where that is not noted yet.
     pub(in crate::clones) fn write_into(&self, worktree: &Path) -> Result<()> {
-        let known = Note::read(worktree);
+        let known = RemovedNote::read(worktree);
         if known.is_some_and(|known| known.clone.clone == self.clone.clone) {
             return Ok(());
         }
@@ -60,7 +60,7 @@ impl Note {
         atomic::write_durably(&worktree.join(NOTE), &json)
     }
 
-    pub(super) fn read(worktree: &Path) -> Option<Note> {
+    pub(super) fn read(worktree: &Path) -> Option<RemovedNote> {
         serde_json::from_slice(&atomic::read_file(&worktree.join(NOTE)).ok()?).ok()
     }
 }

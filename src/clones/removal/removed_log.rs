@@ -25,14 +25,14 @@ use crate::model::id::{OperationId, WorktreeKey};
 use crate::model::time::{self, Moment};
 use crate::model::{Code, Error, Result, World};
 use crate::store::files::atomic;
-use crate::store::files::moved_aside::{self, KeptFile};
+use crate::store::files::moved_aside::{self, AsideFile};
 use crate::store::files::places::Places;
 use crate::store::files::shared_root::SharedRoot;
 use crate::store::operation::{Log, prune};
 use crate::store::refs::ref_names;
 
 use super::removal_steps;
-use super::removed_clone::{NOTE, Note, RemovedClone};
+use super::removed_clone::{NOTE, RemovedClone, RemovedNote};
 
 /// A removed clone with the logs of its worktrees.
 #[derive(Clone, Debug)]
@@ -51,7 +51,7 @@ pub fn list(root: &SharedRoot, hub: &Path) -> Vec<RemovedLog> {
     let leaving = removal_steps::kept_of(root, hub).into_iter();
     for folder in [Places::kept_in(hub)].into_iter().chain(leaving) {
         for (key, kept) in moved_aside::worktrees(&folder) {
-            let Some(note) = Note::read(&kept) else {
+            let Some(note) = RemovedNote::read(&kept) else {
                 continue;
             };
             let place = Places::of_removed(key, kept);
@@ -146,7 +146,7 @@ pub fn give(world: &World, hub: &Hub, places: &Places, git_dir: &Path) -> Result
 pub fn let_go(world: &World, hub: &Hub, (places, clone): (&Places, &Path)) -> Result<()> {
     // What was no file to be copied stays here, and its log with it.
     let there = Places::kept_in(&clone.join(".git"));
-    let is_there = |file: &KeptFile| {
+    let is_there = |file: &AsideFile| {
         let place = file.at.strip_prefix(Places::kept_in(hub.store.path()));
         place.is_ok_and(|place| there.join(place).symlink_metadata().is_ok())
     };
@@ -332,7 +332,8 @@ fn remove_if_over(
     if !known(hub, key)?.is_empty() || !moved_aside::operations(folder).is_empty() {
         return Ok(());
     }
-    let removed = Note::read(folder).and_then(|note| time::parse_rfc3339(&note.clone.removed_at));
+    let removed =
+        RemovedNote::read(folder).and_then(|note| time::parse_rfc3339(&note.clone.removed_at));
     let oldest = prune::oldest(now, limits.days);
     if removed.is_some_and(|removed| removed <= oldest) {
         atomic::remove_folder(folder)?;

@@ -7,7 +7,7 @@ use super::rules::{Merge, Rule, Side, Sides, Version, merge};
 
 /// What is to be done about one ref.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
+pub enum SyncVerdict {
     /// Nothing, and nothing is worth telling.
     Nothing,
     /// Both sides have the same.
@@ -34,7 +34,7 @@ pub enum Verdict {
 
 /// How the history here stands to that on the remote.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Standing {
+pub enum HistoryRelation {
     /// It is all in what is here.
     Ahead,
     /// What is here is all in it.
@@ -45,7 +45,7 @@ pub enum Standing {
 
 /// The record of a fork, as decisions see it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Record {
+pub struct ForkSummary {
     /// For comparing.
     pub version: Version,
     /// Whose fork it is.
@@ -56,63 +56,65 @@ pub struct Record {
 #[derive(Clone, Debug)]
 pub struct Fork<B> {
     /// Its record.
-    pub record: Sides<Record>,
+    pub record: Sides<ForkSummary>,
     /// The tip of its branch. The base is the last one that was pushed from here.
     pub branch: Sides<B>,
     /// How the tips stand to each other, where there are two.
-    pub standing: Standing,
+    pub standing: HistoryRelation,
 }
 
 impl<B: PartialEq> Fork<B> {
     /// Decides on record and branch, for somebody who acts here; `None` owns nothing.
-    pub fn decide(&self, who: Option<&str>) -> (Verdict, Verdict) {
-        let is_mine = |record: &Record| Some(record.owner.as_str()) == who;
+    pub fn decide(&self, who: Option<&str>) -> (SyncVerdict, SyncVerdict) {
+        let is_mine = |record: &ForkSummary| Some(record.owner.as_str()) == who;
         let base = &self.record.base;
         match (&self.record.ours, &self.record.theirs) {
             (None, None) if self.branch.ours == self.branch.theirs => {
-                (Verdict::Nothing, Verdict::Nothing)
+                (SyncVerdict::Nothing, SyncVerdict::Nothing)
             }
             // Made by plain git: nobody knows whose it is.
-            (None, None) => (Verdict::Nothing, self.only_here(Verdict::NotOwned)),
+            (None, None) => (SyncVerdict::Nothing, self.only_here(SyncVerdict::NotOwned)),
             (None, Some(theirs)) => {
                 let branch_stands = self.branch.theirs.is_some();
                 let untouched = !branch_stands || self.branch.theirs == self.branch.base;
                 let unchanged = base.as_ref() == Some(theirs) && untouched;
                 if unchanged && is_mine(theirs) && self.branch.ours.is_none() {
                     let branch = if branch_stands {
-                        Verdict::PushDeletion
+                        SyncVerdict::PushDeletion
                     } else {
-                        Verdict::Nothing
+                        SyncVerdict::Nothing
                     };
-                    (Verdict::PushDeletion, branch)
+                    (SyncVerdict::PushDeletion, branch)
                 } else {
-                    (Verdict::Fetch, Verdict::Nothing)
+                    (SyncVerdict::Fetch, SyncVerdict::Nothing)
                 }
             }
             (Some(ours), _) if !is_mine(ours) => self.decide_foreign(ours),
             (Some(ours), None) if base.as_ref() == Some(ours) => {
                 if self.branch_has_changed() {
-                    (Verdict::Push, Verdict::Push)
+                    (SyncVerdict::Push, SyncVerdict::Push)
                 } else {
-                    (Verdict::Fetch, self.only_here(Verdict::KeptHere))
+                    (SyncVerdict::Fetch, self.only_here(SyncVerdict::KeptHere))
                 }
             }
             // 'git branch -D' leaves a record behind: of nothing.
-            (Some(_), None) if self.branch.ours.is_none() => (Verdict::Nothing, Verdict::Nothing),
-            (Some(_), None) => (Verdict::Push, self.decide_branch()),
+            (Some(_), None) if self.branch.ours.is_none() => {
+                (SyncVerdict::Nothing, SyncVerdict::Nothing)
+            }
+            (Some(_), None) => (SyncVerdict::Push, self.decide_branch()),
             (Some(ours), Some(theirs)) if !is_mine(theirs) => {
                 if base.as_ref() == Some(ours) {
-                    (Verdict::Fetch, Verdict::Nothing)
+                    (SyncVerdict::Fetch, SyncVerdict::Nothing)
                 } else {
-                    (Verdict::Rejected, self.only_here(Verdict::Rejected))
+                    (SyncVerdict::Rejected, self.only_here(SyncVerdict::Rejected))
                 }
             }
             (Some(_), Some(_)) => {
                 let branch = self.decide_branch();
                 let record = self.decide_record();
-                let sends = matches!(record, Verdict::Push | Verdict::Join(_));
-                if sends && branch == Verdict::Rejected {
-                    (Verdict::Rejected, branch)
+                let sends = matches!(record, SyncVerdict::Push | SyncVerdict::Join(_));
+                if sends && branch == SyncVerdict::Rejected {
+                    (SyncVerdict::Rejected, branch)
                 } else {
                     (record, branch)
                 }
@@ -121,25 +123,25 @@ impl<B: PartialEq> Fork<B> {
     }
 
     /// Decides on a fork of somebody else.
-    fn decide_foreign(&self, ours: &Record) -> (Verdict, Verdict) {
+    fn decide_foreign(&self, ours: &ForkSummary) -> (SyncVerdict, SyncVerdict) {
         let theirs = self.record.theirs.as_ref();
         let record = if theirs == Some(ours) {
-            Verdict::UpToDate
+            SyncVerdict::UpToDate
         } else if self.record.base.as_ref() == Some(ours) {
-            Verdict::Fetch
+            SyncVerdict::Fetch
         } else {
-            Verdict::NotOwned
+            SyncVerdict::NotOwned
         };
         let same = self.branch.ours == self.branch.theirs;
         let branch = if same {
-            Verdict::Nothing
+            SyncVerdict::Nothing
         } else {
-            self.only_here(Verdict::NotOwned)
+            self.only_here(SyncVerdict::NotOwned)
         };
         (record, branch)
     }
 
-    fn decide_record(&self) -> Verdict {
+    fn decide_record(&self) -> SyncVerdict {
         let record = &self.record;
         let sides = Sides {
             base: record.base.as_ref().map(|record| record.version),
@@ -147,27 +149,27 @@ impl<B: PartialEq> Fork<B> {
             theirs: record.theirs.as_ref().map(|record| record.version),
         };
         match merge(Rule::Latest, &sides) {
-            Merge::Same => Verdict::UpToDate,
-            Merge::Take(Side::Ours) => Verdict::Push,
-            Merge::Take(Side::Theirs) => Verdict::Fetch,
-            Merge::Prefer(side) => Verdict::Join(side),
-            Merge::Conflict => Verdict::Conflict,
+            Merge::Same => SyncVerdict::UpToDate,
+            Merge::Take(Side::Ours) => SyncVerdict::Push,
+            Merge::Take(Side::Theirs) => SyncVerdict::Fetch,
+            Merge::Prefer(side) => SyncVerdict::Join(side),
+            Merge::Conflict => SyncVerdict::Conflict,
         }
     }
 
-    fn decide_branch(&self) -> Verdict {
+    fn decide_branch(&self) -> SyncVerdict {
         let branch = &self.branch;
         match (&branch.ours, &branch.theirs) {
-            (None, _) => Verdict::Nothing,
-            (ours, None) if *ours == branch.base => Verdict::KeptHere,
-            (_, None) => Verdict::Push,
-            (ours, theirs) if ours == theirs => Verdict::UpToDate,
+            (None, _) => SyncVerdict::Nothing,
+            (ours, None) if *ours == branch.base => SyncVerdict::KeptHere,
+            (_, None) => SyncVerdict::Push,
+            (ours, theirs) if ours == theirs => SyncVerdict::UpToDate,
             (_, theirs) => match self.standing {
-                Standing::Ahead => Verdict::Push,
-                Standing::Behind => Verdict::Behind,
+                HistoryRelation::Ahead => SyncVerdict::Push,
+                HistoryRelation::Behind => SyncVerdict::Behind,
                 // Written anew here, and on the remote nobody has added to what we pushed.
-                Standing::Diverged if *theirs == branch.base => Verdict::Push,
-                Standing::Diverged => Verdict::Rejected,
+                HistoryRelation::Diverged if *theirs == branch.base => SyncVerdict::Push,
+                HistoryRelation::Diverged => SyncVerdict::Rejected,
             },
         }
     }
@@ -176,38 +178,38 @@ impl<B: PartialEq> Fork<B> {
         self.branch.ours.is_some() && self.branch.ours != self.branch.base
     }
 
-    fn only_here(&self, verdict: Verdict) -> Verdict {
+    fn only_here(&self, verdict: SyncVerdict) -> SyncVerdict {
         match self.branch.ours {
             Some(_) => verdict,
-            None => Verdict::Nothing,
+            None => SyncVerdict::Nothing,
         }
     }
 }
 
 /// Decides on a checkpoint. What was deleted on one side stays deleted there, and stays on the other.
-pub fn decide_checkpoint<T: PartialEq>(sides: &Sides<T>) -> Verdict {
+pub fn decide_checkpoint<T: PartialEq>(sides: &Sides<T>) -> SyncVerdict {
     match (&sides.ours, &sides.theirs) {
-        (None, None) => Verdict::Nothing,
-        (Some(ours), Some(theirs)) if ours == theirs => Verdict::UpToDate,
-        (Some(_), Some(_)) => Verdict::Conflict,
-        (Some(_), None) if sides.base.is_some() => Verdict::KeptHere,
-        (Some(_), None) => Verdict::Push,
-        (None, Some(_)) if sides.base.is_some() => Verdict::Nothing,
-        (None, Some(_)) => Verdict::Fetch,
+        (None, None) => SyncVerdict::Nothing,
+        (Some(ours), Some(theirs)) if ours == theirs => SyncVerdict::UpToDate,
+        (Some(_), Some(_)) => SyncVerdict::Conflict,
+        (Some(_), None) if sides.base.is_some() => SyncVerdict::KeptHere,
+        (Some(_), None) => SyncVerdict::Push,
+        (None, Some(_)) if sides.base.is_some() => SyncVerdict::Nothing,
+        (None, Some(_)) => SyncVerdict::Fetch,
     }
 }
 
 /// Decides on a record that holds many keys. It is never deleted: its keys are.
-pub fn decide_shared<T: PartialEq>(sides: &Sides<T>, standing: Standing) -> Verdict {
+pub fn decide_shared<T: PartialEq>(sides: &Sides<T>, standing: HistoryRelation) -> SyncVerdict {
     match (&sides.ours, &sides.theirs) {
-        (None, None) => Verdict::Nothing,
-        (None, Some(_)) => Verdict::Fetch,
-        (Some(_), None) => Verdict::Push,
-        (ours, theirs) if ours == theirs => Verdict::UpToDate,
+        (None, None) => SyncVerdict::Nothing,
+        (None, Some(_)) => SyncVerdict::Fetch,
+        (Some(_), None) => SyncVerdict::Push,
+        (ours, theirs) if ours == theirs => SyncVerdict::UpToDate,
         _ => match standing {
-            Standing::Ahead => Verdict::Push,
-            Standing::Behind => Verdict::Fetch,
-            Standing::Diverged => Verdict::Conflict,
+            HistoryRelation::Ahead => SyncVerdict::Push,
+            HistoryRelation::Behind => SyncVerdict::Fetch,
+            HistoryRelation::Diverged => SyncVerdict::Conflict,
         },
     }
 }
@@ -227,7 +229,11 @@ mod tests {
         sides.map(make)
     }
 
-    fn decide(records: Records, tips: Tips, standing: Standing) -> (Verdict, Verdict) {
+    fn decide(
+        records: Records,
+        tips: Tips,
+        standing: HistoryRelation,
+    ) -> (SyncVerdict, SyncVerdict) {
         let record = |(digit, owner): (u8, &str)| {
             let id = Oid::parse(&format!("{digit}").repeat(40)).unwrap();
             let version = Version {
@@ -236,7 +242,7 @@ mod tests {
                 id,
             };
             let owner = owner.to_owned();
-            Record { version, owner }
+            ForkSummary { version, owner }
         };
         let fork = Fork {
             record: sides(records, record),
@@ -248,8 +254,8 @@ mod tests {
 
     #[test]
     fn a_deletion_travels_only_where_nothing_has_changed() {
-        use Standing::Diverged;
-        use Verdict::{Fetch, KeptHere, Nothing, Push, PushDeletion};
+        use HistoryRelation::Diverged;
+        use SyncVerdict::{Fetch, KeptHere, Nothing, Push, PushDeletion};
         let gone = |tips| decide([MINE, None, MINE], tips, Diverged);
         assert_eq!(gone([Some(1), None, Some(1)]), (PushDeletion, PushDeletion));
         assert_eq!(gone([Some(1), None, None]), (PushDeletion, Nothing));
@@ -264,20 +270,29 @@ mod tests {
 
     #[test]
     fn a_branch_is_written_over_only_where_it_is_what_was_pushed_from_here() {
-        use Standing::{Ahead, Behind, Diverged};
+        use HistoryRelation::{Ahead, Behind, Diverged};
         let of = |tips, standing| decide([MINE; 3], tips, standing).1;
-        assert_eq!(of([Some(1), Some(2), Some(1)], Ahead), Verdict::Push);
-        assert_eq!(of([Some(1), Some(2), Some(1)], Diverged), Verdict::Push);
-        assert_eq!(of([Some(1), Some(2), Some(3)], Diverged), Verdict::Rejected);
-        assert_eq!(of([None, Some(2), Some(3)], Diverged), Verdict::Rejected);
-        assert_eq!(of([Some(1), Some(1), Some(3)], Behind), Verdict::Behind);
-        assert_eq!(of([Some(1), Some(1), None], Diverged), Verdict::KeptHere);
+        assert_eq!(of([Some(1), Some(2), Some(1)], Ahead), SyncVerdict::Push);
+        assert_eq!(of([Some(1), Some(2), Some(1)], Diverged), SyncVerdict::Push);
+        assert_eq!(
+            of([Some(1), Some(2), Some(3)], Diverged),
+            SyncVerdict::Rejected
+        );
+        assert_eq!(
+            of([None, Some(2), Some(3)], Diverged),
+            SyncVerdict::Rejected
+        );
+        assert_eq!(of([Some(1), Some(1), Some(3)], Behind), SyncVerdict::Behind);
+        assert_eq!(
+            of([Some(1), Some(1), None], Diverged),
+            SyncVerdict::KeptHere
+        );
     }
 
     #[test]
     fn forks_of_others_are_never_sent() {
-        use Standing::Diverged;
-        use Verdict::{Fetch, NotOwned, Nothing, Push, Rejected};
+        use HistoryRelation::Diverged;
+        use SyncVerdict::{Fetch, NotOwned, Nothing, Push, Rejected};
         let yours = |digit| Some((digit, "you"));
         let foreign = decide([None, yours(1), None], [None, Some(1), None], Diverged);
         assert_eq!(foreign, (NotOwned, NotOwned));

@@ -28,7 +28,7 @@ const MOST_LINKS: usize = 8;
 /// Why a path may not be changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub enum Reason {
+pub enum RefusalReason {
     /// No pattern of the scope matches it, or one takes it away.
     OutsideScope,
     /// It is the rule of an agent, or where one may stand.
@@ -41,15 +41,15 @@ pub enum Reason {
     OutsideRepository,
 }
 
-impl Reason {
+impl RefusalReason {
     /// Returns the words for people.
     pub fn words(self) -> &'static str {
         match self {
-            Reason::OutsideScope => "outside the scope",
-            Reason::AgentRule => "no agent with a rule changes rules",
-            Reason::ThroughLink => "reached through a link or submodule",
-            Reason::LinkLeadsOut => "a link that leads out of the scope",
-            Reason::OutsideRepository => "outside the repository",
+            RefusalReason::OutsideScope => "outside the scope",
+            RefusalReason::AgentRule => "no agent with a rule changes rules",
+            RefusalReason::ThroughLink => "reached through a link or submodule",
+            RefusalReason::LinkLeadsOut => "a link that leads out of the scope",
+            RefusalReason::OutsideRepository => "outside the repository",
         }
     }
 }
@@ -60,7 +60,7 @@ pub struct Violation {
     /// The path.
     pub path: RepoPath,
     /// Why.
-    pub reason: Reason,
+    pub reason: RefusalReason,
 }
 
 /// Lists the changes that a rule does not allow, sorted by path; `before` is the tree they begin at.
@@ -79,7 +79,7 @@ pub(super) fn violations(
         let reason = match view.reason(rule, &change.path)? {
             None => match change.new.filter(TreeEntry::is_link) {
                 Some(link) if view.leads_out(rule, &change.path, link, 0)? => {
-                    Some(Reason::LinkLeadsOut)
+                    Some(RefusalReason::LinkLeadsOut)
                 }
                 _ => None,
             },
@@ -119,15 +119,19 @@ impl<'a> View<'a> {
     }
 
     /// Tells why a path may not be changed; `None` where it may, be it a link or not.
-    pub(super) fn reason(&self, rule: &AgentRule, path: &RepoPath) -> Result<Option<Reason>> {
+    pub(super) fn reason(
+        &self,
+        rule: &AgentRule,
+        path: &RepoPath,
+    ) -> Result<Option<RefusalReason>> {
         if !path.is_safe() {
-            return Ok(Some(Reason::OutsideRepository));
+            return Ok(Some(RefusalReason::OutsideRepository));
         }
         if agent_rule::is_rule_file(path) {
-            return Ok(Some(Reason::AgentRule));
+            return Ok(Some(RefusalReason::AgentRule));
         }
         let directory = self.is_directory(path)?;
-        Ok((!rule.holds(path, directory)).then_some(Reason::OutsideScope))
+        Ok((!rule.holds(path, directory)).then_some(RefusalReason::OutsideScope))
     }
 
     /// Tells whether a path is a directory or a submodule, whatever else it is before or after.

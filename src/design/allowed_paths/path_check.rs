@@ -17,7 +17,7 @@ use crate::store::Session;
 use crate::store::operation::StateName;
 use crate::store::settings::agent_rule::{self, AgentRule};
 
-use super::{Reason, View, Violation};
+use super::{RefusalReason, View, Violation};
 
 /// What is held against the rule.
 #[derive(Clone, Debug)]
@@ -245,7 +245,7 @@ fn reason_for(
     view: &View<'_>,
     rule: &AgentRule,
     path: &RepoPath,
-) -> Result<Option<Reason>> {
+) -> Result<Option<RefusalReason>> {
     if let Some(reason) = view.reason(rule, path)? {
         return Ok(Some(reason));
     }
@@ -253,14 +253,14 @@ fn reason_for(
         let tracked = view.leaf(&above)?;
         let tracked = tracked.is_some_and(|leaf| leaf.is_link() || leaf.is_submodule());
         if tracked || is_link(&above.under(session.repo.workdir())) {
-            return Ok(Some(Reason::ThroughLink));
+            return Ok(Some(RefusalReason::ThroughLink));
         }
     }
     let stands = is_link(&path.under(session.repo.workdir()));
     match view.leaf(path)?.filter(TreeEntry::is_link) {
-        Some(link) if view.leads_out(rule, path, link, 0)? => Ok(Some(Reason::LinkLeadsOut)),
+        Some(link) if view.leads_out(rule, path, link, 0)? => Ok(Some(RefusalReason::LinkLeadsOut)),
         // One that is not committed is written through as well, and nobody has looked at it.
-        None if stands => Ok(Some(Reason::ThroughLink)),
+        None if stands => Ok(Some(RefusalReason::ThroughLink)),
         _ => Ok(None),
     }
 }
@@ -271,7 +271,7 @@ fn is_link(path: &Path) -> bool {
 }
 
 /// Returns the path of the repository that is meant.
-fn place_of(session: &Session, typed: &Path) -> Result<RepoPath, Reason> {
+fn place_of(session: &Session, typed: &Path) -> Result<RepoPath, RefusalReason> {
     let root = session.repo.workdir();
     let cwd = session.world.cwd.canonicalize();
     let cwd = cwd.unwrap_or_else(|_| session.world.cwd.clone());
@@ -279,7 +279,7 @@ fn place_of(session: &Session, typed: &Path) -> Result<RepoPath, Reason> {
     for part in cwd.join(typed).components() {
         match part {
             // Up from a link is somewhere else than it looks.
-            Component::ParentDir if is_link(&absolute) => return Err(Reason::ThroughLink),
+            Component::ParentDir if is_link(&absolute) => return Err(RefusalReason::ThroughLink),
             Component::ParentDir => drop(absolute.pop()),
             Component::CurDir => {}
             other => absolute.push(other),
@@ -293,5 +293,5 @@ fn place_of(session: &Session, typed: &Path) -> Result<RepoPath, Reason> {
     let same = |above: &&Path| above.canonicalize().is_ok_and(|real| real == root);
     let above = absolute.ancestors().filter(same).last();
     let inside = above.and_then(|above| absolute.strip_prefix(above).ok());
-    inside.map(below).ok_or(Reason::OutsideRepository)
+    inside.map(below).ok_or(RefusalReason::OutsideRepository)
 }

@@ -15,7 +15,7 @@ use crate::git::compare::tree_diff::TreeChange;
 use crate::git::identity::Identity;
 use crate::model::{Code, Error, Result, text};
 use crate::store::Session;
-use crate::store::lease::acting_agent::{self, Reason};
+use crate::store::lease::acting_agent::{self, AgentReason};
 use crate::store::membership::Role;
 use crate::store::settings::agent_rule::AgentRule;
 
@@ -31,22 +31,22 @@ pub(in crate::design) fn acting(session: &Session) -> BTreeSet<String> {
 }
 
 /// Returns them and why each counts.
-fn bound(session: &Session) -> BTreeMap<String, Reason> {
+fn bound(session: &Session) -> BTreeMap<String, AgentReason> {
     let mut agents = acting_agent::by_place(&session.world);
     let member = session.membership.as_ref();
     let member = member.filter(|member| member.role == Role::Agent);
     if let Some(agent) = member.and_then(|member| member.agent.clone()) {
-        let here = || Reason::Place(session.repo.workdir().to_owned());
+        let here = || AgentReason::Place(session.repo.workdir().to_owned());
         agents.entry(agent).or_insert_with(here);
     }
     if let Some(agent) = session.settings.agent.clone() {
-        agents.entry(agent).or_insert(Reason::Named);
+        agents.entry(agent).or_insert(AgentReason::Named);
     }
     agents
 }
 
 /// Returns an agent that acts here, as far as can be told, and why it counts; `None` for a person.
-pub fn acting_agent(session: &Session) -> Option<(String, Reason)> {
+pub fn acting_agent(session: &Session) -> Option<(String, AgentReason)> {
     let first = bound(session).into_iter().next();
     first.or_else(|| {
         let more = acting_agent::by_place_or_session(&session.world);

@@ -1,7 +1,7 @@
 //! Whether the rule of an agent would stand in the way of merging its fork. Nothing here refuses.
 
 use crate::design::allowed_paths;
-use crate::design::fork::forks::{self, Fork, Outcome};
+use crate::design::fork::forks::{self, Fork, MergeOutcome};
 use crate::git::{Oid, Repo};
 use crate::model::{Code, RepoPath, Result};
 use crate::store::settings::agent_rule::AgentRule;
@@ -17,7 +17,10 @@ pub fn outside(repo: &Repo, fork: &Fork) -> Result<Vec<RepoPath>> {
     let by_mail = || fork.owner.as_deref().and_then(agent_of_mail);
     let agent = fork.agent.clone().or_else(by_mail);
     let into = fork.into.as_ref().filter(|into| {
-        let is_open = !matches!(into.outcome, Outcome::UpToDate | Outcome::Unrelated);
+        let is_open = !matches!(
+            into.outcome,
+            MergeOutcome::UpToDate | MergeOutcome::Unrelated
+        );
         is_open && fork.ahead > 0
     });
     let Some((agent, into)) = agent.zip(into) else {

@@ -17,7 +17,7 @@ use crate::model::RepoPath;
 /// Why a path was left out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub enum Reason {
+pub enum LeaveOutReason {
     /// A repository of its own: git would record a link to a commit nobody else has.
     NestedRepository,
     /// Larger than `colony.maxNewFileSize`; `--allow-large` takes it in.
@@ -39,7 +39,7 @@ pub struct LeftOut {
     /// The path.
     pub path: RepoPath,
     /// Why.
-    pub reason: Reason,
+    pub reason: LeaveOutReason,
 }
 
 /// What is taken in despite the rules.
@@ -82,7 +82,7 @@ pub fn split<'a>(
                 .left_out
                 .extend((told == Some(false)).then(|| LeftOut {
                     path: top.clone(),
-                    reason: Reason::Unignored,
+                    reason: LeaveOutReason::Unignored,
                 }));
             continue;
         }
@@ -91,18 +91,18 @@ pub fn split<'a>(
             .iter()
             .any(|path| untracked.path.is_at_or_below(path));
         let reason = if untracked.kind == UntrackedKind::Refused {
-            Some(Reason::RefusedName)
+            Some(LeaveOutReason::RefusedName)
         } else if untracked.kind == UntrackedKind::Repository {
-            Some(Reason::NestedRepository)
+            Some(LeaveOutReason::NestedRepository)
         } else if untracked.kind == UntrackedKind::Unreadable {
-            Some(Reason::Unreadable)
+            Some(LeaveOutReason::Unreadable)
         } else if untracked.size_bytes > max_new_file_size_bytes && !allowances.large {
-            Some(Reason::Large)
+            Some(LeaveOutReason::Large)
         } else if looks_secret(repo, untracked) {
             split
                 .secrets
                 .extend(allowed.then(|| untracked.path.clone()));
-            (!allowed).then_some(Reason::Secret)
+            (!allowed).then_some(LeaveOutReason::Secret)
         } else {
             None
         };

@@ -13,7 +13,7 @@ use crate::store::Session;
 use crate::store::files::places::Places;
 use crate::store::operation::Tail;
 
-use super::left_out::Reason;
+use super::left_out::LeaveOutReason;
 use super::worktree_snapshot::Kept;
 
 /// More paths than this are folded into their directories.
@@ -87,7 +87,7 @@ pub(in crate::design) fn after_checkpoint(
 ) -> Vec<RepoPath> {
     let left_out = kept.left_out.iter();
     let left_out: BTreeSet<_> = left_out
-        .filter(|left| left.reason == Reason::Unignored)
+        .filter(|left| left.reason == LeaveOutReason::Unignored)
         .map(|left| &left.path)
         .collect();
     let stays = |path: &&RepoPath| {

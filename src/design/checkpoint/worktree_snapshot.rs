@@ -9,7 +9,7 @@ use crate::git::{Oid, Signature};
 use crate::model::{RepoPath, Result};
 use crate::store::Session;
 
-use super::left_out::{self, Allowances, LeftOut, Reason};
+use super::left_out::{self, Allowances, LeaveOutReason, LeftOut};
 
 /// What the worktree holds and what of it is kept.
 pub(in crate::design) struct Kept {
@@ -53,7 +53,7 @@ impl Kept {
         let unreadable = snapshot.unreadable.iter().cloned();
         left_out.extend(unreadable.map(|path| LeftOut {
             path,
-            reason: Reason::Unreadable,
+            reason: LeaveOutReason::Unreadable,
         }));
         left_out.sort_by(|a, b| a.path.cmp(&b.path));
         Ok(Kept {

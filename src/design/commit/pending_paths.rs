@@ -6,7 +6,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::design::checkpoint::left_out::{self, Allowances, LeftOut, Reason};
+use crate::design::checkpoint::left_out::{self, Allowances, LeaveOutReason, LeftOut};
 use crate::git::index::Index;
 use crate::git::worktree::scan::{Scan, UntrackedKind};
 use crate::git::worktree::snapshot::{Snapshot, Unstorable};
@@ -68,9 +68,9 @@ impl Chosen {
             named && !known.contains(&found.path)
         }));
         let stays = [
-            Reason::NestedRepository,
-            Reason::RefusedName,
-            Reason::Unreadable,
+            LeaveOutReason::NestedRepository,
+            LeaveOutReason::RefusedName,
+            LeaveOutReason::Unreadable,
         ];
         left_out.retain(|left| stays.contains(&left.reason) || !paths.contains(&left.path));
         let stored = repo.write_snapshot(&session.world, &scan, &taken, Unstorable::Refuse)?;

@@ -98,7 +98,7 @@ pub fn decide(session: &Session, request: &Request) -> Result<DecideReport> {
         },
     )?;
     refuse_in_progress(session, command)?;
-    let record = Record::plan(session, request)?;
+    let record = NewRecord::plan(session, request)?;
     let made = Made::write(session, request, record, &operation.unignored)?;
     let mut report = made.report;
     if !report.changed {
@@ -148,7 +148,7 @@ pub fn decide(session: &Session, request: &Request) -> Result<DecideReport> {
 pub fn preview(session: &Session, request: &Request) -> Result<DecideReport> {
     refuse_in_progress(session, Kind::Decide.as_str())?;
     session.identity()?;
-    let record = Record::plan(session, request)?;
+    let record = NewRecord::plan(session, request)?;
     let unignored = unignored::current(session)?;
     let mut report = Made::write(session, request, record, &unignored)?.report;
     report.dry_run = true;
@@ -156,7 +156,7 @@ pub fn preview(session: &Session, request: &Request) -> Result<DecideReport> {
 }
 
 /// The record to be written.
-struct Record {
+struct NewRecord {
     id: String,
     path: RepoPath,
     bytes: Vec<u8>,
@@ -168,8 +168,8 @@ struct Record {
     commits: Vec<Oid>,
 }
 
-impl Record {
-    fn plan(session: &Session, request: &Request) -> Result<Record> {
+impl NewRecord {
+    fn plan(session: &Session, request: &Request) -> Result<NewRecord> {
         let repo = &session.repo;
         let tip = repo.head()?.commit();
         let known = match tip {
@@ -206,7 +206,7 @@ impl Record {
         commits.extend(existing.iter().flat_map(|decision| &decision.commits));
         let bytes = decision::write(old.as_deref(), &id, object.clone());
         let bytes = bytes.map_err(|problem| unusable(&path, &problem))?;
-        Ok(Record {
+        Ok(NewRecord {
             next_version: existing.is_some(),
             commits,
             item: Item {
@@ -350,7 +350,7 @@ impl Made {
     fn write(
         session: &Session,
         request: &Request,
-        record: Record,
+        record: NewRecord,
         unignored: &[RepoPath],
     ) -> Result<Made> {
         let repo = &session.repo;

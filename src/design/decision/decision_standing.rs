@@ -7,7 +7,7 @@ use crate::model::{Code, Error, RepoPath, Result, time};
 
 use super::Item;
 use super::decision_history::{Change, DecisionHistory, IMPLEMENTS};
-use super::decisions::{Decision, Problem, Status};
+use super::decisions::{Decision, DecisionProblem, Status};
 
 /// Everything that is known of decisions at one commit.
 #[derive(Default)]
@@ -15,7 +15,7 @@ pub(in crate::design) struct Known {
     /// The decisions, oldest first.
     pub(in crate::design) decisions: Vec<Decision>,
     /// What could not be read.
-    pub(in crate::design) problems: Vec<Problem>,
+    pub(in crate::design) problems: Vec<DecisionProblem>,
     /// The commits that took records away.
     pub(in crate::design) ends: HashMap<String, Oid>,
 }
@@ -33,7 +33,7 @@ impl Known {
         let mut known = Known::default();
         let problems = history.problems.iter().cloned();
         known.problems = problems
-            .map(|(path, message)| Problem { path, message })
+            .map(|(path, message)| DecisionProblem { path, message })
             .collect();
         let mut dated = Vec::new();
         for (id, changes) in &newest {

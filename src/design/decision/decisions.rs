@@ -63,7 +63,7 @@ pub struct Decision {
 
 /// A file that holds no decision that can be used.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct Problem {
+pub struct DecisionProblem {
     /// Where it is.
     pub path: RepoPath,
     /// What is wrong with it.
@@ -91,7 +91,7 @@ pub struct DecisionsReport {
     /// How many there are without the limit.
     pub total: usize,
     /// Files below `design/decisions` that cannot be used.
-    pub problems: Vec<Problem>,
+    pub problems: Vec<DecisionProblem>,
 }
 
 /// A decision that a commit belongs to.

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::three_way::{Clash, Merge, Merged, Place, PlainLists, State, Triples};
+use super::three_way::{Clash, EntryPlace, EntryState, Merge, Merged, PlainLists, Triples};
 use super::tree::{Data, Entry, Node};
 use super::triples;
 
@@ -124,7 +124,7 @@ impl Merge<'_> {
         let sides = sides_of(&all, |node| by_value(node, triples::key));
         let order = with_additions(&sides.ours, &sides.theirs, Sorting::WhereSorted);
         let mut places = self.places(&sides, &order);
-        let added = |place: &Place<'_>| place.base.is_none();
+        let added = |place: &EntryPlace<'_>| place.base.is_none();
         let mut by_ours = HashMap::new();
         for (number, place) in places.iter().enumerate() {
             if let (true, Some(entry), None) = (added(place), place.ours, place.theirs)
@@ -145,7 +145,7 @@ impl Merge<'_> {
         }
         for number in clashing {
             if let Some(place) = places.get_mut(number) {
-                place.state = State::OnOneSide;
+                place.state = EntryState::OnOneSide;
             }
         }
         Merged::Joined(ours, places)

@@ -44,7 +44,7 @@ pub enum Driver {
 
 /// What a merge came to.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Outcome {
+pub enum DriverOutcome {
     /// The merged file.
     Clean(Vec<u8>),
     /// There is something to settle.
@@ -106,28 +106,28 @@ impl Driver {
         base: Option<&[u8]>,
         ours: &[u8],
         theirs: &[u8],
-    ) -> Outcome {
+    ) -> DriverOutcome {
         if ours == theirs || base == Some(theirs) {
-            return Outcome::Clean(ours.to_vec());
+            return DriverOutcome::Clean(ours.to_vec());
         }
         if base == Some(ours) {
-            return Outcome::Clean(theirs.to_vec());
+            return DriverOutcome::Clean(theirs.to_vec());
         }
         let base = base.filter(|base| !base.trim_ascii().is_empty());
         let base = base.map(std::str::from_utf8).transpose();
         let (Ok(base), Ok(ours), Ok(theirs)) =
             (base, std::str::from_utf8(ours), std::str::from_utf8(theirs))
         else {
-            return Outcome::NotUnderstood;
+            return DriverOutcome::NotUnderstood;
         };
         let parse: Parse = match self {
-            Driver::PageGraph => return Outcome::NotUnderstood,
+            Driver::PageGraph => return DriverOutcome::NotUnderstood,
             Driver::Graph | Driver::Decisions => json::parse,
             Driver::Config if path.as_bytes().ends_with(b".json") => json::parse,
             Driver::Budget | Driver::Config => yaml::parse,
         };
         self.merge_text(parse, base, ours, theirs)
-            .unwrap_or(Outcome::NotUnderstood)
+            .unwrap_or(DriverOutcome::NotUnderstood)
     }
 
     fn merge_text(
@@ -136,7 +136,7 @@ impl Driver {
         base: Option<&str>,
         ours: &str,
         theirs: &str,
-    ) -> Option<Outcome> {
+    ) -> Option<DriverOutcome> {
         let (one, other) = (parse(ours)?, parse(theirs)?);
         let before = match base {
             Some(base) => Some(parse(base)?),
@@ -162,18 +162,18 @@ impl Driver {
             let by_lines = base.and_then(|base| text::merge(base, ours, theirs));
             let fits = |text: &String| says(parse, text, &merged, Side::Ours);
             if let Some(text) = by_lines.filter(fits) {
-                return Some(Outcome::Clean(text.into_bytes()));
+                return Some(DriverOutcome::Clean(text.into_bytes()));
             }
         }
         let (ours, comments) = render(Side::Ours)?;
         let mut conflicts = merge.conflicts;
         conflicts.extend(comments);
         if conflicts.is_empty() {
-            return Some(Outcome::Clean(ours.into_bytes()));
+            return Some(DriverOutcome::Clean(ours.into_bytes()));
         }
         let (theirs, _) = render(Side::Theirs)?;
         // Marks around nothing would hide a conflict.
-        (ours != theirs).then_some(Outcome::Conflicted(Conflicted {
+        (ours != theirs).then_some(DriverOutcome::Conflicted(Conflicted {
             ours,
             theirs,
             conflicts,

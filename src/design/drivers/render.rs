@@ -3,7 +3,7 @@
 
 use std::cell::RefCell;
 
-use super::three_way::{Clash, Conflict, Merged, Place, Side};
+use super::three_way::{Clash, Conflict, EntryPlace, Merged, Side};
 use super::tree::{Data, Document, Entry, Node, Style};
 
 /// The three files, and which way conflicts are settled.
@@ -23,7 +23,7 @@ enum Settled<'n, 'm> {
     /// A value of theirs.
     Theirs(&'n Node),
     /// A frame of ours with other entries.
-    Joined(&'n Node, &'m [Place<'n>]),
+    Joined(&'n Node, &'m [EntryPlace<'n>]),
 }
 
 /// White space in a frame: before its first entry, before others, before its end.
@@ -83,7 +83,7 @@ impl Renderer<'_> {
         }
     }
 
-    fn joined(&self, frame: &Node, places: &[Place<'_>]) -> Option<String> {
+    fn joined(&self, frame: &Node, places: &[EntryPlace<'_>]) -> Option<String> {
         match frame.data {
             Data::Scalar(_) | Data::Whole(_) => None,
             Data::Map(Style::Flow, _) | Data::List(Style::Flow, _) => self.flow(frame, places),
@@ -95,7 +95,7 @@ impl Renderer<'_> {
 
     // Between brackets.
 
-    fn flow(&self, frame: &Node, places: &[Place<'_>]) -> Option<String> {
+    fn flow(&self, frame: &Node, places: &[EntryPlace<'_>]) -> Option<String> {
         let text = self.ours.at(frame.span.clone());
         let (open, close) = (text.get(..1)?, text.get(text.len() - 1..)?);
         let leads = self.leads(frame, places);
@@ -124,7 +124,7 @@ impl Renderer<'_> {
     }
 
     /// Returns the white space between the entries of a frame.
-    fn leads(&self, frame: &Node, places: &[Place<'_>]) -> Leads {
+    fn leads(&self, frame: &Node, places: &[EntryPlace<'_>]) -> Leads {
         let line = self.ours.indentation(frame.span.start);
         let after_comma = if self.ours.text.contains(": ") {
             " "
@@ -174,7 +174,7 @@ impl Renderer<'_> {
     }
 
     /// Returns the text of an entry without the white space before it.
-    fn flow_entry(&self, place: &Place<'_>, indentation: &str) -> Option<String> {
+    fn flow_entry(&self, place: &EntryPlace<'_>, indentation: &str) -> Option<String> {
         let Some(entry) = place.ours else {
             let theirs = place.theirs?;
             let found = self.theirs.at(theirs.start..theirs.value.span.end);
@@ -199,7 +199,7 @@ impl Renderer<'_> {
     // By lines.
 
     /// Returns the lines of a block; nothing when no entry is left.
-    fn block(&self, frame: &Node, column: usize, places: &[Place<'_>]) -> Option<String> {
+    fn block(&self, frame: &Node, column: usize, places: &[EntryPlace<'_>]) -> Option<String> {
         let mut text = String::new();
         for place in places.iter().filter(|place| place.is_on(self.side)) {
             if !text.is_empty() && !text.ends_with('\n') {
@@ -215,7 +215,7 @@ impl Renderer<'_> {
     }
 
     /// Returns the lines of an entry, the first one with its indentation.
-    fn block_entry(&self, place: &Place<'_>, column: usize) -> Option<String> {
+    fn block_entry(&self, place: &EntryPlace<'_>, column: usize) -> Option<String> {
         let Some(entry) = place.ours else {
             let theirs = place.theirs?;
             let (lead, from) = lead(self.theirs, theirs);
@@ -264,7 +264,7 @@ impl Renderer<'_> {
         is_bare.then_some(text)
     }
 
-    fn lead_of(&self, place: &Place<'_>, entry: &Entry, column: usize) -> String {
+    fn lead_of(&self, place: &EntryPlace<'_>, entry: &Entry, column: usize) -> String {
         let own = lead(self.ours, entry).0;
         let (Some(base), Some(theirs)) = (self.base.zip(place.base), place.theirs) else {
             return own;
@@ -278,7 +278,7 @@ impl Renderer<'_> {
     }
 
     /// Returns what follows the value on its line.
-    fn rest_of(&self, place: &Place<'_>, entry: &Entry) -> String {
+    fn rest_of(&self, place: &EntryPlace<'_>, entry: &Entry) -> String {
         let rest = |document: &Document<'_>, entry: &Entry| {
             document
                 .at(entry.value.span.end..entry.whole.end)

@@ -97,23 +97,23 @@ pub(super) enum Merged<'n> {
     Ours(&'n Node),
     Theirs(&'n Node),
     /// A map or list made of entries of both, in the frame of ours.
-    Joined(&'n Node, Vec<Place<'n>>),
+    Joined(&'n Node, Vec<EntryPlace<'n>>),
     /// To be settled.
     Both(&'n Node, &'n Node),
 }
 
 /// What becomes of one entry: where it comes from, and what it is on each side of a conflict.
 #[derive(Clone, Debug)]
-pub(super) struct Place<'n> {
+pub(super) struct EntryPlace<'n> {
     pub(super) base: Option<&'n Entry>,
     pub(super) ours: Option<&'n Entry>,
     pub(super) theirs: Option<&'n Entry>,
-    pub(super) state: State<'n>,
+    pub(super) state: EntryState<'n>,
 }
 
 /// Whether an entry is there.
 #[derive(Clone, Debug)]
-pub(super) enum State<'n> {
+pub(super) enum EntryState<'n> {
     There(Merged<'n>),
     /// There on the side that has it, not on the other: to be settled.
     OnOneSide,
@@ -227,7 +227,7 @@ impl<'r> Merge<'r> {
         base: Option<&'n Node>,
         ours: &'n Node,
         theirs: &'n Node,
-    ) -> Vec<Place<'n>> {
+    ) -> Vec<EntryPlace<'n>> {
         let keyed = |node: Option<&'n Node>| {
             let entries = node.map(Node::entries).unwrap_or_default();
             let pairs = entries.iter().map(|entry| (entry.key.clone(), entry));
@@ -247,7 +247,7 @@ impl<'r> Merge<'r> {
         &mut self,
         sides: &lists::Sides<'n>,
         order: &[String],
-    ) -> Vec<Place<'n>> {
+    ) -> Vec<EntryPlace<'n>> {
         let mut places = Vec::new();
         for key in order {
             self.path.push(key.clone());
@@ -267,11 +267,11 @@ impl<'r> Merge<'r> {
         base: Option<&'n Entry>,
         ours: Option<&'n Entry>,
         theirs: Option<&'n Entry>,
-    ) -> Option<Place<'n>> {
+    ) -> Option<EntryPlace<'n>> {
         let value = |entry: Option<&'n Entry>| entry.map(|entry| &entry.value);
         let state = match (ours, theirs) {
             (Some(ours), Some(theirs)) => {
-                State::There(self.node(value(base), &ours.value, &theirs.value))
+                EntryState::There(self.node(value(base), &ours.value, &theirs.value))
             }
             (None, None) => return None,
             (Some(one), None) | (None, Some(one)) => {
@@ -280,15 +280,15 @@ impl<'r> Merge<'r> {
                 }
                 if base.is_some() {
                     self.clash(Clash::DeletedAndChanged);
-                    State::OnOneSide
+                    EntryState::OnOneSide
                 } else if ours.is_some() {
-                    State::There(Merged::Ours(&one.value))
+                    EntryState::There(Merged::Ours(&one.value))
                 } else {
-                    State::There(Merged::Theirs(&one.value))
+                    EntryState::There(Merged::Theirs(&one.value))
                 }
             }
         };
-        Some(Place {
+        Some(EntryPlace {
             base,
             ours,
             theirs,
@@ -351,21 +351,21 @@ pub(super) enum Side {
     Theirs,
 }
 
-impl<'n> Place<'n> {
+impl<'n> EntryPlace<'n> {
     /// Tells whether anything stands at this place when conflicts are settled this way.
     pub(super) fn is_on(&self, side: Side) -> bool {
         match (&self.state, side) {
-            (State::There(_), _) => true,
-            (State::OnOneSide, Side::Ours) => self.ours.is_some(),
-            (State::OnOneSide, Side::Theirs) => self.theirs.is_some(),
+            (EntryState::There(_), _) => true,
+            (EntryState::OnOneSide, Side::Ours) => self.ours.is_some(),
+            (EntryState::OnOneSide, Side::Theirs) => self.theirs.is_some(),
         }
     }
 
     /// Returns the merged value; `None` where it stands as it is on the one side that has it.
     pub(super) fn merged(&self) -> Option<&Merged<'n>> {
         match &self.state {
-            State::There(merged) => Some(merged),
-            State::OnOneSide => None,
+            EntryState::There(merged) => Some(merged),
+            EntryState::OnOneSide => None,
         }
     }
 }

@@ -14,8 +14,8 @@ use crate::store::Session;
 use crate::store::cache::Cache;
 use crate::store::refs::ref_names;
 
-use super::fork_problem::Problem;
-use super::forks::{self, Fork, Outcome};
+use super::fork_problem::ForkProblem;
+use super::forks::{self, Fork, MergeOutcome};
 
 /// The name and format of the cache; another format is another file.
 const CACHE: &str = "clashes-1.json";
@@ -33,7 +33,7 @@ pub struct Clash {
     pub binary: bool,
     /// Why it cannot be told whether they clash: there are no paths then.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub problem: Option<Problem>,
+    pub problem: Option<ForkProblem>,
 }
 
 /// All forks against each other.
@@ -63,7 +63,7 @@ pub fn matrix(session: &Session, forks: &[Fork]) -> Result<Matrix> {
     // What is merged already clashes with nobody.
     let open = forks.iter().filter(|fork| {
         let into = fork.into.as_ref();
-        fork.problem.is_none() && into.is_none_or(|into| into.outcome != Outcome::UpToDate)
+        fork.problem.is_none() && into.is_none_or(|into| into.outcome != MergeOutcome::UpToDate)
     });
     let open: Vec<_> = open.collect();
     let mut pairs = Vec::new();
@@ -90,7 +90,7 @@ pub fn matrix(session: &Session, forks: &[Fork]) -> Result<Matrix> {
     questions.dedup();
     let mut problems = BTreeMap::new();
     for (key, clash) in ask(session, questions)? {
-        match Problem::or(clash)? {
+        match ForkProblem::or(clash)? {
             Ok(clash) => drop(known.insert(key, clash)),
             Err(problem) => drop(problems.insert(key, problem)),
         }
@@ -193,7 +193,7 @@ pub struct Touching {
     /// Those that touch files which are changed here.
     pub others: Vec<TouchedBy>,
     /// Those of which that cannot be told, and why.
-    pub unknown: Vec<(String, Problem)>,
+    pub unknown: Vec<(String, ForkProblem)>,
 }
 
 /// Finds the forks that have changed what is changed here: uncommitted, or on this fork since it began.
@@ -217,7 +217,7 @@ pub fn touched_by_others(session: &Session, scan: &Scan) -> Result<Touching> {
     mine.extend(scan.unstaged.iter().cloned());
     if let Some((_, target)) = forks::into_of(repo, &here)? {
         // Where that cannot be told, what is uncommitted counts alone.
-        let own = Problem::or(changed_since_base(repo, head, target))?;
+        let own = ForkProblem::or(changed_since_base(repo, head, target))?;
         mine.extend(own.into_iter().flatten());
     }
     let mut found = Touching::default();
@@ -228,7 +228,7 @@ pub fn touched_by_others(session: &Session, scan: &Scan) -> Result<Touching> {
         let Some(tip) = repo.peel_to_commit(fork.id) else {
             continue;
         };
-        let theirs = match Problem::or(changed_since_base(repo, tip, head))? {
+        let theirs = match ForkProblem::or(changed_since_base(repo, tip, head))? {
             Ok(theirs) => theirs,
             Err(problem) => {
                 found.unknown.push((fork.name.short(), problem));

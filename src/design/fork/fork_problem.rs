@@ -7,31 +7,31 @@ use crate::model::{Code, Error, Result};
 
 /// Why something of a line of work cannot be told.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct Problem {
+pub struct ForkProblem {
     /// What is wrong: an error code.
     pub code: &'static str,
     /// The same in words.
     pub reason: String,
 }
 
-impl Problem {
+impl ForkProblem {
     /// Takes an error for a problem of what was looked at, where it is one of its content: too large, damaged,
     /// gone.
     ///
     /// # Errors
     /// Every other error.
-    pub fn of(error: Error) -> Result<Problem> {
+    pub fn of(error: Error) -> Result<ForkProblem> {
         match error.code() {
             Code::TreeTooLarge | Code::ObjectMissing | Code::RepositoryBroken => {
-                Ok(Problem::told(&error))
+                Ok(ForkProblem::told(&error))
             }
             _ => Err(error),
         }
     }
 
     /// Takes any error for a problem of what was looked at.
-    pub fn told(error: &Error) -> Problem {
-        Problem {
+    pub fn told(error: &Error) -> ForkProblem {
+        ForkProblem {
             code: error.code().as_str(),
             reason: error.message(),
         }
@@ -41,10 +41,10 @@ impl Problem {
     ///
     /// # Errors
     /// What is no problem of the content.
-    pub fn or<T>(found: Result<T>) -> Result<std::result::Result<T, Problem>> {
+    pub fn or<T>(found: Result<T>) -> Result<std::result::Result<T, ForkProblem>> {
         match found {
             Ok(found) => Ok(Ok(found)),
-            Err(error) => Problem::of(error).map(Err),
+            Err(error) => ForkProblem::of(error).map(Err),
         }
     }
 

@@ -9,8 +9,8 @@ use crate::git::{Oid, RefName, Repo};
 use crate::model::{RepoPath, Result, time};
 use crate::store::Session;
 
-use super::fork_problem::Problem;
-use super::found_forks::{Found, found, on_remotes, own_line, without_begun_on};
+use super::fork_problem::ForkProblem;
+use super::found_forks::{FoundFork, found, on_remotes, own_line, without_begun_on};
 use super::names::label_of;
 use super::squashed::Squashes;
 use super::{fork_record, published_forks};
@@ -50,7 +50,7 @@ pub struct Fork {
     pub into: Option<Into>,
     /// Why nothing of that can be told: what it holds is too large, damaged or gone.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub problem: Option<Problem>,
+    pub problem: Option<ForkProblem>,
 }
 
 /// How a fork would merge into the branch it goes to.
@@ -59,7 +59,7 @@ pub struct Into {
     /// The branch.
     pub branch: String,
     /// How it would end.
-    pub outcome: Outcome,
+    pub outcome: MergeOutcome,
     /// The paths in conflict.
     pub paths: Vec<RepoPath>,
 }
@@ -67,7 +67,7 @@ pub struct Into {
 /// How a merge ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Outcome {
+pub enum MergeOutcome {
     /// There is nothing to merge.
     UpToDate,
     /// The branch only has to move.
@@ -80,15 +80,15 @@ pub enum Outcome {
     Unrelated,
 }
 
-impl Outcome {
+impl MergeOutcome {
     /// Returns the word as it stands in JSON.
     pub fn as_str(self) -> &'static str {
         match self {
-            Outcome::UpToDate => "up_to_date",
-            Outcome::FastForward => "fast_forward",
-            Outcome::Merged => "merged",
-            Outcome::Conflicted => "conflicted",
-            Outcome::Unrelated => "unrelated",
+            MergeOutcome::UpToDate => "up_to_date",
+            MergeOutcome::FastForward => "fast_forward",
+            MergeOutcome::Merged => "merged",
+            MergeOutcome::Conflicted => "conflicted",
+            MergeOutcome::Unrelated => "unrelated",
         }
     }
 }
@@ -122,7 +122,7 @@ pub fn lines_of_work(session: &Session) -> Result<Vec<Fork>> {
         });
         let mut is_copy = false;
         for other in published {
-            let more = Problem::or(repo.commits_between(line.tip, &[other.tip], 1))?;
+            let more = ForkProblem::or(repo.commits_between(line.tip, &[other.tip], 1))?;
             is_copy |= more.is_ok_and(|more| more.is_empty());
         }
         if !is_copy {
@@ -130,7 +130,7 @@ pub fn lines_of_work(session: &Session) -> Result<Vec<Fork>> {
         }
     }
     let others = published_forks::checked_out(repo)?.into_iter();
-    lines.extend(others.map(|line| Found {
+    lines.extend(others.map(|line| FoundFork {
         name: format!(
             "{}/{}",
             line.agent.as_deref().unwrap_or_default(),
@@ -151,7 +151,7 @@ pub fn lines_of_work(session: &Session) -> Result<Vec<Fork>> {
     compared(session, lines)
 }
 
-fn compared(session: &Session, lines: Vec<Found>) -> Result<Vec<Fork>> {
+fn compared(session: &Session, lines: Vec<FoundFork>) -> Result<Vec<Fork>> {
     let repo = &session.repo;
     let default = match default_branch::find(repo)? {
         Some((branch, tip)) => standing(repo, Some(&branch.short()))?.or(Some((branch, tip))),
@@ -168,7 +168,7 @@ fn compared(session: &Session, lines: Vec<Found>) -> Result<Vec<Fork>> {
         let into = into.filter(|(branch, _)| Some(branch) != found.branch.as_ref());
         let mut fork = describe(&found);
         fork.is_current = found.branch.as_ref() == Some(&here);
-        match Problem::or(compare(repo, &mut fork, into, &mut squashes))? {
+        match ForkProblem::or(compare(repo, &mut fork, into, &mut squashes))? {
             Ok(Some(pair)) => {
                 pairs.push(pair);
                 merging.push(forks.len());
@@ -180,7 +180,7 @@ fn compared(session: &Session, lines: Vec<Found>) -> Result<Vec<Fork>> {
     }
     let answers = repo.preview_pairs(&session.world, &pairs)?;
     for (at, preview) in merging.into_iter().zip(answers) {
-        let preview = Problem::or(preview)?;
+        let preview = ForkProblem::or(preview)?;
         if let Some(fork) = forks.get_mut(at) {
             match preview {
                 Ok(preview) => fork.settle(&preview),
@@ -227,7 +227,7 @@ pub fn standing(repo: &Repo, branch: Option<&str>) -> Result<Option<(RefName, Oi
     Ok(tip.map(|tip| (branch, tip)))
 }
 
-fn describe(found: &Found) -> Fork {
+fn describe(found: &FoundFork) -> Fork {
     let known = found.record.as_ref();
     Fork {
         name: found.name.clone(),
@@ -271,12 +271,12 @@ fn compare(
         bases = squashed;
     }
     let outcome = match bases.first() {
-        None => Outcome::Unrelated,
-        Some(base) if *base == tip => Outcome::UpToDate,
-        Some(base) if *base == target => Outcome::FastForward,
-        Some(_) => Outcome::Merged,
+        None => MergeOutcome::Unrelated,
+        Some(base) if *base == tip => MergeOutcome::UpToDate,
+        Some(base) if *base == target => MergeOutcome::FastForward,
+        Some(_) => MergeOutcome::Merged,
     };
-    if outcome == Outcome::FastForward {
+    if outcome == MergeOutcome::FastForward {
         repo.require_comparable(repo.tree_of(Some(target))?, repo.tree_of(Some(tip))?)?;
     }
     fork.into = Some(Into {
@@ -290,7 +290,7 @@ fn compare(
         ours: target,
         theirs: tip,
     };
-    Ok(Some(pair).filter(|_| outcome == Outcome::Merged))
+    Ok(Some(pair).filter(|_| outcome == MergeOutcome::Merged))
 }
 
 /// Counts the files that those commits of a fork have changed which the branch it goes to has not.
@@ -326,12 +326,12 @@ fn base_with(repo: &Repo, target: Oid, tip: Oid) -> Result<Option<Oid>> {
 impl Fork {
     fn settle(&mut self, preview: &Preview) {
         if let Some(into) = self.into.as_mut().filter(|_| !preview.is_clean) {
-            into.outcome = Outcome::Conflicted;
+            into.outcome = MergeOutcome::Conflicted;
             into.paths = preview.stages.keys().cloned().collect();
         }
     }
 
-    fn trouble(&mut self, problem: Problem) {
+    fn trouble(&mut self, problem: ForkProblem) {
         self.into = None;
         self.problem = Some(problem);
     }

@@ -4,14 +4,14 @@ use crate::git::{Oid, RefName, Repo};
 use crate::model::Result;
 use crate::store::refs::ref_names;
 
-use super::fork_problem::Problem;
+use super::fork_problem::ForkProblem;
 use super::fork_record::{self, ForkRecord};
 use super::names::label_of;
 use super::{published_forks, remote_forks};
 
 /// A fork, wherever it is.
 #[derive(Clone)]
-pub(in crate::design) struct Found {
+pub(in crate::design) struct FoundFork {
     pub(in crate::design) name: String,
     /// The branch, where it is one of this repository.
     pub(in crate::design) branch: Option<RefName>,
@@ -25,11 +25,11 @@ pub(in crate::design) struct Found {
 }
 
 /// Finds the forks of this repository, and those that others have published.
-pub(in crate::design) fn found(repo: &Repo) -> Result<Vec<Found>> {
+pub(in crate::design) fn found(repo: &Repo) -> Result<Vec<FoundFork>> {
     let own = repo.refs_below(ref_names::FORKS)?.into_iter();
     let own = own.filter_map(|found| {
         let label = label_of(&found.name)?;
-        Some(Found {
+        Some(FoundFork {
             name: found.name.short(),
             tip: repo.peel_to_commit(found.id)?,
             record: fork_record::of_branch(repo, &label),
@@ -39,26 +39,31 @@ pub(in crate::design) fn found(repo: &Repo) -> Result<Vec<Found>> {
             remote: None,
         })
     });
-    let published = published_forks::forks(repo)?.into_iter().map(|fork| Found {
-        name: fork.branch,
-        branch: None,
-        is_in_use: fork.agent.is_none() || fork.is_checked_out,
-        agent: fork.agent,
-        tip: fork.commit,
-        record: fork.record,
-        remote: None,
-    });
+    let published = published_forks::forks(repo)?
+        .into_iter()
+        .map(|fork| FoundFork {
+            name: fork.branch,
+            branch: None,
+            is_in_use: fork.agent.is_none() || fork.is_checked_out,
+            agent: fork.agent,
+            tip: fork.commit,
+            record: fork.record,
+            remote: None,
+        });
     Ok(own.chain(published).collect())
 }
 
 /// Leaves out the copies of forks that clones of agents have only because they were begun there.
-pub(in crate::design) fn without_begun_on(repo: &Repo, all: Vec<Found>) -> Result<Vec<Found>> {
+pub(in crate::design) fn without_begun_on(
+    repo: &Repo,
+    all: Vec<FoundFork>,
+) -> Result<Vec<FoundFork>> {
     // Of several that nobody is on, the first is told.
     let (mut told, rest): (Vec<_>, Vec<_>) = all.into_iter().partition(|line| line.is_in_use);
     for line in rest {
         let mut is_known = false;
         for other in told.iter().filter(|other| other.name == line.name) {
-            let more = Problem::or(repo.commits_between(line.tip, &[other.tip], 1))?;
+            let more = ForkProblem::or(repo.commits_between(line.tip, &[other.tip], 1))?;
             is_known |= more.is_ok_and(|more| more.is_empty());
         }
         if !is_known {
@@ -69,17 +74,17 @@ pub(in crate::design) fn without_begun_on(repo: &Repo, all: Vec<Found>) -> Resul
 }
 
 /// Lists the forks of remotes that have commits which no fork of that label among these has.
-pub(in crate::design) fn on_remotes(repo: &Repo, known: &[Found]) -> Result<Vec<Found>> {
-    let mut missing: Vec<Found> = Vec::new();
+pub(in crate::design) fn on_remotes(repo: &Repo, known: &[FoundFork]) -> Result<Vec<FoundFork>> {
+    let mut missing: Vec<FoundFork> = Vec::new();
     for fork in remote_forks::list(repo)? {
         let name = format!("fork/{}", fork.label);
         let same = known.iter().filter(|line| line.name == name);
         let tips: Vec<Oid> = same.map(|line| line.tip).collect();
-        let more = Problem::or(repo.commits_between(fork.tip, &tips, 1))?;
+        let more = ForkProblem::or(repo.commits_between(fork.tip, &tips, 1))?;
         if more.is_ok_and(|more| more.is_empty()) {
             continue;
         }
-        missing.push(Found {
+        missing.push(FoundFork {
             name: fork.name(),
             branch: None,
             agent: None,
@@ -93,11 +98,11 @@ pub(in crate::design) fn on_remotes(repo: &Repo, known: &[Found]) -> Result<Vec<
 }
 
 /// Returns what is checked out here, where that is no fork.
-pub(in crate::design) fn own_line(repo: &Repo) -> Result<Option<Found>> {
+pub(in crate::design) fn own_line(repo: &Repo) -> Result<Option<FoundFork>> {
     let head = repo.head()?;
     let branch = head.moving_ref();
     let tip = head.commit().filter(|_| label_of(&branch).is_none());
-    Ok(tip.map(|tip| Found {
+    Ok(tip.map(|tip| FoundFork {
         name: head.label(),
         branch: Some(branch),
         agent: None,

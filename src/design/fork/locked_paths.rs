@@ -14,7 +14,7 @@ use crate::git::compare::tree_diff::TreeChange;
 use crate::model::{RepoPath, Result};
 use crate::store::large_files::large_file_locks::{KnownLocks, LockedPath};
 
-use super::forks::{self, Fork, Outcome};
+use super::forks::{self, Fork, MergeOutcome};
 
 /// What is locked of what lines of work change.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
@@ -61,7 +61,10 @@ pub fn of_changes(known: &KnownLocks, source: &str, changes: &[TreeChange]) -> V
 /// Lists what a fork brings to the branch it goes to.
 fn changes(repo: &Repo, fork: &Fork) -> Result<Vec<TreeChange>> {
     let into = fork.into.as_ref().filter(|into| {
-        let is_open = !matches!(into.outcome, Outcome::UpToDate | Outcome::Unrelated);
+        let is_open = !matches!(
+            into.outcome,
+            MergeOutcome::UpToDate | MergeOutcome::Unrelated
+        );
         is_open && fork.ahead > 0
     });
     let Some(into) = into else {

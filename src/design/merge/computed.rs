@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use crate::design::decision::decisions::{self, DecisionRef};
-use crate::design::fork::forks::Outcome;
+use crate::design::fork::forks::MergeOutcome;
 use crate::design::fork::squashed::{self, Squashes};
 use crate::design::merge::conflicts;
 use crate::design::merge::next_step::WayOn;
@@ -60,26 +60,26 @@ impl Computed {
             return Err(no_base(session, sides));
         };
         let outcome = if first == theirs {
-            Outcome::UpToDate
+            MergeOutcome::UpToDate
         } else if first == ours && !makes_commit(session, request) {
-            Outcome::FastForward
+            MergeOutcome::FastForward
         } else {
-            Outcome::Merged
+            MergeOutcome::Merged
         };
         let mut computed = Computed {
             tree: repo.tree_of(Some(theirs))?,
-            commit: (outcome == Outcome::FastForward).then_some(theirs),
+            commit: (outcome == MergeOutcome::FastForward).then_some(theirs),
             stages: BTreeMap::new(),
             message: String::new(),
             report: report_of(sides, outcome, bases),
-            merges: outcome == Outcome::Merged && first != ours,
+            merges: outcome == MergeOutcome::Merged && first != ours,
             given,
             certain: None,
         };
-        if outcome == Outcome::UpToDate {
+        if outcome == MergeOutcome::UpToDate {
             return Ok(computed);
         }
-        if outcome == Outcome::Merged && wants_no_merge_commit(session, request) {
+        if outcome == MergeOutcome::Merged && wants_no_merge_commit(session, request) {
             return Err(no_fast_forward(sides));
         }
         let hidden = [&[ours][..], &squashed].concat();
@@ -115,7 +115,7 @@ impl Computed {
         request: &Request,
         sides: &Sides,
     ) -> Result<()> {
-        if self.report.outcome == Outcome::UpToDate {
+        if self.report.outcome == MergeOutcome::UpToDate {
             return Ok(());
         }
         if self.merges {
@@ -124,29 +124,29 @@ impl Computed {
             self.stages = settled.stages;
             self.report.settled = settled.paths;
             if !settled.open.is_empty() {
-                self.report.outcome = Outcome::Conflicted;
+                self.report.outcome = MergeOutcome::Conflicted;
                 self.report.conflicts = settled.open;
             }
         }
         let before = session.repo.tree_of(Some(sides.goal.tip))?;
         self.report.files_changed = session.repo.diff_trees(before, self.tree)?.len();
-        if request.squash && self.report.outcome == Outcome::Merged && self.tree == before {
+        if request.squash && self.report.outcome == MergeOutcome::Merged && self.tree == before {
             // It was squashed already, or comes to nothing: an empty commit would say nothing.
-            self.report.outcome = Outcome::UpToDate;
+            self.report.outcome = MergeOutcome::UpToDate;
         }
         Ok(())
     }
 
     pub(super) fn is_nothing_to_do(&self, request: &Request) -> bool {
         match self.report.outcome {
-            Outcome::UpToDate => true,
-            Outcome::Conflicted => !request.resolve,
+            MergeOutcome::UpToDate => true,
+            MergeOutcome::Conflicted => !request.resolve,
             _ => false,
         }
     }
 }
 
-fn report_of(sides: &Sides, outcome: Outcome, bases: Vec<Oid>) -> MergeReport {
+fn report_of(sides: &Sides, outcome: MergeOutcome, bases: Vec<Oid>) -> MergeReport {
     MergeReport {
         outcome,
         source: sides.source.name.clone(),

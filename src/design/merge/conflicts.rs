@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::git::lfs::lfs_pointer::Pointer;
-use crate::git::merge::merge_tree::{Note, Stages};
+use crate::git::merge::merge_tree::{MergeNote, Stages};
 use crate::git::{Oid, Repo, TreeEntry};
 use crate::model::RepoPath;
 
@@ -81,7 +81,7 @@ pub struct Conflict {
 type Staged = BTreeMap<RepoPath, Stages>;
 
 /// Lists the conflicts of a merge, by path, from what is staged and what git says.
-pub fn list(repo: &Repo, staged: &Staged, notes: &[Note]) -> Vec<Conflict> {
+pub fn list(repo: &Repo, staged: &Staged, notes: &[MergeNote]) -> Vec<Conflict> {
     let groups = groups(staged, notes);
     let mut conflicts: Vec<_> = groups
         .iter()
@@ -97,9 +97,10 @@ struct Group<'a> {
     kinds: Vec<&'a str>,
 }
 
-fn groups<'a>(staged: &Staged, notes: &'a [Note]) -> Vec<Group<'a>> {
+fn groups<'a>(staged: &Staged, notes: &'a [MergeNote]) -> Vec<Group<'a>> {
     let mut groups: Vec<Group<'a>> = Vec::new();
-    let counts = |note: &&Note| note.kind.starts_with("CONFLICT") || note.kind.starts_with("ERROR");
+    let counts =
+        |note: &&MergeNote| note.kind.starts_with("CONFLICT") || note.kind.starts_with("ERROR");
     let notes = notes.iter().filter(counts);
     let told = notes.map(|note| (note.paths.clone(), Some(note.kind.as_str())));
     let staged = staged.keys().map(|path| (vec![path.clone()], None));

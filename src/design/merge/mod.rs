@@ -30,7 +30,7 @@ use super::allowed_paths::path_gate::OthersRules;
 use super::checkpoint::left_out::{Allowances, LeftOut};
 use super::checkpoint::worktree_snapshot::Kept;
 use super::decision::decisions::DecisionRef;
-use super::fork::forks::Outcome;
+use super::fork::forks::MergeOutcome;
 use super::fork::locked_paths;
 use super::worktree::run_post_checkout;
 use computed::{Computed, write_merge};
@@ -84,7 +84,7 @@ pub struct UncommittedWork {
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct MergeReport {
     /// How it ended.
-    pub outcome: Outcome,
+    pub outcome: MergeOutcome,
     /// What was merged.
     pub source: String,
     /// The branch it was merged into.

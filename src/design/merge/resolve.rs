@@ -6,7 +6,7 @@
 use crate::design::allowed_paths::path_gate;
 use crate::design::checkpoint::left_out::Allowances;
 use crate::design::checkpoint::worktree_snapshot::Kept;
-use crate::design::fork::forks::Outcome;
+use crate::design::fork::forks::MergeOutcome;
 use crate::design::fork::published_forks;
 use crate::design::pick;
 use crate::design::undo::undo_next::origin_of;
@@ -178,7 +178,7 @@ fn name_of(repo: &Repo, id: Oid) -> Result<String> {
 
 fn report(kept: &Kept, merge: &UnderWay, commit: Option<Oid>) -> MergeReport {
     MergeReport {
-        outcome: Outcome::Merged,
+        outcome: MergeOutcome::Merged,
         source: merge.names.join(", "),
         into: kept.scan.head.label(),
         commit,

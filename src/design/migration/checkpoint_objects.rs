@@ -1,6 +1,6 @@
 //! Large files that only checkpoints have: git-lfs does not know that they are in use.
 
-use crate::git::lfs::lfs_objects::Objects;
+use crate::git::lfs::lfs_objects::LfsObjects;
 use crate::git::lfs::lfs_pointer::Pointer;
 use crate::git::{RefChange, TreeEntry};
 use crate::model::Result;
@@ -16,7 +16,7 @@ use crate::store::refs::ref_names;
 /// `object-missing`, `no-space`, `io`.
 pub(super) fn keep(session: &Session, refs: &[RefChange]) -> Result<()> {
     let repo = &session.repo;
-    let store = Objects::of(repo);
+    let store = LfsObjects::of(repo);
     for change in refs {
         let Some(tag) = change.new else { continue };
         if ref_names::parse_checkpoint(&change.name).is_some() {

@@ -11,7 +11,7 @@ mod moved_refs;
 mod off_branch_checkpoints;
 
 use crate::git::lfs::lfs_import::Imported;
-use crate::git::lfs::lfs_objects::Objects;
+use crate::git::lfs::lfs_objects::LfsObjects;
 use crate::git::object::transfer::{self, Linked};
 use crate::git::refs::FoundRef;
 use crate::git::worktree::other_worktrees::{OtherWorktree, WorktreeSort};
@@ -48,7 +48,7 @@ pub struct Request<'a> {
     /// The lines of attributes that say so.
     pub taken: &'a [String],
     /// What this follows, where somebody else has made it before.
-    pub follows: Option<Told>,
+    pub follows: Option<HeardMigration>,
     /// Whether git-lfs was set up for it.
     pub set_up: bool,
     /// How many files of HEAD go to git-lfs.
@@ -59,7 +59,7 @@ pub struct Request<'a> {
 
 /// A migration that somebody else has told of.
 #[derive(Clone, Copy, Debug)]
-pub struct Told {
+pub struct HeardMigration {
     /// The commit of `refs/colony/migrations`.
     pub commit: Oid,
     /// Whether a remote has it: then nobody takes it back.
@@ -210,10 +210,10 @@ fn bring_objects(
         let (source, target) = (from.git(&session.world), repo.git(&session.world));
         transfer::send_pack(source, target, &new, &tips)?;
     }
-    let made = Objects::in_folder(request.imported.large_files.clone());
+    let made = LfsObjects::in_folder(request.imported.large_files.clone());
     // The names that no 'git lfs prune' looks at last until the refs hold them.
     made.link_all_into(&operation.places.large_files(operation.id).join("objects"))?;
-    made.link_all_into(Objects::of(repo).folder())
+    made.link_all_into(LfsObjects::of(repo).folder())
 }
 
 /// Lists the refs that move, those that keep what they were, and the two that tell of it.
@@ -234,7 +234,7 @@ fn plan_refs(
     let who = session.record_signature();
     let now = time::rfc3339(&session.world.now());
     let name = session.world.nonce8();
-    let of = migration::Told {
+    let of = migration::MigrationNotice {
         map: &request.map,
         include: request.include,
         exclude: request.exclude,

@@ -12,12 +12,12 @@ use crate::git::{Oid, Repo, Signature};
 use crate::model::{RepoPath, Result, World};
 use crate::store::Session;
 
-use super::pick_list::Wanted;
+use super::pick_list::WantedCommit;
 
 /// A commit that was applied.
 #[derive(Clone, Debug)]
 pub(super) struct Applied {
-    pub(super) from: Wanted,
+    pub(super) from: WantedCommit,
     /// The tree of the branch with it.
     pub(super) tree: Oid,
     /// Whether it can come out in one way only, so that git need not be asked.
@@ -27,8 +27,8 @@ pub(super) struct Applied {
 /// A commit that cannot be applied.
 #[derive(Debug)]
 pub(super) struct Stuck {
-    pub(super) at: Wanted,
-    pub(super) rest: Vec<Wanted>,
+    pub(super) at: WantedCommit,
+    pub(super) rest: Vec<WantedCommit>,
     pub(super) tree: Oid,
     pub(super) stages: BTreeMap<RepoPath, Stages>,
     pub(super) conflicts: Vec<Conflict>,
@@ -41,7 +41,7 @@ pub(super) type Overrides = BTreeMap<Oid, Merged>;
 pub(super) struct Computed {
     pub(super) applied: Vec<Applied>,
     /// Commits whose change is there already.
-    pub(super) empty: Vec<Wanted>,
+    pub(super) empty: Vec<WantedCommit>,
     pub(super) stuck: Option<Stuck>,
     /// The tree after the last commit that was applied.
     pub(super) tree: Oid,
@@ -52,7 +52,7 @@ impl Computed {
     pub(super) fn of(
         (world, repo): (&World, &Repo),
         tree: Oid,
-        wanted: &[Wanted],
+        wanted: &[WantedCommit],
         overrides: &Overrides,
     ) -> Result<Computed> {
         let mut computed = Computed {
@@ -151,7 +151,7 @@ pub(super) fn agrees(
     world: &World,
     repo: &Repo,
     tip: Oid,
-    (computed, trial): (&Computed, &[(Wanted, Oid)]),
+    (computed, trial): (&Computed, &[(WantedCommit, Oid)]),
     overrides: &mut Overrides,
 ) -> Result<bool> {
     let mut ours = tip;
@@ -199,7 +199,7 @@ pub(super) fn write(
     tip: Oid,
     applied: &[Applied],
     (committer, signed): (&Signature, Signed),
-) -> Result<Vec<(Wanted, Oid)>> {
+) -> Result<Vec<(WantedCommit, Oid)>> {
     let mut parent = tip;
     let mut written = Vec::new();
     for one in applied {
@@ -219,7 +219,7 @@ pub(super) fn write(
 pub(super) struct Agreed {
     pub(super) computed: Computed,
     scratch: Repo,
-    trial: Vec<(Wanted, Oid)>,
+    trial: Vec<(WantedCommit, Oid)>,
     tip: Oid,
     committer: Signature,
 }
@@ -230,7 +230,7 @@ impl Agreed {
         session: &Session,
         (tip, tree): (Oid, Oid),
         before: &[Applied],
-        wanted: &[Wanted],
+        wanted: &[WantedCommit],
     ) -> Result<Agreed> {
         let committer = session.identity()?.at(&session.world);
         let mut overrides = Overrides::new();
@@ -258,7 +258,7 @@ impl Agreed {
     }
 
     /// Keeps the objects, and returns each commit with the new one, signed where git is configured to.
-    pub(super) fn keep(self, session: &Session) -> Result<(Computed, Vec<(Wanted, Oid)>)> {
+    pub(super) fn keep(self, session: &Session) -> Result<(Computed, Vec<(WantedCommit, Oid)>)> {
         let repo = &session.repo;
         repo.keep_objects_from(self.scratch)?;
         if !(repo.keeps_objects() && repo.signs_commits()?) {

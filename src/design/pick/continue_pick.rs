@@ -23,7 +23,7 @@ use crate::store::operation::commit_point::{Intent, Touches};
 use crate::store::operation::{Kind, Operation, StateFile, StateName, external_changes};
 
 use super::computed::{Agreed, Applied, Computed, Stuck};
-use super::pick_list::Wanted;
+use super::pick_list::WantedCommit;
 use super::sequence::{self, UnderWay};
 use super::{PickReport, Picked, look};
 
@@ -32,7 +32,7 @@ pub(super) const FORMAT: u32 = 1;
 
 /// What a pick under way has done and has yet to do.
 #[derive(Debug, Serialize, Deserialize)]
-pub(super) struct Note {
+pub(super) struct PickNote {
     pub(super) format: u32,
     /// Where the branch is.
     pub(super) tip: Oid,
@@ -57,15 +57,15 @@ struct Made {
 }
 
 impl Named {
-    fn of(wanted: &Wanted) -> Named {
+    fn of(wanted: &WantedCommit) -> Named {
         Named {
             commit: wanted.commit,
             decision_id: wanted.decision_id.clone(),
         }
     }
 
-    fn wanted(&self) -> Wanted {
-        Wanted {
+    fn wanted(&self) -> WantedCommit {
+        WantedCommit {
             commit: self.commit,
             decision_id: self.decision_id.clone(),
         }
@@ -76,7 +76,7 @@ impl Named {
 pub(super) fn open(
     session: &Session,
     tip: Oid,
-    written: &[(Wanted, Oid)],
+    written: &[(WantedCommit, Oid)],
     stuck: &Stuck,
 ) -> Result<Vec<StateFile>> {
     let repo = &session.repo;
@@ -84,7 +84,7 @@ pub(super) fn open(
         from: Named::of(from),
         to: *to,
     });
-    let note = Note {
+    let note = PickNote {
         format: FORMAT,
         tip,
         done: made.collect(),
@@ -192,7 +192,7 @@ fn carry_on(
 struct GoingOn {
     agreed: Agreed,
     /// The commits written before.
-    done: Vec<(Wanted, Oid)>,
+    done: Vec<(WantedCommit, Oid)>,
     /// The commit that was in conflict, if nothing was left of it.
     dropped: Option<Oid>,
     /// Where the branch is.
@@ -226,7 +226,7 @@ impl UnderWay {
     }
 }
 
-impl Note {
+impl PickNote {
     /// Applies the settled commit, whose files are `tree`, and those that follow.
     fn go_on(&self, session: &Session, tree: Oid) -> Result<GoingOn> {
         let parent = self.done.last().map_or(self.tip, |made| made.to);
@@ -280,7 +280,11 @@ impl Note {
     }
 }
 
-fn report(written: &[(Wanted, Oid)], dropped: Option<Oid>, computed: &Computed) -> PickReport {
+fn report(
+    written: &[(WantedCommit, Oid)],
+    dropped: Option<Oid>,
+    computed: &Computed,
+) -> PickReport {
     let stuck = computed.stuck.as_ref();
     let picked = written.iter().map(|(from, to)| Picked {
         from: from.commit,

@@ -28,7 +28,7 @@ use super::merge::target_branch::{Goal, retried};
 use super::worktree::run_post_checkout;
 use computed::{Agreed, Computed};
 pub use continue_pick::continue_pick;
-use pick_list::{Finder, Wanted};
+use pick_list::{Finder, WantedCommit};
 pub use sequence::{is_committed_by_git, left};
 
 /// What is asked for.
@@ -195,7 +195,7 @@ fn look_ahead(session: &Session, request: &Request) -> Result<PickReport> {
     Ok(report)
 }
 
-fn wanted_by(session: &Session, request: &Request, goal: &Goal) -> Result<Vec<Wanted>> {
+fn wanted_by(session: &Session, request: &Request, goal: &Goal) -> Result<Vec<WantedCommit>> {
     let finder = Finder {
         session,
         tip: goal.tip,
@@ -204,7 +204,7 @@ fn wanted_by(session: &Session, request: &Request, goal: &Goal) -> Result<Vec<Wa
     finder.resolve(&request.what)
 }
 
-fn agreed_on(session: &Session, goal: &Goal, wanted: &[Wanted]) -> Result<Agreed> {
+fn agreed_on(session: &Session, goal: &Goal, wanted: &[WantedCommit]) -> Result<Agreed> {
     let tree = session.repo.tree_of(Some(goal.tip))?;
     Agreed::of(session, (goal.tip, tree), &[], wanted)
 }
@@ -220,7 +220,7 @@ fn look(session: &Session, operation: &Operation<'_>) -> Result<Kept> {
     Kept::look(session, &allowances, Unstorable::LeaveOut, unignored)
 }
 
-fn summary(wanted: &[Wanted], goal: &Goal) -> String {
+fn summary(wanted: &[WantedCommit], goal: &Goal) -> String {
     let into = goal.branch.short();
     match wanted {
         [one] => format!("pick {} into '{into}'", one.commit.short()),
@@ -299,7 +299,7 @@ impl PickReport {
     }
 
     /// Names the new commits.
-    fn name(&mut self, written: &[(Wanted, Oid)], tip: Oid) {
+    fn name(&mut self, written: &[(WantedCommit, Oid)], tip: Oid) {
         for (picked, (_, new)) in self.picked.iter_mut().zip(written) {
             picked.to = Some(*new);
         }

@@ -15,7 +15,7 @@ const MOST_BRANCHES: usize = 100;
 
 /// One commit to be picked.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Wanted {
+pub(super) struct WantedCommit {
     pub(super) commit: Oid,
     /// The decision it was named by.
     pub(super) decision_id: Option<String>,
@@ -35,8 +35,8 @@ impl Finder<'_> {
     ///
     /// # Errors
     /// `revision-not-found`; `invalid-value` for a merge; `missing-dependencies`.
-    pub(super) fn resolve(&self, typed: &[String]) -> Result<Vec<Wanted>> {
-        let mut wanted: Vec<Wanted> = Vec::new();
+    pub(super) fn resolve(&self, typed: &[String]) -> Result<Vec<WantedCommit>> {
+        let mut wanted: Vec<WantedCommit> = Vec::new();
         for name in typed {
             for one in self.resolve_name(name)? {
                 if !wanted.iter().any(|known| known.commit == one.commit) {
@@ -62,7 +62,7 @@ impl Finder<'_> {
         Ok(wanted)
     }
 
-    fn resolve_name(&self, name: &str) -> Result<Vec<Wanted>> {
+    fn resolve_name(&self, name: &str) -> Result<Vec<WantedCommit>> {
         match resolve_one(self.session, name) {
             Err(unknown) if unknown.code() == Code::RevisionNotFound => {
                 let Some(known) = self.known_to(name)? else {
@@ -103,7 +103,7 @@ impl Finder<'_> {
         known: &Known,
         here: &Known,
         taken: &mut Vec<String>,
-    ) -> Result<Vec<Wanted>> {
+    ) -> Result<Vec<WantedCommit>> {
         let decision = known.find(id)?;
         taken.push(id.to_owned());
         let has = |id: &str| here.decisions.iter().any(|one| one.decision_id == id);
@@ -124,7 +124,7 @@ impl Finder<'_> {
         for commit in &decision.commits {
             let repo = &self.session.repo;
             if !repo.commits_between(*commit, &[self.tip], 1)?.is_empty() {
-                wanted.push(Wanted {
+                wanted.push(WantedCommit {
                     commit: *commit,
                     decision_id: Some(id.to_owned()),
                 });
@@ -168,9 +168,9 @@ fn missing_for(id: &str, missing: &[String]) -> Error {
     .hint("run it again with --with-dependencies")
 }
 
-fn resolve_one(session: &Session, name: &str) -> Result<Vec<Wanted>> {
+fn resolve_one(session: &Session, name: &str) -> Result<Vec<WantedCommit>> {
     let repo = &session.repo;
-    let plain = |commit| Wanted {
+    let plain = |commit| WantedCommit {
         commit,
         decision_id: None,
     };

@@ -14,11 +14,11 @@ use crate::store::files::places::Places;
 use crate::store::operation::{Record, StateFile, StateName, Tail};
 
 use super::computed::Stuck;
-use super::continue_pick::{FORMAT, Note};
+use super::continue_pick::{FORMAT, PickNote};
 
 /// A pick under way.
 pub(super) struct UnderWay {
-    pub(super) note: Note,
+    pub(super) note: PickNote,
     /// Whether git has committed the one that was in conflict.
     pub(super) is_committed: bool,
 }
@@ -88,11 +88,11 @@ fn find(session: &Session) -> Result<Option<UnderWay>> {
     Ok(ours.then_some(UnderWay { note, is_committed }))
 }
 
-fn read_note(repo: &Repo) -> Result<Option<Note>> {
+fn read_note(repo: &Repo) -> Result<Option<PickNote>> {
     let Some(bytes) = StateName::ColonyResolve.read(repo)? else {
         return Ok(None);
     };
-    let note: Note = serde_json::from_slice(&bytes).or_code(
+    let note: PickNote = serde_json::from_slice(&bytes).or_code(
         Code::RepositoryBroken,
         || "cannot read what is being picked",
     )?;
@@ -157,7 +157,7 @@ pub(super) fn branch_moved() -> Error {
     .hint("git colony cherry-pick --abort")
 }
 
-pub(super) fn dropped_by_git(note: &Note) -> Error {
+pub(super) fn dropped_by_git(note: &PickNote) -> Error {
     let ids: Vec<_> = note.rest.iter().map(|one| one.commit).collect();
     Error::new(
         Code::OperationInProgress,

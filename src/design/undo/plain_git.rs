@@ -100,7 +100,7 @@ pub(in crate::design) fn refuse_unrecorded(
     kind: Kind,
 ) -> Result<Error> {
     let since = found.since;
-    let told = Told {
+    let told = ChangeWords {
         summary: &found.summary,
         refs: &found.refs,
         heads: (&since.after.head, &found.after.head),
@@ -140,7 +140,7 @@ pub(in crate::design) fn refuse_unrecorded(
 pub(in crate::design) fn refuse_recorded(session: &Session, record: &Record) -> Result<Error> {
     let unknown = ExternalChange::default();
     let change = record.external.as_ref().unwrap_or(&unknown);
-    let told = Told {
+    let told = ChangeWords {
         summary: &record.summary,
         refs: &record.refs,
         heads: (&record.before.head, &record.after.head),
@@ -164,7 +164,7 @@ pub(in crate::design) fn or_restore(record: &Record, what: &str) -> String {
 }
 
 /// What is said of a change.
-struct Told<'a> {
+struct ChangeWords<'a> {
     summary: &'a str,
     refs: &'a [RefChange],
     heads: (&'a HeadRecord, &'a HeadRecord),
@@ -172,7 +172,7 @@ struct Told<'a> {
     files: usize,
 }
 
-impl Told<'_> {
+impl ChangeWords<'_> {
     fn refusal(&self, start: &str) -> Error {
         let changes = self.changes();
         let listed = if changes.is_empty() {

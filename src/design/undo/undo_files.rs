@@ -9,9 +9,9 @@ use crate::git::Oid;
 use crate::model::{Code, Error, RepoPath, Result, text};
 use crate::store::Session;
 use crate::store::files::places::Places;
-use crate::store::files::worktree_files::Standing;
+use crate::store::files::worktree_files::PathState;
 use crate::store::operation::commit_point::NewIndex;
-use crate::store::operation::operation_record::{Place, Source};
+use crate::store::operation::operation_record::{FilePlacement, Source};
 use crate::store::operation::{FileMoves, Kind, LateFile, Record, late_files, moves};
 
 use super::undo_settled::settled_since;
@@ -117,11 +117,11 @@ pub(in crate::design) fn back_to_branch(
         let is_gits = [old, tree].map(|tree| repo.entry_in(tree, path.as_path()));
         let is_gits = is_gits.into_iter().collect::<Result<Vec<_>>>()?;
         let stands = files.look(path).map_err(|e| Error::io("cannot look", e))?;
-        let is_free = stands == Standing::Nothing || moves.aside.contains(path);
+        let is_free = stands == PathState::Nothing || moves.aside.contains(path);
         let at = places.kept_by(record.op).join(number.to_string());
         if is_gits.iter().all(Option::is_none) && is_free && at.symlink_metadata().is_ok() {
             let operation = record.op;
-            moves.place.push(Place {
+            moves.place.push(FilePlacement {
                 path: path.clone(),
                 source: Source::Kept { operation, number },
             });

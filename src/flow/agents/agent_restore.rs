@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use crate::clones::hub::{Hub, joining, locate, publish};
 use crate::clones::new_clone::clone_large_files::LargeFiles;
-use crate::clones::new_clone::{Sparse, Staged, Start, Wanted, remote_prefix};
+use crate::clones::new_clone::{Sparse, Staged, Start, WantedClone, remote_prefix};
 use crate::clones::removal;
 use crate::clones::removal::removed_log::{self, RemovedLog};
 use crate::clones::removal::removed_work::{self, Held, RemovedWork};
@@ -92,7 +92,7 @@ pub fn restore(session: &Session, request: &Request) -> Result<RestoredAgent> {
     let plan = Plan::make(&root, &hub, request)?;
     let url = locate::origin_of(session)?.map(|url| url.in_full());
     let here = || session.repo.common_dir().display().to_string();
-    let wanted = Wanted {
+    let wanted = WantedClone {
         root: &root,
         hub: &hub,
         agent: Some(plan.agent),

@@ -9,14 +9,14 @@ use crate::clones::hub::{Hub, locate};
 use crate::clones::removal::removed_work;
 use crate::design::checkpoint::left_out::LeftOut;
 use crate::design::checkpoint::unignored;
-use crate::design::diff::State;
+use crate::design::diff::DiffSide;
 use crate::design::fork::{names, published_forks};
 use crate::design::merge::{StandIn, UncommittedWork};
 use crate::design::restore::restore_target::{InProgress, Target};
 use crate::design::uncommitted;
 use crate::flow::reports::status;
 use crate::git::identity::Identity;
-use crate::git::lfs::lfs_objects::Objects;
+use crate::git::lfs::lfs_objects::LfsObjects;
 use crate::git::lfs::lfs_pointer::Pointer;
 use crate::git::worktree::foreign_worktree::OwnConfig;
 use crate::git::worktree::scan::Scan;
@@ -124,8 +124,8 @@ impl AgentState {
     ///
     /// # Errors
     /// `object-missing`.
-    pub fn to_compare(&self, session: &Session) -> Result<State> {
-        Ok(State {
+    pub fn to_compare(&self, session: &Session) -> Result<DiffSide> {
+        Ok(DiffSide {
             name: self.name.clone(),
             commit: None,
             tree: session.repo.tree_of(Some(self.commit))?,
@@ -192,7 +192,7 @@ fn standing(session: &Session, clone: &FoundClone) -> Result<AgentState> {
     session.repo.take_over(&inside.repo, &[found.commit])?;
     let base = found.head.commit();
     if session.repo.keeps_objects() {
-        let stores = [Objects::of(&inside.repo), Objects::of(&other)];
+        let stores = [LfsObjects::of(&inside.repo), LfsObjects::of(&other)];
         bring_large_files(&session.repo, (found.commit, base), &stores)?;
     }
     Ok(AgentState {
@@ -207,9 +207,9 @@ fn standing(session: &Session, clone: &FoundClone) -> Result<AgentState> {
 fn bring_large_files(
     repo: &Repo,
     (commit, base): (Oid, Option<Oid>),
-    stores: &[Objects],
+    stores: &[LfsObjects],
 ) -> Result<()> {
-    let here = Objects::of(repo);
+    let here = LfsObjects::of(repo);
     let known = repo.tree_of(repo.head()?.commit())?;
     let found = repo.read_commit(commit)?;
     let beside = found.parents.iter().filter(|parent| Some(**parent) != base);

@@ -16,7 +16,7 @@ use serde::Serialize;
 use crate::clones::found;
 use crate::clones::hub::{Hub, joining, locate, publish};
 use crate::clones::new_clone::clone_large_files::LargeFiles;
-use crate::clones::new_clone::{Sparse, Staged, Start, Wanted, remote_prefix};
+use crate::clones::new_clone::{Sparse, Staged, Start, WantedClone, remote_prefix};
 use crate::clones::removal::{self, removed_work};
 use crate::design::default_branch;
 use crate::design::fork::{self, names};
@@ -234,11 +234,11 @@ impl Plan {
         session: &Session,
         request: &'a Request,
         (root, hub, member): (&'a SharedRoot, &'a Hub, &Membership),
-    ) -> Result<Wanted<'a>> {
+    ) -> Result<WantedClone<'a>> {
         let origin = locate::origin_of(session)?;
         let url = origin.map(|url| url.in_full());
         let here = || session.repo.common_dir().display().to_string();
-        Ok(Wanted {
+        Ok(WantedClone {
             root,
             hub,
             agent: Some(&request.name),

@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use crate::clones::hub::{Hub, desk_note};
 use crate::clones::removal::removed_work::{self, Held, RemovedWork};
-use crate::design::fork::fork_problem::Problem;
+use crate::design::fork::fork_problem::ForkProblem;
 use crate::git::{Oid, Repo};
 use crate::model::Result;
 use crate::model::text::typed_word;
@@ -44,7 +44,7 @@ pub struct HeldRemoval {
     pub stashes: usize,
     /// Why that cannot be told: what is held is too large, damaged or gone.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub problem: Option<Problem>,
+    pub problem: Option<ForkProblem>,
     /// The command that brings it back, as long as the hub is there.
     pub restore: String,
 }
@@ -110,7 +110,7 @@ fn look_at(
         restore: format!("git {}{restore}", at.unwrap_or_default()),
     };
     let counted = work.held(hub).and_then(|held| count(repo, known, &held));
-    match Problem::or(counted)? {
+    match ForkProblem::or(counted)? {
         Ok((commits, files, stashes)) => {
             (removal.commits, removal.files, removal.stashes) = (commits, files, stashes);
         }

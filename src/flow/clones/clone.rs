@@ -8,7 +8,9 @@ use serde::Serialize;
 use crate::clones::hub::colonies::{self, Colony};
 use crate::clones::hub::{Hub, joining, locate, publish};
 use crate::clones::new_clone::clone_large_files::LargeFiles;
-use crate::clones::new_clone::{Sparse, Staged, Start, Wanted, remote_prefix, rewritten_start};
+use crate::clones::new_clone::{
+    Sparse, Staged, Start, WantedClone, remote_prefix, rewritten_start,
+};
 use crate::clones::{clone_folders, found};
 use crate::git::identity::Identity;
 use crate::git::remote::url::{Provenance, RemoteUrl};
@@ -105,7 +107,7 @@ pub fn clone(world: &World, session: Option<&Session>, request: &Request) -> Res
     let root = SharedRoot::of(world)?;
     let source = Source::find(world, session, request, &root)?;
     let start = source.start(world, session, request)?;
-    let wanted = Wanted {
+    let wanted = WantedClone {
         root: &root,
         hub: &source.hub,
         agent: request.agent.as_deref(),

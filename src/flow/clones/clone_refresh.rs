@@ -129,7 +129,7 @@ fn move_remote_branches(inside: &Session, hub: &Hub) -> Result<Vec<RefChange>> {
         }
     }
     let who = inside.record_signature();
-    let why = crate::git::refs::Reason {
+    let why = crate::git::refs::ReflogReason {
         text: "colony: refreshed",
         who: &who,
         operation: "refresh",

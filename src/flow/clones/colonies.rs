@@ -8,7 +8,7 @@ use crate::store::Session;
 use crate::store::files::shared_root::SharedRoot;
 
 /// What is to be noted.
-pub struct Wanted<'a> {
+pub struct WantedColony<'a> {
     /// The colony; `None` is the default one.
     pub name: Option<&'a str>,
     /// Where its repository is; credentials in it are not written down.
@@ -42,7 +42,7 @@ pub fn show(world: &World, name: Option<&str>) -> Result<Colony> {
 ///
 /// # Errors
 /// `url-refused`, `invalid-value`, `locked`, `no-space`, and those of [`joining::join`].
-pub fn set(world: &World, session: Option<&Session>, wanted: Wanted<'_>) -> Result<Colony> {
+pub fn set(world: &World, session: Option<&Session>, wanted: WantedColony<'_>) -> Result<Colony> {
     let url = RemoteUrl::parse(wanted.url, Provenance::User, &world.cwd)?;
     let name = wanted.name.unwrap_or(DEFAULT);
     if name.is_empty() || name.contains(char::is_control) {

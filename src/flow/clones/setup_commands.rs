@@ -16,7 +16,7 @@ use crate::git::{ObjectWrites, Oid, Repo};
 use crate::model::{Code, Error, Result, World, text};
 use crate::store::Session;
 use crate::store::files::shared_root::SharedRoot;
-use crate::store::lease::acting_agent::{self, Reason};
+use crate::store::lease::acting_agent::{self, AgentReason};
 use crate::store::settings::Flags;
 use crate::store::settings::approved_commands::{self, Approvals, NamedBy};
 
@@ -292,7 +292,10 @@ fn refuse_agent(world: &World, request: &Request) -> Result<()> {
     if request.approve.is_empty() {
         return Ok(());
     }
-    let named = request.agent.clone().map(|agent| (agent, Reason::Named));
+    let named = request
+        .agent
+        .clone()
+        .map(|agent| (agent, AgentReason::Named));
     let from = || acting_agent::by_place_or_session(world).into_iter().next();
     let Some((agent, reason)) = named.or_else(from) else {
         return Ok(());

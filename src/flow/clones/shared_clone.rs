@@ -1,6 +1,6 @@
 //! A clone for reading that is there already: who asks for the same thing shares it.
 
-use crate::clones::new_clone::Wanted;
+use crate::clones::new_clone::WantedClone;
 use crate::git::{ObjectWrites, Repo};
 use crate::model::{Result, World};
 
@@ -14,7 +14,7 @@ use super::cone::Cone;
 /// `repository-broken`, `git-failed`.
 pub(in crate::flow) fn find(
     world: &World,
-    wanted: &Wanted<'_>,
+    wanted: &WantedClone<'_>,
     request: &Request,
 ) -> Result<Option<CloneReport>> {
     let Some((path, member)) = wanted.shared() else {

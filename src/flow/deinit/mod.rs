@@ -15,7 +15,7 @@ use crate::clones::hub::publish;
 use crate::design::checkpoint::checkpoint_refs;
 use crate::git::attributes::AttributesOf;
 use crate::git::lfs::lfs_pointer::Pointer;
-use crate::git::refs::Reason;
+use crate::git::refs::ReflogReason;
 use crate::git::{ObjectWrites, Oid, RefChange, RefName, Repo};
 use crate::lfs::install;
 use crate::model::{Code, Error, Result, text};
@@ -74,7 +74,7 @@ pub struct DeinitReport {
 /// `recovery-needed`; `io`. None but the last changes anything.
 pub fn deinit(session: &Session, request: Request) -> Result<DeinitReport> {
     recover_first(session)?;
-    let before = Found::look(session, request)?;
+    let before = FoundSetup::look(session, request)?;
     if before.report.needs_force {
         return Err(refuse_kept_files(before.kept_files));
     }
@@ -93,7 +93,7 @@ pub fn deinit(session: &Session, request: Request) -> Result<DeinitReport> {
     if let Some(places) = Places::find(&session.repo)? {
         recover::recover(session, &places)?;
     }
-    let mut found = Found::look(session, request)?;
+    let mut found = FoundSetup::look(session, request)?;
     if found.report.needs_force {
         // Somebody has moved files aside since.
         return Err(refuse_kept_files(found.kept_files));
@@ -130,7 +130,7 @@ pub fn deinit(session: &Session, request: Request) -> Result<DeinitReport> {
 /// # Errors
 /// As [`deinit`], but for `kept-files`, which is told.
 pub fn preview(session: &Session, request: Request) -> Result<DeinitReport> {
-    let mut found = Found::look(session, request)?;
+    let mut found = FoundSetup::look(session, request)?;
     found.report.removed = hook_lines(&found.hooks);
     found.report.removed.append(&mut found.removed);
     found.report.dry_run = true;
@@ -157,7 +157,7 @@ fn refuse_kept_files(kept: usize) -> Error {
 }
 
 /// What is there to take out.
-struct Found {
+struct FoundSetup {
     hooks: Vec<(Target, usize)>,
     lfs_goes: bool,
     /// The keys of our settings that go, as git lists them.
@@ -170,9 +170,9 @@ struct Found {
     report: DeinitReport,
 }
 
-impl Found {
-    fn look(session: &Session, request: Request) -> Result<Found> {
-        let mut found = Found {
+impl FoundSetup {
+    fn look(session: &Session, request: Request) -> Result<FoundSetup> {
+        let mut found = FoundSetup {
             hooks: installed_hooks(session)?,
             lfs_goes: false,
             settings: settings(session)?,
@@ -228,7 +228,7 @@ impl Found {
             new: None,
         };
         let changes: Vec<_> = self.refs.iter().map(delete).collect();
-        let why = Reason {
+        let why = ReflogReason {
             text: "colony: deinit",
             who: &session.record_signature(),
             operation: "deinit",

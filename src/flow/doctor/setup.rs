@@ -11,7 +11,7 @@ use crate::setup::hooks::{self, FolderSort, HookState, HookStatus};
 use crate::setup::info_attributes;
 use crate::setup::manifest::{self, LfsMode, Manifest};
 use crate::store::Session;
-use crate::store::settings::colony_toml::Problem;
+use crate::store::settings::colony_toml::SettingsProblem;
 
 /// What git reads at the root; a link there counts as nothing.
 const RULE_FILES: [&str; 2] = [".gitattributes", ".gitignore"];
@@ -181,7 +181,8 @@ pub(super) fn settings(session: &Session) -> Vec<Check> {
     if problems.is_empty() {
         return vec![Check::well("settings", "every file of settings reads well")];
     }
-    let tell =
-        |problem: &Problem| Check::ill("settings", problem.sentence(), "git colony config list");
+    let tell = |problem: &SettingsProblem| {
+        Check::ill("settings", problem.sentence(), "git colony config list")
+    };
     problems.iter().map(tell).collect()
 }

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::design::fork::forks::{Fork, Into, Outcome};
+use crate::design::fork::forks::{Fork, Into, MergeOutcome};
 use crate::model::RepoPath;
 use crate::model::text::typed_word;
 
@@ -43,7 +43,7 @@ pub struct Settling {
 }
 
 /// Where one stands.
-pub(super) struct Desk<'a> {
+pub(super) struct DeskView<'a> {
     /// The branch that is checked out.
     pub(super) branch: String,
     /// The agent in whose clone one stands.
@@ -56,7 +56,7 @@ pub(super) struct Desk<'a> {
 
 /// Returns the next step: what merges cleanly, is allowed to, and meets conflicts last, in order; else the
 /// smallest conflict, by paths, then by commits, then by name.
-pub(super) fn next(desk: &Desk<'_>, rows: &[Row], order: &[String]) -> Option<Next> {
+pub(super) fn next(desk: &DeskView<'_>, rows: &[Row], order: &[String]) -> Option<Next> {
     if let Some(operation) = desk.operation {
         return Some(end(operation));
     }
@@ -69,7 +69,7 @@ pub(super) fn next(desk: &Desk<'_>, rows: &[Row], order: &[String]) -> Option<Ne
 }
 
 /// Lists the agents that are at it: their work is not told to be merged before they have ended.
-pub(super) fn settling(desk: &Desk<'_>, rows: &[Row]) -> Vec<Settling> {
+pub(super) fn settling(desk: &DeskView<'_>, rows: &[Row]) -> Vec<Settling> {
     let others = rows
         .iter()
         .filter(|row| !desk.is_own(row) && is_settling(row));
@@ -104,10 +104,14 @@ fn end(operation: &Operation) -> Next {
 }
 
 /// What the agent does in whose clone one stands is for somebody else to merge.
-fn clean(desk: &Desk<'_>, open: &[&Row], order: &[String]) -> Option<Next> {
+fn clean(desk: &DeskView<'_>, open: &[&Row], order: &[String]) -> Option<Next> {
     let is_ready = |row: &&&Row| {
         let outcome = row.into.as_ref().map(|into| into.outcome);
-        !desk.is_own(row) && matches!(outcome, Some(Outcome::FastForward | Outcome::Merged))
+        !desk.is_own(row)
+            && matches!(
+                outcome,
+                Some(MergeOutcome::FastForward | MergeOutcome::Merged)
+            )
     };
     let row = order.iter().find_map(|name| {
         let mut ready = open.iter().filter(is_ready);
@@ -124,12 +128,12 @@ fn clean(desk: &Desk<'_>, open: &[&Row], order: &[String]) -> Option<Next> {
     })
 }
 
-fn smallest_conflict(desk: &Desk<'_>, open: &[&Row]) -> Option<Next> {
+fn smallest_conflict(desk: &DeskView<'_>, open: &[&Row]) -> Option<Next> {
     let in_conflict = open.iter().filter_map(|row| {
         let into = row.into.as_ref()?;
         // In the clone of an agent its own work is what it can settle.
         let is_its = desk.agent.is_none() || desk.is_own(row);
-        (is_its && into.outcome == Outcome::Conflicted).then_some((*row, into))
+        (is_its && into.outcome == MergeOutcome::Conflicted).then_some((*row, into))
     });
     let (row, into) =
         in_conflict.min_by_key(|(row, into)| (into.paths.len(), row.commits, name_of(row)))?;
@@ -159,7 +163,7 @@ fn smallest_conflict(desk: &Desk<'_>, open: &[&Row]) -> Option<Next> {
     })
 }
 
-impl Desk<'_> {
+impl DeskView<'_> {
     fn is_own(&self, row: &Row) -> bool {
         self.agent.is_some() && row.agent.as_deref() == self.agent
     }

@@ -21,7 +21,7 @@ use crate::store::large_files::large_file_locks::KnownLocks;
 
 pub use advice::{Next, Settling};
 pub use git_in_progress::Operation;
-pub use row::{Row, State, Work};
+pub use row::{Activity, Row, Work};
 
 use super::agents::agent_places;
 use super::reports::status;
@@ -102,7 +102,7 @@ pub fn fleet(session: &Session) -> Result<FleetReport> {
     });
     let unsaved = unsaved.chain([here]).collect();
     let operation = Operation::of(repo, &scan);
-    let desk = advice::Desk {
+    let desk = advice::DeskView {
         branch: scan.head.label(),
         agent: session.settings.agent.as_deref(),
         operation: operation.as_ref(),

@@ -10,8 +10,8 @@ use crate::clones::found::FoundClone;
 use crate::design::allowed_paths::path_preview;
 use crate::design::checkpoint::all_saved_at::kept_at;
 use crate::design::checkpoint::checkpoints;
-use crate::design::fork::fork_problem::Problem;
-use crate::design::fork::forks::{self, Fork, Into, Outcome};
+use crate::design::fork::fork_problem::ForkProblem;
+use crate::design::fork::forks::{self, Fork, Into, MergeOutcome};
 use crate::flow::agents::agent_state;
 use crate::flow::reports::status;
 use crate::git::Repo;
@@ -32,7 +32,7 @@ const AT_WORK_SECONDS: i64 = 300;
 /// What an agent does, as far as can be told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum State {
+pub enum Activity {
     /// One of its hooks fired a moment ago.
     Working,
     /// It has told that it stopped.
@@ -78,7 +78,7 @@ pub struct Row {
     pub unsaved: Option<usize>,
     /// Why that cannot be told.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub unseen: Option<Problem>,
+    pub unseen: Option<ForkProblem>,
     /// When the checkpoint was made that holds all of them, RFC 3339 UTC; `None` where none surely does.
     pub kept_at: Option<String>,
     /// What git is in the middle of in its clone.
@@ -88,7 +88,7 @@ pub struct Row {
     /// When it was last heard of, RFC 3339 UTC.
     pub last_seen_at: Option<String>,
     /// What it does.
-    pub state: State,
+    pub state: Activity,
     /// Who works in its clone now; `None` where nobody does, or where that cannot be told.
     pub held_by: Option<HeldBy>,
     /// How its fork would merge.
@@ -97,7 +97,7 @@ pub struct Row {
     pub outside_scope: Vec<RepoPath>,
     /// Why nothing more can be told of its fork: what that holds is too large, damaged or gone.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub problem: Option<Problem>,
+    pub problem: Option<ForkProblem>,
     /// Its clone.
     #[serde(skip)]
     pub(super) path: Option<PathBuf>,
@@ -143,7 +143,7 @@ impl Row {
             operation: None,
             last_checkpoint_at: None,
             last_seen_at: None,
-            state: State::Quiet,
+            state: Activity::Quiet,
             held_by: None,
             into: None,
             outside_scope: Vec::new(),
@@ -167,14 +167,14 @@ impl Row {
         let repo = match Repo::open_foreign(world, &clone.path) {
             Ok(repo) => repo,
             Err(error) => {
-                row.unseen = Some(Problem::told(&error));
+                row.unseen = Some(ForkProblem::told(&error));
                 return row;
             }
         };
         let head = repo.head().ok();
         row.fork = head.map(|head| head.label());
         let scan = agent_state::scan_of(world, config, &repo);
-        row.unseen = scan.as_ref().err().map(Problem::told);
+        row.unseen = scan.as_ref().err().map(ForkProblem::told);
         if let Ok(scan) = scan {
             row.unsaved = Some(status::unsaved(&scan));
             row.unsaved_locked = locks.among(unsaved_paths(&scan));
@@ -219,20 +219,20 @@ pub(super) fn unsaved_paths(scan: &Scan) -> impl Iterator<Item = RepoPath> {
     tracked.chain(untracked).cloned()
 }
 
-fn state(world: &World, heard: &hooks::Heard) -> State {
+fn state(world: &World, heard: &hooks::Heard) -> Activity {
     let age = time::parse_rfc3339(&heard.at)
         .map(|at| world.now().signed_duration_since(at).num_seconds());
     match (heard.doing, age) {
-        (Doing::Waiting, _) => State::Waiting,
-        (Doing::Working, Some(age)) if age <= AT_WORK_SECONDS => State::Working,
-        _ => State::Quiet,
+        (Doing::Waiting, _) => Activity::Waiting,
+        (Doing::Working, Some(age)) if age <= AT_WORK_SECONDS => Activity::Working,
+        _ => Activity::Quiet,
     }
 }
 
 /// Fills in how the fork of a row stands.
 pub(super) fn describe(repo: &Repo, row: &mut Row, fork: &Fork) -> Result<()> {
     row.commits = fork.ahead;
-    let is_up_to_date = |into: &Into| into.outcome == Outcome::UpToDate;
+    let is_up_to_date = |into: &Into| into.outcome == MergeOutcome::UpToDate;
     let has_begun = fork
         .diverged_from_sha
         .is_some_and(|base| base != fork.head_sha);
@@ -248,7 +248,7 @@ pub(super) fn describe(repo: &Repo, row: &mut Row, fork: &Fork) -> Result<()> {
     }
     let found = path_preview::outside(repo, fork);
     let found = found.and_then(|outside| Ok((outside, forks::files_ahead(repo, fork)?)));
-    match Problem::or(found)? {
+    match ForkProblem::or(found)? {
         Ok((outside, files)) => (row.outside_scope, row.files) = (outside, files),
         Err(problem) => row.problem = Some(problem),
     }

@@ -41,7 +41,7 @@ pub struct Request {
     /// The colony it belongs to.
     pub colony: Option<String>,
     /// What is wanted of git-lfs.
-    pub lfs: Wanted,
+    pub lfs: WantedLfs,
     /// Whether the commit is pushed to `origin`.
     pub push: bool,
     /// Whether history is to be rewritten, and published then.
@@ -50,7 +50,7 @@ pub struct Request {
 
 /// What is wanted of git-lfs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Wanted {
+pub enum WantedLfs {
     /// What the manifest says; where there is none, it keeps large files.
     #[default]
     AsRecorded,
@@ -146,7 +146,7 @@ pub fn init(session: &Session, request: &Request) -> Result<InitReport> {
     let plan = Plan::make(session, request)?;
     let mut report = plan.report(session, request)?;
     side_effects::outlast(session, &report.would_dirty)?;
-    let before = Standing::look(session);
+    let before = BeforeInit::look(session);
     match set_up(session, request, &plan) {
         Ok(Some((commit, record))) => {
             report.committed_sha = Some(commit);
@@ -193,17 +193,17 @@ fn set_up(session: &Session, request: &Request, plan: &Plan) -> Result<Option<(O
 }
 
 /// What stood outside of the tree before anything was done.
-struct Standing {
-    lfs: install::Standing,
+struct BeforeInit {
+    lfs: install::LfsSetup,
     has_lines: bool,
     has_drivers: bool,
     has_hooks: bool,
 }
 
-impl Standing {
-    fn look(session: &Session) -> Standing {
-        Standing {
-            lfs: install::Standing::look(&session.repo),
+impl BeforeInit {
+    fn look(session: &Session) -> BeforeInit {
+        BeforeInit {
+            lfs: install::LfsSetup::look(&session.repo),
             has_lines: info_attributes::is_there(&session.repo),
             has_drivers: merge_drivers::installed(session).map_or(true, |names| !names.is_empty()),
             has_hooks: hooks::install::is_recorded(session, Target::Git),
@@ -287,13 +287,13 @@ impl Plan {
         let theirs: Option<(Manifest, Vec<u8>)> = theirs.transpose()?;
         let is_off = |(found, _): &(Manifest, _)| found.lfs.mode == LfsMode::Disabled;
         let wanted = match request.lfs {
-            Wanted::NoLfs => Lfs::No,
-            Wanted::AsRecorded
+            WantedLfs::NoLfs => Lfs::No,
+            WantedLfs::AsRecorded
                 if request.migrate.is_none() && theirs.as_ref().is_some_and(is_off) =>
             {
                 Lfs::No
             }
-            Wanted::AsRecorded | Wanted::Lfs => Lfs::Yes,
+            WantedLfs::AsRecorded | WantedLfs::Lfs => Lfs::Yes,
         };
         let way = match wanted {
             Lfs::Yes => install::plan_chained(session)?,
@@ -365,7 +365,7 @@ impl Plan {
             pushed: false,
             push_error: None,
             lfs_enabled: self.lfs == Lfs::Yes,
-            lfs_kept_off: self.wanted == Lfs::No && request.lfs == Wanted::AsRecorded,
+            lfs_kept_off: self.wanted == Lfs::No && request.lfs == WantedLfs::AsRecorded,
             lfs_error: (self.wanted != self.lfs)
                 .then(|| "git-lfs is not installed, so large files stay in git".to_owned()),
             migrated_to_lfs: false,

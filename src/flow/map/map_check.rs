@@ -7,10 +7,10 @@ use crate::clones::hub::locate;
 use crate::git::Oid;
 use crate::git::remote::submodules::Submodules;
 use crate::map::load::{self, Loaded, PATH};
-use crate::map::problem::{self, Problem};
+use crate::map::problem::{self, MapProblem};
 use crate::map::row::SourceRow;
 use crate::map::schema::Read;
-use crate::map::show::{CheckReport, State};
+use crate::map::show::{MapCheckReport, MapState};
 use crate::map::{resolve, submodule};
 use crate::model::{Code, Result};
 use crate::store::Session;
@@ -19,7 +19,7 @@ use crate::store::Session;
 ///
 /// # Errors
 /// `revision-not-found`, `object-missing`, `interrupted`.
-pub fn check(session: &Session, state: &State) -> Result<CheckReport> {
+pub fn check(session: &Session, state: &MapState) -> Result<MapCheckReport> {
     let repo = &session.repo;
     let (place, commit) = state.place(repo)?;
     let Loaded { has_file, read, .. } = load::load(repo, place)?;
@@ -37,7 +37,7 @@ pub fn check(session: &Session, state: &State) -> Result<CheckReport> {
         }
     }
     let problems = problem::in_order(problems);
-    Ok(CheckReport {
+    Ok(MapCheckReport {
         path: PATH,
         commit,
         has_repo_map_file: has_file,
@@ -59,12 +59,12 @@ struct Rows<'a> {
 }
 
 impl Rows<'_> {
-    fn chunk_fault(&self, row: &SourceRow) -> Option<Problem> {
+    fn chunk_fault(&self, row: &SourceRow) -> Option<MapProblem> {
         let fault = resolve::chunk_of(row, &self.session.settings.map).err()?;
         Some(self.at(row, "chunk_overlap_tokens", &fault))
     }
 
-    fn submodule_fault(&mut self, row: &SourceRow) -> Result<Option<Problem>> {
+    fn submodule_fault(&mut self, row: &SourceRow) -> Result<Option<MapProblem>> {
         // A row that contradicts itself has been told.
         let Some(path) = row.submodule.as_ref().filter(|_| row.fault.is_none()) else {
             return Ok(None);
@@ -102,11 +102,11 @@ impl Rows<'_> {
         }
     }
 
-    fn at(&self, row: &SourceRow, key: &'static str, message: &str) -> Problem {
+    fn at(&self, row: &SourceRow, key: &'static str, message: &str) -> MapProblem {
         let at = self.read.places.get(&(row.name.clone(), key));
         at.map_or_else(
-            || Problem::of_file(message),
-            |at| Problem::at(*at, message.trim_end_matches("; nothing has changed")),
+            || MapProblem::of_file(message),
+            |at| MapProblem::at(*at, message.trim_end_matches("; nothing has changed")),
         )
     }
 }

@@ -14,7 +14,7 @@ use super::mapping::{self, How, row_place};
 use crate::flow::pages::page_labels;
 use crate::git::Oid;
 use crate::map::resolved::ResolvedRow;
-use crate::map::show::State;
+use crate::map::show::MapState;
 use crate::model::{Code, Result};
 use crate::page::listing::{PageEntry, unusable};
 use crate::page::mapping::read_pages;
@@ -95,7 +95,7 @@ pub fn diff(session: &Session, a: &str, b: &str) -> Result<MapDiffReport> {
 }
 
 fn side(session: &Session, revision: &str, cuts: &mut CutCache) -> Result<Side> {
-    let request = Request::offline(State::Revision(revision.to_owned()));
+    let request = Request::offline(MapState::Revision(revision.to_owned()));
     let rows = map_rows::resolve(session, &request)?;
     let how = How::offline(session);
     let mut side = Side {

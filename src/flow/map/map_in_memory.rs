@@ -5,7 +5,7 @@
 
 use super::map_rows::{self, Request, follows};
 use super::mapping::{How, Mapper};
-use crate::map::show::State;
+use crate::map::show::MapState;
 use crate::model::{Code, Result};
 use crate::store::Session;
 use crate::store::cache::page_table::PageTable;
@@ -15,7 +15,7 @@ use crate::store::cache::page_table::PageTable;
 /// # Errors
 /// As [`map_rows::resolve`]; `interrupted`.
 pub(in crate::flow) fn table(session: &Session, worktree: &str) -> Result<PageTable> {
-    let request = Request::offline(State::Head);
+    let request = Request::offline(MapState::Head);
     let rows = map_rows::resolve(session, &request)?;
     let how = How::offline(session);
     let mut mapper = Mapper::in_memory(how, worktree)?;

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::git::Oid;
-use crate::map::resolved::{Outcome, ResolvedRow};
+use crate::map::resolved::{ResolvedRow, RowOutcome};
 use crate::map::row::SourceKind;
 use crate::map::show;
 use crate::model::{Error, RepoPath, Result};
@@ -116,7 +116,7 @@ pub fn preview(session: &Session, request: &Request) -> Result<PreviewReport> {
     })
 }
 
-fn row(outcome: Outcome, tokenizer: &str) -> PreviewRow {
+fn row(outcome: RowOutcome, tokenizer: &str) -> PreviewRow {
     let (arguments, error) = match outcome.resolved {
         Ok(row) => (Some(arguments(row, tokenizer)), None),
         Err(error) => (None, Some(error)),

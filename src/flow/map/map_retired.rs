@@ -15,7 +15,7 @@ use crate::flow::pages;
 use crate::git::RefName;
 use crate::map::scope_record::{self, ScopeRecord, Scopes};
 use crate::map::scope_writing::{self, Change};
-use crate::map::show::State;
+use crate::map::show::MapState;
 use crate::model::Result;
 use crate::page::listing::unusable;
 use crate::store::Session;
@@ -45,7 +45,7 @@ pub(in crate::flow) fn retire(
 ) -> Result<Vec<RetiredScope>> {
     let is_whole = request.sources.is_empty() && request.base_scope.is_none();
     let places = Places::find(&session.repo)?;
-    let (true, State::Head, Some(places)) = (is_whole, &request.state, places) else {
+    let (true, MapState::Head, Some(places)) = (is_whole, &request.state, places) else {
         return Ok(Vec::new());
     };
     let own_ref = ref_names::local_scopes(&places.key);

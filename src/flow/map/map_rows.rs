@@ -7,13 +7,13 @@ use crate::design::default_branch;
 use crate::flow::map::other_repositories::{Hubs, Network};
 use crate::git::remote::url::Transport;
 use crate::git::{Head, Oid, RefName, RemoteUrl};
-use crate::map::load::{self, Place};
+use crate::map::load::{self, MapSource};
 use crate::map::resolve::{self, Caller};
-use crate::map::resolved::{self, Outcome, ResolvedRow};
+use crate::map::resolved::{self, ResolvedRow, RowOutcome};
 use crate::map::row::SourceRow;
 use crate::map::schema::RepoMap;
 use crate::map::scope_record::{Scopes, committed};
-use crate::map::show::State;
+use crate::map::show::MapState;
 use crate::model::{Code, Error, RepoPath, Result};
 use crate::setup::manifest::{self, Manifest};
 use crate::store::Session;
@@ -31,7 +31,7 @@ const MOST_MANIFEST_BYTES: u64 = 1 << 20;
 #[derive(Clone, Debug)]
 pub struct Request {
     /// The state that is mapped.
-    pub state: State,
+    pub state: MapState,
     /// What scope ids begin with; `None` is the colony, else the origin, else the first commit.
     pub base_scope: Option<String>,
     /// Whether other repositories may be fetched.
@@ -44,7 +44,7 @@ pub struct Request {
 
 impl Request {
     /// All rows of a state, by what is here.
-    pub(in crate::flow) fn offline(state: State) -> Request {
+    pub(in crate::flow) fn offline(state: MapState) -> Request {
         Request {
             state,
             base_scope: None,
@@ -72,7 +72,7 @@ pub struct Rows {
     /// The map.
     pub map: RepoMap,
     /// What became of each row.
-    pub outcomes: Vec<Outcome>,
+    pub outcomes: Vec<RowOutcome>,
 }
 
 /// Reads the map and resolves its rows. One that fails stops no other.
@@ -108,7 +108,7 @@ pub fn resolve_at(session: &Session, request: &Request, uncommitted: Option<Oid>
     resolve::check_static(&map, &request.thaw)?;
     let origin = locate::origin_of(session)?;
     let base = base_of(session, request, commit, origin.as_ref())?;
-    let is_shared = place != Place::Worktree && is_default(session, branch.as_deref())?;
+    let is_shared = place != MapSource::Worktree && is_default(session, branch.as_deref())?;
     let (records, mut frozen) = frozen_scopes(session, is_shared)?;
     for name in &request.thaw {
         frozen.remove(&resolve::scope_id(&map, &base, name));
@@ -146,9 +146,9 @@ pub fn takes_worktree(row: &SourceRow, branch: Option<&str>) -> bool {
 }
 
 /// Returns the commit that is mapped and its branch.
-fn target(session: &Session, state: &State) -> Result<(Oid, Option<String>)> {
+fn target(session: &Session, state: &MapState) -> Result<(Oid, Option<String>)> {
     let repo = &session.repo;
-    if let State::Revision(revision) = state
+    if let MapState::Revision(revision) = state
         && revision != "HEAD"
     {
         let name = RefName::from(format!("refs/heads/{revision}").as_str());
@@ -202,7 +202,7 @@ pub(in crate::flow) fn renamed_by(session: &Session, colony: &str) -> Result<Vec
         return Ok(Vec::new());
     };
     let origin = locate::origin_of(session)?;
-    let request = Request::offline(State::Head);
+    let request = Request::offline(MapState::Head);
     let base = base_of(session, &request, commit, origin.as_ref())?;
     let is_of_base = |id: &String| {
         let rest = committed(id).unwrap_or(id).strip_prefix(&base);
@@ -240,13 +240,13 @@ pub(super) fn follows(
     resolved: &ResolvedRow,
 ) -> Option<String> {
     let moves =
-        resolved.place == resolved::Place::This && !resolved.frozen && row.submodule.is_none();
+        resolved.place == resolved::RowPlace::This && !resolved.frozen && row.submodule.is_none();
     let at_tip = row.commit.as_deref().is_none_or(|commit| commit == "HEAD");
     match (&request.state, &row.branch) {
         _ if !moves || !at_tip => None,
         (_, Some(branch)) => Some(format!("refs/heads/{branch}")),
-        (State::Head, None) => Some("HEAD".to_owned()),
-        (State::Revision(_) | State::Worktree, None) => None,
+        (MapState::Head, None) => Some("HEAD".to_owned()),
+        (MapState::Revision(_) | MapState::Worktree, None) => None,
     }
 }
 

@@ -5,7 +5,7 @@ use super::other_repositories::Network;
 use crate::flow::pages;
 use crate::git::Oid;
 use crate::map::listing::{self, Bounds, TreeReport};
-use crate::map::resolved::{Chunk, Limits, Place, ResolvedRow};
+use crate::map::resolved::{Chunk, Limits, ResolvedRow, RowPlace};
 use crate::map::row::{DEFAULT_NAME, SourceKind};
 use crate::model::Result;
 use crate::page::counting::{self, FileTokens};
@@ -59,7 +59,7 @@ pub(in crate::flow) fn whole(session: &Session, commit: Oid) -> ResolvedRow {
         origin_url: None,
         branch: None,
         commit,
-        place: Place::This,
+        place: RowPlace::This,
         selection: Selection {
             start_dir: crate::model::RepoPath::default(),
             include: None,

@@ -8,9 +8,9 @@ use super::map_rows::{self, Request, Rows};
 use super::mapping::{How, MapResult, Mapper};
 use super::{MapReport, places};
 use crate::design::uncommitted::{self, Uncommitted};
-use crate::git::refs::Reason;
+use crate::git::refs::ReflogReason;
 use crate::git::{Oid, RefChange};
-use crate::map::resolved::{Outcome, ResolvedRow};
+use crate::map::resolved::{ResolvedRow, RowOutcome};
 use crate::map::row::SourceRow;
 use crate::map::scope_record::{self, ScopeRecord};
 use crate::map::scope_writing::{self, Change};
@@ -88,7 +88,7 @@ struct Making<'a> {
 }
 
 impl Making<'_> {
-    fn map_all(&mut self, outcomes: Vec<Outcome>, rows: &Rows) -> Result<Vec<MapResult>> {
+    fn map_all(&mut self, outcomes: Vec<RowOutcome>, rows: &Rows) -> Result<Vec<MapResult>> {
         let mut results = Vec::new();
         for outcome in outcomes {
             let (row, scope_id) = (outcome.row, outcome.scope_id);
@@ -147,7 +147,7 @@ pub(in crate::flow) fn keep_alive(
 ) -> Result<()> {
     let name = ref_names::uncommitted(&places.key, scope_id);
     let who = session.record_signature();
-    let why = Reason {
+    let why = ReflogReason {
         text: "git-colony: uncommitted work",
         who: &who,
         operation: "map",

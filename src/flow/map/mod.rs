@@ -17,7 +17,7 @@ use serde::Serialize;
 
 use crate::design::checkpoint::left_out::LeftOut;
 use crate::git::Oid;
-use crate::map::resolved::Outcome;
+use crate::map::resolved::RowOutcome;
 use crate::map::scope_record::ScopeRecord;
 use crate::map::scope_writing::{self, Change};
 use crate::map::show;
@@ -82,7 +82,7 @@ pub fn map(session: &Session, request: &Request) -> Result<MapReport> {
     let (mut results, mut changes) = (Vec::new(), Vec::new());
     let now = time::rfc3339(&session.world.now());
     for outcome in std::mem::take(&mut rows.outcomes) {
-        let Outcome {
+        let RowOutcome {
             row,
             scope_id,
             resolved,

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use crate::clones::hub::gather;
 use crate::clones::sync::travelers;
-use crate::design::migration::Told;
+use crate::design::migration::HeardMigration;
 use crate::git::lfs::lfs_import::{Exempt, ImportStep};
 use crate::git::remote::Remote;
 use crate::git::{Oid, RefName, Repo};
@@ -260,8 +260,8 @@ impl Follows {
     }
 
     /// Returns where they are told of.
-    pub(super) fn told(&self) -> Told {
-        Told {
+    pub(super) fn told(&self) -> HeardMigration {
+        HeardMigration {
             commit: self.commit,
             is_published: self.is_published,
         }

@@ -4,8 +4,8 @@
 use std::collections::BTreeMap;
 
 use crate::clones::sync::travelers;
-use crate::git::refs::Reason;
-use crate::git::remote::{Pushed, Remote, Told};
+use crate::git::refs::ReflogReason;
+use crate::git::remote::{PushResult, Pushed, Remote};
 use crate::git::{Head, Oid, RefChange, RefName};
 use crate::model::id::OperationId;
 use crate::model::{Code, Error, Result};
@@ -148,7 +148,7 @@ pub(super) fn publish(
 fn refuse_failed(
     remote: &Remote<'_>,
     wanted: &[RefChange],
-    Told { refs: pushed, said }: &Told,
+    PushResult { refs: pushed, said }: &PushResult,
 ) -> Result<()> {
     /// How it begins what is said of refs that would have gone through.
     const WITH_OTHERS: [&str; 2] = ["atomic push fail", "atomic transaction fail"];
@@ -234,7 +234,7 @@ fn agree(session: &Session, remote: &Remote<'_>, changes: &[RefChange]) -> Resul
 /// `ref-moved`, `locked`.
 pub(super) fn move_refs(session: &Session, changes: &[RefChange]) -> Result<()> {
     let who = session.record_signature();
-    let why = Reason {
+    let why = ReflogReason {
         text: "colony: lfs migrate",
         who: &who,
         operation: "lfs-migrate",

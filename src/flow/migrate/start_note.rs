@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 use crate::git::{Oid, RefName, Repo};
-use crate::lfs::install::Standing;
+use crate::lfs::install::LfsSetup;
 use crate::model::{Code, Result, ResultExt as _};
 use crate::store::Session;
 use crate::store::files::atomic;
@@ -20,7 +20,7 @@ use crate::store::refs::ref_names;
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(super) struct Begun {
     /// What of git-lfs was there.
-    pub(super) standing: Standing,
+    pub(super) standing: LfsSetup,
     /// The journal of the migration before: once it is another, this one has moved its refs.
     journal: Option<Oid>,
 }
@@ -43,7 +43,7 @@ impl Begun {
             return Ok(begun);
         }
         let begun = Begun {
-            standing: Standing::look(&session.repo),
+            standing: LfsSetup::look(&session.repo),
             journal: journal(&session.repo)?,
         };
         let json = serde_json::to_vec(&begun);

@@ -1,7 +1,7 @@
 //! The large files of what is published: found by one walk, brought before the refs that need them, and
 //! asked for again after those.
 
-use crate::git::lfs::lfs_objects::Objects;
+use crate::git::lfs::lfs_objects::LfsObjects;
 use crate::git::lfs::lfs_pointer::LfsOid;
 use crate::git::lfs::lfs_upload::Uploads;
 use crate::git::remote::Remote;
@@ -31,7 +31,7 @@ impl LargeFiles {
         let refs = changes.iter().map(|change| change.name.clone());
         let refs: Vec<RefName> = refs.filter(is_history).collect();
         let pointers = session.repo.pointers_below(&session.world, &tips)?;
-        let here = Objects::of(&session.repo);
+        let here = LfsObjects::of(&session.repo);
         // git-lfs asks no server for an empty one.
         let mut needed = pointers.iter().filter(|pointer| pointer.size_bytes > 0);
         let is_here = needed.clone().all(|pointer| here.has(pointer));

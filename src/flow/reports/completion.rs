@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::design::checkpoint::checkpoints::{self, Checkpoint, Which};
 use crate::git::{RefName, Repo};
 use crate::model::time::{self, Moment};
-use crate::setup::tool_entry::Entry;
+use crate::setup::tool_entry::ToolEntry;
 use crate::setup::tool_registry;
 use crate::store::files::places::Places;
 use crate::store::key;
@@ -219,7 +219,7 @@ fn remotes(repo: &Repo) -> Vec<Offer> {
     names.map(|name| Offer::new(name, "remote")).collect()
 }
 
-fn of_tools(repo: &Repo, told: impl Fn(Entry) -> (String, String)) -> Vec<Offer> {
+fn of_tools(repo: &Repo, told: impl Fn(ToolEntry) -> (String, String)) -> Vec<Offer> {
     let tools = tool_registry::read(repo).unwrap_or_default();
     let words: BTreeMap<String, String> = tools.into_iter().map(told).collect();
     let words = words.into_iter();

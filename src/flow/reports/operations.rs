@@ -220,7 +220,7 @@ fn kept_at(places: &Places, entry: &LogEntry, path: &RepoPath) -> Option<PathBuf
 }
 
 /// Returns the path that a kept file had; of one that no operation planned for, where it is kept.
-pub(in crate::flow) fn name_of(log: &Log, file: &moved_aside::KeptFile) -> RepoPath {
+pub(in crate::flow) fn name_of(log: &Log, file: &moved_aside::AsideFile) -> RepoPath {
     let is_of =
         |entry: &&LogEntry| entry.worktree == file.worktree && entry.record.op == file.operation;
     let name = file.at.file_name().and_then(OsStr::to_str);

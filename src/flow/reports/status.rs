@@ -16,7 +16,7 @@ use crate::git::{Head, Oid, Repo};
 use crate::lfs::install;
 use crate::model::id::OperationId;
 use crate::model::{RepoPath, Result};
-use crate::setup::tool_entry::Entry;
+use crate::setup::tool_entry::ToolEntry;
 use crate::setup::tool_registry;
 use crate::store::Session;
 use crate::store::files::places::Places;
@@ -43,7 +43,7 @@ pub struct StatusReport {
     /// Fork branches, `fork/<label>`.
     pub forks: Vec<String>,
     /// Tools in the registry of the repository.
-    pub tools: Vec<Entry>,
+    pub tools: Vec<ToolEntry>,
     /// When the newest automatic checkpoint was made.
     pub last_quiescence_at: Option<String>,
     /// Whether anything is uncommitted, untracked files included.

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::clones::sync::travelers::{self, Kind};
-use crate::git::refs::Reason;
+use crate::git::refs::ReflogReason;
 use crate::git::remote::{Pushed, Remote};
 use crate::git::{RefChange, RefName, Signature};
 use crate::model::text::{count, shell_word};
@@ -93,7 +93,7 @@ fn move_refs(session: &Session, changes: &[RefChange]) -> Result<()> {
         seconds: session.world.now().timestamp(),
         ..session.record_signature()
     };
-    let why = Reason {
+    let why = ReflogReason {
         text: "colony: sync",
         who: &who,
         operation: "sync",

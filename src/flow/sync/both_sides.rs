@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::clones::sync::rules::Sides;
 use crate::clones::sync::travelers::{self, Kind};
-use crate::clones::sync::verdict::Standing;
+use crate::clones::sync::verdict::HistoryRelation;
 use crate::design::fork::fork_record::ForkRecord;
 use crate::flow::migrate;
 use crate::git::remote::Remote;
@@ -192,19 +192,19 @@ fn known_of_remotes(repo: &Repo) -> Result<BTreeSet<Oid>> {
 const GONE: &str = "git has removed its object here: 'git colony prune' takes the ref out";
 
 /// Tells how one commit stands to another. Where that cannot be told, each has something of its own.
-pub(super) fn standing(repo: &Repo, sides: &Sides<Oid>) -> Standing {
+pub(super) fn standing(repo: &Repo, sides: &Sides<Oid>) -> HistoryRelation {
     let Some((ours, theirs)) = sides.ours.zip(sides.theirs) else {
-        return Standing::Diverged;
+        return HistoryRelation::Diverged;
     };
     let is_in = |one, other| repo.has_more(one, other).is_ok_and(|more| !more);
     if repo.object_size(theirs).is_none() {
-        Standing::Diverged
+        HistoryRelation::Diverged
     } else if is_in(theirs, ours) {
-        Standing::Ahead
+        HistoryRelation::Ahead
     } else if is_in(ours, theirs) {
-        Standing::Behind
+        HistoryRelation::Behind
     } else {
-        Standing::Diverged
+        HistoryRelation::Diverged
     }
 }
 

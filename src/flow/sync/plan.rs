@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::clones::sync::rules::{Side, Sides, Version};
 use crate::clones::sync::travelers::{self, Kind};
-use crate::clones::sync::verdict::{self, Fork, Record, Standing, Verdict};
+use crate::clones::sync::verdict::{self, Fork, ForkSummary, HistoryRelation, SyncVerdict};
 use crate::design::fork::fork_record::{self, ForkRecord};
 use crate::git::{Oid, RefChange, RefName, Repo};
 use crate::model::text::shell_word;
@@ -58,8 +58,8 @@ pub(super) fn steps(session: &Session, look: &Look, wish: Wish<'_>) -> Result<Ve
                 steps.extend(scopes_step(repo, &name, &sides, way)?);
                 continue;
             }
-            _ if look.invalid.contains_key(&name) => Verdict::Nothing,
-            Some(Kind::CheckpointTag) if is_moved(session, look, &name) => Verdict::Nothing,
+            _ if look.invalid.contains_key(&name) => SyncVerdict::Nothing,
+            Some(Kind::CheckpointTag) if is_moved(session, look, &name) => SyncVerdict::Nothing,
             Some(Kind::Checkpoint | Kind::CheckpointTag) => verdict::decide_checkpoint(&sides),
             Some(Kind::Scopes | Kind::Shared) => {
                 verdict::decide_shared(&sides, standing(repo, &sides))
@@ -123,9 +123,9 @@ fn fork_steps(
     if record.base != record.ours && record.base != record.theirs {
         // One of them was made of the other: then only one has changed.
         match standing(repo, &record) {
-            Standing::Ahead => records.base.clone_from(&records.theirs),
-            Standing::Behind => records.base.clone_from(&records.ours),
-            Standing::Diverged => {}
+            HistoryRelation::Ahead => records.base.clone_from(&records.theirs),
+            HistoryRelation::Behind => records.base.clone_from(&records.ours),
+            HistoryRelation::Diverged => {}
         }
     }
     let fork = Fork {
@@ -136,7 +136,7 @@ fn fork_steps(
     let (of_record, of_branch) = fork.decide(who);
     let mut steps = Vec::new();
     match (of_record, record.ours.zip(record.theirs)) {
-        (Verdict::Join(side), Some((ours, theirs))) => {
+        (SyncVerdict::Join(side), Some((ours, theirs))) => {
             steps.push(join(repo, label, side, (ours, theirs), way)?);
         }
         (verdict, _) => steps.extend(step(&record_name, &record, verdict, way)),
@@ -146,10 +146,10 @@ fn fork_steps(
     Ok(steps)
 }
 
-fn read_record(repo: &Repo, label: &str, id: Oid) -> Result<Record> {
+fn read_record(repo: &Repo, label: &str, id: Oid) -> Result<ForkSummary> {
     let (record, blob) = ForkRecord::read(repo, id, label)?;
     let updated_at = time::parse_rfc3339(&record.updated_at);
-    Ok(Record {
+    Ok(ForkSummary {
         version: Version {
             updated_at,
             blob,
@@ -160,8 +160,8 @@ fn read_record(repo: &Repo, label: &str, id: Oid) -> Result<Record> {
 }
 
 /// Stands for a record that is not here: in a dry run nothing is fetched.
-fn unknown(id: Oid, who: Option<&str>) -> Record {
-    Record {
+fn unknown(id: Oid, who: Option<&str>) -> ForkSummary {
+    ForkSummary {
         version: Version {
             updated_at: None,
             blob: id,
@@ -177,7 +177,7 @@ fn scopes_step(repo: &Repo, name: &RefName, sides: &Sides<Oid>, way: Way) -> Res
     let Some((ours, theirs)) = sides.ours.zip(sides.theirs) else {
         return Ok(step(name, sides, verdict, way));
     };
-    if verdict != Verdict::Conflict {
+    if verdict != SyncVerdict::Conflict {
         return Ok(step(name, sides, verdict, way));
     }
     // In a dry run theirs may not be here.
@@ -242,16 +242,16 @@ fn joined_step(name: &RefName, (ours, theirs): (Oid, Oid), joined: Oid, way: Way
 }
 
 /// Turns a verdict into what is done, as far as refs may go that way.
-fn step(name: &RefName, sides: &Sides<Oid>, verdict: Verdict, way: Way) -> Option<Step> {
+fn step(name: &RefName, sides: &Sides<Oid>, verdict: SyncVerdict, way: Way) -> Option<Step> {
     let still = |result| Some(Step::still(name, sides, result));
     let asks_to_push = way != Way::Fetch;
     match verdict {
-        Verdict::UpToDate => {
+        SyncVerdict::UpToDate => {
             let mut step = Step::still(name, sides, SyncResult::UpToDate);
             step.note = sides.theirs;
             Some(step)
         }
-        Verdict::Push | Verdict::PushDeletion if asks_to_push => {
+        SyncVerdict::Push | SyncVerdict::PushDeletion if asks_to_push => {
             let result = match (sides.theirs, sides.ours) {
                 (None, _) => SyncResult::Created,
                 (_, None) => SyncResult::Deleted,
@@ -262,26 +262,26 @@ fn step(name: &RefName, sides: &Sides<Oid>, verdict: Verdict, way: Way) -> Optio
             step.there = step.here.take();
             Some(step)
         }
-        Verdict::Fetch if way == Way::Push => still(SyncResult::Behind),
-        Verdict::Fetch => {
+        SyncVerdict::Fetch if way == Way::Push => still(SyncResult::Behind),
+        SyncVerdict::Fetch => {
             let result = match sides.theirs {
                 Some(_) => SyncResult::Fetched,
                 None => SyncResult::Deleted,
             };
             Some(Step::moving(name, (sides.ours, sides.theirs), result))
         }
-        Verdict::Behind => still(SyncResult::Behind),
-        Verdict::KeptHere => still(SyncResult::KeptHere),
-        Verdict::Conflict => still(SyncResult::Conflict),
-        Verdict::Rejected if asks_to_push && way != Way::Ask => still(SyncResult::Rejected),
-        Verdict::NotOwned if asks_to_push && way != Way::Ask => still(SyncResult::NotOwned),
+        SyncVerdict::Behind => still(SyncResult::Behind),
+        SyncVerdict::KeptHere => still(SyncResult::KeptHere),
+        SyncVerdict::Conflict => still(SyncResult::Conflict),
+        SyncVerdict::Rejected if asks_to_push && way != Way::Ask => still(SyncResult::Rejected),
+        SyncVerdict::NotOwned if asks_to_push && way != Way::Ask => still(SyncResult::NotOwned),
         // Two records are joined by their own function; what would be sent stays where it is.
-        Verdict::Nothing
-        | Verdict::Join(_)
-        | Verdict::Push
-        | Verdict::PushDeletion
-        | Verdict::Rejected
-        | Verdict::NotOwned => None,
+        SyncVerdict::Nothing
+        | SyncVerdict::Join(_)
+        | SyncVerdict::Push
+        | SyncVerdict::PushDeletion
+        | SyncVerdict::Rejected
+        | SyncVerdict::NotOwned => None,
     }
 }
 
@@ -341,7 +341,7 @@ impl Step {
 
 /// Says why refs of a fork stay, and what to do about it.
 fn explain_fork(steps: &mut [Step], fork: &Fork<Oid>, label: &str, remote: &str) {
-    let owner = |record: &Option<Record>| record.as_ref().map(|record| record.owner.clone());
+    let owner = |record: &Option<ForkSummary>| record.as_ref().map(|record| record.owner.clone());
     let (ours, theirs) = (owner(&fork.record.ours), owner(&fork.record.theirs));
     let branch = shell_word(&format!("fork/{label}"));
     for step in steps {

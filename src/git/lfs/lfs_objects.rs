@@ -11,7 +11,7 @@ use super::lfs_pointer::Pointer;
 
 /// The local store of git-lfs.
 #[derive(Clone, Debug)]
-pub struct Objects {
+pub struct LfsObjects {
     folder: PathBuf,
 }
 
@@ -32,13 +32,13 @@ pub fn digest_of(bytes: &[u8]) -> Option<String> {
     hasher.try_finalize().ok().map(|id| id.to_string())
 }
 
-impl Objects {
+impl LfsObjects {
     /// Returns the store of a repository: `lfs.storage`, else `lfs` in the common git directory.
-    pub fn of(repo: &Repo) -> Objects {
+    pub fn of(repo: &Repo) -> LfsObjects {
         // A relative folder starts at the git directory, as git-lfs has it.
         let storage = repo.config("lfs.storage").filter(|path| !path.is_empty());
         let folder = repo.common_dir().join(storage.as_deref().unwrap_or("lfs"));
-        Objects {
+        LfsObjects {
             folder: folder.join("objects"),
         }
     }
@@ -95,8 +95,8 @@ impl Objects {
     }
 
     /// Returns the store in a folder of objects.
-    pub fn in_folder(folder: PathBuf) -> Objects {
-        Objects { folder }
+    pub fn in_folder(folder: PathBuf) -> LfsObjects {
+        LfsObjects { folder }
     }
 
     /// Returns the folder.
@@ -116,8 +116,8 @@ impl Objects {
     /// Does the same, but takes the file that `first` has of an object, where it has one.
     ///
     /// # Errors
-    /// As [`Objects::link_all_into`].
-    pub fn link_from_into(&self, first: &Objects, other: &Path) -> Result<()> {
+    /// As [`LfsObjects::link_all_into`].
+    pub fn link_from_into(&self, first: &LfsObjects, other: &Path) -> Result<()> {
         for file in self.files() {
             let Ok(rest) = file.strip_prefix(&self.folder) else {
                 continue;
@@ -145,7 +145,7 @@ impl Objects {
     /// Links one object into another folder of objects; tells whether it is there now.
     ///
     /// # Errors
-    /// As [`Objects::link_all_into`].
+    /// As [`LfsObjects::link_all_into`].
     pub fn link_into(&self, pointer: &Pointer, other: &Path) -> Result<bool> {
         let Some(file) = self.find(pointer) else {
             return Ok(pointer.size_bytes == 0);

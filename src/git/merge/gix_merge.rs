@@ -11,7 +11,7 @@ use crate::git::repo::ObjectWrites;
 use crate::git::{Oid, Repo, TreeEntry};
 use crate::model::{Code, RepoPath, Result, ResultExt as _};
 
-use super::merge_tree::{Merged, Note};
+use super::merge_tree::{MergeNote, Merged};
 
 const CANNOT: &str = "cannot merge";
 
@@ -143,7 +143,7 @@ impl Repo {
     }
 
     /// Says in git's words what a conflict is.
-    fn note(&self, conflict: &Conflict) -> Note {
+    fn note(&self, conflict: &Conflict) -> MergeNote {
         let kind = match &conflict.resolution {
             Err(failure) => of_failure(failure),
             Ok(_) if self.is_binary(conflict) => "CONFLICT (binary)",
@@ -154,7 +154,7 @@ impl Repo {
             .iter()
             .flat_map(|change| [change.location(), change.source_location()]);
         let paths: BTreeSet<_> = paths.map(|path| RepoPath::new(path.to_vec())).collect();
-        Note {
+        MergeNote {
             paths: paths.into_iter().collect(),
             kind: kind.to_owned(),
         }

@@ -26,7 +26,7 @@ pub struct Merged {
     /// The paths in conflict, sorted.
     pub stages: BTreeMap<RepoPath, Stages>,
     /// What git says about paths, in its order.
-    pub notes: Vec<Note>,
+    pub notes: Vec<MergeNote>,
     /// Our commit, where markers call it by its id.
     pub ours: Option<Oid>,
     /// Where the objects are that the merge made.
@@ -55,7 +55,7 @@ pub struct Preview {
     /// The paths in conflict, sorted.
     pub stages: BTreeMap<RepoPath, Stages>,
     /// What git says about paths.
-    pub notes: Vec<Note>,
+    pub notes: Vec<MergeNote>,
 }
 
 impl From<Merged> for Preview {
@@ -93,7 +93,7 @@ pub struct Pair {
 
 /// What git says about some paths of a merge.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Note {
+pub struct MergeNote {
     /// The paths it is about.
     pub paths: Vec<RepoPath>,
     /// Of which kind: `CONFLICT (contents)`, `Auto-merging`, ...

@@ -3,7 +3,7 @@
 use crate::git::{Oid, TreeEntry};
 use crate::model::{Code, Error, RepoPath, Result};
 
-use super::merge_tree::{Merged, Note, Stages};
+use super::merge_tree::{MergeNote, Merged, Stages};
 
 type Pieces<'a> = std::slice::Split<'a, u8, fn(&u8) -> bool>;
 
@@ -56,7 +56,7 @@ impl<'a> Tokens<'a> {
             let paths = paths.collect::<Result<_>>()?;
             let kind = self.text()?;
             self.next()?;
-            merged.notes.push(Note { paths, kind });
+            merged.notes.push(MergeNote { paths, kind });
         }
         Ok(merged)
     }

@@ -17,7 +17,7 @@ use crate::git::compare::tree_diff::TreeChange;
 use crate::git::{Oid, Repo, TreeEntry};
 use crate::model::{RepoPath, Result, World};
 
-use super::merge_tree::{Merged, Note, Stages};
+use super::merge_tree::{MergeNote, Merged, Stages};
 use super::trivial_lines::{self, Meeting};
 
 /// Merges what can be merged with certainty; what was compared once is not compared again.
@@ -67,8 +67,8 @@ impl Certain {
     }
 
     /// Says in git's words what is in conflict.
-    pub fn notes(&self) -> Vec<Note> {
-        let note = |path: &RepoPath| Note {
+    pub fn notes(&self) -> Vec<MergeNote> {
+        let note = |path: &RepoPath| MergeNote {
             paths: vec![path.clone()],
             kind: "CONFLICT (contents)".to_owned(),
         };

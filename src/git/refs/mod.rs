@@ -183,7 +183,7 @@ impl Repo {
         &self,
         world: &World,
         changes: &[RefChange],
-        reason: &Reason<'_>,
+        reason: &ReflogReason<'_>,
     ) -> Result<PreparedRefs> {
         let git = self.git(world);
         self.begin_transaction(world, git, (changes, reason))
@@ -198,7 +198,7 @@ impl Repo {
         &self,
         world: &World,
         changes: &[RefChange],
-        (reason, lock): (&Reason<'_>, &File),
+        (reason, lock): (&ReflogReason<'_>, &File),
     ) -> Result<PreparedRefs> {
         let mut git = self.git(world);
         git.args(["-c", "core.hooksPath=/dev/null"]);
@@ -210,7 +210,7 @@ impl Repo {
         &self,
         world: &World,
         mut git: Git,
-        (changes, reason): (&[RefChange], &Reason<'_>),
+        (changes, reason): (&[RefChange], &ReflogReason<'_>),
     ) -> Result<PreparedRefs> {
         git.args(["update-ref", "--no-deref", "--stdin", "-z"]);
         git.args(["-m", reason.text]);
@@ -228,7 +228,7 @@ impl Repo {
         world: &World,
         name: &RefName,
         commit: Option<Oid>,
-        reason: &Reason<'_>,
+        reason: &ReflogReason<'_>,
     ) -> Result<()> {
         let mut git = self.git(world);
         if name.as_bytes() == b"HEAD" {
@@ -306,7 +306,7 @@ pub(super) fn commands(changes: &[RefChange], hex_len: usize) -> Vec<u8> {
 }
 
 /// Why refs move, for the reflog.
-pub struct Reason<'a> {
+pub struct ReflogReason<'a> {
     /// The reflog message.
     pub text: &'a str,
     /// Who moves them, and when.
@@ -315,7 +315,7 @@ pub struct Reason<'a> {
     pub operation: &'a str,
 }
 
-impl Reason<'_> {
+impl ReflogReason<'_> {
     fn tell(&self, git: &mut Git) {
         git.env("GIT_COMMITTER_NAME", &self.who.name);
         git.env("GIT_COMMITTER_EMAIL", &self.who.email);

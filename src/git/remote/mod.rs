@@ -52,7 +52,7 @@ pub enum Pushed {
 
 /// What a push came to.
 #[derive(Clone, Debug, Default)]
-pub struct Told {
+pub struct PushResult {
     /// What became of each ref.
     pub refs: BTreeMap<RefName, Pushed>,
     /// The lines that the server said, without credentials: data, whatever stands in them.
@@ -231,14 +231,18 @@ impl<'a> Remote<'a> {
     ///
     /// # Errors
     /// What the network says, where git says nothing of a single ref.
-    pub fn push_together(&self, changes: &[RefChange], uploads: Uploads) -> Result<Told> {
+    pub fn push_together(&self, changes: &[RefChange], uploads: Uploads) -> Result<PushResult> {
         if changes.is_empty() {
-            return Ok(Told::default());
+            return Ok(PushResult::default());
         }
         self.push_once(changes, ("--atomic", uploads))
     }
 
-    fn push_once(&self, changes: &[RefChange], (atomic, uploads): (&str, Uploads)) -> Result<Told> {
+    fn push_once(
+        &self,
+        changes: &[RefChange],
+        (atomic, uploads): (&str, Uploads),
+    ) -> Result<PushResult> {
         let mut network = self.network(Direction::Push)?;
         network.once();
         let git = network.git();
@@ -267,7 +271,7 @@ impl<'a> Remote<'a> {
         };
         let named = changes.iter();
         let named = named.map(|change| (change.name.clone(), result(change)));
-        Ok(Told {
+        Ok(PushResult {
             refs: named.collect(),
             said: words_of_server(&output.stderr),
         })

@@ -15,7 +15,7 @@ use gix::index::entry::Flags;
 use gix::progress::Count;
 use serde_json::json;
 
-use crate::git::lfs::lfs_objects::Objects;
+use crate::git::lfs::lfs_objects::LfsObjects;
 use crate::git::lfs::lfs_pointer::Pointer;
 use crate::git::{Oid, Repo, full_disk};
 use crate::model::progress::Progress;
@@ -134,7 +134,7 @@ impl Repo {
         index: &gix::index::File,
         wanted: &BTreeSet<RepoPath>,
     ) -> Option<Error> {
-        let objects = Objects::of(self);
+        let objects = LfsObjects::of(self);
         let missing: Vec<_> = wanted
             .iter()
             .filter_map(|path| {
@@ -169,7 +169,7 @@ impl Repo {
         tree: Oid,
         wanted: &BTreeSet<RepoPath>,
     ) -> Result<Vec<Pointer>> {
-        let (index, objects) = (self.plain_index_of_tree(tree)?, Objects::of(self));
+        let (index, objects) = (self.plain_index_of_tree(tree)?, LfsObjects::of(self));
         let pointers = wanted.iter().filter_map(|path| {
             let entry = index.entry_by_path(gix::bstr::BStr::new(path.as_bytes()))?;
             Pointer::of_blob(self, entry.id.into())

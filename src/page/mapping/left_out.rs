@@ -10,7 +10,7 @@ use crate::store::cache::page_table::{PageTable, ScopeRow};
 
 /// A file that has no record and should have one: no rule leaves it out.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct LeftOut {
+pub struct UnmappedFile {
     /// Which file.
     pub path: RepoPath,
     /// Why.
@@ -81,10 +81,10 @@ impl LeftOutReason {
 ///
 /// # Errors
 /// `cache-unusable`.
-pub fn left_out(table: &PageTable, scope: &ScopeRow) -> Result<Vec<LeftOut>> {
+pub fn left_out(table: &PageTable, scope: &ScopeRow) -> Result<Vec<UnmappedFile>> {
     let mut all = Vec::new();
     for noted in table.left_out(scope).map_err(unusable)? {
-        let noted = serde_json::from_slice::<Vec<LeftOut>>(&noted).ok();
+        let noted = serde_json::from_slice::<Vec<UnmappedFile>>(&noted).ok();
         all.extend(noted.ok_or_else(|| unusable(Unusable::because("it is damaged")))?);
     }
     Ok(all)

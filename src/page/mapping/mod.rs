@@ -12,7 +12,7 @@ use super::pages::{self, Page, PageId};
 use crate::git::{Objects, Oid};
 use crate::model::{Code, RepoPath, Result, ResultExt as _, World};
 use crate::source::globs::Globs;
-use crate::source::lister::{self, Directory, Found, Listed, ListedFile, Visitor, Want};
+use crate::source::lister::{self, Directory, FoundDirectory, Listed, ListedFile, Visitor, Want};
 use crate::source::literature::{Fetch, Library, Literature};
 use crate::source::parts;
 use crate::source::record::Record;
@@ -22,7 +22,7 @@ use crate::store::cache::database::Unusable;
 use crate::store::cache::page_table::{Changes, DirectoryRow, PageTable, ScopeRow, Totals};
 use crate::text::tokenizer::Tokenizer;
 use cutting::{Cut, Cutter};
-pub use left_out::{LeftOut, LeftOutReason, left_out};
+pub use left_out::{LeftOutReason, UnmappedFile, left_out};
 
 /// So many files are cut before their directories are packed.
 const BATCH: usize = 1024;
@@ -61,7 +61,7 @@ pub struct Shelf<'a> {
 
 /// What has come of it.
 #[derive(Debug, Default)]
-pub struct Outcome {
+pub struct MappingOutcome {
     /// What is to be written into the page table.
     pub changes: Changes,
     /// Pages that were not there before.
@@ -113,7 +113,7 @@ pub fn map(
     table: &PageTable,
     known: Option<&ScopeRow>,
     cuts: &mut CutCache,
-) -> Result<Outcome> {
+) -> Result<MappingOutcome> {
     let mut mapper = Mapper {
         job,
         table,
@@ -121,12 +121,12 @@ pub fn map(
         cutter: Cutter::new(job, cuts),
         waiting: Vec::new(),
         files: 0,
-        outcome: Outcome {
+        outcome: MappingOutcome {
             changes: Changes {
                 afresh: known.is_none(),
                 ..Changes::default()
             },
-            ..Outcome::default()
+            ..MappingOutcome::default()
         },
         entered: false,
         unsettled: BTreeSet::new(),
@@ -146,14 +146,14 @@ struct Mapper<'a, 'c> {
     waiting: Vec<Directory>,
     /// How many files that are.
     files: usize,
-    outcome: Outcome,
+    outcome: MappingOutcome,
     entered: bool,
     /// Directories that are looked at again whatever their tree is.
     unsettled: BTreeSet<RepoPath>,
 }
 
 impl Visitor for Mapper<'_, '_> {
-    fn enter(&mut self, found: &Found) -> Result<Want> {
+    fn enter(&mut self, found: &FoundDirectory) -> Result<Want> {
         self.entered = true;
         let Some(row) = self.row(&found.path)? else {
             return Ok(Want::Files);
@@ -212,7 +212,7 @@ impl Mapper<'_, '_> {
         directory: &Directory,
         cut: Vec<Cut>,
         before: &[Page],
-    ) -> (Vec<Record>, Vec<LeftOut>) {
+    ) -> (Vec<Record>, Vec<UnmappedFile>) {
         let (mut records, mut left_out) = (Vec::new(), Vec::new());
         for (file, cut) in directory.files.iter().zip(cut) {
             let reason = match cut {
@@ -231,7 +231,7 @@ impl Mapper<'_, '_> {
                     continue;
                 }
             }
-            left_out.push(LeftOut {
+            left_out.push(UnmappedFile {
                 path: file.path.clone(),
                 reason,
             });
@@ -317,9 +317,9 @@ fn ids(pages: &[Page]) -> BTreeSet<PageId> {
 }
 
 fn write_down(
-    found: &Found,
+    found: &FoundDirectory,
     parent: Option<RepoPath>,
-    (pages, left_out): (&[Page], &[LeftOut]),
+    (pages, left_out): (&[Page], &[UnmappedFile]),
 ) -> Result<DirectoryRow> {
     let cannot = || format!("cannot write down the pages of '{}'", found.path);
     let left_out = (!left_out.is_empty()).then(|| serde_json::to_vec(left_out));

@@ -13,9 +13,9 @@ use crate::store::files::atomic;
 use crate::store::files::config_file::ConfigFile;
 
 use super::home::{KEY, Scope};
-use super::record::{self, Blob, Record, Redirect, bytes_of};
+use super::record::{self, Blob, HooksRecord, Redirect, bytes_of};
 use super::script::Content;
-use super::standing::Standing;
+use super::standing::FoundHook;
 
 /// What is wanted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,7 +39,7 @@ impl Serialize for Act {
 #[derive(Clone, Debug)]
 pub(super) enum Action {
     /// Writes down what was there.
-    Remember(PathBuf, Record),
+    Remember(PathBuf, HooksRecord),
     /// Makes the folder of hooks.
     MakeFolder(PathBuf),
     /// Renames what stands at a name of ours, to a free name.
@@ -133,7 +133,7 @@ impl Action {
                 world.reach("hooks-written")
             }
             Action::PutBack { from, to } => {
-                if Standing::content_at(to).is_none_or(|content| content == Content::Ours) {
+                if FoundHook::content_at(to).is_none_or(|content| content == Content::Ours) {
                     // A folder takes the place of no file.
                     if from.symlink_metadata().is_ok_and(|found| found.is_dir()) {
                         atomic::remove_file(to)?;
@@ -184,7 +184,7 @@ fn write_script(repo: &Repo, path: &Path, bytes: &[u8]) -> Result<()> {
     if atomic::rename_to_free(&new, path)? {
         return Ok(());
     }
-    if Standing::content_at(path) == Some(Content::Ours) {
+    if FoundHook::content_at(path) == Some(Content::Ours) {
         return atomic::rename(&new, path);
     }
     atomic::remove_file(&new)?;
@@ -195,7 +195,7 @@ impl Configure {
     fn apply(&self, repo: &Repo, world: &World) -> Result<()> {
         let file = file_of(repo, self.scope);
         let now = file.read()?;
-        let known: Option<Record> = record::read(&self.record)?;
+        let known: Option<HooksRecord> = record::read(&self.record)?;
         let set = ["--replace-all", KEY].map(OsString::from);
         let set = [&set[..], &[self.ours.clone().into_os_string()]].concat();
         let after = ConfigFile::edited(repo, world, &now, &set)?;
@@ -217,7 +217,7 @@ impl Configure {
         let redirect = Some(redirect);
         record::write(
             &self.record,
-            &Record {
+            &HooksRecord {
                 made_folder,
                 redirect,
             },

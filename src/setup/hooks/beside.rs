@@ -6,9 +6,9 @@ use crate::store::files::places::HookPlaces;
 
 use super::action::Action;
 use super::hook_state::HookState;
-use super::record::{Blob, Record, bytes_of};
+use super::record::{Blob, HooksRecord, bytes_of};
 use super::script::{self, Content, Former, HookName};
-use super::standing::Standing;
+use super::standing::FoundHook;
 
 /// What a hook that gave way is called.
 const SUFFIX: &str = ".before-colony";
@@ -40,9 +40,9 @@ impl Slot {
     }
 
     /// Returns the script of ours that a newcomer has renamed.
-    fn renamed(&self) -> Option<(&'static str, Standing)> {
+    fn renamed(&self) -> Option<(&'static str, FoundHook)> {
         ALIASES.into_iter().find_map(|ending| {
-            let standing = Standing::at(&self.alias(ending))?;
+            let standing = FoundHook::at(&self.alias(ending))?;
             (standing.content == Content::Ours).then_some((ending, standing))
         })
     }
@@ -56,7 +56,7 @@ impl Slot {
 /// Tells whether a hook in the folder would not survive being renamed.
 pub(super) fn has_dispatcher(folder: &Path) -> bool {
     let depends = |hook| {
-        let standing = Standing::at(&Slot::of(folder, hook).path);
+        let standing = FoundHook::at(&Slot::of(folder, hook).path);
         standing.is_some_and(|standing| {
             !matches!(standing.content, Content::Ours | Content::Edited)
                 && standing.executable
@@ -67,7 +67,11 @@ pub(super) fn has_dispatcher(folder: &Path) -> bool {
 }
 
 /// Plans the installation into a folder.
-pub(super) fn install(folder: &Path, places: &HookPlaces, known: Option<&Record>) -> Vec<Action> {
+pub(super) fn install(
+    folder: &Path,
+    places: &HookPlaces,
+    known: Option<&HooksRecord>,
+) -> Vec<Action> {
     let steps: Vec<Action> = HookName::ALL
         .into_iter()
         .flat_map(|hook| install_one(&Slot::of(folder, hook)))
@@ -77,7 +81,7 @@ pub(super) fn install(folder: &Path, places: &HookPlaces, known: Option<&Record>
     }
     let missing = !folder.exists();
     let made = missing.then(|| Blob(bytes_of(folder)));
-    let record = Record {
+    let record = HooksRecord {
         made_folder: made.or_else(|| known.and_then(|known| known.made_folder.clone())),
         redirect: None,
     };
@@ -94,7 +98,7 @@ fn install_one(slot: &Slot) -> Vec<Action> {
         path: slot.path.clone(),
         bytes: slot.script(),
     };
-    match Standing::at(&slot.path) {
+    match FoundHook::at(&slot.path) {
         None => vec![write()],
         Some(found) if found.content == Content::Ours => {
             let current = found.executable && found.bytes == slot.script();
@@ -115,12 +119,12 @@ fn install_one(slot: &Slot) -> Vec<Action> {
 }
 
 /// Plans to give a folder back; returns what is left because it is not ours to remove.
-pub(super) fn uninstall(folder: &Path, known: Option<&Record>) -> (Vec<Action>, Vec<PathBuf>) {
+pub(super) fn uninstall(folder: &Path, known: Option<&HooksRecord>) -> (Vec<Action>, Vec<PathBuf>) {
     let (mut plan, mut left) = (Vec::new(), Vec::new());
     for hook in HookName::ALL {
         let slot = Slot::of(folder, hook);
         let has_former = slot.former.symlink_metadata().is_ok();
-        let at_name = match Standing::content_at(&slot.path) {
+        let at_name = match FoundHook::content_at(&slot.path) {
             None if has_former => Some(slot.path.clone()),
             None => None,
             Some(Content::Ours) => Some(slot.path.clone()),
@@ -148,10 +152,14 @@ pub(super) fn uninstall(folder: &Path, known: Option<&Record>) -> (Vec<Action>, 
 }
 
 /// Tells how a hook stands in a folder.
-pub(super) fn state(folder: &Path, hook: HookName, known: Option<&Record>) -> (HookState, bool) {
+pub(super) fn state(
+    folder: &Path,
+    hook: HookName,
+    known: Option<&HooksRecord>,
+) -> (HookState, bool) {
     let slot = Slot::of(folder, hook);
     let chained = slot.former.symlink_metadata().is_ok();
-    match Standing::at(&slot.path) {
+    match FoundHook::at(&slot.path) {
         Some(found) if found.content == Content::Ours && !found.executable => {
             (HookState::Disabled, false)
         }

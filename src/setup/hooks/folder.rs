@@ -11,7 +11,7 @@ use crate::model::{Result, World};
 use crate::store::files::places::HookPlaces;
 
 use super::home::{Home, KEY, Scope};
-use super::record::{self, Record};
+use super::record::{self, HooksRecord};
 
 /// Whose the folder is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
@@ -124,7 +124,7 @@ fn sort_of(repo: &Repo, path: &Path) -> FolderSort {
 
 /// Tells whether we wrote the value, at the place where the repository was then.
 fn was_ours(repo: &Repo, scope: Scope, value: &Path) -> Result<bool> {
-    let known: Option<Record> = record::read(&Home::of(repo, Some(scope)).record)?;
+    let known: Option<HooksRecord> = record::read(&Home::of(repo, Some(scope)).record)?;
     let redirect = known.and_then(|known| known.redirect);
     Ok(redirect.is_some_and(|redirect| redirect.scope == scope && redirect.ours.path() == value))
 }

@@ -16,7 +16,7 @@ use super::agents::{self, Agent, AgentPlan};
 use super::folder::HooksFolder;
 use super::home::Home;
 use super::hook_state::{HookState, HookStatus};
-use super::record::{self, Record};
+use super::record::{self, HooksRecord};
 use super::redirect;
 use super::script::HookName;
 use super::state;
@@ -203,7 +203,7 @@ impl GitPlan {
         let repo = &session.repo;
         let places = HookPlaces::of(repo);
         let home = Home::of(repo, folder.scope);
-        let known: Option<Record> = record::read(&home.record)?;
+        let known: Option<HooksRecord> = record::read(&home.record)?;
         let mut actions = Vec::new();
         if folder.sort == FolderSort::Ours {
             // Without the record nobody knows the former folder: what is there stays.
@@ -219,7 +219,7 @@ impl GitPlan {
             if known.as_ref().is_some_and(|known| known.redirect.is_some()) {
                 actions = redirect::uninstall(&home, None).0;
             }
-            let known: Option<Record> = record::read(&places.record())?;
+            let known: Option<HooksRecord> = record::read(&places.record())?;
             let known = known.filter(|known| known.redirect.is_none());
             actions.extend(beside::install(&folder.path, &places, known.as_ref()));
         } else {
@@ -239,12 +239,12 @@ impl GitPlan {
         let repo = &session.repo;
         let (mut actions, mut left) = (Vec::new(), Vec::new());
         for home in Home::all(repo) {
-            let known: Option<Record> = record::read(&home.record)?;
+            let known: Option<HooksRecord> = record::read(&home.record)?;
             let (more, rest) = redirect::uninstall(&home, known.as_ref());
             actions.extend(more);
             left.extend(rest);
         }
-        let known: Option<Record> = record::read(&HookPlaces::of(repo).record())?;
+        let known: Option<HooksRecord> = record::read(&HookPlaces::of(repo).record())?;
         let mut folders = vec![repo.common_dir().join("hooks")];
         if folder.is_inside_git_dir() {
             folders.push(folder.path.clone());

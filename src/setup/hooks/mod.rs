@@ -32,4 +32,4 @@ pub use hook_state::{HookState, HookStatus};
 pub use install::{InstallReport, Target};
 pub use pre_push::push_only_uploads;
 pub use script::HookName;
-pub use state::{GitHooksState, LfsHook, Presence, StatusReport, git_hooks_state, status};
+pub use state::{GitHooksState, HooksStatusReport, LfsHook, Presence, git_hooks_state, status};

@@ -15,7 +15,7 @@ use super::home::Scope;
 
 /// What was there before git's hooks were installed.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Record {
+pub(super) struct HooksRecord {
     /// The folder we made because there was none.
     pub(super) made_folder: Option<Blob>,
     /// How `core.hooksPath` was.

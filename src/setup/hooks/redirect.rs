@@ -9,9 +9,9 @@ use super::action::{Action, Configure};
 use super::folder::{FolderSort, HooksFolder};
 use super::home::Home;
 use super::hook_state::HookState;
-use super::record::{Record, Redirect};
+use super::record::{HooksRecord, Redirect};
 use super::script::{self, Content, Former, HookName};
-use super::standing::Standing;
+use super::standing::FoundHook;
 
 /// The hooks that are forwarded whether or not there is one now.
 const ALWAYS: [&str; 13] = [
@@ -91,7 +91,7 @@ pub(super) fn complete(home: &Home, redirect: &Redirect, worktree: &Path) -> Vec
 
 /// Plans the scripts that are missing or of another version; what is not ours stays.
 fn scripts(home: &Home, former: &Path, folder: &Path) -> Vec<Action> {
-    let there_is = |name: &&str| Standing::at(&folder.join(name)).is_some_and(|s| s.executable);
+    let there_is = |name: &&str| FoundHook::at(&folder.join(name)).is_some_and(|s| s.executable);
     let ours = HookName::ALL.map(|hook| {
         let script = script::git_hook(hook, &Former::In(former));
         (hook.as_str(), script)
@@ -102,7 +102,7 @@ fn scripts(home: &Home, former: &Path, folder: &Path) -> Vec<Action> {
         .map(|name| (name, script::forwarder(name, former)));
     let wanted = |(name, bytes): (&str, Vec<u8>)| {
         let path = home.folder.join(name);
-        let fine = match Standing::at(&path) {
+        let fine = match FoundHook::at(&path) {
             Some(found) if found.content == Content::Ours => {
                 found.executable && found.bytes == bytes
             }
@@ -117,7 +117,7 @@ fn scripts(home: &Home, former: &Path, folder: &Path) -> Vec<Action> {
 }
 
 /// Plans to take our folder away again; returns what is left because it is not ours to remove.
-pub(super) fn uninstall(home: &Home, known: Option<&Record>) -> (Vec<Action>, Vec<PathBuf>) {
+pub(super) fn uninstall(home: &Home, known: Option<&HooksRecord>) -> (Vec<Action>, Vec<PathBuf>) {
     let (mut plan, mut left) = (Vec::new(), Vec::new());
     if let Some(redirect) = known.and_then(|known| known.redirect.as_ref()) {
         plan.push(Action::Unconfigure(Box::new(redirect.clone())));
@@ -129,7 +129,7 @@ pub(super) fn uninstall(home: &Home, known: Option<&Record>) -> (Vec<Action>, Ve
         .collect();
     entries.sort();
     for path in entries {
-        if Standing::content_at(&path) == Some(Content::Ours) {
+        if FoundHook::content_at(&path) == Some(Content::Ours) {
             plan.push(Action::Remove(path));
         } else {
             left.push(path);
@@ -144,9 +144,9 @@ pub(super) fn uninstall(home: &Home, known: Option<&Record>) -> (Vec<Action>, Ve
 /// Tells how a hook stands in our folder, which is in force.
 pub(super) fn state(home: &Home, hook: HookName, former: Option<&Path>) -> (HookState, bool) {
     let name = hook.as_str();
-    let former = former.and_then(|folder| Standing::at(&folder.join(name)));
+    let former = former.and_then(|folder| FoundHook::at(&folder.join(name)));
     let chained = former.is_some_and(|former| former.executable);
-    match Standing::at(&home.folder.join(name)) {
+    match FoundHook::at(&home.folder.join(name)) {
         None => (HookState::NotInstalled, false),
         Some(found) => match found.content {
             Content::Ours if !found.executable => (HookState::Disabled, false),

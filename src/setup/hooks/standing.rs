@@ -11,7 +11,7 @@ const READ_BYTES: u64 = 1 << 20;
 
 /// A hook as it is found.
 #[derive(Clone, Debug)]
-pub(super) struct Standing {
+pub(super) struct FoundHook {
     /// Whose it is.
     pub(super) content: Content,
     /// Whether git would run it.
@@ -20,9 +20,9 @@ pub(super) struct Standing {
     pub(super) bytes: Vec<u8>,
 }
 
-impl Standing {
+impl FoundHook {
     /// Looks at a path; `None` when nothing is there, not even a link that leads nowhere.
-    pub(super) fn at(path: &Path) -> Option<Standing> {
+    pub(super) fn at(path: &Path) -> Option<FoundHook> {
         let link = std::fs::symlink_metadata(path).ok()?;
         let metadata = std::fs::metadata(path).ok();
         let is_file = metadata.as_ref().is_some_and(std::fs::Metadata::is_file);
@@ -39,7 +39,7 @@ impl Standing {
             other => other,
         };
         let mode = metadata.map_or(0, |metadata| metadata.permissions().mode());
-        Some(Standing {
+        Some(FoundHook {
             content,
             executable: is_file && mode & 0o111 != 0,
             bytes,
@@ -48,6 +48,6 @@ impl Standing {
 
     /// Returns whose the file at a path is.
     pub(super) fn content_at(path: &Path) -> Option<Content> {
-        Standing::at(path).map(|standing| standing.content)
+        FoundHook::at(path).map(|standing| standing.content)
     }
 }

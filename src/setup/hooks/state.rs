@@ -13,15 +13,15 @@ use super::agents::{self, Agent};
 use super::folder::HooksFolder;
 use super::home::Home;
 use super::hook_state::{HookState, HookStatus};
-use super::record::{self, Record};
+use super::record::{self, HooksRecord};
 use super::redirect;
 use super::script::{self, Content, HookName};
-use super::standing::Standing;
+use super::standing::FoundHook;
 use super::{FolderSort, beside, fired};
 
 /// Every hook.
 #[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
-pub struct StatusReport {
+pub struct HooksStatusReport {
     /// Git's hooks first, then those of each agent.
     pub hooks: Vec<HookStatus>,
     /// The folder git takes hooks from.
@@ -32,13 +32,13 @@ pub struct StatusReport {
 ///
 /// # Errors
 /// `git-failed`, `repository-broken`, `io`.
-pub fn status(session: &Session) -> Result<StatusReport> {
+pub fn status(session: &Session) -> Result<HooksStatusReport> {
     let folder = HooksFolder::find(&session.repo, &session.world)?;
     let mut hooks = of_git(session, &folder)?;
     for agent in Agent::ALL {
         hooks.extend(agents::status(session, agent));
     }
-    Ok(StatusReport { hooks, folder })
+    Ok(HooksStatusReport { hooks, folder })
 }
 
 /// Looks at git's hooks.
@@ -64,7 +64,7 @@ pub(super) fn of_git(session: &Session, folder: &HooksFolder) -> Result<Vec<Hook
 /// What is written down about the folder in force.
 struct Known {
     home: Home,
-    record: Option<Record>,
+    record: Option<HooksRecord>,
 }
 
 impl Known {
@@ -175,7 +175,7 @@ pub fn git_hooks_state(repo: &Repo, world: &World) -> Result<GitHooksState> {
 }
 
 fn look(path: &Path, name: HookName) -> (Presence, bool) {
-    let Some(found) = Standing::at(path) else {
+    let Some(found) = FoundHook::at(path) else {
         return (Presence::Absent, false);
     };
     let presence = match found.content {

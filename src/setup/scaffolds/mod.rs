@@ -188,11 +188,11 @@ fn value(name: &str, syntax: Syntax, spec: &ToolSpec, uuid: &str) -> Option<Stri
 
 #[cfg(test)]
 mod tests {
-    use super::super::tool_spec::Wanted;
+    use super::super::tool_spec::WantedTool;
     use super::*;
 
     fn spec(template: Template, description: &str) -> ToolSpec {
-        ToolSpec::new(Wanted {
+        ToolSpec::new(WantedTool {
             template,
             purpose: "signal".to_owned(),
             name: "low-pass".to_owned(),

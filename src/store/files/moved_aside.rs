@@ -16,7 +16,7 @@ use super::worktree_files::{Moved, move_to_free};
 
 /// A file that was moved aside.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct KeptFile {
+pub struct AsideFile {
     /// The worktree it stood in.
     pub worktree: WorktreeKey,
     /// The operation that moved it.
@@ -27,13 +27,13 @@ pub struct KeptFile {
 
 /// Lists the files below the folder of all worktrees, by worktree and operation. The copies of the index
 /// are not the user's, and the second names of large files are none of these.
-pub fn list(kept: &Path) -> Vec<KeptFile> {
+pub fn list(kept: &Path) -> Vec<AsideFile> {
     let mut found = Vec::new();
     for (worktree, folder) in worktrees(kept) {
         for operation in operations(&folder) {
             let files = entries(&folder.join(operation.digits()));
             let files = files.into_iter().filter(|name| name != "index");
-            found.extend(files.map(|name| KeptFile {
+            found.extend(files.map(|name| AsideFile {
                 worktree: worktree.clone(),
                 operation,
                 at: folder.join(operation.digits()).join(name),

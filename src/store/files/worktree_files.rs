@@ -26,7 +26,7 @@ pub struct WorktreeFiles {
 
 /// What stands at a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Standing {
+pub enum PathState {
     /// Nothing, or a parent is missing or not a directory.
     Nothing,
     /// A directory, with its permission bits.
@@ -64,18 +64,18 @@ impl WorktreeFiles {
     ///
     /// # Errors
     /// What the file system says, a missing path aside.
-    pub fn look(&self, path: &RepoPath) -> io::Result<Standing> {
+    pub fn look(&self, path: &RepoPath) -> io::Result<PathState> {
         self.in_parent(path, |parent| {
             match rustix::fs::statat(parent, name_of(path), AtFlags::SYMLINK_NOFOLLOW) {
                 Ok(stat) if FileType::from_raw_mode(stat.st_mode) == FileType::Directory => {
-                    Ok(Standing::Directory(stat.st_mode & 0o7777))
+                    Ok(PathState::Directory(stat.st_mode & 0o7777))
                 }
-                Ok(_) => Ok(Standing::Other),
-                Err(Errno::NOENT | Errno::NOTDIR) => Ok(Standing::Nothing),
+                Ok(_) => Ok(PathState::Other),
+                Err(Errno::NOENT | Errno::NOTDIR) => Ok(PathState::Nothing),
                 Err(e) => Err(e.into()),
             }
         })
-        .map(|found| found.unwrap_or(Standing::Nothing))
+        .map(|found| found.unwrap_or(PathState::Nothing))
     }
 
     /// Tells when a file, its content or anything about it, was changed last; `None` when nothing
@@ -220,9 +220,9 @@ impl WorktreeFiles {
         for name in names {
             let path = RepoPath::new([directory.as_bytes(), b"/", &name].concat());
             match self.look(&path)? {
-                Standing::Nothing => {}
-                Standing::Other => walk.files.push(path),
-                Standing::Directory(mode) => {
+                PathState::Nothing => {}
+                PathState::Other => walk.files.push(path),
+                PathState::Directory(mode) => {
                     if name.eq_ignore_ascii_case(b".git") {
                         walk.repositories.push(directory.clone());
                     }
@@ -241,9 +241,9 @@ impl WorktreeFiles {
     fn make_parents(&self, path: &RepoPath) -> io::Result<bool> {
         for parent in path.ancestors() {
             match self.look(&parent)? {
-                Standing::Directory(_) => {}
-                Standing::Other => return Ok(false),
-                Standing::Nothing => {
+                PathState::Directory(_) => {}
+                PathState::Other => return Ok(false),
+                PathState::Nothing => {
                     self.in_parent(&parent, |fd| {
                         let mode = Mode::from_raw_mode(0o777);
                         match rustix::fs::mkdirat(fd, name_of(&parent), mode) {

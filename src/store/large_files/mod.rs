@@ -12,7 +12,7 @@ pub mod retained_objects;
 use std::path::Path;
 use std::time::Duration;
 
-use crate::git::lfs::lfs_objects::Objects;
+use crate::git::lfs::lfs_objects::LfsObjects;
 use crate::git::lfs::lfs_pointer::Pointer;
 use crate::git::{Oid, Repo, TreeEntry};
 use crate::model::{Code, Error, RepoPath, Result};
@@ -27,13 +27,13 @@ const PATIENCE: Duration = Duration::from_secs(2);
 const PAUSE: Duration = Duration::from_millis(10);
 
 /// What the clean filters stored in a folder.
-fn cleaned(folder: &Path) -> Objects {
-    Objects::in_folder(folder.join("objects"))
+fn cleaned(folder: &Path) -> LfsObjects {
+    LfsObjects::in_folder(folder.join("objects"))
 }
 
 /// What the store of git-lfs had already.
-fn staged(folder: &Path) -> Objects {
-    Objects::in_folder(folder.join("staged"))
+fn staged(folder: &Path) -> LfsObjects {
+    LfsObjects::in_folder(folder.join("staged"))
 }
 
 /// Has the clean filters store below `folder` until [`end`].
@@ -42,7 +42,7 @@ fn staged(folder: &Path) -> Objects {
 /// twice.
 pub fn begin(session: &Session, folder: &Path) {
     let repo = &session.repo;
-    let is_beside = is_on_one_device(folder, Objects::of(repo).folder());
+    let is_beside = is_on_one_device(folder, LfsObjects::of(repo).folder());
     if repo.keeps_objects() && repo.has_filter("lfs") && is_beside {
         repo.store_large_files_in(Some(folder.to_owned()));
     }
@@ -80,7 +80,7 @@ pub fn guard(
     if before == after || !repo.has_filter("lfs") {
         return Ok(());
     }
-    let store = Objects::of(repo);
+    let store = LfsObjects::of(repo);
     for change in repo.diff_trees(before, after)? {
         let new = change.new.filter(TreeEntry::is_file);
         let Some((entry, pointer)) =
@@ -111,7 +111,7 @@ fn gone(path: &RepoPath) -> Error {
 }
 
 /// Gives an object of the store a second name; tells whether it is there at all.
-fn name_again(store: &Objects, pointer: &Pointer, folder: &Path) -> Result<bool> {
+fn name_again(store: &LfsObjects, pointer: &Pointer, folder: &Path) -> Result<bool> {
     match store.link_into(pointer, staged(folder).folder()) {
         Err(_) if !store.has(pointer) => Ok(false),
         outcome => outcome,
@@ -126,7 +126,7 @@ fn stands_whole(session: &Session, path: &RepoPath, pointer: &Pointer) -> bool {
 }
 
 /// Returns the objects of a folder, of both kinds.
-pub(super) fn all_in(folder: &Path) -> [Objects; 2] {
+pub(super) fn all_in(folder: &Path) -> [LfsObjects; 2] {
     [cleaned(folder), staged(folder)]
 }
 
@@ -135,7 +135,7 @@ pub(super) fn all_in(folder: &Path) -> [Objects; 2] {
 /// # Errors
 /// `no-space`, `io`.
 pub fn put_back(session: &Session, folder: &Path) -> Result<()> {
-    let store = Objects::of(&session.repo);
+    let store = LfsObjects::of(&session.repo);
     cleaned(folder).link_all_into(store.folder())?;
     staged(folder).link_all_into(store.folder())
 }
@@ -146,7 +146,7 @@ pub fn put_back(session: &Session, folder: &Path) -> Result<()> {
 /// # Errors
 /// `no-space`, `io`.
 pub fn discard(session: &Session, folder: &Path) -> Result<()> {
-    staged(folder).link_all_into(Objects::of(&session.repo).folder())?;
+    staged(folder).link_all_into(LfsObjects::of(&session.repo).folder())?;
     atomic::remove_folder(folder)
 }
 

@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use chrono::{DateTime, Duration};
 use serde::{Deserialize, Serialize};
 
-use crate::git::lfs::lfs_objects::Objects;
+use crate::git::lfs::lfs_objects::LfsObjects;
 use crate::git::lfs::lfs_pointer::Pointer;
 use crate::git::{Oid, RefName, Repo, TreeEntry};
 use crate::model::{RepoPath, Result};
@@ -38,7 +38,7 @@ pub fn keep(session: &Session, places: &Places, name: &str) -> Result<()> {
     }
     large_files::put_back(session, &folder)?;
     let (store, kept) = (
-        Objects::of(&session.repo),
+        LfsObjects::of(&session.repo),
         places.automatic_large_files(name),
     );
     for made in large_files::all_in(&folder) {
@@ -86,11 +86,11 @@ pub fn hold_always(session: &Session, made: Option<&Path>, trees: &[Oid]) -> Res
     let pool = pool_of(repo);
     for folder in folders(session, LARGE_OF_NAMED) {
         // Where earlier versions kept them, by checkpoint.
-        Objects::in_folder(folder.clone()).link_all_into(&pool)?;
+        LfsObjects::in_folder(folder.clone()).link_all_into(&pool)?;
         atomic::remove_folder(&folder)?;
     }
     let made = made.map(large_files::all_in).into_iter().flatten();
-    let sources: Vec<Objects> = [Objects::of(repo)].into_iter().chain(made).collect();
+    let sources: Vec<LfsObjects> = [LfsObjects::of(repo)].into_iter().chain(made).collect();
     let note = Cache::of(repo, HELD);
     let known: Held = note.read();
     let known = known.tree.filter(|_| pool.is_dir());
@@ -134,7 +134,7 @@ fn added(repo: &Repo, before: Option<Oid>, tree: Oid) -> Result<Vec<Pointer>> {
 /// git-lfs where that is on another file system, since files are linked, not copied.
 pub fn pool_of(repo: &Repo) -> PathBuf {
     let kept = pool_in(repo.common_dir());
-    let store = Objects::of(repo);
+    let store = LfsObjects::of(repo);
     if large_files::is_on_one_device(repo.common_dir(), store.folder()) {
         return kept;
     }
@@ -198,7 +198,7 @@ pub fn forget_unheld_named(session: &Session, run: Prune) -> Result<u64> {
         }
     }
     let mut freed = 0;
-    for file in Objects::in_folder(pool).files() {
+    for file in LfsObjects::in_folder(pool).files() {
         let is_held = |name: &OsStr| name.to_str().is_none_or(|name| held.contains(name));
         let Ok(metadata) = file.symlink_metadata() else {
             continue;
@@ -324,7 +324,7 @@ pub fn bring_of_index(session: &Session, files: Oid, index: Oid) -> Result<()> {
 /// # Errors
 /// `no-space`, `io`.
 pub fn bring_asked(session: &Session, pointer: &Pointer) -> Result<bool> {
-    let store = Objects::of(&session.repo);
+    let store = LfsObjects::of(&session.repo);
     let sources = sources(session).into_iter().chain(of_hub(session));
     if let Some(source) = sources.into_iter().find(|source| source.has(pointer)) {
         source.link_into(pointer, store.folder())?;
@@ -333,15 +333,17 @@ pub fn bring_asked(session: &Session, pointer: &Pointer) -> Result<bool> {
 }
 
 /// Returns where large files are kept in this repository.
-fn sources(session: &Session) -> Vec<Objects> {
+fn sources(session: &Session) -> Vec<LfsObjects> {
     let kept = [LARGE, LARGE_OF_NAMED].map(|kind| folders(session, kind));
     let kept = kept.into_iter().flatten().chain([pool_of(&session.repo)]);
-    kept.map(Objects::in_folder).collect()
+    kept.map(LfsObjects::in_folder).collect()
 }
 
-fn of_hub(session: &Session) -> Option<Objects> {
+fn of_hub(session: &Session) -> Option<LfsObjects> {
     let member = session.membership.as_ref()?;
-    Some(Objects::in_folder(member.hub.join("lfs").join("objects")))
+    Some(LfsObjects::in_folder(
+        member.hub.join("lfs").join("objects"),
+    ))
 }
 
 fn bring(session: &Session, tree: Oid, wanted: &BTreeSet<RepoPath>) -> Result<()> {
@@ -357,7 +359,7 @@ fn bring(session: &Session, tree: Oid, wanted: &BTreeSet<RepoPath>) -> Result<()
     if sources.is_empty() {
         return Ok(());
     }
-    let store = Objects::of(repo);
+    let store = LfsObjects::of(repo);
     for pointer in repo.missing_large_files(tree, wanted)? {
         if let Some(source) = sources.iter().find(|source| source.has(&pointer)) {
             source.link_into(&pointer, store.folder())?;

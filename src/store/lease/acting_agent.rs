@@ -21,7 +21,7 @@ use super::{process_tree, processes};
 
 /// Why a command counts as one of an agent.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Reason {
+pub enum AgentReason {
     /// It was said who acts.
     Named,
     /// It was started in this directory of the clone, or runs in it.
@@ -39,13 +39,13 @@ pub enum Reason {
     Session(String),
 }
 
-impl Reason {
+impl AgentReason {
     /// Returns the words for people, as they follow "because".
     pub fn words(&self) -> String {
         match self {
-            Reason::Named => "--agent, COLONY_AGENT or colony.agent names it".to_owned(),
-            Reason::Place(place) => format!("'{}' is in its clone", place.display()),
-            Reason::Process {
+            AgentReason::Named => "--agent, COLONY_AGENT or colony.agent names it".to_owned(),
+            AgentReason::Place(place) => format!("'{}' is in its clone", place.display()),
+            AgentReason::Process {
                 pid,
                 command,
                 place,
@@ -53,7 +53,7 @@ impl Reason {
                 "'{command}' (process {pid}), which started this, stands in its clone, in '{}'",
                 place.display()
             ),
-            Reason::Session(session) => {
+            AgentReason::Session(session) => {
                 format!("{SESSION_VARIABLE} is '{session}', and that session works in its clone")
             }
         }
@@ -61,7 +61,7 @@ impl Reason {
 }
 
 /// Returns the agents in whose clones this was started, or stands, and why.
-pub fn by_place(world: &World) -> BTreeMap<String, Reason> {
+pub fn by_place(world: &World) -> BTreeMap<String, AgentReason> {
     let mut places = vec![world.cwd.clone()];
     places.extend(world.started_in.clone());
     // Where git was told to go elsewhere, as by 'git -C', the shell's word is left.
@@ -70,7 +70,7 @@ pub fn by_place(world: &World) -> BTreeMap<String, Reason> {
     let mut found = BTreeMap::new();
     for place in places {
         if let Some(agent) = agent_at(&place) {
-            found.entry(agent).or_insert(Reason::Place(place));
+            found.entry(agent).or_insert(AgentReason::Place(place));
         }
     }
     for process in world.process.map(process_tree::line_of).unwrap_or_default() {
@@ -78,7 +78,7 @@ pub fn by_place(world: &World) -> BTreeMap<String, Reason> {
         let Some((agent, place)) = place.and_then(|place| Some((agent_at(&place)?, place))) else {
             continue;
         };
-        found.entry(agent).or_insert(Reason::Process {
+        found.entry(agent).or_insert(AgentReason::Process {
             pid: process.pid,
             command: process.command,
             place,
@@ -89,7 +89,7 @@ pub fn by_place(world: &World) -> BTreeMap<String, Reason> {
 
 /// Returns what [`by_place`] does and the agents whose clones the session works in that `COLONY_SESSION` names:
 /// for what only a person may do.
-pub fn by_place_or_session(world: &World) -> BTreeMap<String, Reason> {
+pub fn by_place_or_session(world: &World) -> BTreeMap<String, AgentReason> {
     let mut agents = by_place(world);
     if let Ok(root) = SharedRoot::of(world)
         && world.variable(SESSION_VARIABLE).is_some()
@@ -99,7 +99,7 @@ pub fn by_place_or_session(world: &World) -> BTreeMap<String, Reason> {
             let mut clones = clones.iter().map(|clone| clone.join(".git"));
             let session = clones.find_map(|git_dir| lease::own_session(world, &git_dir));
             if let Some((agent, session)) = agent_named(&agent).zip(session) {
-                let reason = Reason::Session(session.as_str().to_owned());
+                let reason = AgentReason::Session(session.as_str().to_owned());
                 agents.entry(agent).or_insert(reason);
             }
         }

@@ -46,12 +46,12 @@ pub(in crate::store) const IDS: &str = "ids";
 const MOST_READ_BYTES: u64 = 4_200;
 
 /// A lock that git is about to take, and what it writes into it.
-pub(in crate::store) struct Wanted {
+pub(in crate::store) struct WantedLock {
     pub(in crate::store) path: PathBuf,
     pub(in crate::store) planned: Option<String>,
 }
 
-impl Wanted {
+impl WantedLock {
     pub(in crate::store) fn stands(&self) -> bool {
         self.path.symlink_metadata().is_ok()
     }
@@ -61,7 +61,7 @@ impl Wanted {
 ///
 /// # Errors
 /// `no-space`, `io`.
-pub(in crate::store) fn announce(note: &Path, wanted: &[Wanted]) -> Result<()> {
+pub(in crate::store) fn announce(note: &Path, wanted: &[WantedLock]) -> Result<()> {
     announce_in(note, &[], wanted)
 }
 
@@ -72,7 +72,7 @@ pub(in crate::store) fn announce(note: &Path, wanted: &[Wanted]) -> Result<()> {
 pub(in crate::store) fn announce_in(
     note: &Path,
     folders: &[PathBuf],
-    others: &[Wanted],
+    others: &[WantedLock],
 ) -> Result<()> {
     let about = |path: &Path, planned: Option<&String>, is_folder| Noted {
         path: path.to_owned(),
@@ -91,7 +91,7 @@ pub(in crate::store) fn announce_in(
 ///
 /// # Errors
 /// `no-space`, `io`.
-pub(in crate::store) fn identify(note: &Path, held: Vec<Wanted>) -> Result<()> {
+pub(in crate::store) fn identify(note: &Path, held: Vec<WantedLock>) -> Result<()> {
     let found = held.into_iter().filter_map(|lock| Noted::of(lock.path));
     write(note, &found.collect::<Vec<_>>())
 }

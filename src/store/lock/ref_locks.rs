@@ -8,13 +8,13 @@
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-use crate::git::refs::{PreparedRefs, Reason};
+use crate::git::refs::{PreparedRefs, ReflogReason};
 use crate::git::{Oid, RefChange, RefName, Repo};
 use crate::model::text::{self, shell_word};
 use crate::model::{Code, Error, Result, World};
 use crate::store::{Session, lock};
 
-use super::lock_notes::{self, PACKED, Wanted};
+use super::lock_notes::{self, PACKED, WantedLock};
 
 /// How many locks a message names.
 const NAMED: usize = 3;
@@ -27,7 +27,7 @@ pub fn prepare(
     session: &Session,
     note: &Path,
     changes: &[RefChange],
-    why: &Reason<'_>,
+    why: &ReflogReason<'_>,
 ) -> Result<PreparedRefs> {
     let wanted = candidates(&session.repo, changes);
     prepare_by(session, note, wanted, |repo| {
@@ -38,7 +38,7 @@ pub fn prepare(
 fn prepare_by(
     session: &Session,
     note: &Path,
-    wanted: Vec<Wanted>,
+    wanted: Vec<WantedLock>,
     prepare: impl FnOnce(&Repo) -> Result<PreparedRefs>,
 ) -> Result<PreparedRefs> {
     lock_notes::announce(note, &wanted)?;
@@ -49,7 +49,7 @@ fn prepare_by(
 }
 
 /// Settles the note of a git that failed, and names the locks that stood in its way.
-fn refused(session: &Session, note: &Path, wanted: &[Wanted], error: Error) -> Error {
+fn refused(session: &Session, note: &Path, wanted: &[WantedLock], error: Error) -> Error {
     // A git that says why not has let go of what it held; one that was killed has not.
     let settled = match error.code() {
         Code::RefMoved | Code::Locked | Code::NoSpace => lock_notes::forget(note),
@@ -101,7 +101,7 @@ pub fn move_refs(
     session: &Session,
     note: &Path,
     changes: &[RefChange],
-    why: &Reason<'_>,
+    why: &ReflogReason<'_>,
 ) -> Result<()> {
     if changes.is_empty() {
         return Ok(());
@@ -126,7 +126,7 @@ pub fn move_own_refs(
     session: &Session,
     (note, lock): (&Path, &File),
     changes: &[RefChange],
-    why: &Reason<'_>,
+    why: &ReflogReason<'_>,
 ) -> Result<()> {
     if changes.is_empty() {
         return Ok(());
@@ -146,13 +146,13 @@ pub fn point_head(
     session: &Session,
     note: &Path,
     (name, commit): (&RefName, Option<Oid>),
-    why: &Reason<'_>,
+    why: &ReflogReason<'_>,
 ) -> Result<()> {
     let planned = match commit.filter(|_| name.as_bytes() == b"HEAD") {
         Some(commit) => commit.to_string(),
         None => format!("ref: {name}"),
     };
-    let wanted = [Wanted {
+    let wanted = [WantedLock {
         path: session.repo.git_dir().join("HEAD.lock"),
         planned: Some(planned),
     }];
@@ -164,8 +164,8 @@ pub fn point_head(
 
 /// Lists the locks that git holds for these changes with what it writes into them, and no lock that it
 /// does not need: that one would be somebody else's.
-fn candidates(repo: &Repo, changes: &[RefChange]) -> Vec<Wanted> {
-    let wanted = |path: PathBuf, planned| Wanted { path, planned };
+fn candidates(repo: &Repo, changes: &[RefChange]) -> Vec<WantedLock> {
+    let wanted = |path: PathBuf, planned| WantedLock { path, planned };
     let mut locks = Vec::new();
     for change in changes {
         let mut path = change.name.under(repo.common_dir()).into_os_string();

@@ -104,7 +104,7 @@ pub struct About {
 
 /// What is told of a migration.
 #[derive(Clone, Copy)]
-pub struct Told<'a> {
+pub struct MigrationNotice<'a> {
     /// Which commit became which.
     pub map: &'a ObjectMap,
     /// The patterns whose files git-lfs got.
@@ -119,7 +119,13 @@ pub struct Told<'a> {
 ///
 /// # Errors
 /// `object-missing`, `no-space`, `io`.
-pub fn add(repo: &Repo, name: &str, told: Told<'_>, who: &Signature, now: String) -> Result<Oid> {
+pub fn add(
+    repo: &Repo,
+    name: &str,
+    told: MigrationNotice<'_>,
+    who: &Signature,
+    now: String,
+) -> Result<Oid> {
     let tip = repo.find_ref(&RefName::from(ref_names::MIGRATIONS))?;
     let about = About {
         format: FORMAT,

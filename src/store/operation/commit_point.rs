@@ -7,7 +7,7 @@ use std::time::SystemTime;
 use serde::{Deserialize, Serialize};
 
 use crate::git::index::Index;
-use crate::git::refs::Reason;
+use crate::git::refs::ReflogReason;
 use crate::git::{Head, Oid, RefChange, Signature};
 use crate::model::id::OperationId;
 use crate::model::{Code, Error, RepoPath, Result, time};
@@ -256,7 +256,7 @@ impl<'a> Operation<'a> {
             "colony: {}",
             record.summary.lines().next().unwrap_or_default()
         );
-        let why = Reason {
+        let why = ReflogReason {
             text: &text,
             who: &signature,
             operation: &operation,

@@ -245,7 +245,7 @@ impl Finish<'_> {
             && (FileIdentity::of(&IndexLock::path_in(&self.session.repo)) == index_lock
                 || (*before != self.record.after.index
                     && self.session.repo.load_index()?.fingerprint() == *before));
-        let waiting = |place: &super::operation_record::Place| {
+        let waiting = |place: &super::operation_record::FilePlacement| {
             std::fs::symlink_metadata(self.path_of(&place.source, &place.path)).is_ok()
         };
         let kept = self.places.kept_by(self.record.op);

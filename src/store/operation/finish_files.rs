@@ -3,7 +3,7 @@
 use crate::git::Oid;
 use crate::model::{Code, Error, RepoPath, Result};
 use crate::store::files::atomic;
-use crate::store::files::worktree_files::{Moved, Standing, WorktreeFiles};
+use crate::store::files::worktree_files::{Moved, PathState, WorktreeFiles};
 
 use super::finish::Finish;
 use super::late_files::{self, LateFile};
@@ -90,14 +90,14 @@ impl Finish<'_> {
     fn make_way(&self, files: &WorktreeFiles, number: usize, path: &RepoPath) -> Result<()> {
         let look = |path: &RepoPath| files.look(path).map_err(|e| cannot_move(path, e));
         for (depth, parent) in path.ancestors().enumerate() {
-            if look(&parent)? == Standing::Other {
+            if look(&parent)? == PathState::Other {
                 return self.keep_late(files, &parent, (number, Some(depth)));
             }
         }
         match look(path)? {
-            Standing::Nothing => Ok(()),
-            Standing::Other => self.keep_late(files, path, (number, None)),
-            Standing::Directory(_) => files
+            PathState::Nothing => Ok(()),
+            PathState::Other => self.keep_late(files, path, (number, None)),
+            PathState::Directory(_) => files
                 .remove_empty_directory(path)
                 .map_err(|e| cannot_move(path, e)),
         }
@@ -154,7 +154,7 @@ impl Finish<'_> {
             let path = &directory.path;
             if files
                 .look(path)
-                .is_ok_and(|s| s == crate::store::files::worktree_files::Standing::Nothing)
+                .is_ok_and(|s| s == crate::store::files::worktree_files::PathState::Nothing)
             {
                 files
                     .make_directory(path, directory.mode)

@@ -109,7 +109,7 @@ impl LateFile {
 
     /// Tells whether it is put back at its path.
     pub fn is_placed_by(&self, moves: &FileMoves) -> bool {
-        let is_this = |place: &super::Place| match &place.source {
+        let is_this = |place: &super::FilePlacement| match &place.source {
             Source::Late { name, .. } => place.path == self.path && *name == self.name,
             Source::Staged { .. } | Source::Kept { .. } => false,
         };

@@ -35,7 +35,7 @@ pub mod state_files;
 pub use commit_point::{Done, Operation, Plan};
 pub use late_files::LateFile;
 pub use log::{Log, LogEntry, Tail};
-pub use operation_record::{FileMoves, IndexTarget, Kind, Place, Record, Source};
+pub use operation_record::{FileMoves, FilePlacement, IndexTarget, Kind, Record, Source};
 pub use state_files::{StateFile, StateName};
 
 /// The steps of an operation, in order, as tests name them.

@@ -3,10 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::model::{Code, Error, RepoPath, Result};
-use crate::store::files::worktree_files::{Standing, WorktreeFiles};
+use crate::store::files::worktree_files::{PathState, WorktreeFiles};
 
 use super::late_files::LateFile;
-use super::operation_record::{Directory, FileMoves, Place, Record, Source};
+use super::operation_record::{Directory, FileMoves, FilePlacement, Record, Source};
 
 /// What a path shall be.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -60,7 +60,7 @@ pub fn plan(
                 planner.moves.make_directories.push(directory);
             }
             Want::File(source) => {
-                let place = Place {
+                let place = FilePlacement {
                     path: path.clone(),
                     source: source.clone(),
                 };
@@ -123,7 +123,7 @@ pub fn plan_inverse(
             .look(&directory.path)
             .map_err(|e| cannot_look(&directory.path, e))?;
         let returns_as_file = record.files.aside.contains(&directory.path);
-        if !matches!(stands, Standing::Directory(_)) && !returns_as_file {
+        if !matches!(stands, PathState::Directory(_)) && !returns_as_file {
             moves.make_directories.push(directory.clone());
         }
     }
@@ -150,9 +150,9 @@ impl Planner<'_> {
         let needs_parents = !matches!(want, Want::Nothing);
         for parent in path.ancestors() {
             match self.look(&parent)? {
-                Standing::Directory(_) => {}
-                Standing::Nothing => return Ok(()),
-                Standing::Other => {
+                PathState::Directory(_) => {}
+                PathState::Nothing => return Ok(()),
+                PathState::Other => {
                     if needs_parents {
                         self.aside.insert(parent);
                     }
@@ -161,9 +161,10 @@ impl Planner<'_> {
             }
         }
         match (self.look(path)?, want) {
-            (Standing::Nothing, _) | (Standing::Directory(_), Want::Nothing | Want::Directory) => {}
-            (Standing::Other, _) => drop(self.aside.insert(path.clone())),
-            (Standing::Directory(mode), Want::File(_)) => self.empty_directory(path, mode)?,
+            (PathState::Nothing, _)
+            | (PathState::Directory(_), Want::Nothing | Want::Directory) => {}
+            (PathState::Other, _) => drop(self.aside.insert(path.clone())),
+            (PathState::Directory(mode), Want::File(_)) => self.empty_directory(path, mode)?,
         }
         Ok(())
     }
@@ -191,7 +192,7 @@ impl Planner<'_> {
 
     fn find_new_directories(&mut self, needed: &BTreeSet<RepoPath>) -> Result<()> {
         for directory in needed {
-            if !matches!(self.look(directory)?, Standing::Directory(_)) {
+            if !matches!(self.look(directory)?, PathState::Directory(_)) {
                 self.moves.new_directories.push(directory.clone());
             }
         }
@@ -222,7 +223,7 @@ impl Planner<'_> {
             if is_cwd || needed.contains(&path) || forced.contains(&path) {
                 continue;
             }
-            if let Standing::Directory(mode) = self.look(&path)? {
+            if let PathState::Directory(mode) = self.look(&path)? {
                 found.push(Directory {
                     path,
                     mode: Some(mode),
@@ -235,7 +236,7 @@ impl Planner<'_> {
         Ok(())
     }
 
-    fn look(&self, path: &RepoPath) -> Result<Standing> {
+    fn look(&self, path: &RepoPath) -> Result<PathState> {
         self.files.look(path).map_err(|e| cannot_look(path, e))
     }
 }

@@ -9,7 +9,7 @@ use std::fmt;
 use std::time::Duration;
 
 use crate::git::index::index_state::STAGE_0;
-use crate::git::refs::Reason;
+use crate::git::refs::ReflogReason;
 use crate::git::{Oid, RefChange, RefName, Repo, TreeEntry};
 use crate::model::{Code, Error, RepoPath, Result};
 use crate::store::Session;
@@ -92,7 +92,7 @@ pub fn create_ref(
 pub fn move_ref(
     session: &Session,
     change: &RefChange,
-    why: &Reason<'_>,
+    why: &ReflogReason<'_>,
     written: &Written<'_>,
 ) -> Result<()> {
     own_refs::move_refs(session, std::slice::from_ref(change), why)?;

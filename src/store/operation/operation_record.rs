@@ -178,7 +178,7 @@ pub enum Source {
 
 /// One file to be put in place.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Place {
+pub struct FilePlacement {
     /// Where it goes.
     pub path: RepoPath,
     /// Where it comes from.
@@ -204,7 +204,7 @@ pub struct FileMoves {
     /// Made if they are missing, outermost first.
     pub make_directories: Vec<Directory>,
     /// Put in place.
-    pub place: Vec<Place>,
+    pub place: Vec<FilePlacement>,
     /// Directories that did not exist before.
     pub new_directories: Vec<RepoPath>,
 }

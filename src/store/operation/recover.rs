@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::git::refs::Reason;
+use crate::git::refs::ReflogReason;
 use crate::git::{Oid, RefChange, RefName};
 use crate::model::id::OperationId;
 use crate::model::{Code, Error, Result};
@@ -221,7 +221,7 @@ pub fn delete_refs(
     let changes: Vec<_> = refs.iter().map(delete).collect();
     let who = session.record_signature();
     let text = format!("colony: {reason}");
-    let why = Reason {
+    let why = ReflogReason {
         text: &text,
         who: &who,
         operation: reason,

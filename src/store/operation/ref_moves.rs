@@ -1,7 +1,7 @@
 //! Which refs of an operation have moved, and moving them or HEAD on or back. Every step may be
 //! repeated.
 
-use crate::git::refs::Reason;
+use crate::git::refs::ReflogReason;
 use crate::git::{Oid, RefChange};
 use crate::model::Result;
 use crate::store::Session;
@@ -72,12 +72,12 @@ pub(super) fn switch_head(
 fn with_reason(
     session: &Session,
     record: &Record,
-    act: impl FnOnce(&Reason<'_>) -> Result<()>,
+    act: impl FnOnce(&ReflogReason<'_>) -> Result<()>,
 ) -> Result<()> {
     let who = session.record_signature();
     let operation = record.op.to_string();
     let text = format!("colony: complete {}", record.op);
-    act(&Reason {
+    act(&ReflogReason {
         text: &text,
         who: &who,
         operation: &operation,

@@ -14,13 +14,13 @@ use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::git::refs::Reason;
+use crate::git::refs::ReflogReason;
 use crate::git::{RefChange, RefName, Repo};
 use crate::model::{Code, Error, Result, World};
 use crate::store::Session;
 use crate::store::files::atomic;
 use crate::store::lease::processes;
-use crate::store::lock::lock_notes::{self, IDS, INDEX, PACKED, Wanted};
+use crate::store::lock::lock_notes::{self, IDS, INDEX, PACKED, WantedLock};
 use crate::store::lock::{FileIdentity, Hold, WorktreeLock, ref_locks};
 
 use super::ref_names;
@@ -49,7 +49,7 @@ pub(in crate::store) const NOTE_END: &str = ".locks";
 /// # Errors
 /// Those of `act`; `locked` where somebody moves refs for long, `interrupted`, `io`.
 pub fn in_hub<T>(world: &World, hub: &Path, act: impl Fn(&File) -> Result<T>) -> Result<T> {
-    Place::of_hub(world, hub).act(act)
+    RefsPlace::of_hub(world, hub).act(act)
 }
 
 /// Makes the error for locks that may be of a git that a person runs in the hub.
@@ -68,7 +68,7 @@ fn held_by_another(left: &[PathBuf]) -> Error {
 ///
 /// # Errors
 /// As [`ref_locks::prepare`]; `locked` where somebody moves refs for long, `interrupted`.
-pub fn move_copies(session: &Session, changes: &[RefChange], why: &Reason<'_>) -> Result<()> {
+pub fn move_copies(session: &Session, changes: &[RefChange], why: &ReflogReason<'_>) -> Result<()> {
     if changes.is_empty() {
         return Ok(());
     }
@@ -82,7 +82,7 @@ pub fn move_copies(session: &Session, changes: &[RefChange], why: &Reason<'_>) -
 ///
 /// # Errors
 /// As [`move_copies`].
-pub fn move_refs(session: &Session, changes: &[RefChange], why: &Reason<'_>) -> Result<()> {
+pub fn move_refs(session: &Session, changes: &[RefChange], why: &ReflogReason<'_>) -> Result<()> {
     if changes.is_empty() {
         return Ok(());
     }
@@ -137,7 +137,7 @@ fn noted<T>(
     act: impl Fn() -> Result<T>,
 ) -> Result<T> {
     in_clone(session, |_| {
-        let wanted = others.iter().map(|(name, planned)| Wanted {
+        let wanted = others.iter().map(|(name, planned)| WantedLock {
             path: top.join(name),
             planned: planned.map(str::to_owned),
         });
@@ -160,7 +160,7 @@ fn noted<T>(
 pub fn sweep(session: &Session) -> Result<()> {
     if let Some(member) = &session.membership {
         // A hub that cannot be tidied is said by who moves something there.
-        Place::of_hub(&session.world, &member.hub).tidy().ok();
+        RefsPlace::of_hub(&session.world, &member.hub).tidy().ok();
     }
     if notes(&session.repo).is_empty() {
         return Ok(());
@@ -175,7 +175,7 @@ pub fn is_note(name: &str) -> bool {
 }
 
 fn in_clone<T>(session: &Session, act: impl Fn(&File) -> Result<T>) -> Result<T> {
-    Place::of_clone(session).act(act)
+    RefsPlace::of_clone(session).act(act)
 }
 
 /// Makes a note that nobody else writes to; empty, it says nothing.
@@ -189,7 +189,7 @@ fn new_note(session: &Session) -> Result<PathBuf> {
 }
 
 /// Where refs are moved, and what is done to what the dead have left there.
-struct Place<'a> {
+struct RefsPlace<'a> {
     world: &'a World,
     patience: Duration,
     lock: PathBuf,
@@ -199,9 +199,9 @@ struct Place<'a> {
     clear: Box<dyn Fn() -> Result<()> + 'a>,
 }
 
-impl<'a> Place<'a> {
-    fn of_hub(world: &'a World, hub: &'a Path) -> Place<'a> {
-        Place {
+impl<'a> RefsPlace<'a> {
+    fn of_hub(world: &'a World, hub: &'a Path) -> RefsPlace<'a> {
+        RefsPlace {
             world,
             patience: PATIENCE,
             lock: lock_in(hub),
@@ -217,9 +217,9 @@ impl<'a> Place<'a> {
         }
     }
 
-    fn of_clone(session: &'a Session) -> Place<'a> {
+    fn of_clone(session: &'a Session) -> RefsPlace<'a> {
         let (world, repo) = (&session.world, &session.repo);
-        Place {
+        RefsPlace {
             world,
             patience: session.lock_timeout(),
             lock: lock_in(repo.common_dir()),

@@ -2,7 +2,7 @@
 //! stranger's words.
 //!
 //! The file is at the root of the worktree, and another may be in the directory a command is run
-//! in. It is never a reason to fail: what cannot be used is a [`Problem`], and the layer below
+//! in. It is never a reason to fail: what cannot be used is a [`SettingsProblem`], and the layer below
 //! counts. No link is followed, and no more than [`LIMIT_BYTES`] are read. Which settings a
 //! repository may set, and what their values look like, says the table in [`super`].
 
@@ -25,7 +25,7 @@ const NAME: &str = "colony.toml";
 
 /// Something in a file that cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct Problem {
+pub struct SettingsProblem {
     /// The file; empty for a value that stands in none.
     pub path: String,
     /// The line, from 1.
@@ -36,10 +36,14 @@ pub struct Problem {
     pub message: String,
 }
 
-impl Problem {
+impl SettingsProblem {
     /// Makes a problem at a place in a file.
-    pub fn at(path: &Path, position: Option<Position>, message: impl Into<String>) -> Problem {
-        Problem {
+    pub fn at(
+        path: &Path,
+        position: Option<Position>,
+        message: impl Into<String>,
+    ) -> SettingsProblem {
+        SettingsProblem {
             path: path.display().to_string(),
             line: position.map(|position| position.line),
             column: position.map(|position| position.column),
@@ -49,7 +53,7 @@ impl Problem {
 
     /// Returns the place and the trouble in one line.
     pub fn sentence(&self) -> String {
-        let Problem { path, message, .. } = self;
+        let SettingsProblem { path, message, .. } = self;
         match (path.as_str(), self.line, self.column) {
             ("", ..) => message.clone(),
             (path, Some(line), Some(column)) => format!("'{path}:{line}:{column}': {message}"),
@@ -60,7 +64,7 @@ impl Problem {
 
 /// One `name = value` of a file.
 #[derive(Clone, Debug)]
-pub struct Entry {
+pub struct TomlEntry {
     /// The name, without `colony.`.
     pub name: String,
     /// The value as text; `None` for what is neither a text nor a whole number.
@@ -75,24 +79,24 @@ pub struct ColonyToml {
     /// Where it is.
     pub path: PathBuf,
     /// What it sets, in the order of the file.
-    pub entries: Vec<Entry>,
+    pub entries: Vec<TomlEntry>,
 }
 
 /// The files that count here, the one at the root and the one in the current directory.
 #[derive(Clone, Debug, Default)]
-pub struct Found {
+pub struct FoundFiles {
     /// Of the whole repository.
     pub root: Option<ColonyToml>,
     /// Of the current directory, where that is not the root.
     pub directory: Option<ColonyToml>,
     /// What of them cannot be used.
-    pub problems: Vec<Problem>,
+    pub problems: Vec<SettingsProblem>,
 }
 
 /// Reads the files that count here; never fails.
-pub fn find(world: &World, repo: &Repo) -> Found {
+pub fn find(world: &World, repo: &Repo) -> FoundFiles {
     let root = repo.workdir();
-    let mut found = Found::default();
+    let mut found = FoundFiles::default();
     found.root = read(repo, Path::new(""), &mut found.problems);
     let here = world.cwd.canonicalize().ok();
     let below = here.as_ref().and_then(|here| here.strip_prefix(root).ok());
@@ -102,7 +106,7 @@ pub fn find(world: &World, repo: &Repo) -> Found {
 }
 
 /// Reads the file that a tree has; never fails.
-pub fn in_tree(repo: &Repo, tree: Oid, problems: &mut Vec<Problem>) -> Option<ColonyToml> {
+pub fn in_tree(repo: &Repo, tree: Oid, problems: &mut Vec<SettingsProblem>) -> Option<ColonyToml> {
     let path = Path::new(FOLDER).join(NAME);
     let leaf = repo.leaf_in(tree, &RepoPath::from(format!("{FOLDER}/{NAME}").as_str()));
     let leaf = leaf.ok().flatten().filter(TreeEntry::is_plain_file)?;
@@ -120,26 +124,26 @@ pub fn in_tree(repo: &Repo, tree: Oid, problems: &mut Vec<Problem>) -> Option<Co
     match parsed {
         Ok(entries) => Some(ColonyToml { path, entries }),
         Err((position, message)) => {
-            problems.push(Problem::at(&path, position, message));
+            problems.push(SettingsProblem::at(&path, position, message));
             None
         }
     }
 }
 
-fn read(repo: &Repo, directory: &Path, problems: &mut Vec<Problem>) -> Option<ColonyToml> {
+fn read(repo: &Repo, directory: &Path, problems: &mut Vec<SettingsProblem>) -> Option<ColonyToml> {
     let below = directory.join(FOLDER).join(NAME);
     let path = repo.workdir().join(&below);
     let text = match read_text(repo, &below) {
         Ok(text) => text?,
         Err(message) => {
-            problems.push(Problem::at(&path, None, message));
+            problems.push(SettingsProblem::at(&path, None, message));
             return None;
         }
     };
     match entries(&text) {
         Ok(entries) => Some(ColonyToml { path, entries }),
         Err((position, message)) => {
-            problems.push(Problem::at(&path, position, message));
+            problems.push(SettingsProblem::at(&path, position, message));
             None
         }
     }
@@ -154,7 +158,7 @@ fn read_text(repo: &Repo, path: &Path) -> Result<Option<String>, String> {
     text.map_err(|_| "it is not UTF-8, and ignored".to_owned())
 }
 
-fn entries(text: &str) -> Result<Vec<Entry>, (Option<Position>, String)> {
+fn entries(text: &str) -> Result<Vec<TomlEntry>, (Option<Position>, String)> {
     let place = |offset| Position::of(text.as_bytes(), offset);
     let table = DeTable::parse(text).map_err(|error| {
         let position = error.span().map(|span| place(span.start));
@@ -177,7 +181,7 @@ fn entries(text: &str) -> Result<Vec<Entry>, (Option<Position>, String)> {
         }
     }
     found.sort_by_key(|(start, ..)| *start);
-    let entry = |(start, name, value): (usize, String, &toml::Spanned<DeValue<'_>>)| Entry {
+    let entry = |(start, name, value): (usize, String, &toml::Spanned<DeValue<'_>>)| TomlEntry {
         name,
         value: text_of(value.get_ref()),
         position: place(start),

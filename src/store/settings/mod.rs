@@ -16,7 +16,7 @@ use std::time::Duration;
 
 use crate::model::Result;
 
-use colony_toml::Problem;
+use colony_toml::SettingsProblem;
 use setting_kind::{
     check, parse_list, parse_number, parse_range, parse_seconds, parse_truth, wanted,
 };
@@ -312,7 +312,7 @@ pub struct Settings {
     /// What rows of the repo map inherit.
     pub map: MapSettings,
     /// What `.colony/colony.toml` says and cannot be used.
-    pub repository_problems: Vec<Problem>,
+    pub repository_problems: Vec<SettingsProblem>,
 }
 
 /// What rows of the repo map inherit, and what holds for all of them.

@@ -2,7 +2,7 @@
 //!
 //! Built-in < git's configuration < `.colony/colony.toml` at the root of the worktree < the one in
 //! the current directory < environment < flag. Whatever a file of the repository says, no command
-//! fails for it: what cannot be used is a [`Problem`], and the layer below counts.
+//! fails for it: what cannot be used is a [`SettingsProblem`], and the layer below counts.
 
 use std::path::{Path, PathBuf};
 
@@ -14,7 +14,7 @@ use crate::git::{Oid, Repo};
 use crate::model::text::Position;
 use crate::model::{Code, Error, Result, World};
 
-use super::colony_toml::{self, ColonyToml, Problem};
+use super::colony_toml::{self, ColonyToml, SettingsProblem};
 use super::setting_kind::{Kind, check, wanted};
 use super::{Flags, SetBy, Setting, TABLE};
 
@@ -70,7 +70,7 @@ pub struct Layers<'a> {
     world: &'a World,
     repo: &'a Repo,
     flags: &'a Flags,
-    files: colony_toml::Found,
+    files: colony_toml::FoundFiles,
 }
 
 impl<'a> Layers<'a> {
@@ -96,7 +96,7 @@ impl<'a> Layers<'a> {
         (world, repo, flags): (&'a World, &'a Repo, &'a Flags),
         (of_tree, tree): (&Repo, Oid),
     ) -> Layers<'a> {
-        let mut files = colony_toml::Found::default();
+        let mut files = colony_toml::FoundFiles::default();
         files.root = colony_toml::in_tree(of_tree, tree, &mut files.problems);
         if let Some(file) = &mut files.root {
             files.problems.extend(drop_unusable(file));
@@ -124,7 +124,7 @@ impl<'a> Layers<'a> {
 
     /// Returns everything that is wrong with the settings: what a file of the repository says and
     /// cannot be used, and what the user has set and does not parse. For `config` and `doctor`.
-    pub fn problems(&self) -> Vec<Problem> {
+    pub fn problems(&self) -> Vec<SettingsProblem> {
         let mut problems = self.files.problems.clone();
         for found in TABLE.iter().map(|row| self.find(row)) {
             if let Err(wanted) = check(found.setting.kind, &found.value) {
@@ -137,7 +137,7 @@ impl<'a> Layers<'a> {
                     column,
                     ..
                 } = found.effective();
-                problems.push(Problem {
+                problems.push(SettingsProblem {
                     path: path.unwrap_or_default(),
                     line,
                     column,
@@ -149,7 +149,7 @@ impl<'a> Layers<'a> {
     }
 
     /// Returns what of the files of the repository cannot be used.
-    pub fn repository_problems(&self) -> &[Problem] {
+    pub fn repository_problems(&self) -> &[SettingsProblem] {
         &self.files.problems
     }
 
@@ -308,25 +308,25 @@ impl InForce {
     }
 }
 
-fn key_of(entry: &colony_toml::Entry) -> String {
+fn key_of(entry: &colony_toml::TomlEntry) -> String {
     format!("colony.{}", entry.name)
 }
 
 /// Takes out of a file of the repository what it may not set or what makes no sense, and says why.
-fn drop_unusable(file: &mut ColonyToml) -> Vec<Problem> {
+fn drop_unusable(file: &mut ColonyToml) -> Vec<SettingsProblem> {
     let mut problems = Vec::new();
     let path = &file.path;
     file.entries.retain(|entry| match unusable(entry) {
         None => true,
         Some(message) => {
-            problems.push(Problem::at(path, Some(entry.position), message));
+            problems.push(SettingsProblem::at(path, Some(entry.position), message));
             false
         }
     });
     problems
 }
 
-fn unusable(entry: &colony_toml::Entry) -> Option<String> {
+fn unusable(entry: &colony_toml::TomlEntry) -> Option<String> {
     let (name, key) = (&entry.name, key_of(entry));
     let allowed = TABLE.iter().filter(|row| row.set_by == SetBy::Repository);
     let allowed: Vec<_> = allowed

@@ -10,7 +10,7 @@ use git_colony::git::remote::url::{Provenance, RemoteUrl};
 use git_colony::git::{ObjectWrites, RefName};
 use git_colony::map::scope_record::{ScopeRecord, Scopes};
 use git_colony::map::scope_writing::{self, Change};
-use git_colony::map::show::State;
+use git_colony::map::show::MapState;
 use git_colony::store::Session;
 use git_colony::store::files::shared_root::SharedRoot;
 use git_colony::store::settings::Flags;
@@ -410,7 +410,7 @@ fn session(sandbox: &Sandbox) -> Session {
 
 fn request() -> Request {
     Request {
-        state: State::Head,
+        state: MapState::Head,
         base_scope: Some("b".to_owned()),
         network: Network::Offline,
         sources: Vec::new(),

@@ -3,7 +3,7 @@
 
 use std::fmt::Write as _;
 
-use git_colony::map::problem::Problem;
+use git_colony::map::problem::MapProblem;
 use git_colony::map::row::SourceKind;
 use git_colony::map::schema::RepoMap;
 use git_colony::ui::escape;
@@ -84,7 +84,7 @@ fn the_template_of_init_is_a_map_and_means_what_no_map_means() {
 }
 
 /// Reads a file that was made to hurt: the first problem.
-fn read_hostile(bytes: &[u8]) -> Problem {
+fn read_hostile(bytes: &[u8]) -> MapProblem {
     let read = RepoMap::read(bytes);
     assert!(read.map.is_none());
     read.problems[0].clone()

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use git_colony::design::drivers::{Driver, Outcome};
+use git_colony::design::drivers::{Driver, DriverOutcome};
 use git_colony::model::RepoPath;
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -206,7 +206,7 @@ fn yaml_value(out: &mut String, value: &Value, column: usize, form: usize) {
     }
 }
 
-fn merge(path: &str, texts: [&str; 3]) -> Outcome {
+fn merge(path: &str, texts: [&str; 3]) -> DriverOutcome {
     let [base, ours, theirs] = texts.map(str::as_bytes);
     Driver::Config.merge(&RepoPath::from(path), Some(base), ours, theirs)
 }
@@ -279,8 +279,8 @@ proptest! {
         let texts = [as_json(&base, forms[0]), as_json(&ours, forms[1]), as_json(&theirs, forms[2])];
         let outcome = merge(".colony/c.json", [&texts[0], &texts[1], &texts[2]]);
         match (model(Some(&base), &ours, &theirs), &outcome) {
-            (Some(expected), Outcome::Clean(bytes)) => prop_assert_eq!(read_json(bytes), expected),
-            (None, Outcome::Conflicted(both)) => {
+            (Some(expected), DriverOutcome::Clean(bytes)) => prop_assert_eq!(read_json(bytes), expected),
+            (None, DriverOutcome::Conflicted(both)) => {
                 prop_assert_ne!(read_json(both.ours.as_bytes()), read_json(both.theirs.as_bytes()));
             }
             (expected, outcome) => prop_assert!(false, "{expected:?} {outcome:?} {texts:?}"),
@@ -299,18 +299,18 @@ proptest! {
         let outcome = merge(".colony/c.yaml", [&texts[0], &texts[1], &texts[2]]);
         let is_alike = forms[0] == forms[1] && forms[1] == forms[2];
         match (model(Some(&base), &ours, &theirs), &outcome) {
-            (Some(expected), Outcome::Clean(bytes)) => {
+            (Some(expected), DriverOutcome::Clean(bytes)) => {
                 prop_assert_eq!(read_yaml(bytes), expected);
                 prop_assert!(bytes.starts_with(b"# the head\n\n"));
             }
-            (None, Outcome::Conflicted(both)) => {
+            (None, DriverOutcome::Conflicted(both)) => {
                 prop_assert_ne!(read_yaml(both.ours.as_bytes()), read_yaml(both.theirs.as_bytes()));
             }
-            (_, Outcome::NotUnderstood) => {
+            (_, DriverOutcome::NotUnderstood) => {
                 prop_assert!(nothing_is_left(&ours, &theirs), "{texts:?}");
             }
             // Comments may differ where the values do not.
-            (Some(_), Outcome::Conflicted(both)) if !is_alike => prop_assert!(!both.conflicts.is_empty()),
+            (Some(_), DriverOutcome::Conflicted(both)) if !is_alike => prop_assert!(!both.conflicts.is_empty()),
             (expected, outcome) => prop_assert!(false, "{expected:?} {outcome:?} {texts:?}"),
         }
     }
@@ -327,15 +327,15 @@ proptest! {
             let [b, o, t] = [&base, &ours, &theirs].map(|value| write(value, form));
             let (one, other) = (merge(path, [&b, &o, &t]), merge(path, [&b, &t, &o]));
             match (&one, &other) {
-                (Outcome::Clean(one), Outcome::Clean(other)) => {
+                (DriverOutcome::Clean(one), DriverOutcome::Clean(other)) => {
                     prop_assert_eq!(unordered(&read(one)), unordered(&read(other)));
                 }
-                (Outcome::Conflicted(one), Outcome::Conflicted(other)) => {
+                (DriverOutcome::Conflicted(one), DriverOutcome::Conflicted(other)) => {
                     let settle = |text: &str| unordered(&read(text.as_bytes()));
                     prop_assert_eq!(settle(&one.ours), settle(&other.theirs));
                     prop_assert_eq!(settle(&one.theirs), settle(&other.ours));
                 }
-                (Outcome::NotUnderstood, Outcome::NotUnderstood) => {
+                (DriverOutcome::NotUnderstood, DriverOutcome::NotUnderstood) => {
                     prop_assert!(nothing_is_left(&ours, &theirs), "{b} {o} {t}");
                 }
                 _ => prop_assert!(false, "{one:?} {other:?} {b} {o} {t}"),
@@ -352,15 +352,15 @@ proptest! {
         let changed = apply(&base, &edits);
         for (path, write, read) in WAYS {
             let (b, a) = (write(&base, forms[0]), write(&changed, forms[1]));
-            prop_assert_eq!(merge(path, [&b, &a, &b]), Outcome::Clean(a.clone().into_bytes()));
-            prop_assert_eq!(merge(path, [&b, &b, &a]), Outcome::Clean(a.clone().into_bytes()));
-            prop_assert_eq!(merge(path, [&b, &a, &a]), Outcome::Clean(a.clone().into_bytes()));
+            prop_assert_eq!(merge(path, [&b, &a, &b]), DriverOutcome::Clean(a.clone().into_bytes()));
+            prop_assert_eq!(merge(path, [&b, &b, &a]), DriverOutcome::Clean(a.clone().into_bytes()));
+            prop_assert_eq!(merge(path, [&b, &a, &a]), DriverOutcome::Clean(a.clone().into_bytes()));
             // The same values, formatted anew.
             let reformatted = write(&base, forms[2]);
             for texts in [[&b, &a, &reformatted], [&b, &reformatted, &a]] {
                 match merge(path, texts.map(String::as_str)) {
-                    Outcome::Clean(bytes) => prop_assert_eq!(read(&bytes), changed.clone()),
-                    Outcome::Conflicted(_) if path.ends_with("yaml") => {}
+                    DriverOutcome::Clean(bytes) => prop_assert_eq!(read(&bytes), changed.clone()),
+                    DriverOutcome::Conflicted(_) if path.ends_with("yaml") => {}
                     other => prop_assert!(false, "{other:?} {texts:?}"),
                 }
             }
@@ -373,7 +373,7 @@ proptest! {
             let path = RepoPath::from(path);
             for driver in Driver::ALL {
                 for (ours, theirs) in [(&noise[..], text.as_bytes()), (text.as_bytes(), b"a: 1\n")] {
-                    if let Outcome::Clean(bytes) = driver.merge(&path, Some(b"{\"a\": 1}"), ours, theirs) {
+                    if let DriverOutcome::Clean(bytes) = driver.merge(&path, Some(b"{\"a\": 1}"), ours, theirs) {
                         prop_assert!(!bytes.is_empty() || ours.is_empty());
                     }
                 }

@@ -1,7 +1,7 @@
 //! The rules of the merge drivers on bytes alone: what goes together, what is to be settled, and
 //! that nothing else of a file moves.
 
-use git_colony::design::drivers::{Clash, Conflict, Driver, Marks, Outcome, driver_for};
+use git_colony::design::drivers::{Clash, Conflict, Driver, DriverOutcome, Marks, driver_for};
 use git_colony::model::RepoPath;
 
 fn path_of(driver: Driver) -> RepoPath {
@@ -14,7 +14,7 @@ fn path_of(driver: Driver) -> RepoPath {
     })
 }
 
-fn merge(driver: Driver, base: &str, ours: &str, theirs: &str) -> Outcome {
+fn merge(driver: Driver, base: &str, ours: &str, theirs: &str) -> DriverOutcome {
     let path = path_of(driver);
     driver.merge(
         &path,
@@ -25,7 +25,7 @@ fn merge(driver: Driver, base: &str, ours: &str, theirs: &str) -> Outcome {
 }
 
 /// Merges `.colony/*.yaml`.
-fn merge_yaml(base: &str, ours: &str, theirs: &str) -> Outcome {
+fn merge_yaml(base: &str, ours: &str, theirs: &str) -> DriverOutcome {
     let path = RepoPath::from(".colony/c.yaml");
     Driver::Config.merge(
         &path,
@@ -35,17 +35,17 @@ fn merge_yaml(base: &str, ours: &str, theirs: &str) -> Outcome {
     )
 }
 
-fn clean(outcome: Outcome) -> String {
+fn clean(outcome: DriverOutcome) -> String {
     match outcome {
-        Outcome::Clean(bytes) => String::from_utf8(bytes).unwrap(),
+        DriverOutcome::Clean(bytes) => String::from_utf8(bytes).unwrap(),
         other => panic!("{other:?}"),
     }
 }
 
 /// The text with marks, and what there is to settle.
-fn marked(outcome: Outcome) -> (String, Vec<Conflict>) {
+fn marked(outcome: DriverOutcome) -> (String, Vec<Conflict>) {
     match outcome {
-        Outcome::Conflicted(conflicted) => {
+        DriverOutcome::Conflicted(conflicted) => {
             let text = String::from_utf8(conflicted.marked(&Marks::default())).unwrap();
             (text, conflicted.conflicts)
         }
@@ -53,7 +53,7 @@ fn marked(outcome: Outcome) -> (String, Vec<Conflict>) {
     }
 }
 
-fn clashes(outcome: Outcome) -> Vec<(String, Clash)> {
+fn clashes(outcome: DriverOutcome) -> Vec<(String, Clash)> {
     let (_, conflicts) = marked(outcome);
     conflicts
         .into_iter()
@@ -155,7 +155,7 @@ fn fields_of_two_different_decisions_are_never_mixed() {
     let ours = "{\n  \"decision_id\": \"x\",\n  \"only_ours\": 1\n}\n";
     let theirs = "{\n  \"decision_id\": \"y\",\n  \"only_theirs\": 2\n}\n";
     let outcome = merge(Driver::Decisions, "", ours, theirs);
-    let Outcome::Conflicted(conflicted) = outcome else {
+    let DriverOutcome::Conflicted(conflicted) = outcome else {
         panic!("{outcome:?}")
     };
     assert_eq!(
@@ -529,29 +529,29 @@ fn what_is_not_understood_is_left_to_the_text_merge() {
     ] {
         assert_eq!(
             merge(Driver::Decisions, good, "{\"a\": 2}\n", bad),
-            Outcome::NotUnderstood,
+            DriverOutcome::NotUnderstood,
             "{bad}"
         );
         assert_eq!(
             merge(Driver::Decisions, good, bad, "{\"a\": 2}\n"),
-            Outcome::NotUnderstood,
+            DriverOutcome::NotUnderstood,
             "{bad}"
         );
     }
     let path = path_of(Driver::Decisions);
     assert_eq!(
         Driver::Decisions.merge(&path, None, b"\xff\xfe", b"{}"),
-        Outcome::NotUnderstood
+        DriverOutcome::NotUnderstood
     );
     let deep = "[".repeat(5000) + &"]".repeat(5000);
     assert_eq!(
         merge(Driver::Graph, good, &deep, "{}"),
-        Outcome::NotUnderstood
+        DriverOutcome::NotUnderstood
     );
     let large = format!("[\"{}\"]", "x".repeat(9 << 20));
     assert_eq!(
         merge(Driver::Graph, good, &large, "{}"),
-        Outcome::NotUnderstood
+        DriverOutcome::NotUnderstood
     );
     for bad in [
         "a: &x 1\nb: *x\n",
@@ -568,7 +568,7 @@ fn what_is_not_understood_is_left_to_the_text_merge() {
     ] {
         assert_eq!(
             merge_yaml("z: 1\n", "z: 2\n", bad),
-            Outcome::NotUnderstood,
+            DriverOutcome::NotUnderstood,
             "{bad}"
         );
     }

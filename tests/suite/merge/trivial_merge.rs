@@ -174,9 +174,9 @@ fn import(sandbox: &Sandbox, stream: &str) -> Vec<Oid> {
     commits.into_values().collect()
 }
 
-fn notes(all: &[git_colony::git::merge::merge_tree::Note]) -> Vec<(Vec<String>, &str)> {
+fn notes(all: &[git_colony::git::merge::merge_tree::MergeNote]) -> Vec<(Vec<String>, &str)> {
     let conflicts = all.iter().filter(|note| note.kind.starts_with("CONFLICT"));
-    let paths = |note: &git_colony::git::merge::merge_tree::Note| {
+    let paths = |note: &git_colony::git::merge::merge_tree::MergeNote| {
         note.paths.iter().map(ToString::to_string).collect()
     };
     conflicts

@@ -3,7 +3,7 @@
 
 use std::fmt::Write as _;
 
-use git_colony::design::drivers::{Driver, Outcome};
+use git_colony::design::drivers::{Driver, DriverOutcome};
 use git_colony::model::RepoPath;
 use git_colony::store::yaml;
 use proptest::prelude::*;
@@ -171,13 +171,13 @@ proptest! {
         let merged = Driver::Budget.merge(&path, Some(b.as_bytes()), o.as_bytes(), t.as_bytes());
         let is_trivial = o == t || o == b || t == b;
         match (model(&base, &ours, &theirs), &merged) {
-            (Some(expected), Outcome::Clean(bytes)) => {
+            (Some(expected), DriverOutcome::Clean(bytes)) => {
                 let text = std::str::from_utf8(bytes).unwrap();
                 prop_assert_eq!(yaml::find_value(text), Some(expected), "{}{}{}", b, o, t);
             }
-            (None, Outcome::Conflicted(_)) => {}
+            (None, DriverOutcome::Conflicted(_)) => {}
             // Anchors are not placed: the lines are merged, and what both changed is a conflict there.
-            (_, Outcome::NotUnderstood) => {
+            (_, DriverOutcome::NotUnderstood) => {
                 prop_assert!(of_metadata == Style::Anchored && !is_trivial, "{b}{o}{t}");
             }
             (expected, outcome) => prop_assert!(false, "{expected:?} {outcome:?} {b}{o}{t}"),
@@ -185,7 +185,7 @@ proptest! {
     }
 }
 
-fn merge(driver: Driver, path: &str, [base, ours, theirs]: [&str; 3]) -> Outcome {
+fn merge(driver: Driver, path: &str, [base, ours, theirs]: [&str; 3]) -> DriverOutcome {
     let [base, ours, theirs] = [base, ours, theirs].map(str::as_bytes);
     driver.merge(&RepoPath::from(path), Some(base), ours, theirs)
 }
@@ -195,7 +195,8 @@ fn rows_written_in_one_line_are_told_apart_by_their_names() {
     let base = "rows:\n  - {name: a, v: 1}\n  - {name: b, v: 1}\n";
     let ours = base.replace("a, v: 1", "a, v: 2") + "  - {name: new, v: 3}\n";
     let theirs = base.replace("b, v: 1", "b, v: 2") + "  - {name: new, v: 4}\n";
-    let Outcome::Conflicted(both) = merge(Driver::Config, ".colony/c.yaml", [base, &ours, &theirs])
+    let DriverOutcome::Conflicted(both) =
+        merge(Driver::Config, ".colony/c.yaml", [base, &ours, &theirs])
     else {
         panic!("one name stands for two rows");
     };
@@ -221,6 +222,6 @@ fn a_budget_in_one_line_or_with_references_is_left_to_the_text_merge() {
     for form in forms {
         let [base, ours, theirs] = [100, 120, 150].map(form);
         let outcome = merge(Driver::Budget, "budgets/b.yaml", [&base, &ours, &theirs]);
-        assert_eq!(outcome, Outcome::NotUnderstood, "{base}");
+        assert_eq!(outcome, DriverOutcome::NotUnderstood, "{base}");
     }
 }

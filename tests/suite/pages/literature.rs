@@ -7,7 +7,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use git_colony::git::lfs::lfs_objects::Objects;
+use git_colony::git::lfs::lfs_objects::LfsObjects;
 use git_colony::git::lfs::lfs_pointer::Pointer;
 use git_colony::git::{ObjectWrites, Oid};
 use git_colony::lfs::hydrate;
@@ -128,7 +128,7 @@ fn read_with(world: &World, path: &str, fetch: Option<Fetch<'_>>) -> Outcome {
     let objects = session.repo.objects();
     let library = Library {
         objects: &objects,
-        large_files: Objects::of(&session.repo),
+        large_files: LfsObjects::of(&session.repo),
         is_dry: !session.repo.keeps_objects(),
     };
     let outcome = literature.read(&library, &path, blob, fetch);

@@ -12,7 +12,7 @@ use crate::model::{Code, Error, Result};
 use crate::store::Session;
 
 /// A repository that was found.
-pub(super) struct Found {
+pub(super) struct FoundRepository {
     pub(super) origin_url: String,
     /// What its scope is called where nothing else is said.
     pub(super) name: String,
@@ -24,7 +24,11 @@ pub(super) struct Found {
 }
 
 /// Finds a repository by its URL.
-pub(super) fn at_remote(session: &Session, request: &Request, url: &str) -> Result<Found> {
+pub(super) fn at_remote(
+    session: &Session,
+    request: &Request,
+    url: &str,
+) -> Result<FoundRepository> {
     let url = RemoteUrl::parse(url, Provenance::User, &session.world.cwd)?;
     let hubs = Hubs::new(session, Network::Used);
     let found = in_hub(&hubs, request, &url).map_err(|error| {
@@ -35,7 +39,7 @@ pub(super) fn at_remote(session: &Session, request: &Request, url: &str) -> Resu
             _ => error,
         }
     })?;
-    Ok(Found {
+    Ok(FoundRepository {
         origin_url: url.in_full(),
         name: name_of(Some(&url), &BareRepo::open(&found.path)?, found.commit)?,
         branch: found.branch.or_else(|| request.branch.clone()),
@@ -60,7 +64,11 @@ fn in_hub(hubs: &Hubs<'_>, request: &Request, url: &RemoteUrl) -> Result<FoundEl
 }
 
 /// Finds a repository by a directory of this machine.
-pub(super) fn in_directory(session: &Session, request: &Request, path: &Path) -> Result<Found> {
+pub(super) fn in_directory(
+    session: &Session,
+    request: &Request,
+    path: &Path,
+) -> Result<FoundRepository> {
     let directory = session.world.absolute(path);
     // Above 'a/../b' is not 'a'.
     let directory = directory.canonicalize().unwrap_or(directory);
@@ -97,7 +105,7 @@ pub(super) fn in_directory(session: &Session, request: &Request, path: &Path) ->
     let origin = origin.map(|url| RemoteUrl::parse(&url, Provenance::User, &base));
     let origin = origin.transpose()?;
     let name = name_of(origin.as_ref(), &store, commit)?;
-    Ok(Found {
+    Ok(FoundRepository {
         directory: Some(directory),
         origin_url: origin.map_or(shown, |url| url.in_full()),
         name,

@@ -17,18 +17,18 @@ use super::mapping::{How, MapResult, MapStatus, Mapper};
 use super::other_repositories::Network;
 use crate::flow::map;
 use crate::git::{Oid, RefName};
-use crate::map::resolved::{Limits, Place, ResolvedRow};
+use crate::map::resolved::{Limits, ResolvedRow, RowPlace};
 use crate::map::row::{SourceKind, SourceRow};
 use crate::map::scope_record::{ScopeRecord, Scopes};
 use crate::map::scope_writing::{self, Change};
 use crate::model::text::shell_word;
 use crate::model::{Code, Error, Result, time};
-use crate::page::mapping::LeftOut;
+use crate::page::mapping::UnmappedFile;
 use crate::store::Session;
 use crate::store::files::places::Places;
 use crate::store::refs::ref_names;
 use crate::text::tokenizer::Tokenizer;
-use find_repository::Found;
+use find_repository::FoundRepository;
 
 pub use request::{Origin, Request};
 
@@ -58,7 +58,7 @@ pub struct MapRepoReport {
     /// Pages that are as they were.
     pub pages_kept: u64,
     /// Files that have no record and should have one, whether or not anything has changed: at most a hundred.
-    pub left_out: Vec<LeftOut>,
+    pub left_out: Vec<UnmappedFile>,
     /// How many those are in all.
     pub left_out_count: usize,
     /// Whether nothing was written.
@@ -105,7 +105,7 @@ pub fn map(session: &Session, request: &Request) -> Result<MapRepoReport> {
     Ok(report(found, result, dry_run))
 }
 
-fn report(found: Found, result: MapResult, dry_run: bool) -> MapRepoReport {
+fn report(found: FoundRepository, result: MapResult, dry_run: bool) -> MapRepoReport {
     MapRepoReport {
         status: result.status,
         scope_id: result.scope_id,
@@ -138,7 +138,7 @@ fn refuse_ours(session: &Session, scope_id: &str) -> Result<()> {
 
 /// Two clones of one repository have one name: the second does not silently take the place of the first. Whoever
 /// says the scope means it, and a clone that is gone has none to take.
-fn refuse_another(session: &Session, places: &Places, found: &Found) -> Result<()> {
+fn refuse_another(session: &Session, places: &Places, found: &FoundRepository) -> Result<()> {
     let own = Scopes::load(&session.repo, &ref_names::local_scopes(&places.key))?;
     let Some(known) = own.records.get(&found.name) else {
         return Ok(());
@@ -166,19 +166,24 @@ fn refuse_another(session: &Session, places: &Places, found: &Found) -> Result<(
 }
 
 /// Returns how a record notes the repository of this machine that was told.
-fn place_of(found: &Found) -> Option<String> {
+fn place_of(found: &FoundRepository) -> Option<String> {
     let directory = found.directory.as_ref();
     directory.map(|_| found.place.display().to_string())
 }
 
-fn resolved(session: &Session, request: &Request, found: &Found, scope_id: &str) -> ResolvedRow {
+fn resolved(
+    session: &Session,
+    request: &Request,
+    found: &FoundRepository,
+    scope_id: &str,
+) -> ResolvedRow {
     let usual = whole(session, found.commit);
     ResolvedRow {
         name: scope_id.to_owned(),
         scope_id: scope_id.to_owned(),
         origin_url: Some(found.origin_url.clone()),
         branch: found.branch.clone(),
-        place: Place::Hub(found.place.clone()),
+        place: RowPlace::Hub(found.place.clone()),
         limits: Limits {
             records: request.flush_threshold.unwrap_or(usual.limits.records),
             tokens: request.flush_token_budget.unwrap_or(usual.limits.tokens),

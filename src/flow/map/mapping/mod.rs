@@ -10,7 +10,7 @@ use crate::git::lfs::lfs_objects;
 use crate::git::lfs::lfs_pointer::Pointer;
 use crate::git::{BareRepo, Objects, Oid};
 use crate::lfs::hydrate::{self, Fetch};
-use crate::map::resolved::{Place, ResolvedRow};
+use crate::map::resolved::{ResolvedRow, RowPlace};
 use crate::map::row::SourceKind;
 use crate::model::{Code, Error, Result};
 use crate::page::listing::unusable;
@@ -288,7 +288,7 @@ impl<'a> How<'a> {
     /// What git-lfs keeps of other repositories is not fetched: it would go into this one's store.
     fn may_fetch(&self, row: &ResolvedRow) -> bool {
         self.network == Network::Used
-            && row.place == Place::This
+            && row.place == RowPlace::This
             && self.session.repo.keeps_objects()
     }
 
@@ -310,15 +310,15 @@ impl<'a> How<'a> {
 /// The repository of a row; `None` for this one.
 pub(in crate::flow) fn row_place(row: &ResolvedRow) -> Option<&Path> {
     match &row.place {
-        Place::This => None,
-        Place::Hub(path) => Some(path),
+        RowPlace::This => None,
+        RowPlace::Hub(path) => Some(path),
     }
 }
 
 /// A repository that is read.
 pub(in crate::flow) struct Reading {
     pub(in crate::flow) objects: Objects,
-    large_files: lfs_objects::Objects,
+    large_files: lfs_objects::LfsObjects,
 }
 
 impl Reading {
@@ -327,11 +327,11 @@ impl Reading {
         Ok(match place {
             None => Reading {
                 objects: session.repo.objects(),
-                large_files: lfs_objects::Objects::of(&session.repo),
+                large_files: lfs_objects::LfsObjects::of(&session.repo),
             },
             Some(path) => Reading {
                 objects: BareRepo::open(path)?.objects(),
-                large_files: lfs_objects::Objects::in_folder(path.join("lfs/objects")),
+                large_files: lfs_objects::LfsObjects::in_folder(path.join("lfs/objects")),
             },
         })
     }

@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use crate::map::resolved::ResolvedRow;
 use crate::model::Error;
-use crate::page::mapping::{self, LeftOut};
+use crate::page::mapping::{self, UnmappedFile};
 use crate::store::cache::page_table::Totals;
 
 /// Files without a record are named up to so many.
@@ -51,7 +51,7 @@ pub struct MapResult {
     /// Pages that are as they were.
     pub pages_kept: u64,
     /// Files that have no record and should have one, whether or not anything has changed: at most a hundred.
-    pub left_out: Vec<LeftOut>,
+    pub left_out: Vec<UnmappedFile>,
     /// How many those are in all. What a rule leaves out is not among them.
     pub left_out_count: usize,
     /// Globs of the row that cover no file, where the row is mapped as it never was before.
@@ -98,7 +98,7 @@ impl MapResult {
         row: &ResolvedRow,
         totals: Totals,
         before: Option<Totals>,
-        outcome: &mapping::Outcome,
+        outcome: &mapping::MappingOutcome,
     ) -> MapResult {
         let added = outcome.added.len() as u64;
         // Where the recipe is another one, all pages before are gone.
@@ -120,7 +120,7 @@ impl MapResult {
     }
 
     /// Says which files have no record and should have one.
-    pub(super) fn with_left_out(mut self, mut left_out: Vec<LeftOut>) -> MapResult {
+    pub(super) fn with_left_out(mut self, mut left_out: Vec<UnmappedFile>) -> MapResult {
         let count = left_out.len();
         left_out.truncate(MOST_NAMED);
         let parts = [self.message.as_str(), &without_record(count)].map(str::to_owned);

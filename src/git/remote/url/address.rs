@@ -11,14 +11,14 @@ const MAX_BYTES: usize = 4096;
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub(super) enum Address {
     /// A host is asked.
-    Network(Place),
+    Network(HostUrl),
     /// The absolute path, not resolved.
     Local(PathBuf),
 }
 
 /// The parts of a URL that names a host.
 #[derive(Clone, PartialEq, Eq, Hash)]
-pub(super) struct Place {
+pub(super) struct HostUrl {
     pub(super) scheme: Scheme,
     /// `user` or `user:password`, as written.
     login: Option<String>,
@@ -60,7 +60,7 @@ impl Scheme {
     }
 }
 
-impl Place {
+impl HostUrl {
     pub(super) fn has_credentials(&self) -> bool {
         let login = self.login.as_deref();
         match self.scheme.transport() {
@@ -195,7 +195,7 @@ pub(super) fn with_scheme(scheme: &str, rest: &str) -> Result<Address, &'static 
     if path.trim_matches('/').is_empty() {
         return Err("it names no repository on that host");
     }
-    Ok(Address::Network(Place {
+    Ok(Address::Network(HostUrl {
         scheme,
         login: login.map(str::to_owned),
         host: host.to_ascii_lowercase(),
@@ -264,7 +264,7 @@ pub(super) fn without_scheme(text: &str, base: &Path) -> Result<Address, &'stati
     if path.starts_with('-') {
         return Err("its path begins with '-' and would be an option");
     }
-    Ok(Address::Network(Place {
+    Ok(Address::Network(HostUrl {
         scheme: Scheme::Scp,
         login: login.map(str::to_owned),
         host: host.to_ascii_lowercase(),

@@ -13,7 +13,7 @@ use serde::{Serialize, Serializer};
 
 use crate::model::{Code, Error, Result};
 
-use address::{Address, Place};
+use address::{Address, HostUrl};
 
 /// Who says that this is the URL.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -120,12 +120,12 @@ impl RemoteUrl {
 
     /// Returns the host in lower case, with the port where it is not the usual one.
     pub fn host(&self) -> Option<String> {
-        self.place().map(Place::host_and_port)
+        self.place().map(HostUrl::host_and_port)
     }
 
     /// Tells whether the URL says who is asking: a user of https, or any password.
     pub fn has_credentials(&self) -> bool {
-        self.place().is_some_and(Place::has_credentials)
+        self.place().is_some_and(HostUrl::has_credentials)
     }
 
     /// Returns the absolute path of a repository on this machine, as it was said.
@@ -182,7 +182,7 @@ impl RemoteUrl {
         }
     }
 
-    fn place(&self) -> Option<&Place> {
+    fn place(&self) -> Option<&HostUrl> {
         match &self.address {
             Address::Network(place) => Some(place),
             Address::Local(_) => None,
