@@ -7,7 +7,7 @@ use std::os::unix::ffi::OsStringExt;
 use std::sync::{Arc, Mutex, mpsc};
 use std::time::Duration;
 
-use crate::flow::hook::{self, GitHook};
+use crate::flow::hook::{self, FiredHook};
 use crate::git::process::end_children;
 use crate::model::world::Interrupt;
 use crate::setup::hooks::payload::{MAX_BYTES, Payload};
@@ -50,7 +50,7 @@ pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
 
 fn run_git(face: &mut Face<'_>, name: HookName, args: Vec<OsString>) -> Outcome {
     let has_input = matches!(name, HookName::PrePush | HookName::PostRewrite);
-    let hook = GitHook {
+    let hook = FiredHook {
         name,
         args: args.into_iter().map(OsStringExt::into_vec).collect(),
         input: if has_input { input(face) } else { Vec::new() },

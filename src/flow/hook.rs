@@ -21,7 +21,7 @@ use super::migrate;
 
 /// A hook of git that fires.
 #[derive(Clone, Debug)]
-pub struct GitHook {
+pub struct FiredHook {
     /// Which.
     pub name: HookName,
     /// What git gives it as arguments.
@@ -37,7 +37,7 @@ pub struct GitHook {
 /// # Errors
 /// `scope-violation` and `scope-invalid` before a commit, `history-rewritten` before a push: git has to stop ([`stops_git`]). Whatever
 /// else went wrong; git goes on all the same.
-pub fn git(world: World, flags: &Flags, hook: &GitHook) -> Result<()> {
+pub fn git(world: World, flags: &Flags, hook: &FiredHook) -> Result<()> {
     if world.variable(process::OPERATION_VARIABLE).is_some() {
         return Ok(());
     }
@@ -68,7 +68,7 @@ pub fn stops_git(error: &Error) -> bool {
 /// Records what plain git has just done, so that each of its steps is one of the log.
 ///
 /// Called after git has done its work, with no lock held and never inside an operation of our own.
-fn after(session: &Session, hook: &GitHook) {
+fn after(session: &Session, hook: &FiredHook) {
     let fired = match hook.name {
         HookName::PostCommit => plain_git::GitHook::PostCommit,
         HookName::PostCheckout => plain_git::GitHook::PostCheckout,
@@ -82,7 +82,7 @@ fn after(session: &Session, hook: &GitHook) {
 }
 
 /// Refuses a push of a history from before a migration: it would come back on the remote.
-fn refuse_old_history(session: &Session, hook: &GitHook) -> Result<()> {
+fn refuse_old_history(session: &Session, hook: &FiredHook) -> Result<()> {
     let repo = &session.repo;
     let map = migration::known(repo)?;
     let pushed = String::from_utf8_lossy(&hook.input).into_owned();

@@ -85,7 +85,7 @@ pub(in crate::clones) fn make_from_url(world: &World, url: &RemoteUrl, new: &Pat
     git.env("GIT_DEFAULT_REF_FORMAT", "files");
     let mut network = Network::new(world, git, Some(url))?;
     network.git().args(["clone", "-q", "--bare", "--template="]);
-    let checkpoints = format!("remote.origin.fetch={}", REMOTE_CHECKPOINTS);
+    let checkpoints = format!("remote.origin.fetch={REMOTE_CHECKPOINTS}");
     network.git().args(["-c", &checkpoints, "--"]);
     network.git().arg(url.for_git()).arg(new);
     network.run_checked("make the hub from the remote")?;

@@ -102,7 +102,7 @@ fn what_an_agent_has_not_committed_is_one_entry_on_top() {
 fn of_the_default_branch_and_of_an_older_revision_it_is_the_history() {
     let desk = Sandbox::new();
     for number in 0..3 {
-        desk.write("a.txt", &format!("{number}\n"));
+        desk.write("a.txt", format!("{number}\n"));
         desk.colony(&["commit", "-m", &format!("change {number}"), "--all"]);
     }
     let history = by_git(&desk.git(&["rev-list", "HEAD"]));

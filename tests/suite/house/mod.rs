@@ -1,5 +1,8 @@
 //! The rules of the house: imports go down only, each dependency and each effect has one home.
 
+mod imports;
+mod rooms;
+
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -259,7 +262,7 @@ fn the_extractor_tells_the_version_that_is_locked() {
 /// is what was locked, byte by byte.
 #[test]
 fn every_package_is_locked_to_one_registry_with_a_checksum() {
-    let lock = include_str!("../../Cargo.lock");
+    let lock = include_str!("../../../Cargo.lock");
     let packages = lock.split("[[package]]\n").skip(1);
     let others = packages.filter(|package| !package.starts_with("name = \"git-colony\"\n"));
     let mut sources = std::collections::BTreeSet::new();
