@@ -14,11 +14,11 @@ use super::{Face, Opening, Stop};
 /// List the commits of a branch, a fork or an agent, newest first
 ///
 /// Commits that the branch it goes to already has are left out, squashed or not: 'git colony log ada' is
-/// what a merge of ada brings in. Of the default branch, or of an older revision, it lists the history.
-/// AGENT@ also counts what the agent has not committed. Git lists the same with 'git log A..B'.
+/// what a merge of ada brings in. For the default branch and for older
+/// revisions it lists the history. AGENT@ also lists what the agent has not committed.
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
-    /// A branch, a fork, AGENT, AGENT@, a checkpoint or a revision (default: the branch checked out)
+    /// A branch, a fork, AGENT, AGENT@, a checkpoint, a revision, or A..B (default: the branch checked out)
     #[arg(value_name = "NAME")]
     name: Option<String>,
     /// At most N commits
@@ -37,20 +37,20 @@ pub(super) fn run(face: &mut Face<'_>, args: &Args) -> Result<Outcome, Stop> {
 impl Answer for LogReport {
     fn message(&self) -> String {
         let name = &self.name;
-        let commits = match self.commits.len() {
-            // There is more of what is cut off.
-            shown if self.truncated => format!("the newest {}", text::count(shown, "commit")),
-            0 => "no commits".to_owned(),
-            shown => text::count(shown, "commit"),
+        let commits = text::count(self.commits.len(), "commit");
+        let listed = match self.commits.len() {
+            _ if self.truncated => format!("the newest {commits} of '{name}'"),
+            0 => format!("'{name}' has no commits"),
+            _ => format!("'{name}' has {commits}"),
         };
-        let told = match &self.into {
-            Some(into) => format!("'{name}' has {commits} that '{into}' does not have"),
-            None => format!("'{name}' has {commits}"),
-        };
-        match &self.uncommitted {
-            Some(found) => format!("{told}, and {}", pending(found)),
-            None => told,
-        }
+        let into = self.into.as_ref();
+        let beyond = into.map(|into| format!(" that '{into}' does not have"));
+        let pending = self.uncommitted.as_ref();
+        let pending = pending.map(|found| format!(", and {}", pending_changes(found)));
+        [Some(listed), beyond, pending]
+            .into_iter()
+            .flatten()
+            .collect()
     }
 
     fn body(&self, now: &Moment) -> Vec<String> {
@@ -71,7 +71,7 @@ impl Answer for LogReport {
 }
 
 /// Says what is not committed.
-fn pending(found: &Uncommitted) -> String {
+fn pending_changes(found: &Uncommitted) -> String {
     let files = text::count(found.files, "file");
     match (found.files, &found.in_progress) {
         (0, None) => "a staged change not committed".to_owned(),
@@ -86,7 +86,7 @@ fn on_top(found: &Uncommitted) -> Vec<String> {
         "-".to_owned(),
         "now".to_owned(),
         found.agent.clone(),
-        pending(found),
+        pending_changes(found),
     ]
 }
 

@@ -7,7 +7,7 @@ use crate::design::checkpoint::left_out::LeftOut;
 use crate::design::default_branch;
 use crate::design::fork::squashed::Squashes;
 use crate::design::fork::{forks, names};
-use crate::git::{Head, Oid, RefName, Repo};
+use crate::git::{Head, Oid, Repo};
 use crate::model::{Result, time};
 use crate::store::Session;
 
@@ -20,7 +20,8 @@ pub struct LogReport {
     pub name: String,
     /// Its tip; `None` for a branch without a commit.
     pub head_sha: Option<Oid>,
-    /// The branch it goes to, whose commits are left out; `None` where nothing is left out.
+    /// The branch it goes to, or the first end of a range: its commits are left out; `None` where nothing is
+    /// left out.
     pub into: Option<String>,
     /// What is not committed, where `NAME@` was asked for and something is.
     pub uncommitted: Option<Uncommitted>,
@@ -70,8 +71,9 @@ struct Line {
     is_branch: bool,
 }
 
-/// Lists at most `limit` commits of a line of work, or of what is checked out, beyond the branch it goes to. Of
-/// that branch itself, and of a revision that is no branch and has nothing beyond it, it lists the history.
+/// Lists at most `limit` commits of a fork, branch or agent that the branch it goes to does not have, or of a range
+/// `A..B`; without a name, of the branch that is checked out. Of the target branch itself, and of a revision that
+/// is not a branch and has nothing beyond it, it lists the history.
 ///
 /// # Errors
 /// `revision-not-found`, `name-ambiguous`, `checkpoint-ambiguous`, `object-missing`, `repository-broken`; for
@@ -82,15 +84,18 @@ pub fn log(session: &Session, typed: Option<&str>, limit: usize) -> Result<LogRe
         Some(typed) => agent_state::find(session, typed)?,
         None => None,
     };
-    let line = match (&state, typed) {
-        (Some(state), _) => of_state(repo, state),
-        (None, None | Some("HEAD")) => of_head(repo)?,
-        (None, Some(typed)) => of_name(repo, typed)?,
+    let (line, mut into) = match (&state, typed.and_then(range)) {
+        (Some(state), _) => with_target(repo, of_state(repo, state))?,
+        (None, Some((from, to))) => {
+            let from = of_name(repo, from)?;
+            (of_name(repo, to)?, Some(from.name).zip(from.tip))
+        }
+        (None, None) => with_target(repo, of_name(repo, typed.unwrap_or("HEAD"))?)?,
     };
     let wanted = limit.saturating_add(1);
-    let mut into = into_of(repo, &line)?;
     let mut commits = beyond(repo, &line, into.as_ref(), wanted)?;
-    if commits.is_empty() && !line.is_branch {
+    let is_range = typed.and_then(range).is_some();
+    if commits.is_empty() && !line.is_branch && !is_range {
         into = None;
         commits = beyond(repo, &line, None, wanted)?;
     }
@@ -99,7 +104,7 @@ pub fn log(session: &Session, typed: Option<&str>, limit: usize) -> Result<LogRe
     Ok(LogReport {
         name: line.name,
         head_sha: line.tip,
-        into: into.map(|(branch, _)| branch.short()),
+        into: into.map(|(name, _)| name),
         uncommitted: uncommitted.flatten(),
         truncated: commits.len() > limit,
         commits: listed
@@ -111,7 +116,12 @@ pub fn log(session: &Session, typed: Option<&str>, limit: usize) -> Result<LogRe
 fn of_head(repo: &Repo) -> Result<Line> {
     match repo.head()? {
         Head::Branch { name, .. } => of_name(repo, &name.to_string()),
-        Head::Detached { .. } => of_name(repo, "HEAD"),
+        head @ Head::Detached { .. } => Ok(Line {
+            name: "HEAD".to_owned(),
+            tip: head.commit(),
+            began_on: None,
+            is_branch: false,
+        }),
         Head::Unborn { name } => Ok(Line {
             name: name.short(),
             tip: None,
@@ -121,7 +131,17 @@ fn of_head(repo: &Repo) -> Result<Line> {
     }
 }
 
+/// Splits `A..B`, an end that is missing being HEAD; `None` for all else, `A...B` also.
+fn range(typed: &str) -> Option<(&str, &str)> {
+    let (from, to) = typed.split_once("..")?;
+    let end = |name| if name == "" { "HEAD" } else { name };
+    (!to.starts_with('.')).then_some((end(from), end(to)))
+}
+
 fn of_name(repo: &Repo, typed: &str) -> Result<Line> {
+    if matches!(typed, "HEAD" | "@") {
+        return of_head(repo);
+    }
     let named = names::find(repo, typed)?;
     Ok(Line {
         tip: Some(named.commit),
@@ -142,21 +162,23 @@ fn of_state(repo: &Repo, state: &AgentState) -> Line {
     }
 }
 
-/// Finds the branch that a line of work goes to: the one it began on, else the default branch; `None` for that
+/// Adds the branch that a line of work goes to: the one it began on, else the default branch; `None` for that
 /// branch itself.
-fn into_of(repo: &Repo, line: &Line) -> Result<Option<(RefName, Oid)>> {
+fn with_target(repo: &Repo, line: Line) -> Result<(Line, Option<(String, Oid)>)> {
     let into = match forks::standing(repo, line.began_on.as_deref())? {
         Some(into) => Some(into),
         None => default_branch::find(repo)?,
     };
-    Ok(into.filter(|(branch, _)| branch.short() != line.name))
+    let into = into.map(|(branch, tip)| (branch.short(), tip));
+    let into = into.filter(|(branch, _)| *branch != line.name);
+    Ok((line, into))
 }
 
 /// Lists at most `limit` commits of a line of work that `into` does not have, squashed or not.
 fn beyond(
     repo: &Repo,
     line: &Line,
-    into: Option<&(RefName, Oid)>,
+    into: Option<&(String, Oid)>,
     limit: usize,
 ) -> Result<Vec<Oid>> {
     let Some(tip) = line.tip else {

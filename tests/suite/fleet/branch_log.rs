@@ -99,6 +99,28 @@ fn what_an_agent_has_not_committed_is_one_entry_on_top() {
 }
 
 #[test]
+fn a_range_is_what_git_lists_for_it() {
+    let desk = Sandbox::new();
+    let ada = agent(&desk, "ada");
+    commit(&ada, "one.txt", "one\n");
+    let bob = desk.json(&["agents", "new", "bob", "--from", "ada"]);
+    let bob = desk.at(PathBuf::from(bob["path"].as_str().unwrap()));
+    commit(&bob, "two.txt", "two\n");
+    let log = desk.json(&["log", "ada..bob"]);
+    assert_eq!(
+        ids(&log),
+        by_git(&bob.git(&["rev-list", "-1", "HEAD"])),
+        "{log:#}"
+    );
+    assert_eq!(log["into"], "fork/ada");
+    assert_eq!(ids(&desk.json(&["log", "..bob"])).len(), 2);
+    assert_eq!(ids(&desk.json(&["log", "bob..ada"])).len(), 0);
+    assert_eq!(ids(&desk.json(&["log", "bob..HEAD"])).len(), 0);
+    let both = desk.json(&["log", "ada...bob"]);
+    assert_eq!(both["code"], "revision-not-found", "{both:#}");
+}
+
+#[test]
 fn of_the_default_branch_and_of_an_older_revision_it_is_the_history() {
     let desk = Sandbox::new();
     for number in 0..3 {
