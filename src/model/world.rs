@@ -77,6 +77,15 @@ impl World {
         self.variable(name)?.to_str()
     }
 
+    /// Returns the folder for data of ours that anybody may delete: in `XDG_CACHE_HOME`, else in `~/.cache`. It need
+    /// not exist.
+    pub fn cache_folder(&self) -> Option<PathBuf> {
+        let named = self.variable("XDG_CACHE_HOME").map(PathBuf::from);
+        let home = || Some(PathBuf::from(self.variable("HOME")?).join(".cache"));
+        let folder = named.filter(|path| path.is_absolute()).or_else(home)?;
+        Some(folder.join("git-colony"))
+    }
+
     /// Returns the same surroundings without what has been asked to stop: for what takes back a beginning.
     #[must_use]
     pub fn undisturbed(&self) -> World {

@@ -268,9 +268,7 @@ fn merge_trees(
 fn merge_by_git(session: &Session, sides: &Sides, given: Option<Oid>) -> Result<Merged> {
     if let Some(base) = given {
         let commits = (sides.goal.tip, sides.source.commit);
-        if let Some(merged) = session.repo.merge_from(&session.world, base, commits)? {
-            return Ok(merged);
-        }
+        return session.repo.merge_from(&session.world, base, commits);
     }
     let side = |commit, name: &str| MergeSide {
         commit,

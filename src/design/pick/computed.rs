@@ -185,10 +185,8 @@ pub(super) fn agrees(
     let Some(case) = open.filter(|case| !overrides.contains_key(&case.theirs)) else {
         return Ok(true);
     };
-    match repo.merge_from(world, case.base, (case.ours, case.theirs))? {
-        Some(merged) => drop(overrides.insert(case.theirs, merged)),
-        None => return Ok(true),
-    }
+    let merged = repo.merge_from(world, case.base, (case.ours, case.theirs))?;
+    drop(overrides.insert(case.theirs, merged));
     Ok(false)
 }
 

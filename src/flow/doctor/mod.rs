@@ -12,6 +12,8 @@ use serde::Serialize;
 use crate::model::Result;
 use crate::store::Session;
 
+use versions::Usable;
+
 /// How closely to look.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Depth {
@@ -68,8 +70,19 @@ impl Check {
 /// # Errors
 /// `repository-broken`, `interrupted`.
 pub fn doctor(session: &Session, depth: Depth) -> Result<DoctorReport> {
-    let mut checks = vec![versions::git_version(session)?];
-    checks.extend(versions::large_files(session)?);
+    let (git, usable) = versions::git(session);
+    let mut checks = vec![git];
+    if usable == Usable::Yes {
+        checks.extend(beside_git(session, depth)?);
+    }
+    Ok(DoctorReport {
+        count: checks.len(),
+        checks,
+    })
+}
+
+fn beside_git(session: &Session, depth: Depth) -> Result<Vec<Check>> {
+    let mut checks = versions::large_files(session)?;
     checks.extend(locks::locks(session)?);
     checks.extend(locks::migration(session)?);
     checks.push(setup::mirrors(session)?);
@@ -84,8 +97,5 @@ pub fn doctor(session: &Session, depth: Depth) -> Result<DoctorReport> {
         checks.push(storage::objects(session)?);
         checks.push(storage::operations(session)?);
     }
-    Ok(DoctorReport {
-        count: checks.len(),
-        checks,
-    })
+    Ok(checks)
 }

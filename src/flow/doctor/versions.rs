@@ -1,7 +1,7 @@
 //! What is installed: git, git-lfs, and whether git-lfs is set up where it is used.
 
 use super::Check;
-use crate::git::process::Git;
+use crate::git::process::git_version::{self, version_in};
 use crate::lfs::status::LfsStatus;
 use crate::lfs::{install, status as lfs_status};
 use crate::model::{Result, text};
@@ -20,29 +20,35 @@ const FIXED_GIT: [(u32, u32, u32); 8] = [
     (2, 50, 1),
 ];
 
-/// The first version that has all we cannot do without.
-const OLDEST_GIT: (u32, u32, u32) = (2, 36, 0);
+/// Whether git can be asked for anything else.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Usable {
+    /// It can.
+    Yes,
+    /// It is too old.
+    No,
+}
 
 /// What to do about any other.
 const INSTALL_GIT: &str = "install git 2.50.1 or newer";
 
-pub(super) fn git_version(session: &Session) -> Result<Check> {
-    let output = Git::new(&session.world).arg("--version").run()?;
-    let text = String::from_utf8_lossy(&output.stdout).trim().to_owned();
-    let Some(version) = version_in(&text) else {
-        let detail = format!("the version of git cannot be read from '{text}'");
-        return Ok(Check::ill("git-version", detail, INSTALL_GIT));
+/// Checks the version of git; one that is too old is the end of it: nothing else can be asked.
+pub(super) fn git(session: &Session) -> (Check, Usable) {
+    let Some((text, version)) = git_version::asked(&session.world) else {
+        let detail = "the version of git cannot be read from 'git --version'";
+        return (Check::ill("git-version", detail, INSTALL_GIT), Usable::Yes);
     };
-    if version < OLDEST_GIT {
-        let detail = format!("{text} is too old: 'git hook run' came with 2.36");
-        return Ok(Check::ill("git-version", detail, INSTALL_GIT));
+    if version < git_version::OLDEST {
+        let (major, minor, _) = git_version::OLDEST;
+        let detail = format!("{text} is too old: git {major}.{minor} or newer is needed");
+        return (Check::ill("git-version", detail, INSTALL_GIT), Usable::No);
     }
     let series = FIXED_GIT
         .iter()
         .find(|(major, minor, _)| (*major, *minor) == (version.0, version.1));
     let oldest = (2, 43, 7);
     let holes = series.map_or(version < oldest, |fixed| version < *fixed);
-    Ok(if holes {
+    let check = if holes {
         Check::ill(
             "git-version",
             format!("{text} has known holes (CVE-2025-48384), unless the distribution mended it"),
@@ -50,18 +56,8 @@ pub(super) fn git_version(session: &Session) -> Result<Check> {
         )
     } else {
         Check::well("git-version", text)
-    })
-}
-
-/// Reads the first `a.b.c` of a text.
-fn version_in(text: &str) -> Option<(u32, u32, u32)> {
-    let from = text.find(|c: char| c.is_ascii_digit())?;
-    let mut numbers = text
-        .get(from..)?
-        .split(|c: char| !c.is_ascii_digit())
-        .map(|number| number.parse().ok());
-    let (major, minor) = (numbers.next()??, numbers.next()??);
-    Some((major, minor, numbers.next().flatten().unwrap_or(0)))
+    };
+    (check, Usable::Yes)
 }
 
 pub(super) fn large_files(session: &Session) -> Result<Vec<Check>> {

@@ -1,4 +1,4 @@
-//! Merging by gix, on trees: what a pick does, and what merges do where git is too old for them.
+//! Merging by gix, on trees: what a pick does.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -84,25 +84,6 @@ impl Repo {
             .inner
             .merge_trees(base.0, ours.0, theirs.0, names.labels(), options);
         self.merged(outcome.or_code(Code::ObjectMissing, || CANNOT)?)
-    }
-
-    /// Merges two commits as `git merge-tree` does, for a git that has no such command.
-    ///
-    /// # Errors
-    /// `object-missing`, `no-space`, `io`.
-    pub fn merge_commits_by_gix(
-        &self,
-        ours: Oid,
-        theirs: Oid,
-        names: SideNames<'_>,
-    ) -> Result<Merged> {
-        let options = self.inner.tree_merge_options();
-        let options = options.or_code(Code::InvalidValue, || CANNOT)?;
-        let outcome = self
-            .inner
-            .merge_commits(ours.0, theirs.0, names.labels(), options.into());
-        let outcome = outcome.or_code(Code::ObjectMissing, || CANNOT)?;
-        self.merged(outcome.tree_merge)
     }
 
     fn merged(&self, mut outcome: Outcome<'_>) -> Result<Merged> {

@@ -9,7 +9,6 @@ use crate::git::scratch::Scratch;
 use crate::git::{Oid, Repo, TreeEntry};
 use crate::model::{Code, RepoPath, Result, ResultExt as _, World};
 
-use super::gix_merge::SideNames;
 use super::merge_tree_answer::{Tokens, unreadable};
 use super::trivial_merge::Certain;
 
@@ -139,19 +138,12 @@ impl Repo {
         let mut git = self.git(world);
         self.write_objects_to(folder.path(), &mut git);
         let (our_name, their_name) = (self.label(ours), self.label(theirs));
-        let names = SideNames {
-            base: "base",
-            ours: &our_name,
-            theirs: &their_name,
-        };
         git.args(["merge-tree", "--write-tree", "-z", "--messages", "--"]);
         git.arg(&our_name).arg(&their_name);
         let output = git.run()?;
         let is_clean = match output.code {
             Some(0) => true,
             Some(1) => false,
-            // Before 2.38 there was another command of that name.
-            Some(129) => return self.merge_commits_by_gix(ours.commit, theirs.commit, names),
             _ => return Err(process::failed("merge", &output.stderr)),
         };
         let mut tokens = Tokens::of(&output.stdout);
@@ -199,8 +191,7 @@ impl Repo {
             let known = match (known, pair.bases.first()) {
                 (Some(certain), _) => Some(Ok(certain.into())),
                 (None, Some(base)) if pair.is_base_given => {
-                    let merged = self.merge_from(world, *base, sides).transpose();
-                    merged.map(|merged| merged.map(Preview::from))
+                    Some(self.merge_from(world, *base, sides).map(Preview::from))
                 }
                 (None, _) => self.require_mergeable(sides.0, sides.1).err().map(Err),
             };
@@ -238,10 +229,6 @@ impl Repo {
             .map(|(ours, theirs)| format!("{ours} {theirs}\n"));
         git.input(lines.collect::<String>().into_bytes());
         let output = git.run()?;
-        if output.code == Some(129) {
-            // Before 2.39 it did not take more than one pair.
-            return self.preview_by_gix(pairs);
-        }
         if !output.success() {
             return Err(process::failed("preview a merge", &output.stderr));
         }
@@ -257,8 +244,8 @@ impl Repo {
         merges.collect()
     }
 
-    /// Merges as [`Repo::merge_commits`] does, from a base that is given; `None` where git cannot
-    /// (before 2.40). Git sees the objects that are in memory, too.
+    /// Merges as [`Repo::merge_commits`] does, from a base that is given. Git sees the objects
+    /// that are in memory, too.
     ///
     /// # Errors
     /// `git-failed`, `tree-too-large`, `no-space`, `io`.
@@ -267,7 +254,7 @@ impl Repo {
         world: &World,
         base: Oid,
         (ours, theirs): (Oid, Oid),
-    ) -> Result<Option<Merged>> {
+    ) -> Result<Merged> {
         self.require_mergeable_from(base, (ours, theirs))?;
         let folder = Scratch::new(world)?;
         self.export_memory(folder.path())?;
@@ -280,12 +267,12 @@ impl Repo {
         let is_clean = match output.code {
             Some(0) => true,
             Some(1) => false,
-            _ => return Ok(None),
+            _ => return Err(process::failed("merge", &output.stderr)),
         };
         let mut merged = Tokens::of(&output.stdout).merged(is_clean)?;
         merged.ours = Some(ours);
         merged.objects = Some(folder);
-        Ok(Some(merged))
+        Ok(merged)
     }
 
     /// Writes what is in memory as loose objects into a folder.
@@ -305,11 +292,10 @@ impl Repo {
     }
 
     /// Asks git whether it merges each of `cases` cleanly to the expected tree; returns the first that
-    /// it does not. A git that cannot be asked (before 2.42) agrees. Git sees the objects that are in
-    /// memory, too.
+    /// it does not. Git sees the objects that are in memory, too.
     ///
     /// # Errors
-    /// `git-failed` when git cannot be started; `tree-too-large`.
+    /// `git-failed`, `tree-too-large`.
     pub fn first_disagreement(&self, world: &World, cases: &[MergeCase]) -> Result<Option<usize>> {
         if cases.is_empty() {
             return Ok(None);
@@ -326,7 +312,7 @@ impl Repo {
         git.input(lines.collect::<String>().into_bytes());
         let output = git.run()?;
         if !output.success() {
-            return Ok(None);
+            return Err(process::failed("check a merge", &output.stderr));
         }
         let mut tokens = Tokens::of(&output.stdout);
         for (at, case) in cases.iter().enumerate() {
@@ -338,18 +324,6 @@ impl Repo {
             tokens.skip_end();
         }
         Ok(None)
-    }
-
-    fn preview_by_gix(&self, pairs: &[(Oid, Oid)]) -> Result<Vec<Merged>> {
-        let scratch = self.in_memory()?;
-        let names = SideNames {
-            base: "base",
-            ours: "ours",
-            theirs: "theirs",
-        };
-        let merge =
-            |(ours, theirs): &(Oid, Oid)| scratch.merge_commits_by_gix(*ours, *theirs, names);
-        pairs.iter().map(merge).collect()
     }
 
     /// Has a git command write its objects to `folder` and read all others from here.

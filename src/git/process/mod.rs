@@ -2,6 +2,7 @@
 
 pub mod bounded;
 pub(crate) mod command_config;
+pub mod git_version;
 mod inherited_file;
 pub(crate) mod resource_limits;
 pub(crate) mod run_hook;
@@ -73,6 +74,8 @@ pub struct Git {
     config: CommandConfig,
     listener: Option<Listener>,
     kept_open: Option<File>,
+    /// Why it must not be started.
+    refusal: Option<Error>,
 }
 
 /// What a finished command left.
@@ -93,9 +96,17 @@ impl Output {
 }
 
 impl Git {
-    /// Starts from the world's environment less everything that points at a repository.
-    #[expect(clippy::disallowed_methods, reason = "this is the gate for processes")]
+    /// Starts from the world's environment less everything that points at a repository. A git that is too old
+    /// fails when it is run.
     pub fn new(world: &World) -> Git {
+        Git {
+            refusal: git_version::require(world).err(),
+            ..Git::of_any_version(world)
+        }
+    }
+
+    #[expect(clippy::disallowed_methods, reason = "this is the gate for processes")]
+    fn of_any_version(world: &World) -> Git {
         let mut command = Command::new("git");
         command.env_clear();
         let scrubbed = |name: &OsStr| SCRUBBED.iter().any(|known| name == OsStr::new(known));
@@ -113,6 +124,7 @@ impl Git {
             config: CommandConfig::inherited(world),
             listener: None,
             kept_open: None,
+            refusal: None,
         }
     }
 
@@ -253,7 +265,6 @@ impl Git {
         self.interrupt.check()?;
         let mut stderr = String::from_utf8_lossy(&err).trim().to_owned();
         if !status.success() {
-            refuse_old(&stderr, &self.command)?;
             stderr = full_disk::with_reason(stderr, &self.command);
         }
         Ok(Output {
@@ -280,6 +291,7 @@ impl Git {
     /// # Errors
     /// `git-failed` when git cannot be started.
     pub fn converse(&mut self) -> Result<Child> {
+        self.refuse()?;
         let Some(file) = &self.kept_open else {
             let command = self.command.stdin(Stdio::piped());
             command.stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -292,6 +304,7 @@ impl Git {
 
     /// Starts it with the streams that [`Git::run`] reads and writes.
     fn start_heard(&mut self, has_input: bool) -> Result<Child> {
+        self.refuse()?;
         let piped = |wanted| {
             if wanted {
                 Stdio::piped()
@@ -314,6 +327,10 @@ impl Git {
         }
     }
 
+    fn refuse(&mut self) -> Result<()> {
+        self.refusal.take().map_or(Ok(()), Err)
+    }
+
     fn start(&mut self) -> Result<Child> {
         self.command.envs(self.config.variables()?);
         let child = self.command.spawn();
@@ -331,24 +348,6 @@ impl Git {
             resources.impose(child.id());
         }
         Ok(child)
-    }
-}
-
-/// Refuses a git that lacks a command of git's that we use; git-lfs may be missing, and so may a program
-/// that git itself asks for.
-fn refuse_old(said: &str, started: &Command) -> Result<()> {
-    let named = said
-        .strip_prefix("git: '")
-        .and_then(|rest| rest.split_once("' is not a git command"));
-    match named {
-        Some((command, _)) if command != "lfs" && started.get_args().any(|arg| arg == command) => {
-            Err(Error::new(
-                Code::Unsupported,
-                format!("this git is too old: it has no 'git {command}'; nothing has changed"),
-            )
-            .hint("git --version   # 2.36 or newer is needed"))
-        }
-        _ => Ok(()),
     }
 }
 

@@ -53,11 +53,8 @@ impl Repo {
     /// Keeps those of `paths` that sparse checkout leaves out of the worktree. One process, where the
     /// checkout is sparse at all.
     ///
-    /// A git that cannot be asked (before 2.41) leaves out none: a file too many in the worktree is one
-    /// that git takes as well.
-    ///
     /// # Errors
-    /// `git-failed` when git cannot be started.
+    /// `git-failed`.
     pub fn outside_sparse_checkout(
         &self,
         world: &World,
@@ -70,11 +67,8 @@ impl Repo {
         git.args(["sparse-checkout", "check-rules", "-z"]);
         let list = paths.iter().flat_map(|path| [path.as_bytes(), b"\0"]);
         git.input(list.collect::<Vec<_>>().concat());
-        let output = git.run()?;
-        if !output.success() {
-            return Ok(BTreeSet::new());
-        }
-        for inside in output.stdout.split(|&byte| byte == 0) {
+        let output = git.run_checked("read the rules of the sparse checkout")?;
+        for inside in output.split(|&byte| byte == 0) {
             paths.remove(&RepoPath::from(inside));
         }
         Ok(paths)

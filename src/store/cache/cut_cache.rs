@@ -105,8 +105,5 @@ fn digest_of(key: CutKey, value: &[u8]) -> [u8; 8] {
 }
 
 fn path(world: &World) -> Option<PathBuf> {
-    let cache = world.variable("XDG_CACHE_HOME").map(PathBuf::from);
-    let cache = cache.filter(|cache| cache.is_absolute());
-    let home = || Some(PathBuf::from(world.variable("HOME")?).join(".cache"));
-    Some(cache.or_else(home)?.join("git-colony/cuts-1.db"))
+    Some(world.cache_folder()?.join("cuts-1.db"))
 }

@@ -32,11 +32,8 @@ pub struct UserCache {
 impl UserCache {
     /// Opens the entries of a kind; `None` where the user has no folder for such things.
     pub fn open(world: &World, kind: &str) -> Option<UserCache> {
-        let named = world.variable("XDG_CACHE_HOME").map(PathBuf::from);
-        let home = || Some(PathBuf::from(world.variable("HOME")?).join(".cache"));
-        let folder = named.filter(|path| path.is_absolute()).or_else(home)?;
         Some(UserCache {
-            folder: folder.join("git-colony").join(kind),
+            folder: world.cache_folder()?.join(kind),
             now: world.now().timestamp(),
         })
     }

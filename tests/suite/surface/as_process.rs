@@ -1,5 +1,6 @@
 //! The program as a process: where it stands, what it is not told, how it is ended, which git it finds.
 
+use std::ffi::OsString;
 use std::fs;
 use std::io::{BufRead as _, BufReader};
 use std::os::unix::fs::PermissionsExt as _;
@@ -75,16 +76,14 @@ fn a_terminal_that_goes_away_ends_it_as_asking_does() {
     assert_eq!(sandbox.visible_state(), before);
 }
 
-/// Puts a git before the real one that says another version and lacks a command.
-fn other_git(sandbox: &Sandbox, version: &str, lacking: &str) -> Command {
+/// Puts a git before the real one that says another version, after it has run `also`; returns the PATH.
+fn other_git(sandbox: &Sandbox, version: &str, also: &str) -> OsString {
     let folder = sandbox.outside().join("bin");
     fs::create_dir_all(&folder).unwrap();
     let real = Command::new("which").arg("git").output().unwrap();
     let real = String::from_utf8(real.stdout).unwrap();
     let script = format!(
-        "#!/bin/sh\ncase \"$1\" in --version) echo '{version}';;\n\
-         {lacking}) echo \"git: '$1' is not a git command. See 'git --help'.\" >&2; exit 1;;\n\
-         *) exec {} \"$@\";; esac\n",
+        "#!/bin/sh\ncase \"$1\" in --version) {also}; echo '{version}';; *) exec {} \"$@\";; esac\n",
         real.trim()
     );
     let git = folder.join("git");
@@ -93,22 +92,18 @@ fn other_git(sandbox: &Sandbox, version: &str, lacking: &str) -> Command {
     let mut path = folder.into_os_string();
     path.push(":");
     path.push(&sandbox.variables()[std::ffi::OsStr::new("PATH")]);
-    let mut command = program(sandbox);
-    command.env("PATH", path);
-    command
+    path
 }
 
 #[test]
 fn a_git_that_is_too_old_or_says_no_version_is_named() {
     let sandbox = Sandbox::new();
     for (version, wanted) in [
-        (
-            "garbage",
-            "the version of git cannot be read from 'garbage'",
-        ),
+        ("garbage", "the version of git cannot be read"),
         ("git version 2.30.2", "git version 2.30.2 is too old"),
     ] {
-        let mut doctor = other_git(&sandbox, version, "none");
+        let mut doctor = program(&sandbox);
+        doctor.env("PATH", other_git(&sandbox, version, ":"));
         let output = doctor.args(["--json", "doctor"]).output().unwrap();
         let said = String::from_utf8(output.stdout).unwrap();
         assert_eq!(output.status.code(), Some(1), "{said}");
@@ -116,17 +111,38 @@ fn a_git_that_is_too_old_or_says_no_version_is_named() {
     }
     sandbox.write("new.txt", "new\n");
     let before = sandbox.visible_state();
-    let mut commit = other_git(&sandbox, "git version 2.30.2", "hook");
-    let output = commit
-        .args(["--json", "commit", "--all", "-m", "x"])
-        .output();
-    let answer: serde_json::Value = serde_json::from_slice(&output.unwrap().stdout).unwrap();
-    assert_eq!(answer["code"], "unsupported", "{answer:#}");
-    assert!(
-        answer["message"].as_str().unwrap().contains("git hook"),
-        "{answer:#}"
-    );
-    assert_eq!(sandbox.visible_state(), before);
+    let run = |version: &str| {
+        let mut commit = program(&sandbox);
+        commit.env("PATH", other_git(&sandbox, version, ":"));
+        let output = commit
+            .args(["--json", "commit", "--all", "-m", "x"])
+            .output();
+        serde_json::from_slice::<serde_json::Value>(&output.unwrap().stdout).unwrap()
+    };
+    for _ in 0..2 {
+        let answer = run("git version 2.41.9");
+        assert_eq!(answer["code"], "unsupported", "{answer:#}");
+        let message = answer["message"].as_str().unwrap();
+        assert!(message.contains("git 2.42 or newer"), "{message}");
+        assert_eq!(sandbox.visible_state(), before);
+    }
+    // A wrapper that starts another git today is not refused for what it said once.
+    assert_eq!(run("git version 2.42.0")["ok"], true);
+}
+
+#[test]
+fn the_version_of_git_is_asked_for_once_per_program() {
+    let sandbox = Sandbox::new();
+    let asked = sandbox.outside().join("asked");
+    let also = format!("echo >> '{}'", asked.display());
+    let path = other_git(&sandbox, "git version 2.47.3", &also);
+    for label in ["one", "two", "three"] {
+        let mut checkpoint = program(&sandbox);
+        checkpoint.env("PATH", &path);
+        let done = checkpoint.args(["checkpoint", "-m", label]).output();
+        assert!(done.unwrap().status.success());
+    }
+    assert_eq!(fs::read_to_string(&asked).unwrap(), "\n");
 }
 
 #[test]
