@@ -134,8 +134,9 @@ fn of_head(repo: &Repo) -> Result<Line> {
 /// Splits `A..B`, an end that is missing being HEAD; `None` for all else, `A...B` also.
 fn range(typed: &str) -> Option<(&str, &str)> {
     let (from, to) = typed.split_once("..")?;
-    let end = |name| if name == "" { "HEAD" } else { name };
-    (!to.starts_with('.')).then_some((end(from), end(to)))
+    let from = if from.is_empty() { "HEAD" } else { from };
+    let end = if to.is_empty() { "HEAD" } else { to };
+    (!to.starts_with('.')).then_some((from, end))
 }
 
 fn of_name(repo: &Repo, typed: &str) -> Result<Line> {
