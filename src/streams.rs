@@ -10,7 +10,7 @@ use std::os::fd::AsFd as _;
 use std::thread::JoinHandle;
 
 use crate::model::World;
-use crate::model::said::Listening;
+use crate::model::program_output::Listening;
 
 /// The streams that nobody but us writes to.
 pub struct Streams {

@@ -11,7 +11,7 @@ use crate::ui::text;
 
 use super::agent_answers::{self, held_by};
 use super::checkpoints::age;
-use super::{Face, Run, Stop, clash_lines, locked};
+use super::{Face, Run, Stop, clash_lines, lock_lines};
 
 /// Who works on what, who clashes with whom, what to merge next
 ///
@@ -79,7 +79,7 @@ impl Answer for FleetReport {
         lines.extend(self.agents.iter().filter_map(outside));
         lines.extend(self.agents.iter().filter_map(unseen));
         let known_at = self.locked.locks_known_at.as_deref();
-        lines.extend(locked::lines(&self.locked.locked, known_at, now));
+        lines.extend(lock_lines::lines(&self.locked.locked, known_at, now));
         lines.extend(self.next.iter().flat_map(next));
         lines.extend(self.settling.iter().map(settling));
         lines

@@ -113,7 +113,7 @@ impl Answer for ForksReport {
         lines.extend(self.clashes.iter().flat_map(told));
         if let Some(found) = &self.locked {
             let known_at = found.locks_known_at.as_deref();
-            lines.extend(super::locked::lines(&found.locked, known_at, now));
+            lines.extend(super::lock_lines::lines(&found.locked, known_at, now));
         }
         lines
     }

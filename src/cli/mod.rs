@@ -3,7 +3,6 @@
 //! A command's doc comment is its help. `run` of each file turns arguments into a request, calls one
 //! use case, and prints its report; it decides nothing else.
 
-mod again;
 mod agent_answers;
 mod agents;
 mod args;
@@ -19,11 +18,13 @@ mod complete;
 mod completions;
 mod cone;
 mod config;
+mod corrected_command;
 mod credential;
 mod decide;
 mod decisions;
 mod deinit;
 mod diff;
+mod disk_space;
 mod doctor;
 mod fleet;
 mod fork;
@@ -35,13 +36,13 @@ mod hooks;
 mod init;
 mod lfs;
 mod lfs_migrate;
-mod locked;
+mod lock_lines;
 mod log;
 pub mod manual;
 mod map;
 mod merge;
 mod merge_driver;
-mod opening;
+mod open_repository;
 mod ops;
 mod pages;
 mod paths;
@@ -49,7 +50,6 @@ mod prune;
 pub mod reference;
 mod restore;
 mod roff;
-mod room;
 mod schema;
 mod scopes;
 mod status;
@@ -82,7 +82,7 @@ use crate::ui::sent::Sent;
 use crate::ui::{Answer, print_answer, print_error};
 
 use args::{Cli, Command};
-use opening::Opening;
+use open_repository::Opening;
 
 /// The number of the signal that tells of a terminal that is gone.
 const SIGHUP: i32 = 1;
@@ -127,7 +127,10 @@ pub(crate) fn run(args: &[OsString], env: &mut Env) -> Exit {
         Ok(Outcome::No) => Exit(1),
         Err(Stop::Stream(error)) => stream_failed(&error, env),
         Err(Stop::Command(error)) => {
-            let error = room::with_way_to_look(again::with_the_newest(error, args), &env.world.cwd);
+            let error = disk_space::with_way_to_look(
+                corrected_command::with_the_newest(error, args),
+                &env.world.cwd,
+            );
             let hint = error.hint_text().map(|hint| sent.hint(hint));
             let error = hint.into_iter().fold(error, Error::replace_hint);
             face_error(&error, form, env)

@@ -11,7 +11,7 @@ use crate::git::{ObjectWrites, Oid, process};
 use crate::model::{Code, Error, Result, World, text};
 use crate::setup::hooks::agents::{self, session_file};
 use crate::setup::hooks::payload::Payload;
-use crate::setup::hooks::{Agent, HookName, fired};
+use crate::setup::hooks::{Agent, HookName, last_fired};
 use crate::store::refs::ref_names;
 use crate::store::settings::Flags;
 use crate::store::{Session, lease, migration};
@@ -42,7 +42,7 @@ pub fn git(world: World, flags: &Flags, hook: &FiredHook) -> Result<()> {
         return Ok(());
     }
     let session = Session::open(world, flags, ObjectWrites::Durable)?;
-    let noted = fired::note(&session.repo, &session.world, hook.name.as_str());
+    let noted = last_fired::note(&session.repo, &session.world, hook.name.as_str());
     if hook.name == HookName::PreCommit {
         path_gate::require_staged(&session)?;
         name_renamed(&session);
@@ -155,7 +155,7 @@ pub fn agent(world: &World, flags: &Flags, agent: Agent, payload: &Payload) -> R
     let handed_on = begun.map_or(Ok(()), |begun| session_file::tell(world, begun));
     let session = open_for(world, flags, payload)?;
     let name = agents::fired_name(agent, payload.event.as_deref());
-    fired::note(&session.repo, &session.world, name)?;
+    last_fired::note(&session.repo, &session.world, name)?;
     match told.filter(|_| payload.ends_session()) {
         // One that is left gives way by itself after a while.
         Some(ended) => drop(lease::release(&session, ended)),

@@ -8,8 +8,8 @@ use std::sync::mpsc;
 use std::time::Duration;
 
 use crate::git::process::Git;
+use crate::model::program_output::Listening;
 use crate::model::progress::{PartMeter, Unit};
-use crate::model::said::Listening;
 use crate::model::{Error, Result, World};
 
 /// Has git-lfs say how far it is although nobody looks on at a terminal.

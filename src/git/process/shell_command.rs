@@ -14,7 +14,7 @@ use rustix::process::{
 };
 
 use crate::git::remote::credentials;
-use crate::model::said::Listening;
+use crate::model::program_output::Listening;
 use crate::model::{Error, Result, World};
 
 use super::{SCRUBBED, descendants};

@@ -12,10 +12,10 @@ use crate::store::Session;
 use crate::store::files::atomic;
 use crate::store::files::config_file::ConfigFile;
 
+use super::found_hook::FoundHook;
 use super::home::{KEY, Scope};
 use super::record::{self, Blob, HooksRecord, Redirect, bytes_of};
 use super::script::Content;
-use super::standing::FoundHook;
 
 /// What is wanted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 use crate::store::files::places::HookPlaces;
 
 use super::action::Action;
+use super::found_hook::FoundHook;
 use super::hook_state::HookState;
 use super::record::{Blob, HooksRecord, bytes_of};
 use super::script::{self, Content, Former, HookName};
-use super::standing::FoundHook;
 
 /// What a hook that gave way is called.
 const SUFFIX: &str = ".before-colony";

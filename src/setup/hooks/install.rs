@@ -17,10 +17,8 @@ use super::folder::HooksFolder;
 use super::home::Home;
 use super::hook_state::{HookState, HookStatus};
 use super::record::{self, HooksRecord};
-use super::redirect;
 use super::script::HookName;
-use super::state;
-use super::{FolderSort, beside, fired};
+use super::{FolderSort, beside, last_fired, redirect, state};
 
 /// Whose hooks are meant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -290,7 +288,7 @@ fn forget_git(session: &Session) -> Result<()> {
     ] {
         atomic::remove_file(&path)?;
     }
-    fired::forget(repo, &HookName::ALL.map(HookName::as_str))
+    last_fired::forget(repo, &HookName::ALL.map(HookName::as_str))
 }
 
 impl HookState {

@@ -12,17 +12,17 @@
 mod action;
 pub mod agents;
 mod beside;
-pub mod fired;
 mod folder;
+mod found_hook;
 mod home;
 mod hook_state;
 pub mod install;
+pub mod last_fired;
 pub mod payload;
 mod pre_push;
 mod record;
 mod redirect;
 mod script;
-mod standing;
 mod state;
 
 pub use action::Act;

@@ -7,11 +7,11 @@ use crate::git::Repo;
 
 use super::action::{Action, Configure};
 use super::folder::{FolderSort, HooksFolder};
+use super::found_hook::FoundHook;
 use super::home::Home;
 use super::hook_state::HookState;
 use super::record::{HooksRecord, Redirect};
 use super::script::{self, Content, Former, HookName};
-use super::standing::FoundHook;
 
 /// The hooks that are forwarded whether or not there is one now.
 const ALWAYS: [&str; 13] = [

@@ -11,13 +11,12 @@ use crate::store::files::places::HookPlaces;
 
 use super::agents::{self, Agent};
 use super::folder::HooksFolder;
+use super::found_hook::FoundHook;
 use super::home::Home;
 use super::hook_state::{HookState, HookStatus};
 use super::record::{self, HooksRecord};
-use super::redirect;
 use super::script::{self, Content, HookName};
-use super::standing::FoundHook;
-use super::{FolderSort, beside, fired};
+use super::{FolderSort, beside, last_fired, redirect};
 
 /// Every hook.
 #[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
@@ -55,7 +54,7 @@ pub(super) fn of_git(session: &Session, folder: &HooksFolder) -> Result<Vec<Hook
             state,
             runs,
             path: there.then(|| path.display().to_string()),
-            last_fired_at: fired::last(repo, hook.as_str()),
+            last_fired_at: last_fired::last(repo, hook.as_str()),
         }
     };
     Ok(HookName::ALL.into_iter().map(row).collect())

@@ -5,9 +5,9 @@
 //! the operation that moves the refs, and so does the journal (`migration_journal.rs`).
 
 pub mod migration_children;
-mod migration_heard;
 pub mod migration_journal;
 pub mod object_map;
+mod published_migrations;
 
 use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
@@ -24,8 +24,8 @@ use super::files::atomic;
 use super::lock::WorktreeLock;
 use super::refs::ref_names;
 
-pub use migration_heard::{explain, heard, was_taken_back};
 pub use object_map::ObjectMap;
+pub use published_migrations::{explain, heard, was_taken_back};
 
 /// The format this version writes and the newest it reads.
 pub(super) const FORMAT: u32 = 1;

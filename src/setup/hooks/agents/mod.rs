@@ -20,8 +20,8 @@ use crate::store::Session;
 use crate::store::files::places::HookPlaces;
 
 use super::action::Act;
-use super::fired;
 use super::hook_state::{HookState, HookStatus};
+use super::last_fired;
 use super::record::{self, AgentRecord, Blob};
 
 use file::AgentFile;
@@ -215,7 +215,7 @@ pub(super) fn status(session: &Session, agent: Agent) -> Vec<HookStatus> {
             state,
             runs: state == HookState::Installed,
             path: there.then(|| file.path().display().to_string()),
-            last_fired_at: fired::last(repo, event.fired),
+            last_fired_at: last_fired::last(repo, event.fired),
         }
     };
     entries::events(agent).iter().map(row).collect()
@@ -227,7 +227,7 @@ pub(super) fn forget(repo: &Repo, agent: Agent) -> Result<()> {
         .iter()
         .map(|event| event.fired)
         .collect();
-    fired::forget(repo, &names)?;
+    last_fired::forget(repo, &names)?;
     let record: PathBuf = HookPlaces::of(repo).agent_record(agent.as_str());
     crate::store::files::atomic::remove_file(&record)
 }
@@ -266,7 +266,7 @@ pub enum Doing {
 pub fn last_heard(repo: &Repo) -> Option<Heard> {
     let events = Agent::ALL.into_iter().flat_map(entries::events);
     let heard = events.filter_map(|event| {
-        let at = fired::last(repo, event.fired)?;
+        let at = last_fired::last(repo, event.fired)?;
         let doing = match event.fired.rsplit('.').next() {
             Some("stop" | "session-start") => Doing::Waiting,
             Some("session-end") => Doing::Gone,
