@@ -6,3 +6,4 @@ pub mod readers;
 pub mod sentence;
 pub mod tokenizer;
 mod units;
+mod vocabulary;

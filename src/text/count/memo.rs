@@ -3,9 +3,8 @@
 
 use std::cell::RefCell;
 
-use bpe_openai::Tokenizer as Vocabulary;
-
 use crate::text::tokenizer::Tokenizer;
+use crate::text::vocabulary::{Encoder, Vocabulary};
 
 /// Longer pieces are counted each time, in bytes.
 const LONGEST: usize = 14;
@@ -24,6 +23,7 @@ thread_local! {
 /// one stays.
 pub(super) struct Memo {
     slots: Vec<u128>,
+    encoder: Encoder,
 }
 
 /// Works with what this thread remembers of a vocabulary.
@@ -38,19 +38,23 @@ pub(super) fn with<T>(tokenizer: Tokenizer, work: impl FnOnce(&mut Memo) -> T) -
 
 impl Memo {
     const fn new() -> Memo {
-        Memo { slots: Vec::new() }
+        Memo {
+            slots: Vec::new(),
+            encoder: Encoder::new(),
+        }
     }
 
     /// Counts the tokens of a piece, as the vocabulary that this memo belongs to splits texts.
     pub(super) fn count(&mut self, vocabulary: &Vocabulary, piece: &str) -> usize {
-        let count = || vocabulary.bpe.count(piece.as_bytes());
+        let Memo { slots, encoder } = self;
+        let mut count = || vocabulary.count(piece, encoder);
         let Some(key) = key(piece) else {
             return count();
         };
-        if self.slots.is_empty() {
-            self.slots = vec![0; SLOTS];
+        if slots.is_empty() {
+            *slots = vec![0; SLOTS];
         }
-        let Some(slot) = self.slots.get_mut(place(key)) else {
+        let Some(slot) = slots.get_mut(place(key)) else {
             return count();
         };
         if *slot & PIECE != key {

@@ -29,7 +29,7 @@ const ONE_WAY: [(&str, &str); 5] = [
 ];
 
 /// What only one module may name: (text, home).
-const HOMES: [(&str, &str); 14] = [
+const HOMES: [(&str, &str); 15] = [
     ("gix::", "git"),
     ("clap::", "cli"),
     ("rustix::process", "git"),
@@ -42,6 +42,7 @@ const HOMES: [(&str, &str); 14] = [
     ("serde_saphyr", "store"),
     ("rusqlite", "store"),
     ("bpe_openai", "text"),
+    ("regex_automata", "text"),
     ("globset", "source"),
     ("pdf_oxide::", "bin"),
 ];
