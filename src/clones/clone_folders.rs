@@ -1,11 +1,11 @@
-//! Folders of clones below the shared root, and the record of whoever stands in one.
+//! The folders of clones below the shared root, and the records in them.
 
 use std::path::{Path, PathBuf};
 
 use crate::store::key;
 use crate::store::membership::{self, Membership};
 
-/// Lists the folders below one whose names are encoded.
+/// Lists the subfolders with encoded names.
 pub(super) fn folders(path: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(path).into_iter().flatten().flatten();
     let mut folders: Vec<_> = entries
@@ -19,7 +19,7 @@ pub(super) fn folders(path: &Path) -> Vec<PathBuf> {
     folders
 }
 
-/// Reads the record of the clone that stands at `place`, if there is one.
+/// Reads the record of the clone at `place`, if it exists.
 pub fn membership_at(place: &Path) -> Option<Membership> {
     let path = membership::path_in(&place.join(".git"));
     Membership::read(&path).ok().flatten()

@@ -1,5 +1,5 @@
-//! Clones whose record cannot be read, broken or of a newer git-colony: they stand at their place, borrow from
-//! their hub, and are nobody's to forget.
+//! Clones whose record cannot be read, because it is broken or of a newer git-colony. They stay at their
+//! paths, borrow from their hub, and are never pruned.
 
 use std::path::{Path, PathBuf};
 
@@ -18,17 +18,17 @@ use super::clone_folders::folders;
 /// A clone of ours whose record cannot be read.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct DamagedClone {
-    /// Where it is.
+    /// Its path.
     #[schemars(with = "String")]
     pub path: PathBuf,
-    /// Whose it is, by its place; `None` for one that is for reading.
+    /// Its agent, from its path; `None` for a clone for reading.
     pub agent: Option<String>,
-    /// The hub that it borrows its objects from; `None` where that cannot be told either.
+    /// The hub that it borrows objects from; `None` where that is unknown too.
     #[schemars(with = "Option<String>")]
     pub hub: Option<PathBuf>,
-    /// What is wrong: an error code.
+    /// The problem, as an error code.
     pub code: &'static str,
-    /// The same in words.
+    /// The problem as text.
     pub reason: String,
 }
 
@@ -38,7 +38,7 @@ impl DamagedClone {
         let record = membership::path_in(&git_dir);
         let (code, reason) = match Membership::read(&record) {
             Ok(Some(_)) => return None,
-            // What is no repository is no clone of ours.
+            // Without a repository, it is not a clone of ours.
             Ok(None) if !git_dir.is_dir() => return None,
             Ok(None) => {
                 let reason = format!("'{}' is gone", record.display());
@@ -63,7 +63,7 @@ impl DamagedClone {
         format!("damaged, the clone{whose} in {path}: {}", self.reason)
     }
 
-    /// Returns the prefix of what it publishes, by its place.
+    /// Returns the prefix of the refs it publishes, from its path.
     pub(super) fn published_below(&self) -> Option<String> {
         let scope = self.path.file_name()?.to_str()?;
         let agent = key::encode(self.agent.as_ref()?);
@@ -71,8 +71,8 @@ impl DamagedClone {
     }
 }
 
-/// Lists the clones below the shared root whose records cannot be read; of one hub, and those whose hub cannot
-/// be told, or of all.
+/// Lists the clones below the shared root whose records cannot be read: those of one hub and those whose hub
+/// is unknown, or all.
 pub fn clones(root: &SharedRoot, hub: Option<&Path>) -> Vec<DamagedClone> {
     let mut damaged = Vec::new();
     for folder in folders(&root.agents()) {
@@ -90,7 +90,7 @@ pub fn clones(root: &SharedRoot, hub: Option<&Path>) -> Vec<DamagedClone> {
     damaged
 }
 
-/// Words that the clone that was named cannot be used.
+/// Makes the error for a named clone that is damaged.
 pub(super) fn named(root: &SharedRoot, hub: Option<&Path>, name: &str) -> Option<Error> {
     let mut all = clones(root, hub).into_iter();
     let clone = all.find(|clone| {
@@ -117,7 +117,7 @@ pub(super) fn named(root: &SharedRoot, hub: Option<&Path>, name: &str) -> Option
     })
 }
 
-/// Reads the hub of a clone from where it borrows its objects.
+/// Reads the hub of a clone from its alternates.
 fn hub_of(git_dir: &Path) -> Option<PathBuf> {
     let alternates = git_dir.join("objects/info/alternates");
     let lines = String::from_utf8(atomic::read_file(&alternates).ok()?).ok()?;

@@ -1,4 +1,4 @@
-//! The clones of a hub that are here: found on the disk, where they are, not in a list.
+//! Finds the clones of a hub on the disk, without a list.
 
 use std::path::{Path, PathBuf};
 
@@ -12,7 +12,7 @@ use super::damaged;
 /// A clone of ours.
 #[derive(Clone, Debug)]
 pub struct FoundClone {
-    /// Its worktree.
+    /// Its working tree.
     pub path: PathBuf,
     /// Its record.
     pub member: Membership,
@@ -25,7 +25,8 @@ impl FoundClone {
     }
 }
 
-/// Lists the clones below the shared root, those of agents first, by name; of one hub or of all.
+/// Lists the clones below the shared root, of one hub or of all: first those of agents, then the others, by
+/// name.
 pub fn clones(root: &SharedRoot, hub: Option<&Path>) -> Vec<FoundClone> {
     let agents = folders(&root.agents());
     let places = agents
@@ -40,12 +41,12 @@ pub fn clones(root: &SharedRoot, hub: Option<&Path>) -> Vec<FoundClone> {
     found.collect()
 }
 
-/// Tells whether a clone borrows from a hub, also one whose record cannot be read.
+/// Returns `true` if a clone borrows from a hub, even one whose record cannot be read.
 pub fn are_of(root: &SharedRoot, hub: &Path) -> bool {
     !clones(root, Some(hub)).is_empty() || !damaged::clones(root, Some(hub)).is_empty()
 }
 
-/// Finds a clone of a hub, or of all, by its id or the beginning of one, its agent, or its path.
+/// Finds a clone, of one hub or of all, by its id or the beginning of it, its agent, or its path.
 ///
 /// # Errors
 /// `clone-not-found`, `name-ambiguous`; `repository-broken`, `newer-format` for one whose record cannot be

@@ -1,4 +1,4 @@
-//! The hub of a repository, the clones that borrow from it, and what they publish in it.
+//! The hub of a repository, the clones that borrow from it, and the refs they publish in it.
 
 pub mod clone_folders;
 pub mod damaged;

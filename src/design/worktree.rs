@@ -44,7 +44,7 @@ pub(super) fn opened_by_us(session: &Session) -> Result<bool> {
     let tail = places.map(|places| Tail::read(&session.repo, &places));
     // An operation made in between, a checkpoint beside the branch, is no state to compare with.
     match tail.transpose()?.and_then(|tail| tail.settled) {
-        Some(entry) if entry.record.opens_state() => entry.record.state_files_stand(&session.repo),
+        Some(entry) if entry.record.opens_state() => entry.record.state_files_match(&session.repo),
         _ => Ok(false),
     }
 }

@@ -152,7 +152,7 @@ pub fn agent(world: &World, flags: &Flags, agent: Agent, payload: &Payload) -> R
     let told = payload.session.as_ref();
     let told = told.filter(|_| agent == Agent::ClaudeCode);
     let begun = told.filter(|_| payload.begins_session());
-    let handed_on = begun.map_or(Ok(()), |begun| session_file::tell(world, begun));
+    let handed_on = begun.map_or(Ok(()), |begun| session_file::add_line(world, begun));
     let session = open_for(world, flags, payload)?;
     let name = agents::fired_name(agent, payload.event.as_deref());
     last_fired::note(&session.repo, &session.world, name)?;

@@ -124,7 +124,7 @@ pub fn find(session: &Session, query: &str, which: Which) -> Result<FindReport> 
         remote: tool.remote,
     });
     let mut matches: Vec<Match> = scored
-        .filter(|found| found.score >= tool_score::LEAST)
+        .filter(|found| found.score >= tool_score::MIN_SCORE)
         .collect();
     // Stable: ours come before imported ones that fit as well.
     matches.sort_by(|a, b| {

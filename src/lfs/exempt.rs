@@ -1,8 +1,8 @@
-//! Which committed files new patterns of git-lfs would take although they are whole in git.
+//! Finds the committed files that new git-lfs patterns would match although they are stored in git.
 //!
-//! The tips of all branches are looked at, local ones and those of remotes, and the index; histories are not.
-//! Each tree is looked into once, however many branches and paths have it. What the attributes files of directories
-//! say is not looked at: it counts more than what is decided here.
+//! It examines the index and the tips of all branches, local and remote-tracking; not their histories. Each
+//! tree is read once, however many branches and paths have it. Attributes files of directories are not read:
+//! they have precedence over the lines decided here.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
@@ -15,13 +15,13 @@ use crate::git::{Oid, TreeEntry};
 use crate::model::{RepoPath, Result};
 use crate::store::Session;
 
-/// With more files of its own a pattern is left out.
+/// A pattern that matches more files is left out.
 const MAX_FILES: usize = 100;
 
-/// No longer path can be named in a line of attributes.
+/// The longest path that a line of attributes can name.
 const MAX_PATH_BYTES: usize = 2048;
 
-/// What is exempt from the patterns, and which patterns cannot be written.
+/// The files that are exempt from the patterns, and the patterns that cannot be written.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Exempt {
     /// The files that stay in git, sorted.
@@ -35,17 +35,17 @@ pub struct Exempt {
 pub struct LeftOut {
     /// The pattern.
     pub pattern: String,
-    /// Why.
+    /// The reason.
     pub why: Why,
 }
 
-/// Why a pattern is left out.
+/// The reason why a pattern is left out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Why {
-    /// More committed files match than are named one by one.
+    /// It matches more committed files than can be named one by one.
     TooManyFiles,
-    /// Git-lfs has a file on one branch that is whole in git on another.
+    /// git-lfs stores a file on one branch that is stored in git on another.
     InGitLfsElsewhere,
     /// A file or directory of a branch is not in this repository.
     NotHere,
@@ -54,7 +54,7 @@ pub enum Why {
 }
 
 impl Why {
-    /// Returns the words for people.
+    /// Returns the reason as text.
     pub fn words(self) -> String {
         match self {
             Why::TooManyFiles => format!("more than {MAX_FILES} committed files match"),
@@ -65,8 +65,8 @@ impl Why {
     }
 }
 
-/// Finds the files whose names end as git-lfs is to have them, one pattern each; an ending counts in capitals,
-/// too, since it does where git is told that names fold.
+/// Finds the files with the endings that git-lfs will store, one pattern each. An ending counts in capitals,
+/// too, because git matches it where names are case-insensitive.
 ///
 /// # Errors
 /// `repository-broken`, `interrupted`.
@@ -94,23 +94,23 @@ pub fn find(session: &Session, endings: &[String]) -> Result<Exempt> {
 /// Patterns by number, as bits.
 type Patterns = u128;
 
-/// What a blob is to git-lfs.
+/// The kind of a blob, for git-lfs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
-    /// A file that it would take.
+    /// A file that it would store.
     Whole,
     /// A pointer of its own.
     Pointer,
-    /// It leaves empty files as they are.
+    /// An empty file: it stays as it is.
     Empty,
-    /// It cannot be told.
+    /// Its object is not here.
     Missing,
 }
 
-/// What is below a directory.
+/// The content of a directory.
 #[derive(Clone, Copy, Default)]
 struct Below {
-    /// The patterns that match a whole file.
+    /// The patterns that match a file stored in git.
     whole: Patterns,
     has_pointers: bool,
 }
@@ -143,7 +143,7 @@ impl<'a> Look<'a> {
         }
     }
 
-    /// Returns the trees of HEAD and of all branches, each once. A branch that leads to no commit is told of
+    /// Returns the trees of HEAD and of all branches, each once. A branch that leads to no commit is reported
     /// elsewhere.
     fn roots(&mut self) -> Result<Vec<Oid>> {
         let repo = &self.session.repo;
@@ -168,7 +168,7 @@ impl<'a> Look<'a> {
         found.fold(0, |found, (number, _)| found | 1 << number)
     }
 
-    /// Says what a blob is that patterns match; one that is not here makes them be left out.
+    /// Returns the kind of a blob that patterns match; a missing one causes these to be left out.
     fn kind_of(&mut self, blob: Oid, patterns: Patterns) -> Kind {
         if patterns == 0 {
             return Kind::Empty;
@@ -202,7 +202,7 @@ impl<'a> Look<'a> {
         all.fold(0, |found, number| found | 1 << number)
     }
 
-    /// Learns what is below a tree, from below: the entries of each tree are read once.
+    /// Examines a tree bottom up: the entries of each tree are read once.
     fn learn(&mut self, root: Oid) -> Result<()> {
         let mut open = vec![(root, false)];
         while let Some((tree, are_children_known)) = open.pop() {
@@ -211,7 +211,7 @@ impl<'a> Look<'a> {
             }
             self.session.world.interrupt.check()?;
             let Ok(entries) = self.objects.list(tree) else {
-                // In a partial clone nobody knows what is there.
+                // In a partial clone, objects may be missing anywhere.
                 self.leave_out(Patterns::MAX, Why::NotHere);
                 self.trees.insert(tree, Below::default());
                 continue;
@@ -248,8 +248,8 @@ impl<'a> Look<'a> {
         Ok(())
     }
 
-    /// Lists the files of a tree that patterns in use match. Every directory that is entered has one, so it ends
-    /// soon: a pattern with too many is not in use any more.
+    /// Lists the files of a tree that patterns in use match. Every directory it enters has one, so it ends
+    /// soon: a pattern with too many is no longer in use.
     fn list(&mut self, root: Oid) -> Result<()> {
         let mut open = vec![(root, RepoPath::new(Vec::new()))];
         while let Some((tree, directory)) = open.pop() {
@@ -293,8 +293,8 @@ impl<'a> Look<'a> {
         self.leave_out(too_many, Why::TooManyFiles);
     }
 
-    /// Leaves patterns out one of whose files is a pointer elsewhere: without the filter that would be checked out
-    /// as it is.
+    /// Leaves out patterns that match a pointer elsewhere: without the filter it would be checked out as a
+    /// pointer.
     fn refuse_pointers(&mut self, roots: &[Oid], index: &[(&[u8], Oid)]) -> Result<()> {
         let all: BTreeSet<RepoPath> = self.files.iter().flatten().cloned().collect();
         for root in roots {

@@ -1,6 +1,6 @@
-//! The folder git takes hooks from, as git-lfs sees it, and what stands there under a name of its hooks.
+//! The folder that git takes hooks from, as git-lfs sees it, and the files under the names of its hooks.
 //!
-//! The folder may be one of the worktree, or shared by others: it is looked at and never trusted.
+//! The folder may be in the working tree, or shared by others: it is read and never trusted.
 
 use std::ffi::OsStr;
 use std::io::Read as _;
@@ -12,16 +12,16 @@ use crate::model::Result;
 use crate::store::Session;
 use crate::store::files::atomic;
 
-/// No hook that we judge by its text is longer.
+/// The number of bytes read to classify a hook.
 const MAX_HOOK_BYTES: u64 = 1 << 20;
 
 const HOOKS_PATH: &str = "core.hooksPath";
 
-/// What stands where a hook would be.
+/// The state of a hook's path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum State {
     Absent,
-    /// What a git-lfs leaves that was cut off between making the file and writing it.
+    /// The empty file of a git-lfs that was interrupted between creating it and writing it.
     Empty,
     GitLfs,
     Ours,
@@ -48,19 +48,19 @@ pub(super) fn state(folder: &Path, name: &str) -> State {
     }
 }
 
-/// Reads the beginning of a hook; nothing where it is not a file. The folder may be one of the worktree.
+/// Reads the beginning of a hook; empty for anything but a file. The folder may be in the working tree.
 pub(super) fn read_hook(path: &Path) -> String {
     let mut bytes = Vec::new();
     let is_file = path.metadata().is_ok_and(|found| found.is_file());
     if is_file && let Ok(file) = std::fs::File::open(path) {
-        // What cannot be read says nothing.
+        // A hook that cannot be read counts as empty.
         file.take(MAX_HOOK_BYTES).read_to_end(&mut bytes).ok();
     }
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-/// Tells whether a folder of hooks is inside the git directory, links on the way followed; one that is
-/// missing is made there.
+/// Returns `true` if a folder of hooks is inside the git directory, with symlinks resolved; a missing one
+/// would be created there.
 pub(super) fn is_own(repo: &Repo, folder: &Path) -> bool {
     match folder.canonicalize() {
         Ok(real) => real.starts_with(repo.common_dir()),
@@ -68,7 +68,7 @@ pub(super) fn is_own(repo: &Repo, folder: &Path) -> bool {
     }
 }
 
-/// Returns the folder git takes hooks from, as git itself resolves it.
+/// Returns the folder that git takes hooks from, as git resolves it.
 pub(super) fn hooks_folder(session: &Session) -> PathBuf {
     let repo = &session.repo;
     let mut git = repo.git(&session.world);
@@ -78,24 +78,24 @@ pub(super) fn hooks_folder(session: &Session) -> PathBuf {
             let value = output.stdout.strip_suffix(b"\0").unwrap_or_default();
             Some(PathBuf::from(OsStr::from_bytes(value)))
         }
-        // `~nobody/hooks` cannot be resolved; as it is written it is a folder that is missing.
+        // `~nobody/hooks` cannot be resolved; taken literally, it is a missing folder.
         _ => repo.config(HOOKS_PATH).map(PathBuf::from),
     };
-    // An empty value names the root of the worktree: that is where git-lfs would write.
+    // An empty value means the root of the working tree: git-lfs would write there.
     configured.map_or_else(
         || repo.common_dir().join("hooks"),
         |folder| repo.workdir().join(folder),
     )
 }
 
-/// Removes a hook that was not there before git-lfs was asked for its own.
+/// Removes a hook that git-lfs has just created.
 pub(super) fn remove_if_git_lfs(folder: &Path, name: &str) -> Result<()> {
     if !matches!(state(folder, name), State::GitLfs | State::Empty) {
         return Ok(());
     }
     let path = folder.join(name);
     let text = read_hook(&path);
-    // A hook that does more than call git-lfs is somebody's work.
+    // A hook that does more than call git-lfs belongs to the user.
     if text.lines().count() > 4 {
         return Ok(());
     }

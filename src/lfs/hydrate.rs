@@ -1,7 +1,7 @@
-//! Bringing large files in place of their pointers.
+//! Replaces pointers by their large files.
 //!
-//! One operation: the pointers are moved aside, the content is staged by the filter of git-lfs and
-//! renamed into place. What cannot be had is named, and does not stop the rest.
+//! It is one operation: the pointers are moved aside, and the content is staged by the filter of git-lfs and
+//! renamed into place. Unavailable files are named and do not stop the rest.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -26,47 +26,47 @@ use crate::store::operation::{Kind, Operation};
 use super::install;
 use super::status::{MissingObject, is_pointer_in_worktree};
 
-/// What was brought in.
+/// The result of a hydration.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct HydrateReport {
-    /// The files that hold their content now.
+    /// The files that have their content now.
     pub hydrated: Vec<RepoPath>,
-    /// How many bytes that was.
+    /// Their size in bytes.
     pub bytes: u64,
-    /// Pointers whose object could not be had; they stay.
+    /// Pointers whose object is not available; they stay.
     pub missing: Vec<MissingObject>,
-    /// Why each of them could not be had, in the words of git-lfs.
+    /// The reason for each of them, in the words of git-lfs.
     pub reasons: Vec<Option<String>>,
     /// The operation; `None` when nothing had to change, or in a dry run.
     pub op: Option<OperationId>,
-    /// True when nothing was changed because a dry run was asked for.
+    /// `true` if nothing was changed because of a dry run.
     pub dry_run: bool,
 }
 
-/// A pointer in the worktree.
+/// A pointer in the working tree.
 struct Wanted {
     path: RepoPath,
     id: Oid,
     pointer: Pointer,
 }
 
-/// Replaces the pointers at and below `paths` by what they stand for; downloads what is not here.
+/// Replaces the pointers at and below `paths` by their content; downloads missing objects.
 ///
 /// # Errors
-/// `lfs-not-installed`, `path-not-found` when nothing tracked by git-lfs is there, `locked`,
-/// `filter-failed`, `no-space`; none of them changes anything.
+/// `lfs-not-installed`, `path-not-found` if git-lfs tracks nothing there, `locked`, `filter-failed`,
+/// `no-space`; none of them changes anything.
 pub fn hydrate(session: &Session, paths: &[RepoPath], dry_run: bool) -> Result<HydrateReport> {
     if install::version(session).is_none() {
         return Err(Error::new(
             Code::LfsNotInstalled,
-            "cannot bring large files in: git-lfs is not installed; nothing has changed",
+            "cannot get large files: git-lfs is not installed; nothing has changed",
         )
         .hint("git lfs version   # git finds it once it is installed"));
     }
     if !install::is_configured(&session.repo) {
         return Err(Error::new(
             Code::FilterFailed,
-            "cannot bring large files in: the filters of git-lfs are not set up here; nothing has changed",
+            "cannot get large files: the filters of git-lfs are not set up here; nothing has changed",
         )
         .hint("git colony init   # sets them up here"));
     }
@@ -75,7 +75,7 @@ pub fn hydrate(session: &Session, paths: &[RepoPath], dry_run: bool) -> Result<H
     let objects = LfsObjects::of(&session.repo);
     if !dry_run {
         for file in wanted.iter().filter(|file| !objects.has(&file.pointer)) {
-            if retained_objects::bring_asked(session, &file.pointer)? {
+            if retained_objects::link_one(session, &file.pointer)? {
                 continue;
             }
             let fetched = fetch_object(session, (file.id, &file.pointer), Fetch::AskedFor)?;
@@ -113,7 +113,7 @@ fn pointers_below(session: &Session, paths: &[RepoPath]) -> Result<Vec<Wanted>> 
         if !files.iter().any(|file| file.path.is_at_or_below(root)) {
             return Err(Error::new(
                 Code::PathNotFound,
-                format!("git-lfs keeps nothing at or below '{root}'; nothing has changed"),
+                format!("git-lfs tracks nothing at or below '{root}'; nothing has changed"),
             )
             .detail("path", root)
             .hint("git colony lfs status"));
@@ -134,27 +134,28 @@ fn pointers_below(session: &Session, paths: &[RepoPath]) -> Result<Vec<Wanted>> 
     Ok(read.collect())
 }
 
-/// Which objects are fetched.
+/// The objects to fetch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fetch {
-    /// Those that the configuration does not leave out.
+    /// Those that the configuration does not exclude.
     AsConfigured,
-    /// Any, since somebody asks for this very one.
+    /// Any, because the user asked for this one.
     AskedFor,
 }
 
-/// Asks git-lfs to fetch one object into its store, given the blob of its pointer; returns why it did
-/// not come, as git-lfs says. Nothing else changes.
+/// Lets git-lfs fetch one object into its store, given the blob of its pointer; returns the reason if that
+/// fails, in the words of git-lfs. Nothing else changes.
 ///
 /// # Errors
-/// `git-failed` when git cannot be started, `interrupted`, and what a refused URL or missing credentials raise.
+/// `git-failed` if git cannot be started, `interrupted`, and the errors of a refused URL or missing
+/// credentials.
 pub fn fetch_object(
     session: &Session,
     (blob, pointer): (Oid, &Pointer),
     which: Fetch,
 ) -> Result<Option<String>> {
     let git = session.repo.git(&session.world);
-    // git-lfs finds its server by itself; a URL that is refused is none of its business here.
+    // git-lfs finds its server by itself; a refused URL does not matter here.
     let url = session.repo.remote_url("origin", Direction::Fetch);
     let mut network = Network::new(&session.world, git, url.ok().flatten().as_ref())?;
     let smudge = network.once().git();
@@ -164,7 +165,7 @@ pub fn fetch_object(
         .input(session.repo.read_blob(blob)?)
         .discard_output();
     if which == Fetch::AskedFor {
-        // A clone that was made without large files leaves them out by these.
+        // A clone without large files excludes them with these settings.
         for key in ["lfs.fetchexclude", "lfs.fetchinclude"] {
             smudge.config(key, "");
         }
@@ -241,8 +242,8 @@ fn bring_in(session: &Session, files: &[Wanted]) -> Result<OperationId> {
     Ok(done.record.op)
 }
 
-/// Brings content in where the filter has given a pointer back: it does so for files that the configuration
-/// leaves out, and where it was told not to do its work.
+/// Fetches the content where the filter has returned a pointer, as it does for files that the configuration
+/// excludes, and where it is disabled.
 fn fill_staged_pointers(
     session: &Session,
     operation: &Operation<'_>,
@@ -260,7 +261,7 @@ fn fill_staged_pointers(
         let damaged = || {
             Error::new(
                 Code::FilterFailed,
-                format!("the object of '{}' in the store of git-lfs is damaged; no file of the worktree has changed", file.path),
+                format!("the object of '{}' in the git-lfs store is damaged; no file of the working tree has changed", file.path),
             )
             .hint("git lfs fsck   # moves damaged objects aside; then run it again")
         };

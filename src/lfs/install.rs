@@ -1,5 +1,5 @@
-//! Setting git-lfs up in a repository: hooks first, then the filters, so that no moment exists in
-//! which a push could publish pointers without their objects.
+//! Sets up git-lfs in a repository: hooks first, then the filters, so that a push can never publish pointers
+//! without their objects.
 
 use std::path::{Path, PathBuf};
 
@@ -17,32 +17,32 @@ use crate::store::settings::Flags;
 
 use super::hooks_folder::{State, hooks_folder, is_own, read_hook, remove_if_git_lfs, state};
 
-/// The hooks that git-lfs needs, the one that uploads objects first.
+/// The hooks that git-lfs needs; the one that uploads objects comes first.
 pub const HOOKS: [&str; 4] = ["pre-push", "post-checkout", "post-commit", "post-merge"];
 
-/// Says to our hooks that they have to call git-lfs, which has none of its own here.
+/// The setting that makes our hooks call git-lfs, which has none of its own here.
 pub const CALL_FROM_OUR_HOOKS: &str = "colony.lfsHooks";
 
-/// What [`Repo::has_half_filter`] means, for people.
-pub const HALF_A_FILTER: &str = "only one of filter.lfs.clean and filter.lfs.smudge is set, as by a setup that was cut off: \
-    large files would go one way only";
+/// The explanation of [`Repo::has_half_filter`].
+pub const HALF_A_FILTER: &str = "only one of filter.lfs.clean and filter.lfs.smudge is set, as after an interrupted setup: \
+    large files would be converted in one direction only";
 
-/// How git-lfs can be set up here.
+/// How to set up git-lfs here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Way {
-    /// There is no git-lfs on this machine.
+    /// git-lfs is not installed on this machine.
     NotInstalled,
     /// Its own hooks, and the filters.
     OwnHooks,
-    /// Only the filters: the hooks that call it are there.
+    /// Only the filters: the hooks that call it exist.
     FiltersOnly,
-    /// Only the filters: hooks of ours are there and have to call it.
+    /// Only the filters: our hooks exist and must call it.
     FromOurHooks,
-    /// The same once hooks of ours are there, all of them, which keep and call the one that is named.
+    /// The same after our hooks are installed, all of them, which keep and call the named hook.
     Chained(Option<&'static str>),
 }
 
-/// Returns the version of git-lfs as it prints it; `None` when it cannot be started.
+/// Returns the version that git-lfs prints; `None` if it cannot be started.
 pub fn version(session: &Session) -> Option<String> {
     let output = session
         .repo
@@ -55,26 +55,26 @@ pub fn version(session: &Session) -> Option<String> {
     output.success().then_some(first)
 }
 
-/// Tells whether there is a git-lfs; one that was cut off before it could answer is no answer.
+/// Returns `true` if git-lfs is installed; an interrupted attempt is an error.
 fn is_installed(session: &Session) -> Result<bool> {
     let mut git = session.repo.git(&session.world);
     let output = git.args(["lfs", "version"]).run()?;
-    // Git ends with 1 where it does not know the command, and above 128 where a signal ended it.
+    // Git exits with 1 if it does not know the command, and above 128 after a signal.
     match output.code {
         Some(code) if code <= 128 => Ok(code == 0),
         _ => Err(failed("ask git-lfs for its version", &output.stderr)),
     }
 }
 
-/// Tells whether the filters are configured, at any level of the configuration.
+/// Returns `true` if the filters are configured, at any level of the configuration.
 pub fn is_configured(repo: &Repo) -> bool {
     repo.has_filter("lfs")
 }
 
-/// Decides how git-lfs is set up where no hook gives way, and changes nothing.
+/// Decides how to set up git-lfs without replacing a hook, and changes nothing.
 ///
 /// # Errors
-/// `hooks-in-the-way` when its hooks cannot be installed without touching somebody else's.
+/// `hooks-in-the-way` if its hooks cannot be installed without touching those of others.
 pub fn plan(session: &Session) -> Result<Way> {
     match plan_chained(session)? {
         Way::Chained(Some(name)) => Err(foreign_hook(name, &hooks_folder(session))),
@@ -83,10 +83,10 @@ pub fn plan(session: &Session) -> Result<Way> {
     }
 }
 
-/// Decides how git-lfs is set up where an ordinary hook may be kept beside ours, and changes nothing.
+/// Decides how to set up git-lfs if an ordinary hook may be kept beside ours, and changes nothing.
 ///
 /// # Errors
-/// `hooks-in-the-way` when hooks are not taken from the folder of git itself.
+/// `hooks-in-the-way` if git takes hooks from another folder than its own.
 pub fn plan_chained(session: &Session) -> Result<Way> {
     if !is_installed(session)? {
         return Ok(Way::NotInstalled);
@@ -112,7 +112,7 @@ pub fn plan_chained(session: &Session) -> Result<Way> {
         .zip(&states)
         .find(|(_, state)| matches!(state, State::Foreign | State::Empty));
     match foreign {
-        // Putting ours in was cut off: what they keep is where git-lfs does not look.
+        // The installation of ours was interrupted: git-lfs does not find the hooks that ours keep.
         None if in_git && HookPlaces::of(&session.repo).is_recorded() => Ok(Way::Chained(None)),
         None if in_git => Ok(Way::OwnHooks),
         Some((name, _)) if in_git && is_ordinary(&folder, name) => Ok(Way::Chained(Some(name))),
@@ -124,7 +124,7 @@ pub fn plan_chained(session: &Session) -> Result<Way> {
     }
 }
 
-/// Tells whether a hook is a file with something in it, so that ours can run it.
+/// Returns `true` if a hook is a non-empty file, so that ours can run it.
 fn is_ordinary(folder: &Path, name: &str) -> bool {
     !read_hook(&folder.join(name)).is_empty()
 }
@@ -141,16 +141,16 @@ fn in_the_way(found: &str) -> Error {
         Code::HooksInTheWay,
         format!("cannot install the hooks of git-lfs: {found}; nothing has changed"),
     )
-    .hint("git colony hooks install   # keeps and calls what is there; then run init again, or use --no-lfs")
+    .hint("git colony hooks install   # keeps and calls the existing hooks; then run init again, or use --no-lfs")
 }
 
-/// Sets git-lfs up in the configuration and the hooks of this repository. May be repeated. The caller holds
-/// the lock of the worktree; a kill leaves all of the filters in the configuration, or nothing.
+/// Sets up git-lfs in the configuration and the hooks of this repository. It can be repeated. The caller
+/// holds the lock of the worktree; a kill leaves all of the filters in the configuration, or none.
 ///
-/// What was not there before is noted in our folder, for [`uninstall`].
+/// Additions are recorded in our folder, for [`uninstall`].
 ///
 /// # Errors
-/// `git-failed` with the words of git-lfs; hooks it wrote before it failed are removed again.
+/// `git-failed` with the message of git-lfs; hooks it wrote before it failed are removed again.
 pub fn install(session: &Session, way: Way) -> Result<()> {
     if way == Way::NotInstalled {
         return Ok(());
@@ -163,10 +163,11 @@ pub fn install(session: &Session, way: Way) -> Result<()> {
     let configuration = ConfigFile::of_repository(repo);
     configuration.refuse_locked()?;
     let folder = hooks_folder(session);
-    note_what_is_new(session, &folder, way)?;
+    record_additions(session, &folder, way)?;
     match way {
         Way::OwnHooks => {
-            // Else git-lfs adds it while it writes the hooks, under a lock that nobody could prove ours.
+            // Otherwise git-lfs adds it while it writes the hooks, under a lock that nothing could prove
+            // ours.
             if !has_section(session, "lfs")? {
                 configuration.change(repo, world, &[VERSION_OF_FORMAT, "0"])?;
             }
@@ -196,7 +197,7 @@ pub fn install(session: &Session, way: Way) -> Result<()> {
     configuration.replace(&before, &after)
 }
 
-/// What git-lfs says of how it keeps things, wherever it works.
+/// The version of git-lfs's storage format, which it writes wherever it runs.
 const VERSION_OF_FORMAT: &str = "lfs.repositoryformatversion";
 
 /// The sections of the configuration that git-lfs writes.
@@ -206,13 +207,13 @@ fn note_path(repo: &Repo) -> PathBuf {
     repo.common_dir().join("colony").join("lfs-installed")
 }
 
-/// Writes down, once, which sections and hooks are going to be ours to take back.
-fn note_what_is_new(session: &Session, folder: &Path, way: Way) -> Result<()> {
+/// Records, once, the sections and hooks that [`uninstall`] may remove later.
+fn record_additions(session: &Session, folder: &Path, way: Way) -> Result<()> {
     let path = note_path(&session.repo);
     if path.exists() {
         return Ok(());
     }
-    let new = what_is_new(session, folder, way)?;
+    let new = additions(session, folder, way)?;
     if new.is_empty() {
         return Ok(());
     }
@@ -221,7 +222,7 @@ fn note_what_is_new(session: &Session, folder: &Path, way: Way) -> Result<()> {
 }
 
 /// Lists the sections and hooks that [`install`] would add.
-fn what_is_new(session: &Session, folder: &Path, way: Way) -> Result<Vec<&'static str>> {
+fn additions(session: &Session, folder: &Path, way: Way) -> Result<Vec<&'static str>> {
     let mut new = Vec::new();
     if way == Way::NotInstalled {
         return Ok(new);
@@ -238,12 +239,12 @@ fn what_is_new(session: &Session, folder: &Path, way: Way) -> Result<Vec<&'stati
     Ok(new)
 }
 
-/// Says what [`install`] would add, in words.
+/// Describes what [`install`] would add.
 ///
 /// # Errors
 /// `git-failed`.
 pub fn would_add(session: &Session, way: Way) -> Result<Vec<String>> {
-    let new = what_is_new(session, &hooks_folder(session), way)?;
+    let new = additions(session, &hooks_folder(session), way)?;
     let mut found = Vec::new();
     if new.contains(&"filter.lfs") {
         found.push("the filters of git-lfs in the configuration of this repository".to_owned());
@@ -259,7 +260,7 @@ pub fn would_add(session: &Session, way: Way) -> Result<Vec<String>> {
     Ok(found)
 }
 
-/// Tells whether the configuration of this repository has a section with something in it.
+/// Returns `true` if the configuration of this repository has a section with any setting.
 ///
 /// # Errors
 /// `git-failed` when git gives no answer.
@@ -276,7 +277,7 @@ pub fn has_section(session: &Session, section: &str) -> Result<bool> {
     }
 }
 
-/// What of git-lfs was there at one moment.
+/// The parts of git-lfs that exist at one moment.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct LfsSetup {
     is_ours: bool,
@@ -284,7 +285,7 @@ pub struct LfsSetup {
 }
 
 impl LfsSetup {
-    /// Looks at what is there now.
+    /// Finds the parts that exist now.
     pub fn look(repo: &Repo) -> LfsSetup {
         LfsSetup {
             is_ours: is_ours(repo),
@@ -292,12 +293,12 @@ impl LfsSetup {
         }
     }
 
-    /// Tells whether [`install`] has added something since then that [`uninstall`] would take back.
+    /// Returns `true` if [`install`] has added something since then that [`uninstall`] would remove.
     pub fn has_grown(self, repo: &Repo) -> bool {
         !self.is_ours && is_ours(repo)
     }
 
-    /// Takes back what [`install`] has added since then, also where somebody has asked to stop.
+    /// Removes what [`install`] has added since then, even after an interrupt.
     ///
     /// # Errors
     /// As [`uninstall`].
@@ -319,12 +320,12 @@ impl LfsSetup {
     }
 }
 
-/// Tells whether [`install`] added something that [`uninstall`] would take back.
+/// Returns `true` if [`install`] added something that [`uninstall`] would remove.
 pub fn is_ours(repo: &Repo) -> bool {
     note_path(repo).exists()
 }
 
-/// Takes back what [`install`] added: sections of this repository's configuration, hooks.
+/// Removes what [`install`] added: sections of this repository's configuration, hooks.
 ///
 /// # Errors
 /// `git-failed`, `io`.
@@ -345,7 +346,7 @@ pub fn uninstall(session: &Session) -> Result<()> {
             format!("the hooks of git-lfs in '{shown}' stay: others may take hooks from there");
         (session.world.narrate)(&told);
     }
-    // The folder of git itself may be missing, and an empty one says nothing. Any other is not ours.
+    // The folder of git itself may be missing, and an empty one has no meaning. Any other is not ours.
     let is_plain = folder.symlink_metadata().is_ok_and(|found| found.is_dir());
     if is_plain && folder == session.repo.common_dir().join("hooks") {
         atomic::remove_empty_folder(&folder)?;
@@ -353,8 +354,8 @@ pub fn uninstall(session: &Session) -> Result<()> {
     atomic::remove_file(&path)
 }
 
-/// Takes back the sections alone. It goes before any hook: no moment may exist in which a push
-/// publishes pointers without their objects.
+/// Removes only the sections. This comes before any hook is removed: a push must never publish pointers
+/// without their objects.
 ///
 /// # Errors
 /// `git-failed`.
@@ -364,7 +365,7 @@ pub fn uninstall_filters(session: &Session) -> Result<()> {
         .iter()
         .filter(|noted| SECTIONS.contains(&noted.as_str()))
     {
-        // A section that is gone already is what is wanted.
+        // A section that is gone already needs no removal.
         if has_section(session, section)? {
             let file = ConfigFile::of_repository(&session.repo);
             file.change(
@@ -377,19 +378,19 @@ pub fn uninstall_filters(session: &Session) -> Result<()> {
     Ok(())
 }
 
-/// Reads what [`install`] wrote down; nothing when it never did.
+/// Reads the record of [`install`]; empty without one.
 fn noted(repo: &Repo) -> Vec<String> {
     let text = std::fs::read_to_string(note_path(repo)).unwrap_or_default();
     text.lines().map(str::to_owned).collect()
 }
 
-/// Tells whether a push uploads objects: whether a hook that git runs then calls git-lfs.
+/// Returns `true` if a push uploads objects: if a hook that git runs then calls git-lfs.
 pub fn uploads(session: &Session) -> bool {
     let standing = state(&hooks_folder(session), "pre-push");
     matches!(standing, State::GitLfs | State::Ours)
 }
 
-/// Refuses to take our hooks out where only they call git-lfs: a push would then publish pointers
+/// Fails if removing our hooks would leave none that calls git-lfs: a push would then publish pointers
 /// without their objects.
 ///
 /// # Errors
@@ -407,9 +408,11 @@ pub fn refuse_push_without_objects(session: &Session) -> Result<()> {
     }
     let chained = folder.join("pre-push.before-colony");
     let hint = if chained.exists() {
-        // git-lfs puts no hook where that one comes back.
+        // git-lfs installs no hook where that one is restored.
         let chained = shell_word(&chained.to_string_lossy());
-        format!("git lfs update --manual   # says what to write into {chained}; then run it again")
+        format!(
+            "git lfs update --manual   # prints the lines to add to {chained}; then run it again"
+        )
     } else {
         format!(
             "git config {CALL_FROM_OUR_HOOKS} false && git colony hooks uninstall && git lfs update   # git-lfs gets hooks of its own"

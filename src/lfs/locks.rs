@@ -1,7 +1,7 @@
-//! Asking the server of git-lfs which files are locked, and noting it for those who only look.
+//! Asks the git-lfs server which files are locked, and records the answer for commands that only show it.
 //!
-//! The only place that asks. It happens where the network is used anyway, or when somebody wants it, in
-//! bounded time; a server that does not answer, or has no locks, leaves what was known before.
+//! No other code asks. It happens in commands that use the network anyway, or on request, within a time
+//! limit; if the server does not answer, or has no locks, the last answer stays.
 
 use std::time::Duration;
 
@@ -14,27 +14,27 @@ use crate::store::large_files::large_file_locks::KnownLocks;
 
 use super::install;
 
-/// How long the server may take, with all its pages, where the user says nothing.
-const PATIENCE: Duration = Duration::from_secs(20);
+/// The time limit for the server, for all its pages, unless the user sets one.
+const SERVER_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// What is wanted, as messages say it.
+/// The request, in messages.
 const WANTED: &str = "ask for the locks of large files";
 
-/// How long git-lfs waits for a connection, and for a sign of life on it, where the user says nothing.
+/// How long git-lfs waits for a connection, and for activity on it, unless the user sets a limit.
 const SIGNS_OF_LIFE: [(&str, &str); 3] = [
     ("lfs.dialtimeout", "5"),
     ("lfs.tlstimeout", "5"),
     ("lfs.activitytimeout", "10"),
 ];
 
-/// More of an answer is not read.
-const MOST_BYTES: u64 = 16 << 20;
+/// The number of bytes of an answer that are read.
+const MAX_BYTES: u64 = 16 << 20;
 
-/// Asks the server of a remote, and notes what it says.
+/// Asks the server of a remote, and records its answer.
 ///
 /// # Errors
-/// `lfs-not-installed`, `filter-failed` where git-lfs is not set up here; what the network says, and then
-/// what was known before still is.
+/// `lfs-not-installed`, `filter-failed` where git-lfs is not set up here; the errors of the network, after
+/// which the last answer stays.
 pub fn ask(session: &Session, remote: &str) -> Result<KnownLocks> {
     if install::version(session).is_none() {
         return Err(Error::new(
@@ -52,8 +52,8 @@ pub fn ask(session: &Session, remote: &str) -> Result<KnownLocks> {
         .hint("git colony init   # sets it up here"));
     }
     let which = format!("--remote={remote}");
-    // With '--json' git-lfs hides a server that fails behind an empty list: the words of its answer go
-    // nowhere, its exit code tells, and what it has cached then is read without the network.
+    // With '--json' git-lfs hides a failing server behind an empty list. So the output of a first call is
+    // discarded and only its exit code counts; a second call reads its cache without the network.
     let url = repo.remote_url(remote, Direction::Fetch).ok().flatten();
     let mut network = Network::new(&session.world, repo.git(&session.world), url.as_ref())?;
     let git = network.once().git();
@@ -62,22 +62,22 @@ pub fn ask(session: &Session, remote: &str) -> Result<KnownLocks> {
             git.config(key, seconds);
         }
     }
-    let patience = session.settings.timeout.unwrap_or(PATIENCE);
-    git.limit_time(patience).discard_output();
+    let timeout = session.settings.timeout.unwrap_or(SERVER_TIMEOUT);
+    git.limit_time(timeout).discard_output();
     git.args(["lfs", "locks", "--verify", &which]);
     let asked_at = time::rfc3339(&session.world.now());
     let output = network.run()?;
     if !output.success() {
-        return Err(network.failure(WANTED, &reason(&output, patience)));
+        return Err(network.failure(WANTED, &reason(&output, timeout)));
     }
     let mut git = repo.git(&session.world);
-    git.limit_time(patience).limit_output(MOST_BYTES);
+    git.limit_time(timeout).limit_output(MAX_BYTES);
     git.args(["lfs", "locks", "--verify", "--cached", "--json", &which]);
     let json = git.run_checked("read the locks that git-lfs knows")?;
     let known = KnownLocks::parse(&json, asked_at).ok_or_else(|| {
         Error::new(
             Code::GitFailed,
-            "cannot read the locks that git-lfs knows: they are in no form of its own",
+            "cannot read the locks that git-lfs knows: their format is unknown",
         )
         .hint("git lfs locks --verify")
     })?;
@@ -85,8 +85,8 @@ pub fn ask(session: &Session, remote: &str) -> Result<KnownLocks> {
     Ok(known)
 }
 
-/// Asks where large files are in use, for a command that is on the network anyway: what goes wrong stops
-/// nothing, and is said where the server once knew of locks.
+/// Asks if large files are in use, for a command that uses the network anyway: a failure stops nothing, and
+/// is reported if the server had locks before.
 pub fn ask_beside(session: &Session, remote: &str) {
     if !is_in_use(session) {
         return;
@@ -94,38 +94,38 @@ pub fn ask_beside(session: &Session, remote: &str) {
     let known = KnownLocks::load(session);
     if let (Err(error), true) = (ask(session, remote), !known.locks.is_empty()) {
         (session.world.narrate)(&format!(
-            "warning: {}; what was known before counts",
+            "warning: {}; the last answer counts",
             error.message()
         ));
     }
 }
 
-/// Asks because somebody wants it; what goes wrong is said and stops nothing.
+/// Asks on request; a failure is reported and stops nothing.
 pub fn refresh(session: &Session) {
     if let Err(error) = ask(session, "origin") {
         (session.world.narrate)(&format!(
-            "warning: {}; what was known before counts",
+            "warning: {}; the last answer counts",
             error.message()
         ));
     }
 }
 
-/// Tells whether attributes give a file of the index to git-lfs.
+/// Returns `true` if attributes give a file of the index to git-lfs.
 fn is_in_use(session: &Session) -> bool {
     let repo = &session.repo;
     let files = || {
         let index = repo.load_index()?;
         repo.filtered_files(&index, "lfs", AttributesOf::Worktree)
     };
-    // What cannot be read here is told of where it matters.
+    // A problem with reading it is reported where it matters.
     install::is_configured(repo) && files().is_ok_and(|files| !files.is_empty())
 }
 
-/// Returns what git-lfs said that matters: the line with the error, not the advice that may follow.
-fn reason(output: &Output, patience: Duration) -> String {
+/// Returns the line with the error from the output of git-lfs, without the advice that may follow.
+fn reason(output: &Output, timeout: Duration) -> String {
     if output.code.is_none() {
-        let seconds = patience.as_secs_f64();
-        return format!("the server has not ended its answer within {seconds} seconds");
+        let seconds = timeout.as_secs_f64();
+        return format!("the server did not answer within {seconds} seconds");
     }
     let lines = || output.stderr.lines().map(str::trim);
     let error = lines().find(|line| line.starts_with("Error while retrieving locks"));

@@ -1,6 +1,6 @@
-//! Large files: what git-lfs keeps outside of git, and how it is set up here.
+//! Large files: those that git-lfs stores outside of git, and its setup here.
 //!
-//! Nothing here reads a large file: pointers say what there is to say.
+//! No code here reads a large file: the pointers hold everything it needs.
 
 pub mod exempt;
 mod hooks_folder;

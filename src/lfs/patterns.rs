@@ -1,7 +1,8 @@
-//! The patterns in force: which files git-lfs is to have, as `git lfs migrate` takes them.
+//! The patterns in effect: the files that git-lfs should store, in the form for `git lfs migrate`.
 //!
-//! They come from every `.gitattributes` of a tree. What stands below a directory counts from there, and
-//! a line that takes files away again is an exclusion. What cannot be said to git-lfs exactly is refused.
+//! They come from every `.gitattributes` of a tree. Patterns in a subdirectory apply from there, and a line
+//! that takes files away from git-lfs is an exclusion. Lines that git-lfs cannot express exactly are an
+//! error.
 
 use crate::git::attributes::attribute_lines::{FilterLine, Macros, filter_lines_by};
 use crate::git::attributes::attribute_patterns::AttributePatterns;
@@ -9,31 +10,31 @@ use crate::git::lfs::exempt_lines;
 use crate::git::{Oid, Repo};
 use crate::model::{Code, Error, RepoPath, Result};
 
-/// Which files git-lfs is to have.
+/// The files that git-lfs should store.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Patterns {
-    /// Patterns of files that it gets.
+    /// The patterns of these files.
     pub include: Vec<String>,
-    /// Patterns of files that it does not get although one above matches.
+    /// The patterns of files that stay in git although one above matches.
     pub exclude: Vec<String>,
-    /// The lines that say so, as they read at the root.
+    /// The lines with these exclusions, as seen from the root.
     pub taken: Vec<String>,
 }
 
-/// A longer file of attributes is not read.
-const MOST_BYTES: u64 = 1 << 20;
+/// A larger attributes file is not read.
+const MAX_BYTES: u64 = 1 << 20;
 
-/// Reads the patterns in force in a tree.
+/// Reads the patterns in effect in a tree.
 ///
 /// # Errors
-/// `no-lfs-patterns`; `unsupported` for a pattern that git-lfs would read otherwise.
-pub fn in_force(repo: &Repo, tree: Oid) -> Result<Patterns> {
+/// `no-lfs-patterns`; `unsupported` for a pattern that git-lfs would interpret differently.
+pub fn in_effect(repo: &Repo, tree: Oid) -> Result<Patterns> {
     let mut files = repo.attributes_files(tree)?;
-    // What is deeper counts more.
+    // Deeper files have precedence.
     files.sort_by_key(|(path, _)| path.parts().count());
     let (mut lines, mut macros): (Vec<FilterLine>, _) = (Vec::new(), Macros::of(b""));
     for (path, blob) in files {
-        if repo.object_size(blob).is_some_and(|size| size > MOST_BYTES) {
+        if repo.object_size(blob).is_some_and(|size| size > MAX_BYTES) {
             continue;
         }
         let bytes = repo.read_blob(blob)?;
@@ -44,7 +45,7 @@ pub fn in_force(repo: &Repo, tree: Oid) -> Result<Patterns> {
         }
         for mut line in filter_lines_by(&macros, &bytes, "lfs") {
             line.pattern = from_the_top(&path, &line.pattern)?;
-            // Of lines that contradict each other the later one counts.
+            // Of contradicting lines, the later one counts.
             lines.retain(|known| known.pattern != line.pattern);
             lines.push(line);
         }
@@ -60,8 +61,8 @@ pub fn in_force(repo: &Repo, tree: Oid) -> Result<Patterns> {
     Ok(patterns)
 }
 
-/// Returns an attributes file as it reads once all files that are exempt are given to git-lfs: the patterns
-/// that were left out come first, so that a line of the user counts more.
+/// Returns an attributes file without the exemptions: the patterns that were left out come first, so that a
+/// line of the user has precedence.
 fn with_exempt(bytes: &[u8]) -> Vec<u8> {
     let parts = exempt_lines::take_apart(bytes);
     let left_out = parts.exempt.unwrap_or_default().left_out.into_iter();
@@ -72,7 +73,7 @@ fn with_exempt(bytes: &[u8]) -> Vec<u8> {
     whole
 }
 
-/// Says lines to git-lfs, for which what takes away counts more than what gives, whatever comes first.
+/// Converts lines for git-lfs, where an exclusion has precedence over an inclusion in any order.
 fn of_lines(lines: &[FilterLine]) -> Result<Patterns> {
     let mut patterns = Patterns::default();
     for (number, line) in lines.iter().enumerate() {
@@ -83,7 +84,7 @@ fn of_lines(lines: &[FilterLine]) -> Result<Patterns> {
         let after = lines.iter().skip(number).filter(|later| later.gives);
         let after: Vec<String> = after.map(|later| later.pattern.clone()).collect();
         if AttributePatterns::new(&after, &[])?.give_all_of(&line.pattern) {
-            // All that it takes away is given again.
+            // All the files it excludes are included again.
             continue;
         }
         let mut taken = AttributePatterns::new(std::slice::from_ref(&line.pattern), &[])?;
@@ -101,13 +102,13 @@ fn of_lines(lines: &[FilterLine]) -> Result<Patterns> {
 fn refuse_order(taken: &str, again: &str) -> Error {
     Error::new(
         Code::Unsupported,
-        format!("cannot migrate to git-lfs: it cannot be told that '{taken}' takes files away and '{again}' gives some of them again; nothing has changed"),
+        format!("cannot migrate to git-lfs: it cannot express that '{taken}' excludes files and '{again}' includes some of them again; nothing has changed"),
     )
     .detail("pattern", again)
-    .hint("write in .gitattributes what git-lfs is not to have by patterns that match nothing else, and commit it")
+    .hint("exclude files in .gitattributes by patterns that match no others, and commit it")
 }
 
-/// Returns a pattern of the attributes file at `path` as it reads from the root.
+/// Returns a pattern of the attributes file at `path` as seen from the root.
 fn from_the_top(path: &RepoPath, pattern: &str) -> Result<String> {
     let folder = parent(path);
     let below = match pattern.strip_prefix('/') {
@@ -120,13 +121,13 @@ fn from_the_top(path: &RepoPath, pattern: &str) -> Result<String> {
     if below.contains(odd) || folder.contains(['*', '?', '[', '\\']) {
         return Err(Error::new(
             Code::Unsupported,
-            format!("cannot migrate to git-lfs: it cannot be told the pattern '{pattern}' of '{path}'; nothing has changed"),
+            format!("cannot migrate to git-lfs: it cannot express the pattern '{pattern}' of '{path}'; nothing has changed"),
         )
         .detail("pattern", pattern)
         .detail("path", path)
         .hint("write the pattern without commas and quotes in .gitattributes, and commit it"));
     }
-    // As a line of attributes has it, blanks are written so.
+    // A line of attributes writes spaces like this.
     Ok(below.replace(' ', "[[:space:]]"))
 }
 
@@ -162,13 +163,13 @@ mod tests {
     }
 
     #[test]
-    fn files_that_are_exempt_are_given_as_well_and_lines_of_the_user_count_more() {
+    fn exempt_files_are_included_and_lines_of_the_user_win() {
         let exempt = exempt_lines::ExemptLines {
             files: vec!["x.gz".into()],
             left_out: vec!["*.png filter=lfs diff=lfs merge=lfs -text".to_owned()],
         };
         let mut file = b"*.gz filter=lfs\n/my.png -filter\n".to_vec();
-        // The values are those that files have without the patterns of git-lfs.
+        // The values are those that the files have without the patterns of git-lfs.
         file.extend(exempt.block(b"/my.png -filter\n").unwrap());
         let file = String::from_utf8(with_exempt(&file)).unwrap();
         let found = of_lines(&lines(&file)).unwrap();
@@ -177,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn what_comes_later_counts_as_far_as_git_lfs_can_be_told() {
+    fn later_lines_count_as_far_as_git_lfs_can_express_them() {
         let of = |text: &str| of_lines(&lines(text));
         let own = |list: &[&str]| list.iter().map(|&one| one.to_owned()).collect::<Vec<_>>();
         let plain = of("*.a filter=lfs\nsub/*.a !filter !diff\n*.b filter=lfs\n").unwrap();

@@ -1,4 +1,4 @@
-//! What of the tree git-lfs keeps: by pattern, with what is missing here.
+//! The files of the tree that git-lfs tracks: by pattern, with the objects missing here.
 
 use std::collections::BTreeMap;
 
@@ -14,47 +14,48 @@ use crate::store::Session;
 
 use super::install;
 
-/// What git-lfs keeps.
+/// The state of git-lfs in this repository.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct LfsStatus {
     /// The version of git-lfs; `None` when it is not installed.
     pub version: Option<String>,
     /// Whether the filters are configured here.
     pub installed: bool,
-    /// The patterns in force that match a tracked file, by bytes, largest first.
+    /// The patterns in effect that match a tracked file, by bytes, largest first.
     pub patterns: Vec<PatternUse>,
-    /// How many tracked files are pointers.
+    /// The number of tracked pointers.
     pub pointers: usize,
-    /// How many bytes they stand for.
+    /// The size of their files in bytes.
     pub bytes: u64,
     /// Pointers whose object is not here.
     pub missing: Vec<MissingObject>,
-    /// Files of the worktree that are pointers still, although their object is here or may be had.
+    /// Files of the working tree that are still pointers, although their object is here or may be available.
     pub not_hydrated: Vec<RepoPath>,
-    /// What brings such a file in, to be followed by its path: a clone for reading takes no `lfs hydrate`.
+    /// The command that gets such a file, to be followed by its path: a clone for reading does not allow `lfs
+    /// hydrate`.
     pub hydrate_by: &'static str,
-    /// Tracked files that match a pattern but were committed before it: they stay as they are until
-    /// somebody edits or renormalizes them.
+    /// Tracked files that match a pattern but were committed before it: they stay as they are until the user
+    /// edits or renormalizes them.
     pub would_dirty: Vec<RepoPath>,
-    /// What the host of `origin` asks for storage, where that is known.
+    /// The price of storage on the host of `origin`, where known.
     pub quota: Option<&'static str>,
 }
 
-/// What one pattern holds.
+/// The files of one pattern.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct PatternUse {
     /// The pattern, as written.
     pub pattern: String,
-    /// How many files it matches.
+    /// The number of files it matches.
     pub files: usize,
-    /// How many bytes they have.
+    /// Their size in bytes.
     pub bytes: u64,
 }
 
 /// A pointer whose object is not here.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct MissingObject {
-    /// Where it is used.
+    /// The path of the pointer.
     pub path: RepoPath,
     /// The object.
     pub oid: LfsOid,
@@ -65,7 +66,7 @@ pub struct MissingObject {
 const GITHUB_QUOTA: &str = "github.com: 1 GB of storage and 1 GB of bandwidth a month are free, \
     further data packs are paid by the owner";
 
-/// Looks at the index, changes nothing and reads no large file.
+/// Reads the index; changes nothing and reads no large file.
 ///
 /// # Errors
 /// `repository-broken`.
@@ -96,7 +97,7 @@ pub fn status(session: &Session) -> Result<LfsStatus> {
         pattern.0 += 1;
         let Some(pointer) = Pointer::of_blob(&session.repo, file.id) else {
             pattern.1 += session.repo.object_size(file.id).unwrap_or(0);
-            // git-lfs keeps empty files as they are.
+            // git-lfs leaves empty files as they are.
             if session.repo.object_size(file.id) != Some(0) {
                 report.would_dirty.push(file.path);
             }
@@ -120,7 +121,7 @@ pub fn status(session: &Session) -> Result<LfsStatus> {
     Ok(report)
 }
 
-/// Lists the tracked files that match a pattern of git-lfs in `index` and are no pointers.
+/// Lists the tracked files that match a pattern of git-lfs in `index` and are not pointers.
 ///
 /// # Errors
 /// `repository-broken`.
@@ -133,7 +134,7 @@ pub fn would_dirty(session: &Session, index: &Index, of: AttributesOf) -> Result
     Ok(converted.map(|file| file.path).collect())
 }
 
-/// Tells whether the file of the worktree is a pointer; a large file is not read.
+/// Returns `true` if the file of the working tree is a pointer; a large file is not read.
 pub(super) fn is_pointer_in_worktree(session: &Session, path: &RepoPath) -> bool {
     let read = session.repo.read_file(path, lfs_pointer::MAX_BYTES);
     let bytes = read.ok().flatten();

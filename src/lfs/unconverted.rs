@@ -1,5 +1,5 @@
-//! Whether any history has a file that git-lfs is to have and that is whole in git: only that is a reason to
-//! write history again.
+//! Finds out whether any history has a file that git-lfs should store and that is stored in git: only then is
+//! history rewritten.
 
 use std::collections::{HashMap, HashSet};
 
@@ -11,17 +11,17 @@ use crate::store::Session;
 
 use super::patterns::Patterns;
 
-/// A file that is whole in git.
+/// A file that is stored in git, not in git-lfs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unconverted {
     /// A commit that has it.
     pub commit: Oid,
-    /// Where it is.
+    /// Its path.
     pub path: RepoPath,
 }
 
-/// Finds one in the histories of `tips`; `None` where git-lfs has all that the patterns give it. Each
-/// directory is looked at once, however many commits have it.
+/// Finds such a file in the histories of `tips`; `None` if git-lfs stores everything that the patterns match.
+/// Each directory is read once, however many commits have it.
 ///
 /// # Errors
 /// `object-missing`, `interrupted`.
@@ -46,7 +46,7 @@ pub fn find(session: &Session, tips: &[Oid], patterns: &Patterns) -> Result<Opti
     Ok(None)
 }
 
-/// Counts the files of one tree that are whole in git although the patterns give them to git-lfs.
+/// Counts the files of one tree that are stored in git although the patterns give them to git-lfs.
 ///
 /// # Errors
 /// `object-missing`.
@@ -63,7 +63,7 @@ pub fn count(session: &Session, tree: Oid, patterns: &Patterns) -> Result<usize>
     Ok(files)
 }
 
-/// Tells whether a blob is a file that git-lfs would take; it leaves empty ones as they are.
+/// Returns `true` if git-lfs would store a blob; it leaves empty ones as they are.
 fn is_whole(objects: &Objects, blob: Oid) -> bool {
     objects.size(blob) != Some(0) && objects.lfs_pointer(blob).is_none()
 }
@@ -71,9 +71,9 @@ fn is_whole(objects: &Objects, blob: Oid) -> bool {
 struct Look {
     objects: Objects,
     patterns: AttributePatterns,
-    /// The directories that have been looked at, with their place: the patterns look at that, too.
+    /// The directories that were read, with their paths, because patterns depend on them.
     trees: HashSet<(Oid, RepoPath)>,
-    /// Which blobs are whole files.
+    /// Whether git-lfs would store a blob.
     blobs: HashMap<Oid, bool>,
 }
 

@@ -1,11 +1,11 @@
-//! `.gitattributes` as a new repository gets it: large formats go to git-lfs, records merge by rules
-//! of ours. Patterns name formats, never directories.
+//! The `.gitattributes` of a new repository: large formats go to git-lfs, records merge by our rules.
+//! Patterns name formats, never directories.
 
 use crate::git::attributes::names_filter;
 use crate::git::lfs::exempt_lines::ExemptLines;
 use crate::model::Result;
 
-/// The formats that git-lfs keeps, in the groups they are written in.
+/// The formats that git-lfs stores, in the groups of the file.
 const FORMATS: [(&str, &[&str]); 7] = [
     (
         "Documents",
@@ -45,7 +45,7 @@ const FORMATS: [(&str, &[&str]); 7] = [
     ),
 ];
 
-/// Records with merge rules of ours. Git merges them as text where the driver is not configured.
+/// Records with our merge rules. Git merges them as text where the driver is not configured.
 pub const MERGE_LINES: &[&str] = &[
     "*.kg.json merge=colony-kg",
     "design/decisions/**/*.json merge=colony-decisions",
@@ -56,7 +56,7 @@ pub const MERGE_LINES: &[&str] = &[
     ".colony/*.yaml merge=colony-config",
 ];
 
-/// Whether the lines for git-lfs are in.
+/// Which lines the file has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lines {
     /// Merge rules and git-lfs.
@@ -65,18 +65,18 @@ pub enum Lines {
     MergeOnly,
 }
 
-/// Returns how the names end of the files that git-lfs keeps.
+/// Returns the endings of the files that git-lfs stores.
 pub fn endings() -> Vec<String> {
     let formats = FORMATS.iter().flat_map(|(_, formats)| formats.iter());
     formats.map(|format| format!(".{format}")).collect()
 }
 
-/// Returns the file without files that are exempt.
+/// Returns the file without exemptions.
 pub fn template(lines: Lines) -> String {
     text_of(lines, &ExemptLines::default())
 }
 
-/// Returns the file; what is exempt comes last.
+/// Returns the file; exemptions come last.
 ///
 /// # Errors
 /// `repository-broken`.
@@ -87,7 +87,7 @@ pub fn file(lines: Lines, exempt: &ExemptLines) -> Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Returns the lines of git-lfs for a file that is somebody else's, to stand at its end.
+/// Returns the lines of git-lfs to add at the end of another's file.
 ///
 /// # Errors
 /// `repository-broken`.
@@ -110,7 +110,7 @@ fn add_exempt(bytes: &mut Vec<u8>, exempt: &ExemptLines, above: &[u8]) -> Result
     Ok(())
 }
 
-/// Returns the line by which git-lfs gets the files of a pattern.
+/// Returns the line that gives the files of a pattern to git-lfs.
 pub fn lfs_line(pattern: &str) -> String {
     format!("{pattern} filter=lfs diff=lfs merge=lfs -text")
 }
@@ -121,7 +121,7 @@ fn text_of(lines: Lines, exempt: &ExemptLines) -> String {
     if lines == Lines::WithLfs {
         text.push_str(
             "\n# Large formats are kept by git-lfs, wherever they are in the tree.\n\
-             # It affects what is committed from now on; what was committed before stays as it is.\n",
+             # It affects commits from now on; files that were committed before stay as they are.\n",
         );
         for (group, formats) in FORMATS {
             let lines = formats
@@ -145,7 +145,7 @@ fn text_of(lines: Lines, exempt: &ExemptLines) -> String {
     text
 }
 
-/// Tells whether a line of the text gives files to git-lfs.
+/// Returns `true` if a line of the text gives files to git-lfs.
 pub fn gives_to_lfs(text: &str) -> bool {
     names_filter(text, "lfs")
 }

@@ -1,4 +1,4 @@
-//! `info/attributes`: attribute lines of ours where `.gitattributes` is somebody else's. Never committed.
+//! `info/attributes`: attribute lines of ours where `.gitattributes` belongs to the user. Never committed.
 
 use std::path::PathBuf;
 
@@ -13,8 +13,7 @@ fn path(repo: &Repo) -> PathBuf {
     repo.common_dir().join("info").join("attributes")
 }
 
-/// Reads the file; nothing when it is not there. Never through a link, and never from what would
-/// make us wait.
+/// Reads the file; empty if it does not exist. Never through a link, and never from a pipe.
 fn read(repo: &Repo) -> Result<Vec<u8>> {
     let path = path(repo);
     match path.symlink_metadata() {
@@ -23,7 +22,7 @@ fn read(repo: &Repo) -> Result<Vec<u8>> {
         Ok(_) => Err(Error::new(
             Code::PathInTheWay,
             format!(
-                "'{}' is not a file, and lines go into it; nothing has changed",
+                "cannot add lines to '{}': it is not a file; nothing has changed",
                 path.display()
             ),
         )
@@ -37,7 +36,7 @@ fn read(repo: &Repo) -> Result<Vec<u8>> {
     }
 }
 
-/// Refuses what [`add`] could not add to.
+/// Fails if [`add`] could not add lines.
 ///
 /// # Errors
 /// `path-in-the-way`, `io`.
@@ -45,12 +44,12 @@ pub fn check(repo: &Repo) -> Result<()> {
     read(repo).map(drop)
 }
 
-/// Tells whether our lines are there.
+/// Returns `true` if our lines are there.
 pub fn is_there(repo: &Repo) -> bool {
     read(repo).is_ok_and(|bytes| find(&bytes).is_some())
 }
 
-/// Adds lines between two marks of ours, once.
+/// Adds lines between our two marks, once.
 ///
 /// # Errors
 /// As [`check`]; `no-space`.
@@ -60,7 +59,7 @@ pub fn add(repo: &Repo, lines: &[&str]) -> Result<()> {
         return Ok(());
     }
     if bytes.last().is_some_and(|last| *last != b'\n') {
-        // An unfinished last line is finished first; that one byte stays when ours go.
+        // An unfinished last line gets a newline; this byte stays when ours are removed.
         bytes.push(b'\n');
     }
     bytes.extend([BEGIN, &lines.join("\n"), END, ""].join("\n").bytes());
@@ -68,7 +67,7 @@ pub fn add(repo: &Repo, lines: &[&str]) -> Result<()> {
     write(repo, &bytes)
 }
 
-/// Takes our lines out; a file that held nothing else goes.
+/// Removes our lines; deletes a file that had nothing else.
 ///
 /// # Errors
 /// `no-space`, `io`.

@@ -1,20 +1,20 @@
-//! Edits of a JSON text that touch nothing else: order, spacing, numbers and unknown keys stay as
-//! they were written.
+//! Edits a JSON text without touching the rest: order, spacing, numbers and unknown keys stay as they were
+//! written.
 
 use std::ops::Range;
 
 use serde_json::Value;
 
-/// A value and where it stands in the text.
+/// A value and its position in the text.
 #[derive(Clone, Debug)]
 pub(in crate::setup) struct Node {
-    /// From its first byte to after its last.
+    /// The range from its first byte to after its last.
     pub(in crate::setup) span: Range<usize>,
     /// What it is.
     pub(in crate::setup) kind: Kind,
 }
 
-/// What a value is.
+/// The kind of a value.
 #[derive(Clone, Debug)]
 pub(in crate::setup) enum Kind {
     /// `{...}`: each member from its key on.
@@ -32,25 +32,25 @@ pub(in crate::setup) enum Kind {
 pub(in crate::setup) struct Member {
     /// The key, unescaped.
     pub(in crate::setup) key: String,
-    /// From the first byte of the key to after the value.
+    /// The range from the first byte of the key to after the value.
     pub(in crate::setup) span: Range<usize>,
     /// The value.
     pub(in crate::setup) value: Node,
 }
 
 impl Node {
-    /// Reads a text.
+    /// Parses a text.
     ///
     /// # Errors
-    /// What is wrong and where, as `serde_json` says it.
+    /// The problem and its position, from `serde_json`.
     pub(in crate::setup) fn parse(text: &str) -> Result<Node, serde_json::Error> {
-        // It checks the grammar and bounds the depth, so that what follows need not.
+        // It checks the grammar and limits the depth, so the code below need not.
         serde_json::from_str::<Value>(text)?;
         let mut reader = Reader { text, at: 0 };
         Ok(reader.value())
     }
 
-    /// Returns the value of a key; the last one where a key is there twice, as readers do.
+    /// Returns the value of a key; the last one of a duplicate key, as parsers do.
     pub(in crate::setup) fn get(&self, key: &str) -> Option<&Node> {
         let members = self.members()?.iter();
         members
@@ -114,7 +114,7 @@ impl Node {
                 format!("{0}{inner}{key}{value}{0}{own}", style.newline),
             ),
         };
-        // An empty container keeps nothing between its brackets.
+        // An empty container has nothing between its brackets.
         let end = if children.is_empty() {
             self.span.end - 1
         } else {
@@ -157,7 +157,7 @@ fn splice(text: &str, range: Range<usize>, new: &str) -> String {
     [before, new, after].concat()
 }
 
-/// How a text is laid out.
+/// The layout of a text.
 struct Style {
     unit: String,
     newline: &'static str,
@@ -177,7 +177,7 @@ impl Style {
         }
     }
 
-    /// Returns the white space that the line of a position begins with.
+    /// Returns the white space at the beginning of the line of a position.
     fn indent_of(text: &str, at: usize) -> String {
         let before = text.get(..at).unwrap_or_default();
         let line = before.rsplit('\n').next().unwrap_or_default();
@@ -209,7 +209,7 @@ impl Style {
     }
 }
 
-/// Reads a text that is known to be JSON.
+/// Parses a text that is known to be JSON.
 struct Reader<'a> {
     text: &'a str,
     at: usize,
@@ -313,7 +313,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_added_is_there_and_taken_away_the_text_is_the_same(
+        fn adding_and_removing_a_value_leaves_the_text_unchanged(
             members in prop::collection::vec((any::<String>(), any_json()), 0..4),
             pretty in any::<bool>(),
         ) {

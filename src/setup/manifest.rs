@@ -1,13 +1,13 @@
-//! `.colony/manifest.json`: which colony a repository belongs to, and how it keeps large files.
+//! `.colony/manifest.json`: the colony of a repository, and how it stores large files.
 //!
-//! Reviewed with the tree, so it never holds a secret, only names of secrets (`*_ref`).
+//! It is reviewed with the tree, so it never holds a secret, only names of secrets (`*_ref`).
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::model::{Code, Error, Result, ResultExt as _};
 
-/// Where it is, relative to the root.
+/// Its path, relative to the root.
 pub const PATH: &str = ".colony/manifest.json";
 
 /// The format this version writes and the newest it reads.
@@ -17,7 +17,7 @@ const FORMAT: u64 = 1;
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Manifest {
-    /// What stands after the `@` of an agent's address.
+    /// The domain of an agent's email address.
     #[serde(default = "default_email_domain")]
     pub agent_email_domain: String,
     /// The colony.
@@ -28,38 +28,38 @@ pub struct Manifest {
     /// The branch that others are compared with.
     #[serde(default = "default_branch")]
     pub default_branch: String,
-    /// Where the repository is, without credentials.
+    /// The URL of the repository, without credentials.
     pub design_repo_url: String,
     /// Repositories that tools come from.
     #[serde(default)]
     pub imports_tooling_from: Vec<Value>,
-    /// How large files are kept.
+    /// How large files are stored.
     #[serde(default)]
     pub lfs: Lfs,
-    /// The program the design belongs to.
+    /// The program that the design belongs to.
     pub program: String,
     /// The format.
     #[serde(default = "default_format")]
     pub schema_version: u64,
-    /// What is designed.
+    /// The system that is designed.
     pub target_system: String,
     /// Who owns the colony.
     pub tenant: String,
     /// How the repository is hosted.
     #[serde(default)]
     pub topology: Topology,
-    /// Who is told of changes.
+    /// Notifications about changes.
     #[serde(default)]
     pub webhook: Webhook,
 }
 
-/// How large files are kept.
+/// How large files are stored.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Lfs {
     /// The name of the secret that opens a separate store.
     #[serde(default)]
     pub credentials_ref: Option<String>,
-    /// Where large files go.
+    /// The place of large files.
     #[serde(default)]
     pub mode: LfsMode,
     /// The separate store.
@@ -67,16 +67,16 @@ pub struct Lfs {
     pub separate_url: Option<String>,
 }
 
-/// Where large files go.
+/// The place of large files.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LfsMode {
-    /// To the remote of the repository.
+    /// The remote of the repository.
     #[default]
     SameRemote,
-    /// To a store of their own.
+    /// A store of their own.
     Separate,
-    /// Nowhere: they are ordinary objects.
+    /// None: they are ordinary objects.
     Disabled,
 }
 
@@ -93,16 +93,16 @@ pub enum Topology {
     AirGapped,
 }
 
-/// Who is told of changes.
+/// Notifications about changes.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Webhook {
-    /// Whether anybody is.
+    /// Whether they are sent.
     #[serde(default)]
     pub enabled: bool,
-    /// The address.
+    /// The URL to send them to.
     #[serde(default)]
     pub endpoint: Option<String>,
-    /// The name of the secret that signs.
+    /// The name of the secret that signs them.
     #[serde(default)]
     pub secret_ref: Option<String>,
 }
@@ -156,7 +156,7 @@ impl Manifest {
         };
         let value: Value =
             serde_json::from_slice(bytes).map_err(|error| invalid(error.to_string()))?;
-        // Without this, a list of the right length is taken for the fields in their order.
+        // Without this, a list of the right length would be read as the fields in order.
         let kind = match value {
             Value::Object(_) => None,
             Value::Array(_) => Some("a list"),
@@ -180,7 +180,7 @@ impl Manifest {
                 )
                 .hint("install a newer git-colony"));
             }
-            _ => return Err(invalid("schema_version has to be 1".to_owned())),
+            _ => return Err(invalid("schema_version must be 1".to_owned())),
         }
         let manifest: Manifest =
             serde_json::from_slice(bytes).map_err(|error| invalid(error.to_string()))?;
@@ -192,10 +192,10 @@ impl Manifest {
         Ok(manifest)
     }
 
-    /// Returns the file: two blanks of indentation, sorted keys, a final newline.
+    /// Returns the file: indented by two spaces, with sorted keys and a final newline.
     ///
     /// # Errors
-    /// `io`, should a value not be writable as JSON.
+    /// `io`, if a value cannot be written as JSON.
     pub fn write(&self) -> Result<Vec<u8>> {
         let mut bytes =
             serde_json::to_vec_pretty(self).or_code(Code::Io, || "cannot write the manifest")?;
@@ -204,7 +204,7 @@ impl Manifest {
     }
 }
 
-/// Returns the bytes of a manifest with `lfs.mode` set to `same_remote`, all else as it was.
+/// Returns the bytes of a manifest with `lfs.mode` set to `same_remote` and everything else unchanged.
 ///
 /// # Errors
 /// As [`Manifest::parse`].
@@ -212,7 +212,7 @@ pub fn with_lfs(bytes: &[u8]) -> Result<Vec<u8>> {
     let mut manifest = Manifest::parse(bytes)?;
     manifest.lfs.mode = LfsMode::SameRemote;
     let wanted = manifest.write()?;
-    // Where the one word can be replaced in place, the operator's layout stays.
+    // If that one word can be replaced in place, the layout of the file stays.
     let text = String::from_utf8_lossy(bytes);
     if text.matches("\"disabled\"").count() == 1 {
         let edited = text.replacen("\"disabled\"", "\"same_remote\"", 1);
@@ -252,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_manifest_is_refused() {
+    fn an_invalid_manifest_is_refused() {
         for (text, code) in [
             ("", Code::ManifestInvalid),
             ("[]", Code::ManifestInvalid),

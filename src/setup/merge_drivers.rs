@@ -1,6 +1,6 @@
-//! The merge drivers in git's configuration: what makes git run ours for the lines in attributes.
+//! The merge drivers in git's configuration, which make git run ours for the lines in attributes.
 //!
-//! A driver that is configured already, at any level, is somebody's choice and stays.
+//! A driver that is configured already, at any level, is the user's choice and stays.
 
 use crate::model::Result;
 use crate::store::Session;
@@ -20,15 +20,14 @@ pub fn names() -> Vec<&'static str> {
     names
 }
 
-/// Returns the command for a driver. Git quotes what it puts for `%P` and the labels, and gives the
-/// three files plain names; gix, which runs it as well, gives them whole paths, so they are quoted here.
+/// Returns the command of a driver. Git quotes the values of `%P` and the labels, and passes the three files
+/// by plain names; gix, which runs it as well, passes whole paths, so they are quoted here.
 ///
-/// Where the program is gone and the configuration is not, git would take the failure for a
-/// conflict without marks, and theirs would be lost with the next `git add`: the shell then has git
-/// merge the file as text.
+/// If the program is gone and the configuration is not, git would take the failure for a conflict without
+/// markers, and the next `git add` would lose their version: so the shell lets git merge the file as text.
 pub fn command(name: &str) -> String {
     let fallback = if name == "colony-page-graph" {
-        // No text: git keeps ours and calls it a conflict.
+        // Not text: git keeps our version and reports a conflict.
         "false"
     } else {
         "git merge-file --marker-size=%L -L %X -L %S -L %Y '%A' '%O' '%B'"
@@ -56,11 +55,11 @@ pub fn missing(session: &Session) -> Vec<&'static str> {
     names().into_iter().filter(is_missing).collect()
 }
 
-/// Configures the drivers that are not, in the configuration of this repository. The caller holds the lock
-/// of the worktree.
+/// Configures the missing drivers in the configuration of this repository. The caller holds the lock of the
+/// worktree.
 ///
 /// # Errors
-/// `git-failed`; what was configured until then is taken back by [`remove`].
+/// `git-failed`; [`remove`] undoes what was configured until then.
 pub fn install(session: &Session) -> Result<()> {
     for name in missing(session) {
         for (key, value) in [(label_key(name), label(name)), (key(name), command(name))] {
@@ -74,7 +73,7 @@ fn configure(session: &Session, args: &[&str]) -> Result<()> {
     ConfigFile::of_repository(&session.repo).change(&session.repo, &session.world, args)
 }
 
-/// Returns the drivers of which something of ours is in the configuration of this repository.
+/// Returns the drivers that this repository's configuration has, at least in part, from us.
 ///
 /// # Errors
 /// `io`.
@@ -96,14 +95,14 @@ fn contains(bytes: &[u8], part: &[u8]) -> bool {
     bytes.windows(part.len()).any(|window| window == part)
 }
 
-/// Takes our drivers out of the configuration of this repository.
+/// Removes our drivers from the configuration of this repository.
 ///
 /// # Errors
 /// `git-failed`, `io`.
 pub fn remove(session: &Session) -> Result<()> {
     let bytes = ConfigFile::of_repository(&session.repo).read()?;
     for name in installed(session)? {
-        if stands_as_written(&bytes, name) {
+        if is_as_written(&bytes, name) {
             configure(session, &["--remove-section", &format!("merge.{name}")])?;
             continue;
         }
@@ -117,8 +116,8 @@ pub fn remove(session: &Session) -> Result<()> {
     Ok(())
 }
 
-/// Tells whether the section of a driver holds what we wrote and nothing else.
-fn stands_as_written(bytes: &[u8], name: &str) -> bool {
+/// Returns `true` if the section of a driver holds exactly our text.
+fn is_as_written(bytes: &[u8], name: &str) -> bool {
     let (header, label) = (format!("[merge \"{name}\"]\n"), label(name));
     let driver = command(name);
     let section = format!("{header}\tname = {label}\n\tdriver = \"{driver}\"\n");
@@ -127,7 +126,7 @@ fn stands_as_written(bytes: &[u8], name: &str) -> bool {
         .windows(section.len())
         .position(|window| window == section);
     let after = at.and_then(|at| bytes.get(at + section.len()..));
-    // Another section of that name would go with it.
+    // Another section of that name would be removed with it.
     let headers = bytes.windows(header.len());
     let count = headers.filter(|window| *window == header.as_bytes());
     after.is_some_and(|after| after.first().is_none_or(|next| *next == b'[')) && count.count() == 1

@@ -1,4 +1,4 @@
-//! What a repository is set up with: the manifest, the attributes, the merge drivers, the hooks, the tools.
+//! The parts of a repository's setup: the manifest, the attributes, the merge drivers, the hooks, the tools.
 
 pub mod attributes;
 pub mod hooks;

@@ -1,4 +1,4 @@
-//! One tool as a registry names it: what it can do, and where it is.
+//! One tool in a registry: what it can do, and where it is.
 
 use std::fmt;
 
@@ -12,27 +12,27 @@ use crate::model::RepoPath;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ToolEntry {
-    /// What it can do.
+    /// Its capability.
     #[serde(deserialize_with = "filled")]
     pub capability: String,
     /// The image it runs in, where it needs one.
     #[serde(default)]
     pub container_image: Option<String>,
-    /// Whatever else is known of it; `description` is searched.
+    /// Further fields; `description` is searched.
     #[serde(default)]
     pub extra: Map<String, Value>,
-    /// How it runs without a screen.
+    /// The command that runs it without a screen.
     #[serde(default = "native")]
     pub headless: String,
     /// The SPDX identifier of its license, or empty.
     #[serde(default)]
     pub license: String,
-    /// Where it is.
+    /// Its location.
     pub location: Location,
-    /// What it is called.
+    /// Its name.
     #[serde(deserialize_with = "filled")]
     pub name: String,
-    /// What it serves.
+    /// Its purpose.
     #[serde(deserialize_with = "filled")]
     pub purpose: String,
     /// Its version.
@@ -40,7 +40,7 @@ pub struct ToolEntry {
     pub version: String,
 }
 
-/// Where a tool is: `subdir:<path>`, or `remote:<git remote>:<path>`.
+/// The location of a tool: `subdir:<path>`, or `remote:<git remote>:<path>`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(try_from = "String")]
 pub struct Location(String);
@@ -56,7 +56,7 @@ impl Location {
         self.0.strip_prefix("subdir:").map(RepoPath::from)
     }
 
-    /// Returns what it is seen from a repository that has the tool's as a remote.
+    /// Returns the location as seen from a repository that has the tool's repository as a remote.
     #[must_use]
     pub fn seen_through(&self, remote: &str) -> Location {
         match self.0.strip_prefix("subdir:") {

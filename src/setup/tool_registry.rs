@@ -1,7 +1,7 @@
 //! `.colony/tool-registry.json`: the tools of a repository, and what each can do.
 //!
-//! Read strictly where it is ours, with line and column of what is wrong; in what is imported a bad
-//! entry is left out and named. Its content is data of whoever wrote it.
+//! Our own registry is read strictly, with line and column of a problem; in an imported one, a bad entry is
+//! left out and reported. Its content is not trusted.
 
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -14,11 +14,11 @@ use crate::model::{Code, Error, RepoPath, Result, ResultExt as _};
 use super::json_text::Node;
 use super::tool_entry::ToolEntry;
 
-/// Where it is, relative to the root.
+/// Its path, relative to the root.
 pub const PATH: &str = ".colony/tool-registry.json";
 
-/// In bytes; a larger one is not read.
-pub const LARGEST: u64 = MAX_RECORD_BYTES;
+/// The limit in bytes; a larger one is not read.
+pub const MAX_BYTES: u64 = MAX_RECORD_BYTES;
 
 /// The format this version writes and the newest it reads.
 const FORMAT: u64 = 1;
@@ -31,10 +31,10 @@ struct Strict {
     tools: Vec<ToolEntry>,
 }
 
-/// Reads a registry of ours.
+/// Parses a registry of ours.
 ///
 /// # Errors
-/// `tool-registry-invalid` with line and column where they can be told; `newer-format`.
+/// `tool-registry-invalid` with line and column where they are known; `newer-format`.
 pub fn parse(bytes: &[u8]) -> Result<Vec<ToolEntry>> {
     check_version(bytes)?;
     let strict: Strict = serde_json::from_slice(bytes).map_err(|error| invalid(&error))?;
@@ -42,21 +42,21 @@ pub fn parse(bytes: &[u8]) -> Result<Vec<ToolEntry>> {
     for (at, tool) in tools.iter().enumerate() {
         let same = |other: &ToolEntry| other.purpose == tool.purpose && other.name == tool.name;
         if tools.iter().take(at).any(same) {
-            let what = format!("'{}/{}' is there twice", tool.purpose, tool.name);
+            let what = format!("'{}/{}' is listed twice", tool.purpose, tool.name);
             return Err(invalid_at(&what, position_of(bytes, at)));
         }
     }
     Ok(tools)
 }
 
-/// Reads a registry of another repository; returns what of it cannot be used as well.
+/// Parses a registry of another repository; returns the problems of unusable entries as well.
 ///
 /// # Errors
-/// `tool-registry-invalid`, `newer-format`, when nothing of it can be used.
+/// `tool-registry-invalid`, `newer-format`, if nothing of it can be used.
 pub fn parse_imported(bytes: &[u8]) -> Result<(Vec<ToolEntry>, Vec<String>)> {
     let value = check_version(bytes)?;
     let Some(Value::Array(tools)) = value.get("tools") else {
-        return Err(invalid_at("'tools' is no list", None));
+        return Err(invalid_at("'tools' is not a list", None));
     };
     let (mut entries, mut problems) = (Vec::new(), Vec::new());
     for (at, tool) in tools.iter().enumerate() {
@@ -71,7 +71,7 @@ pub fn parse_imported(bytes: &[u8]) -> Result<(Vec<ToolEntry>, Vec<String>)> {
 fn check_version(bytes: &[u8]) -> Result<Value> {
     let value: Value = serde_json::from_slice(bytes).map_err(|error| invalid(&error))?;
     if !value.is_object() {
-        return Err(invalid_at("it is no object", None));
+        return Err(invalid_at("it is not an object", None));
     }
     match value.get("schema_version").map(Value::as_u64) {
         Some(Some(FORMAT)) => Ok(value),
@@ -80,7 +80,7 @@ fn check_version(bytes: &[u8]) -> Result<Value> {
             format!("'{PATH}' has format {version}; this version reads {FORMAT}"),
         )
         .hint("install a newer git-colony")),
-        _ => Err(invalid_at("schema_version has to be 1", None)),
+        _ => Err(invalid_at("schema_version must be 1", None)),
     }
 }
 
@@ -118,11 +118,11 @@ fn position_of(bytes: &[u8], index: usize) -> Option<Position> {
     Some(Position::of(bytes, tool.span.start))
 }
 
-/// Returns the bytes of a registry with a tool in it, in place of the one of its purpose and name;
-/// what else stands in it stays as it was written.
+/// Returns the bytes of a registry with a tool added, or replaced if its purpose and name are there;
+/// everything else stays as it was written.
 ///
 /// # Errors
-/// As [`parse`]; `tool-exists` when that one is somewhere else.
+/// As [`parse`]; `tool-exists` if the existing one has another location.
 pub fn with_entry(bytes: Option<&[u8]>, entry: &ToolEntry) -> Result<Vec<u8>> {
     let value = serde_json::to_value(entry).or_code(Code::Io, || "cannot write the registry")?;
     let Some(bytes) = bytes else {
@@ -153,7 +153,7 @@ pub fn with_entry(bytes: Option<&[u8]>, entry: &ToolEntry) -> Result<Vec<u8>> {
     let root = Node::parse(text).map_err(|error| invalid(&error))?;
     let tools = root
         .get("tools")
-        .ok_or_else(|| invalid_at("'tools' is no list", None))?;
+        .ok_or_else(|| invalid_at("'tools' is not a list", None))?;
     let text = match at {
         Some(at) => tools.replaced(text, at, &value),
         None => tools.with(text, None, &value),
@@ -161,7 +161,7 @@ pub fn with_entry(bytes: Option<&[u8]>, entry: &ToolEntry) -> Result<Vec<u8>> {
     Ok(text.into_bytes())
 }
 
-/// Reads the registry that stands in the worktree; none has no tools.
+/// Reads the registry of the working tree; a missing one has no tools.
 ///
 /// # Errors
 /// As [`parse`] and [`read_file`].
@@ -172,13 +172,13 @@ pub fn read(repo: &Repo) -> Result<Vec<ToolEntry>> {
     }
 }
 
-/// Reads a file of the worktree that is no link and is not large; `None` when there is none.
+/// Reads a plain, small file of the working tree; `None` if it does not exist.
 ///
 /// # Errors
-/// `code` when it is something else, or too large; `io`.
+/// `code` if it is anything but a plain file, or too large; `io`.
 pub fn read_file(repo: &Repo, path: &str, code: Code) -> Result<Option<Vec<u8>>> {
     let path = RepoPath::from(path);
-    let read = repo.read_file(&path, LARGEST);
+    let read = repo.read_file(&path, MAX_BYTES);
     read.map_err(|fault| fault.error(code, &path))
 }
 
@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_left_out_has_its_default() {
+    fn missing_fields_have_defaults() {
         let found = entry("a");
         assert_eq!(found.version, "0.1.0");
         assert_eq!(found.headless, "native");
@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_registry_is_refused_with_its_place() {
+    fn an_invalid_registry_is_refused_with_its_position() {
         let tool = |fields: &str| {
             format!(
                 "{{\"schema_version\": 1, \"tools\": [\n{{\"name\": \"a\", \"purpose\": \"p\", {fields}}}]}}"
@@ -283,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tool_that_is_there_twice_is_refused_at_the_second() {
+    fn a_duplicate_tool_is_refused_at_the_second() {
         let one =
             r#"{"name": "a", "purpose": "p", "capability": "c", "location": "subdir:tools/p/a"}"#;
         let text = format!("{{\"schema_version\": 1, \"tools\": [\n{one},\n{one}]}}");
@@ -292,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn of_an_imported_registry_bad_entries_alone_are_left_out() {
+    fn only_bad_entries_of_an_imported_registry_are_left_out() {
         let text = ONE.replace("\n  ]", ",\n    {\"name\": 5}\n  ]");
         let (entries, problems) = parse_imported(text.as_bytes()).unwrap();
         assert_eq!((entries.len(), problems.len()), (1, 1));

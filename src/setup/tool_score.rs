@@ -4,15 +4,15 @@ use std::collections::BTreeSet;
 
 use super::tool_entry::ToolEntry;
 
-/// What fits less is not worth a line.
-pub const LEAST: f64 = 0.05;
+/// A tool with a lower score is not shown.
+pub const MIN_SCORE: f64 = 0.05;
 const SAME: f64 = 1.0;
 const BEGINS: f64 = 0.85;
-/// Words in common say less than the name of the capability, however many they are.
-const MOST_BY_WORDS: f64 = 0.7;
+/// Words in common count less than the name of the capability, however many they are.
+const MAX_BY_WORDS: f64 = 0.7;
 
-/// Returns how well a tool fits: 1 for its capability, 0.85 where one begins with the other, else the
-/// share of words that question and tool have in common, at most 0.7. Case does not matter.
+/// Returns how well a tool fits: 1 for its capability, 0.85 if one is a prefix of the other, else the share
+/// of words that question and tool have in common, at most 0.7. Case does not matter.
 pub fn score(query: &str, tool: &ToolEntry) -> f64 {
     let query = query.trim().to_lowercase();
     let capability = tool.capability.trim().to_lowercase();
@@ -31,7 +31,7 @@ pub fn score(query: &str, tool: &ToolEntry) -> f64 {
     let texts = texts.into_iter().chain(description);
     let known: BTreeSet<String> = texts.flat_map(words).collect();
     let asked: BTreeSet<String> = words(&query).collect();
-    share(&asked, &known).min(MOST_BY_WORDS)
+    share(&asked, &known).min(MAX_BY_WORDS)
 }
 
 fn words(text: &str) -> impl Iterator<Item = String> + '_ {
@@ -80,7 +80,7 @@ mod tests {
             ("render", 0.85),
             ("r", 0.85),
             ("render_widget_fast", 0.85),
-            // Of render, widget, painter, ui, draws, things it has one, and none beside.
+            // It has one of render, widget, painter, ui, draws, things, and no other.
             ("painter", 1.0 / 6.0),
             ("widget, painter", 2.0 / 6.0),
             ("the painter", 1.0 / 7.0),
@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn a_capability_without_a_word_begins_nothing() {
+    fn an_empty_capability_matches_no_prefix() {
         assert!(score("x", &tool("", "n", "")).abs() < 1e-9);
     }
 }

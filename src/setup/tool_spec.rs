@@ -1,45 +1,45 @@
-//! What a new tool is called and said to be, checked before anything is written.
+//! The name and description of a new tool, checked before anything is written.
 //!
-//! A name becomes a directory, a package, a module and a symbol at once, so it has the one form that
-//! all of them take. Free text may hold anything but what no editor shows.
+//! A name becomes a directory, a package, a module and a symbol at once, so it has the one form that all of
+//! them accept. Free text may hold anything but characters that editors do not show.
 
 use crate::model::{Code, Error, RepoPath, Result};
 
 use super::scaffolds::Template;
 use super::tool_entry::{Location, ToolEntry};
 
-const LONGEST_NAME: usize = 64;
-const LONGEST_LINE: usize = 200;
-/// In characters; a string of C99 may be as long as that in the worst case.
-const LONGEST_TEXT: usize = 1_000;
+const MAX_NAME: usize = 64;
+const MAX_LINE: usize = 200;
+/// In characters; in the worst case, this is the length limit for a string in C99.
+const MAX_TEXT: usize = 1_000;
 
-/// Names of devices on some systems, where no file can be called so.
+/// Names of devices, which cannot be file names on some systems.
 const DEVICES: &str = "aux com1 com2 com3 com4 com5 com6 com7 com8 com9 con \
                        lpt1 lpt2 lpt3 lpt4 lpt5 lpt6 lpt7 lpt8 lpt9 nul prn";
 
-/// What is asked for, as it was typed.
+/// The tool that is asked for, as typed.
 #[derive(Clone, Debug)]
 pub struct WantedTool {
-    /// What it is made of.
+    /// Its template.
     pub template: Template,
-    /// What it serves.
+    /// Its purpose.
     pub purpose: String,
-    /// What it is called.
+    /// Its name.
     pub name: String,
-    /// What it can do.
+    /// Its capability.
     pub capability: String,
     /// The SPDX identifier of its license.
     pub license: String,
-    /// What it is for; may be empty.
+    /// Its description; may be empty.
     pub description: String,
 }
 
-/// A tool that can be begun.
+/// A tool that can be created.
 #[derive(Clone, Debug)]
 pub struct ToolSpec(WantedTool);
 
 impl ToolSpec {
-    /// Checks what is asked for.
+    /// Checks the request.
     ///
     /// # Errors
     /// `invalid-value`.
@@ -60,7 +60,7 @@ impl ToolSpec {
             return Err(Error::new(
                 Code::InvalidValue,
                 format!(
-                    "'{name}' means something else to what builds a {template}; nothing has changed"
+                    "'{name}' is reserved in the language or build system of a {template}; nothing has changed"
                 ),
             )
             .hint(format!("choose another name, as in '{name}-tool'"))
@@ -69,27 +69,27 @@ impl ToolSpec {
         Ok(spec)
     }
 
-    /// Returns what it is made of.
+    /// Returns its template.
     pub fn template(&self) -> Template {
         self.0.template
     }
 
-    /// Returns what it is called.
+    /// Returns its name.
     pub fn name(&self) -> &str {
         &self.0.name
     }
 
-    /// Returns what it is called where `-` is no part of a name.
+    /// Returns its name with `_` in place of `-`.
     pub fn snake(&self) -> String {
         self.0.name.replace('-', "_")
     }
 
-    /// Returns what it serves.
+    /// Returns its purpose.
     pub fn purpose(&self) -> &str {
         &self.0.purpose
     }
 
-    /// Returns what it can do.
+    /// Returns its capability.
     pub fn capability(&self) -> &str {
         &self.0.capability
     }
@@ -99,19 +99,19 @@ impl ToolSpec {
         &self.0.license
     }
 
-    /// Returns what it is for.
+    /// Returns its description.
     pub fn description(&self) -> &str {
         &self.0.description
     }
 
-    /// Returns where it goes.
+    /// Returns its directory.
     pub fn directory(&self) -> RepoPath {
         format!("tools/{}/{}", self.0.purpose, self.0.name)
             .as_str()
             .into()
     }
 
-    /// Returns what the registry says of it.
+    /// Returns its entry in the registry.
     pub fn entry(&self) -> ToolEntry {
         let mut extra = serde_json::Map::new();
         extra.insert("description".to_owned(), self.description().into());
@@ -145,9 +145,9 @@ fn check_name(what: &str, value: &str) -> Result<()> {
     let plain = |c: u8| c.is_ascii_lowercase() || c.is_ascii_digit();
     let is_word = |word: &str| !word.is_empty() && word.bytes().all(plain);
     let begins = value.starts_with(|c: char| c.is_ascii_lowercase());
-    if value.len() > LONGEST_NAME || !begins || !words().all(is_word) {
+    if value.len() > MAX_NAME || !begins || !words().all(is_word) {
         let wanted = format!(
-            "it is made of a-z and 0-9, with single '-' or '_' between, from a letter on, at most {LONGEST_NAME}"
+            "it consists of a-z and 0-9, with single '-' or '_' between, begins with a letter, and has at most {MAX_NAME} characters"
         );
         return Err(refused(what, value, &wanted));
     }
@@ -162,20 +162,20 @@ fn check_name(what: &str, value: &str) -> Result<()> {
 }
 
 fn check_capability(value: &str) -> Result<()> {
-    if value.is_empty() || value.chars().count() > LONGEST_LINE || value.chars().any(is_unseen) {
-        let wanted = format!("it is one line, not empty, of at most {LONGEST_LINE} characters");
+    if value.is_empty() || value.chars().count() > MAX_LINE || value.chars().any(is_unseen) {
+        let wanted = format!("it is one line, not empty, of at most {MAX_LINE} characters");
         return Err(refused("capability", value, &wanted));
     }
     Ok(())
 }
 
-/// Takes any identifier of the form SPDX gives them; which of them exist changes with every release.
+/// Accepts any identifier of SPDX's form; the list of existing ones changes with every release.
 fn check_license(value: &str) -> Result<()> {
     let plain = |c: u8| c.is_ascii_alphanumeric() || c == b'.' || c == b'-';
-    // Only at the end does '+' mean something: this version or a later one.
+    // Only at the end does '+' have a meaning: this version or a later one.
     let id = value.strip_suffix('+').unwrap_or(value);
     let begins = id.starts_with(|c: char| c.is_ascii_alphanumeric());
-    if value.len() > LONGEST_NAME || !begins || !id.bytes().all(plain) {
+    if value.len() > MAX_NAME || !begins || !id.bytes().all(plain) {
         let wanted = "it is one SPDX identifier, as in MIT, Apache-2.0 or LicenseRef-Internal";
         return Err(refused("license", value, wanted));
     }
@@ -184,16 +184,16 @@ fn check_license(value: &str) -> Result<()> {
 
 fn check_description(value: &str) -> Result<()> {
     let unseen = |c: char| is_unseen(c) && c != '\n' && c != '\t';
-    if value.chars().any(unseen) || value.chars().count() > LONGEST_TEXT {
+    if value.chars().any(unseen) || value.chars().count() > MAX_TEXT {
         let wanted = format!(
-            "it is text without control and direction characters, of at most {LONGEST_TEXT} characters"
+            "it is text without control and direction characters, of at most {MAX_TEXT} characters"
         );
         return Err(refused("description", value, &wanted));
     }
     Ok(())
 }
 
-/// Tells whether a character controls, turns the direction of text, or ends a line unseen: compilers
+/// Returns `true` for characters that control, turn the direction of text, or end a line invisibly: compilers
 /// refuse some of them, and no review shows them.
 fn is_unseen(c: char) -> bool {
     c.is_control()
@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_has_the_form_that_all_languages_take() {
+    fn a_name_has_the_form_that_all_languages_accept() {
         let long = "a".repeat(65);
         for bad in [
             "", ".", "..", "a/b", "../x", "A", "1a", "-a", "a-", "a--b", "a_-b", "a b", "a.b",
@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn each_language_keeps_its_own_words() {
+    fn each_language_reserves_its_own_words() {
         for (template, word) in [
             (Template::RustCrate, "crate"),
             (Template::RustCrate, "core"),
@@ -273,7 +273,7 @@ mod tests {
     fn a_description_holds_no_characters_that_no_review_shows() {
         for (description, good) in [
             ("two\nlines\tand a tab", true),
-            ("windows\r\nline ends", true),
+            ("windows\r\nnewlines", true),
             ("\u{202e}turned", false),
             ("\u{1b}[31m", false),
             ("a\rb", false),

@@ -1,7 +1,7 @@
-//! Tools of other repositories, as the manifest imports them (`imports_tooling_from`).
+//! Tools of other repositories, which the manifest imports (`imports_tooling_from`).
 //!
-//! Their registries are read from what has been fetched, as objects; nothing is fetched here, and
-//! nothing of theirs can be written. What cannot be read of one stops no other, and is named.
+//! Their registries are read from fetched objects; nothing is fetched here, and nothing is written to them. A
+//! problem with one registry does not stop the others, and is reported.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -11,27 +11,27 @@ use crate::model::{Code, Error, RepoPath, Result};
 
 use super::manifest::{self, Manifest};
 use super::tool_entry::ToolEntry;
-use super::tool_registry::{self, LARGEST};
+use super::tool_registry::{self, MAX_BYTES};
 
 /// A tool of another repository.
 #[derive(Clone, Debug)]
 pub struct ImportedTool {
     /// The git remote.
     pub remote: String,
-    /// What its registry says of it; the location is as seen from here.
+    /// Its entry in that registry; the location is as seen from here.
     pub entry: ToolEntry,
 }
 
-/// Something that could not be read.
+/// A problem with an import.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct ImportProblem {
     /// The git remote; `None` for the manifest.
     pub remote: Option<String>,
-    /// What is wrong.
+    /// The problem.
     pub message: String,
 }
 
-/// One row of the manifest. What else it holds is for others.
+/// One row of the manifest. Its other fields are for other programs.
 #[derive(Deserialize)]
 struct Import {
     #[serde(default)]
@@ -75,7 +75,7 @@ fn slug(url: &str) -> String {
     words.join("_")
 }
 
-/// Reads what the manifest of the worktree imports, in its order.
+/// Reads the imports of the working tree's manifest, in its order.
 pub fn read(repo: &Repo) -> (Vec<ImportedTool>, Vec<ImportProblem>) {
     let bytes = tool_registry::read_file(repo, manifest::PATH, Code::ManifestInvalid);
     let manifest = bytes.and_then(|bytes| bytes.map(|b| Manifest::parse(&b)).transpose());
@@ -122,7 +122,7 @@ fn import_one(
     let remotes = import.remotes();
     let fetched = remotes.iter().find_map(|remote| {
         let name = import.ref_of(remote);
-        // A manifest may name anything, also what no ref can be called.
+        // A manifest may name anything, even an invalid ref.
         let id = repo.find_ref(&name).ok().flatten()?;
         Some((remote, name, id))
     });
@@ -135,7 +135,7 @@ fn import_one(
     let Some((remote, name, id)) = fetched else {
         let remote = remotes.first().map_or("", String::as_str);
         let name = import.ref_of(remote);
-        let message = format!("'{name}' is not here; nothing is fetched to look");
+        let message = format!("'{name}' is not in this repository; fetch it first");
         return name_problem(remote, message);
     };
     let registry = registry_at(repo, &name, id).and_then(|b| tool_registry::parse_imported(&b));
@@ -164,20 +164,20 @@ fn registry_at(repo: &Repo, name: &RefName, id: Oid) -> Result<Vec<u8>> {
     let broken = |message: String| Error::new(Code::ToolRegistryInvalid, message);
     let commit = repo
         .peel_to_commit(id)
-        .ok_or_else(|| broken(format!("'{name}' is no commit")))?;
+        .ok_or_else(|| broken(format!("'{name}' is not a commit")))?;
     let tree = repo.tree_of(Some(commit))?;
     let path = tool_registry::PATH;
     let entry = repo
         .leaf_in(tree, &path.into())?
         .ok_or_else(|| broken(format!("there is no '{path}'")))?;
     if !entry.is_plain_file() {
-        return Err(broken(format!("'{path}' is no plain file")));
+        return Err(broken(format!("'{path}' is not a plain file")));
     }
     if repo
         .object_size(entry.id)
-        .is_some_and(|size| size > LARGEST)
+        .is_some_and(|size| size > MAX_BYTES)
     {
-        let message = format!("'{path}' is larger than {LARGEST} bytes, and is not read");
+        let message = format!("'{path}' is larger than {MAX_BYTES} bytes, and is not read");
         return Err(broken(message));
     }
     repo.read_blob(entry.id)

@@ -1,11 +1,11 @@
-//! One encoding for names that become a component of a path or of a ref: scopes, agents, branches.
+//! The one encoding for names that become a component of a path or of a ref: scopes, agents, branches.
 
 use std::fmt::Write as _;
 
-/// Encodes a name so that it is one component of a path and of a ref, whatever it holds.
+/// Encodes a name as one component of a path and of a ref, whatever bytes it holds.
 ///
-/// Letters, digits, `-`, `_` and `.` stay, unless they would make the component special (`.`, `..`, a
-/// leading dot, a final `.lock` or dot); every other byte becomes `%` and two upper-case hex digits.
+/// Letters, digits, `-`, `_` and `.` stay, unless they would make the component special (`.`, `..`, a leading
+/// dot, a final `.lock` or dot); every other byte becomes `%` and two upper-case hex digits.
 pub fn encode(name: &str) -> String {
     let mut text = String::with_capacity(name.len());
     let last_dot = name.rfind('.');
@@ -26,7 +26,7 @@ pub fn encode(name: &str) -> String {
     text
 }
 
-/// Reads what [`encode`] has written; `None` for what it cannot have written.
+/// Decodes the result of [`encode`]; returns `None` for anything else.
 pub fn decode(component: &str) -> Option<String> {
     let mut bytes = Vec::with_capacity(component.len());
     let mut rest = component.as_bytes();
@@ -64,7 +64,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn every_name_comes_back_and_is_one_component(name in any::<String>()) {
+        fn every_name_is_decoded_and_is_one_component(name in any::<String>()) {
             let component = encode(&name);
             prop_assert_eq!(decode(&component), Some(name.clone()));
             prop_assert!(!component.contains('/') && !component.starts_with('.'));

@@ -1,4 +1,4 @@
-//! What a repository knows of the colony it takes part in: which hub, and as what.
+//! The record of a repository's membership in a colony: its hub and its role.
 
 use std::path::PathBuf;
 
@@ -12,48 +12,47 @@ use super::files::atomic;
 use super::key;
 use super::refs::ref_names;
 
-/// The format this version writes and the newest it reads. 2: checkpoints are below
-/// `refs/colony/checkpoints/`; a version that does not know them would withdraw what was published of
-/// them.
+/// The format this version writes and the newest it reads. Since 2, checkpoints are below
+/// `refs/colony/checkpoints/`; a version that does not know them would withdraw the published ones.
 const FORMAT: u32 = 2;
 
-/// As what a repository takes part.
+/// The role of a repository in its colony.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Role {
-    /// A checkout that a person made: never removed by us.
+    /// The user's own checkout: never removed by us.
     Desk,
-    /// A clone that we made for an agent.
+    /// A clone that we created for an agent.
     Agent,
-    /// A clone that we made for reading.
+    /// A clone that we created for reading.
     Reader,
 }
 
-/// The record of a repository that takes part, in `<common dir>/colony/membership.json`.
+/// The record of a member, in `<common dir>/colony/membership.json`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Membership {
     /// The format of the record.
     pub format: u32,
     /// 16 random hex digits: the clone's id.
     pub id: String,
-    /// As what it takes part.
+    /// Its role.
     pub role: Role,
     /// The hub.
     pub hub: PathBuf,
-    /// Whose clone it is.
+    /// The agent whose clone it is.
     pub agent: Option<String>,
-    /// The scope, for a clone of ours.
+    /// The branch of a clone of ours, as in its path.
     pub scope: Option<String>,
-    /// Where the repository comes from, without credentials.
+    /// The URL that the repository was cloned from, without credentials.
     pub url: Option<String>,
-    /// The branch it was made on.
+    /// The branch that was checked out first.
     pub branch: Option<String>,
-    /// When it joined, RFC 3339 UTC.
+    /// The time it joined, RFC 3339 UTC.
     pub created_at: String,
 }
 
 impl Membership {
-    /// Makes the record of a checkout of the user's.
+    /// Makes the record of the user's checkout.
     pub fn of_desk(id: String, hub: PathBuf, url: Option<String>, now: String) -> Membership {
         Membership {
             format: FORMAT,
@@ -68,7 +67,7 @@ impl Membership {
         }
     }
 
-    /// Makes the record of a clone; without an agent it is for reading.
+    /// Makes the record of a clone; a clone without an agent is for reading.
     pub fn of_clone(
         desk: Membership,
         agent: Option<String>,
@@ -85,7 +84,7 @@ impl Membership {
         }
     }
 
-    /// Reads the record of a repository; `None` where it takes part in nothing.
+    /// Reads the record of a repository; `None` if it is not a member.
     ///
     /// # Errors
     /// `newer-format`, `repository-broken`.
@@ -93,12 +92,12 @@ impl Membership {
         Membership::read(&path_in(repo.common_dir()))
     }
 
-    /// Reads the record that stands at `path`.
+    /// Reads the record at `path`.
     ///
     /// # Errors
     /// As [`Membership::find`].
     pub fn read(path: &std::path::Path) -> Result<Option<Membership>> {
-        let broken = || format!("'{}' does not read well", path.display());
+        let broken = || format!("cannot read '{}'", path.display());
         let bytes = match super::files::atomic::read_file(path) {
             Ok(bytes) => bytes,
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(None),
@@ -134,11 +133,11 @@ impl Membership {
         atomic::write_durably(&path, &json)
     }
 
-    /// Writes the record anew where an earlier version wrote it: that one must not go on here.
+    /// Writes a record of an earlier version in the current format, so that the earlier version stops here.
     ///
     /// # Errors
     /// `no-space`, `io`.
-    pub fn bring_up_to_date(&self, common_dir: &std::path::Path) -> Result<()> {
+    pub fn update_format(&self, common_dir: &std::path::Path) -> Result<()> {
         if self.format == FORMAT {
             return Ok(());
         }
@@ -149,7 +148,7 @@ impl Membership {
         renewed.write(common_dir)
     }
 
-    /// Returns the prefix of the refs that it publishes in the hub.
+    /// Returns the prefix of the refs that this repository publishes in the hub.
     pub fn published_below(&self) -> String {
         match (&self.agent, &self.scope) {
             (Some(agent), Some(scope)) => format!(
@@ -163,12 +162,12 @@ impl Membership {
     }
 }
 
-/// Returns where the record stands below a common git directory.
+/// Returns the path of the record below a common git directory.
 pub fn path_in(common_dir: &std::path::Path) -> PathBuf {
     common_dir.join("colony").join("membership.json")
 }
 
-/// Returns the name under which others keep a ref that was published in the hub.
+/// Returns the name under which other repositories keep a ref that was published in the hub.
 pub fn mirror_of(published: &RefName) -> Option<RefName> {
     let name = published.to_string();
     let rest = name.strip_prefix(ref_names::PUBLISHED)?;

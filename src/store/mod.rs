@@ -1,4 +1,4 @@
-//! What lasts and how it changes: sessions, settings, locks, atomic files, operations.
+//! Persistent state and its changes: sessions, settings, locks, atomic files, operations.
 
 pub mod cache;
 pub mod files;

@@ -1,4 +1,4 @@
-//! One command at work: the world, the repository it stands in, and what was asked for globally.
+//! The session of one command: the world, the repository it runs in, and the global options.
 
 use std::time::Duration;
 
@@ -10,20 +10,20 @@ use super::membership::{Membership, Role};
 use super::settings::setting_layers::Layers;
 use super::settings::{Flags, Settings};
 
-/// What every use case gets first.
+/// The first parameter of every use case.
 pub struct Session {
-    /// The surroundings.
+    /// The environment, the clock and the like.
     pub world: World,
     /// The repository.
     pub repo: Repo,
-    /// The settings in force; the agent is that of the clone where nothing else names one.
+    /// The settings in effect; the agent is that of the clone where nothing else names one.
     pub settings: Settings,
-    /// The colony it takes part in.
+    /// The colony of the repository.
     pub membership: Option<Membership>,
 }
 
 impl Session {
-    /// Opens the repository the world stands in and reads the settings.
+    /// Opens the repository of the world's current directory and reads the settings.
     ///
     /// # Errors
     /// As [`Repo::open`]; `invalid-value` for a setting that does not parse; `newer-format`,
@@ -42,7 +42,7 @@ impl Session {
         })
     }
 
-    /// Returns who acts: the named agent, else the user.
+    /// Returns the identity that acts: the named agent, else the user.
     ///
     /// # Errors
     /// `identity-unknown`, `invalid-value`.
@@ -60,7 +60,7 @@ impl Session {
             .at(&self.world)
     }
 
-    /// Refuses to change a clone that is only read.
+    /// Fails in a clone that is read only.
     ///
     /// # Errors
     /// `read-only-clone`.
@@ -73,10 +73,10 @@ impl Session {
             Code::ReadOnlyClone,
             "this clone is for reading and follows its remote; nothing has changed",
         )
-        .hint("git colony agents new NAME   # makes one to work in"))
+        .hint("git colony agents new NAME   # creates one to work in"))
     }
 
-    /// Notes that this repository has changed, for its colony if it takes part in one.
+    /// Records that this repository has changed, for its colony if it has one.
     pub fn note_change(&self) {
         if self.membership.is_some() {
             self.world.changes.note(self.repo.workdir());

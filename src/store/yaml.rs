@@ -1,4 +1,4 @@
-//! The home of the YAML reader: text to values, with limits. Nothing is written here.
+//! The gate to the YAML parser: text to values, with limits. It writes nothing.
 
 use std::fmt;
 
@@ -12,15 +12,15 @@ use crate::model::text::Position;
 /// Larger files are not read.
 pub const MAX_BYTES: usize = 1024 * 1024;
 
-/// More values are refused in what [`read_plain`] reads, aliases counted for what they stand for.
-const MOST_NODES: usize = 30_000;
+/// The limit on values in [`read_plain`], with each alias counted as the values it stands for.
+const MAX_NODES: usize = 30_000;
 
-/// More aliases are refused there.
-const MOST_ALIASES: usize = 64;
+/// The limit on aliases there.
+const MAX_ALIASES: usize = 64;
 
-/// Returns what one YAML document says; `None` for what is no single document of plain data: bad
-/// syntax, duplicate keys, several documents, numbers that are none, and whatever is beyond a limit
-/// (1 MiB; the reader's own on depth, nodes and aliases).
+/// Parses one YAML document; returns `None` for anything but a single document of plain data: for bad syntax,
+/// duplicate keys, several documents, malformed numbers, and anything beyond a limit (1 MiB; the parser's own
+/// on depth, nodes and aliases).
 pub fn find_value(text: &str) -> Option<Value> {
     if text.len() > MAX_BYTES {
         return None;
@@ -28,19 +28,19 @@ pub fn find_value(text: &str) -> Option<Value> {
     serde_saphyr::from_str(text).ok()
 }
 
-/// A value, and where it stands in the text.
+/// A value and its position in the text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Placed {
-    /// Where it begins.
+    /// The position of its beginning.
     pub position: Position,
-    /// What it is.
+    /// The value.
     pub node: Node,
 }
 
-/// A value as far as settings of ours look at it: texts, in lists and maps.
+/// A value, as far as our settings need it: texts, in lists and maps.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Node {
-    /// Nothing: an empty value, `~`, `null`.
+    /// An empty value: nothing, `~`, `null`.
     Nothing,
     /// A text.
     Text(String),
@@ -50,17 +50,17 @@ pub enum Node {
     Map(Vec<(Placed, Placed)>),
     /// A whole number.
     Integer(i128),
-    /// `true` or `false`. What only YAML 1.1 took for them (`y`, `no`, `off`) is a text in what
-    /// [`read_plain`] reads.
+    /// `true` or `false`. Words that only YAML 1.1 took for them (`y`, `no`, `off`) are texts in
+    /// [`read_plain`].
     Truth(bool),
-    /// A number that is not whole, as it is written in decimals.
+    /// A number that is not whole, as written in decimals.
     Fraction(String),
     /// Anything else; the name of the kind.
     Other(&'static str),
 }
 
 impl Node {
-    /// Returns what kind of value it is, as a sentence names it.
+    /// Returns the kind of value, for use in a sentence.
     pub fn kind(&self) -> &'static str {
         match self {
             Node::Nothing => "empty",
@@ -74,19 +74,19 @@ impl Node {
     }
 }
 
-/// What is wrong with a text, and where.
+/// The problem of a text, and its position.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
-    /// Where, if it can be told.
+    /// The position, if it is known.
     pub position: Option<Position>,
-    /// What, in one line.
+    /// The problem, in one line.
     pub message: String,
 }
 
-/// Reads one YAML document with the place of each value.
+/// Parses one YAML document with the position of each value.
 ///
 /// # Errors
-/// The fault, for all that [`find_value`] does not read.
+/// The fault, for every text that [`find_value`] does not read.
 pub fn read_placed(text: &str) -> Result<Placed, Fault> {
     if text.len() > MAX_BYTES {
         return Err(Fault {
@@ -97,10 +97,10 @@ pub fn read_placed(text: &str) -> Result<Placed, Fault> {
     serde_saphyr::from_str(text).map_err(|error| fault_of(&error))
 }
 
-/// Reads one YAML document of plain data with the place of each value, whoever wrote it.
+/// Parses one YAML document of plain data, from any author, with the position of each value.
 ///
-/// Beyond what [`read_placed`] refuses: tags, merge keys, and more than a file that people edit has
-/// (depth, values, aliases).
+/// Refuses more than [`read_placed`]: tags, merge keys, and more depth, values and aliases than a
+/// hand-written file has.
 ///
 /// # Errors
 /// The fault.
@@ -114,14 +114,14 @@ pub fn read_plain(text: &str) -> Result<Placed, Fault> {
     let options = serde_saphyr::options! {
         budget: serde_saphyr::budget! {
             max_depth: 16,
-            max_nodes: MOST_NODES,
-            max_events: 2 * MOST_NODES,
-            max_aliases: MOST_ALIASES,
-            max_anchors: MOST_ALIASES,
+            max_nodes: MAX_NODES,
+            max_events: 2 * MAX_NODES,
+            max_aliases: MAX_ALIASES,
+            max_anchors: MAX_ALIASES,
             flow_nesting_limit: 16,
         },
         alias_limits: serde_saphyr::alias_limits! {
-            max_total_replayed_events: MOST_NODES / 4,
+            max_total_replayed_events: MAX_NODES / 4,
             max_replay_stack_depth: 8,
         },
         merge_keys: MergeKeyPolicy::Error,
@@ -141,7 +141,7 @@ fn fault_of(error: &serde_saphyr::Error) -> Fault {
         }
         _ => first_words(&error.to_string()),
     };
-    // How the reader counts is no matter of whoever wrote the file.
+    // How the parser counts does not matter to the author of the file.
     let complex = ["budget breached", "recursion limit", "alias replay"];
     let is_complex = complex.iter().any(|words| message.starts_with(words));
     Fault {
@@ -154,7 +154,7 @@ fn fault_of(error: &serde_saphyr::Error) -> Fault {
     }
 }
 
-/// Returns what the reader says, without the place it repeats and what to do in its code.
+/// Returns the parser's message without the position it repeats and without advice for its code.
 fn first_words(message: &str) -> String {
     let line = message.lines().next().unwrap_or("no YAML");
     let line = line.split(" at line ").next().unwrap_or(line);
@@ -264,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn every_value_has_its_place() {
+    fn every_value_has_its_position() {
         let read = read_placed("a: [x,\r\n  'y']\r\nb:\r\n").unwrap();
         let Node::Map(entries) = read.node else {
             panic!("{read:?}");
@@ -279,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fault_names_its_place() {
+    fn a_fault_has_its_position() {
         let fault = read_placed("a: 1\na: 2\n").unwrap_err();
         let position = fault.position.unwrap();
         assert_eq!((position.line, position.column), (2, 1));

@@ -179,7 +179,7 @@ fn a_killed_clone_was_made_or_was_not(whom: Whom, stride: usize) {
         let again = desk.run_in(&nowhere, &["clone", &url, "--agent", "ada"]);
         let said = repository::words(&again);
         assert!(
-            again.status.success() || said.contains("is there already"),
+            again.status.success() || said.contains("exists already"),
             "{point:?} {said}"
         );
         desk.colony_in(&nowhere, &["clone", &url, "--read-only"]);

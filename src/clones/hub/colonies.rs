@@ -1,4 +1,4 @@
-//! Where colonies have their repository: `colonies.conf` at the shared root, in git's format.
+//! The repositories of colonies: `colonies.conf` at the shared root, in git's format.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -10,7 +10,7 @@ use crate::store::files::atomic;
 use crate::store::files::shared_root::SharedRoot;
 use crate::store::lock::WorktreeLock;
 
-/// The colony that is meant where none is named.
+/// The colony that is used where none is named.
 pub const DEFAULT: &str = "default";
 
 /// A colony and its repository.
@@ -18,18 +18,18 @@ pub const DEFAULT: &str = "default";
 pub struct Colony {
     /// Its name.
     pub name: String,
-    /// Where its repository is, without credentials.
+    /// The URL of its repository, without credentials.
     pub origin_url: String,
-    /// The branch clones begin on; `None` is the remote's own.
+    /// The branch that clones start on; `None` for the remote's default.
     pub branch: Option<String>,
-    /// The commit they begin at; `None` is the tip of the branch.
+    /// The commit that clones start at; `None` for the tip of the branch.
     pub commit: Option<String>,
 }
 
 /// Lists the colonies, by name.
 ///
 /// # Errors
-/// `git-failed` where the file does not read well.
+/// `git-failed` where the file is malformed.
 pub fn list(world: &World, root: &SharedRoot) -> Result<Vec<Colony>> {
     let path = root.path().join("colonies.conf");
     if !path.exists() {
@@ -69,7 +69,7 @@ pub fn list(world: &World, root: &SharedRoot) -> Result<Vec<Colony>> {
     Ok(colonies)
 }
 
-/// Finds a colony by name; without a name the default one, or the only one there is.
+/// Finds a colony by name; without a name, the default one, or the only one.
 ///
 /// # Errors
 /// `colony-not-found`.
@@ -84,21 +84,21 @@ pub fn find(world: &World, root: &SharedRoot, name: Option<&str>) -> Result<Colo
     }
     Err(Error::new(
         Code::ColonyNotFound,
-        format!("no repository is noted for the colony '{wanted}'"),
+        format!("no repository is recorded for the colony '{wanted}'"),
     )
     .hint(format!("git colony colony set {wanted} URL")))
 }
 
-/// Notes where a colony has its repository.
+/// Records the repository of a colony.
 ///
 /// # Errors
 /// `locked`, `no-space`, `io`.
 pub fn set(world: &World, root: &SharedRoot, colony: &Colony) -> Result<()> {
     atomic::make_directory(root.path())?;
-    let waiting = "waiting for another git-colony that notes a colony";
+    let waiting = "waiting for another git-colony that records a colony";
     let lock = root.path().join("colonies.lock");
-    let patience = std::time::Duration::from_secs(10);
-    let _lock = WorktreeLock::take_at(world, &lock, (patience, waiting))?;
+    let timeout = std::time::Duration::from_secs(10);
+    let _lock = WorktreeLock::take_at(world, &lock, (timeout, waiting))?;
     let mut all = list(world, root)?;
     all.retain(|known| known.name != colony.name);
     all.push(colony.clone());

@@ -1,8 +1,7 @@
-//! Which checkout of a person an id in the hub stands for, and which repository a path stood for: the hub notes
-//! the git directory, where it is and which one.
+//! Notes in the hub which git directory belongs to the id of a user's checkout: its path and its identity.
 //!
-//! A copy of a checkout has the record of the first, and with it its id; another repository may come to stand
-//! where one was before. Neither may go for the other.
+//! A copy of a checkout has the record of the original, and with it its id; another repository may later be
+//! at the same path. The notes keep one from passing for the other.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -18,9 +17,9 @@ use crate::store::membership::{Membership, Role};
 /// The git directory of a checkout, in `<hub>/colony-desks/<id>.json`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct DeskNote {
-    /// Where it was when it was last heard of.
+    /// Its last known path.
     git_dir: PathBuf,
-    /// Which folder it is.
+    /// The identity of the folder.
     #[serde(flatten)]
     identity: FileIdentity,
 }
@@ -37,14 +36,14 @@ impl DeskNote {
         serde_json::from_slice(&atomic::read_file(path).ok()?).ok()
     }
 
-    /// Tells whether the folder is still there.
-    fn stands(&self) -> bool {
+    /// Returns `true` if the folder is still there.
+    fn exists(&self) -> bool {
         FileIdentity::of(&self.git_dir) == Some(self.identity)
     }
 }
 
-/// Notes that a checkout of a person is the one of its id; a copy of the one that is gets an id of its own,
-/// and that is said. Returns its record.
+/// Records that a user's checkout is the one with its id. A copy of an existing checkout gets an id of its
+/// own, with a message. Returns its record.
 ///
 /// # Errors
 /// `no-space`, `io`.
@@ -61,11 +60,11 @@ pub(in crate::clones) fn settle(
         return Ok(member.clone());
     }
     let mut member = member.clone();
-    let other = known.filter(|known| known.identity != here.identity && known.stands());
+    let other = known.filter(|known| known.identity != here.identity && known.exists());
     if let Some(other) = other {
         member.id = format!("{:016x}", (world.entropy)());
         (world.narrate)(&format!(
-            "this is a copy of the checkout with '{}': from here on it has an id of its own among the others",
+            "this is a copy of the checkout with '{}': it has an id of its own now",
             other.git_dir.display()
         ));
         member.write(repo.common_dir())?;
@@ -75,13 +74,13 @@ pub(in crate::clones) fn settle(
         atomic::make_directory(folder)?;
     }
     let json = serde_json::to_vec_pretty(&here);
-    let json = json.or_code(Code::Io, || "cannot note which checkout this is")?;
+    let json = json.or_code(Code::Io, || "cannot record the id of this checkout")?;
     atomic::write_quickly(&path, &json)?;
     Ok(member)
 }
 
-/// Tells whether a hub that is known by the path of a repository was made for another one, which stood there
-/// before: `git_dir` is the one that stands there now. Without a note nothing is known.
+/// Returns `true` if a hub that is named after the path of a repository was made for an earlier repository at
+/// that path; `git_dir` is the current one. Without a note, nothing is known.
 pub(in crate::clones) fn is_of_another(hub: &Path, git_dir: &Path) -> bool {
     let here = FileIdentity::of(git_dir);
     let entries = fs::read_dir(folder_in(hub)).into_iter().flatten().flatten();
@@ -91,7 +90,7 @@ pub(in crate::clones) fn is_of_another(hub: &Path, git_dir: &Path) -> bool {
     notes.peek().is_some() && notes.all(|note| Some(note.identity) != here)
 }
 
-/// Forgets a checkout that takes part no more.
+/// Deletes the note of a checkout that leaves the colony.
 ///
 /// # Errors
 /// `io`.
@@ -99,12 +98,12 @@ pub(in crate::clones) fn forget(hub: &Path, id: &str) -> Result<()> {
     atomic::remove_file(&path_in(hub, id))
 }
 
-/// Lists the git directories of the checkouts of people that take part in a hub and stand where they were
-/// last heard of, by path.
+/// Lists the git directories of the users' checkouts that share a hub and are at their last known paths, by
+/// path.
 pub fn standing(hub: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder_in(hub)).into_iter().flatten().flatten();
     let notes = entries.filter_map(|entry| DeskNote::read(&entry.path()));
-    let standing = notes.filter(DeskNote::stands);
+    let standing = notes.filter(DeskNote::exists);
     let mut folders: Vec<_> = standing.map(|note| note.git_dir).collect();
     folders.sort();
     folders

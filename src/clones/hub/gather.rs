@@ -1,5 +1,5 @@
-//! Brings what others have published over from the hub, into private refs: names of agents can be used
-//! here as if their branches were.
+//! Copies what others have published from the hub into private refs, so that names of agents can be used here
+//! like their branches.
 
 use std::collections::BTreeMap;
 
@@ -16,8 +16,8 @@ use crate::store::refs::{own_refs, ref_names};
 use super::Hub;
 use super::publish::large_objects_of;
 
-/// Copies the tips of everybody else; returns how many changed. Costs a look at the refs of the hub
-/// where nothing has.
+/// Copies the refs of all others; returns the number of changes. Without a change, it costs reading the refs
+/// of the hub.
 ///
 /// # Errors
 /// `hub-missing`, `object-missing`, `git-failed`, `no-space`.
@@ -27,14 +27,14 @@ pub fn gather(session: &Session) -> Result<usize> {
     };
     if member.role == Role::Desk
         && !member.hub.is_dir()
-        && !joining::is_missed(session, &member.hub)?
+        && !joining::is_hub_missing(session, &member.hub)?
     {
         return Ok(0);
     }
-    bring(session, member, &Hub::open(&member.hub)?)
+    gather_from(session, member, &Hub::open(&member.hub)?)
 }
 
-fn bring(session: &Session, member: &Membership, hub: &Hub) -> Result<usize> {
+fn gather_from(session: &Session, member: &Membership, hub: &Hub) -> Result<usize> {
     let mut tries = 1;
     loop {
         let changes = changes(session, member, hub)?;
@@ -51,7 +51,7 @@ fn bring(session: &Session, member: &Membership, hub: &Hub) -> Result<usize> {
             let world = &session.world;
             send_pack(hub.store.git(world), session.repo.git(world), &tips, &known)?;
         }
-        // Hard links: a large file of somebody else costs nothing until it is checked out.
+        // Hard links: large files of others take no space until they are checked out.
         if session.repo.config("lfs.fetchexclude").as_deref() != Some("*") {
             let large = LfsObjects::in_folder(large_objects_of(hub.store.path()));
             large.link_all_into(LfsObjects::of(&session.repo).folder())?;
@@ -73,14 +73,14 @@ fn bring(session: &Session, member: &Membership, hub: &Hub) -> Result<usize> {
         // A name may become a folder of names.
         match move_refs(&gone).and_then(|()| move_refs(&rest)) {
             Ok(()) => return Ok(changes.len()),
-            // Somebody else gathers here at the same time.
+            // Another command gathers here at the same time.
             Err(e) if matches!(e.code(), Code::RefMoved | Code::Locked) && tries < 5 => tries += 1,
             Err(error) => return Err(error),
         }
     }
 }
 
-/// Compares the copies that are here with what is published by others.
+/// Compares the copies here with the refs that others publish.
 fn changes(session: &Session, member: &Membership, hub: &Hub) -> Result<Vec<RefChange>> {
     let own = member.published_below();
     let mut copies = BTreeMap::new();

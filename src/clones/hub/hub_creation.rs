@@ -1,5 +1,5 @@
-//! Making a hub: cloned bare, from a repository here or from its remote, and set up so that nothing in it is
-//! ever dropped.
+//! Creates a hub: a bare clone of a repository here or of its remote, configured so that no object in it is
+//! ever deleted.
 
 use std::path::Path;
 
@@ -13,7 +13,7 @@ use crate::store::files::atomic;
 use super::REMOTE_CHECKPOINTS;
 use super::locate::origin_of;
 
-/// What a hub is configured with, beyond what git writes.
+/// The configuration of a hub, beyond what git writes.
 const CONFIG: &str = "\
 [extensions]
 	preciousObjects = true
@@ -32,9 +32,9 @@ pub(in crate::clones) fn make_from_repository(session: &Session, new: &Path) -> 
     refuse_incomplete(repo)?;
     let mut git = process::Git::new(world);
     git.env("GIT_DEFAULT_REF_FORMAT", "files");
-    // Without --local: that would fail on another file system, where git copies of itself.
+    // Without --local, which would fail on another file system; git then copies by itself.
     git.args(["clone", "-q", "--bare", "--no-tags", "--template="]);
-    // A path of this machine, never taken for anything else.
+    // A path of this machine, which git must not take for a URL.
     git.arg("--").arg(repo.common_dir()).arg(new);
     git.run_checked("make the hub from this repository")?;
     own_all_objects(world, new)?;
@@ -51,12 +51,12 @@ pub(in crate::clones) fn make_from_repository(session: &Session, new: &Path) -> 
     store.move_refs_unshared(world, &changes)
 }
 
-/// Refuses a repository that has not all of its own history.
+/// Fails for a repository that lacks parts of its own history.
 fn refuse_incomplete(repo: &Repo) -> Result<()> {
     let (what, hint) = if repo.is_shallow() {
         ("shallow", "git fetch --unshallow")
     } else if repo.config("extensions.partialClone").is_some() {
-        ("partial", "git clone URL   # a whole clone can have agents")
+        ("partial", "git clone URL   # a full clone can have agents")
     } else {
         return Ok(());
     };
@@ -67,7 +67,7 @@ fn refuse_incomplete(repo: &Repo) -> Result<()> {
     .hint(hint))
 }
 
-/// A hub that was made from a repository which borrows itself takes what it needs.
+/// Copies the objects that a hub would borrow because its source borrows them.
 fn own_all_objects(world: &World, new: &Path) -> Result<()> {
     let alternates = new.join("objects/info/alternates");
     if !alternates.exists() {
@@ -102,7 +102,7 @@ pub(in crate::clones) fn make_from_url(world: &World, url: &RemoteUrl, new: &Pat
     store.follow_remote_head(world)
 }
 
-/// Returns the changes that take away the branches git made.
+/// Returns the changes that delete the branches git created.
 fn gone(store: &BareRepo) -> Result<Vec<RefChange>> {
     let heads = store.refs_below("refs/heads/")?.into_iter();
     Ok(heads
@@ -118,7 +118,7 @@ fn configure(new: &Path, url: Option<&str>) -> Result<BareRepo> {
     let cannot = |e| Error::io("cannot configure the hub", e);
     let path = new.join("config");
     let written = std::fs::read_to_string(&path).map_err(cannot)?;
-    // What git wrote of the repository it was made from may hold credentials.
+    // The configuration that git copied from the source may hold credentials.
     let own = written.lines().scan(false, |skip, line| {
         if line.starts_with('[') {
             *skip = line.starts_with("[remote");

@@ -1,4 +1,5 @@
-//! Where hubs are: made beside their place and set aside before they are removed, by one at a time.
+//! The folders of hubs: created beside their path and moved aside before they are deleted, by one process at
+//! a time.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -9,17 +10,17 @@ use crate::store::files::atomic;
 use crate::store::files::shared_root::SharedRoot;
 use crate::store::lock::WorktreeLock;
 
-/// How long to wait for somebody else who makes the hub: it may take a copy of the whole history.
-const PATIENCE: Duration = Duration::from_mins(10);
+/// How long to wait while another process creates the hub, which may copy the whole history.
+const LOCK_TIMEOUT: Duration = Duration::from_mins(10);
 
-/// How the folder of a hub ends that is set aside before it is removed.
-pub(in crate::clones) const SET_ASIDE: &str = "gone";
+/// The extension of a hub's folder that is moved aside before it is deleted.
+pub(in crate::clones) const MOVED_ASIDE: &str = "gone";
 
-/// Where a hub is, or will be.
+/// The path of a hub, which need not exist.
 pub(in crate::clones) struct HubPlace {
     /// The hub.
     pub(in crate::clones) path: PathBuf,
-    /// Where it is made.
+    /// The folder it is created in.
     pub(in crate::clones) new: PathBuf,
     aside: PathBuf,
     lock: PathBuf,
@@ -36,19 +37,19 @@ impl HubPlace {
         HubPlace {
             path: path.to_owned(),
             new: path.with_extension("new"),
-            aside: path.with_extension(SET_ASIDE),
+            aside: path.with_extension(MOVED_ASIDE),
             lock: path.with_extension("lock"),
         }
     }
 
     fn lock(&self, world: &World, timeout: Option<Duration>) -> Result<WorktreeLock> {
         let waiting = "waiting for another git-colony that makes the hub of this repository";
-        let patience = timeout.unwrap_or(PATIENCE);
-        WorktreeLock::take_at(world, &self.lock, (patience, waiting))
+        let timeout = timeout.unwrap_or(LOCK_TIMEOUT);
+        WorktreeLock::take_at(world, &self.lock, (timeout, waiting))
     }
 
-    /// Puts a hub back that somebody set aside who died; its lock is held.
-    fn bring_back(&self) -> Result<()> {
+    /// Restores a hub that a dead process moved aside. The caller holds its lock.
+    fn restore(&self) -> Result<()> {
         if self.aside.is_dir() && !self.path.exists() {
             atomic::rename(&self.aside, &self.path)?;
         }
@@ -63,7 +64,7 @@ impl HubPlace {
         self.require_in(&session.world, session.settings.timeout, make)
     }
 
-    /// One makes the hub; whoever else wants it waits, and finds it.
+    /// One process creates the hub; others wait, and find it.
     pub(in crate::clones) fn require_in(
         &self,
         world: &World,
@@ -74,11 +75,11 @@ impl HubPlace {
             return Ok(());
         }
         let _lock = self.lock(world, timeout)?;
-        self.bring_back()?;
+        self.restore()?;
         if self.path.is_dir() {
             return Ok(());
         }
-        // What a process left that died here: it held the lock that we have now.
+        // Leftovers of a dead process: it held the lock that we hold now.
         atomic::remove_folder(&self.new)?;
         let made = make().and_then(|()| {
             world.reach("hub-made")?;
@@ -92,30 +93,30 @@ impl HubPlace {
     }
 }
 
-/// Brings back the hubs that were set aside by those who died before they removed them: a clone may have
-/// been made of them meanwhile.
+/// Restores the hubs that dead processes moved aside and had not deleted: a clone may have been made of them
+/// meanwhile.
 ///
 /// # Errors
 /// `locked`, `io`.
-pub fn bring_back_all(world: &World, root: &SharedRoot) -> Result<()> {
+pub fn restore_all(world: &World, root: &SharedRoot) -> Result<()> {
     let entries = std::fs::read_dir(root.hubs());
     for entry in entries.into_iter().flatten().flatten() {
         let aside = entry.path();
-        if aside.extension().is_some_and(|end| end == SET_ASIDE) {
+        if aside.extension().is_some_and(|end| end == MOVED_ASIDE) {
             let place = HubPlace::at(&aside.with_extension("git"));
             let _lock = place.lock(world, None)?;
-            place.bring_back()?;
+            place.restore()?;
         }
     }
     Ok(())
 }
 
-/// Removes a hub that `is_wanted` by nobody: it is set aside first, so that nobody begins to borrow from
-/// it, and brought back where somebody did meanwhile. What is removed is then at `away`.
+/// Moves a hub to `away`, unless `is_wanted`. It is moved aside first, so that no clone starts to borrow from it, and
+/// restored if one did meanwhile.
 ///
 /// # Errors
-/// `locked` where somebody makes it or began to borrow from it, `io`.
-pub fn set_aside(
+/// `locked` while another process creates it or started to borrow from it, `io`.
+pub fn move_away(
     world: &World,
     hub: &Path,
     is_wanted: impl FnOnce() -> bool,
@@ -126,10 +127,13 @@ pub fn set_aside(
     atomic::rename(hub, &place.aside)?;
     world.reach("hub-aside")?;
     if is_wanted() {
-        place.bring_back()?;
+        place.restore()?;
         return Err(Error::new(
             Code::Locked,
-            format!("a clone of '{}' was just made: it stays", hub.display()),
+            format!(
+                "a clone of '{}' was just made: the hub stays",
+                hub.display()
+            ),
         )
         .hint("git colony clones"));
     }

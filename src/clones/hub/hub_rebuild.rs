@@ -1,8 +1,8 @@
-//! A hub that is gone while clones borrow from it: made anew from a checkout of the user's, never silently.
+//! Rebuilds a hub that is gone while clones borrow from it, from a checkout of the user, and with a warning.
 //!
-//! Everything that this checkout has comes along, with the names of what others had published as it was
-//! seen last; then each clone publishes what it has itself. What only the hub had, the work kept of agents
-//! that were taken away, is lost.
+//! The new hub has everything of this checkout, and the published refs of others as last seen here; then each
+//! clone publishes its own refs. Data that only the hub had, such as the kept work of removed agents, is
+//! lost.
 
 use crate::clones::found::{self, FoundClone};
 use crate::git::{ObjectWrites, RefChange, RefName, Repo};
@@ -16,7 +16,7 @@ use super::hub_creation::make_from_repository;
 use super::hub_folder::HubPlace;
 use super::{Hub, publish};
 
-/// Makes the hub of a member anew, where it was.
+/// Creates the hub of a member again, at its path.
 ///
 /// # Errors
 /// As [`Hub::of_repository`].
@@ -28,8 +28,8 @@ pub(in crate::clones) fn make(session: &Session, member: &Membership) -> Result<
     place.require(session, || {
         is_new = true;
         (world.narrate)(&format!(
-            "warning: the hub '{}' of {} is gone: it is made anew from this repository, without what \
-             only the hub had, as the work kept of removed agents",
+            "warning: the hub '{}' of {} is gone: it is rebuilt from this repository, without data that \
+             only the hub had, such as the kept work of removed agents",
             member.hub.display(),
             text::count(clones.len(), "clone"),
         ));
@@ -45,7 +45,7 @@ pub(in crate::clones) fn make(session: &Session, member: &Membership) -> Result<
     Ok(hub)
 }
 
-/// Gives the hub the names that others had published, as they were seen here last.
+/// Copies the published refs of others, as last seen here, into the hub.
 fn publish_copies(session: &Session, hub: &Hub) -> Result<()> {
     let mut changes = Vec::new();
     for prefix in [ref_names::AGENTS, ref_names::DESKS] {
@@ -65,14 +65,14 @@ fn publish_copies(session: &Session, hub: &Hub) -> Result<()> {
     hub.move_refs(&session.world, &changes)
 }
 
-/// Has a clone publish what it has; says what it has lost with the hub.
+/// Lets a clone publish its refs; reports the objects that it has lost with the hub.
 fn publish_again(session: &Session, clone: &FoundClone) {
     let inside = session.world.standing_in(&clone.path);
     let published = Repo::open(&inside, ObjectWrites::Durable)
         .and_then(|repo| publish::publish_as(&inside, &repo, &clone.member));
     if let Err(error) = published {
         (session.world.narrate)(&format!(
-            "warning: the clone '{}' lacks what only the hub had: {}",
+            "warning: the clone '{}' lacks objects that only the hub had: {}",
             clone.path.display(),
             error.message()
         ));

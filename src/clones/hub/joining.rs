@@ -1,4 +1,4 @@
-//! How a repository comes to take part in a colony: its hub is found, made, or made anew.
+//! Makes a repository a member of a colony: finds, creates or rebuilds its hub.
 
 use std::path::Path;
 use std::time::Duration;
@@ -17,7 +17,7 @@ use super::locate::{address_of, origin_of, place_here};
 use super::{Hub, desk_note, hub_rebuild};
 
 impl Hub {
-    /// Finds the hub that a repository belongs to, or makes it from the repository itself.
+    /// Finds the hub that a repository belongs to, or creates it from the repository.
     ///
     /// # Errors
     /// `unsupported` for a shallow or partial repository, `locked`, `git-failed`, `no-space`.
@@ -27,10 +27,10 @@ impl Hub {
         Hub::open(&place.path)
     }
 
-    /// Finds the hub of a repository elsewhere, or makes it from there.
+    /// Finds the hub of a repository elsewhere, or creates it from there.
     ///
     /// # Errors
-    /// `locked`, `git-failed` and what the network says, `no-space`.
+    /// `locked`, `git-failed` and the errors of the network, `no-space`.
     pub fn of_url(
         world: &World,
         timeout: Option<Duration>,
@@ -43,11 +43,11 @@ impl Hub {
     }
 }
 
-/// Tells whether clones borrow from a hub that is not there: one goes by itself only with its last clone.
+/// Returns `true` if clones borrow from a hub that is gone: a hub may only be deleted with its last clone.
 ///
 /// # Errors
 /// `invalid-value`.
-pub fn is_missed(session: &Session, hub: &Path) -> Result<bool> {
+pub fn is_hub_missing(session: &Session, hub: &Path) -> Result<bool> {
     if hub.is_dir() {
         return Ok(false);
     }
@@ -56,7 +56,7 @@ pub fn is_missed(session: &Session, hub: &Path) -> Result<bool> {
     Ok(found::are_of(&root, hub) || is_leaving())
 }
 
-/// Makes a checkout of the user's take part, if it does not yet; returns its record and the hub.
+/// Makes the user's checkout a member of the colony, if it is not yet; returns its record and the hub.
 ///
 /// # Errors
 /// As [`Hub::of_repository`].
@@ -68,7 +68,7 @@ pub fn join(session: &Session) -> Result<(Membership, Hub)> {
         return Ok((member, hub));
     }
     if let Some(member) = known
-        && is_missed(session, &member.hub)?
+        && is_hub_missing(session, &member.hub)?
     {
         let hub = hub_rebuild::make(session, member)?;
         let member = desk_note::settle(&session.world, &session.repo, member)?;
@@ -81,7 +81,7 @@ pub fn join(session: &Session) -> Result<(Membership, Hub)> {
         && hub.store.path() != HubPlace::of(&root, &address_of(session)?).path
     {
         (world.narrate)(
-            "another repository that stood here has a hub of this path: this one gets one of its own",
+            "an earlier repository at this path has a hub: this one gets one of its own",
         );
     }
     let member = Membership::of_desk(

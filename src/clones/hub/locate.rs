@@ -1,4 +1,4 @@
-//! Where the hub of a repository is, and what the repository is known by: its origin, else its path.
+//! The path of a repository's hub, and the address that identifies the repository: its origin, else its path.
 
 use std::path::PathBuf;
 
@@ -11,7 +11,7 @@ use crate::store::lock::FileIdentity;
 use super::desk_note;
 use super::hub_folder::HubPlace;
 
-/// Returns what a repository is known by: its origin, else its own path.
+/// Returns the address that identifies a repository: its origin, else its own path.
 ///
 /// # Errors
 /// `url-refused`.
@@ -35,21 +35,21 @@ pub fn origin_of(session: &Session) -> Result<Option<RemoteUrl>> {
         .transpose()
 }
 
-/// Returns where a repository pushes to, without credentials, where its configuration names that: maybe
-/// nowhere, so that nothing is pushed.
+/// Returns the push URL of a repository, without credentials, where its configuration has one: it may be a
+/// URL that nothing can be pushed to.
 pub fn push_url_of(session: &Session) -> Option<String> {
     let configured = session.repo.config("remote.origin.pushurl");
     let configured = configured.filter(|url| !url.is_empty())?;
     let base = session.repo.workdir();
     let parsed = RemoteUrl::parse(&configured, Provenance::User, base);
-    // What we would not go to stands there as a guard.
+    // An unusable URL is configured on purpose, to prevent pushes.
     Some(match parsed {
         Ok(url) => url.without_credentials(),
         Err(_) => crate::git::remote::url::redact_refused(&configured),
     })
 }
 
-/// Returns where the hub of a repository is or would be.
+/// Returns the path of a repository's hub, which need not exist.
 ///
 /// # Errors
 /// `url-refused`.
@@ -60,7 +60,7 @@ pub fn place_of(session: &Session, root: &SharedRoot) -> Result<PathBuf> {
     }
 }
 
-/// Returns where a repository would find its hub that did not know which it takes part in.
+/// Returns the path of a repository's hub if its own record is ignored.
 ///
 /// # Errors
 /// As [`place_of`].
@@ -68,8 +68,8 @@ pub fn place_without_record(session: &Session, root: &SharedRoot) -> Result<Path
     Ok(place_here(session, root)?.path)
 }
 
-/// Returns where the hub of a repository that takes part in none is, or will be. A path alone is no name:
-/// where another repository had a hub from there, this one gets another.
+/// Returns the hub's path for a repository that belongs to none. A path alone does not identify a repository:
+/// where an earlier one at this path had a hub, this one gets another.
 pub(super) fn place_here(session: &Session, root: &SharedRoot) -> Result<HubPlace> {
     let address = address_of(session)?;
     let place = HubPlace::of(root, &address);
@@ -83,7 +83,7 @@ pub(super) fn place_here(session: &Session, root: &SharedRoot) -> Result<HubPlac
     Ok(HubPlace::of(root, &address))
 }
 
-/// Returns where the hub of a repository elsewhere is or would be.
+/// Returns the path of the hub for a repository elsewhere, which need not exist.
 pub fn place_of_url(root: &SharedRoot, url: &RemoteUrl) -> PathBuf {
     HubPlace::of(root, &url.normalized()).path
 }

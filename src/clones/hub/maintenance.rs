@@ -1,5 +1,5 @@
-//! Keeping a hub compact. Nothing is ever dropped: loose objects go into packs, packs are joined, and
-//! what no ref reaches stays as it is.
+//! Keeps a hub compact. Nothing is ever deleted: loose objects are packed, packs are joined, and unreachable
+//! objects stay.
 
 use std::path::Path;
 use std::time::Duration;
@@ -9,24 +9,24 @@ use crate::model::{Result, World};
 use crate::store::files::atomic;
 use crate::store::lock::{Hold, WorktreeLock};
 
-/// With so many packs, or loose objects, a hub is compacted.
+/// A hub with this many packs is compacted.
 const MANY_PACKS: usize = 20;
-/// One of the 256 folders of loose objects is counted: about 6,700 in all, as git has it.
+/// The limit for one of the 256 folders of loose objects, about 6,700 in all, as in git.
 const MANY_IN_A_FOLDER: usize = 27;
 /// Packs up to this size are joined.
 const BATCH: &str = "--batch-size=64m";
 
-/// What git locks here, below `objects`.
+/// The locks of git here, below `objects`.
 const LOCKS: [&str; 3] = [
     "info/commit-graph.lock",
     "info/commit-graphs/commit-graph-chain.lock",
     "pack/multi-pack-index.lock",
 ];
 
-/// Compacts a hub where that is due and nobody else is at it.
+/// Compacts a hub if that is due and no other process does it.
 ///
 /// # Errors
-/// `git-failed`, `interrupted`; the hub is whole at every moment.
+/// `git-failed`, `interrupted`; the hub is consistent at every moment.
 pub fn maintain_if_due(world: &World, hub: &BareRepo) -> Result<()> {
     if !is_due(hub.path()) {
         return Ok(());
@@ -35,7 +35,7 @@ pub fn maintain_if_due(world: &World, hub: &BareRepo) -> Result<()> {
     let Ok(lock) = WorktreeLock::take_as(world, (&lock, Hold::Alone), (Duration::ZERO, "")) else {
         return Ok(());
     };
-    // Every git below keeps the lock, so that these are of one that was killed.
+    // Every git below holds the lock, so these locks are of a killed one.
     for left in LOCKS {
         atomic::remove_file(&hub.path().join("objects").join(left))?;
     }
@@ -49,7 +49,7 @@ pub fn maintain_if_due(world: &World, hub: &BareRepo) -> Result<()> {
     run(&["prune-packed", "-q"])?;
     run(&["multi-pack-index", "write", "--no-progress"])?;
     run(&["multi-pack-index", "repack", "--no-progress", BATCH])?;
-    // A pack goes when each of its objects is in another one.
+    // A pack is deleted when each of its objects is in another one.
     run(&["multi-pack-index", "expire", "--no-progress"])?;
     run(&["commit-graph", "write", "--reachable", "--no-progress"])?;
     Ok(())

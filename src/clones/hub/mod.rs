@@ -1,7 +1,7 @@
 //! The hub: one bare repository per repository and user, whose objects all clones borrow.
 //!
-//! It never drops an object (`extensions.preciousObjects`), so that no clone loses what it borrows. It
-//! is made in a folder beside its place and renamed when it is whole.
+//! It never deletes an object (`extensions.preciousObjects`), so that no clone loses an object it borrows. It
+//! is created in a folder beside its path and renamed when it is complete.
 
 pub mod colonies;
 pub mod desk_note;
@@ -23,18 +23,18 @@ use crate::git::{BareRepo, Oid, RefChange, RefName};
 use crate::model::{Code, Error, Result, World};
 use crate::store::refs::own_refs;
 
-use hub_folder::SET_ASIDE;
+use hub_folder::MOVED_ASIDE;
 
-/// How often refs are deleted anew because somebody else moved one meanwhile.
-const TRIES: usize = 20;
+/// How often to repeat a deletion of refs because another process moved one meanwhile.
+const MAX_ATTEMPTS: usize = 20;
 
-/// What a hub fetches of the branches of the remote.
+/// The refspec for the branches of the remote.
 const REMOTE_BRANCHES: &str = "+refs/heads/*:refs/remotes/origin/*";
 
-/// What it fetches of the checkpoints that people have published there.
+/// The refspec for the checkpoints that users have published there.
 pub(super) const REMOTE_CHECKPOINTS: &str = "+refs/colony/checkpoints/*:refs/colony/checkpoints/*";
 
-/// A hub, open.
+/// An open hub.
 pub struct Hub {
     /// The repository.
     pub store: BareRepo,
@@ -47,11 +47,11 @@ impl Hub {
     /// `hub-missing`, `repository-broken`.
     pub fn open(path: &Path) -> Result<Hub> {
         if !path.is_dir() {
-            let hint = if path.with_extension(SET_ASIDE).is_dir() {
-                "git colony clones gc   # brings back what an interrupted one has set aside"
+            let hint = if path.with_extension(MOVED_ASIDE).is_dir() {
+                "git colony clones gc   # restores what an interrupted one moved aside"
             } else {
-                "git colony agents new NAME   # makes it anew, from the checkout of a person; better is \
-                 the folder from a backup: clones borrow their objects from it"
+                "git colony agents new NAME   # rebuilds it from a checkout of the user; better: restore \
+                 the folder from a backup, for clones borrow their objects from it"
             };
             return Err(Error::new(
                 Code::HubMissing,
@@ -64,7 +64,7 @@ impl Hub {
         })
     }
 
-    /// Returns the branches of the remote as they were last fetched: short names and tips.
+    /// Returns the branches of the remote as last fetched: short names and tips.
     ///
     /// # Errors
     /// `repository-broken`.
@@ -72,16 +72,16 @@ impl Hub {
         self.store.refs_below("refs/remotes/origin/")
     }
 
-    /// Brings branches and tags of the remote up to date.
+    /// Fetches branches and tags of the remote.
     ///
     /// # Errors
-    /// What the network says; `url-refused`, `locked`.
+    /// The errors of the network; `url-refused`, `locked`.
     pub fn fetch(&self, world: &World) -> Result<()> {
         let what = ["--prune", "origin", REMOTE_BRANCHES, REMOTE_CHECKPOINTS];
         self.fetch_refs(world, &what, "bring the hub up to date")
     }
 
-    /// Fetches from the remote, which has to be configured.
+    /// Fetches from the remote, which must be configured.
     pub(super) fn fetch_refs(&self, world: &World, args: &[&str], wanted: &str) -> Result<()> {
         let url = self.store.config("remote.origin.url").unwrap_or_default();
         let url = RemoteUrl::parse(&url, Provenance::User, self.store.path())?;
@@ -99,7 +99,7 @@ impl Hub {
         })
     }
 
-    /// Moves refs in one transaction; what a killed git has left locked is no obstacle.
+    /// Moves refs in one transaction; deletes locks of a killed git.
     ///
     /// # Errors
     /// `ref-moved` when one is not at its old value, `locked`.
@@ -112,8 +112,8 @@ impl Hub {
         })
     }
 
-    /// Deletes the refs that are below a prefix now. Others may do the same at the same time; what is made or
-    /// moved meanwhile stays.
+    /// Deletes the current refs below a prefix. Other processes may do the same at the same time; refs that
+    /// are created or moved meanwhile stay.
     ///
     /// # Errors
     /// `locked`, `repository-broken`.
@@ -127,7 +127,10 @@ impl Hub {
                 new: None,
             });
             match self.move_refs(world, &changes.collect::<Vec<_>>()) {
-                Err(e) if matches!(e.code(), Code::RefMoved | Code::Locked) && tries < TRIES => {
+                Err(e)
+                    if matches!(e.code(), Code::RefMoved | Code::Locked)
+                        && tries < MAX_ATTEMPTS =>
+                {
                     tries += 1;
                     let there = self.store.refs_below(prefix)?;
                     let is_there = |found: &FoundRef| {
@@ -142,12 +145,12 @@ impl Hub {
         }
     }
 
-    /// Tells whether the repository has a remote.
+    /// Returns `true` if the repository has a remote.
     pub fn has_remote(&self) -> bool {
         self.store.config("remote.origin.url").is_some()
     }
 
-    /// Returns the branch that the remote calls its HEAD, or the usual one.
+    /// Returns the branch that HEAD of the remote names, or a usual one.
     ///
     /// # Errors
     /// `revision-not-found`, `repository-broken`.
@@ -165,12 +168,12 @@ impl Hub {
         }
         Err(Error::new(
             Code::RevisionNotFound,
-            "the remote has no branch to begin on; nothing has changed",
+            "the remote has no branch to start on; nothing has changed",
         )
         .hint("git colony clone URL --branch BRANCH"))
     }
 
-    /// Returns the commit that a ref of the hub holds.
+    /// Returns the commit of a ref of the hub.
     ///
     /// # Errors
     /// `repository-broken`.

@@ -1,8 +1,8 @@
-//! What a repository publishes in its hub: its branches, named checkpoints, records of forks, the branch
-//! it is on, its newest automatic checkpoint, and from a person's checkout the map of its migrations.
+//! Publishes a repository in its hub: its branches, named checkpoints, records of forks, the branch it is on,
+//! its newest automatic checkpoint, and from a user's checkout the map of its migrations.
 //!
-//! Objects go by hard links, an object after those that it points to, so each side is whole at any moment.
-//! Packed objects, and objects on another file system, are sent as a pack by git.
+//! Objects are hard-linked, each after those that it points to, so each side is consistent at any moment. git
+//! sends packed objects, and objects on another file system, as a pack.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -18,12 +18,12 @@ use crate::store::{Session, key};
 use super::maintenance::maintain_if_due;
 use super::{Hub, desk_note};
 
-/// How often the refs of the hub are compared anew because another command published meanwhile.
-const TRIES: usize = 5;
+/// How often to compare the refs of the hub again because another command published meanwhile.
+const MAX_ATTEMPTS: usize = 5;
 
-/// Publishes what has changed; returns how many refs moved in the hub.
+/// Publishes changes; returns the number of refs that moved in the hub.
 ///
-/// Without a change nothing is started and nothing is written.
+/// Without a change, it starts no process and writes nothing.
 ///
 /// # Errors
 /// `hub-missing`, `repository-broken`, `object-missing`, `git-failed`, `no-space`.
@@ -38,18 +38,18 @@ pub fn publish(session: &Session) -> Result<usize> {
     publish_as(&session.world, &session.repo, member)
 }
 
-/// Does what [`publish`] does for a repository whose record the session does not know yet.
+/// Does the same as [`publish`] for a repository whose record the session does not know yet.
 ///
 /// # Errors
 /// As [`publish`].
 pub fn publish_as(world: &World, repo: &Repo, member: &Membership) -> Result<usize> {
-    // A checkout of a person needs no hub: it may have been removed with its last clone.
+    // A user's checkout needs no hub: it may have been removed with its last clone.
     let needs_none = member.role == Role::Desk && !member.hub.is_dir();
     if member.role == Role::Reader || needs_none {
         return Ok(0);
     }
     let hub = Hub::open(&member.hub)?;
-    member.bring_up_to_date(repo.common_dir())?;
+    member.update_format(repo.common_dir())?;
     let below = member.published_below();
     let mut tries = 1;
     loop {
@@ -57,14 +57,14 @@ pub fn publish_as(world: &World, repo: &Repo, member: &Membership) -> Result<usi
         if changes.is_empty() {
             return Ok(0);
         }
-        bring_objects(world, repo, &hub, &changes)?;
+        copy_objects(world, repo, &hub, &changes)?;
         link_large_objects(repo, &hub)?;
         match move_refs(world, &hub, &changes) {
             Ok(()) => {
                 maintain_if_due(world, &hub.store)?;
                 return Ok(changes.len());
             }
-            Err(e) if matches!(e.code(), Code::RefMoved | Code::Locked) && tries < TRIES => {
+            Err(e) if matches!(e.code(), Code::RefMoved | Code::Locked) && tries < MAX_ATTEMPTS => {
                 tries += 1;
             }
             Err(error) => return Err(error),
@@ -72,8 +72,8 @@ pub fn publish_as(world: &World, repo: &Repo, member: &Membership) -> Result<usi
     }
 }
 
-/// Takes back all that the checkout of a person has published, and the note of which it is: it takes part no
-/// more. What others borrow of its objects stays in the hub.
+/// Deletes all refs that a user's checkout has published, and the note of its id: it leaves the colony. Its
+/// objects that others borrow stay in the hub.
 ///
 /// # Errors
 /// `repository-broken`, `locked`, `io`.
@@ -88,7 +88,7 @@ pub fn withdraw(session: &Session) -> Result<()> {
     desk_note::forget(&member.hub, &member.id)
 }
 
-/// Moves refs of the hub: what goes away first, since a name may become a folder of names.
+/// Moves refs of the hub: deletions first, because a name may become a folder of names.
 fn move_refs(world: &World, hub: &Hub, changes: &[RefChange]) -> Result<()> {
     let (gone, rest): (Vec<_>, Vec<_>) = changes
         .iter()
@@ -98,7 +98,7 @@ fn move_refs(world: &World, hub: &Hub, changes: &[RefChange]) -> Result<()> {
     hub.move_refs(world, &rest)
 }
 
-/// Compares what there is with what the hub has of it.
+/// Compares the refs here with their copies in the hub.
 fn changes(repo: &Repo, member: &Membership, hub: &Hub, below: &str) -> Result<Vec<RefChange>> {
     let wanted = wanted(repo, member)?;
     let published = hub.store.refs_below(below)?;
@@ -110,7 +110,7 @@ fn changes(repo: &Repo, member: &Membership, hub: &Hub, below: &str) -> Result<V
     for (name, id) in wanted {
         let name = RefName::new([below.as_bytes(), name.as_bytes()].concat());
         let old = published.remove(&name);
-        // A branch without its commit is worth an error; what else lost its object, doctor names.
+        // A branch without its commit is an error; doctor reports other refs without their objects.
         let is_branch = name
             .as_bytes()
             .starts_with(&[below.as_bytes(), b"heads/"].concat());
@@ -130,12 +130,12 @@ fn changes(repo: &Repo, member: &Membership, hub: &Hub, below: &str) -> Result<V
         old: Some(id),
         new: None,
     });
-    // Directories give way before files take their place.
+    // Directories must be gone before files replace them.
     Ok(gone.chain(changes).collect())
 }
 
-/// Leaves out checkpoints that the remote has or a person's checkout publishes: a new clone begins with
-/// these, and each would publish them again.
+/// Leaves out checkpoints that the remote has or a user's checkout publishes: a new clone has these from the
+/// start, and each clone would publish them again.
 fn leave_to_others(hub: &Hub, below: &str, changes: &mut Vec<RefChange>) -> Result<()> {
     let checkpoint = |change: &RefChange| {
         let name = change.name.to_string();
@@ -153,10 +153,10 @@ fn leave_to_others(hub: &Hub, below: &str, changes: &mut Vec<RefChange>) -> Resu
     Ok(())
 }
 
-/// Below this a checkpoint is published, as the tag it was, which earlier versions know.
+/// A checkpoint is published below this prefix, as the tag that earlier versions know.
 const CHECKPOINTS: &str = "tags/checkpoint/";
 
-/// Returns the checkpoints of the remote and of the checkouts of people, by `<time>-<8 hex>`.
+/// Returns the checkpoints of the remote and of the users' checkouts, by `<time>-<8 hex>`.
 ///
 /// # Errors
 /// `repository-broken`.
@@ -176,7 +176,7 @@ pub(in crate::clones) fn of_team(hub: &Hub) -> Result<BTreeMap<String, Oid>> {
     Ok(found)
 }
 
-/// Returns what is to be published: names below the place of this repository, and objects.
+/// Returns the refs to publish: their names below the prefix of this repository, and their ids.
 pub(in crate::clones) fn wanted(
     repo: &Repo,
     member: &Membership,
@@ -220,8 +220,8 @@ pub(in crate::clones) fn wanted(
     Ok(wanted)
 }
 
-/// Brings the objects of the new tips into the hub, by links where that can be, else by git.
-pub(in crate::clones) fn bring_objects(
+/// Copies the objects of the new tips into the hub, by hard links where possible, else with git.
+pub(in crate::clones) fn copy_objects(
     world: &World,
     repo: &Repo,
     hub: &Hub,
@@ -240,13 +240,13 @@ pub(in crate::clones) fn bring_objects(
     send_pack(repo.git(world), hub.store.git(world), &tips, &known)
 }
 
-/// Links the large files of this repository into the hub: the same file, twice named.
+/// Hard-links the large files of this repository into the hub.
 pub(in crate::clones) fn link_large_objects(repo: &Repo, hub: &Hub) -> Result<()> {
     let here = crate::git::lfs::lfs_objects::LfsObjects::of(repo);
     here.link_all_into(&large_objects_of(hub.store.path()))
 }
 
-/// Returns where a hub keeps the objects of git-lfs.
+/// Returns the path of git-lfs objects in a hub.
 pub fn large_objects_of(hub: &Path) -> std::path::PathBuf {
     hub.join("lfs").join("objects")
 }

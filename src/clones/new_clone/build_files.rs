@@ -1,4 +1,4 @@
-//! Files that builds need and git ignores: brought into a new clone, so that tests start there at once.
+//! Copies or links files that builds need and git ignores into a new clone, so that tests run there at once.
 
 use std::fs::{self, File, Metadata};
 use std::io::ErrorKind;
@@ -7,36 +7,41 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::model::{Error, Result, World};
 
-/// With so many files a second thread is started.
+/// From this number of files on, a second thread helps.
 const WORTH_A_THREAD: usize = 32;
 
-/// How files come into the clone.
+/// How files get into the clone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum How {
-    /// As files of its own; without taking space where the file system can share it (reflinks).
+    /// As files of its own, which share space where the file system supports it (reflinks).
     Copy,
-    /// As the same files, twice named: who writes into one writes into both.
+    /// As hard links: a write into one file changes the other.
     Link,
 }
 
-/// What was brought.
+/// The files that were copied or linked.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Brought {
-    /// How many files.
+    /// Their number.
     pub files: usize,
-    /// How many bytes they hold.
+    /// Their size in bytes.
     pub bytes: u64,
 }
 
-/// Brings a path below `from`, with all below it, to the same place below `to`. What is there already
-/// stays; links are made anew and never followed, on either side; git's own folder is left alone.
+/// Copies or links a path below `from`, with everything below it, to the same path below `to`. Existing files
+/// stay; symlinks are created again and never followed, on either side; git's own folder is left out.
 ///
-/// A path that is not there, or that is none below the top, brings nothing. Many files are brought by two
-/// threads. Nothing is synced: whoever makes a clone need not.
+/// A path that does not exist, or that is not below the top, adds nothing. Two threads share many files.
+/// Nothing is synced: a new clone does not need it.
 ///
 /// # Errors
 /// `no-space`, `io`, `interrupted`.
-pub fn bring(world: &World, from: &Path, to: &Path, (path, how): (&str, How)) -> Result<Brought> {
+pub fn copy_path(
+    world: &World,
+    from: &Path,
+    to: &Path,
+    (path, how): (&str, How),
+) -> Result<Brought> {
     let relative = Path::new(path);
     let plain = relative
         .components()
@@ -44,7 +49,7 @@ pub fn bring(world: &World, from: &Path, to: &Path, (path, how): (&str, How)) ->
     if path.is_empty() || !plain || !leads_inside(from, relative) {
         return Ok(Brought::default());
     }
-    let cannot = |e| Error::io(format!("cannot bring '{path}' into the clone"), e);
+    let cannot = |e| Error::io(format!("cannot copy '{path}' into the clone"), e);
     let above: Vec<_> = relative.ancestors().skip(1).collect();
     for above in above.into_iter().rev() {
         if !above.as_os_str().is_empty() && !make_folder(&to.join(above)).map_err(cannot)? {
@@ -90,7 +95,7 @@ pub fn bring(world: &World, from: &Path, to: &Path, (path, how): (&str, How)) ->
     })
 }
 
-/// Has two threads work until nothing is left; `None` where one has died.
+/// Lets two threads work until nothing is left; returns `None` if one panicked.
 fn by_two(work: impl Fn() -> Result<Brought> + Sync) -> Option<Result<Brought>> {
     std::thread::scope(|scope| {
         let other = scope.spawn(&work);
@@ -106,20 +111,20 @@ fn by_two(work: impl Fn() -> Result<Brought> + Sync) -> Option<Result<Brought>> 
     })
 }
 
-/// Makes a folder, or finds it; false where something else stands, a link for one.
+/// Creates a folder, or finds it; returns `false` if anything else, such as a symlink, is at its path.
 fn make_folder(path: &Path) -> std::io::Result<bool> {
     let made = unless_taken(fs::create_dir(path))?;
     Ok(made || fs::symlink_metadata(path)?.is_dir())
 }
 
-/// Tells whether no link stands on the way to a path: it would lead elsewhere.
+/// Returns `true` if no symlink is on the way to a path: it would lead elsewhere.
 fn leads_inside(from: &Path, relative: &Path) -> bool {
     let above = relative.ancestors().skip(1);
     let mut above = above.filter(|path| !path.as_os_str().is_empty());
     above.all(|path| fs::symlink_metadata(from.join(path)).is_ok_and(|metadata| metadata.is_dir()))
 }
 
-/// Brings one file; false where something stands at its place, or it is none.
+/// Copies or links one file; returns `false` if its destination exists, or if it is not a file.
 fn one(source: &Path, target: &Path, (metadata, how): (&Metadata, How)) -> std::io::Result<bool> {
     if metadata.is_symlink() {
         let made = std::os::unix::fs::symlink(fs::read_link(source)?, target);
@@ -144,12 +149,12 @@ fn one(source: &Path, target: &Path, (metadata, how): (&Metadata, How)) -> std::
         std::io::copy(&mut &from, &mut &into)?;
     }
     into.set_permissions(metadata.permissions())?;
-    // Builds go by times.
+    // Builds compare modification times.
     into.set_modified(metadata.modified()?)?;
     Ok(true)
 }
 
-/// Tells whether something was made; false where something stands at its place.
+/// Returns `true` if something was created; `false` if the destination exists.
 fn unless_taken(made: std::io::Result<()>) -> std::io::Result<bool> {
     match made {
         Err(e) if e.kind() == ErrorKind::AlreadyExists => Ok(false),

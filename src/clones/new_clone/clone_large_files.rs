@@ -1,4 +1,5 @@
-//! Large files in a new clone: whether git-lfs is set up, what it is told, and the objects that the hub has.
+//! Large files in a new clone: whether git-lfs is set up, its configuration, and the objects that the hub
+//! has.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -11,10 +12,10 @@ use crate::git::remote::network::{Direction, Network};
 use crate::git::{Oid, Repo};
 use crate::model::{RepoPath, Result, World};
 
-/// Which large files a clone gets.
+/// The large files of a new clone.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum LargeFiles {
-    /// Those the hub has are linked, the others downloaded where they can be had.
+    /// All: those in the hub are linked, the others downloaded where possible.
     #[default]
     All,
     /// None: pointers stay pointers.
@@ -23,21 +24,21 @@ pub enum LargeFiles {
     Paths(Vec<String>),
 }
 
-/// Where a repository keeps its large files.
+/// The place of a repository's large files.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Store {
-    /// Nobody has said: where attributes give files to git-lfs, at the remote.
+    /// Unspecified: at the remote, for files that attributes give to git-lfs.
     ByAttributes,
     /// At the remote.
     Remote,
     /// At a URL of their own, without credentials.
     Separate(String),
-    /// Nowhere: they are ordinary objects, and git-lfs is not set up.
+    /// None: they are ordinary objects, and git-lfs is not set up.
     Git,
 }
 
-/// Tells whether git-lfs is set up in a clone of `tree`: only where there is one, for without it pointers
-/// stay pointers.
+/// Returns `true` if git-lfs should be set up in a clone of `tree`: only if it is installed, because pointers
+/// stay pointers without it.
 ///
 /// # Errors
 /// `git-failed`, `object-missing`.
@@ -55,8 +56,8 @@ pub(in crate::clones) fn are_wanted(
     Ok(wanted && repo.git(world).args(["lfs", "version"]).run()?.success())
 }
 
-/// Returns what git-lfs itself configures, so that the first checkout brings large files in, and where
-/// they are.
+/// Returns the configuration that git-lfs itself would write, so that the first checkout gets large files,
+/// and their place.
 pub(in crate::clones) fn config(store: &Store) -> Vec<ConfigEntry> {
     let filter = |name, value: &str| ConfigEntry::sub(("filter", "lfs"), name, value);
     let mut config = vec![
@@ -64,7 +65,7 @@ pub(in crate::clones) fn config(store: &Store) -> Vec<ConfigEntry> {
         filter("smudge", "git-lfs smudge -- %f"),
         filter("process", "git-lfs filter-process"),
         filter("required", "true"),
-        // An object that is nowhere to be had leaves its pointer, and is told of by 'lfs status'.
+        // An unavailable object leaves its pointer, and 'lfs status' reports it.
         ConfigEntry::plain("lfs", "skipdownloaderrors", "true"),
     ];
     if let Store::Separate(url) = store {
@@ -73,8 +74,8 @@ pub(in crate::clones) fn config(store: &Store) -> Vec<ConfigEntry> {
     config
 }
 
-/// Links the large files of a tree from those of the hub, so that the filters of git-lfs find them; returns
-/// where those are that the hub has not.
+/// Links the large files of a tree from the hub, so that the filters of git-lfs find them; returns the paths
+/// of those that the hub lacks.
 ///
 /// # Errors
 /// `object-missing`, `no-space`, `io`.
@@ -107,11 +108,11 @@ pub(in crate::clones) fn link(
     Ok(missing)
 }
 
-/// Downloads the large files of a commit that stand at `paths`, all at once and with the tokens of the user,
-/// which the filters of a checkout do not have. What cannot be had stays a pointer, and that is said.
+/// Downloads the large files of a commit at `paths`, all at once and with the tokens of the user, which the
+/// filters of a checkout do not have. Files that are not available stay pointers, with a warning.
 ///
 /// # Errors
-/// `git-failed` when git cannot be started, `interrupted`, `invalid-value` for a token that cannot be one.
+/// `git-failed` if git cannot be started, `interrupted`, `invalid-value` for a malformed token.
 pub(in crate::clones) fn download(
     world: &World,
     (repo, commit): (&Repo, Oid),
@@ -134,26 +135,26 @@ pub(in crate::clones) fn download(
     if !output.success() {
         let error = network.failed("download large files", &output);
         (world.narrate)(&format!(
-            "warning: {}; they stay pointers: git colony lfs hydrate brings them in",
+            "warning: {}; they stay pointers until they are downloaded: git colony lfs hydrate",
             error.message()
         ));
     }
     Ok(())
 }
 
-/// Returns paths as git-lfs takes patterns; `None` where they are too many, or mean more than themselves.
+/// Returns paths as patterns for git-lfs; `None` if they are too many, or would match other files too.
 fn patterns(paths: &[&RepoPath]) -> Option<String> {
-    const MOST: usize = 500;
+    const MAX_COUNT: usize = 500;
     const SPECIAL: &[char] = &[',', '*', '?', '[', ']', '\\', '!', '#', '{', '}'];
     let texts = paths
         .iter()
         .map(|path| std::str::from_utf8(path.as_bytes()).ok());
     let texts: Vec<&str> = texts.collect::<Option<_>>()?;
     let plain = |text: &&str| !text.contains(SPECIAL) && text.trim().len() == text.len();
-    (texts.len() <= MOST && texts.iter().all(plain)).then(|| texts.join(","))
+    (texts.len() <= MAX_COUNT && texts.iter().all(plain)).then(|| texts.join(","))
 }
 
-/// Tells whether attributes of a tree give files to git-lfs.
+/// Returns `true` if attributes of a tree give files to git-lfs.
 fn attributes_name_lfs(repo: &Repo, tree: Oid) -> Result<bool> {
     let is_attributes = |path: &RepoPath| {
         path.as_bytes() == b".gitattributes" || path.as_bytes().ends_with(b"/.gitattributes")

@@ -1,4 +1,4 @@
-//! Making a clone: in a folder of its own first, renamed to its place when everything is set up.
+//! Creates a clone: in a folder of its own first, renamed to its path when everything is set up.
 
 pub mod build_files;
 pub mod clone_large_files;
@@ -27,10 +27,10 @@ use super::hub::Hub;
 use super::hub::publish::{large_objects_of, of_team};
 use clone_large_files::{LargeFiles, Store};
 
-/// How long to wait for the moment in which others look for what the dead have left.
-const PATIENCE: Duration = Duration::from_mins(1);
+/// How long to wait while another process deletes leftovers of dead ones.
+const LOCK_TIMEOUT: Duration = Duration::from_mins(1);
 
-/// Where a clone begins.
+/// The branch and commit that a clone starts at.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Start {
     /// The branch it is on, without `refs/heads/`.
@@ -42,33 +42,34 @@ pub struct Start {
 /// The directories of a cone; none for the whole tree.
 #[derive(Clone)]
 pub enum Sparse {
-    /// These.
+    /// These directories.
     Known(Vec<String>),
-    /// What this says of the tree, once the clone can be asked for its configuration.
+    /// The directories that this function returns for the tree, once the configuration of the clone can be
+    /// read.
     Said(fn(&World, &Repo, Oid) -> Result<Vec<String>>),
 }
 
-/// A clone that is wanted.
+/// The description of a new clone.
 pub struct WantedClone<'a> {
     /// The root of everything shared.
     pub root: &'a SharedRoot,
     /// The hub it borrows from.
     pub hub: &'a Hub,
-    /// Whose clone it is; `None` for one that is only read.
+    /// The agent of the clone; `None` for a clone for reading.
     pub agent: Option<&'a str>,
-    /// The scope; `None` is the branch.
+    /// The branch in the path of the clone; `None` for the branch of `start`.
     pub scope: Option<&'a str>,
-    /// Where it begins.
+    /// Its first branch and commit.
     pub start: Start,
-    /// Refs it has beside; they count before those of the hub.
+    /// Further refs; they have precedence over those of the hub.
     pub refs: Vec<FoundRef>,
     /// Its large files.
     pub large_files: LargeFiles,
-    /// Says where a tree keeps them.
+    /// Returns the place of a tree's large files.
     pub store: fn(&World, &Repo, Oid) -> Store,
-    /// Its origin, which may hold credentials that are never written down.
+    /// Its origin, which may hold credentials that are never recorded.
     pub url: Option<String>,
-    /// Where it pushes to, where that is somewhere else, or nowhere.
+    /// Its push URL, where that is another one or none.
     pub push_url: Option<String>,
     /// The prefix of the hub's refs that become its remote branches.
     pub remote: String,
@@ -78,7 +79,7 @@ pub struct WantedClone<'a> {
     pub sparse: Sparse,
 }
 
-/// A clone under construction; dropped, it is removed.
+/// A clone under construction; removed when dropped.
 pub struct Staged {
     place: PathBuf,
     folder: PathBuf,
@@ -88,17 +89,17 @@ pub struct Staged {
     keep: bool,
     /// Its record.
     pub member: Membership,
-    /// Whether git-lfs keeps files of the tree.
+    /// Whether git-lfs stores files of the tree.
     pub uses_lfs: bool,
-    /// The directories it holds beside the files at the top; none for the whole tree.
+    /// The directories it checks out beside the files at the top; none for the whole tree.
     pub sparse: Vec<String>,
 }
 
 impl WantedClone<'_> {
-    /// Returns where the clone will be, and its scope.
+    /// Returns the future path of the clone, and its branch component.
     ///
     /// # Errors
-    /// `agent-exists` where a clone of that scope is there.
+    /// `agent-exists` if a clone with that component exists.
     pub fn place(&self) -> Result<(PathBuf, String)> {
         let folder = match self.agent {
             Some(agent) => self.root.clones_of(agent),
@@ -113,14 +114,15 @@ impl WantedClone<'_> {
         if self.scope.is_some() || other.hub == hub {
             refuse_taken(&place, self.agent)?;
         }
-        // The same branch of another repository stands there.
+        // A clone of another repository has the same branch there.
         let name = hub.file_stem().unwrap_or_default().to_string_lossy();
         let scope = format!("{scope}@{}", name.get(..8).unwrap_or(&name));
         let place = folder.join(key::encode(&scope));
         refuse_taken(&place, self.agent).map(|()| (place, scope))
     }
 
-    /// Finds the clone for reading that is at the place already, of the same repository, scope and branch.
+    /// Finds the existing clone for reading at this path, if it has the same repository, component and
+    /// branch.
     pub fn shared(&self) -> Option<(PathBuf, Membership)> {
         let hub = self.hub.store.path();
         let scope = self.scope.unwrap_or(&self.start.branch);
@@ -138,7 +140,7 @@ impl WantedClone<'_> {
         })
     }
 
-    /// Makes the clone beside its place.
+    /// Creates the clone beside its path.
     ///
     /// # Errors
     /// `agent-exists`, `invalid-value`, `filter-failed`, `git-failed`, `no-space`, `io`.
@@ -146,9 +148,9 @@ impl WantedClone<'_> {
         let (place, scope) = self.place()?;
         let staging = self.root.path().join("staging");
         atomic::make_directory(&staging)?;
-        let waiting = "waiting for another git-colony that makes a clone";
+        let waiting = "waiting for another git-colony that creates a clone";
         let turn = self.root.path().join("staging.lock");
-        let turn = WorktreeLock::take_at(world, &turn, (PATIENCE, waiting))?;
+        let turn = WorktreeLock::take_at(world, &turn, (LOCK_TIMEOUT, waiting))?;
         sweep(&staging);
         let nonce = format!("{:016x}", (world.entropy)());
         let folder = staging.join(&nonce);
@@ -222,8 +224,8 @@ impl WantedClone<'_> {
         Ok(())
     }
 
-    /// Returns the refs a clone begins with: its branch, what it takes for remote branches, tags, and the
-    /// checkpoints of the team.
+    /// Returns the first refs of a clone: its branch, its remote-tracking branches, tags, and the checkpoints
+    /// of the team.
     fn refs(&self, branch: &RefName) -> Result<Vec<FoundRef>> {
         let own = FoundRef {
             name: branch.clone(),
@@ -252,7 +254,7 @@ impl WantedClone<'_> {
         Ok(refs)
     }
 
-    /// Returns what the remote calls its HEAD, as a symbolic ref of the clone.
+    /// Returns HEAD of the remote, as a symbolic ref of the clone.
     fn remote_head(&self) -> Vec<(RefName, RefName)> {
         let head = RefName::from(format!("{}HEAD", self.remote).as_str());
         let target = self.hub.store.symbolic_target(&head);
@@ -262,7 +264,7 @@ impl WantedClone<'_> {
             .collect()
     }
 
-    /// Returns the branches that follow those of the remote: all but forks, which are of this clone.
+    /// Returns the branches that track those of the remote: all but forks, which belong to this clone.
     fn branches(&self) -> Vec<String> {
         let further = self.refs.iter().filter_map(|found| {
             let name = found.name.to_string();
@@ -307,23 +309,23 @@ impl WantedClone<'_> {
     }
 }
 
-/// Returns the name of a remote branch.
+/// Returns the name of a remote-tracking branch.
 fn remote(rest: &str) -> RefName {
     RefName::from(format!("refs/remotes/origin/{rest}").as_str())
 }
 
 impl Staged {
-    /// Returns the folder it is made in.
+    /// Returns the folder it is created in.
     pub fn folder(&self) -> &Path {
         &self.folder
     }
 
-    /// Returns where it will be.
+    /// Returns its future path.
     pub fn place(&self) -> &Path {
         &self.place
     }
 
-    /// Opens the clone before it has its place.
+    /// Opens the clone before it is at its path.
     ///
     /// # Errors
     /// As [`Session::open`].
@@ -332,23 +334,23 @@ impl Staged {
         Session::open(world, &Flags::default(), ObjectWrites::Durable)
     }
 
-    /// Renames the clone to its place: from here on it exists.
+    /// Renames the clone to its path: from here on it exists.
     ///
     /// # Errors
     /// `agent-exists` where another command was faster; `io`.
     pub fn finish(mut self, world: &World) -> Result<PathBuf> {
         let above = self.place.parent().unwrap_or(Path::new("/"));
         atomic::make_directory(above)?;
-        // As with 'git clone', a power cut may cost the clone: nobody has worked in it yet.
+        // As with 'git clone', a power cut may lose the clone: it has no work yet.
         if !atomic::rename_to_free(&self.folder, &self.place)? {
             refuse_taken(&self.place, self.member.agent.as_deref())?;
         }
         if !self.member.hub.is_dir() {
-            // 'clones gc' set the hub aside before it could see this clone.
+            // 'clones gc' moved the hub aside before it could see this clone.
             atomic::rename(&self.place, &self.folder)?;
             return Err(Error::new(
                 Code::HubMissing,
-                "the hub was removed while the clone was made; nothing has changed",
+                "the hub was removed while the clone was created; nothing has changed",
             )
             .hint("run the command again"));
         }
@@ -361,7 +363,7 @@ impl Staged {
 
 impl Drop for Staged {
     fn drop(&mut self) {
-        // What cannot be removed now is swept by whoever makes the next clone.
+        // What cannot be removed now is swept when the next clone is created.
         if !self.done && !self.keep {
             atomic::remove_folder(&self.folder).ok();
             atomic::remove_file(&self.lock_path).ok();
@@ -369,7 +371,7 @@ impl Drop for Staged {
     }
 }
 
-/// Removes what makers of clones left that have died: their locks are free.
+/// Deletes leftovers of dead processes that created clones: their locks are free.
 fn sweep(staging: &Path) {
     let entries = std::fs::read_dir(staging).into_iter().flatten().flatten();
     for lock in entries.map(|entry| entry.path()) {
@@ -393,7 +395,7 @@ fn refuse_taken(place: &Path, agent: Option<&str>) -> Result<()> {
     let shown = place.display();
     let error = Error::new(
         Code::AgentExists,
-        format!("'{shown}' is there already; nothing has changed"),
+        format!("'{shown}' exists already; nothing has changed"),
     )
     .detail("path", shown.to_string());
     Err(match agent {
@@ -409,7 +411,7 @@ fn append_config(path: &Path, entries: &[ConfigEntry]) -> Result<()> {
     atomic::write_plainly(path, text.as_bytes())
 }
 
-/// Returns the prefix of the refs that a clone of this hub takes for remote branches.
+/// Returns the prefix of the hub's refs that a clone uses as remote-tracking branches.
 ///
 /// # Errors
 /// `repository-broken`.

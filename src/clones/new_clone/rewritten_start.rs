@@ -1,5 +1,5 @@
-//! The commit that clones of a colony begin at, as somebody noted it: where history was rewritten since, the
-//! one that it has become. The note itself is somebody's own, and stays.
+//! The recorded first commit for clones of a colony: if history was rewritten since, the rewritten commit.
+//! The record itself belongs to the user, and stays.
 
 use crate::clones::hub::Hub;
 use crate::clones::hub::colonies::Colony;
@@ -9,10 +9,10 @@ use crate::model::{RepoPath, Result, World};
 use crate::store::migration::{self, ObjectMap};
 use crate::store::refs::ref_names;
 
-/// Where a hub keeps the migrations that its remote tells of.
+/// The migrations that the remote publishes, in the hub.
 const FETCHED: &str = "refs/colony/fetched/";
 
-/// Returns the commit that a colony notes, as it is now; `None` where it notes none, or the hub has not got
+/// Returns the current form of the commit that a colony records; `None` if it records none, or the hub lacks
 /// it. Asks the remote whether history was rewritten.
 ///
 /// # Errors
@@ -23,7 +23,7 @@ pub fn noted(world: &World, hub: &Hub, colony: Option<&Colony>) -> Result<Option
         return Ok(None);
     };
     world.interrupt.check()?;
-    // A remote that is away tells nothing new: what was known before counts.
+    // If the remote is unreachable, the migrations known before count.
     fetch(world, hub).ok();
     let objects = hub.store.objects();
     let mut map = ObjectMap::default();
@@ -34,7 +34,7 @@ pub fn noted(world: &World, hub: &Hub, colony: Option<&Colony>) -> Result<Option
     Ok(found.into_iter().find(|id| hub.store.has(*id)))
 }
 
-/// Lists what the remote tells of migrations, and the checkouts that share the hub.
+/// Lists the migrations that the remote and the checkouts with this hub publish.
 fn migrations(hub: &Hub) -> Result<Vec<Oid>> {
     let mut found = hub.store.refs_below(FETCHED)?;
     let end = format!("/{}", ref_names::PUBLISHED_MIGRATIONS);
@@ -48,7 +48,7 @@ fn fetch(world: &World, hub: &Hub) -> Result<()> {
     if !hub.has_remote() {
         return Ok(());
     }
-    // With a star it is no error that there is none.
+    // With a star, it is not an error if none exists.
     let migrations = format!("+{}*:{FETCHED}migrations*", ref_names::MIGRATIONS);
     let args = ["--no-tags", "--refmap=", "origin", &migrations];
     hub.fetch_refs(world, &args, "ask what was rewritten")
@@ -62,7 +62,7 @@ fn read(objects: &Objects, commit: Oid, into: &mut ObjectMap) -> Result<()> {
         let map = objects.at(named.entry.id, &RepoPath::from(migration::MAP))?;
         let map = map.filter(|map| {
             let size = objects.size(map.id);
-            map.is_file() && size.is_some_and(|size| size <= migration::MOST_BYTES)
+            map.is_file() && size.is_some_and(|size| size <= migration::MAX_BYTES)
         });
         if let Some(map) = map {
             into.read_into(&objects.blob(map.id)?);

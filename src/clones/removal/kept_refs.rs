@@ -1,37 +1,38 @@
-//! What the hub keeps of a clone that goes, or that moves on: refs below `refs/colony/kept/`, in a folder
-//! that nobody else writes to. They are only ever made: none is moved, whoever does the same meanwhile.
+//! The refs of removed clones, and of commits that a clone for reading drops, in the hub: below
+//! `refs/colony/kept/`, each in a folder that no other process writes to. They are only created, never moved,
+//! even when several processes keep the same work.
 
 use std::collections::BTreeMap;
 
 use crate::clones::hub::Hub;
-use crate::clones::hub::publish::{bring_objects, link_large_objects, wanted};
+use crate::clones::hub::publish::{copy_objects, link_large_objects, wanted};
 use crate::git::refs::FoundRef;
 use crate::git::{Oid, RefChange, RefName, Repo};
 use crate::model::{Code, Error, Result, World, time};
 use crate::store::membership::{Membership, Role};
 use crate::store::refs::ref_names;
 
-/// What was kept later stands below this, one numbered folder for each time.
+/// Work that was kept later is below this, in one numbered folder for each time.
 pub(in crate::clones) const AGAIN: &str = "again/";
 
-/// The commit that holds what was uncommitted in the clone.
+/// The commit with the uncommitted work of the clone.
 pub(in crate::clones) const UNCOMMITTED: &str = "uncommitted";
 
-/// How many clones of one name may go within a second.
+/// The number of clones of one name that can be removed within a second.
 const FOLDERS: usize = 1_000;
 
-/// How often refs are compared anew because somebody else kept something meanwhile.
-const TRIES: usize = 5;
+/// How often to compare refs again because another process kept something meanwhile.
+const MAX_ATTEMPTS: usize = 5;
 
-/// Where git notes the commit of what it sets aside while it works.
+/// The files in which git records the commit of an autostash while it works.
 const AUTOSTASHES: [&str; 3] = [
     "rebase-merge/autostash",
     "rebase-apply/autostash",
     "MERGE_AUTOSTASH",
 ];
 
-/// Gives what a clone has published second names that no clone owns; returns their prefix, and whether
-/// there are any. The commit that holds what was uncommitted in it, if anything was, gets a name of its own.
+/// Copies the published refs of a clone to names that no clone owns; returns their prefix, and whether there
+/// are any. The commit with the uncommitted work of the clone, if any, gets a name of its own.
 ///
 /// # Errors
 /// `repository-broken`, `locked`, `ref-moved`.
@@ -46,7 +47,7 @@ pub(in crate::clones) fn keep_published(
     Ok((prefix, !refs.is_empty()))
 }
 
-/// Tells whether all that a clone has published has second names already.
+/// Returns `true` if all published refs of a clone are kept already.
 ///
 /// # Errors
 /// `repository-broken`.
@@ -64,8 +65,9 @@ pub(in crate::clones) fn is_kept(hub: &Hub, below: &str) -> Result<bool> {
     Ok(folders.values().any(has_all))
 }
 
-/// Keeps what a clone for reading lets go of when it follows its remote: commits that only its branch or
-/// a HEAD on none has. Returns the prefix of those refs, if any; what is kept already is not kept twice.
+/// Keeps the commits that a clone for reading drops when it follows its remote: those that only its branch or
+/// a detached HEAD has. Returns the prefix of their refs, if any; commits that are kept already are not kept
+/// twice.
 ///
 /// # Errors
 /// As [`crate::clones::hub::publish::publish`].
@@ -89,13 +91,13 @@ pub fn keep_own(world: &World, repo: &Repo, member: &Membership) -> Result<Optio
             return Ok(Some(folder));
         }
     }
-    bring(world, (repo, &hub), &below, &wanted)?;
+    copy_all_objects(world, (repo, &hub), &below, &wanted)?;
     keep_in_new_folder(world, &hub, (&below, &wanted)).map(Some)
 }
 
-/// Keeps below a prefix that no clone owns what a repository has and what is not there yet: beside what
-/// is there, in a folder of its own. Tags and what is stashed are kept, too, where nobody else has them.
-/// Returns how many refs were made.
+/// Keeps the refs of a repository that are not kept yet, below a prefix that no clone owns: beside the
+/// existing ones, in a folder of their own. Tags and stashes that no other repository has are kept, too.
+/// Returns the number of refs that were created.
 ///
 /// # Errors
 /// As [`crate::clones::hub::publish::publish`].
@@ -108,7 +110,7 @@ pub(in crate::clones) fn keep_beside(
     let mut tries = 1;
     loop {
         match attempt_beside(world, (repo, &hub), (member, below)) {
-            Err(e) if e.code() == Code::RefMoved && tries < TRIES => tries += 1,
+            Err(e) if e.code() == Code::RefMoved && tries < MAX_ATTEMPTS => tries += 1,
             done => return done,
         }
     }
@@ -142,12 +144,12 @@ fn attempt_beside(
     } else {
         format!("{below}{AGAIN}{}/", rounds + 1)
     };
-    bring(world, (repo, hub), &prefix, &wanted)?;
+    copy_all_objects(world, (repo, hub), &prefix, &wanted)?;
     hub.move_refs(world, &creations(&prefix, &wanted))?;
     Ok(wanted.len())
 }
 
-/// Returns what a clone has of its own.
+/// Returns the refs that belong to a clone.
 fn own(repo: &Repo, member: &Membership, hub: &Hub) -> Result<BTreeMap<RefName, Oid>> {
     let mut found = wanted(repo, member)?;
     if member.role == Role::Reader {
@@ -159,7 +161,7 @@ fn own(repo: &Repo, member: &Membership, hub: &Hub) -> Result<BTreeMap<RefName, 
     Ok(found)
 }
 
-/// Leaves those refs whose commits no branch of the remote has, as far as this repository knows it.
+/// Returns the refs whose commits no branch of the remote has, as far as this repository knows.
 fn beside_remote(repo: &Repo, refs: BTreeMap<RefName, Oid>) -> Result<BTreeMap<RefName, Oid>> {
     let remote = repo.refs_below("refs/remotes/")?.into_iter();
     let remote = commits(repo, remote.map(|found| found.id));
@@ -172,7 +174,8 @@ fn beside_remote(repo: &Repo, refs: BTreeMap<RefName, Oid>) -> Result<BTreeMap<R
     Ok(own)
 }
 
-/// Returns what only this repository has and does not publish: tags that nobody else has, and what is stashed.
+/// Returns what only this repository has and does not publish: tags that no other repository has, and
+/// stashes.
 fn unpublished(repo: &Repo, hub: &Hub) -> Result<Vec<(RefName, Oid)>> {
     let mut found = Vec::new();
     let tags = repo.refs_below("refs/tags/")?;
@@ -186,10 +189,10 @@ fn unpublished(repo: &Repo, hub: &Hub) -> Result<Vec<(RefName, Oid)>> {
             known.extend(hub.store.refs_below(prefix)?);
         }
         for tag in tags {
-            // The hub may have the object of what it published once, and no ref that holds it now.
+            // The hub may have the object of a ref that was published once, and no ref that holds it now.
             let is_commit = repo.peel_to_commit(tag.id) == Some(tag.id);
             let name = tag.name.to_string();
-            // A branch may hold the commit of a tag that is no object, and does not tell its name.
+            // A branch may hold the commit of a lightweight tag, but does not keep its name.
             let is_it = |found: &FoundRef| {
                 let is_same_name = || {
                     found
@@ -208,7 +211,7 @@ fn unpublished(repo: &Repo, hub: &Hub) -> Result<Vec<(RefName, Oid)>> {
         }
     }
     found.extend(beside_branches(repo)?);
-    // All but the newest are in its reflog only.
+    // All stashes but the newest are only in its reflog.
     let log = repo.common_dir().join("logs/refs/stash");
     let log = std::fs::read_to_string(log).unwrap_or_default();
     let ids = log.lines().filter_map(|line| line.split(' ').nth(1));
@@ -221,8 +224,8 @@ fn unpublished(repo: &Repo, hub: &Hub) -> Result<Vec<(RefName, Oid)>> {
     Ok(found)
 }
 
-/// Returns refs that are nobody's but the user's, notes for example, and what a rebase or merge that is
-/// under way has set aside.
+/// Returns refs that belong to the user alone, such as notes, and the autostash of a rebase or merge in
+/// progress.
 fn beside_branches(repo: &Repo) -> Result<Vec<(RefName, Oid)>> {
     const KNOWN: [&str; 9] = [
         "heads/",
@@ -253,7 +256,7 @@ fn beside_branches(repo: &Repo) -> Result<Vec<(RefName, Oid)>> {
     Ok(found)
 }
 
-/// Returns the commits that refs hold, as far as they are here.
+/// Returns the commits of refs, as far as they exist here.
 fn commits(repo: &Repo, ids: impl Iterator<Item = Oid>) -> Vec<Oid> {
     let mut commits: Vec<_> = ids.filter_map(|id| repo.peel_to_commit(id)).collect();
     commits.sort_unstable();
@@ -261,7 +264,7 @@ fn commits(repo: &Repo, ids: impl Iterator<Item = Oid>) -> Vec<Oid> {
     commits
 }
 
-/// Tells whether one of the tips has a commit in its history.
+/// Returns `true` if a commit is in the history of one of the tips.
 fn is_reached(repo: &Repo, id: Oid, tips: &[Oid]) -> Result<bool> {
     let Some(commit) = repo.peel_to_commit(id) else {
         return Ok(false);
@@ -269,7 +272,7 @@ fn is_reached(repo: &Repo, id: Oid, tips: &[Oid]) -> Result<bool> {
     Ok(tips.contains(&commit) || repo.commits_between(commit, tips, 1)?.is_empty())
 }
 
-/// Makes refs in a folder that is new, or that holds the very same already; returns its prefix.
+/// Creates refs in a new folder, or finds a folder with exactly these; returns its prefix.
 fn keep_in_new_folder(
     world: &World,
     hub: &Hub,
@@ -290,7 +293,7 @@ fn keep_in_new_folder(
         }
         match hub.move_refs(world, &creations(&prefix, refs)) {
             Ok(()) => return Ok(prefix),
-            // Somebody else was faster.
+            // Another process was faster.
             Err(e) if matches!(e.code(), Code::RefMoved | Code::Locked) => {}
             Err(error) => return Err(error),
         }
@@ -302,7 +305,7 @@ fn keep_in_new_folder(
     .hint("run it again in a second"))
 }
 
-/// Returns the prefix of all that is kept of one clone, whose published refs are below `below`.
+/// Returns the prefix of everything that is kept of one clone, whose published refs are below `below`.
 fn whose(below: &str) -> String {
     let agent = below.strip_prefix(ref_names::PUBLISHED_AGENTS);
     let reader = below.strip_prefix(ref_names::PUBLISHED_DESKS);
@@ -334,12 +337,12 @@ fn creations(prefix: &str, refs: &BTreeMap<RefName, Oid>) -> Vec<RefChange> {
     created.collect()
 }
 
-fn bring(
+fn copy_all_objects(
     world: &World,
     (repo, hub): (&Repo, &Hub),
     prefix: &str,
     refs: &BTreeMap<RefName, Oid>,
 ) -> Result<()> {
-    bring_objects(world, repo, hub, &creations(prefix, refs))?;
+    copy_objects(world, repo, hub, &creations(prefix, refs))?;
     link_large_objects(repo, hub)
 }

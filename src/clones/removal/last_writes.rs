@@ -1,5 +1,5 @@
-//! What is written into the worktree of a clone on its way out: found by the times of files, and spared when
-//! the rest is deleted.
+//! Finds files that are written into the working tree of a clone during its removal, by their times, and
+//! spares them when the rest is deleted.
 
 use std::fs::{self, Metadata};
 use std::path::{Path, PathBuf};
@@ -8,16 +8,16 @@ use std::time::{Duration, SystemTime};
 use crate::model::{Result, World};
 use crate::store::files::atomic;
 
-/// What came of deleting a clone.
+/// The result of deleting a clone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Deleted {
-    /// All of it is gone.
+    /// Everything is deleted.
     All,
-    /// Somebody wrote into it meanwhile: that is still there.
+    /// Files that were written meanwhile are still there.
     NotAll,
 }
 
-/// Tells whether a file of the worktree at `top` was written since.
+/// Returns `true` if a file of the working tree at `top` was written since.
 ///
 /// # Errors
 /// `interrupted`.
@@ -36,7 +36,7 @@ pub(in crate::clones) fn has_any(world: &World, top: &Path, since: SystemTime) -
     Ok(false)
 }
 
-/// Deletes the worktree at `top`, but for git's own and what was written since.
+/// Deletes the working tree at `top`, except git's own files and those that were written since.
 ///
 /// # Errors
 /// `interrupted`, `io`.
@@ -48,7 +48,7 @@ pub(in crate::clones) fn delete_others(
     delete_worktree(world, top, top, since)
 }
 
-/// Lists what is in a folder of a worktree, but for git's own at the top.
+/// Lists a folder of a working tree, without git's own files at the top.
 fn entries(top: &Path, folder: &Path) -> Vec<(PathBuf, Metadata)> {
     let found = fs::read_dir(folder).into_iter().flatten().flatten();
     let found = found.map(|entry| entry.path());
@@ -60,8 +60,8 @@ fn entries(top: &Path, folder: &Path) -> Vec<(PathBuf, Metadata)> {
     found.collect()
 }
 
-/// Tells whether a file was written since. The time of its last change of any kind cannot be set by
-/// anybody, but says nothing of files with several names: any of those may come and go.
+/// Returns `true` if a file was written since. A process cannot set the time of the last inode change, but
+/// this time is useless for files with several hard links: creating or deleting any of them changes it.
 fn is_younger(metadata: &Metadata, since: SystemTime) -> bool {
     use std::os::unix::fs::MetadataExt as _;
     let written = metadata.modified().is_ok_and(|at| at >= since);

@@ -1,13 +1,13 @@
-//! Brings the log of a clone that goes into the hub, and the files that its operations moved aside. Where
-//! they are then says [`super::removed_log`].
+//! Copies the operation log of a removed clone into the hub, with the files that its operations moved aside.
+//! [`super::removed_log`] describes where they are then.
 //!
-//! The operations come first, while the clone is whole; the files last, when its worktree is deleted and
-//! its git directory is where no command finds it. Both may be done again.
+//! The operations come first, while the clone is complete; the files last, when its working tree is deleted
+//! and its git directory is at a path that no command uses. Both can be repeated.
 
 use std::path::Path;
 
 use crate::clones::hub::Hub;
-use crate::clones::hub::publish::{bring_objects, large_objects_of};
+use crate::clones::hub::publish::{copy_objects, large_objects_of};
 use crate::git::lfs::lfs_objects::LfsObjects;
 use crate::git::{RefChange, Repo};
 use crate::model::{Code, Error, Result, World};
@@ -19,17 +19,17 @@ use crate::store::refs::ref_names;
 
 use super::removed_clone::{RemovedClone, RemovedNote};
 
-/// What to do about an operation whose objects are not whole.
+/// What to do with an operation that lacks objects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::clones) enum Broken {
     /// Fail.
     Refuse,
-    /// Leave it out and say so.
+    /// Leave it out, with a warning.
     LeaveOut,
 }
 
-/// Gives the operations and automatic checkpoints of a repository, of all its worktrees, the same names in
-/// the hub.
+/// Creates the operations and automatic checkpoints of a repository, in all its worktrees, under the same
+/// names in the hub.
 ///
 /// # Errors
 /// `hub-missing`, `object-missing`, `git-failed`, `no-space`, `locked`.
@@ -56,7 +56,7 @@ pub(in crate::clones) fn keep_operations(
     if changes.is_empty() {
         return Ok(());
     }
-    match bring_objects(world, repo, &hub, &changes) {
+    match copy_objects(world, repo, &hub, &changes) {
         Err(error) if broken == Broken::LeaveOut && is_of_objects(&error) => {
             changes = leave_out_broken(world, repo, &hub, changes)?;
         }
@@ -77,7 +77,7 @@ fn leave_out_broken(
 ) -> Result<Vec<RefChange>> {
     let mut whole = Vec::new();
     for change in changes {
-        match bring_objects(world, repo, hub, std::slice::from_ref(&change)) {
+        match copy_objects(world, repo, hub, std::slice::from_ref(&change)) {
             Ok(()) => whole.push(change),
             Err(error) if is_of_objects(&error) => (world.narrate)(&format!(
                 "warning: '{}' is not kept: {}",
@@ -90,7 +90,7 @@ fn leave_out_broken(
     Ok(whole)
 }
 
-/// Notes in the folder of what each worktree kept whose it was, before that comes into the hub.
+/// Records in each worktree's folder of kept files whose it was, before the folder is moved into the hub.
 ///
 /// # Errors
 /// `repository-broken`, `no-space`, `io`.
@@ -118,12 +118,12 @@ pub(in crate::clones) fn note(repo: &Repo, clone: &RemovedClone) -> Result<()> {
     Ok(())
 }
 
-/// Brings the files that operations moved aside, and large files that only checkpoints hold, from a git
-/// directory that nobody uses any more.
+/// Moves the files that operations moved aside, and large files that only checkpoints hold, out of a git
+/// directory that is no longer used.
 ///
 /// # Errors
-/// `hub-missing`, `io`, `no-space`; the rest is where it was then.
-pub(in crate::clones) fn bring_files(git_dir: &Path) -> Result<()> {
+/// `hub-missing`, `io`, `no-space`; then the rest stays where it is.
+pub(in crate::clones) fn move_kept_files(git_dir: &Path) -> Result<()> {
     let kept = Places::kept_in(git_dir);
     let large = LfsObjects::in_folder(retained_objects::pool_in(git_dir));
     if moved_aside::worktrees(&kept).is_empty() && large.files().is_empty() {
@@ -132,7 +132,7 @@ pub(in crate::clones) fn bring_files(git_dir: &Path) -> Result<()> {
     let Some(member) = Membership::read(&membership::path_in(git_dir))? else {
         return Err(Error::new(
             Code::RepositoryBroken,
-            format!("nothing says which hub '{}' belongs to", git_dir.display()),
+            format!("cannot determine the hub of '{}'", git_dir.display()),
         ));
     };
     let hub = Hub::open(&member.hub)?;
@@ -140,7 +140,7 @@ pub(in crate::clones) fn bring_files(git_dir: &Path) -> Result<()> {
     let home = Places::kept_in(hub.store.path());
     atomic::make_directory(&home)?;
     for (key, folder) in moved_aside::worktrees(&kept) {
-        moved_aside::bring(&folder, &home.join(key.as_str()))?;
+        moved_aside::move_all(&folder, &home.join(key.as_str()))?;
     }
     // They are durable there before the rest is deleted.
     atomic::sync_file_system(&home)

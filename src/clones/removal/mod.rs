@@ -1,4 +1,4 @@
-//! What stays of a clone that is taken away: its refs in the hub, under another name; and the trash.
+//! Removes clones: keeps their refs in the hub, under other names, and empties the trash.
 
 pub mod kept_refs;
 pub mod last_writes;
@@ -20,10 +20,10 @@ use crate::store::refs::ref_names;
 use super::damaged::{self, DamagedClone};
 use super::found::{self, FoundClone, clones};
 use super::hub::Hub;
-use super::hub::hub_folder::set_aside;
+use super::hub::hub_folder::move_away;
 use kept_refs::{is_kept, keep_published};
 
-/// Refuses to take the directory away that somebody stands in.
+/// Fails if the clone is the current directory of the command.
 ///
 /// # Errors
 /// `clone-in-use`.
@@ -45,7 +45,7 @@ pub fn refuse_own_directory(world: &World, clone: &FoundClone) -> Result<()> {
     .hint(own_directory_hint(world, clone)))
 }
 
-/// Returns the command that does it from elsewhere.
+/// Returns a command that removes the clone from another directory.
 fn own_directory_hint(world: &World, clone: &FoundClone) -> String {
     let id = clone.member.id.get(..8).unwrap_or(&clone.member.id);
     let id = clone.member.agent.as_deref().unwrap_or(id);
@@ -58,8 +58,8 @@ fn own_directory_hint(world: &World, clone: &FoundClone) -> String {
     )
 }
 
-/// Completes removals that were cut off: what a clone has published that is gone is kept under the other
-/// name, and the trash is emptied.
+/// Completes interrupted removals: keeps the published refs of removed clones under their other names, and
+/// empties the trash.
 ///
 /// # Errors
 /// `hub-missing`, `ref-moved`, `locked`, `io`.
@@ -86,7 +86,7 @@ pub fn complete(world: &World, root: &SharedRoot, hub: &Path) -> Result<()> {
     for (agent, scope) in orphans {
         let below = format!("{}{agent}/{scope}/", ref_names::PUBLISHED_AGENTS);
         if !standing.contains(&below) {
-            // Where the removal has come so far, it was kept with what was uncommitted.
+            // A removal that got this far has kept it together with the uncommitted work.
             if !is_kept(&hub, &below)? {
                 keep_published(world, &hub, (&below, None))?;
             }
@@ -96,29 +96,29 @@ pub fn complete(world: &World, root: &SharedRoot, hub: &Path) -> Result<()> {
     empty(world, &root.trash())
 }
 
-/// Removes a hub that nobody borrows from.
+/// Removes a hub that no clone borrows from.
 ///
 /// # Errors
-/// `locked` where a clone was made of it meanwhile, `io`.
+/// `locked` if a clone was made of it meanwhile, `io`.
 pub fn remove_hub(world: &World, root: &SharedRoot, hub: &Path) -> Result<()> {
     let trash = root.trash();
     atomic::make_directory(&trash)?;
     let away = trash.join(format!("{:016x}", (world.entropy)()));
-    // What a clone on its way out has left to keep comes here, too.
+    // A clone that is being removed keeps its work in this hub, too.
     let is_wanted =
         || found::are_of(root, hub) || removal_steps::hubs(root).iter().any(|used| used == hub);
-    set_aside(world, hub, is_wanted, &away)?;
+    move_away(world, hub, is_wanted, &away)?;
     empty(world, &trash)
 }
 
-/// Deletes what was renamed into the trash, also by those who died before they could. Clones go their
-/// own way there.
+/// Deletes everything that was renamed into the trash, also by processes that died before they could. Clones
+/// in it are handled separately.
 fn empty(world: &World, trash: &Path) -> Result<()> {
     let entries = std::fs::read_dir(trash).into_iter().flatten().flatten();
     for entry in entries.map(|entry| entry.path()) {
-        if removal_steps::is_rubbish(&entry) {
-            // It stays where it is until its hub is there again; nobody has to wait for that.
-            if let Err(error) = removal_steps::delete_rubbish(&entry) {
+        if removal_steps::is_left_git_dir(&entry) {
+            // It stays until its hub exists again; no command has to wait for that.
+            if let Err(error) = removal_steps::delete_git_dir(&entry) {
                 let (shown, why) = (entry.display(), error.message());
                 (world.narrate)(&format!("warning: '{shown}' is not deleted yet: {why}"));
             }

@@ -1,4 +1,5 @@
-//! One at a time takes a clone away: a lock beside those that are on their way out, by the id of the clone.
+//! Lets one process at a time remove a clone: a lock beside the clones that are being removed, by the id of
+//! the clone.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -9,10 +10,10 @@ use crate::store::files::shared_root::SharedRoot;
 use crate::store::lock::WorktreeLock;
 use crate::store::membership::Membership;
 
-/// How long to wait for somebody else who takes the same clone away.
+/// How long to wait for another process that removes the same clone.
 const TURN: Duration = Duration::from_mins(1);
 
-/// Keeps others from taking the same clone away, as long as it is there.
+/// Keeps other processes from removing the same clone while it exists.
 #[derive(Debug)]
 pub struct Turn {
     path: PathBuf,
@@ -21,19 +22,20 @@ pub struct Turn {
 
 impl Drop for Turn {
     fn drop(&mut self) {
-        // Whoever waits for it looks for it anew; what stays is swept with the locks of the dead.
+        // A process that waits for the lock opens it again; a file that stays is swept with the locks of dead
+        // processes.
         atomic::remove_file(&self.path).ok();
     }
 }
 
-/// Waits for others who take the same clone away; whoever comes next may find it gone.
+/// Waits for other processes that remove the same clone; afterwards the clone may be gone.
 ///
 /// # Errors
 /// `locked`, `interrupted`, `invalid-value`.
 pub fn take_turn(world: &World, member: &Membership) -> Result<Turn> {
     let root = SharedRoot::of(world)?;
     let path = root.leaving().join(format!("{}.turn.lock", member.id));
-    let waiting = "waiting for another git-colony that takes this clone away";
+    let waiting = "waiting for another git-colony that removes this clone";
     let lock = WorktreeLock::take_at(world, &path, (TURN, waiting))?;
     Ok(Turn { path, _lock: lock })
 }

@@ -1,10 +1,10 @@
-//! A clone on its way out: renamed aside first, so that no path of its agent leads there any more, and
-//! deleted when all of it is kept and nobody can write into it.
+//! The removal of a clone. It is renamed aside first, so that no path of its agent leads there any more, and
+//! deleted when all of it is kept and no process can write into it.
 //!
-//! The states, each reached by one rename: *standing*; *leaving*, where it is kept again until it holds
-//! still; *trash*, where it is whole in the hub and goes. Whoever comes next takes a clone further whose
-//! taker has died: a lock beside it says so. What is written into it even while it is deleted stays, and
-//! it goes back to *leaving*.
+//! The states, each reached by one rename: *standing*; *leaving*, where it is kept again until nothing
+//! changes any more; *trash*, where everything is in the hub and it is deleted. The next command continues
+//! the removal of a process that has died: a lock beside the clone shows that. Files that are written into it
+//! even during the deletion stay, and it returns to *leaving*.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -30,58 +30,58 @@ use super::last_writes::{self, Deleted};
 use super::log_transfer::{self, Broken};
 use super::removed_clone::RemovedClone;
 
-/// What the name of a clone in the trash ends with.
+/// The suffix of a clone in the trash.
 const CLONE: &str = "clone";
 
-/// What the name of its git directory ends with, when that is all that is left of it.
-const RUBBISH: &str = "git";
+/// The suffix of its git directory, when that is all that is left of it.
+const LEFT_GIT_DIR: &str = "git";
 
 /// How long to wait for a process that may be about to end.
-const PATIENCE: Duration = Duration::from_millis(500);
+const PRUNE_TIMEOUT: Duration = Duration::from_millis(500);
 
-/// How long to wait before looking at all processes again.
-const PAUSE: Duration = Duration::from_millis(25);
+/// How long to wait before the next scan of all processes.
+const POLL_INTERVAL: Duration = Duration::from_millis(25);
 
-/// What is written down in a clone before it leaves.
+/// The record that a clone gets before it leaves its path.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct LeavingNote {
-    /// Where it stood.
+    /// Its old path.
     place: PathBuf,
-    /// The prefix of what the hub keeps of it.
+    /// The prefix of its refs that the hub keeps.
     kept: String,
-    /// Whether what no checkpoint keeps may go.
+    /// Whether work that no checkpoint keeps may be deleted.
     lets_go: bool,
-    /// Whether all of it was kept and some of it may be deleted.
+    /// Whether all of it was kept, so that some of it may be deleted.
     #[serde(default)]
     is_kept: bool,
 }
 
-/// A clone that has left its place.
+/// A clone that has left its path.
 #[derive(Debug)]
 pub struct Leaving {
-    /// Where it is now.
+    /// Its path now.
     pub folder: PathBuf,
     /// Its record.
     pub member: Membership,
-    /// Where it was.
+    /// Its old path.
     pub place: PathBuf,
-    /// The prefix of what the hub keeps of it.
+    /// The prefix of its refs that the hub keeps.
     pub kept: String,
-    /// Whether what no checkpoint keeps may go.
+    /// Whether work that no checkpoint keeps may be deleted.
     pub lets_go: bool,
-    /// The moment up to which all of it was kept, where some of it may be deleted since.
+    /// The time up to which all of it was kept, if some of it may be deleted already.
     pub kept_until: Option<SystemTime>,
     lock_path: PathBuf,
     _lock: WorktreeLock,
 }
 
 impl Leaving {
-    /// Keeps the refs of a clone whose work is published under second names, and what one for reading has, and renames its folder: from
-    /// there on the clone is gone for everybody. `uncommitted` is the commit that holds what was uncommitted
-    /// in it. Returns it, and whether the hub had anything of it.
+    /// Keeps the published refs of a clone under other names, and the refs of one for reading, and renames
+    /// its folder: from then on the clone is gone for all other commands. `uncommitted` is the commit with
+    /// its uncommitted work. Returns it, and whether the hub had any of its refs.
     ///
     /// # Errors
-    /// `hub-missing`, `ref-moved`, `locked`, `io`; none of them has changed the clone.
+    /// `hub-missing`, `ref-moved`, `locked`, `io`; each of them leaves the clone unchanged.
     pub fn begin(
         world: &World,
         root: &SharedRoot,
@@ -94,7 +94,7 @@ impl Leaving {
         if clone.member.role == Role::Reader {
             has_kept |= keep_beside(world, repo, (&clone.member, &kept))? > 0;
         }
-        // What stands in the way of that is told while the clone stands.
+        // Problems with that are reported while the clone is still at its path.
         let broken = if lets_go {
             Broken::LeaveOut
         } else {
@@ -130,17 +130,17 @@ impl Leaving {
         Ok((leaving, has_kept))
     }
 
-    /// Takes up the clones that others have left on their way out; those that somebody takes care of
-    /// are not among them.
+    /// Takes over clones whose removal others have left unfinished; not those that another process is
+    /// removing.
     pub fn resume(world: &World, root: &SharedRoot) -> Vec<Leaving> {
         let mut held = BTreeMap::new();
         for folder in folders(&root.trash()) {
-            // Its taker has died while it deleted: it has to hold still anew.
+            // The process died while it deleted the clone: all of it must be kept again.
             let name = folder.file_stem().filter(|_| is_one(&folder));
             if let Some(back) = name.map(|name| root.leaving().join(name))
                 && let Ok(lock) = lock(world, &back)
             {
-                // Another may have been faster.
+                // Another process may have been faster.
                 atomic::rename(&folder, &back).ok();
                 held.insert(back, lock);
             }
@@ -155,7 +155,7 @@ impl Leaving {
             else {
                 continue;
             };
-            // Without its moment nothing proves that it was kept.
+            // Without its time, nothing proves that it was kept.
             let written = fs::metadata(stamp_in(&folder)).and_then(|stamp| stamp.modified());
             found.push(Leaving {
                 kept_until: written.ok().filter(|_| note.is_kept),
@@ -173,16 +173,16 @@ impl Leaving {
         found
     }
 
-    /// Takes the published names of the clone out of sight, and the folders that it has left empty.
+    /// Deletes the published refs of the clone, and the folders that it has left empty.
     ///
     /// # Errors
     /// `hub-missing`, `git-failed`.
-    pub fn let_go_of_names(&self, world: &World, root: &SharedRoot) -> Result<()> {
+    pub fn unpublish(&self, world: &World, root: &SharedRoot) -> Result<()> {
         let hub = Hub::open(&self.member.hub)?;
         let below = self.member.published_below();
         let standing = clones(root, Some(hub.store.path()));
         let mut standing = standing.iter();
-        // A new clone of that name publishes there by now, and sets right what it finds.
+        // A new clone with this name publishes there by now, and corrects what it finds.
         if !standing.any(|clone| clone.member.published_below() == below) {
             hub.delete_refs_below(world, &below)?;
         }
@@ -190,7 +190,7 @@ impl Leaving {
         Ok(())
     }
 
-    /// Keeps what the repository has beside what is kept already, and its operations.
+    /// Keeps the refs of the repository that are not kept already, and its operations.
     ///
     /// # Errors
     /// As [`crate::clones::hub::publish::publish`].
@@ -212,18 +212,18 @@ impl Leaving {
         log_transfer::note(repo, &clone)
     }
 
-    /// Returns the file system's time, before which everything was written that is looked at next.
+    /// Returns the file system's time: everything that the next scan finds was written before it.
     ///
     /// # Errors
     /// `no-space`, `io`.
     pub fn stamp(&self) -> Result<SystemTime> {
         let path = stamp_in(&self.folder);
-        atomic::write_plainly(&path, b"what is younger than this may be kept nowhere\n")?;
+        atomic::write_plainly(&path, b"files newer than this may not be kept anywhere\n")?;
         let written = fs::metadata(&path).and_then(|metadata| metadata.modified());
-        written.map_err(|e| Error::io("cannot tell the file system's time", e))
+        written.map_err(|e| Error::io("cannot determine the file system's time", e))
     }
 
-    /// Tells whether a file of the worktree was written since.
+    /// Returns `true` if a file of the working tree was written since.
     ///
     /// # Errors
     /// `interrupted`.
@@ -231,25 +231,25 @@ impl Leaving {
         last_writes::has_any(world, &self.folder, since)
     }
 
-    /// Finds a process that can still write into the clone, as far as the system tells; waits a moment
-    /// for one that is about to end.
+    /// Finds a process that can still write into the clone, as far as the system shows; waits a moment for
+    /// one that is about to end.
     ///
     /// # Errors
     /// `interrupted`.
     pub fn held_by(&self, world: &World) -> Result<Option<Process>> {
-        let mut left = PATIENCE;
+        let mut left = PRUNE_TIMEOUT;
         loop {
-            let user = processes::at_work_in(&self.folder);
+            let user = processes::running_in(&self.folder);
             if user.is_none() || left.is_zero() {
                 return Ok(user);
             }
             world.interrupt.check()?;
-            std::thread::sleep(PAUSE);
-            left = left.saturating_sub(PAUSE);
+            std::thread::sleep(POLL_INTERVAL);
+            left = left.saturating_sub(POLL_INTERVAL);
         }
     }
 
-    /// Deletes the clone, but for what was written since; then it stays where it was, with that in it.
+    /// Deletes the clone, except files that were written since; then it stays in its folder with these.
     ///
     /// # Errors
     /// `io`, `interrupted`.
@@ -269,16 +269,16 @@ impl Leaving {
         world.reach("clone-in-trash")?;
         let mut deleted = last_writes::delete_others(world, &away, since)?;
         if deleted == Deleted::All {
-            // Half a repository is none that could be taken up again: it goes as one, as rubbish.
-            let rubbish = away.with_extension(RUBBISH);
-            atomic::rename(&away.join(".git"), &rubbish)?;
+            // Half a repository is of no use: its git directory is deleted separately.
+            let left = away.with_extension(LEFT_GIT_DIR);
+            atomic::rename(&away.join(".git"), &left)?;
             if atomic::remove_empty_folder(&away)? {
                 world.reach("clone-is-rubbish")?;
-                delete_rubbish(&rubbish)?;
+                delete_git_dir(&left)?;
                 atomic::remove_file(&self.lock_path)?;
                 return Ok(Deleted::All);
             }
-            atomic::rename(&rubbish, &away.join(".git"))?;
+            atomic::rename(&left, &away.join(".git"))?;
             deleted = Deleted::NotAll;
         }
         atomic::rename(&away, &self.folder)?;
@@ -286,13 +286,13 @@ impl Leaving {
     }
 }
 
-/// Lists the hubs that clones on their way out still borrow from, or have something for.
+/// Lists the hubs that clones being removed still borrow from, or keep work in.
 pub fn hubs(root: &SharedRoot) -> Vec<PathBuf> {
     let members = git_directories(root).into_iter();
     members.map(|(_, member)| member.hub).collect()
 }
 
-/// Lists the folders of what operations moved aside in clones of a hub that are on their way out.
+/// Lists the folders of files that operations moved aside, in clones of a hub that are being removed.
 pub(in crate::clones) fn kept_of(root: &SharedRoot, hub: &Path) -> Vec<PathBuf> {
     let own = git_directories(root).into_iter();
     let own = own.filter(|(_, member)| member.hub == hub);
@@ -303,7 +303,7 @@ fn git_directories(root: &SharedRoot) -> Vec<(PathBuf, Membership)> {
     let folders = [folders(&root.leaving()), folders(&root.trash())].concat();
     let found = folders.into_iter().filter_map(|folder| {
         let git_dir = match folder.extension() {
-            Some(end) if end == RUBBISH => folder,
+            Some(end) if end == LEFT_GIT_DIR => folder,
             _ => folder.join(".git"),
         };
         let member = Membership::read(&membership::path_in(&git_dir));
@@ -312,20 +312,20 @@ fn git_directories(root: &SharedRoot) -> Vec<(PathBuf, Membership)> {
     found.collect()
 }
 
-/// Deletes the git directory of a clone that is no more. The files that operations moved aside are the
-/// user's: they come into the hub first.
-pub(in crate::clones) fn delete_rubbish(git_dir: &Path) -> Result<()> {
-    log_transfer::bring_files(git_dir)?;
+/// Deletes the git directory of a clone that is gone. The files that operations moved aside belong to the
+/// user: they are moved into the hub first.
+pub(in crate::clones) fn delete_git_dir(git_dir: &Path) -> Result<()> {
+    log_transfer::move_kept_files(git_dir)?;
     atomic::remove_folder(git_dir)
 }
 
-/// Tells whether a folder of the trash is the git directory of a clone that is no more.
-pub(in crate::clones) fn is_rubbish(folder: &Path) -> bool {
-    folder.extension().is_some_and(|end| end == RUBBISH)
+/// Returns `true` if a folder of the trash is the git directory of a clone that is gone.
+pub(in crate::clones) fn is_left_git_dir(folder: &Path) -> bool {
+    folder.extension().is_some_and(|end| end == LEFT_GIT_DIR)
 }
 
-/// Tells whether a folder of the trash is a clone on its way out that is not deleted yet. One without a
-/// repository is, while anything is in it: that was written at the very end.
+/// Returns `true` if a folder of the trash is a clone that is not deleted yet. A folder without a repository
+/// counts while it has any files: they were written at the very end.
 pub(in crate::clones) fn is_one(folder: &Path) -> bool {
     let is_clone = folder.extension().is_some_and(|end| end == CLONE);
     is_clone && !matches!(atomic::remove_empty_folder(folder), Ok(true))
@@ -334,7 +334,7 @@ pub(in crate::clones) fn is_one(folder: &Path) -> bool {
 impl LeavingNote {
     fn write(&self, clone: &Path) -> Result<()> {
         let json = serde_json::to_vec_pretty(self);
-        let json = json.or_code(Code::Io, || "cannot note that a clone leaves")?;
+        let json = json.or_code(Code::Io, || "cannot record the removal of a clone")?;
         atomic::write_durably(&note_in(clone), &json)
     }
 
@@ -351,14 +351,14 @@ fn stamp_in(clone: &Path) -> PathBuf {
     clone.join(".git").join("colony").join("leaving.stamp")
 }
 
-/// Locks a clone on its way out, without waiting.
+/// Locks a clone that is being removed, without waiting.
 fn lock(world: &World, folder: &Path) -> Result<(PathBuf, WorktreeLock)> {
     let path = folder.with_extension("lock");
     let lock = WorktreeLock::take_at(world, &path, (Duration::ZERO, ""))?;
     Ok((path, lock))
 }
 
-/// Removes the locks of clones that are gone.
+/// Deletes the locks of clones that are gone.
 fn sweep_locks(leaving: &Path) {
     let entries = fs::read_dir(leaving).into_iter().flatten().flatten();
     for lock in entries.map(|entry| entry.path()) {

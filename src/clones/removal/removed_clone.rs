@@ -1,4 +1,4 @@
-//! Whose a removed clone was, as it is noted with each of its logs in the hub.
+//! The record of a removed clone, which each of its logs in the hub has.
 
 use std::path::{Path, PathBuf};
 
@@ -8,37 +8,37 @@ use serde::{Deserialize, Serialize};
 use crate::model::{Code, Error, Result};
 use crate::store::files::atomic;
 
-/// A clone that was removed, as it is noted with each of its logs.
+/// A removed clone, as recorded with each of its logs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RemovedClone {
     /// The id of the clone.
     pub clone: String,
-    /// Whose it was; `None` for one that was read only.
+    /// Its agent; `None` for a clone for reading.
     pub agent: Option<String>,
-    /// Where it stood.
+    /// Its path.
     #[schemars(with = "String")]
     pub path: PathBuf,
     /// The prefix of the refs in the hub that keep its work.
     pub kept_as: String,
-    /// When it was removed, RFC 3339 UTC.
+    /// The time of its removal, RFC 3339 UTC.
     pub removed_at: String,
 }
 
 impl RemovedClone {
-    /// Returns the name that finds it: its agent, or the beginning of its id.
+    /// Returns the name to find it by: its agent, or the beginning of its id.
     pub fn name(&self) -> String {
         let id = self.clone.get(..8).unwrap_or(&self.clone);
         self.agent.clone().unwrap_or_else(|| id.to_owned())
     }
 }
 
-/// What the note says beside whose worktree it was.
+/// The content of the note: whose worktree it was.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(in crate::clones) struct RemovedNote {
     /// The clone.
     #[serde(flatten)]
     pub(in crate::clones) clone: RemovedClone,
-    /// Whether it is the worktree that the clone was made with.
+    /// Whether it is the main worktree.
     pub(in crate::clones) is_main: bool,
 }
 
@@ -46,7 +46,7 @@ pub(in crate::clones) struct RemovedNote {
 pub(super) const NOTE: &str = "removed.json";
 
 impl RemovedNote {
-    /// Notes whose worktree it was in the folder of what it kept, where that is not noted yet.
+    /// Records whose worktree it was in its folder of kept files, if that is not recorded yet.
     pub(in crate::clones) fn write_into(&self, worktree: &Path) -> Result<()> {
         let known = RemovedNote::read(worktree);
         if known.is_some_and(|known| known.clone.clone == self.clone.clone) {
@@ -55,7 +55,7 @@ impl RemovedNote {
         atomic::make_directory(worktree)?;
         let json = serde_json::to_vec_pretty(self);
         let json = json.map_err(|e| {
-            Error::new(Code::Io, "cannot note whose the kept files are").caused_by(e)
+            Error::new(Code::Io, "cannot record the owner of the kept files").caused_by(e)
         })?;
         atomic::write_durably(&worktree.join(NOTE), &json)
     }

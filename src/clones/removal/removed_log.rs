@@ -1,15 +1,16 @@
-//! The logs of clones that were removed, in the hub: what they did, and the files that it moved aside.
+//! The operation logs of removed clones, in the hub, with the files that their operations moved aside.
 //!
-//! For each worktree of such a clone, by its key, the hub has what the clone had, under the same names, so
-//! that it can be put into a new clone as it is:
+//! For each worktree of such a clone, by its key, the hub has the same refs and files as the clone had, so
+//! that a new clone can take them over as they are:
 //!
-//! - `refs/colony-local/ops/<key>/<operation>`: the operations, with all that their commits keep alive;
+//! - `refs/colony-local/ops/<key>/<operation>`: the operations, with everything that their commits keep
+//!   alive;
 //! - `refs/colony-local/auto/<key>/<time>-<8 hex>`: the automatic checkpoints;
-//! - `colony-kept/<key>/`: the files that they moved aside, and the second names of large files;
+//! - `colony-kept/<key>/`: the files that they moved aside, and hard links of large files;
 //! - `colony-kept/<key>/removed.json`: whose worktree it was, [`RemovedClone`].
 //!
-//! While a folder of the clone cannot be deleted yet, its kept files are still in that. `log_transfer`
-//! brings all this; only `prune`, and the removal of the hub by force, let go of it.
+//! While a folder of the clone cannot be deleted yet, its kept files are still in it. `log_transfer` copies
+//! all this; only `prune`, and removing the hub with `--force`, delete it.
 
 use std::path::{Path, PathBuf};
 
@@ -18,7 +19,7 @@ use serde::Serialize;
 
 use crate::clones::found;
 use crate::clones::hub::Hub;
-use crate::clones::new_clone::build_files::{How, bring};
+use crate::clones::new_clone::build_files::{How, copy_path};
 use crate::git::RefChange;
 use crate::git::refs::FoundRef;
 use crate::model::id::{OperationId, WorktreeKey};
@@ -37,15 +38,15 @@ use super::removed_clone::{NOTE, RemovedClone, RemovedNote};
 /// A removed clone with the logs of its worktrees.
 #[derive(Clone, Debug)]
 pub struct RemovedLog {
-    /// Whose they are.
+    /// The clone.
     pub clone: RemovedClone,
     /// Its worktrees, the main one first.
     pub worktrees: Vec<Places>,
-    /// Whether the first of them is the worktree that the clone was made with.
+    /// Whether the first of them is the main worktree.
     pub has_main: bool,
 }
 
-/// Lists the removed clones of a hub that have a log there, the newest first.
+/// Lists the removed clones of a hub that have a log there, newest first.
 pub fn list(root: &SharedRoot, hub: &Path) -> Vec<RemovedLog> {
     let mut found: Vec<RemovedLog> = Vec::new();
     let leaving = removal_steps::kept_of(root, hub).into_iter();
@@ -77,7 +78,8 @@ pub fn list(root: &SharedRoot, hub: &Path) -> Vec<RemovedLog> {
     found
 }
 
-/// Finds the removed clones of an agent, or the one whose id begins so, the newest first: one at least.
+/// Finds the removed clones of an agent, or the one with this beginning of its id, newest first; at least
+/// one.
 ///
 /// # Errors
 /// `clone-not-found`.
@@ -104,9 +106,8 @@ pub fn find(root: &SharedRoot, hub: &Path, name: &str) -> Result<Vec<RemovedLog>
 }
 
 impl RemovedLog {
-    /// Returns where the log of the worktree is that the clone was made with, once all of it is in the hub and
-    /// no clone goes on with it.
-    pub fn to_go_on_with(&self, root: &SharedRoot, hub: &Path) -> Option<&Places> {
+    /// Returns the log of the clone's main worktree, once all of it is in the hub and no clone continues it.
+    pub fn log_to_continue(&self, root: &SharedRoot, hub: &Path) -> Option<&Places> {
         let main = self.worktrees.first().filter(|_| self.has_main)?;
         let standing = found::clones(root, Some(hub)).into_iter();
         let mut keys = standing.filter_map(|clone| Places::key_of(&clone.git_dir()));
@@ -125,8 +126,8 @@ pub fn refs_of(hub: &Hub, key: &WorktreeKey) -> Result<Vec<FoundRef>> {
     Ok(refs)
 }
 
-/// Makes the log of a worktree in the hub that of a new clone, which has its refs already: the files that
-/// were moved aside are copied.
+/// Gives the log of a worktree in the hub to a new clone, which has its refs already: copies the files that
+/// were moved aside.
 ///
 /// # Errors
 /// `no-space`, `io`, `interrupted`.
@@ -134,17 +135,17 @@ pub fn give(world: &World, hub: &Hub, places: &Places, git_dir: &Path) -> Result
     let key = places.key.as_str();
     let kept = Places::kept_in(Path::new("")).join(key);
     let kept = kept.to_string_lossy();
-    bring(world, hub.store.path(), git_dir, (&kept, How::Copy))?;
+    copy_path(world, hub.store.path(), git_dir, (&kept, How::Copy))?;
     atomic::remove_file(&Places::kept_in(git_dir).join(key).join(NOTE))?;
     Places::give_key(git_dir, &places.key)
 }
 
-/// Lets go of the log of a worktree that a clone goes on with.
+/// Deletes the log of a worktree that a clone continues.
 ///
 /// # Errors
 /// `ref-moved`, `locked`, `io`.
-pub fn let_go(world: &World, hub: &Hub, (places, clone): (&Places, &Path)) -> Result<()> {
-    // What was no file to be copied stays here, and its log with it.
+pub fn delete_log(world: &World, hub: &Hub, (places, clone): (&Places, &Path)) -> Result<()> {
+    // Anything but a file was not copied: it stays here, and its log with it.
     let there = Places::kept_in(&clone.join(".git"));
     let is_there = |file: &AsideFile| {
         let place = file.at.strip_prefix(Places::kept_in(hub.store.path()));
@@ -155,7 +156,7 @@ pub fn let_go(world: &World, hub: &Hub, (places, clone): (&Places, &Path)) -> Re
     if !files.all(|file| is_there(&file)) {
         return Ok(());
     }
-    // It is durable there before it goes here.
+    // It is durable there before it is deleted here.
     atomic::sync_file_system(clone)?;
     let gone = refs_of(hub, &places.key)?.into_iter();
     let gone = gone.map(|found| RefChange {
@@ -167,7 +168,7 @@ pub fn let_go(world: &World, hub: &Hub, (places, clone): (&Places, &Path)) -> Re
     atomic::remove_folder(&places.kept)
 }
 
-/// How much a hub has of the logs of removed clones.
+/// The size of the logs of removed clones in a hub.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Amount {
     /// Operations.
@@ -176,7 +177,7 @@ pub struct Amount {
     pub files: usize,
 }
 
-/// Counts what a hub has of removed clones.
+/// Counts the logs of removed clones in a hub.
 ///
 /// # Errors
 /// `repository-broken`.
@@ -187,7 +188,7 @@ pub fn amount(hub: &Hub) -> Result<Amount> {
     })
 }
 
-/// Tells whether a hub holds work of clones that were removed, or a log of theirs.
+/// Returns `true` if a hub holds work of removed clones, or their operation logs.
 ///
 /// # Errors
 /// `repository-broken`.
@@ -199,27 +200,27 @@ pub fn holds_kept_work(hub: &Hub) -> Result<bool> {
 /// How long logs are kept.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// So many days.
+    /// The number of days.
     pub days: u64,
-    /// So many operations of each worktree.
+    /// The number of operations of each worktree.
     pub operations: u64,
-    /// So many days for automatic checkpoints.
+    /// The number of days for automatic checkpoints.
     pub automatic_days: u64,
 }
 
-/// What prune let go of, or would.
+/// What prune deleted, or would delete.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Pruned {
-    /// How much.
+    /// Operations and files.
     pub amount: Amount,
-    /// How many automatic checkpoints.
+    /// The number of automatic checkpoints.
     pub automatic: usize,
-    /// The bytes of the files.
+    /// The size of the files in bytes.
     pub freed: u64,
 }
 
-/// Lets go of operations of removed clones that are past their time, with what they moved aside; says what
-/// would go where `dry_run` is asked for.
+/// Deletes expired operations of removed clones, with the files they moved aside; with `dry_run`, only counts
+/// them.
 ///
 /// # Errors
 /// `repository-broken`, `ref-moved`, `locked`, `io`.
@@ -252,7 +253,7 @@ pub fn prune(world: &World, hub: &Hub, limits: Limits, dry_run: bool) -> Result<
     Ok(pruned)
 }
 
-/// Finds automatic checkpoints that are past their time, by the time in their names.
+/// Finds expired automatic checkpoints, by the time in their names.
 fn expired_automatic(hub: &Hub, limits: Limits, now: &Moment) -> Result<Vec<RefChange>> {
     let oldest = prune::oldest(now, limits.automatic_days);
     let is_past = |name: &str| {
@@ -270,12 +271,12 @@ fn expired_automatic(hub: &Hub, limits: Limits, now: &Moment) -> Result<Vec<RefC
     Ok(gone.collect())
 }
 
-/// What is past its time.
+/// Expired operations.
 #[derive(Default)]
 struct Expired {
-    /// The refs of operations, as they go.
+    /// Their refs, as deletions.
     refs: Vec<RefChange>,
-    /// The folders of what these, and those whose ref is gone already, moved aside.
+    /// The folders of the files that these operations moved aside, and folders whose ref is gone already.
     folders: Vec<PathBuf>,
 }
 
@@ -321,8 +322,7 @@ fn known(hub: &Hub, key: &WorktreeKey) -> Result<Vec<OperationId>> {
     Ok(ids.map(|(_, id)| id).collect())
 }
 
-/// Removes the folder of a worktree of which nothing is left but the second names of large files, once
-/// these are past their time as well.
+/// Removes the folder of a worktree if it has only hard links of large files and these have expired as well.
 fn remove_if_over(
     hub: &Hub,
     (key, folder): (&WorktreeKey, &Path),

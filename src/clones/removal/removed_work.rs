@@ -1,4 +1,4 @@
-//! The work of agents whose clones were taken away: found in the hub, and named as a clone has it.
+//! The work of agents whose clones were removed: found in the hub, and named as in a clone.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,40 +19,40 @@ use crate::store::refs::ref_names;
 
 use super::kept_refs::{AGAIN, UNCOMMITTED, refs_in};
 
-/// Work of a clone that was taken away.
+/// The work of a removed clone.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct RemovedWork {
     /// The agent.
     pub agent: String,
-    /// The scope of its clone.
+    /// The branch in the path of its clone.
     pub scope: String,
     /// The prefix of the refs in the hub.
     pub kept_as: String,
-    /// When it was taken away, RFC 3339 UTC; empty where that is not known.
+    /// The time of its removal, RFC 3339 UTC; empty where unknown.
     pub removed_at: String,
     /// Whether it is the newest of its agent.
     #[serde(skip)]
     pub is_newest: bool,
 }
 
-/// What a clone held, under the names that a new one has for it.
+/// The content of a removed clone, under the names that a new clone uses.
 #[derive(Clone, Debug, Default)]
 pub struct Held {
-    /// The branch that was checked out, with its tip; `None` where HEAD was on none.
+    /// The branch that was checked out, with its tip; `None` if HEAD was detached.
     pub on: Option<Start>,
-    /// HEAD, where it was on no branch.
+    /// HEAD, if it was detached.
     pub detached: Option<Oid>,
-    /// Branches, tags, checkpoints, records of forks, and refs of the user's.
+    /// Branches, tags, checkpoints, records of forks, and other refs of the user.
     pub refs: Vec<FoundRef>,
-    /// What was stashed, the newest at the end.
+    /// The stashes, oldest first.
     pub stashed: Vec<Oid>,
-    /// The commit that holds what was uncommitted.
+    /// The commit with the uncommitted work.
     pub uncommitted: Option<Oid>,
-    /// The checkpoints that were made when the clone had left its place already, the newest at the end.
+    /// The checkpoints that were created after the clone had left its path, oldest first.
     pub late: Vec<Oid>,
 }
 
-/// Lists the work of agents' clones that were taken away, by name, the newest of each at the end.
+/// Lists the work of removed agents' clones, by name, the newest of each last.
 ///
 /// # Errors
 /// `repository-broken`.
@@ -63,7 +63,7 @@ pub fn of_agents(hub: &Hub) -> Result<Vec<RemovedWork>> {
         let mut parts = name.splitn(4, '/');
         let mut part = || parts.next().unwrap_or_default();
         let (agent, scope, stamp, rest) = (part(), part(), part(), part());
-        // What clones for reading had stands there, too, by the id of the clone.
+        // The work of clones for reading is there, too, by the id of the clone.
         let is_id = scope.len() == 16 && scope.bytes().all(|byte| byte.is_ascii_hexdigit());
         let known = key::decode(agent).zip(key::decode(scope));
         let Some((agent, scope)) = known.filter(|_| !(agent == "clone" && is_id)) else {
@@ -89,7 +89,7 @@ pub fn of_agents(hub: &Hub) -> Result<Vec<RemovedWork>> {
     Ok(found)
 }
 
-/// Lists the newest of each agent.
+/// Lists the newest work of each agent.
 ///
 /// # Errors
 /// As [`of_agents`].
@@ -99,11 +99,11 @@ pub fn newest_of_agents(hub: &Hub) -> Result<Vec<RemovedWork>> {
     Ok(found)
 }
 
-/// Finds the work of an agent whose clone was taken away: the newest, or what was taken away at a time, as
-/// RFC 3339 UTC.
+/// Finds the work of an agent whose clone was removed: the newest, or that of the removal at a time, RFC 3339
+/// UTC.
 ///
 /// # Errors
-/// `clone-not-found` with the names that there are; `repository-broken`.
+/// `clone-not-found` naming the existing ones; `repository-broken`.
 pub fn find(hub: &Hub, agent: &str, at: Option<&str>) -> Result<RemovedWork> {
     let all = of_agents(hub)?;
     let is_it = |work: &&RemovedWork| match at {
@@ -125,7 +125,7 @@ pub fn find(hub: &Hub, agent: &str, at: Option<&str>) -> Result<RemovedWork> {
 }
 
 impl RemovedWork {
-    /// Returns the command that brings it back.
+    /// Returns the command that restores it.
     pub fn command(&self) -> String {
         let newest = command(&self.agent);
         if self.is_newest {
@@ -134,12 +134,12 @@ impl RemovedWork {
         format!("{newest} --at {}", self.removed_at)
     }
 
-    /// Returns when it was taken away.
+    /// Returns the time of its removal.
     pub fn moment(&self) -> Option<Moment> {
         time::parse_rfc3339(&self.removed_at)
     }
 
-    /// Reads what the hub keeps of it. What was kept later takes the place of what was kept before.
+    /// Reads the kept refs. A later one replaces an earlier one.
     ///
     /// # Errors
     /// `repository-broken`.
@@ -170,7 +170,7 @@ impl RemovedWork {
                         held.on = branch.map(|branch| Start { branch, commit: id });
                         held.detached = None;
                     }
-                    // It comes with the log.
+                    // It is restored with the log.
                     "auto" => {}
                     "autostash" => drop(stashed.insert((0, number()), id)),
                     "stash" => drop(stashed.insert((1, number()), id)),
@@ -184,7 +184,7 @@ impl RemovedWork {
                 }
             }
         }
-        // What others have published is kept beside what the clone wrote, and was not written late.
+        // Checkpoints that others have published are kept beside those of the clone, and are not late ones.
         let of_others: BTreeSet<Oid> = of_team(hub)?.into_values().collect();
         held.late.retain(|id| !of_others.contains(id));
         held.stashed = stashed.into_values().collect();
@@ -197,9 +197,9 @@ impl RemovedWork {
     }
 }
 
-/// Returns the command that brings the work of an agent back.
+/// Returns the command that restores the work of an agent.
 pub fn command(agent: &str) -> String {
-    // The name may be anything that a ref can spell.
+    // The name may be any valid part of a ref.
     let is_plain = Identity::of_agent(agent).is_ok();
     let name = if is_plain {
         agent.to_owned()
@@ -213,7 +213,7 @@ fn is_checkpoint(name: &RefName) -> bool {
     ref_names::parse_checkpoint(name).is_some()
 }
 
-/// Names what is kept as the clone had it.
+/// Returns the ref's name in the clone.
 fn name_in_clone(kind: &str, rest: &str) -> Option<RefName> {
     let checkpoint = rest.strip_prefix("checkpoint/");
     let name = match (kind, checkpoint) {

@@ -1,6 +1,6 @@
-//! What travels between a repository and a remote, and the rules for what both sides have changed.
+//! The refs that a repository and a remote exchange, and the rules for those that both sides have changed.
 //!
-//! Values in, values out: `flow::sync` asks the remote, reads what refs hold, and moves them.
+//! Values in, values out: `flow::sync` asks the remote, reads the refs, and moves them.
 
 pub mod rules;
 pub mod travelers;

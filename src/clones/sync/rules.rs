@@ -1,17 +1,16 @@
-//! What becomes of one key of a record that two repositories have changed: pure rules, the same on both
-//! sides.
+//! Merges one key of a record that two repositories have changed: pure rules, the same on both sides.
 //!
-//! A side that did not change since the last sync follows the other, also where that has deleted it.
-//! Deleted on one side and changed on the other, it stays as changed. Changed on both, the rule of its
-//! kind decides. Whoever asks comes to the same value: swapping the sides swaps the answer.
+//! A side that did not change since the last sync follows the other, also if that has deleted the key. If one
+//! side has deleted it and the other changed it, the change stays. If both changed it, the rule of its kind
+//! decides. Both sides compute the same value: swapping them swaps the answer.
 
 use crate::git::Oid;
 use crate::model::time::Moment;
 
-/// What a key held when both sides last agreed, and what it holds now. `None` is nothing.
+/// A key's value when both sides last agreed, and its values now. `None` means that it does not exist.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sides<T> {
-    /// When both last agreed.
+    /// The value when both last agreed.
     pub base: Option<T>,
     /// Here.
     pub ours: Option<T>,
@@ -20,7 +19,7 @@ pub struct Sides<T> {
 }
 
 impl<T> Sides<T> {
-    /// Makes the same of each side.
+    /// Applies a function to each side.
     pub fn map<U>(self, make: impl Fn(T) -> U) -> Sides<U> {
         Sides {
             base: self.base.map(&make),
@@ -39,32 +38,32 @@ pub enum Side {
     Theirs,
 }
 
-/// What a key becomes on both sides.
+/// The value of a key on both sides after the sync.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Merge {
     /// Both have it already.
     Same,
-    /// What one side has, which may be nothing; the other has not changed it, or has deleted it.
+    /// The value of one side, which may be none; the other has not changed it, or has deleted it.
     Take(Side),
-    /// Both changed it: this side's counts, the other is kept beside it.
+    /// Both changed it: this side's value wins, the other is kept beside it.
     Prefer(Side),
     /// Both changed it, and no rule decides.
     Conflict,
 }
 
-/// The rule of a kind for what both sides have changed.
+/// The rule of a kind for keys that both sides have changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rule {
-    /// The one that was changed last; of the same moment, the larger blob.
+    /// The latest change wins; with the same time, the larger blob.
     Latest,
-    /// None: both stay, each where it is.
+    /// None: both stay, each on its side.
     KeepBoth,
 }
 
-/// A value as rules compare it, in this order.
+/// A value with everything that rules compare, in this order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Version {
-    /// When it says that it was changed; one that does not say is older than all.
+    /// The time of its change; a value without one is older than all others.
     pub updated_at: Option<Moment>,
     /// The blob that holds it.
     pub blob: Oid,
@@ -72,7 +71,7 @@ pub struct Version {
     pub id: Oid,
 }
 
-/// Decides what becomes of a key.
+/// Decides the value of a key.
 pub fn merge(rule: Rule, sides: &Sides<Version>) -> Merge {
     let changed = |side: &Option<Version>| *side != sides.base;
     match (&sides.ours, &sides.theirs) {
@@ -123,7 +122,7 @@ mod tests {
         }
     }
 
-    /// What a key holds after a merge; an error where no rule decides.
+    /// Returns the value of a key after a merge; an error where no rule decides.
     fn value(rule: Rule, sides: &Sides<Version>) -> Result<Option<Version>, Merge> {
         match merge(rule, sides) {
             Merge::Same | Merge::Take(Side::Ours) | Merge::Prefer(Side::Ours) => Ok(sides.ours),
@@ -134,7 +133,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn both_sides_come_to_the_same(rule in rule(), base in version(), one in version(), other in version()) {
+        fn both_sides_compute_the_same(rule in rule(), base in version(), one in version(), other in version()) {
             let here = Sides { base, ours: one, theirs: other };
             let there = Sides { base, ours: other, theirs: one };
             prop_assert_eq!(merge(rule, &here), swapped(merge(rule, &there)));
@@ -142,11 +141,11 @@ mod tests {
         }
 
         #[test]
-        fn what_is_merged_stays_so(rule in rule(), base in version(), one in version(), other in version()) {
+        fn a_merged_value_is_stable(rule in rule(), base in version(), one in version(), other in version()) {
             if let Ok(merged) = value(rule, &Sides { base, ours: one, theirs: other }) {
                 let again = Sides { base: merged, ours: merged, theirs: merged };
                 prop_assert_eq!(merge(rule, &again), Merge::Same);
-                // Whoever merged it with one side alone takes it over from the other.
+                // A repository that merged it with one side only accepts it from the other.
                 let late = Sides { base: one, ours: one, theirs: merged };
                 prop_assert_eq!(value(rule, &late), Ok(merged));
             }
@@ -160,7 +159,7 @@ mod tests {
         }
 
         #[test]
-        fn three_that_changed_come_to_the_same_in_any_order(a in version(), b in version(), c in version()) {
+        fn three_changes_merge_to_the_same_in_any_order(a in version(), b in version(), c in version()) {
             let join = |one, other| value(Rule::Latest, &Sides { base: None, ours: one, theirs: other }).unwrap();
             prop_assert_eq!(join(join(a, b), c), join(a, join(b, c)));
         }

@@ -1,16 +1,17 @@
-//! Which refs travel, and under which names a repository remembers those of a remote.
+//! The refs that are exchanged with remotes, and the names under which a repository remembers those of a
+//! remote.
 //!
-//! The table is an allow-list: what is not in it is neither sent nor taken, whatever the remote offers.
-//! The tips of agents and checkouts, kept work and everything private are not in it.
+//! The table is an allow-list: a ref that is not in it is neither sent nor accepted, whatever the remote
+//! offers. The refs of agents and checkouts, kept work and everything private are not in it.
 
 use crate::git::RefName;
 use crate::store::key;
 use crate::store::refs::ref_names;
 
-/// A longer name (as a component of our own refs) does not travel: file systems end at 255 bytes.
-const LONGEST_BYTES: usize = 200;
+/// Refs with a longer name (as a component of our own refs) are not exchanged: file systems allow 255 bytes.
+const MAX_BYTES: usize = 200;
 
-/// What kind of ref it is, which says by what rule it is merged.
+/// The kind of a ref, which determines its merge rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {
     /// The branch of a fork.
@@ -19,16 +20,16 @@ pub enum Kind {
     ForkRecord,
     /// A named checkpoint: it never changes.
     Checkpoint,
-    /// The git tag of one: the same, in the place where checkpoints were before.
+    /// The git tag of a checkpoint: the same, at the former place of checkpoints.
     CheckpointTag,
     /// The mappings of the default branch: each scope is merged by itself.
     Scopes,
-    /// A record with many keys, or one of many, that has no rule of its own yet: it only moves on.
+    /// A record with many keys, or one of many, that has no rule of its own yet: it is only fast-forwarded.
     Shared,
 }
 
-/// A row of the allow-list: a ref of that name or all below it, and where what the remote has of it is
-/// noted.
+/// A row of the allow-list: a ref of this name or all below it, and the folder that remembers the remote's
+/// value.
 struct Traveler {
     name: &'static str,
     kind: Kind,
@@ -50,21 +51,21 @@ const fn row(name: &'static str, kind: Kind, noted: &'static str) -> Traveler {
     Traveler { name, kind, noted }
 }
 
-/// Returns the prefixes of all that may travel, for a look at what is here.
+/// Returns the prefixes of all exchanged refs, for a scan of those here.
 pub fn prefixes() -> impl Iterator<Item = String> {
     TRAVELERS
         .iter()
         .map(|traveler| format!("{}/", traveler.name))
 }
 
-/// Returns the refs that travel under a name of their own, without anything below.
+/// Returns the exchanged refs that have a full name of their own, with nothing below.
 pub fn single_names() -> impl Iterator<Item = RefName> {
     let single = |traveler: &&Traveler| matches!(traveler.kind, Kind::Scopes | Kind::Shared);
     let rows = TRAVELERS.iter().filter(single);
     rows.map(|traveler| RefName::from(traveler.name))
 }
 
-/// Returns the kind of a ref that may travel; `None` for every other one.
+/// Returns the kind of an exchanged ref; `None` for every other one.
 pub fn kind_of(name: &RefName) -> Option<Kind> {
     find(name).map(|(traveler, _)| traveler.kind)
 }
@@ -76,21 +77,21 @@ pub fn label_of(name: &RefName) -> Option<String> {
     is_fork.then_some(rest)
 }
 
-/// Returns the prefix of all that a repository notes of a remote.
+/// Returns the prefix of everything that a repository remembers of a remote.
 pub fn notes_of(remote: &str) -> String {
     format!("{}{}/", ref_names::REMOTES, key::encode(remote))
 }
 
-/// Returns the prefix of refs that were fetched and that nobody has looked at yet.
+/// Returns the prefix of refs that were fetched and are not checked yet.
 pub fn incoming_of(remote: &str) -> String {
     format!("{}incoming/", notes_of(remote))
 }
 
-/// Returns the ref that notes what a remote had of a ref when both last agreed.
+/// Returns the ref that remembers the remote's value of a ref when both last agreed.
 pub fn note_of(remote: &str, name: &RefName) -> Option<RefName> {
     let (traveler, rest) = find(name)?;
     let component = if rest.is_empty() {
-        // Nothing that is encoded begins so.
+        // No encoded name begins like this.
         "%".to_owned()
     } else {
         key::encode(&rest)
@@ -99,7 +100,7 @@ pub fn note_of(remote: &str, name: &RefName) -> Option<RefName> {
     Some(RefName::from(name.as_str()))
 }
 
-/// Finds the row of a ref and what follows its name there.
+/// Finds the row of a ref and the rest of its name.
 fn find(name: &RefName) -> Option<(&'static Traveler, String)> {
     let text = std::str::from_utf8(name.as_bytes()).ok()?;
     let (traveler, rest) = TRAVELERS.iter().find_map(|traveler| {
@@ -113,7 +114,7 @@ fn find(name: &RefName) -> Option<(&'static Traveler, String)> {
         None => return None,
     };
     let plain = !rest.starts_with('-') && !rest.contains(char::is_control);
-    let fits = key::encode(rest).len() <= LONGEST_BYTES;
+    let fits = key::encode(rest).len() <= MAX_BYTES;
     (name.is_valid() && plain && fits).then(|| (traveler, rest.to_owned()))
 }
 
@@ -126,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_is_listed_travels() {
+    fn only_listed_refs_are_exchanged() {
         assert_eq!(kind("refs/heads/fork/a/b"), Some(Kind::ForkBranch));
         assert_eq!(kind("refs/colony/forks/a"), Some(Kind::ForkRecord));
         assert_eq!(kind("refs/colony/checkpoints/x"), Some(Kind::Checkpoint));
@@ -165,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn notes_never_stand_in_each_others_way() {
+    fn notes_never_collide() {
         let note = |name: &str| {
             note_of("or/igin", &RefName::from(name))
                 .unwrap()

@@ -1,54 +1,54 @@
-//! What is to be done about a ref that travels: pure decisions, kind by kind.
+//! Decides what to do about an exchanged ref: pure decisions, kind by kind.
 //!
-//! A fork is one thing: its record and its branch are decided on together. Its owner alone sends it;
-//! nobody's branch is moved here by any verdict.
+//! A fork is one unit: its record and its branch are decided together. Only its owner sends it; no verdict
+//! moves a branch here.
 
 use super::rules::{Merge, Rule, Side, Sides, Version, merge};
 
-/// What is to be done about one ref.
+/// What to do about one ref.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SyncVerdict {
-    /// Nothing, and nothing is worth telling.
+    /// Nothing, and nothing to report.
     Nothing,
     /// Both sides have the same.
     UpToDate,
-    /// The remote gets what is here.
+    /// Push the value here to the remote.
     Push,
-    /// What is gone here goes from the remote.
+    /// Delete it on the remote, because it was deleted here.
     PushDeletion,
-    /// What the remote has, which may be nothing, comes here.
+    /// Accept the remote's value, which may be none.
     Fetch,
-    /// Both get one made of both, in which this side counts.
+    /// Merge both values; this side wins.
     Join(Side),
-    /// The remote has more of the branch; it is for a merge to bring that here.
+    /// The remote's branch is ahead; a merge gets those commits.
     Behind,
-    /// The remote's is another one: pushing would take it away from somebody.
+    /// The remote's branch has diverged: a push would drop commits of others.
     Rejected,
-    /// It is somebody else's to push.
+    /// Another owner must push it.
     NotOwned,
-    /// It was deleted on the remote, and what is here stays.
+    /// It was deleted on the remote, and stays here.
     KeptHere,
     /// Both changed it, and no rule decides.
     Conflict,
 }
 
-/// How the history here stands to that on the remote.
+/// How the history on the remote relates to the one here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HistoryRelation {
-    /// It is all in what is here.
+    /// The history here contains it.
     Ahead,
-    /// What is here is all in it.
+    /// It contains the history here.
     Behind,
-    /// Each has something that the other has not.
+    /// Each has commits that the other lacks.
     Diverged,
 }
 
-/// The record of a fork, as decisions see it.
+/// The parts of a fork's record that decisions need.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ForkSummary {
-    /// For comparing.
+    /// The version, for comparisons.
     pub version: Version,
-    /// Whose fork it is.
+    /// The owner of the fork.
     pub owner: String,
 }
 
@@ -59,12 +59,12 @@ pub struct Fork<B> {
     pub record: Sides<ForkSummary>,
     /// The tip of its branch. The base is the last one that was pushed from here.
     pub branch: Sides<B>,
-    /// How the tips stand to each other, where there are two.
+    /// How the tips relate, where there are two.
     pub standing: HistoryRelation,
 }
 
 impl<B: PartialEq> Fork<B> {
-    /// Decides on record and branch, for somebody who acts here; `None` owns nothing.
+    /// Decides on record and branch, for an actor here; `None` owns nothing.
     pub fn decide(&self, who: Option<&str>) -> (SyncVerdict, SyncVerdict) {
         let is_mine = |record: &ForkSummary| Some(record.owner.as_str()) == who;
         let base = &self.record.base;
@@ -72,7 +72,7 @@ impl<B: PartialEq> Fork<B> {
             (None, None) if self.branch.ours == self.branch.theirs => {
                 (SyncVerdict::Nothing, SyncVerdict::Nothing)
             }
-            // Made by plain git: nobody knows whose it is.
+            // Created by plain git: its owner is unknown.
             (None, None) => (SyncVerdict::Nothing, self.only_here(SyncVerdict::NotOwned)),
             (None, Some(theirs)) => {
                 let branch_stands = self.branch.theirs.is_some();
@@ -97,7 +97,7 @@ impl<B: PartialEq> Fork<B> {
                     (SyncVerdict::Fetch, self.only_here(SyncVerdict::KeptHere))
                 }
             }
-            // 'git branch -D' leaves a record behind: of nothing.
+            // 'git branch -D' leaves a record behind, without a branch.
             (Some(_), None) if self.branch.ours.is_none() => {
                 (SyncVerdict::Nothing, SyncVerdict::Nothing)
             }
@@ -122,7 +122,7 @@ impl<B: PartialEq> Fork<B> {
         }
     }
 
-    /// Decides on a fork of somebody else.
+    /// Decides on a fork of another owner.
     fn decide_foreign(&self, ours: &ForkSummary) -> (SyncVerdict, SyncVerdict) {
         let theirs = self.record.theirs.as_ref();
         let record = if theirs == Some(ours) {
@@ -167,7 +167,7 @@ impl<B: PartialEq> Fork<B> {
             (_, theirs) => match self.standing {
                 HistoryRelation::Ahead => SyncVerdict::Push,
                 HistoryRelation::Behind => SyncVerdict::Behind,
-                // Written anew here, and on the remote nobody has added to what we pushed.
+                // Rewritten here, and on the remote nothing was added to what we pushed.
                 HistoryRelation::Diverged if *theirs == branch.base => SyncVerdict::Push,
                 HistoryRelation::Diverged => SyncVerdict::Rejected,
             },
@@ -186,7 +186,7 @@ impl<B: PartialEq> Fork<B> {
     }
 }
 
-/// Decides on a checkpoint. What was deleted on one side stays deleted there, and stays on the other.
+/// Decides on a checkpoint. If one side deleted it, it stays deleted there, and stays on the other.
 pub fn decide_checkpoint<T: PartialEq>(sides: &Sides<T>) -> SyncVerdict {
     match (&sides.ours, &sides.theirs) {
         (None, None) => SyncVerdict::Nothing,
@@ -199,7 +199,7 @@ pub fn decide_checkpoint<T: PartialEq>(sides: &Sides<T>) -> SyncVerdict {
     }
 }
 
-/// Decides on a record that holds many keys. It is never deleted: its keys are.
+/// Decides on a record with many keys. It is never deleted: only its keys are.
 pub fn decide_shared<T: PartialEq>(sides: &Sides<T>, standing: HistoryRelation) -> SyncVerdict {
     match (&sides.ours, &sides.theirs) {
         (None, None) => SyncVerdict::Nothing,
@@ -253,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn a_deletion_travels_only_where_nothing_has_changed() {
+    fn a_deletion_is_synced_only_without_changes_on_the_other_side() {
         use HistoryRelation::Diverged;
         use SyncVerdict::{Fetch, KeptHere, Nothing, Push, PushDeletion};
         let gone = |tips| decide([MINE, None, MINE], tips, Diverged);
@@ -269,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn a_branch_is_written_over_only_where_it_is_what_was_pushed_from_here() {
+    fn a_push_replaces_only_a_branch_that_was_pushed_from_here() {
         use HistoryRelation::{Ahead, Behind, Diverged};
         let of = |tips, standing| decide([MINE; 3], tips, standing).1;
         assert_eq!(of([Some(1), Some(2), Some(1)], Ahead), SyncVerdict::Push);

@@ -86,7 +86,7 @@ pub fn commit(session: &Session, mut request: Request<'_>) -> Result<Record> {
     let scan = repo.scan(&session.world)?;
     refuse_edits(&scan)?;
     refuse_hidden_edits(session, &scan, (request.include, request.exclude))?;
-    bring_objects(session, &operation, &request)?;
+    copy_objects(session, &operation, &request)?;
     off_branch_checkpoints::mend(repo, request.besides, &mut request.map)?;
     let refs = plan_refs(session, &operation, &request)?;
     checkpoint_objects::keep(session, &refs)?;
@@ -194,11 +194,7 @@ fn refuse_moved(repo: &Repo, recorded: &[FoundRef]) -> Result<()> {
 }
 
 /// Brings objects and large files into this repository; nothing points to them yet.
-fn bring_objects(
-    session: &Session,
-    operation: &Operation<'_>,
-    request: &Request<'_>,
-) -> Result<()> {
+fn copy_objects(session: &Session, operation: &Operation<'_>, request: &Request<'_>) -> Result<()> {
     let repo = &session.repo;
     let tips = tips(repo, request.recorded)?;
     let of_indexes = request.besides.iter().map(|beside| beside.files);

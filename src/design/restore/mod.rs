@@ -86,7 +86,7 @@ pub fn restore(session: &Session, request: &Request) -> Result<RestoreReport> {
     retained_objects::stage(session, work.target.tree, &work.staged_paths(), &stage)?;
     if let IndexTarget::State { state } = work.target.index {
         let index = session.repo.state_tree(state)?;
-        retained_objects::bring_of_index(session, work.target.tree, index)?;
+        retained_objects::link_for_index(session, work.target.tree, index)?;
     }
     let (old, new) = (work.kept.scan.head.commit(), work.branch_after());
     let Work {

@@ -116,7 +116,7 @@ pub fn restore(session: &Session, request: &Request) -> Result<RestoredAgent> {
     let inside = session_at(world, &report.path)?;
     publish::publish(&inside)?;
     if let Some(places) = &plan.log {
-        removed_log::let_go(world, &hub, (places, &report.path))?;
+        removed_log::delete_log(world, &hub, (places, &report.path))?;
     }
     let approvals = Approvals::of(&root, hub.store.path());
     report.commands = setup_commands::run_new((session, &inside), &approvals, &mut report.setup)?;
@@ -177,7 +177,7 @@ impl<'a> Plan<'a> {
         let logs = removed_log::list(root, hub.store.path()).into_iter();
         let mut logs = logs.filter(|log| log.clone.kept_as == work.kept_as);
         let log = logs.next();
-        let go_on = |log: &RemovedLog| log.to_go_on_with(root, hub.store.path()).cloned();
+        let go_on = |log: &RemovedLog| log.log_to_continue(root, hub.store.path()).cloned();
         Ok(Plan {
             agent: request.other.as_ref().unwrap_or(&request.name),
             work,

@@ -65,7 +65,7 @@ fn attempt(world: &World, root: &SharedRoot, leaving: Leaving) -> Result<Option<
             pid,
         }))
     };
-    leaving.let_go_of_names(world, root)?;
+    leaving.unpublish(world, root)?;
     for round in 0..ROUNDS {
         // What is gone of it was deleted by us: there is nothing to keep of that.
         let kept_until = leaving.kept_until.filter(|_| round == 0);

@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use crate::clones::new_clone::Staged;
-use crate::clones::new_clone::build_files::{How, bring};
+use crate::clones::new_clone::build_files::{How, copy_path};
 use crate::design::checkpoint::automatic;
 use crate::design::checkpoint::checkpoints::{self, Which};
 use crate::git::Oid;
@@ -27,7 +27,7 @@ pub(in crate::flow) fn ignored_files(
     ] {
         for path in paths {
             let from = session.repo.workdir();
-            let brought = bring(&session.world, from, to, (path, how))?;
+            let brought = copy_path(&session.world, from, to, (path, how))?;
             if brought.files > 0 {
                 let files = text::count(brought.files, "file");
                 setup.push(format!("{did} '{path}' ({files})"));

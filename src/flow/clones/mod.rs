@@ -190,7 +190,7 @@ pub fn gc(
         dry_run,
     };
     if !dry_run {
-        hub_folder::bring_back_all(world, &root)?;
+        hub_folder::restore_all(world, &root)?;
         report.leaving = last_checkpoint::resume(world, &root);
     }
     let standing = found::clones(&root, None).into_iter();

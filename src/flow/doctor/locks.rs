@@ -90,7 +90,7 @@ pub(super) fn migration(session: &Session) -> Result<Option<Check>> {
 
 /// Looks for the hub that this repository takes part in.
 fn hub_check(session: &Session, path: &Path) -> Result<Option<Check>> {
-    if !joining::is_missed(session, path)? {
+    if !joining::is_hub_missing(session, path)? {
         return Ok(None);
     }
     let missing = hub::Hub::open(path).err();

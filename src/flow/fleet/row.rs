@@ -185,7 +185,7 @@ impl Row {
         let places = Places::find(&repo).ok().flatten();
         let newest = checkpoints::newest_moment(&repo, places.as_ref().map(|places| &places.key));
         row.last_checkpoint_at = newest.as_ref().map(time::rfc3339);
-        let heard = hooks::last_heard(&repo);
+        let heard = hooks::last_report(&repo);
         let seen = [row.last_checkpoint_at.clone(), row.last_seen_at.clone()];
         let told = heard.as_ref().map(|heard| heard.at.clone());
         row.last_seen_at = seen.into_iter().chain([told]).flatten().max();

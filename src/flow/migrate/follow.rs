@@ -76,7 +76,7 @@ fn is_on_old(repo: &Repo) -> Result<bool> {
 pub(super) fn find_heard(session: &Session) -> Result<Option<Follows>> {
     let repo = &session.repo;
     gather::gather(session)?;
-    for commit in migration::heard(repo)? {
+    for commit in migration::published_by_desks(repo)? {
         if let Some(follows) = Follows::of(repo, commit, false)? {
             return Ok(Some(follows));
         }
@@ -165,7 +165,7 @@ pub fn would_follow(
 /// # Errors
 /// `newer-format`, `repository-broken`.
 pub fn would_give_up(session: &Session) -> Result<bool> {
-    migration::was_taken_back(&session.repo)
+    migration::was_undone(&session.repo)
 }
 
 /// Takes a migration back that this clone followed, where the checkout that made it has done so.
@@ -174,7 +174,7 @@ pub fn would_give_up(session: &Session) -> Result<bool> {
 /// As [`super::abort()`].
 pub fn give_up(session: &Session) -> Result<Option<super::MigrateReport>> {
     gather::gather(session)?;
-    if !migration::was_taken_back(&session.repo)? {
+    if !migration::was_undone(&session.repo)? {
         return Ok(None);
     }
     super::abort(session, super::Since::Refuse, false).map(Some)

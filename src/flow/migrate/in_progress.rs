@@ -93,7 +93,7 @@ fn not_published(repo: &Repo, journal: &Journal) -> UnderWay {
                 "{op}: history here follows a migration to git-lfs that is not known to be published: {WAY_ON} finds out, {WAY_BACK} takes it back here"
             ),
             way_on: WAY_ON.to_owned(),
-            needs_attention: migration::was_taken_back(repo).unwrap_or(false),
+            needs_attention: migration::was_undone(repo).unwrap_or(false),
         };
     }
     let is_here = format!("{op}: history is rewritten for git-lfs and not published");

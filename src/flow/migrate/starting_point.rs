@@ -76,7 +76,7 @@ impl Look {
         let head = repo.head()?.commit();
         let patterns = match &look.follows {
             Some(follows) => Ok(follows.patterns()),
-            None => patterns::in_force(repo, repo.tree_of(head)?),
+            None => patterns::in_effect(repo, repo.tree_of(head)?),
         };
         look.patterns = match patterns {
             Ok(patterns) => patterns,

@@ -101,7 +101,7 @@ fn mend<T>(session: &Session, result: Result<T>) -> Result<T> {
         && error.code() == Code::CacheUnusable
     {
         // Where that cannot be done either, the error says enough.
-        drop(PageTable::open_anew(&session.repo));
+        drop(PageTable::recreate(&session.repo));
     }
     result
 }

@@ -1,4 +1,4 @@
-//! The steps of an installation: each can be said beforehand, and done again after a kill.
+//! The steps of an installation: each can be described beforehand, and repeated after a kill.
 
 use std::ffi::OsString;
 use std::os::unix::fs::PermissionsExt as _;
@@ -17,12 +17,12 @@ use super::home::{KEY, Scope};
 use super::record::{self, Blob, HooksRecord, Redirect, bytes_of};
 use super::script::Content;
 
-/// What is wanted.
+/// What to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Act {
-    /// Put ours in.
+    /// Install ours.
     Install,
-    /// Give back what was there.
+    /// Uninstall ours, and restore the earlier ones.
     Uninstall,
 }
 
@@ -38,61 +38,61 @@ impl Serialize for Act {
 /// One step.
 #[derive(Clone, Debug)]
 pub(super) enum Action {
-    /// Writes down what was there.
+    /// Records the earlier state.
     Remember(PathBuf, HooksRecord),
-    /// Makes the folder of hooks.
+    /// Creates the folder of hooks.
     MakeFolder(PathBuf),
-    /// Renames what stands at a name of ours, to a free name.
-    SetAside {
+    /// Renames a hook that has one of our names to a free name.
+    MoveAside {
         /// The hook.
         from: PathBuf,
-        /// Where it is run from now on.
+        /// The path it is run from now.
         to: PathBuf,
     },
-    /// Puts a script of ours at a name that is free or ours.
+    /// Writes our script to a path that is free or ours.
     Write {
         /// The hook.
         path: PathBuf,
         /// The script.
         bytes: Vec<u8>,
     },
-    /// Renames what was there before to its own name, which is free or ours.
+    /// Renames an earlier hook back to its own name, which is free or ours.
     PutBack {
-        /// Where it was run from.
+        /// The path it was run from.
         from: PathBuf,
         /// The hook.
         to: PathBuf,
     },
     /// Removes a file of ours.
     Remove(PathBuf),
-    /// Removes a folder that we made, if it is empty.
+    /// Removes a folder that we created, if it is empty.
     RemoveEmptyFolder(PathBuf),
-    /// Makes `core.hooksPath` name our folder.
+    /// Sets `core.hooksPath` to our folder.
     Configure(Box<Configure>),
-    /// Makes `core.hooksPath` what it was.
+    /// Restores `core.hooksPath`.
     Unconfigure(Box<Redirect>),
 }
 
-/// What [`Action::Configure`] needs.
+/// The data of [`Action::Configure`].
 #[derive(Clone, Debug)]
 pub(super) struct Configure {
-    /// Which file is changed.
+    /// The file to change.
     pub(super) scope: Scope,
-    /// The folder of ours.
+    /// Our folder.
     pub(super) ours: PathBuf,
-    /// The folder that was in force, as scripts name it.
+    /// The folder that was in effect, as scripts name it.
     pub(super) former: PathBuf,
-    /// Where to write down how it was.
+    /// The path for the record of the earlier state.
     pub(super) record: PathBuf,
 }
 
 impl Action {
-    /// Says the step to people; `None` for bookkeeping.
+    /// Describes the step; `None` for bookkeeping.
     pub(super) fn describe(&self) -> Option<String> {
         Some(match self {
             Action::Remember(..) => return None,
             Action::MakeFolder(path) => format!("make '{}'", path.display()),
-            Action::SetAside { from, to } | Action::PutBack { from, to } => {
+            Action::MoveAside { from, to } | Action::PutBack { from, to } => {
                 format!("rename '{}' to '{}'", from.display(), name_of(to))
             }
             Action::Write { path, .. } => format!("write '{}'", path.display()),
@@ -104,7 +104,7 @@ impl Action {
                 configure.former.display()
             ),
             Action::Unconfigure(redirect) if redirect.values.is_empty() => {
-                format!("take {KEY} out of the configuration")
+                format!("remove {KEY} from the configuration")
             }
             Action::Unconfigure(redirect) => {
                 let last = redirect.values.last().map(Blob::path).unwrap_or_default();
@@ -113,7 +113,7 @@ impl Action {
         })
     }
 
-    /// Does it.
+    /// Carries it out.
     pub(super) fn apply(&self, session: &Session) -> Result<()> {
         let world = &session.world;
         match self {
@@ -122,7 +122,7 @@ impl Action {
                 world.reach("hooks-remembered")
             }
             Action::MakeFolder(path) => atomic::make_directory(path),
-            Action::SetAside { from, to } => {
+            Action::MoveAside { from, to } => {
                 if !atomic::rename_to_free(from, to)? {
                     return Err(moved(from));
                 }
@@ -134,7 +134,7 @@ impl Action {
             }
             Action::PutBack { from, to } => {
                 if FoundHook::content_at(to).is_none_or(|content| content == Content::Ours) {
-                    // A folder takes the place of no file.
+                    // A folder must not replace a file.
                     if from.symlink_metadata().is_ok_and(|found| found.is_dir()) {
                         atomic::remove_file(to)?;
                     }
@@ -150,7 +150,7 @@ impl Action {
             Action::RemoveEmptyFolder(path) => atomic::remove_empty_folder(path).map(drop),
             Action::Configure(configure) => configure.apply(&session.repo, world),
             Action::Unconfigure(redirect) => {
-                give_back(&session.repo, world, redirect)?;
+                remove_value(&session.repo, world, redirect)?;
                 world.reach("hooks-unconfigured")
             }
         }
@@ -166,7 +166,7 @@ fn moved(path: &Path) -> Error {
     Error::new(
         Code::Io,
         format!(
-            "'{}' was changed by somebody else meanwhile",
+            "'{}' was changed by another program meanwhile",
             path.display()
         ),
     )
@@ -199,7 +199,7 @@ impl Configure {
         let set = ["--replace-all", KEY].map(OsString::from);
         let set = [&set[..], &[self.ours.clone().into_os_string()]].concat();
         let after = ConfigFile::edited(repo, world, &now, &set)?;
-        // A value of ours that is there already is none to give back: what was before it is.
+        // Do not restore a value of ours: restore the one before it.
         let before = match known.as_ref().and_then(|known| known.redirect.as_ref()) {
             Some(redirect) => without_ours(repo, world, redirect, &now)?,
             None => now.clone(),
@@ -235,8 +235,8 @@ fn file_of(repo: &Repo, scope: Scope) -> ConfigFile {
     }
 }
 
-/// Takes our value out of the file.
-fn give_back(repo: &Repo, world: &World, redirect: &Redirect) -> Result<()> {
+/// Removes our value from the file.
+fn remove_value(repo: &Repo, world: &World, redirect: &Redirect) -> Result<()> {
     let file = file_of(repo, redirect.scope);
     let now = file.read()?;
     let before = without_ours(repo, world, redirect, &now)?;
@@ -246,8 +246,8 @@ fn give_back(repo: &Repo, world: &World, redirect: &Redirect) -> Result<()> {
     file.replace(&now, &before)
 }
 
-/// Returns the file without our value: the bytes of before if nobody else changed it, else all but
-/// the key as it is.
+/// Returns the file without our value: the earlier bytes if nothing else has changed, else the current file
+/// without the key.
 fn without_ours(repo: &Repo, world: &World, redirect: &Redirect, now: &[u8]) -> Result<Vec<u8>> {
     if record::digest(now) == redirect.after {
         return Ok(redirect.before.0.clone());

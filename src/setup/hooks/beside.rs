@@ -1,4 +1,4 @@
-//! Hooks in a folder inside the git directory: what was there is renamed beside ours and run first.
+//! Hooks in a folder inside the git directory: existing ones are renamed beside ours and run first.
 
 use std::path::{Path, PathBuf};
 
@@ -10,10 +10,10 @@ use super::hook_state::HookState;
 use super::record::{Blob, HooksRecord, bytes_of};
 use super::script::{self, Content, Former, HookName};
 
-/// What a hook that gave way is called.
+/// The suffix of a hook that was renamed.
 const SUFFIX: &str = ".before-colony";
 
-/// What other programs call a hook they replace: pre-commit, which runs it, and lefthook, which
+/// The suffixes of other programs for a hook they replace: pre-commit, which runs it, and lefthook, which
 /// does not.
 const ALIASES: [&str; 2] = [".legacy", ".old"];
 
@@ -39,7 +39,7 @@ impl Slot {
             .with_file_name(format!("{}{ending}", self.hook.as_str()))
     }
 
-    /// Returns the script of ours that a newcomer has renamed.
+    /// Returns our script if another program has renamed it.
     fn renamed(&self) -> Option<(&'static str, FoundHook)> {
         ALIASES.into_iter().find_map(|ending| {
             let standing = FoundHook::at(&self.alias(ending))?;
@@ -53,7 +53,7 @@ impl Slot {
     }
 }
 
-/// Tells whether a hook in the folder would not survive being renamed.
+/// Returns `true` if a hook in the folder would not work after a rename.
 pub(super) fn has_dispatcher(folder: &Path) -> bool {
     let depends = |hook| {
         let standing = FoundHook::at(&Slot::of(folder, hook).path);
@@ -105,11 +105,11 @@ fn install_one(slot: &Slot) -> Vec<Action> {
             if current { Vec::new() } else { vec![write()] }
         }
         Some(found) if found.content == Content::Edited => Vec::new(),
-        // A newcomer took our place and what was before us is still set aside, or the newcomer
-        // runs ours: either way it is not for us to say what should run.
+        // Another program took our place, and either the hook before ours is still renamed, or that program
+        // runs ours: in both cases it is not for us to decide what should run.
         Some(_) if slot.former.symlink_metadata().is_ok() || slot.renamed().is_some() => Vec::new(),
         Some(_) => vec![
-            Action::SetAside {
+            Action::MoveAside {
                 from: slot.path.clone(),
                 to: slot.former.clone(),
             },
@@ -118,7 +118,7 @@ fn install_one(slot: &Slot) -> Vec<Action> {
     }
 }
 
-/// Plans to give a folder back; returns what is left because it is not ours to remove.
+/// Plans to restore a folder; returns the files that stay because they are not ours.
 pub(super) fn uninstall(folder: &Path, known: Option<&HooksRecord>) -> (Vec<Action>, Vec<PathBuf>) {
     let (mut plan, mut left) = (Vec::new(), Vec::new());
     for hook in HookName::ALL {
@@ -151,7 +151,7 @@ pub(super) fn uninstall(folder: &Path, known: Option<&HooksRecord>) -> (Vec<Acti
     (plan, left)
 }
 
-/// Tells how a hook stands in a folder.
+/// Returns the state of a hook in a folder.
 pub(super) fn state(
     folder: &Path,
     hook: HookName,
@@ -178,7 +178,7 @@ pub(super) fn state(
     }
 }
 
-/// Returns where the hook that was there before is run from.
+/// Returns the path that the earlier hook is run from.
 pub(super) fn former(folder: &Path, hook: HookName) -> PathBuf {
     Slot::of(folder, hook).former
 }

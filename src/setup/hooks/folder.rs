@@ -1,4 +1,4 @@
-//! Which folder git takes hooks from, and whose it is.
+//! The folder that git takes hooks from, and its owner.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStringExt as _;
@@ -13,38 +13,38 @@ use crate::store::files::places::HookPlaces;
 use super::home::{Home, KEY, Scope};
 use super::record::{self, HooksRecord};
 
-/// Whose the folder is.
+/// The owner of the folder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum FolderSort {
-    /// `hooks` in the git directory: nothing else is configured.
+    /// `hooks` in the git directory: no other folder is configured.
     Default,
     /// Another folder inside the git directory.
     InsideGitDir,
-    /// A folder of the worktree, where everything may be tracked.
+    /// A folder of the working tree, whose files may be tracked.
     InTree,
-    /// No folder: `/dev/null`, or nothing is there.
+    /// No folder: `/dev/null`, or a missing path.
     Missing,
-    /// A folder elsewhere: of the user or the machine.
+    /// A folder elsewhere, of the user or the machine.
     Elsewhere,
-    /// The folder we put in its place.
+    /// Our folder that replaced it.
     Ours,
-    /// The folder we put in its place before the repository was moved or copied to where it is now.
+    /// Our folder that replaced it, from before the repository was moved or copied.
     Moved,
 }
 
-/// The folder git takes hooks from.
+/// The folder that git takes hooks from.
 #[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
 pub struct HooksFolder {
-    /// Where it is, absolute.
+    /// Its absolute path.
     #[serde(serialize_with = "shown")]
     pub path: PathBuf,
-    /// Whose it is.
+    /// Its owner.
     pub sort: FolderSort,
-    /// The value of `core.hooksPath` with `~` resolved; it may be relative to the worktree.
+    /// The value of `core.hooksPath` with `~` resolved; it may be relative to the working tree.
     #[serde(skip)]
     pub(super) value: Option<PathBuf>,
-    /// Where that value is written.
+    /// The level that sets this value.
     pub scope: Option<Scope>,
 }
 
@@ -53,15 +53,15 @@ fn shown<S: serde::Serializer>(path: &Path, serializer: S) -> Result<S::Ok, S::E
 }
 
 impl HooksFolder {
-    /// Finds the folder in force in this worktree. Starts git once or twice.
+    /// Finds the folder in effect in this worktree. Starts git once or twice.
     ///
     /// # Errors
-    /// `git-failed`, `repository-broken` when our record does not parse.
+    /// `git-failed`, `repository-broken` if our record is malformed.
     pub fn find(repo: &Repo, world: &World) -> Result<HooksFolder> {
         let Some((scope, value)) = configured(repo, world)? else {
             let path = repo.common_dir().join("hooks");
             let sort = match sort_of(repo, &path) {
-                // A missing folder is made; a link that leads nowhere is not ours to follow.
+                // A missing folder can be created; a dangling symlink is not followed.
                 FolderSort::Missing if path.symlink_metadata().is_err() => FolderSort::Default,
                 FolderSort::InsideGitDir => FolderSort::Default,
                 other => other,
@@ -86,12 +86,12 @@ impl HooksFolder {
         })
     }
 
-    /// Returns the folder as a script has to name it: relative where git's configuration is.
+    /// Returns the folder as a script must name it: relative if git's configuration is.
     pub(super) fn as_former(&self) -> &Path {
         self.value.as_deref().unwrap_or(&self.path)
     }
 
-    /// Tells whether our scripts may stand in it.
+    /// Returns `true` if our scripts may be written into it.
     pub(super) fn is_inside_git_dir(&self) -> bool {
         matches!(self.sort, FolderSort::Default | FolderSort::InsideGitDir)
     }
@@ -100,7 +100,7 @@ impl HooksFolder {
 fn sort_of(repo: &Repo, path: &Path) -> FolderSort {
     let places = HookPlaces::of(repo);
     let Ok(real) = path.canonicalize() else {
-        // Our own folder is known by its name even when somebody has removed it.
+        // Our own folder is recognized by its path even if it was deleted.
         let ours = [places.forwarders(), places.own_forwarders()];
         return if ours.iter().any(|folder| folder == path) {
             FolderSort::Ours
@@ -122,7 +122,7 @@ fn sort_of(repo: &Repo, path: &Path) -> FolderSort {
     }
 }
 
-/// Tells whether we wrote the value, at the place where the repository was then.
+/// Returns `true` if we wrote the value, with the path of the repository at that time.
 fn was_ours(repo: &Repo, scope: Scope, value: &Path) -> Result<bool> {
     let known: Option<HooksRecord> = record::read(&Home::of(repo, Some(scope)).record)?;
     let redirect = known.and_then(|known| known.redirect);
@@ -135,7 +135,7 @@ fn in_main_worktree(repo: &Repo, path: &Path) -> bool {
     is_git_dir && main.is_some_and(|main| path.starts_with(main))
 }
 
-/// Reads the value that counts, the command line left out: `git -c` lasts for one command.
+/// Reads the value in effect, without the command line: `git -c` lasts for one command.
 fn configured(repo: &Repo, world: &World) -> Result<Option<(Scope, PathBuf)>> {
     let ask = |as_path: bool| {
         let mut git = repo.git(world);
@@ -147,7 +147,7 @@ fn configured(repo: &Repo, world: &World) -> Result<Option<(Scope, PathBuf)>> {
     };
     let mut output = ask(true)?;
     if !output.success() && output.code != Some(1) {
-        // `~nobody/hooks` cannot be resolved; taken as it is written, it is a folder that is missing.
+        // `~nobody/hooks` cannot be resolved; taken literally, it is a missing folder.
         output = ask(false)?;
     }
     let mut parts = output.stdout.split(|byte| *byte == 0);

@@ -1,4 +1,4 @@
-//! Where git's configuration names the hooks folder, and where our folder and record for it are.
+//! The level of git's configuration that names the hooks folder, and the places of our folder and record.
 
 use std::path::PathBuf;
 
@@ -10,7 +10,7 @@ use crate::store::files::places::HookPlaces;
 /// The setting that names another hooks folder.
 pub(super) const KEY: &str = "core.hooksPath";
 
-/// Where a value of the configuration is written.
+/// The level of the configuration that sets a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Scope {
@@ -22,12 +22,11 @@ pub enum Scope {
     Worktree,
 }
 
-/// Where the scripts and the record are: for all worktrees, or for the one that has a setting of
-/// its own.
+/// The places of the scripts and the record: for all worktrees, or for one with its own setting.
 pub(super) struct Home {
     /// Our folder.
     pub(super) folder: PathBuf,
-    /// What was there before.
+    /// The record of the earlier state.
     pub(super) record: PathBuf,
     /// The configuration that is changed.
     pub(super) scope: Scope,

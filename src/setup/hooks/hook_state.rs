@@ -1,43 +1,43 @@
-//! How one hook stands.
+//! The state of one hook.
 
 use serde::Serialize;
 
-/// How a hook stands.
+/// The state of a hook.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum HookState {
-    /// Nothing of ours is there.
+    /// Ours is missing.
     NotInstalled,
-    /// Ours is there alone.
+    /// Ours is the only one.
     Installed,
-    /// Ours is there and runs the one that was there before.
+    /// Ours runs the earlier one.
     Chained,
-    /// Something took the place of ours.
+    /// Another program has replaced ours.
     Replaced,
-    /// Ours is there and is not executable.
+    /// Ours is not executable.
     Disabled,
-    /// Ours is there with changes by somebody else; it is left as it is.
+    /// Ours was edited; it is left as it is.
     Edited,
     /// Some entries of ours are missing in the configuration of an agent.
     Partial,
-    /// The configuration of an agent does not parse.
+    /// The configuration of an agent is malformed.
     Unreadable,
 }
 
 /// One hook.
 #[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
 pub struct HookStatus {
-    /// Its name, as git or the agent calls it.
+    /// Its name, in git or in the agent.
     pub name: String,
-    /// Who runs it: `git`, `claude-code`, `codex` or `cursor`.
+    /// The program that runs it: `git`, `claude-code`, `codex` or `cursor`.
     #[serde(rename = "for")]
     pub target: &'static str,
-    /// How it stands.
+    /// Its state.
     pub state: HookState,
-    /// Whether ours runs; a newcomer may run it, too.
+    /// Whether ours runs; another program may run it, too.
     pub runs: bool,
-    /// The file it stands in.
+    /// The file it is in.
     pub path: Option<String>,
-    /// When it last fired, RFC 3339 UTC.
+    /// When it was last run, RFC 3339 UTC.
     pub last_fired_at: Option<String>,
 }

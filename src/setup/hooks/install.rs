@@ -1,4 +1,4 @@
-//! Installing and uninstalling, for git and for agents: one plan, shown or carried out.
+//! Installs and uninstalls hooks, for git and for agents: one plan, shown or carried out.
 
 use std::path::PathBuf;
 
@@ -20,7 +20,7 @@ use super::record::{self, HooksRecord};
 use super::script::HookName;
 use super::{FolderSort, beside, last_fired, redirect, state};
 
-/// Whose hooks are meant.
+/// The program whose hooks are changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Target {
     /// Git's.
@@ -54,29 +54,29 @@ impl Target {
     }
 }
 
-/// What was done, or would be.
+/// The changes that were made, or would be.
 #[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
 pub struct InstallReport {
-    /// How the hooks of the target stand now.
+    /// The status of the target's hooks now.
     pub hooks: Vec<HookStatus>,
-    /// Whose they are.
+    /// The name of the target.
     #[serde(rename = "for")]
     pub target: &'static str,
     /// Whether anything was, or would be, changed.
     pub changed: bool,
-    /// What was, or would be, done, in order.
+    /// The steps that were, or would be, taken, in order.
     pub steps: Vec<String>,
     /// The change of an agent's configuration, as a unified diff.
     pub diff: Option<String>,
-    /// What the person has to know about that file.
+    /// The note about that file for the user.
     pub note: Option<&'static str>,
-    /// Files beside ours that are not ours to remove.
+    /// Files beside ours that stay because they are not ours.
     pub left: Vec<String>,
-    /// Other programs whose hooks stay when those of git go.
+    /// Other programs whose hooks stay when git's are uninstalled.
     pub others: Vec<&'static str>,
-    /// True when nothing was written because a dry run was asked for.
+    /// `true` if nothing was written because of a dry run.
     pub dry_run: bool,
-    /// What was wanted.
+    /// What was asked for.
     #[serde(skip)]
     pub act: Act,
 }
@@ -92,7 +92,7 @@ impl InstallReport {
     }
 }
 
-/// Installs or uninstalls. Run again, it does what is missing; with nothing missing, nothing.
+/// Installs or uninstalls. A repeated run does only the missing steps.
 ///
 /// # Errors
 /// `locked`, `operation-in-progress` inside an operation of our own, `agent-config-refused`, `io`.
@@ -124,7 +124,7 @@ pub fn run(session: &Session, act: Act, target: Target) -> Result<InstallReport>
     Ok(report)
 }
 
-/// Lists the programs whose hooks stay when those of git go.
+/// Lists the programs whose hooks stay when git's are uninstalled.
 fn others(session: &Session, act: Act, target: Target) -> Vec<&'static str> {
     let stays = |other: &Target| *other != target && is_recorded(session, *other);
     let all = Target::ALL.into_iter().filter(stays);
@@ -132,8 +132,7 @@ fn others(session: &Session, act: Act, target: Target) -> Vec<&'static str> {
     all.filter(|_| goes).map(Target::as_str).collect()
 }
 
-/// Tells whether it is written down what was there before: ours are installed, or an
-/// uninstallation was cut off.
+/// Returns `true` if the earlier state is recorded: ours are installed, or an uninstallation was interrupted.
 pub fn is_recorded(session: &Session, target: Target) -> bool {
     let places = HookPlaces::of(&session.repo);
     match target {
@@ -142,7 +141,7 @@ pub fn is_recorded(session: &Session, target: Target) -> bool {
     }
 }
 
-/// Tells what [`run`] would do, and changes nothing.
+/// Returns what [`run`] would do, and changes nothing.
 ///
 /// # Errors
 /// As [`run`].
@@ -182,7 +181,7 @@ fn of_agent(plan: &AgentPlan<'_>, agent: Agent, act: Act) -> InstallReport {
     }
 }
 
-/// What becomes of git's hooks.
+/// The plan for git's hooks.
 struct GitPlan {
     actions: Vec<Action>,
     left: Vec<PathBuf>,
@@ -204,7 +203,7 @@ impl GitPlan {
         let known: Option<HooksRecord> = record::read(&home.record)?;
         let mut actions = Vec::new();
         if folder.sort == FolderSort::Ours {
-            // Without the record nobody knows the former folder: what is there stays.
+            // Without the record, the former folder is unknown: everything stays.
             if let Some(redirect) = known.as_ref().and_then(|known| known.redirect.as_ref()) {
                 actions = redirect::complete(&home, redirect, repo.workdir());
             }
@@ -213,7 +212,7 @@ impl GitPlan {
                 actions = redirect::follow(&home, redirect, repo);
             }
         } else if folder.is_inside_git_dir() && !beside::has_dispatcher(&folder.path) {
-            // Somebody has set the folder back: scripts of ours that nothing calls go.
+            // The setting was restored by hand: our scripts, which nothing calls, are removed.
             if known.as_ref().is_some_and(|known| known.redirect.is_some()) {
                 actions = redirect::uninstall(&home, None).0;
             }
@@ -277,7 +276,7 @@ impl GitPlan {
     }
 }
 
-/// Forgets the records, once nothing of ours is left that they are about.
+/// Deletes the records, once nothing of ours is left.
 fn forget_git(session: &Session) -> Result<()> {
     let repo = &session.repo;
     let places = HookPlaces::of(repo);
@@ -292,7 +291,7 @@ fn forget_git(session: &Session) -> Result<()> {
 }
 
 impl HookState {
-    /// Returns the words for people.
+    /// Returns the state as text.
     pub fn words(self) -> &'static str {
         match self {
             HookState::NotInstalled => "not installed",

@@ -1,4 +1,4 @@
-//! When hooks last fired: one small file per hook, written without a lock and without waiting.
+//! The times when hooks were last run: one small file per hook, written without a lock and without waiting.
 
 use crate::git::Repo;
 use crate::model::time::{self, Moment};
@@ -6,7 +6,7 @@ use crate::model::{Result, World};
 use crate::store::files::atomic;
 use crate::store::files::places::HookPlaces;
 
-/// Notes that a hook fires now. `name` is one of ours, never one from outside.
+/// Records that a hook runs now. `name` is one of ours, never one from outside.
 ///
 /// # Errors
 /// `io`, `no-space`.
@@ -17,14 +17,14 @@ pub fn note(repo: &Repo, world: &World, name: &'static str) -> Result<()> {
     atomic::write_quickly(&folder.join(name), line.as_bytes())
 }
 
-/// Returns when a hook last fired, RFC 3339 UTC; `None` when it never did or the note is damaged.
+/// Returns when a hook was last run, RFC 3339 UTC; `None` if it never was or the record is damaged.
 pub fn last(repo: &Repo, name: &str) -> Option<String> {
     let text = std::fs::read_to_string(HookPlaces::of(repo).fired().join(name)).ok()?;
     let moment = Moment::parse_from_rfc3339(text.trim()).ok()?;
     Some(time::rfc3339(&moment))
 }
 
-/// Forgets when hooks last fired.
+/// Deletes the records of when hooks were last run.
 ///
 /// # Errors
 /// `io`.

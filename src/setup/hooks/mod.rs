@@ -1,13 +1,13 @@
-//! Hooks: ours beside those that are there, in git and in agents.
+//! Installs our hooks beside existing ones, in git and in agents.
 //!
-//! Whatever was there keeps running, and uninstalling gives it back: bytes, modes, times. Nothing
-//! here is an operation of the log, since no branch, tag, HEAD, index or tracked file changes.
+//! Existing hooks continue to run, and uninstalling restores them: bytes, modes, times. Nothing here is
+//! recorded in the operation log, because no branch, tag, HEAD, index or tracked file changes.
 //!
-//! Git's hooks are installed in one of two ways. *Beside*: where git uses a folder inside its own
-//! directory, what stands at a name is renamed to `<name>.before-colony` and our script, which runs
-//! it first, takes its place. *Redirected*: where git uses any other folder (tracked, in the
-//! user's home, `/dev/null`), that folder is never written to; `core.hooksPath` is set to a folder
-//! of ours whose scripts run those of the former one.
+//! Git's hooks are installed in one of two ways. *Beside*: if git uses a folder inside its own directory, an
+//! existing hook is renamed to `<name>.before-colony` and our script, which runs it first, takes its place.
+//! *Redirected*: if git uses any other folder (tracked, in the user's home, `/dev/null`), that folder is
+//! never written to; `core.hooksPath` is set to a folder of ours whose scripts run the hooks of the former
+//! one.
 
 mod action;
 pub mod agents;

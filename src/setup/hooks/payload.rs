@@ -1,7 +1,7 @@
-//! What an agent tells its hooks on standard input: data from outside, believed in nothing.
+//! The input of an agent's hook, on standard input: untrusted data from outside.
 //!
-//! Versions differ in names and fields. What is missing is taken as unsaid; what does not parse is
-//! taken as a stop. See `docs/agent-hooks.md`.
+//! Versions differ in names and fields. Missing fields count as unset; malformed input counts as a stop
+//! event. See `docs/agent-hooks.md`.
 
 use std::path::PathBuf;
 
@@ -11,25 +11,25 @@ use crate::model::id::SessionId;
 
 use super::Agent;
 
-/// No payload that counts is longer; what follows is not read.
+/// The number of bytes that are read; no valid payload is longer.
 pub const MAX_BYTES: u64 = 4 << 20;
 
-/// What a payload says.
+/// The content of a payload.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Payload {
-    /// The session or conversation, if its id is one we would write down.
+    /// The session or conversation, if its id is valid.
     pub session: Option<SessionId>,
-    /// The event, as the agent calls it.
+    /// The event, by the agent's name.
     pub event: Option<String>,
     /// The tool that is about to run.
     pub tool: Option<String>,
-    /// Where the agent works: the first that names a directory counts.
+    /// The directories that the agent may work in; the first that exists counts.
     pub directories: Vec<PathBuf>,
     /// Whether Cursor sent it: it runs the hooks of Claude Code, too.
     from_cursor: bool,
 }
 
-/// Tools that look and change nothing, in any agent.
+/// Tools of any agent that only read.
 const LOOKING: &[&str] = &[
     "Read",
     "Grep",
@@ -43,7 +43,7 @@ const LOOKING: &[&str] = &[
 ];
 
 impl Payload {
-    /// Reads a payload; one that is no JSON object says nothing.
+    /// Parses a payload; anything but a JSON object counts as empty.
     pub fn read(bytes: &[u8]) -> Payload {
         let Ok(Value::Object(fields)) = serde_json::from_slice(bytes) else {
             return Payload::default();
@@ -76,19 +76,19 @@ impl Payload {
         }
     }
 
-    /// Tells whether the state is worth keeping now: not before a tool that only looks, nor before anything
-    /// has begun.
+    /// Returns `true` if the state is worth a checkpoint now: not before a tool that only reads, nor at the
+    /// start of a session.
     pub fn is_worth_keeping(&self) -> bool {
         let tool = self.tool.as_deref();
         !self.begins_session() && tool.is_none_or(|tool| !LOOKING.contains(&tool))
     }
 
-    /// Tells whether a session begins, or goes on.
+    /// Returns `true` if a session starts or resumes.
     pub fn begins_session(&self) -> bool {
         self.is("SessionStart")
     }
 
-    /// Tells whether a session has ended.
+    /// Returns `true` if a session has ended.
     pub fn ends_session(&self) -> bool {
         self.is("SessionEnd")
     }
@@ -98,7 +98,7 @@ impl Payload {
         event.is_some_and(|event| event.eq_ignore_ascii_case(name))
     }
 
-    /// Returns what to answer so that the agent goes on as if there were no hook.
+    /// Returns the answer with which the agent continues as if there were no hook.
     pub fn answer(&self, agent: Agent) -> &'static str {
         let agent = if self.from_cursor {
             Agent::Cursor
@@ -111,8 +111,8 @@ impl Payload {
 
 /// Returns the answer to an event: an object that decides nothing.
 ///
-/// Codex and Cursor take no answer for a failed hook. No event before a tool gets a permission from
-/// us, also not Cursor's: that is the person's to give, and `allow` may skip asking for it.
+/// Codex and Cursor treat no answer as a failed hook. We never answer an event before a tool with a
+/// permission, not even Cursor's: only the user gives permissions, and `allow` may suppress the question.
 pub(super) fn answer(agent: Agent, event: Option<&str>) -> &'static str {
     match (agent, event) {
         (Agent::Cursor, Some("beforeSubmitPrompt")) => "{\"continue\":true}",
@@ -127,7 +127,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_bytes_get_an_id_through_that_is_not_plain(id in any::<String>(), junk in any::<Vec<u8>>()) {
+        fn ids_that_are_not_plain_are_ignored(id in any::<String>(), junk in any::<Vec<u8>>()) {
             let text = serde_json::json!({ "session_id": id, "cwd": 7, "tool_name": ["Read"] });
             let payload = Payload::read(text.to_string().as_bytes());
             let plain = |c: char| c.is_ascii_alphanumeric() || "-_.:".contains(c);
@@ -163,14 +163,14 @@ mod tests {
     }
 
     #[test]
-    fn cursor_is_answered_in_its_own_words_whoever_it_asks_as() {
+    fn cursor_gets_its_own_answers_under_any_agent_name() {
         let text = r#"{"hook_event_name":"beforeSubmitPrompt","cursor_version":"2.5"}"#;
         let payload = Payload::read(text.as_bytes());
         assert_eq!(payload.answer(Agent::ClaudeCode), "{\"continue\":true}");
     }
 
     #[test]
-    fn nobody_is_given_a_permission() {
+    fn no_answer_gives_a_permission() {
         for event in [
             "preToolUse",
             "PreToolUse",

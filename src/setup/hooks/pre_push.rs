@@ -1,4 +1,4 @@
-//! Whether all that a push runs first is git-lfs and us.
+//! Checks that a push runs no hook but those of git-lfs and ours.
 
 use std::path::Path;
 
@@ -9,8 +9,8 @@ use super::beside;
 use super::folder::HooksFolder;
 use super::script::{Content, HookName, classify};
 
-/// Tells whether the hook that git runs before a push does nothing but have git-lfs upload, or is not
-/// there. A script that does more may push elsewhere, and would hand on what it is told.
+/// Returns `true` if the hook that git runs before a push only lets git-lfs upload, or does not exist. A
+/// script that does more may push elsewhere, and would pass on its input.
 ///
 /// # Errors
 /// Those of [`HooksFolder::find`].
@@ -27,7 +27,7 @@ pub fn push_only_uploads(repo: &Repo, world: &World) -> Result<bool> {
     Ok(only_uploads(&standing) || (is_ours && only_uploads(&former)))
 }
 
-/// Tells whether a script is what `git lfs install` writes, line by line.
+/// Returns `true` if every line of a script is one that `git lfs install` writes.
 fn only_uploads(path: &Path) -> bool {
     if path.symlink_metadata().is_err() {
         return true;

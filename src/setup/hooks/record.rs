@@ -1,4 +1,4 @@
-//! What was there before, written down before anything changes.
+//! Records of the state before an installation, written before anything changes.
 
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
@@ -13,19 +13,19 @@ use crate::store::files::atomic;
 
 use super::home::Scope;
 
-/// What was there before git's hooks were installed.
+/// The state before git's hooks were installed.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct HooksRecord {
-    /// The folder we made because there was none.
+    /// The folder we created because it was missing.
     pub(super) made_folder: Option<Blob>,
-    /// How `core.hooksPath` was.
+    /// The earlier `core.hooksPath`.
     pub(super) redirect: Option<Redirect>,
 }
 
-/// How `core.hooksPath` was before it named our folder.
+/// The value of `core.hooksPath` before it named our folder.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Redirect {
-    /// Which file we changed.
+    /// The file we changed.
     pub(super) scope: Scope,
     /// The folder of our scripts, as we wrote it into the configuration.
     pub(super) ours: Blob,
@@ -39,14 +39,14 @@ pub(super) struct Redirect {
     pub(super) after: String,
 }
 
-/// What was there before an agent's configuration got our entries.
+/// The state before an agent's configuration got our entries.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct AgentRecord {
-    /// The whole file before; nothing when we made it.
+    /// The whole file before; `None` if we created it.
     pub(super) before: Option<Blob>,
     /// The digest of the whole file after.
     pub(super) after: String,
-    /// Whether we made its folder.
+    /// Whether we created its folder.
     pub(super) made_folder: bool,
 }
 
@@ -75,7 +75,7 @@ pub(super) fn digest(bytes: &[u8]) -> String {
     blake3::hash(bytes).to_hex().to_string()
 }
 
-/// Reads a record; `None` when there is none.
+/// Reads a record; `None` if it does not exist.
 pub(super) fn read<T: DeserializeOwned>(path: &Path) -> Result<Option<T>> {
     let bytes = match std::fs::read(path) {
         Ok(bytes) => bytes,
@@ -89,13 +89,13 @@ pub(super) fn read<T: DeserializeOwned>(path: &Path) -> Result<Option<T>> {
         )
         .caused_by(e)
         .hint(format!(
-            "rm {}   # uninstalling then goes by what the hooks look like",
+            "rm {}   # uninstalling then recognizes our hooks by their content",
             text::shell_word(&path.to_string_lossy())
         ))
     })
 }
 
-/// Writes a record durably, before what it is about.
+/// Writes a record durably, before the change that it describes.
 pub(super) fn write(path: &Path, record: &impl Serialize) -> Result<()> {
     if let Some(folder) = path.parent() {
         atomic::make_directory(folder)?;

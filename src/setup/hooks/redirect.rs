@@ -1,5 +1,5 @@
-//! Hooks where git uses a folder that is not ours to write to: `core.hooksPath` names a folder of
-//! ours, whose scripts run those of the former one, also those that are added to it later.
+//! Hooks where git uses a folder that we must not write to: `core.hooksPath` names a folder of ours, whose
+//! scripts run the hooks of the former one, including those that are added to it later.
 
 use std::path::{Path, PathBuf};
 
@@ -13,7 +13,7 @@ use super::hook_state::HookState;
 use super::record::{HooksRecord, Redirect};
 use super::script::{self, Content, Former, HookName};
 
-/// The hooks that are forwarded whether or not there is one now.
+/// The hooks that are always forwarded.
 const ALWAYS: [&str; 13] = [
     "applypatch-msg",
     "commit-msg",
@@ -30,8 +30,8 @@ const ALWAYS: [&str; 13] = [
     "update",
 ];
 
-/// The hooks that are forwarded only where there is one: they run on every command, or their being
-/// there changes what git does.
+/// The hooks that are forwarded only if they exist: they run on every command, or their existence changes
+/// what git does.
 const WHERE_THERE_IS_ONE: [&str; 9] = [
     "fsmonitor-watchman",
     "p4-changelist",
@@ -44,7 +44,7 @@ const WHERE_THERE_IS_ONE: [&str; 9] = [
     "reference-transaction",
 ];
 
-/// Plans to put our folder in the place of the one in force.
+/// Plans to replace the folder in effect by ours.
 pub(super) fn install(home: &Home, folder: &HooksFolder) -> Vec<Action> {
     let former = folder.as_former();
     let mut plan = vec![Action::MakeFolder(home.folder.clone())];
@@ -58,12 +58,11 @@ pub(super) fn install(home: &Home, folder: &HooksFolder) -> Vec<Action> {
     plan
 }
 
-/// Plans to put our folder in the place of the one that was ours before the repository was moved;
-/// what was there before us stays written down.
+/// Plans to replace our folder from before the repository was moved; the record of the earlier state stays.
 pub(super) fn follow(home: &Home, redirect: &Redirect, repo: &Repo) -> Vec<Action> {
     let known = redirect.former.path();
     let own = repo.common_dir();
-    // A folder inside the git directory has moved with it; git itself would look for it here.
+    // A folder inside the git directory has moved with it; git would look for it here.
     let moved = redirect.ours.path();
     let inside = moved
         .parent()
@@ -80,7 +79,7 @@ pub(super) fn follow(home: &Home, redirect: &Redirect, repo: &Repo) -> Vec<Actio
     install(home, &folder)
 }
 
-/// Plans to write what is missing in our folder, which is in force.
+/// Plans to write missing scripts into our folder, which is in effect.
 pub(super) fn complete(home: &Home, redirect: &Redirect, worktree: &Path) -> Vec<Action> {
     let former = redirect.former.path();
     let folder = worktree.join(&former);
@@ -89,7 +88,7 @@ pub(super) fn complete(home: &Home, redirect: &Redirect, worktree: &Path) -> Vec
     missing.into_iter().chain(scripts).collect()
 }
 
-/// Plans the scripts that are missing or of another version; what is not ours stays.
+/// Plans the scripts that are missing or of another version; other files stay.
 fn scripts(home: &Home, former: &Path, folder: &Path) -> Vec<Action> {
     let there_is = |name: &&str| FoundHook::at(&folder.join(name)).is_some_and(|s| s.executable);
     let ours = HookName::ALL.map(|hook| {
@@ -116,7 +115,7 @@ fn scripts(home: &Home, former: &Path, folder: &Path) -> Vec<Action> {
         .collect()
 }
 
-/// Plans to take our folder away again; returns what is left because it is not ours to remove.
+/// Plans to remove our folder; returns the files that stay because they are not ours.
 pub(super) fn uninstall(home: &Home, known: Option<&HooksRecord>) -> (Vec<Action>, Vec<PathBuf>) {
     let (mut plan, mut left) = (Vec::new(), Vec::new());
     if let Some(redirect) = known.and_then(|known| known.redirect.as_ref()) {
@@ -141,7 +140,7 @@ pub(super) fn uninstall(home: &Home, known: Option<&HooksRecord>) -> (Vec<Action
     (plan, left)
 }
 
-/// Tells how a hook stands in our folder, which is in force.
+/// Returns the state of a hook in our folder, which is in effect.
 pub(super) fn state(home: &Home, hook: HookName, former: Option<&Path>) -> (HookState, bool) {
     let name = hook.as_str();
     let former = former.and_then(|folder| FoundHook::at(&folder.join(name)));

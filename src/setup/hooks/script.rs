@@ -5,11 +5,11 @@ use std::path::Path;
 
 use serde::Serialize;
 
-/// The hooks of git that we have a part in.
+/// The git hooks that we install.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum HookName {
-    /// Before a commit: the one hook that stops git, where an agent may not change what is staged.
+    /// Before a commit: our only hook that stops git, if an agent may not change the staged paths.
     PreCommit,
     /// After a commit.
     PostCommit,
@@ -51,20 +51,20 @@ impl HookName {
         HookName::ALL.into_iter().find(|hook| hook.as_str() == text)
     }
 
-    /// Tells whether git-lfs has a hook of this name.
+    /// Returns `true` if git-lfs has a hook of this name.
     pub fn is_of_lfs(self) -> bool {
         !matches!(self, HookName::PostRewrite | HookName::PreCommit)
     }
 }
 
-/// What a file in a hooks folder is.
+/// The kind of a file in a hooks folder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Content {
     /// A script of ours, of this or another version, as we wrote it.
     Ours,
-    /// A script of ours that somebody has changed.
+    /// A script of ours that was changed.
     Edited,
-    /// What `git lfs install` writes.
+    /// The script that `git lfs install` writes.
     GitLfs,
     /// Anything else.
     Foreign,
@@ -74,11 +74,11 @@ const GIT_HOOK: &str = include_str!("../../../hooks/git-hook");
 const FORWARD: &str = include_str!("../../../hooks/forward");
 const MARK: &str = "# git-colony hook 1 ";
 
-/// Where a script finds the hook that was there before.
+/// The place of the earlier hook, for a script.
 pub(super) enum Former<'a> {
-    /// Beside itself, with this file name.
+    /// Beside the script, with this file name.
     Beside(&'a str),
-    /// In another folder, under the same name; a relative one starts where git runs hooks.
+    /// In another folder, under the same name; a relative path starts where git runs hooks.
     In(&'a Path),
 }
 
@@ -134,7 +134,7 @@ fn fill(text: &[u8], place: &str, value: &[u8]) -> Vec<u8> {
     [before, value, rest.get(place.len()..).unwrap_or_default()].concat()
 }
 
-/// Puts the digest of the rest of the script into its second line.
+/// Writes the digest of the rest of the script into its second line.
 fn sign(text: &[u8]) -> Vec<u8> {
     let digest = digest(&fill(text, "@DIGEST@", b""));
     fill(text, "@DIGEST@", digest.as_bytes())
@@ -145,7 +145,7 @@ fn digest(bytes: &[u8]) -> String {
     hex.chars().take(16).collect()
 }
 
-/// Tells what the bytes of a hook are.
+/// Returns the kind of a hook from its bytes.
 pub(super) fn classify(bytes: &[u8], name: &str) -> Content {
     let text = String::from_utf8_lossy(bytes);
     let second = text.lines().nth(1).unwrap_or_default();
@@ -164,7 +164,7 @@ pub(super) fn classify(bytes: &[u8], name: &str) -> Content {
     }
 }
 
-/// Tells whether a script runs git-lfs for a hook, in words we can see.
+/// Returns `true` if a script visibly runs git-lfs for a hook.
 pub(super) fn runs_lfs(bytes: &[u8], name: &str) -> bool {
     String::from_utf8_lossy(bytes).contains(&format!("git lfs {name}"))
 }
@@ -176,8 +176,8 @@ fn is_of_lfs(text: &str, name: &str) -> bool {
     text.contains(&call) && code.all(|line| line.contains("git-lfs") || line.starts_with(&call))
 }
 
-/// Tells whether a hook acts on the name it is run by, so that it must not be renamed: dispatchers
-/// that are one file (or link) for every hook.
+/// Returns `true` if a hook depends on its file name, so that it must not be renamed: dispatchers that are
+/// one file (or link) for every hook.
 pub(super) fn depends_on_its_name(bytes: &[u8]) -> bool {
     let Ok(text) = std::str::from_utf8(bytes) else {
         return true;
@@ -200,7 +200,7 @@ pub(super) fn depends_on_its_name(bytes: &[u8]) -> bool {
     shell || others.iter().any(|word| text.contains(word))
 }
 
-/// Tells whether a line of shell reads another script, which then sees the same `$0`.
+/// Returns `true` if a line of shell reads another script, which then sees the same `$0`.
 fn sources_a_file(line: &str) -> bool {
     let line = line.trim_start();
     line.starts_with(". ") || line.starts_with("source ")
@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn hooks_that_look_at_their_name_are_told_from_those_that_look_at_their_folder() {
+    fn hooks_that_read_their_name_differ_from_those_that_read_their_folder() {
         let named: [&[u8]; 4] = [
             b"#!/bin/sh\n. \"$(dirname \"$0\")/husky.sh\"\n",
             b"#!/bin/sh\nexec run \"$(basename -- \"$0\")\"\n",

@@ -1,4 +1,4 @@
-//! How every hook stands: for 'hooks status', for 'doctor', and for 'init' before it asks git-lfs.
+//! The status of every hook: for 'hooks status', for 'doctor', and for 'init' before it asks git-lfs.
 
 use std::path::{Path, PathBuf};
 
@@ -23,11 +23,11 @@ use super::{FolderSort, beside, last_fired, redirect};
 pub struct HooksStatusReport {
     /// Git's hooks first, then those of each agent.
     pub hooks: Vec<HookStatus>,
-    /// The folder git takes hooks from.
+    /// The folder that git takes hooks from.
     pub folder: HooksFolder,
 }
 
-/// Looks at every hook, and changes nothing.
+/// Reads the status of every hook, and changes nothing.
 ///
 /// # Errors
 /// `git-failed`, `repository-broken`, `io`.
@@ -40,7 +40,7 @@ pub fn status(session: &Session) -> Result<HooksStatusReport> {
     Ok(HooksStatusReport { hooks, folder })
 }
 
-/// Looks at git's hooks.
+/// Reads the status of git's hooks.
 pub(super) fn of_git(session: &Session, folder: &HooksFolder) -> Result<Vec<HookStatus>> {
     let repo = &session.repo;
     let known = Known::read(repo, folder)?;
@@ -60,7 +60,7 @@ pub(super) fn of_git(session: &Session, folder: &HooksFolder) -> Result<Vec<Hook
     Ok(HookName::ALL.into_iter().map(row).collect())
 }
 
-/// What is written down about the folder in force.
+/// The record about the folder in effect.
 struct Known {
     home: Home,
     record: Option<HooksRecord>,
@@ -97,7 +97,7 @@ impl Known {
     }
 }
 
-/// What stands where git-lfs wants a hook.
+/// The file at the path of a hook that git-lfs needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Presence {
@@ -105,35 +105,35 @@ pub enum Presence {
     Absent,
     /// A script of ours, which runs git-lfs where `colony.lfsHooks` is true.
     Ours,
-    /// What `git lfs install` writes.
+    /// The script that `git lfs install` writes.
     GitLfs,
     /// Something else.
     Foreign,
 }
 
-/// One hook that git-lfs wants.
+/// One hook that git-lfs needs.
 #[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
 pub struct LfsHook {
-    /// Which.
+    /// The hook.
     pub name: HookName,
-    /// What git runs.
+    /// The file that git runs.
     pub presence: Presence,
-    /// What ours runs before anything else; `None` unless ours is there.
+    /// The file that ours runs first; `None` unless ours is there.
     pub chained: Option<Presence>,
-    /// Whether git-lfs is run, as far as can be seen in the scripts themselves.
+    /// Whether git-lfs is run, as far as the scripts themselves show.
     pub runs_lfs: bool,
 }
 
-/// The hooks that git-lfs wants, and the folder they have to be in.
+/// The hooks that git-lfs needs, and the folder they must be in.
 #[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
 pub struct GitHooksState {
-    /// The folder git takes hooks from.
+    /// The folder that git takes hooks from.
     pub folder: HooksFolder,
     /// The four hooks.
     pub hooks: Vec<LfsHook>,
 }
 
-/// Looks at the hooks that git-lfs wants, and changes nothing.
+/// Reads the hooks that git-lfs needs, and changes nothing.
 ///
 /// # Errors
 /// `git-failed`, `repository-broken`, `io`.

@@ -1,14 +1,14 @@
-//! Free text as data of each language: whatever it holds, the file means what was typed.
+//! Escapes free text for each language, so that the file means exactly what was typed.
 //!
-//! Control and direction characters do not come here: [`crate::setup::tool_spec`] refuses them. Line
-//! ends and tabs do.
+//! [`crate::setup::tool_spec`] has already refused control and direction characters, except newlines and
+//! tabs.
 
 use std::fmt::Write as _;
 
-/// The language of a file, by what its texts need.
+/// The language of a file, by how its texts are escaped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Syntax {
-    /// No free text stands in it.
+    /// Without free text.
     Plain,
     /// Between the quotes of a basic string.
     Toml,
@@ -27,7 +27,7 @@ pub(super) enum Syntax {
 }
 
 impl Syntax {
-    /// Returns the text as it stands in a file.
+    /// Returns the text as it is written into a file.
     pub(super) fn escape(self, text: &str) -> String {
         match self {
             Syntax::Plain => text.to_owned(),
@@ -40,7 +40,7 @@ impl Syntax {
     }
 }
 
-/// Escapes what ends or continues a quoted string, and what else means something in it.
+/// Escapes the characters that end or continue a quoted string, and those with another meaning in it.
 fn quoted(text: &str, meaningful: &str) -> String {
     let mut escaped = String::new();
     for c in text.chars() {
@@ -55,8 +55,8 @@ fn quoted(text: &str, meaningful: &str) -> String {
     escaped
 }
 
-/// As [`quoted`], with `?` escaped because of trigraphs. Bytes beyond ASCII are octal: such an escape
-/// ends after three digits, whatever follows, and no compiler reads it in another character set.
+/// As [`quoted`], with `?` escaped because of trigraphs. Bytes beyond ASCII are octal: such an escape ends
+/// after three digits, whatever follows, and no compiler reads it in another character set.
 fn octal(text: &str) -> String {
     let mut escaped = String::new();
     for byte in quoted(text, "?").bytes() {
@@ -70,8 +70,8 @@ fn octal(text: &str) -> String {
     escaped
 }
 
-/// Escapes what makes anything but paragraphs of plain text. Blanks around a line go: they would
-/// make code of it, or break it.
+/// Escapes everything that Markdown would not read as paragraphs of plain text. Spaces around a line are
+/// removed: they would make it code, or a line break.
 fn markdown(text: &str) -> String {
     let lines: Vec<String> = text
         .lines()

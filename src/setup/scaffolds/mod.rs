@@ -1,8 +1,8 @@
-//! The files that a new tool begins with: what each template writes, and where.
+//! The first files of a new tool: what each template writes, and where.
 //!
-//! The texts are the files beside this one; each `{{name}}` in them is replaced once, and never
-//! what came in its place. Names are checked before (see [`super::tool_spec`]); free text is escaped
-//! for the language of the file. Nothing is read or written here.
+//! The texts are the files beside this one. Each `{{name}}` in them is replaced once; inserted text is not
+//! searched again. Names are checked before (see [`super::tool_spec`]); free text is escaped for the language
+//! of the file. This module reads and writes no files.
 
 mod escape;
 pub mod uuid;
@@ -12,7 +12,7 @@ use crate::model::RepoPath;
 use super::tool_spec::ToolSpec;
 use escape::Syntax;
 
-/// What a tool is made of.
+/// The template of a tool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Template {
     /// A Python package.
@@ -29,7 +29,7 @@ pub enum Template {
 
 /// One file of a template.
 struct Part {
-    /// Where it goes, below the directory of the tool.
+    /// Its path, below the directory of the tool.
     path: &'static str,
     syntax: Syntax,
     text: &'static str,
@@ -111,7 +111,7 @@ impl Template {
         }
     }
 
-    /// Tells whether its language or its tools have another use for a name, in the form with `_`.
+    /// Returns `true` if the language or its tools reserve a name, in the form with `_`.
     pub fn reserves(self, snake: &str) -> bool {
         let words = match self {
             Template::PythonLib => include_str!("python_lib/reserved.txt"),
@@ -149,7 +149,7 @@ pub fn render(spec: &ToolSpec, uuid: &str) -> Vec<(RepoPath, Vec<u8>)> {
     files
 }
 
-/// Replaces each `{{name}}`; one that is not known stays.
+/// Replaces each `{{name}}`; an unknown one stays.
 fn fill(template: &str, syntax: Syntax, spec: &ToolSpec, uuid: &str) -> String {
     let mut text = String::new();
     let mut rest = template;
@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn what_came_in_place_of_a_name_is_not_replaced_again() {
+    fn inserted_text_is_not_replaced_again() {
         let files = render(&spec(Template::RustCrate, "{{name}} {{license"), "u");
         let lib = files.iter().find(|(path, _)| path.name() == b"lib.rs");
         let lib = String::from_utf8(lib.unwrap().1.clone()).unwrap();

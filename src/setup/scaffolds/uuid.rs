@@ -1,13 +1,13 @@
-//! Identifiers that are the same whenever they are made of the same words.
+//! Identifiers that are always the same for the same words.
 
 use std::fmt::Write as _;
 
 use sha1::Digest as _;
 
-/// The namespace of names that are addresses (RFC 9562, 6.6).
+/// The namespace for URLs (RFC 9562, 6.6).
 const NAMESPACE: u128 = 0x6ba7_b811_9dad_11d1_80b4_00c0_4fd4_30c8;
 
-/// Returns the UUID of version 5 of a name in the namespace of addresses.
+/// Returns the UUID of version 5 for a name in the namespace of URLs.
 pub fn of_name(name: &str) -> String {
     let mut digest = sha1::Sha1::new();
     digest.update(NAMESPACE.to_be_bytes());
@@ -34,7 +34,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_is_the_uuid_that_others_make_of_the_name() {
+    fn the_uuid_is_the_one_that_python_makes() {
         // From Python: uuid.uuid5(uuid.NAMESPACE_URL, "http://example.com/tool")
         assert_eq!(
             of_name("http://example.com/tool"),

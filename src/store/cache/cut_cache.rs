@@ -1,5 +1,5 @@
-//! How texts were cut, remembered by what was cut and how: in the user's cache directory, shared by
-//! all repositories.
+//! Caches how texts were cut into chunks, by the text and the way of cutting. The file is in the user's cache
+//! directory; all repositories share it.
 
 use std::path::PathBuf;
 
@@ -12,20 +12,20 @@ use super::database::{Database, Unusable};
 const SCHEMA: &str = "CREATE TABLE IF NOT EXISTS cuts (
     key BLOB PRIMARY KEY, day INTEGER NOT NULL, value BLOB NOT NULL) WITHOUT ROWID";
 
-/// Beyond this size, in bytes, the oldest half goes.
-const MOST_BYTES: i64 = 512 << 20;
+/// The size in bytes above which the oldest half is deleted.
+const MAX_BYTES: i64 = 512 << 20;
 
-/// The memory of cuts; where it cannot be used it remembers nothing.
+/// A cache of cuts; where its file cannot be used, it stays empty.
 pub struct CutCache {
     database: Option<Database>,
     day: i64,
 }
 
-/// What a cut is remembered by.
+/// The key of an entry.
 pub type CutKey = [u8; 16];
 
 impl CutCache {
-    /// Opens it in `XDG_CACHE_HOME`, else in `~/.cache`.
+    /// Opens the cache in `XDG_CACHE_HOME`, else in `~/.cache`.
     pub fn open(world: &World) -> CutCache {
         let database = path(world).and_then(|path| Database::open(&path, SCHEMA).ok());
         CutCache {
@@ -34,13 +34,13 @@ impl CutCache {
         }
     }
 
-    /// Opens it for a dry run: what is remembered counts, nothing is added.
+    /// Opens the cache for a dry run: entries are read, none is added.
     pub fn rehearse(world: &World) -> CutCache {
         let database = path(world).and_then(|path| Database::rehearse(&path, SCHEMA).ok());
         CutCache { database, day: 0 }
     }
 
-    /// Returns what is remembered; what is not as it was written counts as forgotten.
+    /// Returns an entry; a damaged one counts as missing.
     pub fn find(&self, key: CutKey) -> Option<Vec<u8>> {
         let connection = self.database.as_ref()?.reader();
         let mut statement = connection
@@ -52,7 +52,7 @@ impl CutCache {
         (*digest == digest_of(key, value)).then(|| value.to_vec())
     }
 
-    /// Remembers; what cannot be remembered is forgotten.
+    /// Adds entries; one that cannot be written is dropped.
     pub fn remember(&mut self, cuts: &[(CutKey, Vec<u8>)]) {
         let day = self.day;
         let Some(database) = self.database.as_mut().filter(|_| !cuts.is_empty()) else {
@@ -72,14 +72,14 @@ impl CutCache {
         }
     }
 
-    /// Forgets the oldest half of a memory that has become too large.
+    /// Deletes the oldest half of a cache that has become too large.
     fn shrink(&mut self) -> Result<(), Unusable> {
         let Some(database) = self.database.as_mut() else {
             return Ok(());
         };
         let size = "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size";
         let bytes: i64 = database.reader().query_row(size, [], |row| row.get(0))?;
-        if bytes <= MOST_BYTES {
+        if bytes <= MAX_BYTES {
             return Ok(());
         }
         database.transaction(|connection| {
@@ -95,7 +95,7 @@ impl CutCache {
     }
 }
 
-/// What tells a value from one that has been damaged.
+/// Returns a digest that detects damaged values.
 fn digest_of(key: CutKey, value: &[u8]) -> [u8; 8] {
     let mut digest = [0; 8];
     let mut hasher = blake3::Hasher::new();

@@ -1,7 +1,7 @@
-//! The home of `SQLite`: files of derived data, which anybody may delete at any time.
+//! The gate to `SQLite`, for files of derived data, which may be deleted at any time.
 //!
-//! A database that cannot be read is made anew, one that cannot be made is done without: everything
-//! in it can be worked out again from the repository.
+//! A database that cannot be read is created again; where none can be created, the program works without.
+//! Everything in it can be computed again from the repository.
 
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
@@ -11,11 +11,11 @@ use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 
 use crate::store::files::atomic;
 
-/// How long another process may hold the database.
-const PATIENCE: Duration = Duration::from_secs(5);
+/// How long to wait while another process holds the database.
+const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// How often a file is opened that somebody deletes meanwhile.
-const TRIES: usize = 4;
+/// How often to open a file that other processes keep deleting.
+const MAX_ATTEMPTS: usize = 4;
 
 /// A database of derived data.
 pub struct Database {
@@ -26,14 +26,14 @@ pub struct Database {
     lasting: Lasting,
 }
 
-/// Whether what transactions write stays.
+/// Whether transactions are committed or rolled back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Lasting {
     Kept,
     RolledBack,
 }
 
-/// Something `SQLite` said; whoever asked does without.
+/// An error of `SQLite`; the caller works without the database.
 #[derive(Debug)]
 pub struct Unusable {
     why: String,
@@ -41,7 +41,7 @@ pub struct Unusable {
 }
 
 impl Unusable {
-    /// Says what is wrong.
+    /// Makes an error with this explanation.
     pub fn because(why: impl Into<String>) -> Unusable {
         Unusable {
             why: why.into(),
@@ -49,7 +49,7 @@ impl Unusable {
         }
     }
 
-    /// Tells whether nothing is wrong but that another process has held it for long.
+    /// Returns `true` if the only problem is that another process has held the database for long.
     pub fn is_busy(&self) -> bool {
         self.is_busy
     }
@@ -75,15 +75,15 @@ impl std::fmt::Display for Unusable {
 }
 
 impl Database {
-    /// Opens the file, or makes it; `schema` makes the tables that are not there. What is there and no
-    /// database is moved out of the way and made anew once.
+    /// Opens or creates the file; `schema` creates missing tables. A file that is not a database is moved out
+    /// of the way and created again, once.
     ///
     /// # Errors
     /// When it cannot be used: no rights, no space, a file system without locks.
     pub fn open(path: &Path, schema: &str) -> Result<Database, Unusable> {
-        for _ in 1..TRIES {
+        for _ in 1..MAX_ATTEMPTS {
             match Database::open_once(path, schema) {
-                // Somebody has deleted it while it was opened.
+                // Another process deleted it while it was being opened.
                 Err(_) if std::fs::symlink_metadata(path).is_err() => {}
                 opened => return opened,
             }
@@ -99,18 +99,18 @@ impl Database {
         require_plain(path)?;
         match Database::try_open(path, schema) {
             Ok(database) => Ok(database),
-            Err(error) if is_damage(&error) => Database::open_anew(path, schema),
+            Err(error) if is_damage(&error) => Database::recreate(path, schema),
             Err(error) => Database::try_read_only(path, schema).map_err(|_| error.into()),
         }
     }
 
-    /// Opens a file that cannot be written; who writes is told then.
+    /// Opens a file that cannot be written; a transaction fails later.
     fn try_read_only(path: &Path, schema: &str) -> Result<Database, Unusable> {
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY
             | OpenFlags::SQLITE_OPEN_NO_MUTEX
             | OpenFlags::SQLITE_OPEN_NOFOLLOW;
         let connection = Connection::open_with_flags(path, flags)?;
-        connection.busy_timeout(PATIENCE)?;
+        connection.busy_timeout(BUSY_TIMEOUT)?;
         connection.execute_batch(schema)?;
         Ok(Database {
             connection,
@@ -120,11 +120,12 @@ impl Database {
         })
     }
 
-    /// Takes the file away, whatever is in it, and makes it anew. What is no file is not ours and stays.
+    /// Deletes the file, whatever it holds, and creates it again. Anything but a plain file is not ours and
+    /// stays.
     ///
     /// # Errors
     /// As [`Database::open`].
-    pub fn open_anew(path: &Path, schema: &str) -> Result<Database, Unusable> {
+    pub fn recreate(path: &Path, schema: &str) -> Result<Database, Unusable> {
         require_plain(path)?;
         for name in names(path) {
             drop(std::fs::remove_file(name));
@@ -136,8 +137,8 @@ impl Database {
         Ok(database)
     }
 
-    /// Opens the file for transactions that are rolled back; where there is none that can be used, an
-    /// empty one in memory.
+    /// Opens the file for transactions that are rolled back; where it cannot be used, opens an empty database
+    /// in memory.
     ///
     /// # Errors
     /// When there is no memory.
@@ -153,7 +154,7 @@ impl Database {
         }
     }
 
-    /// A database that nobody else sees, for where there is no other.
+    /// Opens a database that only this process sees, where no file can be used.
     ///
     /// # Errors
     /// When there is no memory.
@@ -174,8 +175,8 @@ impl Database {
             | OpenFlags::SQLITE_OPEN_NO_MUTEX
             | OpenFlags::SQLITE_OPEN_NOFOLLOW;
         let connection = Connection::open_with_flags(path, flags)?;
-        connection.busy_timeout(PATIENCE)?;
-        // Derived data: what a power cut takes is worked out again.
+        connection.busy_timeout(BUSY_TIMEOUT)?;
+        // Derived data: what a power cut loses is computed again.
         connection.pragma_update(None, "journal_mode", "WAL")?;
         connection.pragma_update(None, "synchronous", "OFF")?;
         connection.execute_batch(schema)?;
@@ -188,16 +189,16 @@ impl Database {
         })
     }
 
-    /// Returns the connection to read with.
+    /// Returns the connection for reading.
     pub(in crate::store) fn reader(&self) -> &Connection {
         &self.connection
     }
 
-    /// Runs one transaction: all of it counts or nothing.
+    /// Runs one transaction.
     ///
     /// # Errors
-    /// What `work` returns; when the file was deleted or replaced meanwhile (it would go on in two
-    /// halves).
+    /// The errors of `work`; an error when the file was deleted or replaced meanwhile, since the rest would
+    /// go into another file.
     pub(in crate::store) fn transaction<T>(
         &mut self,
         work: impl FnOnce(&Connection) -> Result<T, Unusable>,
@@ -206,7 +207,7 @@ impl Database {
             .connection
             .transaction_with_behavior(TransactionBehavior::Immediate)?;
         if self.file != (0, 0) && identity(&self.path) != Some(self.file) {
-            return Err(Unusable::because("the file was taken away"));
+            return Err(Unusable::because("the file was deleted"));
         }
         let result = work(&transaction)?;
         match self.lasting {
@@ -217,7 +218,7 @@ impl Database {
     }
 }
 
-/// The names of the files that make up a database.
+/// Returns the names of the files that make up a database.
 fn names(path: &Path) -> impl Iterator<Item = PathBuf> {
     ["", "-wal", "-shm", "-journal"].into_iter().map(|suffix| {
         let mut name = path.as_os_str().to_owned();
@@ -226,13 +227,12 @@ fn names(path: &Path) -> impl Iterator<Item = PathBuf> {
     })
 }
 
-/// Refuses what is no file where one would be opened: a link leads elsewhere, a pipe is waited for without
-/// end.
+/// Refuses anything but a plain file: a symlink leads elsewhere, and opening a pipe blocks.
 fn require_plain(path: &Path) -> Result<(), Unusable> {
     for name in names(path) {
         let metadata = std::fs::symlink_metadata(&name);
         if metadata.is_ok_and(|metadata| !metadata.is_file()) {
-            let why = format!("'{}' is no file", name.display());
+            let why = format!("'{}' is not a plain file", name.display());
             return Err(Unusable::because(why));
         }
     }

@@ -1,4 +1,4 @@
-//! Derived data in a file of ours: anybody may delete it at any time, and nobody waits for it.
+//! Derived data in files of ours. They may be deleted at any time, and no process waits for them.
 
 pub mod cut_cache;
 pub mod database;
@@ -15,18 +15,18 @@ use crate::git::Repo;
 
 use super::files::atomic;
 
-/// A larger file is not read: it is none of ours.
-const MOST_BYTES: u64 = 32 << 20;
+/// A larger file is not ours and is not read.
+const MAX_BYTES: u64 = 32 << 20;
 
 /// One file of derived data, shared by the worktrees of a repository.
 pub struct Cache {
     path: PathBuf,
-    /// A dry run writes nothing, not even this.
+    /// `false` in a dry run, which does not even write this.
     is_written: bool,
 }
 
 impl Cache {
-    /// Names the file; it need not exist.
+    /// Returns the cache with this name; its file need not exist.
     pub fn of(repo: &Repo, name: &str) -> Cache {
         Cache {
             path: repo.common_dir().join("colony/cache").join(name),
@@ -34,7 +34,7 @@ impl Cache {
         }
     }
 
-    /// Names a file that all clones of a hub share.
+    /// Returns a cache that all clones of a hub share.
     pub fn of_hub(repo: &Repo, hub: &Path, name: &str) -> Cache {
         Cache {
             path: hub.join("colony/cache").join(name),
@@ -42,17 +42,17 @@ impl Cache {
         }
     }
 
-    /// Reads what is there; whatever cannot be read counts as nothing.
+    /// Reads the cache; a file that cannot be read counts as empty.
     pub fn read<T: DeserializeOwned + Default>(&self) -> T {
         let metadata = std::fs::symlink_metadata(&self.path).ok();
-        let sound = metadata.is_some_and(|m| m.is_file() && m.len() <= MOST_BYTES);
+        let sound = metadata.is_some_and(|m| m.is_file() && m.len() <= MAX_BYTES);
         let bytes = sound.then(|| std::fs::read(&self.path).ok()).flatten();
         bytes
             .and_then(|bytes| serde_json::from_slice(&bytes).ok())
             .unwrap_or_default()
     }
 
-    /// Writes it anew; a cache that cannot be written is one that is not there.
+    /// Replaces the cache; where it cannot be written, it is missing next time.
     pub fn write(&self, value: &impl Serialize) {
         let Some(folder) = self.path.parent().filter(|_| self.is_written) else {
             return;

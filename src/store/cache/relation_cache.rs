@@ -1,5 +1,5 @@
-//! What is costly to find out about files of a repository, remembered by what it depends on and
-//! nothing else: a blob, a commit. Derived data, beside the page table; nothing in it ever becomes wrong.
+//! Caches expensive facts about files of a repository. The keys are the blobs and commits that the facts
+//! depend on, so an entry never becomes wrong. Derived data, beside the page table.
 
 use rusqlite::OptionalExtension as _;
 
@@ -11,17 +11,17 @@ use super::page_table;
 const SCHEMA: &str = "CREATE TABLE IF NOT EXISTS relations (
     key TEXT PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID";
 
-/// Where there are more entries, all of them go.
-const MOST: i64 = 500_000;
+/// With more entries than this, all are deleted.
+const MAX_ENTRIES: i64 = 500_000;
 
-/// The memory; where it cannot be used it remembers nothing.
+/// The cache; where its file cannot be used, it stays empty.
 pub struct RelationCache {
     database: Option<Database>,
     is_written: bool,
 }
 
 impl RelationCache {
-    /// Opens it, or makes it.
+    /// Opens or creates the cache.
     pub fn open(repo: &Repo) -> RelationCache {
         RelationCache {
             database: Database::open(&page_table::place(repo), SCHEMA).ok(),
@@ -29,7 +29,7 @@ impl RelationCache {
         }
     }
 
-    /// Returns what is remembered.
+    /// Returns an entry.
     pub fn find(&self, key: &str) -> Option<Vec<u8>> {
         let connection = self.database.as_ref()?.reader();
         let sql = "SELECT value FROM relations WHERE key = ?1";
@@ -38,7 +38,7 @@ impl RelationCache {
         found.optional().ok().flatten()
     }
 
-    /// Remembers; what cannot be remembered is forgotten.
+    /// Adds entries; one that cannot be written is dropped.
     pub fn remember(&mut self, entries: &[(String, Vec<u8>)]) {
         let wanted = self.is_written && !entries.is_empty();
         let Some(database) = self.database.as_mut().filter(|_| wanted) else {
@@ -47,7 +47,7 @@ impl RelationCache {
         let written = database.transaction(|connection| {
             let count = "SELECT count(*) FROM relations";
             let count: i64 = connection.query_row(count, [], |row| row.get(0))?;
-            if count > MOST {
+            if count > MAX_ENTRIES {
                 connection.execute("DELETE FROM relations", [])?;
             }
             let sql = "INSERT OR REPLACE INTO relations (key, value) VALUES (?1, ?2)";
@@ -57,7 +57,7 @@ impl RelationCache {
             }
             Ok(())
         });
-        // It is found out again.
+        // It is computed again next time.
         drop(written);
     }
 }

@@ -1,8 +1,7 @@
-//! What is costly to find out again, shared by all repositories of a user: anybody may delete it at
-//! any time.
+//! Caches expensive results for all repositories of a user. It may be deleted at any time.
 //!
-//! An entry carries a digest of its key and its bytes: what is cut short, has been changed or stands
-//! under another name counts as not there.
+//! An entry has a digest of its key and its bytes: one that is truncated, altered or filed under another name
+//! counts as missing.
 
 use std::ffi::OsStr;
 use std::os::unix::fs::DirBuilderExt as _;
@@ -13,13 +12,13 @@ use crate::store::files::atomic;
 use crate::store::key;
 
 /// A larger entry is neither written nor read.
-const MOST_ENTRY_BYTES: u64 = 256 << 20;
+const MAX_ENTRY_BYTES: u64 = 256 << 20;
 
-/// All entries of a kind together are not more than this, after they have been swept.
-const MOST_BYTES: u64 = 2 << 30;
+/// After a sweep, all entries of a kind together have at most this size.
+const MAX_BYTES: u64 = 2 << 30;
 
-/// An entry that nobody has read for so many days is swept.
-const MOST_DAYS: i64 = 90;
+/// An entry that was not read for this many days is swept.
+const MAX_DAYS: i64 = 90;
 
 const SECONDS_PER_DAY: i64 = 86_400;
 
@@ -30,7 +29,7 @@ pub struct UserCache {
 }
 
 impl UserCache {
-    /// Opens the entries of a kind; `None` where the user has no folder for such things.
+    /// Opens the entries of a kind; `None` where the user has no cache directory.
     pub fn open(world: &World, kind: &str) -> Option<UserCache> {
         Some(UserCache {
             folder: world.cache_folder()?.join(kind),
@@ -42,7 +41,7 @@ impl UserCache {
     pub fn read(&self, key: &str) -> Option<Vec<u8>> {
         let path = self.path(key);
         let metadata = std::fs::symlink_metadata(&path).ok()?;
-        if !metadata.is_file() || metadata.len() > MOST_ENTRY_BYTES {
+        if !metadata.is_file() || metadata.len() > MAX_ENTRY_BYTES {
             return None;
         }
         let bytes = std::fs::read(&path).ok()?;
@@ -50,7 +49,7 @@ impl UserCache {
         if *digest != digest_of(key, body) {
             return None;
         }
-        // It was of use: that keeps it. Once a day is enough.
+        // Its time of use keeps the entry. Once a day is enough.
         if self.age_in_days(&metadata) >= 1 {
             let now = filetime::FileTime::from_unix_time(self.now, 0);
             filetime::set_file_mtime(&path, now).ok();
@@ -58,15 +57,15 @@ impl UserCache {
         Some(body.to_vec())
     }
 
-    /// Writes an entry; where that cannot be done there will be none.
+    /// Writes an entry; one that cannot be written is dropped.
     pub fn write(&self, key: &str, body: &[u8]) {
-        if body.len() as u64 > MOST_ENTRY_BYTES {
+        if body.len() as u64 > MAX_ENTRY_BYTES {
             return;
         }
         let path = self.path(key);
         let Some(folder) = path.parent() else { return };
         let bytes = [digest_of(key, body).as_slice(), body].concat();
-        // What is kept may be private.
+        // Cached content may be private.
         let mut private = std::fs::DirBuilder::new();
         private.recursive(true).mode(0o700);
         if private.create(folder).is_ok() && atomic::write_quickly(&path, &bytes).is_ok() {
@@ -77,18 +76,18 @@ impl UserCache {
     fn path(&self, key: &str) -> PathBuf {
         let digest = blake3::hash(key.as_bytes()).to_hex();
         let shelf = digest.get(..2).unwrap_or_default();
-        // The name says what it is to people, the shelf spreads them.
+        // The name is readable; the shelf spreads the entries over folders.
         self.folder.join(shelf).join(key::encode(key))
     }
 
-    /// Lets go of old entries and of the oldest where there are too many, once a day.
+    /// Once a day, deletes old entries, and the oldest ones where there are too many.
     fn sweep_daily(&self) {
         let mark = self.folder.join("swept");
         let metadata = std::fs::symlink_metadata(&mark).ok();
         if metadata.is_some_and(|metadata| self.age_in_days(&metadata) < 1) {
             return;
         }
-        // The mark first: who comes at the same time does not sweep as well.
+        // The mark comes first, so that another process does not sweep at the same time.
         if atomic::write_quickly(&mark, b"").is_err() {
             return;
         }
@@ -110,8 +109,8 @@ impl UserCache {
         let mut total = 0;
         for (age, bytes, path) in entries {
             total += bytes;
-            if age > MOST_DAYS || total > MOST_BYTES {
-                // Somebody else may have been faster.
+            if age > MAX_DAYS || total > MAX_BYTES {
+                // Another process may have been faster.
                 atomic::remove_file(&path).ok();
             }
         }
@@ -133,7 +132,7 @@ fn list(folder: &Path) -> Vec<PathBuf> {
 
 fn digest_of(key: &str, body: &[u8]) -> [u8; 32] {
     let mut hasher = blake3::Hasher::new();
-    // The length keeps key and body apart.
+    // The length separates key and body.
     hasher.update(&(key.len() as u64).to_le_bytes());
     hasher.update(key.as_bytes()).update(body);
     *hasher.finalize().as_bytes()
@@ -152,7 +151,7 @@ mod tests {
         }
     }
 
-    /// Writes an entry as if on that day.
+    /// Writes an entry with the time of that day.
     fn put(folder: &Path, day: i64, key: &str) {
         let cache = cache(folder, day);
         cache.write(key, b"body");
@@ -174,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_reads_is_swept() {
+    fn unread_entries_are_swept() {
         let folder = tempfile::tempdir().unwrap();
         put(folder.path(), 20_000, "old");
         put(folder.path(), 20_000, "read");

@@ -1,4 +1,4 @@
-//! The gate for files of our own: written whole or not at all, durable when that is asked for.
+//! The gate for files of our own: written completely or not at all, and durable where that is asked for.
 
 use std::fs::{self, File};
 use std::io::Write as _;
@@ -7,7 +7,7 @@ use std::path::Path;
 
 use crate::model::{Error, Result};
 
-/// Writes a file of ours so that a reader sees all of it or none, and a power cut keeps it.
+/// Writes a file of ours. A reader sees all of it or the old content, and it survives a power cut.
 ///
 /// # Errors
 /// `no-space`, `io`.
@@ -15,9 +15,10 @@ pub fn write_durably(path: &Path, bytes: &[u8]) -> Result<()> {
     write_durably_from(path.parent().unwrap_or(Path::new("/")), path, bytes)
 }
 
-/// Does the same by way of a file in another folder of the same file system.
+/// Does the same through a file in another folder of the same file system.
 ///
-/// For a place outside of our own folders: what a dead process leaves is in one that is swept.
+/// For a place outside of our own folders: the leftovers of a dead process are then in a folder that is
+/// swept.
 ///
 /// # Errors
 /// `no-space`, `io`.
@@ -35,7 +36,7 @@ pub fn write_durably_from(stage: &Path, path: &Path, bytes: &[u8]) -> Result<()>
     sync_directory(folder)
 }
 
-/// Writes a file of ours that nobody needs after a power cut.
+/// Writes a file of ours that is not needed after a power cut.
 ///
 /// # Errors
 /// `no-space`, `io`.
@@ -73,7 +74,7 @@ pub fn sync_file_system(path: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Makes a directory and those above it.
+/// Creates a directory and its parents.
 ///
 /// # Errors
 /// `no-space`, `io`.
@@ -82,7 +83,7 @@ pub fn make_directory(path: &Path) -> Result<()> {
         .map_err(|e| Error::io(format!("cannot make directory '{}'", path.display()), e))
 }
 
-/// Makes a directory whose parent is there; one that is there already is fine.
+/// Creates a directory in an existing parent; an existing directory is fine.
 ///
 /// # Errors
 /// `no-space`, `io`.
@@ -96,7 +97,7 @@ pub fn make_last_directory(path: &Path) -> Result<()> {
     }
 }
 
-/// Renames within one of our own folders, or our lock into place.
+/// Renames within one of our own folders, or moves our lock into place.
 ///
 /// # Errors
 /// `io`.
@@ -106,7 +107,7 @@ pub fn rename(from: &Path, to: &Path) -> Result<()> {
         .map_err(|e| Error::io(format!("cannot put '{}' in place", to.display()), e))
 }
 
-/// Renames unless something stands at the destination; tells whether it did.
+/// Renames unless the destination exists; returns `true` if it renamed.
 ///
 /// # Errors
 /// `io`.
@@ -122,7 +123,7 @@ pub fn rename_to_free(from: &Path, to: &Path) -> Result<bool> {
     }
 }
 
-/// Writes a file of ours so that a reader sees all of it or none; a power cut may lose it.
+/// Writes a file of ours. A reader sees all of it or the old content; a power cut may lose it.
 ///
 /// # Errors
 /// `no-space`, `io`.
@@ -130,8 +131,8 @@ pub fn write_quickly(path: &Path, bytes: &[u8]) -> Result<()> {
     write_quickly_by(path, bytes, ("tmp-", ""))
 }
 
-/// Does the same by way of a file whose name begins and ends so: one that a sweep of the folder leaves alone
-/// while it is under way.
+/// Does the same through a file with this beginning and end of its name, which a sweep of the folder leaves
+/// alone while it is being written.
 ///
 /// # Errors
 /// `no-space`, `io`.
@@ -149,7 +150,7 @@ pub fn write_quickly_by(path: &Path, bytes: &[u8], (begin, end): (&str, &str)) -
     Ok(())
 }
 
-/// Creates a file that must not be there yet.
+/// Creates a file that must not exist yet.
 ///
 /// # Errors
 /// What the file system says.
@@ -161,7 +162,7 @@ pub fn create_new(path: &Path) -> std::io::Result<std::fs::File> {
         .open(path)
 }
 
-/// Removes a folder if nothing is in it; tells whether it is gone.
+/// Removes an empty folder; returns `true` if the folder is gone.
 ///
 /// # Errors
 /// `io`.
@@ -174,7 +175,7 @@ pub fn remove_empty_folder(path: &Path) -> Result<bool> {
     }
 }
 
-/// Removes a file of ours; one that is gone already is fine.
+/// Removes a file of ours; a missing file is fine.
 ///
 /// # Errors
 /// `io`.
@@ -187,15 +188,15 @@ pub fn remove_file(path: &Path) -> Result<()> {
     }
 }
 
-/// Removes a folder of ours with all that is in it; one that is gone already is fine.
+/// Removes a folder of ours with everything in it; a missing folder is fine.
 ///
 /// # Errors
 /// `io`.
 pub fn remove_folder(path: &Path) -> Result<()> {
     use std::io::ErrorKind;
     /// The child of a dead owner may write there until it finds its folder gone.
-    const TRIES: usize = 100;
-    let mut tries = 0..TRIES;
+    const MAX_ATTEMPTS: usize = 100;
+    let mut tries = 0..MAX_ATTEMPTS;
     loop {
         return match fs::remove_dir_all(path) {
             Err(e) if e.kind() == ErrorKind::NotFound => Ok(()),
@@ -208,8 +209,8 @@ pub fn remove_folder(path: &Path) -> Result<()> {
     }
 }
 
-/// Removes a file or a folder of ours, with no more than `budget` files, which counts down; tells whether
-/// it is gone. Links are not followed.
+/// Removes a file or folder of ours, but at most `budget` files, which counts down; returns `true` if it is
+/// gone. Symlinks are not followed.
 ///
 /// # Errors
 /// `io`.
@@ -235,10 +236,10 @@ pub fn remove_some(path: &Path, budget: &mut usize) -> Result<bool> {
     remove_empty_folder(path)
 }
 
-/// Reads a file of ours. What else stands there is never opened: a pipe would not answer.
+/// Reads a file of ours. Anything but a plain file is never opened: a pipe would block.
 ///
 /// # Errors
-/// What reading says; `InvalidInput` for what is no file.
+/// The error of the file system; `InvalidInput` for anything but a plain file.
 pub fn read_file(path: &Path) -> std::io::Result<Vec<u8>> {
     if !std::fs::metadata(path)?.is_file() {
         return Err(std::io::ErrorKind::InvalidInput.into());
@@ -251,7 +252,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_folder_goes_in_parts_and_links_are_not_followed() {
+    fn a_folder_is_deleted_in_parts_and_links_are_not_followed() {
         let temporary = tempfile::tempdir().unwrap();
         let (folder, elsewhere) = (temporary.path().join("a"), temporary.path().join("b"));
         fs::create_dir_all(folder.join("below")).unwrap();

@@ -1,4 +1,5 @@
-//! Git's configuration file, byte by byte: changed as git would, replaced under git's own lock.
+//! Git's configuration files, byte by byte: changed as git would change them, and replaced under git's own
+//! lock.
 
 use std::ffi::OsString;
 use std::fs::{self, OpenOptions};
@@ -15,12 +16,12 @@ use super::atomic;
 #[derive(Clone, Debug)]
 pub struct ConfigFile {
     path: PathBuf,
-    /// The new file in our own folder, linked to the lock: its inode proves whose that is.
+    /// The new file in our own folder. It is a hard link to the lock, so its inode proves whose lock that is.
     stage: PathBuf,
 }
 
 impl ConfigFile {
-    /// Names the configuration that all worktrees share.
+    /// Returns the configuration that all worktrees share.
     pub fn of_repository(repo: &Repo) -> ConfigFile {
         ConfigFile {
             path: repo.common_dir().join("config"),
@@ -28,7 +29,7 @@ impl ConfigFile {
         }
     }
 
-    /// Names the configuration of one worktree (`extensions.worktreeConfig`).
+    /// Returns the configuration of one worktree (`extensions.worktreeConfig`).
     pub fn of_worktree(repo: &Repo) -> ConfigFile {
         ConfigFile {
             path: repo.git_dir().join("config.worktree"),
@@ -36,7 +37,7 @@ impl ConfigFile {
         }
     }
 
-    /// Reads the file; nothing when it is not there.
+    /// Reads the file; a missing file is empty.
     ///
     /// # Errors
     /// `io`.
@@ -66,7 +67,7 @@ impl ConfigFile {
         Ok(values)
     }
 
-    /// Returns what `git config ARGS` makes of `bytes`.
+    /// Returns `bytes` after `git config ARGS`.
     ///
     /// # Errors
     /// `git-failed`.
@@ -78,8 +79,8 @@ impl ConfigFile {
         fs::read(copy.path()).map_err(|e| Error::io("cannot read the new configuration", e))
     }
 
-    /// Changes the file as `git config ARGS` would. The caller holds the lock of the worktree, so that a lock
-    /// of git that a kill leaves on the file is proven ours.
+    /// Changes the file as `git config ARGS` would. The caller holds the lock of the worktree. It proves that
+    /// a lock of git which a kill leaves on the file is ours.
     ///
     /// # Errors
     /// `git-failed`, and as [`ConfigFile::replace`].
@@ -93,15 +94,15 @@ impl ConfigFile {
         self.replace(&before, &after)
     }
 
-    /// Clears what a dead process of ours left while it changed a configuration of this worktree. The caller
-    /// holds its lock.
+    /// Deletes what a dead process of ours left while it changed a configuration of this worktree. The caller
+    /// holds the lock of the worktree.
     ///
     /// # Errors
     /// `io`.
     pub fn sweep(repo: &Repo) -> Result<()> {
         let worktree = ConfigFile::of_worktree(repo);
         let shared = ConfigFile::of_repository(repo);
-        // In the main worktree both have one folder: the file there tells by its inode whose lock it is.
+        // The main worktree has one folder for both: the inode of the file there shows whose lock it is.
         for file in [&worktree, &shared] {
             if file.stage == worktree.stage {
                 file.clear_lock(&lock_of(&file.target()))?;
@@ -110,13 +111,13 @@ impl ConfigFile {
         atomic::remove_file(&worktree.stage)
     }
 
-    /// Returns the file itself: as git does, a link is followed.
+    /// Returns the file itself: as in git, a symlink is followed.
     fn target(&self) -> PathBuf {
         fs::canonicalize(&self.path).unwrap_or_else(|_| self.path.clone())
     }
 
-    /// Refuses while another process holds git's lock of the file. The caller holds the lock of the
-    /// worktree, so a lock on the file that is ours was left by a dead process: that one goes.
+    /// Fails while another process holds git's lock of the file. The caller holds the lock of the worktree,
+    /// so a lock on the file that is ours was left by a dead process and is deleted.
     ///
     /// # Errors
     /// `locked`, `io`.
@@ -145,7 +146,7 @@ impl ConfigFile {
                 Err(e) if e.kind() == std::io::ErrorKind::AlreadyExists => {
                     return Err(locked(&lock));
                 }
-                // A link leads to another file system: there the lock cannot be proven ours.
+                // A symlink leads to another file system: there the lock cannot be proven ours.
                 Err(_) => copy_to_new(&self.stage, &lock).map_err(|e| match e.kind() {
                     std::io::ErrorKind::AlreadyExists => locked(&lock),
                     _ => cannot(e),
@@ -167,10 +168,10 @@ impl ConfigFile {
         result
     }
 
-    /// Removes what a dead process of ours left: its new file, and the lock that is a link to it.
+    /// Deletes what a dead process of ours left: its new file, and the lock that is a hard link to it.
     fn clear(&self, lock: &Path) -> Result<()> {
         self.clear_lock(lock)?;
-        // Never written to: it may be the configuration itself by now.
+        // Never written to: by now it may be the configuration itself.
         atomic::remove_file(&self.stage)
     }
 
@@ -219,7 +220,7 @@ fn busy(path: &Path) -> Error {
     Error::new(
         Code::Locked,
         format!(
-            "another process is changing the configuration ('{}'); it is as it was",
+            "another process is changing the configuration ('{}'); nothing has changed",
             path.display()
         ),
     )

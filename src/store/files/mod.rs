@@ -1,4 +1,4 @@
-//! Files of ours and of the worktree: written whole or not at all, moved and never overwritten.
+//! Files of ours and of the working tree: written completely or not at all, moved and never overwritten.
 
 pub mod atomic;
 pub mod config_file;

@@ -1,7 +1,7 @@
-//! The files that operations moved aside, by worktree and operation: what there is below
-//! `<common dir>/colony-kept/<key>/<operation>/`, and how it gets from one repository to another.
+//! The files that operations moved aside, by worktree and operation, in `<common
+//! dir>/colony-kept/<key>/<operation>/`, and their way from one repository to another.
 //!
-//! Nothing here deletes a file of the user: what is moved never takes the place of anything.
+//! Nothing here deletes a file of the user: a moved file never replaces another.
 
 use std::ffi::OsString;
 use std::fs;
@@ -17,16 +17,16 @@ use super::worktree_files::{Moved, move_to_free};
 /// A file that was moved aside.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct AsideFile {
-    /// The worktree it stood in.
+    /// The worktree it was in.
     pub worktree: WorktreeKey,
     /// The operation that moved it.
     pub operation: OperationId,
-    /// Where it is.
+    /// Its path now.
     pub at: PathBuf,
 }
 
-/// Lists the files below the folder of all worktrees, by worktree and operation. The copies of the index
-/// are not the user's, and the second names of large files are none of these.
+/// Lists the files below the folder of all worktrees, by worktree and operation. Copies of the index are not
+/// the user's files, and hard links of large files are left out too.
 pub fn list(kept: &Path) -> Vec<AsideFile> {
     let mut found = Vec::new();
     for (worktree, folder) in worktrees(kept) {
@@ -43,7 +43,7 @@ pub fn list(kept: &Path) -> Vec<AsideFile> {
     found
 }
 
-/// Lists the folders of worktrees below the folder of them all.
+/// Lists the folders of worktrees below the folder of all worktrees.
 pub fn worktrees(kept: &Path) -> Vec<(WorktreeKey, PathBuf)> {
     let names = entries(kept).into_iter();
     names
@@ -54,7 +54,7 @@ pub fn worktrees(kept: &Path) -> Vec<(WorktreeKey, PathBuf)> {
         .collect()
 }
 
-/// Lists the operations that keep something in the folder of a worktree.
+/// Lists the operations that have files in the folder of a worktree.
 pub fn operations(worktree: &Path) -> Vec<OperationId> {
     let names = entries(worktree).into_iter();
     names
@@ -62,7 +62,7 @@ pub fn operations(worktree: &Path) -> Vec<OperationId> {
         .collect()
 }
 
-/// Returns how many bytes are in the folder of an operation.
+/// Returns the size in bytes of an operation's folder.
 pub fn size_of(folder: &Path) -> u64 {
     let found = fs::read_dir(folder).into_iter().flatten().flatten();
     found
@@ -71,12 +71,12 @@ pub fn size_of(folder: &Path) -> u64 {
         .sum()
 }
 
-/// Moves what is at `from` to `to`, with all that is in it; what stands there already stays, and what has
-/// its name gets another. It may be cut off anywhere and done again.
+/// Moves `from` to `to` with everything in it. Existing files stay; a file of the same name gets another
+/// name. It may be interrupted anywhere and repeated.
 ///
 /// # Errors
-/// `io`, `no-space`; what was moved until then is at `to`, the rest at `from`.
-pub fn bring(from: &Path, to: &Path) -> Result<()> {
+/// `io`, `no-space`; then the moved files are at `to` and the others at `from`.
+pub fn move_all(from: &Path, to: &Path) -> Result<()> {
     let cannot = |e| Error::io(format!("cannot move '{}'", from.display()), e);
     let is_folder = fs::symlink_metadata(from).is_ok_and(|metadata| metadata.is_dir());
     for number in 0.. {
@@ -85,14 +85,14 @@ pub fn bring(from: &Path, to: &Path) -> Result<()> {
             Ok(Moved::Yes | Moved::SourceMissing) => return Ok(()),
             Ok(Moved::Occupied) if !is_folder => {}
             Ok(Moved::Occupied) => break,
-            // Some file systems move files only.
+            // Some file systems move only files.
             Err(e) if e.kind() == ErrorKind::CrossesDevices && is_folder => break,
             Err(e) => return Err(cannot(e)),
         }
     }
     atomic::make_directory(to)?;
     for name in entries(from) {
-        bring(&from.join(&name), &to.join(&name))?;
+        move_all(&from.join(&name), &to.join(&name))?;
     }
     atomic::remove_empty_folder(from).map(drop)
 }
@@ -119,7 +119,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_brought_takes_the_place_of_nothing() {
+    fn moved_files_replace_nothing() {
         let folder = tempfile::tempdir().unwrap();
         let (from, to) = (folder.path().join("from"), folder.path().join("to"));
         for (place, path, content) in [
@@ -131,8 +131,8 @@ mod tests {
             fs::create_dir_all(path.parent().unwrap()).unwrap();
             fs::write(path, content).unwrap();
         }
-        bring(&from, &to).unwrap();
-        bring(&from, &to).unwrap();
+        move_all(&from, &to).unwrap();
+        move_all(&from, &to).unwrap();
         let read = |path: &str| fs::read_to_string(to.join(path)).unwrap();
         assert_eq!(read("0000000001/0"), "theirs");
         assert_eq!(read("0000000001/0+1"), "ours");

@@ -1,4 +1,4 @@
-//! Where our own files are: below the git directory, never in the tree.
+//! The paths of our own files: below the git directory, never in the working tree.
 
 use std::path::{Path, PathBuf};
 
@@ -15,21 +15,21 @@ pub struct Places {
     pub key: WorktreeKey,
     /// `<git dir>/colony`: lock, pending record, staged files.
     pub colony: PathBuf,
-    /// `<common dir>/colony-kept/<key>`: what operations moved aside.
+    /// `<common dir>/colony-kept/<key>`: the files that operations moved aside.
     pub kept: PathBuf,
 }
 
-/// Where records about hooks are: those all worktrees share, and those of one worktree.
+/// The folders of records about hooks: the one all worktrees share, and the one of this worktree.
 #[derive(Clone, Debug)]
 pub struct HookPlaces {
     /// `<common dir>/colony`.
     pub shared: PathBuf,
-    /// `<git dir>/colony`: the same folder for the main worktree.
+    /// `<git dir>/colony`; in the main worktree, the same folder.
     pub own: PathBuf,
 }
 
 impl HookPlaces {
-    /// Returns the places, which need not exist.
+    /// Returns the folders, which need not exist.
     pub fn of(repo: &Repo) -> HookPlaces {
         HookPlaces {
             shared: repo.common_dir().join("colony"),
@@ -37,7 +37,7 @@ impl HookPlaces {
         }
     }
 
-    /// Returns the record of what was there before hooks were installed for all worktrees.
+    /// Returns the record of the hooks that existed before ours were installed for all worktrees.
     pub fn record(&self) -> PathBuf {
         self.shared.join("hooks.json")
     }
@@ -47,12 +47,12 @@ impl HookPlaces {
         self.shared.join("hooks")
     }
 
-    /// Returns the same record for a worktree with a hooks folder of its own.
+    /// Returns the same record of a worktree with a hooks folder of its own.
     pub fn own_record(&self) -> PathBuf {
         self.own.join("worktree-hooks.json")
     }
 
-    /// Tells whether it is written down what was there before hooks were installed for git.
+    /// Returns `true` if the hooks that existed before git's were installed are recorded.
     pub fn is_recorded(&self) -> bool {
         self.record().exists() || self.own_record().exists()
     }
@@ -62,7 +62,7 @@ impl HookPlaces {
         self.own.join("worktree-hooks")
     }
 
-    /// Returns the folder of the times hooks last fired, one small file per hook.
+    /// Returns the folder with the time each hook was last run, one small file per hook.
     pub fn fired(&self) -> PathBuf {
         self.shared.join("hooks-fired")
     }
@@ -73,13 +73,13 @@ impl HookPlaces {
     }
 }
 
-/// Returns the folder of notes about page graphs that a merge made stale; it need not exist.
+/// Returns the folder of notes about page graphs that a merge made out of date; it need not exist.
 pub fn stale_page_graphs(repo: &Repo) -> PathBuf {
     repo.common_dir().join("colony").join("stale-page-graphs")
 }
 
 impl Places {
-    /// Returns the folders of the worktree; `None` when no command of ours has changed it yet.
+    /// Returns the folders of the worktree; `None` if no command of ours has changed it yet.
     ///
     /// # Errors
     /// `repository-broken` when the key is damaged.
@@ -101,7 +101,7 @@ impl Places {
         Ok(Some(Places { key, colony, kept }))
     }
 
-    /// Returns the folders, naming the worktree on first use. The caller holds the lock.
+    /// Returns the folders; on first use, gives the worktree its key. The caller holds the lock.
     ///
     /// # Errors
     /// `io`, `repository-broken`.
@@ -121,13 +121,13 @@ impl Places {
         })
     }
 
-    /// Reads the key of the worktree whose git directory this is, where it has one.
+    /// Reads the key of the worktree with this git directory, if it has one.
     pub fn key_of(git_dir: &Path) -> Option<WorktreeKey> {
         let text = atomic::read_file(&key_in(git_dir)).ok()?;
         WorktreeKey::parse(String::from_utf8(text).ok()?.trim())
     }
 
-    /// Gives a worktree that has none a key, so that it goes on with the log of that key.
+    /// Gives a worktree without a key this one, so that it continues the operation log of that key.
     ///
     /// # Errors
     /// `no-space`, `io`.
@@ -137,7 +137,7 @@ impl Places {
         atomic::write_plainly(&key_in(git_dir), text.as_bytes())
     }
 
-    /// Returns the places of a worktree that is gone: what its operations moved aside is at `kept`.
+    /// Returns the places of a removed worktree; the files that its operations moved aside are in `kept`.
     pub fn of_removed(key: WorktreeKey, kept: PathBuf) -> Places {
         Places {
             key,
@@ -146,7 +146,8 @@ impl Places {
         }
     }
 
-    /// Returns the folder of what operations of all worktrees moved aside, below a common git directory.
+    /// Returns the folder of the files that operations of all worktrees moved aside, below a common git
+    /// directory.
     pub fn kept_in(common_dir: &Path) -> PathBuf {
         common_dir.join("colony-kept")
     }
@@ -156,17 +157,17 @@ impl Places {
         repo.git_dir().join("colony").join("lock")
     }
 
-    /// Returns the lock of those who have computed in vain because another command moved the branch.
+    /// Returns the lock of commands that must start again because another one moved the branch.
     pub fn turn_of(repo: &Repo) -> PathBuf {
         repo.common_dir().join("colony").join("turn-lock")
     }
 
-    /// Returns the record of an operation that is under way.
+    /// Returns the record of an operation in progress.
     pub fn pending(&self) -> PathBuf {
         self.colony.join("pending")
     }
 
-    /// Returns the file that remembers the newest id that was pruned.
+    /// Returns the file with the newest id that was pruned.
     pub fn sequence(&self) -> PathBuf {
         self.colony.join("sequence")
     }
@@ -176,27 +177,27 @@ impl Places {
         self.colony.join(format!("{id}.index"))
     }
 
-    /// Returns the note of which ref locks git took for an operation.
+    /// Returns the note of the ref locks that git took for an operation.
     pub fn ref_locks(&self, id: OperationId) -> PathBuf {
         self.colony.join(format!("{id}.locks"))
     }
 
-    /// Returns the folder new files are written to before they are put in place.
+    /// Returns the folder that new files are written to before they are moved into place.
     pub fn stage(&self, id: OperationId) -> PathBuf {
         self.colony.join(format!("{id}.stage"))
     }
 
-    /// Returns the repository a tag is signed in, or the folder of the index that hooks see.
+    /// Returns the repository that a tag is signed in, or the folder of the index that hooks see.
     pub fn signing(&self, id: OperationId) -> PathBuf {
         self.colony.join(format!("{id}.sign"))
     }
 
-    /// Returns the folder that large files of an operation are stored in until its refs have moved.
+    /// Returns the folder that an operation stores large files in until its refs have moved.
     pub fn large_files(&self, id: OperationId) -> PathBuf {
         self.colony.join(format!("{id}.lfs"))
     }
 
-    /// Returns the folder that large files of an automatic checkpoint are stored in while it is made.
+    /// Returns the folder that an automatic checkpoint stores large files in while it is created.
     pub fn new_large_files(&self) -> PathBuf {
         self.colony.join("automatic.lfs")
     }
@@ -206,12 +207,12 @@ impl Places {
         self.kept.join("large").join(checkpoint)
     }
 
-    /// Returns the folder of what an operation moved aside.
+    /// Returns the folder of the files that an operation moved aside.
     pub fn kept_by(&self, id: OperationId) -> PathBuf {
         self.kept.join(id.digits())
     }
 
-    /// Returns the index file as it was before an operation.
+    /// Returns the copy of the index from before an operation.
     pub fn kept_index(&self, id: OperationId) -> PathBuf {
         self.kept_by(id).join("index")
     }

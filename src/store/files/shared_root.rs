@@ -1,4 +1,4 @@
-//! The folder that everything shared by the clones of one user lives in: hubs and clones.
+//! The folder of everything that the clones of one user share: hubs and clones.
 
 use std::path::{Path, PathBuf};
 
@@ -13,7 +13,7 @@ impl SharedRoot {
     /// Finds the folder, which need not exist.
     ///
     /// # Errors
-    /// `invalid-value` where neither a variable nor a home directory says where it is.
+    /// `invalid-value` where neither a variable nor a home directory determines it.
     pub fn of(world: &World) -> Result<SharedRoot> {
         let named = world.variable("COLONY_SHARED_ROOT").map(PathBuf::from);
         let data = || {
@@ -26,7 +26,7 @@ impl SharedRoot {
         let path = named.or_else(data).ok_or_else(|| {
             Error::new(
                 Code::InvalidValue,
-                "there is no HOME and no COLONY_SHARED_ROOT: nowhere to keep clones; nothing has changed",
+                "neither COLONY_SHARED_ROOT nor HOME is set: there is no folder for clones; nothing has changed",
             )
             .hint("export COLONY_SHARED_ROOT=DIR")
         })?;
@@ -43,12 +43,12 @@ impl SharedRoot {
         self.0.join("hubs")
     }
 
-    /// Returns the folder of what is deleted: nothing in it is wanted back.
+    /// Returns the folder of deleted hubs and clones; nothing in it is needed.
     pub fn trash(&self) -> PathBuf {
         self.0.join("trash")
     }
 
-    /// Returns the folder of clones that are taken away and that somebody may still write into.
+    /// Returns the folder of removed clones that a process may still write into.
     pub fn leaving(&self) -> PathBuf {
         self.0.join("leaving")
     }
@@ -63,13 +63,13 @@ impl SharedRoot {
         self.agents().join(key::encode(agent)).join("clones")
     }
 
-    /// Returns the folder of the clones that are only read.
+    /// Returns the folder of the clones that are read only.
     pub fn shared_clones(&self) -> PathBuf {
         self.0.join("shared_clones")
     }
 }
 
-/// Resolves links as far as the path exists, so that one folder has one name.
+/// Resolves symlinks as far as the path exists, so that a folder has one name.
 fn resolved(path: &Path) -> PathBuf {
     for above in path.ancestors() {
         if let Ok(real) = above.canonicalize() {

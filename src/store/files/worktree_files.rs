@@ -1,8 +1,7 @@
-//! Moving files of the worktree: aside into our folders, and into place, never over anything.
+//! Moves files of the working tree aside into our folders, and into place, never over anything.
 //!
-//! Every path is walked from the root of the worktree one component at a time without following
-//! links, so a parent that is a symbolic link is never entered. A move never replaces what stands
-//! at its destination.
+//! Every path is walked from the root of the working tree, one component at a time, without following links:
+//! a parent that is a symlink is never entered. A move never replaces its destination.
 
 use std::cell::RefCell;
 use std::ffi::OsStr;
@@ -20,11 +19,11 @@ use crate::model::RepoPath;
 /// The root of a worktree, opened.
 pub struct WorktreeFiles {
     root: OwnedFd,
-    /// The directories on the way to the last path, outermost first: neighbors share them.
+    /// The directories on the way to the last path, outermost first: neighboring paths share them.
     opened: RefCell<Vec<(RepoPath, OwnedFd)>>,
 }
 
-/// What stands at a path.
+/// The kind of entry at a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PathState {
     /// Nothing, or a parent is missing or not a directory.
@@ -35,14 +34,14 @@ pub enum PathState {
     Other,
 }
 
-/// What a move did.
+/// The result of a move.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Moved {
     /// It is at its destination now.
     Yes,
     /// There was nothing to move.
     SourceMissing,
-    /// Something stands at the destination; nothing was moved.
+    /// The destination exists; nothing was moved.
     Occupied,
 }
 
@@ -50,7 +49,7 @@ impl WorktreeFiles {
     /// Opens the root.
     ///
     /// # Errors
-    /// What the file system says.
+    /// The error of the file system.
     pub fn open(root: &Path) -> io::Result<WorktreeFiles> {
         let flags = OFlags::DIRECTORY | OFlags::CLOEXEC | OFlags::RDONLY;
         let root = rustix::fs::open(root, flags, Mode::empty())?;
@@ -60,10 +59,10 @@ impl WorktreeFiles {
         })
     }
 
-    /// Tells what stands at a path, following no link on the way.
+    /// Returns the kind of entry at a path. No symlink on the way is followed.
     ///
     /// # Errors
-    /// What the file system says, a missing path aside.
+    /// The error of the file system, except for a missing path.
     pub fn look(&self, path: &RepoPath) -> io::Result<PathState> {
         self.in_parent(path, |parent| {
             match rustix::fs::statat(parent, name_of(path), AtFlags::SYMLINK_NOFOLLOW) {
@@ -78,11 +77,10 @@ impl WorktreeFiles {
         .map(|found| found.unwrap_or(PathState::Nothing))
     }
 
-    /// Tells when a file, its content or anything about it, was changed last; `None` when nothing
-    /// stands there.
+    /// Returns the time of the last change to a file's content or metadata; `None` for a missing file.
     ///
     /// # Errors
-    /// What the file system says, a missing path aside.
+    /// The error of the file system, except for a missing path.
     pub fn changed_at(&self, path: &RepoPath) -> io::Result<Option<SystemTime>> {
         let found = self.in_parent(path, |parent| {
             match rustix::fs::statat(parent, name_of(path), AtFlags::SYMLINK_NOFOLLOW) {
@@ -99,10 +97,10 @@ impl WorktreeFiles {
         Ok(found.flatten().and_then(since))
     }
 
-    /// Moves a path of the worktree to `destination`, a free path in a folder of ours.
+    /// Moves a path of the working tree to `destination`, a free path in a folder of ours.
     ///
     /// # Errors
-    /// What the file system says.
+    /// The error of the file system.
     pub fn move_out(&self, path: &RepoPath, destination: &Path) -> io::Result<Moved> {
         let moved = self.in_parent(path, |parent| {
             let to = rustix::fs::CWD;
@@ -117,11 +115,11 @@ impl WorktreeFiles {
         Ok(moved.unwrap_or(Moved::SourceMissing))
     }
 
-    /// Moves `source`, a file in a folder of ours, to a path of the worktree; missing parents are
-    /// made.
+    /// Moves `source`, a file in a folder of ours, to a path of the working tree; missing parents are
+    /// created.
     ///
     /// # Errors
-    /// What the file system says. A parent that is no directory counts as [`Moved::Occupied`].
+    /// The error of the file system. A parent that is not a directory counts as [`Moved::Occupied`].
     pub fn move_in(&self, source: &Path, path: &RepoPath) -> io::Result<Moved> {
         let put = || {
             self.in_parent(path, |parent| {
@@ -148,10 +146,10 @@ impl WorktreeFiles {
         Ok(put()?.unwrap_or(Moved::Occupied))
     }
 
-    /// Makes a directory with the given permission bits; one that is there keeps its own.
+    /// Creates a directory with the given permission bits; an existing one keeps its own.
     ///
     /// # Errors
-    /// What the file system says.
+    /// The error of the file system.
     pub fn make_directory(&self, path: &RepoPath, mode: Option<u32>) -> io::Result<()> {
         if !self.make_parents(path)? {
             return Ok(());
@@ -172,10 +170,10 @@ impl WorktreeFiles {
         .map(|_| ())
     }
 
-    /// Removes a directory if it is empty; anything else is left as it is.
+    /// Removes a directory if it is empty; anything else stays.
     ///
     /// # Errors
-    /// What the file system says, a directory that is not empty or not there aside.
+    /// The error of the file system, except for a missing or non-empty directory.
     pub fn remove_empty_directory(&self, path: &RepoPath) -> io::Result<()> {
         self.opened.borrow_mut().clear();
         self.in_parent(path, |parent| {
@@ -190,11 +188,11 @@ impl WorktreeFiles {
         .map(|_| ())
     }
 
-    /// Lists everything below a directory: files and links first in order, then directories,
-    /// deepest first, with their permission bits. Links are not followed.
+    /// Lists everything below a directory: files and links in order, then directories with their permission
+    /// bits, deepest first. Symlinks are not followed.
     ///
     /// # Errors
-    /// What the file system says.
+    /// The error of the file system.
     pub fn walk(&self, directory: &RepoPath) -> io::Result<Walk> {
         let mut walk = Walk::default();
         self.walk_into(directory, &mut walk)?;
@@ -237,7 +235,7 @@ impl WorktreeFiles {
         Ok(())
     }
 
-    /// Makes the parents of a path; false when one of them is not a directory.
+    /// Creates the parents of a path; returns `false` if one of them is not a directory.
     fn make_parents(&self, path: &RepoPath) -> io::Result<bool> {
         for parent in path.ancestors() {
             match self.look(&parent)? {
@@ -257,7 +255,7 @@ impl WorktreeFiles {
         Ok(true)
     }
 
-    /// Acts in the directory that holds `path`; `None` when there is no such directory.
+    /// Calls a function with the directory that holds `path`; returns `None` if the directory does not exist.
     fn in_parent<T>(
         &self,
         path: &RepoPath,
@@ -279,8 +277,8 @@ impl WorktreeFiles {
         }
     }
 
-    /// Opens `directory` component by component, going on from what is open; false when a part is
-    /// missing or is not a directory.
+    /// Opens `directory` component by component, starting at the directories already open; returns `false` if
+    /// a part is missing or not a directory.
     fn open_from(
         &self,
         opened: &mut Vec<(RepoPath, OwnedFd)>,
@@ -306,14 +304,14 @@ impl WorktreeFiles {
     }
 }
 
-/// What is below a directory.
+/// The content of a directory.
 #[derive(Default)]
 pub struct Walk {
     /// Everything that is not a directory.
     pub files: Vec<RepoPath>,
     /// Directories with their permission bits, deepest first.
     pub directories: Vec<(RepoPath, u32)>,
-    /// Directories that are repositories of their own.
+    /// Directories that are repositories themselves.
     pub repositories: Vec<RepoPath>,
 }
 
@@ -326,7 +324,7 @@ fn name_of(path: &RepoPath) -> &OsStr {
     OsStr::from_bytes(path.name())
 }
 
-/// A path to an open directory, for the rare copy between file systems.
+/// Returns a path to an open directory, for the rare copy between file systems.
 fn proc_path(directory: &OwnedFd) -> std::path::PathBuf {
     use std::os::fd::AsRawFd as _;
     std::path::PathBuf::from(format!("/proc/self/fd/{}", directory.as_raw_fd()))
@@ -343,7 +341,7 @@ pub(in crate::store) fn rename_exclusively(
         Ok(()) => Ok(Moved::Yes),
         Err(Errno::EXIST) => Ok(Moved::Occupied),
         Err(Errno::NOENT) => Ok(Moved::SourceMissing),
-        // Some file systems cannot promise it; then we look first.
+        // Some file systems cannot guarantee it; check first there.
         Err(Errno::INVAL | Errno::NOSYS) => {
             match rustix::fs::statat(to, destination, AtFlags::SYMLINK_NOFOLLOW) {
                 Ok(_) => return Ok(Moved::Occupied),
@@ -357,10 +355,10 @@ pub(in crate::store) fn rename_exclusively(
     }
 }
 
-/// Moves what stands at one place of ours to another that is free, a file also to another file system.
+/// Moves an entry between two places of ours if the destination is free; a file also to another file system.
 ///
 /// # Errors
-/// What the file system says; `CrossesDevices` for a directory.
+/// The error of the file system; `CrossesDevices` for a directory.
 pub(in crate::store) fn move_to_free(source: &Path, destination: &Path) -> io::Result<Moved> {
     let cwd = rustix::fs::CWD;
     match rename_exclusively(cwd, source.as_os_str(), cwd, destination.as_os_str()) {
@@ -374,8 +372,8 @@ pub(in crate::store) fn move_to_free(source: &Path, destination: &Path) -> io::R
     }
 }
 
-/// Moves a file or link between file systems: copied beside its destination, made durable, put in
-/// place exclusively, and only then removed at its source.
+/// Moves a file or symlink between file systems: copies it beside its destination, makes it durable, moves it
+/// into place exclusively, and only then removes the source.
 fn move_by_copy(source: &Path, destination: &Path) -> io::Result<Moved> {
     let metadata = match std::fs::symlink_metadata(source) {
         Ok(metadata) => metadata,

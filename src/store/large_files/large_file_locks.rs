@@ -1,9 +1,9 @@
-//! Which files others have locked on the server of git-lfs: what it said when it was asked last.
+//! The files that others have locked on the git-lfs server, from the server's last answer.
 //!
-//! A screen that warns of locks must neither wait for a network nor hang on one, so it reads a note.
-//! Whoever is on the network anyway asks and writes the note anew (`lfs::locks`). It is derived data and
-//! may be deleted at any time; the clones of a colony share that of their hub, for they have one server.
-//! What the server says is data: a path that no worktree may hold is dropped, texts are cut.
+//! A screen that warns of locks must neither wait for a network nor hang on it, so it reads a note. Commands
+//! that use the network anyway ask the server and replace the note (`lfs::locks`). The note is derived data
+//! and may be deleted at any time; the clones of a colony share the one in their hub, because they have one
+//! server. The server is not trusted: paths that no worktree can hold are dropped, texts are cut.
 
 use std::collections::BTreeSet;
 
@@ -17,63 +17,60 @@ use crate::store::cache::Cache;
 /// The name and format of the note; another format is another file.
 const NOTE: &str = "lfs-locks-1.json";
 
-/// More locks are not noted.
-const MOST_LOCKS: usize = 10_000;
+/// Further locks are not recorded.
+const MAX_LOCKS: usize = 10_000;
 
-/// A longer name of an owner, or id, is cut.
-const MOST_CHARACTERS: usize = 200;
+/// Longer names of owners and ids are cut.
+const MAX_CHARACTERS: usize = 200;
 
-/// A lock that somebody else holds.
+/// A lock of another user.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Lock {
-    /// Its id, by which `git lfs unlock --id` knows it.
+    /// Its id, for `git lfs unlock --id`.
     pub id: String,
     /// The file.
     pub path: RepoPath,
-    /// Who holds it, as the server calls them; `None` where it does not say.
+    /// The owner's name on the server; `None` where the server gives none.
     pub owner: Option<String>,
-    /// Since when, as the server writes it.
+    /// The time of locking, as the server writes it.
     pub locked_at: Option<String>,
 }
 
-/// The locks of others, as they were known last.
+/// The locks of others, from the last answer.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KnownLocks {
-    /// When the server was asked, RFC 3339 UTC; `None` where it never was.
+    /// The time of the answer, RFC 3339 UTC; `None` where the server was never asked.
     pub asked_at: Option<String>,
     /// The locks, by path.
     pub locks: Vec<Lock>,
 }
 
-/// A file that somebody else has locked and that is changed here or in a fork.
+/// A file that another user has locked and that is changed here or in a fork.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct LockedPath {
     /// The file.
     pub path: RepoPath,
     /// The id of the lock.
     pub id: String,
-    /// Who holds it, as the server calls them; `None` where it does not say.
+    /// The owner's name on the server; `None` where the server gives none.
     pub locked_by: Option<String>,
-    /// Since when, as the server writes it.
+    /// The time of locking, as the server writes it.
     pub locked_at: Option<String>,
-    /// The branches on which it is changed, committed or not.
+    /// The branches that change it, committed or not.
     pub changed_in: Vec<String>,
 }
 
 impl KnownLocks {
-    /// Reads what is known, without asking anybody.
+    /// Reads the note, without asking the server.
     pub fn load(session: &Session) -> KnownLocks {
         note_of(session).read()
     }
 
-    /// Takes what git-lfs answers: `{"ours": [...], "theirs": [...]}`. `None` where it is no such answer.
+    /// Parses the answer of git-lfs: `{"ours": [...], "theirs": [...]}`. Returns `None` for anything else.
     pub fn parse(json: &[u8], asked_at: String) -> Option<KnownLocks> {
         let answer: Answer = serde_json::from_slice(json).ok()?;
         let theirs = answer.theirs.unwrap_or_default().into_iter();
-        let mut locks: Vec<Lock> = theirs
-            .filter_map(Lock::of_answer)
-            .take(MOST_LOCKS)
-            .collect();
+        let mut locks: Vec<Lock> = theirs.filter_map(Lock::of_answer).take(MAX_LOCKS).collect();
         locks.sort_by(|a, b| (&a.path, &a.id).cmp(&(&b.path, &b.id)));
         Some(KnownLocks {
             asked_at: Some(asked_at),
@@ -81,12 +78,12 @@ impl KnownLocks {
         })
     }
 
-    /// Notes it for every clone of the colony, or where there is none for this repository.
+    /// Records the locks for every clone of the colony, or without a colony for this repository.
     pub fn write(&self, session: &Session) {
         note_of(session).write(self);
     }
 
-    /// Keeps those of `paths` that are locked.
+    /// Returns those of `paths` that are locked.
     pub fn among(&self, paths: impl Iterator<Item = RepoPath>) -> BTreeSet<RepoPath> {
         if self.locks.is_empty() {
             return BTreeSet::new();
@@ -95,8 +92,8 @@ impl KnownLocks {
         paths.filter(|path| locked.contains(path)).collect()
     }
 
-    /// Returns the locks of files that are changed somewhere: `changed` has branches, each with the
-    /// locked files that it changes.
+    /// Returns the locks of files that are changed somewhere: `changed` lists branches, each with the locked
+    /// files that it changes.
     pub fn meeting(&self, changed: &[(String, BTreeSet<RepoPath>)]) -> Vec<LockedPath> {
         let found = self.locks.iter().filter_map(|lock| {
             let here = changed
@@ -117,14 +114,14 @@ impl KnownLocks {
 
 fn note_of(session: &Session) -> Cache {
     let hub = session.membership.as_ref().map(|member| &member.hub);
-    // A hub that is gone is not brought back as a folder with a note in it.
+    // A deleted hub must not come back as a folder with a note in it.
     match hub.filter(|hub| hub.is_dir()) {
         Some(hub) => Cache::of_hub(&session.repo, hub, NOTE),
         None => Cache::of(&session.repo, NOTE),
     }
 }
 
-/// What git-lfs answers. Only what others hold is of interest.
+/// The answer of git-lfs. Only the locks of others matter.
 #[derive(Deserialize)]
 struct Answer {
     theirs: Option<Vec<LockAnswer>>,
@@ -147,7 +144,7 @@ impl Lock {
     fn of_answer(answer: LockAnswer) -> Option<Lock> {
         let path = RepoPath::from(answer.path.as_str());
         let owner = answer.owner.and_then(|owner| owner.name);
-        // git-lfs writes the first moment of all where the server gave none.
+        // git-lfs writes the earliest possible time where the server gave none.
         let since = answer.locked_at.as_deref().and_then(time::parse_rfc3339);
         let since = since.filter(|since| since.timestamp() > 0);
         path.is_safe().then(|| Lock {
@@ -160,7 +157,7 @@ impl Lock {
 }
 
 fn cut(text: &str) -> String {
-    text.chars().take(MOST_CHARACTERS).collect()
+    text.chars().take(MAX_CHARACTERS).collect()
 }
 
 #[cfg(test)]
@@ -168,7 +165,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_answer_is_data_and_what_leads_elsewhere_is_dropped() {
+    fn an_answer_is_untrusted_and_paths_outside_are_dropped() {
         let json = br#"{"ours": [{"id": "1", "path": "own.bin"}], "theirs": [
             {"id": "2", "path": "b.bin", "locked_at": "0001-01-01T00:00:00Z", "owner": {"name": ""}},
             {"id": "3", "path": "a.bin", "locked_at": "2026-01-01T01:00:00+01:00", "owner": {"name": "Eve\u001b[31m\n"}},

@@ -1,10 +1,10 @@
-//! The large files of what is being kept: out of reach of `git lfs prune` until a ref holds them, and,
-//! for what only refs of ours hold, for as long as these do.
+//! Keeps the large files of checkpoints and operations: out of reach of `git lfs prune` until a ref holds
+//! them, and, for those that only refs of ours hold, as long as these refs exist.
 //!
-//! A prune deletes what no branch, tag or HEAD held when it looked, also when one does by then. So the
-//! clean filters of an operation store in a folder of its own (`objects` below it), and what the index
-//! had stored before gets a second name there (`staged`). Once the refs have moved, what the store lacks
-//! comes from there. Nothing here touches a file of the worktree or the network.
+//! A prune deletes what no branch, tag or HEAD held when it scanned, even if one does by then. So the clean
+//! filters of an operation store into a folder of its own (`objects` below it), and what the index had stored
+//! before gets a hard link there (`staged`). Once the refs have moved, objects missing from the store come
+//! from there. Nothing here touches a file of the working tree or the network.
 
 pub mod large_file_locks;
 pub mod retained_objects;
@@ -22,23 +22,23 @@ use super::files::atomic;
 use super::lease::processes;
 use super::lock::FileIdentity;
 
-/// How long to wait for a prune that may have looked before the refs moved.
-const PATIENCE: Duration = Duration::from_secs(2);
-const PAUSE: Duration = Duration::from_millis(10);
+/// How long to wait for a prune that may have scanned before the refs moved.
+const PRUNE_TIMEOUT: Duration = Duration::from_secs(2);
+const POLL_INTERVAL: Duration = Duration::from_millis(10);
 
-/// What the clean filters stored in a folder.
+/// Returns the objects that clean filters stored in a folder.
 fn cleaned(folder: &Path) -> LfsObjects {
     LfsObjects::in_folder(folder.join("objects"))
 }
 
-/// What the store of git-lfs had already.
+/// Returns the objects that the git-lfs store already had.
 fn staged(folder: &Path) -> LfsObjects {
     LfsObjects::in_folder(folder.join("staged"))
 }
 
-/// Has the clean filters store below `folder` until [`end`].
+/// Lets the clean filters store below `folder` until [`end`].
 ///
-/// Where the store is on another file system they go on storing there: large files are not written
+/// Where the store is on another file system, they continue to store there: large files are not written
 /// twice.
 pub fn begin(session: &Session, folder: &Path) {
     let repo = &session.repo;
@@ -48,7 +48,7 @@ pub fn begin(session: &Session, folder: &Path) {
     }
 }
 
-/// Tells whether two places, that need not exist yet, are on one file system.
+/// Returns `true` if two paths, which need not exist yet, are on one file system.
 pub(super) fn is_on_one_device(one: &Path, other: &Path) -> bool {
     let device = |path: &Path| {
         let here = path.ancestors().find_map(FileIdentity::of);
@@ -57,19 +57,19 @@ pub(super) fn is_on_one_device(one: &Path, other: &Path) -> bool {
     device(one) == device(other)
 }
 
-/// Has the clean filters store in the store of git-lfs again.
+/// Lets the clean filters store in the git-lfs store again.
 pub fn end(session: &Session) {
     session.repo.store_large_files_in(None);
 }
 
-/// Makes sure of the large files that `after` has and `before` has not, both being trees: each gets a
-/// second name below `folder`, and one that a prune has taken is stored again from its file.
+/// Protects the large files that the tree `after` has and the tree `before` does not: each gets a hard link
+/// below `folder`, and one that a prune has deleted is stored again from its file.
 ///
-/// What was never here stays away: a clone need not have every large file. `moves` are paths whose
-/// files in the worktree are about to be others.
+/// A large file that was never here is not fetched: a clone need not have all of them. `moves` are paths
+/// whose files in the working tree are about to be replaced.
 ///
 /// # Errors
-/// `object-missing` for a file that stands in the worktree and can no longer be stored as it was.
+/// `object-missing` for a file of the working tree that can no longer be stored with the same content.
 pub fn guard(
     session: &Session,
     folder: &Path,
@@ -88,10 +88,10 @@ pub fn guard(
         else {
             continue;
         };
-        if cleaned(folder).has(&pointer) || name_again(&store, &pointer, folder)? {
+        if cleaned(folder).has(&pointer) || link_object(&store, &pointer, folder)? {
             continue;
         }
-        if !moves(&change.path) && stands_whole(session, &change.path, &pointer) {
+        if !moves(&change.path) && may_be_content(session, &change.path, &pointer) {
             let again = repo.store_large_file(&session.world, &change.path)?;
             if again != Some(entry.id) || !(cleaned(folder).has(&pointer) || store.has(&pointer)) {
                 return Err(gone(&change.path));
@@ -104,22 +104,22 @@ pub fn guard(
 fn gone(path: &RepoPath) -> Error {
     Error::new(
         Code::ObjectMissing,
-        format!("git-lfs no longer has '{path}' as it was being kept; nothing has changed"),
+        format!("git-lfs no longer has the kept content of '{path}'; nothing has changed"),
     )
     .detail("path", path)
     .hint("git add --renormalize .   # stores it again; then run the command again")
 }
 
-/// Gives an object of the store a second name; tells whether it is there at all.
-fn name_again(store: &LfsObjects, pointer: &Pointer, folder: &Path) -> Result<bool> {
+/// Gives an object of the store a hard link in `folder`; returns `true` if the store has it.
+fn link_object(store: &LfsObjects, pointer: &Pointer, folder: &Path) -> Result<bool> {
     match store.link_into(pointer, staged(folder).folder()) {
         Err(_) if !store.has(pointer) => Ok(false),
         outcome => outcome,
     }
 }
 
-/// Tells whether the file of the worktree may be the content a pointer stands for.
-fn stands_whole(session: &Session, path: &RepoPath, pointer: &Pointer) -> bool {
+/// Returns `true` if the file of the working tree may be the content of a pointer.
+fn may_be_content(session: &Session, path: &RepoPath, pointer: &Pointer) -> bool {
     let path = path.under(session.repo.workdir());
     std::fs::symlink_metadata(path)
         .is_ok_and(|metadata| metadata.is_file() && metadata.len() == pointer.size_bytes)
@@ -130,18 +130,18 @@ pub(super) fn all_in(folder: &Path) -> [LfsObjects; 2] {
     [cleaned(folder), staged(folder)]
 }
 
-/// Brings into the store what it lacks of a folder's objects.
+/// Copies objects of a folder that the store lacks into the store.
 ///
 /// # Errors
 /// `no-space`, `io`.
-pub fn put_back(session: &Session, folder: &Path) -> Result<()> {
+pub fn restore_objects(session: &Session, folder: &Path) -> Result<()> {
     let store = LfsObjects::of(&session.repo);
     cleaned(folder).link_all_into(store.folder())?;
     staged(folder).link_all_into(store.folder())
 }
 
-/// Removes the folder of an operation that did not happen: what its filters stored is in the files they
-/// read, what the store had stays there.
+/// Removes the folder of an operation that did not happen. What its filters stored is still in the files they
+/// read; what the store had is still there.
 ///
 /// # Errors
 /// `no-space`, `io`.
@@ -150,19 +150,19 @@ pub fn discard(session: &Session, folder: &Path) -> Result<()> {
     atomic::remove_folder(folder)
 }
 
-/// Removes the folder of an operation that has happened; while a prune is at work, which may have
-/// looked before, only after that has ended. The next command removes what outlasts our patience.
+/// Removes the folder of an operation that has happened. While a prune runs that may have scanned before, it
+/// waits for the end of the prune; after the timeout, the next command removes the folder.
 ///
 /// # Errors
 /// `no-space`, `io`.
 pub fn release(session: &Session, folder: &Path) -> Result<()> {
     let mut waited = Duration::ZERO;
-    while folder.exists() && waited < PATIENCE && is_being_pruned(&session.repo) {
+    while folder.exists() && waited < PRUNE_TIMEOUT && is_being_pruned(&session.repo) {
         if session.world.interrupt.check().is_err() {
             break;
         }
-        std::thread::sleep(PAUSE);
-        waited += PAUSE;
+        std::thread::sleep(POLL_INTERVAL);
+        waited += POLL_INTERVAL;
     }
     settle(session, folder)
 }
@@ -176,20 +176,20 @@ pub fn settle(session: &Session, folder: &Path) -> Result<()> {
         return Ok(());
     }
     let is_safe = !is_being_pruned(&session.repo);
-    put_back(session, folder)?;
+    restore_objects(session, folder)?;
     if is_safe {
         atomic::remove_folder(folder)?;
     }
     Ok(())
 }
 
-/// Tells whether `git lfs prune` runs in a worktree of the repository, as far as the system tells.
+/// Returns `true` if `git lfs prune` runs in a worktree of the repository, as far as the system shows.
 fn is_being_pruned(repo: &Repo) -> bool {
     let folders = processes::folders_of("git-lfs", "prune");
     folders.iter().any(|folder| is_in(folder, repo))
 }
 
-/// Tells whether git, standing in a folder, works in the repository.
+/// Returns `true` if git, with this current directory, works in the repository.
 fn is_in(folder: &Path, repo: &Repo) -> bool {
     let common = repo.common_dir();
     if folder.starts_with(common) {

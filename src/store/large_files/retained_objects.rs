@@ -1,11 +1,10 @@
-//! Large files that git-lfs does not know to be in use: those of checkpoints, and where they come back
-//! from.
+//! The large files of checkpoints, which git-lfs does not know to be in use, and how they are restored.
 //!
-//! `git lfs prune` looks at branches and tags of git, and at no ref of ours, so that it takes what only a
-//! checkpoint has. Each automatic one has second names of its large files in a folder of the kept files
-//! for as long as its ref stands. All named ones share a folder, for a file is in most of them: it holds
-//! what any of them has, or one that an undo could bring back. A file that is brought back finds them
-//! there, or in the hub.
+//! `git lfs prune` looks at branches and tags of git and at no ref of ours, so it deletes what only a
+//! checkpoint has. Each automatic checkpoint has hard links to its large files in a folder among the kept
+//! files, as long as its ref exists. All named ones share one folder, because most of them share most files:
+//! it has the large files of every named checkpoint, and of those that an undo could restore. A restore finds
+//! them there, or in the hub.
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
@@ -26,8 +25,8 @@ use crate::store::operation::Record;
 use crate::store::refs::ref_names;
 use crate::store::{Session, large_files};
 
-/// Gives what was stored for an automatic checkpoint, whose id is `name`, its names; the folder that it
-/// was stored in goes.
+/// Keeps what was stored for the automatic checkpoint with the id `name`, and removes the folder it was
+/// stored in.
 ///
 /// # Errors
 /// `no-space`, `io`.
@@ -36,20 +35,20 @@ pub fn keep(session: &Session, places: &Places, name: &str) -> Result<()> {
     if !folder.exists() {
         return Ok(());
     }
-    large_files::put_back(session, &folder)?;
+    large_files::restore_objects(session, &folder)?;
     let (store, kept) = (
         LfsObjects::of(&session.repo),
         places.automatic_large_files(name),
     );
     for made in large_files::all_in(&folder) {
-        // One file twice named, where the store had it already.
+        // The store had it already: a second hard link to one file.
         made.link_from_into(&store, &kept)?;
     }
     atomic::remove_folder(&folder)
 }
 
-/// Gives the large files of named checkpoints, whose trees these are, names that no `git lfs prune` takes
-/// away. `made` is the folder that the clean filters stored in; what was never here stays away.
+/// Keeps the large files of named checkpoints, given their trees, out of reach of `git lfs prune`. `made` is
+/// the folder that the clean filters stored in; large files that were never here are not fetched.
 ///
 /// Costs a comparison with the tree that was held last.
 ///
@@ -62,8 +61,8 @@ pub fn hold(session: &Session, made: Option<&Path>, trees: &[Oid]) -> Result<()>
     Ok(())
 }
 
-/// Does what [`hold`] does for checkpoints that are there, given their tags or commits: for their files, and
-/// for the index that was kept beside them.
+/// Does the same as [`hold`] for existing checkpoints, given their tags or commits: for their files and for
+/// the index that was kept with them.
 ///
 /// # Errors
 /// As [`hold`].
@@ -77,7 +76,7 @@ pub fn hold_checkpoints(session: &Session, tags: &[Oid]) -> Result<()> {
     Ok(())
 }
 
-/// Does what [`hold`] does also before git-lfs is set up.
+/// Does the same as [`hold`], also before git-lfs is set up.
 ///
 /// # Errors
 /// As [`hold`].
@@ -85,7 +84,7 @@ pub fn hold_always(session: &Session, made: Option<&Path>, trees: &[Oid]) -> Res
     let repo = &session.repo;
     let pool = pool_of(repo);
     for folder in folders(session, LARGE_OF_NAMED) {
-        // Where earlier versions kept them, by checkpoint.
+        // The folders of earlier versions, by checkpoint.
         LfsObjects::in_folder(folder.clone()).link_all_into(&pool)?;
         atomic::remove_folder(&folder)?;
     }
@@ -107,16 +106,16 @@ pub fn hold_always(session: &Session, made: Option<&Path>, trees: &[Oid]) -> Res
     Ok(())
 }
 
-/// The tree of a checkpoint all of whose large files are held.
+/// The last tree whose large files are all held.
 #[derive(Default, Serialize, Deserialize)]
 struct Held {
     tree: Option<Oid>,
 }
 
-/// The file that notes it.
+/// The file that records it.
 const HELD: &str = "held-large-files-1.json";
 
-/// Lists the pointers that a tree has and the one before has not; all of them where there is none.
+/// Lists the pointers that a tree has and the one before does not; all of them without one before.
 fn added(repo: &Repo, before: Option<Oid>, tree: Oid) -> Result<Vec<Pointer>> {
     let changes = match before {
         Some(before) => repo.diff_trees(before, tree)?,
@@ -130,8 +129,8 @@ fn added(repo: &Repo, before: Option<Oid>, tree: Oid) -> Result<Vec<Pointer>> {
         .collect())
 }
 
-/// Returns the folder of the large files of named checkpoints: among the kept files, or beside the store of
-/// git-lfs where that is on another file system, since files are linked, not copied.
+/// Returns the folder of the large files of named checkpoints: among the kept files, or beside the git-lfs
+/// store where that is on another file system, since files are hard linked, not copied.
 pub fn pool_of(repo: &Repo) -> PathBuf {
     let kept = pool_in(repo.common_dir());
     let store = LfsObjects::of(repo);
@@ -144,12 +143,12 @@ pub fn pool_of(repo: &Repo) -> PathBuf {
     beside.join(whose.get(..16).unwrap_or_default())
 }
 
-/// Returns the folder among the kept files; no key of a worktree is called that.
+/// Returns the folder among the kept files; no worktree has this key.
 pub fn pool_in(common_dir: &Path) -> PathBuf {
     Places::kept_in(common_dir).join("large-files")
 }
 
-/// Removes the names of automatic checkpoints that are gone, of all worktrees.
+/// Removes the hard links of deleted automatic checkpoints, in all worktrees.
 ///
 /// # Errors
 /// `repository-broken` when refs cannot be listed, `io`.
@@ -174,8 +173,8 @@ pub fn forget_unheld(session: &Session) -> Result<()> {
     Ok(())
 }
 
-/// Lets go of large files that no named checkpoint holds, nor one that an operation could bring back.
-/// Returns how many bytes that frees where nothing else names the files.
+/// Deletes large files that no named checkpoint holds, nor one that an undo could restore. Returns the number
+/// of bytes this frees where nothing else links to the files.
 ///
 /// # Errors
 /// `repository-broken` when refs cannot be listed, `object-missing`, `io`.
@@ -203,7 +202,7 @@ pub fn forget_unheld_named(session: &Session, run: Prune) -> Result<u64> {
         let Ok(metadata) = file.symlink_metadata() else {
             continue;
         };
-        // A link that is young may be of a checkpoint whose ref is about to be made.
+        // A recent link may belong to a checkpoint whose ref is about to be created.
         let linked = DateTime::from_timestamp(metadata.ctime(), 0);
         let is_young = linked.is_none_or(|at| at > session.world.now() - Duration::days(1));
         if is_young || file.file_name().is_none_or(is_held) {
@@ -213,7 +212,7 @@ pub fn forget_unheld_named(session: &Session, run: Prune) -> Result<u64> {
             freed += metadata.len();
         }
         if run == Prune::ForReal {
-            // What is gone from here is not held any more.
+            // What was deleted here is no longer held.
             Cache::of(repo, HELD).write(&Held::default());
             atomic::remove_file(&file)?;
         }
@@ -221,17 +220,17 @@ pub fn forget_unheld_named(session: &Session, run: Prune) -> Result<u64> {
     Ok(freed)
 }
 
-/// Whether files go, or are only counted.
+/// Whether files are deleted or only counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Prune {
-    /// They go.
+    /// They are deleted.
     ForReal,
     /// They are counted.
     Dry,
 }
 
-/// Lists the tags of named checkpoints, and of those that an operation could bring back; `None` where that
-/// cannot be told.
+/// Lists the tags of named checkpoints, and of those that an undo could restore; `None` where that cannot be
+/// determined.
 fn known_tags(repo: &Repo) -> Result<Option<Vec<Oid>>> {
     let mut tags = BTreeSet::new();
     for place in ref_names::CHECKPOINT_PLACES {
@@ -258,7 +257,7 @@ fn known_tags(repo: &Repo) -> Result<Option<Vec<Oid>>> {
         .then(|| tags.into_iter().collect()))
 }
 
-/// Returns the trees of a checkpoint: of its files, and of its index where that was kept beside them.
+/// Returns the trees of a checkpoint: of its files, and of its index where that was kept too.
 ///
 /// # Errors
 /// `repository-broken`, `object-missing`.
@@ -277,7 +276,7 @@ pub fn trees_of(repo: &Repo, tag: Oid) -> Result<Vec<Oid>> {
 /// The folder of large files of automatic checkpoints, below that of a worktree.
 const LARGE: &str = "large";
 
-/// Where earlier versions had those of named ones.
+/// The folder of earlier versions for named ones.
 const LARGE_OF_NAMED: &str = "large-named";
 
 /// Lists `<common dir>/colony-kept/<key>/<kind>/<checkpoint>`.
@@ -291,8 +290,8 @@ fn folders(session: &Session, kind: &str) -> Vec<PathBuf> {
         .collect()
 }
 
-/// Writes files as [`crate::git::Repo::stage_files`] does, after large files that the store of git-lfs
-/// lacks were linked into it from where they are kept.
+/// Writes files like [`crate::git::Repo::stage_files`], after linking the large files that the git-lfs store
+/// lacks from where they are kept.
 ///
 /// # Errors
 /// As [`crate::git::Repo::stage_files`].
@@ -302,28 +301,28 @@ pub fn stage(
     wanted: &BTreeSet<RepoPath>,
     folder: &Path,
 ) -> Result<()> {
-    bring(session, tree, wanted)?;
+    link_wanted(session, tree, wanted)?;
     let repo = &session.repo;
     repo.stage_files(&session.world, tree, wanted, folder)
 }
 
-/// Links large files that the store of git-lfs lacks into it from where they are kept: those of an index
-/// that comes back, where it has others than the files do.
+/// Links large files of a restored index into the git-lfs store from where they are kept, for pointers that
+/// the files do not have.
 ///
 /// # Errors
 /// `object-missing`, `no-space`, `io`.
-pub fn bring_of_index(session: &Session, files: Oid, index: Oid) -> Result<()> {
+pub fn link_for_index(session: &Session, files: Oid, index: Oid) -> Result<()> {
     let changes = session.repo.diff_trees(files, index)?;
     let paths = changes.into_iter().filter(|change| change.new.is_some());
-    bring(session, index, &paths.map(|change| change.path).collect())
+    link_wanted(session, index, &paths.map(|change| change.path).collect())
 }
 
-/// Links one large file into the store of git-lfs from where it is kept, also in a clone that was made without
-/// them; returns whether it is there now.
+/// Links one large file into the git-lfs store from where it is kept, even in a clone that was created
+/// without large files; returns `true` if the store has it now.
 ///
 /// # Errors
 /// `no-space`, `io`.
-pub fn bring_asked(session: &Session, pointer: &Pointer) -> Result<bool> {
+pub fn link_one(session: &Session, pointer: &Pointer) -> Result<bool> {
     let store = LfsObjects::of(&session.repo);
     let sources = sources(session).into_iter().chain(of_hub(session));
     if let Some(source) = sources.into_iter().find(|source| source.has(pointer)) {
@@ -332,7 +331,7 @@ pub fn bring_asked(session: &Session, pointer: &Pointer) -> Result<bool> {
     Ok(store.has(pointer))
 }
 
-/// Returns where large files are kept in this repository.
+/// Returns the places where large files of this repository are kept.
 fn sources(session: &Session) -> Vec<LfsObjects> {
     let kept = [LARGE, LARGE_OF_NAMED].map(|kind| folders(session, kind));
     let kept = kept.into_iter().flatten().chain([pool_of(&session.repo)]);
@@ -346,13 +345,13 @@ fn of_hub(session: &Session) -> Option<LfsObjects> {
     ))
 }
 
-fn bring(session: &Session, tree: Oid, wanted: &BTreeSet<RepoPath>) -> Result<()> {
+fn link_wanted(session: &Session, tree: Oid, wanted: &BTreeSet<RepoPath>) -> Result<()> {
     let repo = &session.repo;
     if wanted.is_empty() || !repo.has_filter("lfs") {
         return Ok(());
     }
     let mut sources = sources(session);
-    // A clone that is to have no large files brings none over.
+    // A clone that is to have no large files copies none.
     if repo.config("lfs.fetchexclude").as_deref() != Some("*") {
         sources.extend(of_hub(session));
     }

@@ -1,10 +1,9 @@
-//! Which agents a command may be run by: told by where it was started, not by where it was sent.
+//! Determines the agents that run a command: by where it was started, not by where `-C` points.
 //!
-//! `-C` and a variable choose the repository; they do not make somebody else of who runs the command. So the
-//! directory it was started in counts, those of the processes that started it, and, where something is
-//! asked for that only a person may do, whose clone the session that `COLONY_SESSION` names works in. What
-//! cannot be read counts as the agent's. This keeps an agent within its bounds, not a program that wants out
-//! of them.
+//! `-C` and a variable choose the repository; they do not change who runs the command. So three things count:
+//! the directory it was started in, the directories of the processes that started it, and, for what only the
+//! user may do, the clone of the session that `COLONY_SESSION` names. What cannot be read counts as the
+//! agent's. This keeps an agent within its bounds; it does not stop a program that wants to break out.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -19,28 +18,28 @@ use crate::store::{key, lease};
 use super::lease_holder::SESSION_VARIABLE;
 use super::{process_tree, processes};
 
-/// Why a command counts as one of an agent.
+/// The reason why a command counts as an agent's.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum AgentReason {
-    /// It was said who acts.
+    /// An option, variable or setting names the agent.
     Named,
     /// It was started in this directory of the clone, or runs in it.
     Place(PathBuf),
-    /// It was started by a process that stands there.
+    /// It was started by a process with its current directory in the clone.
     Process {
-        /// Which.
+        /// The process.
         pid: u32,
         /// The name of its program.
         command: String,
-        /// Where it stands.
+        /// The current directory of the process.
         place: PathBuf,
     },
-    /// It is of a session that works in the clone.
+    /// It belongs to a session that works in the clone.
     Session(String),
 }
 
 impl AgentReason {
-    /// Returns the words for people, as they follow "because".
+    /// Returns the reason as text, to follow "because".
     pub fn words(&self) -> String {
         match self {
             AgentReason::Named => "--agent, COLONY_AGENT or colony.agent names it".to_owned(),
@@ -50,7 +49,7 @@ impl AgentReason {
                 command,
                 place,
             } => format!(
-                "'{command}' (process {pid}), which started this, stands in its clone, in '{}'",
+                "'{command}' (process {pid}), which started this, runs in its clone, in '{}'",
                 place.display()
             ),
             AgentReason::Session(session) => {
@@ -60,11 +59,11 @@ impl AgentReason {
     }
 }
 
-/// Returns the agents in whose clones this was started, or stands, and why.
+/// Returns the agents in whose clones this was started or runs, with the reasons.
 pub fn by_place(world: &World) -> BTreeMap<String, AgentReason> {
     let mut places = vec![world.cwd.clone()];
     places.extend(world.started_in.clone());
-    // Where git was told to go elsewhere, as by 'git -C', the shell's word is left.
+    // With 'git -C' the current directory is another; the shell's `PWD` still names the first.
     places.extend(world.variable("PWD").map(PathBuf::from));
     let places = places.into_iter().filter(|place| place.is_absolute());
     let mut found = BTreeMap::new();
@@ -87,8 +86,8 @@ pub fn by_place(world: &World) -> BTreeMap<String, AgentReason> {
     found
 }
 
-/// Returns what [`by_place`] does and the agents whose clones the session works in that `COLONY_SESSION` names:
-/// for what only a person may do.
+/// Returns the result of [`by_place`] and the agents in whose clones the session works that `COLONY_SESSION`
+/// names: for what only the user may do.
 pub fn by_place_or_session(world: &World) -> BTreeMap<String, AgentReason> {
     let mut agents = by_place(world);
     if let Ok(root) = SharedRoot::of(world)
@@ -107,7 +106,7 @@ pub fn by_place_or_session(world: &World) -> BTreeMap<String, AgentReason> {
     agents
 }
 
-/// Returns the agent whose clone a directory is in.
+/// Returns the agent whose clone contains a directory.
 fn agent_at(place: &Path) -> Option<String> {
     place.ancestors().find_map(|folder| {
         if let Some(git_dir) = linked(folder) {
@@ -117,14 +116,14 @@ fn agent_at(place: &Path) -> Option<String> {
     })
 }
 
-/// Returns the git directory that a linked worktree names, which is in that of its repository.
+/// Returns the git directory of a linked worktree, which is in that of its repository.
 fn linked(worktree: &Path) -> Option<PathBuf> {
     let link = worktree.join(".git");
     if !link.is_file() {
         return None;
     }
     let text = String::from_utf8(atomic::read_file(&link).ok()?).ok()?;
-    // A path that leads up and down again is one of the system's to resolve.
+    // Leave a path with `..` to the system to resolve.
     worktree
         .join(text.strip_prefix("gitdir:")?.trim())
         .canonicalize()
@@ -136,7 +135,7 @@ fn agent_of(folder: &Path) -> Option<String> {
     if let Ok(member) = Membership::read(&record) {
         return member.filter(|member| member.role == Role::Agent)?.agent;
     }
-    // `<agent>/clones/<scope>`: the folder says whose a damaged record is.
+    // `<agent>/clones/<branch>`: the folder names the agent even where the record is damaged.
     let clones = folder
         .parent()
         .filter(|parent| parent.ends_with("clones"))?;

@@ -1,4 +1,4 @@
-//! Who can hold the lease of a clone, and whether that is who comes.
+//! The holder of a clone's lease, and whether a command is the holder's.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -10,56 +10,56 @@ use crate::model::time::{self, Moment};
 use super::process_tree;
 use super::processes::{self, Process};
 
-/// Names the session that a command is run in, for a harness whose commands have nothing else in common.
+/// Names the session of a command, for a harness whose commands share nothing else.
 pub const SESSION_VARIABLE: &str = "COLONY_SESSION";
 
-/// A holder that has not been heard of for longer gives way.
+/// After this many seconds without a command, a holder can lose its lease.
 pub(in crate::store) const IDLE_SECONDS: i64 = 15 * 60;
 
-/// Who works in a clone.
+/// The holder of a clone's lease.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct HeldBy {
-    /// What `COLONY_SESSION` says, where it names the holder.
+    /// The value of `COLONY_SESSION`, where it names the holder.
     #[serde(default)]
     pub session: Option<String>,
-    /// The terminal, as below `/dev`.
+    /// The terminal, relative to `/dev`.
     #[serde(default)]
     pub terminal: Option<String>,
-    /// The process that leads the terminal, or the session without one; never the first of all.
+    /// The process that leads the terminal, or without one the session; never process 1.
     #[serde(default)]
     pub pid: Option<u32>,
     /// The name of its program, as the system shortens it.
     #[serde(default)]
     pub command: Option<String>,
-    /// Since when, RFC 3339 UTC.
+    /// The time it took the lease, RFC 3339 UTC.
     pub since: String,
 }
 
-/// What is written down of a holder. Without a session, `pid` and `command` are as in versions that knew
-/// processes only, which take a record without them for none.
+/// The record of a holder. Without a session, `pid` and `command` are as in versions that knew only
+/// processes; those ignore a record without them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(in crate::store) struct Holder {
     #[serde(flatten)]
     pub(in crate::store) who: HeldBy,
-    /// When the process began: with the number it names one.
+    /// The start time of the process: pid and start time name one process.
     started: Option<u64>,
-    /// Where the number counts.
+    /// The system in which the pid is valid.
     system: String,
-    /// When it was last heard of, RFC 3339 UTC.
+    /// The time of its last command, RFC 3339 UTC.
     pub(in crate::store) renewed_at: String,
 }
 
-/// Who runs a command, as far as it can be told.
+/// The process that runs a command, as far as it can be determined.
 pub(in crate::store) struct Me {
     pub(in crate::store) session: Option<SessionId>,
-    /// The process that the holder is known by, beside a session or without one.
+    /// The process that identifies the holder, with a session or without.
     process: Option<Process>,
-    /// The processes that the command comes from.
+    /// The process and its ancestors.
     line: Vec<Process>,
 }
 
 impl HeldBy {
-    /// Returns the words for people.
+    /// Returns the holder as text.
     pub fn words(&self) -> String {
         let program = self.command.as_deref().unwrap_or("a program");
         match (&self.session, &self.terminal, self.pid) {
@@ -71,7 +71,7 @@ impl HeldBy {
     }
 }
 
-/// Returns as much of the id of a session as a line has room for.
+/// Returns the beginning of a session's id, as short as a line needs it.
 fn shortened(session: &str) -> String {
     match session.get(..8).filter(|_| session.len() > 20) {
         Some(first) => format!("{first}..."),
@@ -80,12 +80,13 @@ fn shortened(session: &str) -> String {
 }
 
 impl Me {
-    /// Returns who runs this, where that can be told.
+    /// Returns the process that runs this command, where it can be determined.
     pub(in crate::store) fn of(world: &World) -> Option<Me> {
         let pid = world.process?;
         let session = session_of(world);
         let line = process_tree::line_of(pid);
-        // A session may have a terminal or a program for all of its commands, which have one each below it.
+        // A session may run all its commands in one terminal or program, each of which leads a session below
+        // it.
         let outermost = line.iter().rev().find(|process| process.leads_session());
         let outermost = outermost.filter(|_| session.is_some()).cloned();
         let process = outermost.or_else(|| process_tree::leader_of(pid));
@@ -96,7 +97,7 @@ impl Me {
         })
     }
 
-    /// Tells whether a process is the one it is known by, or one that it comes from.
+    /// Returns `true` if a process is the identifying one or one of its ancestors.
     fn comes_from(&self, (pid, started): (u32, u64)) -> bool {
         let mut all = self.process.iter().chain(&self.line);
         all.any(|process| (process.pid, process.started) == (pid, started))
@@ -120,7 +121,7 @@ impl Holder {
         }
     }
 
-    /// Writes down that it was heard of, and the session that it names by now.
+    /// Records that the holder was active, and the session that it names now.
     pub(in crate::store) fn renew(&mut self, me: &Me, at: String) {
         if self.who.session.is_none() && me.session.is_some() {
             let since = std::mem::take(&mut self.who.since);
@@ -130,9 +131,9 @@ impl Holder {
         self.renewed_at = at;
     }
 
-    /// Returns what names its process in this system: number and beginning. A number of another system, or
-    /// of one before it was started anew, says nothing here. That of the first process is not written down;
-    /// where an older version has done so, that stands for nobody.
+    /// Returns the pid and start time of its process, if they belong to this system. A pid of another system,
+    /// or from before a reboot, means nothing here. Process 1 is not recorded; a record of an older version
+    /// with it counts as no process.
     fn process(&self) -> Option<(u32, u64)> {
         let pid = match self.who.pid {
             Some(1) => None,
@@ -143,8 +144,8 @@ impl Holder {
             .filter(|_| self.system == processes::system())
     }
 
-    /// Tells whether it has not ended. A session is heard of again or not, whatever process it was heard of
-    /// from: it counts for as long as that, and as its terminal is there.
+    /// Returns `true` if the holder has not ended. For a session, its last activity and its terminal decide,
+    /// whichever process was active.
     pub(in crate::store) fn is_there(&self, now: &Moment) -> bool {
         let lasts = self.process().is_some_and(|(pid, started)| {
             processes::find(pid).is_some_and(|found| found.started == started)
@@ -152,7 +153,8 @@ impl Holder {
         lasts || self.who.session.is_some() && age(&self.renewed_at, now) <= IDLE_SECONDS
     }
 
-    /// Tells whether that is who comes. Where one of them names no session, what they come from counts.
+    /// Returns `true` if the command is the holder's. Where one of them names no session, their ancestors are
+    /// compared.
     pub(in crate::store) fn is(&self, me: &Me) -> bool {
         match (&self.who.session, &me.session) {
             (Some(own), Some(session)) => own == session.as_str(),
@@ -161,12 +163,12 @@ impl Holder {
     }
 }
 
-/// Returns what `COLONY_SESSION` names; a value that no id is made of names nothing.
+/// Returns the session that `COLONY_SESSION` names; a value that is not a valid id names none.
 pub(in crate::store) fn session_of(world: &World) -> Option<SessionId> {
     SessionId::parse(world.text_variable(SESSION_VARIABLE)?)
 }
 
-/// Returns the seconds since a moment that was written down; one that cannot be read is long ago.
+/// Returns the seconds since a recorded time; a time that cannot be read is long ago.
 pub(in crate::store) fn age(then: &str, now: &Moment) -> i64 {
     let then = time::parse_rfc3339(then);
     then.map_or(i64::MAX, |then| {

@@ -1,11 +1,11 @@
-//! Whose an agent's clone is: one holder at a time works in it.
+//! The lease of an agent's clone: one holder at a time works in it.
 //!
-//! The holder is the session that `COLONY_SESSION` names; else the terminal that the command runs in, else the
-//! leader of its session (`process_tree`); where none of them can be told, nobody. Whoever changes something
-//! there takes the lease, if it is free, and renews it with every command. It is free when its holder has
-//! ended; one that has not been heard of for a while gives it up to whoever comes. It is a guard against
-//! mistakes, no more: it guards no data, so where holders cannot be told apart, or the record cannot be kept,
-//! everybody passes.
+//! The holder is the session that `COLONY_SESSION` names; else the terminal of the command, else the leader
+//! of its session (`process_tree`); where none of them can be determined, there is no holder. A command that
+//! changes something takes the lease if it is free, and every command of the holder renews it. It is free
+//! when its holder has ended; a holder that was idle for long loses it to the next command. It is a guard
+//! against mistakes and protects no data: where holders cannot be distinguished, or the record cannot be
+//! written, every command may go on.
 
 pub mod acting_agent;
 pub mod lease_holder;
@@ -28,26 +28,26 @@ use super::lock::WorktreeLock;
 use super::membership::Role;
 use lease_holder::{HeldBy, Holder, IDLE_SECONDS, Me, age, session_of};
 
-/// The format this version writes and the newest it reads.
+/// The format that this version writes, and the newest that it reads.
 const FORMAT: u32 = 1;
 
-/// A lease is not written again before that.
+/// A lease is renewed at most this often.
 const RENEWAL_SECONDS: i64 = 30;
 
-/// So many takeovers are remembered.
-const MOST_TAKEOVERS: usize = 20;
+/// The number of takeovers that are remembered.
+const MAX_TAKEOVERS: usize = 20;
 
-/// How long to wait for somebody else who writes the record.
-const PATIENCE: Duration = Duration::from_secs(2);
+/// How long to wait for another process that writes the record.
+const LOCK_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// A lease that was taken from somebody who was still there.
+/// A lease that was taken from a holder that had not ended.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Takeover {
-    /// When, RFC 3339 UTC.
+    /// The time, RFC 3339 UTC.
     pub at: String,
-    /// Who had it.
+    /// The old holder.
     pub from: HeldBy,
-    /// Who took it; `None` where the system does not tell.
+    /// The new holder; `None` where the system does not show it.
     pub by: Option<HeldBy>,
 }
 
@@ -60,45 +60,45 @@ struct Lease {
     takeovers: Vec<Takeover>,
 }
 
-/// How a lease stands for somebody who comes.
+/// The state of a lease, for a command.
 enum Standing {
-    /// Nobody has it, or somebody who has ended.
+    /// It has no holder, or the holder has ended.
     Free,
-    /// It is theirs; whether what is written down is old, or says less than is known now.
+    /// It is the command's; `is_due` if the record is old or has less than is known now.
     Own { is_due: bool },
-    /// Somebody else is at work.
+    /// Another holder works there.
     Busy(HeldBy),
-    /// Somebody else has it and was not heard of for a while.
+    /// Another holder has been idle for a while.
     Idle(HeldBy),
 }
 
-/// Takes or renews the lease of the clone that a changing command stands in.
+/// Takes or renews the lease of the clone that a changing command runs in.
 ///
 /// # Errors
-/// `agent-busy` where somebody else works there; whatever else is in the way stops nothing.
+/// `agent-busy` if another holder works there; other problems are ignored.
 pub fn require(session: &Session) -> Result<()> {
     match take(session, Me::of(&session.world), Yielding::IdleGivesWay) {
         Err(error) if error.code() == Code::AgentBusy => Err(error),
-        // The clone is no less whole without the record.
+        // The clone is not damaged without the record.
         _ => Ok(()),
     }
 }
 
-/// Renews the lease, or takes one that nobody holds; for what happens by itself and stops nobody.
+/// Renews the lease, or takes a free one; for automatic actions, which must not stop anything.
 ///
-/// `told` is the session that a harness has told of. It counts where commands of it have named it before, and
-/// not until then: a harness may have no way to hand it to them.
+/// `told` is the session that a harness reports. It counts only after commands named it themselves: a harness
+/// may be unable to pass it to its commands.
 pub fn renew(session: &Session, told: Option<&SessionId>) {
     let mut me = Me::of(&session.world);
     let lease = Lease::read(&path_in(session.repo.common_dir()));
     if let (Some(me), Some(told)) = (&mut me, told.filter(|told| lease.is_of(told))) {
         me.session = Some(told.clone());
     }
-    // Somebody else who has it keeps it.
+    // Another holder keeps it.
     take(session, me, Yielding::HolderStays).ok();
 }
 
-/// Lets go of the lease of a session that has ended.
+/// Releases the lease of a session that has ended.
 ///
 /// # Errors
 /// `locked`, `no-space`, `io`.
@@ -116,8 +116,8 @@ pub fn release(session: &Session, ended: &SessionId) -> Result<()> {
     Ok(())
 }
 
-/// Makes the clone below `git_dir` that of whoever runs this, and writes down from whom it was taken.
-/// Returns who had it, unless that has ended or is the same.
+/// Gives the lease of the clone below `git_dir` to the current command, and records the takeover. Returns the
+/// old holder, unless that has ended or is the same.
 ///
 /// # Errors
 /// `locked`, `no-space`, `io`.
@@ -144,18 +144,18 @@ pub fn take_over(world: &World, git_dir: &Path, dry_run: bool) -> Result<Option<
     Ok(from)
 }
 
-/// Tells who works in the clone below `git_dir`: somebody who still runs.
+/// Returns the holder of the clone below `git_dir`, if it has not ended.
 pub fn held_by(world: &World, git_dir: &Path) -> Option<HeldBy> {
     Lease::read(&path_in(git_dir)).other(None, &world.now())
 }
 
-/// Lists the takeovers of the clone below `git_dir`, as far as they are remembered, the latest at the end.
+/// Lists the remembered takeovers of the clone below `git_dir`, oldest first.
 pub fn takeovers(git_dir: &Path) -> Vec<Takeover> {
     Lease::read(&path_in(git_dir)).takeovers
 }
 
-/// Returns the session that `COLONY_SESSION` names, if the clone below `git_dir` is that of it and it was heard
-/// of lately.
+/// Returns the session that `COLONY_SESSION` names, if it holds the lease of the clone below `git_dir` and
+/// was active lately.
 pub fn own_session(world: &World, git_dir: &Path) -> Option<SessionId> {
     let session = session_of(world)?;
     let lease = Lease::read(&path_in(git_dir));
@@ -164,7 +164,7 @@ pub fn own_session(world: &World, git_dir: &Path) -> Option<SessionId> {
     (!is_late(holder)).then_some(session)
 }
 
-/// Refuses what would take a clone away from somebody else who is at work in it.
+/// Fails if taking a clone away would stop another holder that works in it.
 ///
 /// # Errors
 /// `agent-busy`.
@@ -176,7 +176,7 @@ pub fn refuse_busy(world: &World, git_dir: &Path, agent: &str) -> Result<()> {
     }
 }
 
-/// Whether somebody who was not heard of for a while loses the lease.
+/// Whether an idle holder loses the lease.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Yielding {
     IdleGivesWay,
@@ -206,7 +206,7 @@ fn take(session: &Session, me: Option<Me>, yielding: Yielding) -> Result<()> {
         Standing::Idle(_) if yielding == Yielding::HolderStays => return Ok(()),
         Standing::Idle(holder) => {
             (world.narrate)(&format!(
-                "took the clone of agent '{agent}' over from {}, which was not heard of for {}",
+                "took the clone of agent '{agent}' over from {}, which was idle for {}",
                 holder.words(),
                 text::count(usize::try_from(IDLE_SECONDS / 60).unwrap_or(0), "minute"),
             ));
@@ -229,11 +229,11 @@ fn path_in(git_dir: &Path) -> PathBuf {
 }
 
 fn lock(world: &World, path: &Path) -> Result<WorktreeLock> {
-    let waiting = "waiting for another git-colony that notes who works in this clone";
+    let waiting = "waiting for another git-colony that records who works in this clone";
     WorktreeLock::take_at(
         world,
         &path.with_file_name("lease-lock"),
-        (PATIENCE, waiting),
+        (LOCK_TIMEOUT, waiting),
     )
 }
 
@@ -243,17 +243,19 @@ fn busy(holder: &HeldBy, agent: &str, now: &Moment) -> Error {
     let who = holder.words();
     Error::new(
         Code::AgentBusy,
-        format!("{who} began to work in the clone of agent '{agent}'{since}; nothing has changed"),
+        format!(
+            "{who} started to work in the clone of agent '{agent}'{since}; nothing has changed"
+        ),
     )
     .detail("agent", agent)
     .detail("held_by", holder)
     .hint(format!(
-        "git colony agents path {agent} --takeover   # makes the clone that of whoever runs this"
+        "git colony agents path {agent} --takeover   # takes the lease of the clone"
     ))
 }
 
 impl Lease {
-    /// Reads the record. One that cannot be read, also of a newer format, is none.
+    /// Reads the record. One that cannot be read, or has a newer format, counts as none.
     fn read(path: &Path) -> Lease {
         let bytes = atomic::read_file(path).unwrap_or_default();
         let lease: Lease = serde_json::from_slice(&bytes).unwrap_or_default();
@@ -269,10 +271,10 @@ impl Lease {
             ..self.clone()
         };
         let json = serde_json::to_vec_pretty(&lease);
-        json.or_code(Code::Io, || "cannot note who works in this clone")
+        json.or_code(Code::Io, || "cannot record who works in this clone")
     }
 
-    /// Tells whether a session has it.
+    /// Returns `true` if a session holds it.
     fn is_of(&self, session: &SessionId) -> bool {
         let holder = self.holder.as_ref();
         let own = holder.and_then(|holder| holder.who.session.as_deref());
@@ -297,15 +299,15 @@ impl Lease {
         Standing::Busy(holder.who.clone())
     }
 
-    /// Writes a takeover down, and forgets the oldest.
+    /// Records a takeover, and forgets the oldest.
     fn remember(&mut self, at: String, from: HeldBy, by: Option<&Holder>) {
         let by = by.map(|holder| holder.who.clone());
         self.takeovers.push(Takeover { at, from, by });
-        let more = self.takeovers.len().saturating_sub(MOST_TAKEOVERS);
+        let more = self.takeovers.len().saturating_sub(MAX_TAKEOVERS);
         self.takeovers.drain(..more);
     }
 
-    /// Returns the holder, if it is somebody else who still runs.
+    /// Returns the holder, if it is another one that has not ended.
     fn other(&self, me: Option<&Me>, now: &Moment) -> Option<HeldBy> {
         match self.standing(me, now) {
             Standing::Busy(holder) | Standing::Idle(holder) => Some(holder),

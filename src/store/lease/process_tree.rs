@@ -1,34 +1,35 @@
-//! Which processes belong together: what is started in one terminal, or by one harness.
+//! Determines which processes belong together: those started in one terminal, or by one harness.
 //!
-//! A session of the system is begun by its leader and inherited by all that this starts. So the leader stands
-//! for whoever a command is run by: with a terminal, for the person at it. The names of programs say nothing
-//! here. The first process of all starts processes for many, also where it is an ordinary program, as in a
-//! container: without a terminal of its own it stands for nobody.
+//! A session of the system is started by its leader and inherited by all processes below it. So the leader
+//! identifies the one who runs a command: with a terminal, the person at it. The names of programs do not
+//! matter. Process 1 starts processes for many, even where it is an ordinary program, as in a container:
+//! without a terminal of its own it identifies nobody.
 
 use super::processes::{Process, find};
 
-/// More generations are not looked at.
-const MOST: usize = 200;
+/// More generations are not examined.
+const MAX_GENERATIONS: usize = 200;
 
-/// Returns the process that leads the session of a process: that of its terminal where it has one, else the
-/// nearest ancestor that began a session. `None` where that has ended, is not shown, or is the first process.
+/// Returns the process that leads the session of a process: the leader of its terminal if it has one, else
+/// the nearest ancestor that started a session. `None` if that process has ended, is hidden, or is process 1.
 ///
-/// Costs two small files.
+/// Costs reading two small files.
 pub fn leader_of(pid: u32) -> Option<Process> {
     leader(pid, find)
 }
 
-/// Lists a process and its ancestors, the nearest first, below the first process and up to the one that leads
-/// the terminal: who opened that may have opened many, unless it has a terminal itself.
+/// Lists a process and its ancestors, nearest first, below process 1 and up to the leader of the terminal.
+/// The program that opened the terminal is left out, because it may have opened many, unless it has a
+/// terminal itself.
 ///
-/// Costs a small file per generation.
+/// Costs reading one small file per generation.
 pub fn line_of(pid: u32) -> Vec<Process> {
     line(pid, find)
 }
 
 fn leader(pid: u32, find: impl Fn(u32) -> Option<Process>) -> Option<Process> {
     let process = find(pid)?;
-    // A number is not given to another process while a session has it.
+    // The pid is not reused while a session has it.
     let leader = find(process.session)?;
     Some(leader).filter(|leader| leader.pid > 1 || leader.terminal.is_some())
 }
@@ -37,7 +38,7 @@ fn line(pid: u32, find: impl Fn(u32) -> Option<Process>) -> Vec<Process> {
     let mut line: Vec<Process> = Vec::new();
     let mut next = find(pid);
     while let Some(process) = next {
-        let parent = (process.parent > 1 && line.len() < MOST)
+        let parent = (process.parent > 1 && line.len() < MAX_GENERATIONS)
             .then(|| find(process.parent))
             .flatten();
         let leads_terminal = process.leads_session() && process.terminal.is_some();
@@ -80,8 +81,8 @@ mod tests {
     }
 
     #[test]
-    fn what_is_started_in_one_terminal_has_one_leader() {
-        // One server of terminals, two shells; in the first an agent with a command.
+    fn processes_of_one_terminal_have_one_leader() {
+        // One terminal server with two shells; an agent with a command runs in the first.
         let rows = [
             (1, 0, 1, NONE),
             (20, 1, 20, NONE),
@@ -97,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn a_session_of_its_own_is_below_the_terminal_it_was_begun_in() {
+    fn a_session_of_its_own_is_below_the_terminal_it_was_started_in() {
         let rows = [
             (1, 0, 1, NONE),
             (20, 1, 20, NONE),
@@ -116,14 +117,14 @@ mod tests {
     }
 
     #[test]
-    fn the_first_process_of_a_container_stands_for_nobody() {
-        // It has begun the session that all of them are in.
+    fn the_first_process_of_a_container_leads_nothing() {
+        // It has started the session that all of them are in.
         let rows = [(1, 0, 1, NONE), (5, 1, 1, NONE), (6, 5, 1, NONE)];
         assert_eq!(leads(&rows, 6), None);
         assert_eq!(pids(&rows, 6), [6, 5]);
-        // A session from outside of the container is that of nobody who is seen.
+        // A session from outside of the container belongs to no visible process.
         assert_eq!(leads(&[(1, 0, 0, NONE), (5, 1, 0, NONE)], 5), None);
-        // What has a session of its own has it also there; so has what is let in from outside.
+        // A process with a session of its own has it here too; so does one that enters from outside.
         let rows = [
             (1, 0, 1, NONE),
             (5, 1, 5, NONE),
@@ -132,13 +133,13 @@ mod tests {
             (8, 7, 7, NONE),
         ];
         assert_eq!((leads(&rows, 6), leads(&rows, 8)), (Some(5), Some(7)));
-        // A terminal counts whoever leads it.
+        // The terminal counts, whichever process leads it.
         let rows = [(1, 0, 1, 3), (5, 1, 1, 3), (6, 0, 6, 4), (7, 6, 6, 4)];
         assert_eq!((leads(&rows, 5), leads(&rows, 7)), (Some(1), Some(6)));
     }
 
     #[test]
-    fn a_process_that_outlived_its_session_belongs_to_nobody_known() {
+    fn a_process_that_outlived_its_session_has_no_known_leader() {
         let rows = [(1, 0, 1, NONE), (20, 1, 20, NONE), (8, 20, 5, NONE)];
         assert_eq!(leads(&rows, 8), None);
         assert_eq!(leads(&rows, 9), None);

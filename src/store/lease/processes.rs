@@ -1,6 +1,6 @@
-//! What the system tells of processes: who runs, since when, whose child it is, what it works in.
+//! What the system shows about processes: which run, since when, their parents, what they have open.
 //!
-//! Linux tells in `/proc`. Elsewhere nothing is known, and whoever asks has to do without.
+//! Linux shows it in `/proc`. On other systems nothing is known and the callers work without.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
@@ -8,35 +8,35 @@ use std::path::{Path, PathBuf};
 
 use crate::store::lock::FileIdentity;
 
-/// A process that runs.
+/// A running process.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Process {
-    /// Its number, which another process may have had before.
+    /// Its pid, which another process may have had before.
     pub pid: u32,
-    /// The process that started it, or took it in.
+    /// The process that started or adopted it.
     pub parent: u32,
-    /// The session it belongs to, by the number of the process that began it.
+    /// Its session, by the pid of the process that started the session.
     pub session: u32,
-    /// The terminal that somebody can type to it on, by the number of its device.
+    /// Its controlling terminal, by device number.
     pub terminal: Option<u32>,
-    /// When it began, in ticks since the system started: with the number it names one process.
+    /// Its start time, in ticks since the system started: pid and start time name one process.
     pub started: u64,
     /// The name of its program, as the system shortens it.
     pub command: String,
 }
 
-/// Finds a process; `None` where it has ended, or where the system does not tell.
+/// Finds a process; `None` where it has ended, or where the system does not show it.
 pub fn find(pid: u32) -> Option<Process> {
     let stat = std::fs::read(format!("/proc/{pid}/stat")).ok()?;
     parse(pid, &String::from_utf8_lossy(&stat))
 }
 
-/// Reads a line of `/proc/<pid>/stat`. The name stands in parentheses and may hold any byte.
+/// Parses a line of `/proc/<pid>/stat`. The name is in parentheses and may hold any byte.
 fn parse(pid: u32, stat: &str) -> Option<Process> {
     let (before, after) = stat.rsplit_once(')')?;
     let (_, command) = before.split_once('(')?;
     let fields: Vec<&str> = after.split_ascii_whitespace().collect();
-    // A process that has ended and that nobody has asked about yet runs no more.
+    // A zombie has ended; its parent has not waited for it yet.
     if matches!(fields.first(), Some(&("Z" | "X" | "x"))) {
         return None;
     }
@@ -50,19 +50,19 @@ fn parse(pid: u32, stat: &str) -> Option<Process> {
     })
 }
 
-/// Reads the number of a terminal, which the system prints as a signed one; 0 stands for none.
+/// Parses the number of a terminal, which the system prints as a signed one; 0 means no terminal.
 fn terminal_number(field: &str) -> Option<u32> {
     let number = field.parse::<i32>().ok()?.cast_unsigned();
     (number != 0).then_some(number)
 }
 
 impl Process {
-    /// Tells whether it began the session it is in.
+    /// Returns `true` if it leads the session it is in.
     pub fn leads_session(&self) -> bool {
         self.session == self.pid
     }
 
-    /// Returns the name of its terminal below `/dev`, or the number where that kind has no name we know.
+    /// Returns the name of its terminal relative to `/dev`, or the number for an unknown kind.
     pub fn terminal_name(&self) -> Option<String> {
         let number = self.terminal?;
         let (major, minor) = (
@@ -71,25 +71,24 @@ impl Process {
         );
         Some(match major {
             4 if minor < 64 => format!("tty{minor}"),
-            // A block of 256 for each number of this kind.
+            // Each number of this kind has a block of 256.
             136..=143 => format!("pts/{}", (major - 136) * 256 + minor),
             _ => format!("terminal {number}"),
         })
     }
 }
 
-/// Names the system in which the numbers of processes count now: each start of it and each container has
-/// numbers of its own.
+/// Names the system in which pids are valid now: each boot and each container has pids of its own.
 pub fn system() -> String {
     let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
     let numbers = std::fs::read_link("/proc/self/ns/pid").unwrap_or_default();
     format!("{} {}", boot.trim(), numbers.display())
 }
 
-/// Finds a process that stands in a folder or holds a file below it open, and so can write there
-/// whatever the folder is called. Processes of other users may not be seen. Costs a look at every
-/// open file of the user.
-pub fn at_work_in(folder: &Path) -> Option<Process> {
+/// Finds a process with its current directory in a folder, or with an open file below it: it can write there
+/// even after a rename of the folder. Processes of other users may be hidden. Costs a scan of all open files
+/// of the user.
+pub fn running_in(folder: &Path) -> Option<Process> {
     let entries = std::fs::read_dir("/proc").ok()?.flatten();
     let mut pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
     pids.find_map(|pid| {
@@ -109,14 +108,14 @@ pub fn at_work_in(folder: &Path) -> Option<Process> {
 /// A process that has a file open.
 #[derive(Clone, Debug)]
 pub struct Holder {
-    /// Which.
+    /// The process.
     pub process: Process,
     /// Whether a lock on the whole file is its own or inherited.
     pub has_lock: bool,
 }
 
-/// Lists the processes that have a file open, without this one; those of other users may not be seen.
-/// Costs a look at every open file of the user.
+/// Lists the processes that have a file open, without this one; those of other users may be hidden. Costs a
+/// scan of all open files of the user.
 pub fn holders_of(file: FileIdentity) -> Vec<Holder> {
     let own = std::process::id();
     let entries = std::fs::read_dir("/proc").into_iter().flatten().flatten();
@@ -140,7 +139,7 @@ pub fn holders_of(file: FileIdentity) -> Vec<Holder> {
     pids.filter(|pid| *pid != own).filter_map(holder).collect()
 }
 
-/// Returns the words that a process was started with; empty where it has ended.
+/// Returns the command line of a process; empty where it has ended.
 pub fn words_of(pid: u32) -> Vec<String> {
     let line = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
     let line = line.strip_suffix(b"\0").unwrap_or(&line);
@@ -150,13 +149,13 @@ pub fn words_of(pid: u32) -> Vec<String> {
         .collect()
 }
 
-/// Returns the folder that a process stands in; `None` where it has ended, or where that is not shown.
+/// Returns the current directory of a process; `None` where it has ended, or where that is hidden.
 pub fn folder_of(pid: u32) -> Option<PathBuf> {
     std::fs::read_link(format!("/proc/{pid}/cwd")).ok()
 }
 
-/// Lists the folders in which a program runs that was given an argument; those of other users may not
-/// be seen. Costs a look at the command line of every process.
+/// Lists the current directories of the processes that run a program with an argument; those of other users
+/// may be hidden. Costs a scan of all command lines.
 pub fn folders_of(program: &str, argument: &str) -> Vec<PathBuf> {
     let entries = std::fs::read_dir("/proc").into_iter().flatten().flatten();
     let is_wanted = |line: &[u8]| {
@@ -178,7 +177,7 @@ pub fn folders_of(program: &str, argument: &str) -> Vec<PathBuf> {
     folders.collect()
 }
 
-/// What git does that locks no ref, or is us.
+/// The git commands that lock no ref, or that are ours.
 const NO_LOCKS: [&str; 13] = [
     "blame",
     "cat-file",
@@ -195,8 +194,8 @@ const NO_LOCKS: [&str; 13] = [
     "upload-pack",
 ];
 
-/// Tells whether a git runs in one of some folders, or below, that may hold a lock on a ref. Costs a look
-/// at the command line of every process.
+/// Returns `true` if a git that may hold a lock on a ref runs in one of some folders, or below. Costs a scan
+/// of all command lines.
 pub fn git_may_lock_refs_in(folders: &[&Path]) -> bool {
     let entries = std::fs::read_dir("/proc").into_iter().flatten().flatten();
     let mut pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
@@ -204,7 +203,7 @@ pub fn git_may_lock_refs_in(folders: &[&Path]) -> bool {
         let words = words_of(pid);
         let command = git_command(&words);
         let may = command.is_some_and(|command| !NO_LOCKS.contains(&command));
-        // What has ended and is not waited for yet stands nowhere.
+        // A zombie has no current directory.
         let is_own = |at: &Path| folders.iter().any(|own| at.starts_with(own));
         let stands = || folder_of(pid).is_some_and(|at| is_own(&at));
         let is_told = || git_dirs_of(pid, &words).iter().any(|at| is_own(at));
@@ -212,7 +211,7 @@ pub fn git_may_lock_refs_in(folders: &[&Path]) -> bool {
     })
 }
 
-/// Lists the git directories that a git was told of, by its command line or its environment.
+/// Lists the git directories that a git was given, by its command line or its environment.
 fn git_dirs_of(pid: u32, words: &[String]) -> Vec<PathBuf> {
     let mut told = Vec::new();
     for (at, word) in words.iter().enumerate() {
@@ -233,7 +232,7 @@ fn git_dirs_of(pid: u32, words: &[String]) -> Vec<PathBuf> {
         .collect()
 }
 
-/// Returns what git was told to do by its command line; `None` for another program.
+/// Returns the git command of a command line; `None` for another program.
 pub fn git_command(words: &[String]) -> Option<&str> {
     let mut words = words.iter().map(String::as_str);
     let program = words.next()?.rsplit('/').next()?;
@@ -271,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn a_terminal_is_called_as_below_dev() {
+    fn a_terminal_is_named_as_below_dev() {
         let named = |number: &str| {
             let fields = format!("S 7 3 5 {number} -1 4194560 1 0 0 0 0 0 0 0 20 0 1 0 4711 0");
             parse(9, &format!("9 (sh) {fields}"))

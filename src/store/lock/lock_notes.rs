@@ -1,22 +1,23 @@
-//! Notes of which lock files a git of ours holds or is about to take, so that they can be told from others'
-//! should it be killed.
+//! Notes of the lock files that a git of ours holds or is about to take. If that git is killed, they
+//! distinguish its locks from those of others.
 //!
-//! git drops its locks when it fails or when we die; only a git that is killed leaves them. Once it holds
-//! them all and waits, their inodes are written down, and when each was changed last; a lock file
-//! that still is like that is ours. An inode alone proves nothing: once git has let go of it, the
-//! lock that somebody else takes on the same ref may get the same one.
+//! git deletes its locks when it fails or when we die; only a git that is killed leaves them. Once it holds
+//! them all and waits, the note records their inodes and the times of their last change; a lock file that
+//! still has both is ours. An inode alone proves nothing: after git has released a lock, another process's
+//! lock on the same ref may get the same inode.
 //!
-//! Before git starts it is written down which locks it is about to take, without those that stand already.
-//! Should git be killed on the way, a lock of these that is younger than the note and holds nothing, or what
-//! git was to write into it, is ours as long as no git that may hold one is at work here. A note is
-//! written aside and renamed: what it said before stands until all of the new one does.
+//! Before git starts, the note records the locks it is about to take, except those that exist already. If git
+//! is killed on the way, such a lock is ours if it is newer than the note and holds nothing, or what git was
+//! to write into it, and no git that may hold it is running here. A note is replaced by a rename: the old
+//! content is valid until the new one is complete.
 //!
-//! A git that talks to a remote takes locks that nobody can name beforehand: the note names folders of refs
-//! then, and each lock below one is like a lock that was about to be taken.
+//! A git that talks to a remote takes locks that cannot be named beforehand: then the note names folders of
+//! refs, and each lock below one counts as announced.
 //!
-//! A note is not made durable: after a power cut a lock without one is named, and left. The lock of a
-//! configuration is proven ours by its inode (`config_file`), and so is the `index.lock` of an operation
-//! (`lock`). No git of ours begins a `gc`, and what one makes that signs is in a folder of ours that is swept.
+//! A note is not made durable: after a power cut, a lock without a note is reported and stays. Two kinds of
+//! locks need no note: the lock of a configuration, which its inode proves ours (`config_file`), and the
+//! `index.lock` of an operation (`lock`). No git of ours starts a `gc`, and a git that signs works in a
+//! folder of ours that is swept.
 
 use std::fs::File;
 use std::io::Read as _;
@@ -33,31 +34,31 @@ use crate::store::refs::own_refs;
 
 use super::FileIdentity;
 
-/// How a file of packed refs begins.
+/// The beginning of a file of packed refs.
 pub(in crate::store) const PACKED: &str = "# pack-refs with:";
 
-/// How an index begins.
+/// The beginning of an index file.
 pub(in crate::store) const INDEX: &str = "DIRC";
 
-/// What stands for ids, one in each line, or a symbolic ref: what git writes into a lock that it takes by itself.
+/// Stands for ids, one per line, or a symbolic ref: what git writes into a lock that it takes by itself.
 pub(in crate::store) const IDS: &str = "ids";
 
-/// How much of a lock is read: an id, a branch, or how packed refs begin.
-const MOST_READ_BYTES: u64 = 4_200;
+/// The number of bytes read from a lock: enough for an id, a branch, or the beginning of packed refs.
+const MAX_READ_BYTES: u64 = 4_200;
 
-/// A lock that git is about to take, and what it writes into it.
+/// A lock that git is about to take, and what git writes into it.
 pub(in crate::store) struct WantedLock {
     pub(in crate::store) path: PathBuf,
     pub(in crate::store) planned: Option<String>,
 }
 
 impl WantedLock {
-    pub(in crate::store) fn stands(&self) -> bool {
+    pub(in crate::store) fn exists(&self) -> bool {
         self.path.symlink_metadata().is_ok()
     }
 }
 
-/// Writes down which locks git is about to take; those that stand are somebody else's.
+/// Records the locks that git is about to take; those that exist already belong to others.
 ///
 /// # Errors
 /// `no-space`, `io`.
@@ -65,7 +66,7 @@ pub(in crate::store) fn announce(note: &Path, wanted: &[WantedLock]) -> Result<(
     announce_in(note, &[], wanted)
 }
 
-/// Writes down in which folders of refs git may take any lock, and which others it may take.
+/// Records the folders of refs in which git may take any lock, and the other locks it may take.
 ///
 /// # Errors
 /// `no-space`, `io`.
@@ -82,12 +83,12 @@ pub(in crate::store) fn announce_in(
         is_folder,
     };
     let folders = folders.iter().map(|folder| about(folder, None, true));
-    let free = others.iter().filter(|lock| !lock.stands());
+    let free = others.iter().filter(|lock| !lock.exists());
     let free = free.map(|lock| about(&lock.path, lock.planned.as_ref(), false));
     write(note, &folders.chain(free).collect::<Vec<_>>())
 }
 
-/// Writes down that git holds the locks.
+/// Records that git holds the locks.
 ///
 /// # Errors
 /// `no-space`, `io`.
@@ -96,7 +97,7 @@ pub(in crate::store) fn identify(note: &Path, held: Vec<WantedLock>) -> Result<(
     write(note, &found.collect::<Vec<_>>())
 }
 
-/// Forgets locks that git has let go of.
+/// Deletes the note of locks that git has released.
 ///
 /// # Errors
 /// `io`.
@@ -104,7 +105,7 @@ pub fn forget(note: &Path) -> Result<()> {
     atomic::remove_file(note)
 }
 
-/// Removes the locks a killed git left, proven ours, and then the note.
+/// Deletes the locks that a killed git left and that are proven ours, and then the note.
 ///
 /// # Errors
 /// `io`.
@@ -114,21 +115,21 @@ pub fn clear(repo: &Repo, note: &Path) -> Result<()> {
     clear_unless(note, &within, || processes::git_may_lock_refs_in(&own))
 }
 
-/// Does so for locks in some git directories, unless a git is at work that may hold one.
+/// Does the same for locks in some git directories, unless a git that may hold one is running.
 fn clear_unless(note: &Path, within: &[&Path], git_is_at_work: impl Fn() -> bool) -> Result<()> {
     let Ok(json) = std::fs::read(note) else {
         return Ok(());
     };
     let began = std::fs::symlink_metadata(note);
     let began = began.map(|metadata| (metadata.mtime(), metadata.mtime_nsec()));
-    // A note that was cut off proves nothing: what it would have named is reported by git.
+    // A truncated note proves nothing: git reports the locks it would have named.
     let noted: Vec<Noted> = serde_json::from_slice(&json).unwrap_or_default();
-    // Nor does one that was damaged name what is no lock of this repository.
+    // A damaged note must not name files outside of this repository.
     let is_own = |noted: &Noted| within.iter().any(|own| noted.path.starts_with(own));
     let noted = noted.into_iter().filter(is_own).flat_map(Noted::each);
     let noted: Vec<Noted> = noted.filter(|noted| is_lock(&noted.path)).collect();
     for lock in noted.iter().filter(|lock| lock.identity.is_some()) {
-        if lock.still_stands() {
+        if lock.is_unchanged() {
             atomic::remove_file(&lock.path)?;
         }
     }
@@ -136,7 +137,7 @@ fn clear_unless(note: &Path, within: &[&Path], git_is_at_work: impl Fn() -> bool
     let began = began.unwrap_or((i64::MAX, 0));
     let taken: Vec<_> = about.filter(|lock| lock.was_taken_since(began)).collect();
     if !taken.is_empty() && git_is_at_work() {
-        // Whoever looks again finds what can be told then.
+        // The next command checks again.
         return Ok(());
     }
     for lock in taken {
@@ -147,10 +148,10 @@ fn clear_unless(note: &Path, within: &[&Path], git_is_at_work: impl Fn() -> bool
 
 fn write(note: &Path, noted: &[Noted]) -> Result<()> {
     let json = serde_json::to_vec(noted)
-        .map_err(|e| Error::new(Code::Io, "cannot write down the locks of git").caused_by(e))?;
+        .map_err(|e| Error::new(Code::Io, "cannot record the locks of git").caused_by(e))?;
     let name = note.file_name().unwrap_or_default().to_string_lossy();
     if own_refs::is_note(&name) {
-        // An operation that sweeps beside us leaves every name of a note alone.
+        // A sweep of an operation at the same time keeps every file named like a note.
         return atomic::write_quickly_by(note, &json, (own_refs::NOTE, own_refs::NOTE_END));
     }
     atomic::write_quickly(note, &json)
@@ -160,20 +161,20 @@ fn write(note: &Path, noted: &[Noted]) -> Result<()> {
 struct Noted {
     #[serde(with = "written_path")]
     path: PathBuf,
-    /// `None` for one that git was about to take.
+    /// `None` for a lock that git was about to take.
     identity: Option<FileIdentity>,
-    /// When the inode was changed last, in seconds and nanoseconds; git does not touch it until it
-    /// lets go of the lock.
+    /// The last change of the inode, in seconds and nanoseconds; git does not touch it while it holds the
+    /// lock.
     changed: Option<(i64, i64)>,
-    /// What git writes into it: an object id, `ref: ` and a branch, or how packed refs begin.
+    /// The content that git writes: an object id, `ref: ` and a branch, or the beginning of packed refs.
     #[serde(default)]
     planned: Option<String>,
-    /// Whether it is a folder of refs, in which git may take any lock.
+    /// `true` for a folder of refs, in which git may take any lock.
     #[serde(default)]
     is_folder: bool,
 }
 
-/// A path in a note: as text, or in hex where it is none.
+/// A path in a note: as text, or in hex where it is not UTF-8.
 mod written_path {
     use std::ffi::OsString;
     use std::fmt::Write as _;
@@ -183,7 +184,7 @@ mod written_path {
     use serde::de::Error as _;
     use serde::{Deserialize as _, Deserializer, Serializer};
 
-    /// No path of a lock is relative.
+    /// The paths of locks are absolute, so none begins like this.
     const HEX: &str = "hex:";
 
     pub(super) fn serialize<S: Serializer>(path: &Path, to: S) -> Result<S::Ok, S::Error> {
@@ -213,7 +214,7 @@ mod written_path {
 }
 
 impl Noted {
-    /// Looks at a lock file; `None` when it is not there.
+    /// Examines a lock file; `None` if it does not exist.
     fn of(path: PathBuf) -> Option<Noted> {
         let metadata = std::fs::symlink_metadata(&path).ok()?;
         Some(Noted {
@@ -225,7 +226,7 @@ impl Noted {
         })
     }
 
-    /// Returns each lock that stands in a folder, or the one lock that it is.
+    /// Returns the locks in a folder, or the one lock itself.
     fn each(self) -> Vec<Noted> {
         if !self.is_folder {
             return vec![self];
@@ -242,12 +243,13 @@ impl Noted {
         found.into_iter().map(noted).collect()
     }
 
-    fn still_stands(&self) -> bool {
+    fn is_unchanged(&self) -> bool {
         let now = Noted::of(self.path.clone());
         now.is_some_and(|now| now.identity == self.identity && now.changed == self.changed)
     }
 
-    /// Tells whether a lock that git was about to take stands as it takes it, and since then.
+    /// Returns `true` if a lock that git was about to take exists, was created since then, and holds what git
+    /// writes.
     fn was_taken_since(&self, began: (i64, i64)) -> bool {
         let young = Noted::of(self.path.clone()).is_some_and(|now| now.changed >= Some(began));
         young && self.holds_what_was_planned().unwrap_or(false)
@@ -256,7 +258,7 @@ impl Noted {
     fn holds_what_was_planned(&self) -> std::io::Result<bool> {
         let mut bytes = Vec::new();
         let file = File::open(&self.path)?;
-        file.take(MOST_READ_BYTES).read_to_end(&mut bytes)?;
+        file.take(MAX_READ_BYTES).read_to_end(&mut bytes)?;
         let planned = self.planned.as_deref().unwrap_or_default();
         let holds = match planned {
             PACKED | INDEX => bytes.starts_with(planned.as_bytes()),
@@ -304,7 +306,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lock_that_stands_as_noted_is_removed() {
+    fn a_lock_that_matches_its_note_is_removed() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("main.lock");
         atomic::write_plainly(&path, b"").unwrap();
@@ -314,7 +316,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lock_of_somebody_else_with_the_same_inode_stays() {
+    fn a_lock_of_another_process_with_the_same_inode_stays() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("main.lock");
         atomic::write_plainly(&path, b"").unwrap();
@@ -324,14 +326,15 @@ mod tests {
         assert!(path.exists());
     }
 
-    /// Which side of the note the lock was made on.
+    /// Whether the lock was created before or after the note.
     #[derive(Clone, Copy, PartialEq, Eq)]
     enum Made {
         Before,
         After,
     }
 
-    /// Notes that git was about to take a lock, and tells whether it stands once the note was used.
+    /// Records that git was about to take a lock, and returns `true` if the lock still exists after the note
+    /// was used.
     fn is_left(holds: &str, made: Made, git_is_at_work: bool) -> bool {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("main.lock");
@@ -353,14 +356,14 @@ mod tests {
     }
 
     #[test]
-    fn what_git_was_about_to_take_is_removed_if_it_looks_so_and_no_git_is_at_work() {
+    fn an_announced_lock_is_removed_if_it_matches_and_no_git_runs() {
         let planned = format!("{}\n", "a1".repeat(20));
         for holds in ["", &planned] {
             assert!(!is_left(holds, Made::After, false));
             assert!(is_left(holds, Made::After, true));
             assert!(is_left(holds, Made::Before, false));
         }
-        assert!(is_left("somebody's", Made::After, false));
+        assert!(is_left("another's", Made::After, false));
         assert!(is_left(&"b2".repeat(20), Made::After, false));
     }
 
@@ -376,7 +379,7 @@ mod tests {
                 "origin/HEAD.lock",
                 "ref: refs/remotes/origin/main\n".to_owned(),
             ),
-            ("origin/other.lock", "somebody's\n".to_owned()),
+            ("origin/other.lock", "another's\n".to_owned()),
         ];
         let note = folder.path().join("note");
         announce_in(&note, std::slice::from_ref(&refs), &[]).unwrap();

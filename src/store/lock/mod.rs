@@ -1,7 +1,7 @@
-//! The two locks a changing command takes: our own, and git's `index.lock`.
+//! The two locks of a changing command: our own, and git's `index.lock`.
 //!
-//! Ours is an advisory lock on a file that is never deleted, so a dead owner frees it by dying.
-//! `index.lock` is a hard link to a file of ours: its inode proves later whose it is.
+//! Ours is an advisory lock on a file that is never deleted, so the death of its owner releases it.
+//! `index.lock` is a hard link to a file of ours: later, its inode proves whose it is.
 
 pub mod lock_notes;
 pub mod ref_locks;
@@ -21,7 +21,7 @@ use super::files::places::Places;
 
 const IN_THIS_WORKTREE: &str = "waiting for another git-colony command in this worktree";
 
-/// Device and inode: which file it is, whatever its name.
+/// Device and inode: they identify a file under any name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileIdentity {
     /// The device.
@@ -31,7 +31,7 @@ pub struct FileIdentity {
 }
 
 impl FileIdentity {
-    /// Returns the identity of the file at `path`, links not followed; `None` when it is not there.
+    /// Returns the identity of the file at `path`, without following symlinks; `None` if it does not exist.
     pub fn of(path: &Path) -> Option<FileIdentity> {
         let metadata = std::fs::symlink_metadata(path).ok()?;
         Some(FileIdentity::from(&metadata))
@@ -47,13 +47,13 @@ impl From<&std::fs::Metadata> for FileIdentity {
     }
 }
 
-/// Holds the worktree for one changing command of ours; dropped with it.
+/// Holds the worktree for one changing command of ours; released when dropped.
 #[must_use = "the lock is released when this is dropped"]
 #[derive(Debug)]
 pub struct WorktreeLock(File);
 
 impl WorktreeLock {
-    /// Takes the lock, waiting up to `timeout` and saying so.
+    /// Takes the lock. Waits up to `timeout`, with a message.
     ///
     /// # Errors
     /// `locked` with the path and the owner's age; `interrupted`; `io`.
@@ -61,7 +61,7 @@ impl WorktreeLock {
         WorktreeLock::take_at(world, &Places::lock_of(repo), (timeout, IN_THIS_WORKTREE))
     }
 
-    /// Takes the lock of the main worktree, for what all worktrees share.
+    /// Takes the lock of the main worktree, for data that all worktrees share.
     ///
     /// # Errors
     /// As [`WorktreeLock::take`].
@@ -70,7 +70,8 @@ impl WorktreeLock {
         WorktreeLock::take_at(world, &path, (timeout, IN_THIS_WORKTREE))
     }
 
-    /// Takes a lock that stands for something else than a worktree; `what` is said while waiting.
+    /// Takes a lock on something else than a worktree; `waiting` has the timeout and the message for the
+    /// wait.
     ///
     /// # Errors
     /// As [`WorktreeLock::take`].
@@ -79,8 +80,8 @@ impl WorktreeLock {
         WorktreeLock::take_in(world, (path, Hold::Alone), waiting, make)
     }
 
-    /// Takes such a lock alone, or with others who take it with others. Of the folders above it only the last
-    /// is made: what is gone is not begun anew by a lock.
+    /// Takes such a lock, exclusive or shared. Only the last of its folders is created: a lock must not
+    /// create a deleted folder again.
     ///
     /// # Errors
     /// As [`WorktreeLock::take`].
@@ -112,7 +113,7 @@ impl WorktreeLock {
                 Hold::WithOthers => file.try_lock_shared(),
             };
             match tried {
-                // Taken out by 'deinit' while we waited: what we hold is nobody's lock any more.
+                // 'deinit' deleted the file while we waited: our lock is on a file that is no longer in use.
                 Ok(()) if !is_at(&file, path) => {
                     let waiting = (timeout, what);
                     return WorktreeLock::take_in(world, (path, hold), waiting, make_folder);
@@ -129,29 +130,29 @@ impl WorktreeLock {
         }
     }
 
-    /// Returns the locked file, for children to keep open: whoever does holds the lock, too.
+    /// Returns the locked file, for children to keep open: a child that has it open holds the lock too.
     pub fn file(&self) -> &File {
         &self.0
     }
 }
 
-/// Who may hold a lock at a time.
+/// How many processes may hold a lock at a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Hold {
-    /// One.
+    /// One: the lock is exclusive.
     Alone,
-    /// All who do not want it alone.
+    /// Any number: the lock is shared.
     WithOthers,
 }
 
 impl WorktreeLock {
-    /// Tells whether somebody holds such a lock right now; what is not there nobody holds.
+    /// Returns `true` if a process holds the lock right now; a lock whose file is missing is free.
     pub fn is_held(path: &Path) -> bool {
         let is_held = || {
             let tried = File::open(path).map(|file| file.try_lock_shared());
             matches!(tried, Ok(Err(std::fs::TryLockError::WouldBlock)))
         };
-        // A process that is just being started has our files open until it becomes another program.
+        // Until it runs its program, a process that is being started has our files open.
         (0..5).all(|number| {
             if number > 0 {
                 std::thread::sleep(Duration::from_millis(2));
@@ -161,7 +162,7 @@ impl WorktreeLock {
     }
 }
 
-/// Tells whether an open file is the one that stands at `path`.
+/// Returns `true` if an open file is the one at `path`.
 fn is_at(file: &File, path: &Path) -> bool {
     let of = |metadata: std::fs::Metadata| (metadata.dev(), metadata.ino());
     match (file.metadata(), std::fs::symlink_metadata(path)) {
@@ -175,18 +176,18 @@ fn is_at(file: &File, path: &Path) -> bool {
 pub struct IndexLock {
     /// The file that becomes the index, open for writing.
     pub file: File,
-    /// Which file it is.
+    /// The identity of that file.
     pub identity: FileIdentity,
     path: PathBuf,
 }
 
 impl IndexLock {
-    /// Returns where git's lock on the index is.
+    /// Returns the path of git's lock on the index.
     pub fn path_in(repo: &Repo) -> PathBuf {
         repo.git_dir().join("index.lock")
     }
 
-    /// Makes the file that will become the index, not yet linked to `index.lock`.
+    /// Creates the file that will become the index, not yet linked to `index.lock`.
     ///
     /// # Errors
     /// `io`, `no-space`.
@@ -200,7 +201,7 @@ impl IndexLock {
             .open(ours);
         let file = file.map_err(cannot)?;
         if let Ok(index) = std::fs::metadata(repo.index_path()) {
-            // Keeps what core.sharedRepository made of the modes.
+            // Keeps the modes that core.sharedRepository has set.
             file.set_permissions(index.permissions()).map_err(cannot)?;
         }
         let metadata = file.metadata().map_err(cannot)?;
@@ -240,7 +241,7 @@ impl IndexLock {
     }
 }
 
-/// Returns how old a file is, links not followed; `None` where it is gone or of the future.
+/// Returns the age of a file, without following symlinks; `None` where it is gone or dated in the future.
 pub fn age_seconds(world: &World, path: &Path) -> Option<u64> {
     let modified = std::fs::symlink_metadata(path).ok()?.modified().ok()?;
     let age = SystemTime::from(world.now())
@@ -263,7 +264,7 @@ fn locked(world: &World, holder: &str, path: &Path) -> Error {
     .hint("run the command again, or give it more time with --timeout SECONDS")
 }
 
-/// Waiting with growing pauses that end on a signal.
+/// Waits with growing intervals that end on a signal.
 pub(super) struct Wait {
     left: Duration,
     pause: Duration,
@@ -281,7 +282,7 @@ impl Wait {
         }
     }
 
-    /// Sleeps a little; `Err(None)` when the time is up, `Err(Some(_))` on a signal.
+    /// Sleeps for a moment; `Err(None)` after the timeout, `Err(Some(_))` on a signal.
     pub(super) fn longer(&mut self, world: &World, message: &str) -> Result<(), Option<Error>> {
         world.interrupt.check().map_err(Some)?;
         if self.left.is_zero() {

@@ -1,9 +1,9 @@
-//! Moves refs and HEAD by gits whose locks are noted, so that those of one that is killed can be told from
-//! others' (`lock_notes`).
+//! Moves refs and HEAD with gits whose locks are recorded. If one is killed, its locks can be distinguished
+//! from those of others (`lock_notes`).
 //!
-//! A git that moves refs takes a lock for each, one on HEAD where that moves along, and where it deletes some
-//! `packed-refs.lock` and `packed-refs.new`. It appends to reflogs and removes empty folders without a
-//! lock of its own, and locks neither index nor configuration.
+//! A git that moves refs takes a lock for each, one on HEAD where that moves along, and, to delete refs,
+//! `packed-refs.lock` and `packed-refs.new`. It appends to reflogs and removes empty folders without a lock
+//! of its own, and locks neither index nor configuration.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -16,13 +16,13 @@ use crate::store::{Session, lock};
 
 use super::lock_notes::{self, PACKED, WantedLock};
 
-/// How many locks a message names.
+/// The number of locks that a message names.
 const NAMED: usize = 3;
 
-/// Locks refs in one transaction and writes down whose locks they are, into `note`.
+/// Locks refs in one transaction and records the locks in `note`.
 ///
 /// # Errors
-/// `ref-moved`, `locked` with every lock that stands in the way, `io`.
+/// `ref-moved`, `locked` naming every lock in the way, `io`.
 pub fn prepare(
     session: &Session,
     note: &Path,
@@ -48,20 +48,23 @@ fn prepare_by(
     Ok(prepared)
 }
 
-/// Settles the note of a git that failed, and names the locks that stood in its way.
+/// Handles the note of a git that failed, and names the locks that were in its way.
 fn refused(session: &Session, note: &Path, wanted: &[WantedLock], error: Error) -> Error {
-    // A git that says why not has let go of what it held; one that was killed has not.
+    // A git that reports an error has released its locks; one that was killed has not.
     let settled = match error.code() {
         Code::RefMoved | Code::Locked | Code::NoSpace => lock_notes::forget(note),
         _ => lock_notes::clear(&session.repo, note),
     };
-    let left = wanted.iter().filter(|lock| lock.stands());
+    let left = wanted.iter().filter(|lock| lock.exists());
     let left: Vec<_> = left.map(|lock| lock.path.clone()).collect();
-    settled.map_or_else(|failed| failed, |()| name_all(&session.world, error, &left))
+    settled.map_or_else(
+        |failed| failed,
+        |()| name_locks(&session.world, error, &left),
+    )
 }
 
-/// Names every lock at once that stands in the way, and how old it is.
-fn name_all(world: &World, error: Error, locks: &[PathBuf]) -> Error {
+/// Names all locks in the way at once, with their ages.
+fn name_locks(world: &World, error: Error, locks: &[PathBuf]) -> Error {
     if error.code() != Code::Locked || locks.is_empty() {
         return error.detail("paths", locks);
     }
@@ -81,7 +84,7 @@ fn name_all(world: &World, error: Error, locks: &[PathBuf]) -> Error {
     Error::new(
         Code::Locked,
         format!(
-            "git cannot lock the refs: {} of another git, or of one that was killed: {}{more}",
+            "git cannot lock the refs: {} of another git, or of a killed one: {}{more}",
             text::count(locks.len(), "lock"),
             first.join(", ")
         ),
@@ -93,7 +96,7 @@ fn name_all(world: &World, error: Error, locks: &[PathBuf]) -> Error {
     ))
 }
 
-/// Moves refs in one transaction, without holding it open; notes and lets go of the locks.
+/// Moves refs in one transaction without holding it open; records the locks and deletes the note afterwards.
 ///
 /// # Errors
 /// As [`prepare`].
@@ -117,8 +120,8 @@ fn settle(session: &Session, note: &Path, moved: Result<()>) -> Result<()> {
     }
 }
 
-/// Does what [`move_refs`] does for refs that nobody but us moves: no hook runs, and git keeps `lock` open
-/// as long as it lives.
+/// Does the same as [`move_refs`] for refs that only we move: no hook runs, and git keeps `lock` open until
+/// it ends.
 ///
 /// # Errors
 /// As [`prepare`].
@@ -138,10 +141,11 @@ pub fn move_own_refs(
     settle(session, note, prepared.and_then(PreparedRefs::commit))
 }
 
-/// Puts HEAD on a branch, or on `commit` itself when `name` is `HEAD`; notes and lets go of the lock.
+/// Points HEAD at a branch, or at `commit` itself if `name` is `HEAD`; records the lock and deletes the note
+/// afterwards.
 ///
 /// # Errors
-/// As [`Repo::point_head`]; `locked` with the lock that stands in the way.
+/// As [`Repo::point_head`]; `locked` naming the lock in the way.
 pub fn point_head(
     session: &Session,
     note: &Path,
@@ -162,8 +166,8 @@ pub fn point_head(
     lock_notes::forget(note)
 }
 
-/// Lists the locks that git holds for these changes with what it writes into them, and no lock that it
-/// does not need: that one would be somebody else's.
+/// Lists the locks that git takes for these changes, with the content it writes into them. It must list no
+/// lock that git does not need, for that one would be another process's.
 fn candidates(repo: &Repo, changes: &[RefChange]) -> Vec<WantedLock> {
     let wanted = |path: PathBuf, planned| WantedLock { path, planned };
     let mut locks = Vec::new();

@@ -1,11 +1,11 @@
-//! What a migration has started and that may outlive it: a `git push` goes on when git-colony is killed,
-//! and what it pushes would arrive after the migration was taken back.
+//! The processes that a migration starts and that may outlive it. A `git push` continues after git-colony is
+//! killed, and could arrive after the migration was undone.
 //!
-//! All that can move something elsewhere keeps a file of ours open, and with it the lock on the file. Who
-//! comes next holds the lock of the migrations, so that whoever still has this one was left by the dead.
-//! git-lfs only reads, uploads, or writes where nobody looks: it is ended. A push is waited for, since only
-//! its end tells whether the remote has taken it. What a hook has left in the background counts for
-//! nothing: only git moves refs.
+//! Every process that can move something elsewhere keeps a file of ours open, and with it the lock on the
+//! file. The next command holds the lock of the migrations, so any process that still holds this one was left
+//! by a dead migration. git-lfs only reads, uploads, or writes to private places: it is ended. A push is
+//! waited for, because only its end shows whether the remote accepted it. Background processes of hooks do
+//! not count: only git moves refs.
 
 use std::collections::BTreeSet;
 use std::fs::{File, OpenOptions, TryLockError};
@@ -21,10 +21,10 @@ use crate::store::lease::processes::{self, Process};
 use crate::store::lock::{FileIdentity, Wait};
 use crate::store::{Session, migration};
 
-/// How long git-lfs has to end after it was asked to.
-const GRACE: Duration = Duration::from_secs(2);
+/// How long git-lfs may take to end after it was asked to.
+const TERM_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// What git does in the background for its own sake.
+/// The git commands that run in the background for maintenance.
 const BACKGROUND: [&str; 7] = [
     "credential-cache--daemon",
     "fsmonitor--daemon",
@@ -35,23 +35,23 @@ const BACKGROUND: [&str; 7] = [
     "pack-refs",
 ];
 
-/// Names all that a migration starts from now on.
+/// Marks every process that a migration starts from now on.
 #[derive(Debug)]
 pub struct Children {
-    /// Open as long as this is.
+    /// Open as long as this value lives.
     file: Option<File>,
     path: PathBuf,
 }
 
 impl Children {
-    /// Begins; the lock of the migrations is held, and [`settle`] has been called since.
+    /// Starts; the caller holds the lock of the migrations and has called [`settle`] since.
     ///
     /// # Errors
     /// `io`, `no-space`.
     pub fn begin(repo: &Repo) -> Result<Children> {
         let path = path(repo);
         let cannot = |e| Error::io(format!("cannot create '{}'", path.display()), e);
-        // Who still has the former one open is known not to matter.
+        // Processes that still have the former file open are known to be harmless.
         atomic::remove_file(&path)?;
         if let Some(folder) = path.parent() {
             atomic::make_directory(folder)?;
@@ -66,30 +66,35 @@ impl Children {
         })
     }
 
-    /// Returns the file that a command is to keep open.
+    /// Returns the file that a command must keep open.
     ///
     /// # Errors
     /// `io`, which the type cannot rule out.
     pub fn file(&self) -> Result<&File> {
-        let gone = || Error::io("cannot hand a lock on", ErrorKind::NotFound.into());
+        let gone = || {
+            Error::io(
+                "cannot pass a lock to a process",
+                ErrorKind::NotFound.into(),
+            )
+        };
         self.file.as_ref().ok_or_else(gone)
     }
 }
 
 impl Drop for Children {
     fn drop(&mut self) {
-        // Unlocking would unlock it for those that live, too.
+        // Unlocking would release it for the processes that still run, too.
         drop(self.file.take());
         if let Ok(Some(file)) = open(&self.path)
             && !is_held(&file)
         {
-            // One that nobody holds means nothing.
+            // A file without a holder has no meaning.
             atomic::remove_file(&self.path).ok();
         }
     }
 }
 
-/// Tells whether something that a dead migration has started may still run.
+/// Returns `true` if a process that a dead migration started may still run.
 pub fn are_left(repo: &Repo) -> bool {
     match open(&path(repo)) {
         Ok(Some(file)) => is_held(&file),
@@ -98,33 +103,33 @@ pub fn are_left(repo: &Repo) -> bool {
     }
 }
 
-/// Ends what a dead migration has left, or waits for it up to `patience`. The lock of the migrations is
-/// held.
+/// Ends the processes that a dead migration left, or waits for them up to `timeout`. The caller holds the
+/// lock of the migrations.
 ///
 /// # Errors
 /// `locked` with the processes and the command that ends them; `interrupted`, `io`.
-pub fn settle(session: &Session, patience: Duration) -> Result<()> {
+pub fn settle(session: &Session, timeout: Duration) -> Result<()> {
     let path = path(&session.repo);
     let Some(file) = open(&path)? else {
         return Ok(());
     };
-    let cannot = |e| Error::io(format!("cannot look at '{}'", path.display()), e);
+    let cannot = |e| Error::io(format!("cannot read the state of '{}'", path.display()), e);
     let identity = FileIdentity::from(&file.metadata().map_err(cannot)?);
-    let (mut wait, began) = (Wait::new(patience), Instant::now());
+    let (mut wait, began) = (Wait::new(timeout), Instant::now());
     while is_held(&file) {
         let left = Left::look(identity);
-        // One may have started another and ended while we looked.
+        // One process may have started another and ended during the scan.
         if left.is_harmless() && Left::look(identity).is_harmless() {
             break;
         }
         let uploads = left.of_lfs();
-        if began.elapsed() < GRACE {
+        if began.elapsed() < TERM_TIMEOUT {
             process::ask_to_end(&uploads);
         } else {
             process::kill(&uploads);
         }
         let message = format!(
-            "waiting for what a killed migration has started: {}",
+            "waiting for processes of a killed migration: {}",
             left.names()
         );
         wait.longer(&session.world, &message)
@@ -145,7 +150,8 @@ fn open(path: &Path) -> Result<Option<File>> {
     }
 }
 
-/// Tells whether somebody holds the lock; it is shared, so that two who ask do not meet.
+/// Returns `true` if a process holds the lock. The attempt is shared, so that two checks do not block each
+/// other.
 fn is_held(file: &File) -> bool {
     match file.try_lock_shared() {
         Ok(()) => file.unlock().is_err(),
@@ -159,7 +165,7 @@ struct Held {
     words: Vec<String>,
 }
 
-/// Who holds the lock, as far as the system tells.
+/// The processes that hold the lock, as far as the system shows.
 struct Left(Vec<Held>);
 
 impl Left {
@@ -172,29 +178,29 @@ impl Left {
         Left(locked.collect())
     }
 
-    /// Tells whether it is known that nobody is left who could move anything.
+    /// Returns `true` if none of them is left that could move anything.
     fn is_harmless(&self) -> bool {
-        !self.0.is_empty() && self.at_work().is_empty()
+        !self.0.is_empty() && self.running().is_empty()
     }
 
-    /// Lists the gits that are left, without those of the background.
-    fn at_work(&self) -> Vec<&Held> {
+    /// Lists the gits that still run, without background maintenance.
+    fn running(&self) -> Vec<&Held> {
         let is_wanted = |held: &&Held| held.is_git() && !self.is_below(held, &Held::is_background);
         self.0.iter().filter(is_wanted).collect()
     }
 
-    /// Lists git-lfs and what it has started.
+    /// Lists git-lfs and the processes it started.
     fn of_lfs(&self) -> Vec<u32> {
-        let at_work = self.at_work().into_iter();
-        let of_lfs = at_work.filter(|held| self.is_below(held, &|held| held.command() == "lfs"));
+        let running = self.running().into_iter();
+        let of_lfs = running.filter(|held| self.is_below(held, &|held| held.command() == "lfs"));
         of_lfs.map(|held| held.process.pid).collect()
     }
 
-    /// Lists what has to end: who pushes, and the hooks it waits for; a server is the last to be ended,
-    /// since without its hooks it takes nothing.
+    /// Lists the processes that must end: pushes, and the hooks they wait for. A server comes last, because
+    /// without its hooks it accepts nothing.
     fn in_the_way(&self) -> Vec<u32> {
-        let at_work = self.at_work();
-        let pids: BTreeSet<u32> = at_work.iter().map(|held| held.process.pid).collect();
+        let running = self.running();
+        let pids: BTreeSet<u32> = running.iter().map(|held| held.process.pid).collect();
         let all = self.0.iter();
         let all = all.filter(|held| self.is_below(held, &|held| pids.contains(&held.process.pid)));
         let (servers, others): (Vec<_>, Vec<_>) =
@@ -203,7 +209,7 @@ impl Left {
         chosen.iter().map(|held| held.process.pid).collect()
     }
 
-    /// Tells whether a process or one above it among these is of a kind.
+    /// Returns `true` if a process or one of its ancestors in this list is of a kind.
     fn is_below(&self, held: &Held, kind: &dyn Fn(&Held) -> bool) -> bool {
         let mut next = Some(held);
         let mut open = self.0.len();
@@ -223,9 +229,9 @@ impl Left {
             let command = held.command();
             format!("git {command} (process {})", held.process.pid)
         };
-        let names: Vec<_> = self.at_work().iter().map(name).collect();
+        let names: Vec<_> = self.running().iter().map(name).collect();
         if names.is_empty() {
-            return "a git that cannot be seen from here".to_owned();
+            return "a git process that is hidden from here".to_owned();
         }
         names.join(", ")
     }
@@ -234,9 +240,7 @@ impl Left {
         let pids: Vec<_> = self.in_the_way().iter().map(u32::to_string).collect();
         let hint = if pids.is_empty() {
             let path = shell_word(&path.to_string_lossy());
-            format!(
-                "lsof {path}   # names who is at work; once it has ended, run the command again"
-            )
+            format!("lsof {path}   # names the process; once it has ended, run the command again")
         } else {
             format!(
                 "kill {}   # ends it; then run the command again",
@@ -246,7 +250,7 @@ impl Left {
         Error::new(
             Code::Locked,
             format!(
-                "what a killed migration has started is still at work: {}; nothing has changed",
+                "processes of a killed migration still run: {}; nothing has changed",
                 self.names()
             ),
         )
@@ -266,10 +270,10 @@ impl Held {
         self.is_git() && BACKGROUND.contains(&self.command())
     }
 
-    /// Returns what git was told to do.
+    /// Returns the git command of the process.
     fn command(&self) -> &str {
         let told = processes::git_command(&self.words);
-        // A script that stands for git-lfs is run by a shell.
+        // A script in place of git-lfs is run by a shell.
         let name = &self.process.command;
         told.unwrap_or_else(|| name.strip_prefix("git-").unwrap_or(name))
     }
@@ -295,7 +299,7 @@ mod tests {
     }
 
     #[test]
-    fn hooks_go_with_who_waits_for_them_and_a_server_is_the_last() {
+    fn hooks_end_with_their_parent_and_a_server_ends_last() {
         let all = left(&[
             (10, 1, "git", "git push --porcelain"),
             (11, 10, "git-receive-pac", "git-receive-pack /x"),
@@ -315,7 +319,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_in_the_background_does_not_count_and_what_cannot_be_seen_does() {
+    fn background_processes_do_not_count_and_hidden_ones_do() {
         let all = left(&[
             (10, 1, "git", "git -c a=b gc --auto"),
             (11, 10, "git", "git pack-objects"),
@@ -328,7 +332,7 @@ mod tests {
     }
 
     #[test]
-    fn git_lfs_is_ended_with_what_it_has_started() {
+    fn git_lfs_is_ended_with_its_children() {
         let all = left(&[
             (9, 1, "git", "git push"),
             (10, 9, "git", "git lfs pre-push origin"),

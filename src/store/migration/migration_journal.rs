@@ -1,7 +1,7 @@
-//! How far a migration to git-lfs got.
+//! The journal of a migration to git-lfs: its progress.
 //!
-//! The journal at `refs/colony-local/migration` says what the remote had before anything was done, so that
-//! a push moves nothing that somebody else has moved since. It never leaves the repository.
+//! The journal at `refs/colony-local/migration` records what the remote had before the migration, so that a
+//! push moves nothing that another user has moved since. It never leaves the repository.
 
 use serde::{Deserialize, Serialize};
 
@@ -15,33 +15,33 @@ use super::{FORMAT, pretty};
 
 const JOURNAL: &str = "journal.json";
 
-/// How far a migration got.
+/// The progress of a migration.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Journal {
     /// The format of the journal.
     pub format: u32,
-    /// The worktree whose log has the operation.
+    /// The worktree whose operation log has the operation.
     pub worktree: WorktreeKey,
     /// The operation.
     pub op: OperationId,
-    /// The remote that is to get it; `None` where there was none.
+    /// The remote to publish to; `None` where there was none.
     pub remote: Option<String>,
-    /// What that remote had before anything was done.
+    /// The refs of that remote before the migration.
     pub remote_refs: Vec<RemoteRef>,
-    /// The patterns whose files git-lfs got.
+    /// The patterns of the files that moved to git-lfs.
     pub patterns: Vec<String>,
-    /// How many commits are others now.
+    /// The number of rewritten commits.
     pub commits: usize,
-    /// Whether git-lfs was set up for it.
+    /// Whether the migration set up git-lfs.
     #[serde(default)]
     pub set_up: bool,
-    /// Whether it is one that another checkout has made, and that is for that one to publish.
+    /// Whether another checkout made the migration and will publish it.
     #[serde(default)]
     pub is_followed: bool,
-    /// How many files of HEAD went to git-lfs.
+    /// The number of files in HEAD that moved to git-lfs.
     #[serde(default)]
     pub files: usize,
-    /// When the remote had all of it, RFC 3339 UTC.
+    /// The time when the remote had all of it, RFC 3339 UTC.
     #[serde(default)]
     pub published_at: Option<String>,
 }
@@ -51,12 +51,12 @@ pub struct Journal {
 pub struct RemoteRef {
     /// Its full name.
     pub name: RefName,
-    /// What it held.
+    /// The id it had.
     pub id: Oid,
 }
 
 impl Journal {
-    /// Writes it as a commit that no ref points to yet.
+    /// Writes the journal as a commit that no ref points to yet.
     ///
     /// # Errors
     /// `no-space`, `io`.
@@ -72,7 +72,7 @@ impl Journal {
         })
     }
 
-    /// Reads the journal of this repository with its commit; `None` where nothing was migrated.
+    /// Reads the journal of this repository with its commit; `None` without a migration.
     ///
     /// # Errors
     /// `newer-format`, `repository-broken`, `object-missing`.
@@ -90,9 +90,9 @@ impl Journal {
         if format > Some(u64::from(FORMAT)) {
             return Err(Error::new(
                 Code::NewerFormat,
-                "a newer git-colony began the migration to git-lfs",
+                "a newer git-colony started the migration to git-lfs",
             )
-            .hint("finish it with the version that began it"));
+            .hint("finish it with the version that started it"));
         }
         let journal = serde_json::from_value(value).or_code(Code::RepositoryBroken, broken)?;
         Ok(Some((journal, commit)))

@@ -1,8 +1,8 @@
-//! What is kept of a history that was written again: which commit became which, and how far it got.
+//! The record of a rewritten history: the old and the new id of each commit, and the progress.
 //!
-//! `refs/colony/migrations` travels: the tree of its commit has a folder per migration with
-//! `migration.json` and `map`, a line with the old and the new id for each commit. It comes and goes with
-//! the operation that moves the refs, and so does the journal (`migration_journal.rs`).
+//! `refs/colony/migrations` is pushed and fetched: the tree of its commit has a folder per migration with
+//! `migration.json` and `map`, a line with the old and the new id for each commit. The operation that moves
+//! the refs creates and undoes it, together with the journal (`migration_journal.rs`).
 
 pub mod migration_children;
 pub mod migration_journal;
@@ -25,7 +25,7 @@ use super::lock::WorktreeLock;
 use super::refs::ref_names;
 
 pub use object_map::ObjectMap;
-pub use published_migrations::{explain, heard, was_taken_back};
+pub use published_migrations::{explain, published_by_desks, was_undone};
 
 /// The format this version writes and the newest it reads.
 pub(super) const FORMAT: u32 = 1;
@@ -34,16 +34,16 @@ const ABOUT: &str = "migration.json";
 /// The file of a migration with its map.
 pub const MAP: &str = "map";
 
-/// Some five million commits: a longer map is not read.
-pub const MOST_BYTES: u64 = 512 << 20;
+/// Some five million commits; a longer map is not read.
+pub const MAX_BYTES: u64 = 512 << 20;
 
-/// What is known of a migration is less.
-const MOST_BYTES_ABOUT: u64 = 1 << 20;
+/// The limit for `migration.json`.
+const MAX_BYTES_ABOUT: u64 = 1 << 20;
 
 /// The folder below `<common dir>/colony` that a new history is written in.
 pub const FOLDER: &str = "migration";
 
-/// The lock beside it; it is never deleted.
+/// The lock beside that folder; it is never deleted.
 const LOCK: &str = "migration-lock";
 
 /// Returns the folder that a new history is written in.
@@ -51,17 +51,17 @@ pub fn folder(repo: &Repo) -> PathBuf {
     repo.common_dir().join("colony").join(FOLDER)
 }
 
-/// Takes the lock that is held from the first look to the last push, waiting up to `patience`.
+/// Takes the lock that a migration holds from its first scan to its last push, waiting up to `timeout`.
 ///
 /// # Errors
 /// `locked`, `interrupted`, `io`.
-pub fn lock(session: &Session, patience: Duration) -> Result<WorktreeLock> {
+pub fn lock(session: &Session, timeout: Duration) -> Result<WorktreeLock> {
     let path = folder(&session.repo).with_file_name(LOCK);
     let waiting = "waiting for another migration in this repository";
-    WorktreeLock::take_at(&session.world, &path, (patience, waiting))
+    WorktreeLock::take_at(&session.world, &path, (timeout, waiting))
 }
 
-/// Tells whether somebody holds that lock; none is made for it.
+/// Returns `true` if a process holds that lock; does not create it.
 pub fn is_at_work(repo: &Repo) -> bool {
     WorktreeLock::is_held(&folder(repo).with_file_name(LOCK))
 }
@@ -75,43 +75,43 @@ pub(super) fn sweep(session: &Session) -> Result<()> {
         Ok(_lock) if !migration_children::are_left(&session.repo) => {
             atomic::remove_folder(&folder(&session.repo))
         }
-        // One is at work, or somebody still writes for a dead one.
+        // A migration runs, or a process still writes for a dead one.
         _ => Ok(()),
     }
 }
 
-/// What is known of a migration beside its map.
+/// The data of a migration beside its map.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct About {
     /// The format of the record.
     pub format: u32,
-    /// When, RFC 3339 UTC.
+    /// The time, RFC 3339 UTC.
     pub created_at: String,
-    /// Who, `name <email>`.
+    /// The author, `name <email>`.
     pub author: String,
-    /// The patterns whose files git-lfs got.
+    /// The patterns of the files that moved to git-lfs.
     pub patterns: Vec<String>,
-    /// The patterns of files that it did not get although one above matches.
+    /// The patterns of files that stayed in git although one above matches.
     #[serde(default)]
     pub exclude: Vec<String>,
-    /// The lines of attributes that say so; `None` where commits are as git-lfs alone has made them.
+    /// The attribute lines that say so; `None` where git-lfs alone rewrote the commits.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub taken: Option<Vec<String>>,
-    /// Whether the lines of ours by which files stayed in git are gone from every commit.
+    /// Whether our attribute lines that kept files in git were deleted from every commit.
     #[serde(default)]
     pub exempt_ends: bool,
 }
 
-/// What is told of a migration.
+/// The data that a new migration records.
 #[derive(Clone, Copy)]
 pub struct MigrationNotice<'a> {
-    /// Which commit became which.
+    /// The old and new ids of the commits.
     pub map: &'a ObjectMap,
-    /// The patterns whose files git-lfs got.
+    /// The patterns of the files that moved to git-lfs.
     pub include: &'a [String],
-    /// The patterns of files that it did not get although one above matches.
+    /// The patterns of files that stayed in git although one above matches.
     pub exclude: &'a [String],
-    /// The lines of attributes that say so.
+    /// The attribute lines that say so.
     pub taken: &'a [String],
 }
 
@@ -152,17 +152,17 @@ pub fn add(
     })
 }
 
-/// A migration that was recorded.
+/// A recorded migration.
 #[derive(Clone, Debug)]
 pub struct Recorded {
-    /// What is known of it.
+    /// Its data.
     pub about: About,
     /// Its map.
     pub map: ObjectMap,
 }
 
 /// Reads the migrations that one commit of `refs/colony/migrations` holds and another, if any, does not,
-/// in the order they were made.
+/// oldest first.
 ///
 /// # Errors
 /// `newer-format`, `repository-broken`, `object-missing`.
@@ -194,7 +194,7 @@ pub fn since(repo: &Repo, commit: Oid, known: Option<Oid>) -> Result<Vec<Recorde
     Ok(found)
 }
 
-/// Tells whether a history is one from before a migration: its commits have other ids now.
+/// Returns `true` if a history is from before a migration: its commits have other ids now.
 ///
 /// # Errors
 /// `object-missing`.
@@ -208,7 +208,7 @@ pub fn is_old(repo: &Repo, map: &ObjectMap, tip: Oid) -> Result<bool> {
         if map.get(commit).is_some() {
             return Ok(true);
         }
-        // What is below a commit of the new history is the new history.
+        // All ancestors of a commit of the new history belong to the new history.
         if new.contains(&commit) {
             continue;
         }
@@ -218,7 +218,7 @@ pub fn is_old(repo: &Repo, map: &ObjectMap, tip: Oid) -> Result<bool> {
     Ok(false)
 }
 
-/// Tells whether a history is one that a migration has made.
+/// Returns `true` if a migration has made this history.
 ///
 /// # Errors
 /// `object-missing`.
@@ -229,7 +229,7 @@ pub fn is_new(repo: &Repo, map: &ObjectMap, tip: Oid) -> Result<bool> {
         if new.contains(&commit) {
             return Ok(true);
         }
-        // What is below a commit of the old history is the old history.
+        // All ancestors of a commit of the old history belong to the old history.
         if map.get(commit).is_some() {
             continue;
         }
@@ -239,7 +239,7 @@ pub fn is_new(repo: &Repo, map: &ObjectMap, tip: Oid) -> Result<bool> {
     Ok(false)
 }
 
-/// Refuses what would go on with a history from before a migration.
+/// Fails for a history from before a migration.
 ///
 /// # Errors
 /// `history-rewritten`; `object-missing`, `repository-broken`.
@@ -251,11 +251,11 @@ pub fn refuse_old(repo: &Repo, tip: Oid, what: &str) -> Result<()> {
         Code::HistoryRewritten,
         format!("{what} is from before history was rewritten for git-lfs; nothing has changed"),
     )
-    .hint("git colony lfs migrate   # rewrites the branches here that are from before, own commits with them"))
+    .hint("git colony lfs migrate   # rewrites the old branches here, with own commits"))
 }
 
-/// Reads every migration that a commit of `refs/colony/migrations` holds, as one map. What cannot be
-/// read is left out.
+/// Reads every migration that a commit of `refs/colony/migrations` holds, as one map. Unreadable ones are
+/// left out.
 ///
 /// # Errors
 /// `object-missing`, `repository-broken`.
@@ -271,24 +271,22 @@ pub fn load(repo: &Repo, commit: Oid) -> Result<ObjectMap> {
 
 fn read_map(repo: &Repo, folder: Oid, into: &mut ObjectMap) -> Result<()> {
     if let Some(blob) = repo.entry_in(folder, MAP)?
-        && repo
-            .object_size(blob)
-            .is_some_and(|size| size <= MOST_BYTES)
+        && repo.object_size(blob).is_some_and(|size| size <= MAX_BYTES)
     {
         into.read_into(&repo.read_blob(blob)?);
     }
     Ok(())
 }
 
-/// Says what of the migrations at a commit, as somebody else wrote it, is none; `None` where all is well. What
-/// the maps say cannot be checked: only that they are maps.
+/// Returns the first flaw in the migrations at a commit that others wrote; `None` if they are well formed.
+/// Only the form of the maps is checked, for their content cannot be.
 ///
 /// # Errors
 /// `object-missing`, `repository-broken`.
 pub fn flaw(repo: &Repo, commit: Oid) -> Result<Option<String>> {
     let entries = repo.entries_of(repo.tree_of(Some(commit))?)?;
     if entries.is_empty() {
-        return Ok(Some("it holds no migration".to_owned()));
+        return Ok(Some("it contains no migration".to_owned()));
     }
     for (name, entry) in entries {
         let folder = entry.is_directory().then_some(entry.id);
@@ -296,24 +294,24 @@ pub fn flaw(repo: &Repo, commit: Oid) -> Result<Option<String>> {
         let (about, map) = (of(ABOUT)?.flatten(), of(MAP)?.flatten());
         let Some((about, map)) = about.zip(map) else {
             return Ok(Some(format!(
-                "'{name}' is no migration: it has not '{ABOUT}' and '{MAP}'"
+                "'{name}' is not a migration: it lacks '{ABOUT}' or '{MAP}'"
             )));
         };
         let is_small = |blob, most| repo.object_size(blob).is_some_and(|size| size <= most);
-        let about = is_small(about, MOST_BYTES_ABOUT)
+        let about = is_small(about, MAX_BYTES_ABOUT)
             .then(|| repo.read_blob(about))
             .transpose()?;
         if about.is_none_or(|json| !is_about(&json)) {
             return Ok(Some(format!(
-                "'{name}' is no migration: '{ABOUT}' cannot be read"
+                "'{name}' is not a migration: '{ABOUT}' cannot be read"
             )));
         }
-        let map = is_small(map, MOST_BYTES)
+        let map = is_small(map, MAX_BYTES)
             .then(|| repo.read_blob(map))
             .transpose()?;
         if map.is_none_or(|map| !is_map(&map, repo.hex_len())) {
             return Ok(Some(format!(
-                "'{name}' is no migration: '{MAP}' is no list of commits"
+                "'{name}' is not a migration: '{MAP}' is not a list of commits"
             )));
         }
     }
@@ -325,7 +323,7 @@ fn is_about(json: &[u8]) -> bool {
     let format = value
         .as_ref()
         .and_then(|value| value.get("format")?.as_u64());
-    // One of a newer git-colony is refused by those who need to read it.
+    // One of a newer git-colony is refused where it is needed.
     format > Some(u64::from(FORMAT)) || serde_json::from_slice::<About>(json).is_ok()
 }
 
@@ -340,8 +338,7 @@ fn is_map(text: &[u8], hex_len: usize) -> bool {
     })
 }
 
-/// Reads the migrations that this repository knows of; empty where it knows of none, and where git has
-/// removed what it knew.
+/// Reads the migrations that this repository knows; empty where it knows none, or where git has removed them.
 ///
 /// # Errors
 /// As [`load`].
@@ -353,8 +350,8 @@ pub fn known(repo: &Repo) -> Result<ObjectMap> {
     }
 }
 
-/// Finds the commit that a revision stands for which was written down at some time, in a file say: one
-/// from before a migration is the commit that it has become.
+/// Resolves a revision that was recorded at some time, for example in a file: a commit from before a
+/// migration resolves to its rewritten one.
 ///
 /// # Errors
 /// `revision-not-found`; as [`load`].
@@ -362,7 +359,7 @@ pub fn resolve(repo: &Repo, revision: &str) -> Result<Oid> {
     let found = repo.resolve_commit(revision);
     let map = known(repo)?;
     match found {
-        // A name moves with its ref; only an id stays what it was.
+        // A name moves with its ref; only an id can be out of date.
         Ok(commit)
             if commit
                 .to_string()

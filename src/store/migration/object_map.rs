@@ -1,11 +1,11 @@
-//! Which commit became which when history was rewritten, as a text and as a table.
+//! The map from old to new commits of a rewritten history, as text and as a table.
 
 use std::collections::{HashMap, HashSet};
 use std::fmt::Write as _;
 
 use crate::git::{Oid, Repo};
 
-/// Which commit became which.
+/// The map from old to new commits.
 #[derive(Clone, Debug, Default)]
 pub struct ObjectMap {
     ids: HashMap<Oid, Oid>,
@@ -13,21 +13,21 @@ pub struct ObjectMap {
 }
 
 impl ObjectMap {
-    /// Takes a map over.
+    /// Makes a map of these ids.
     pub fn new(ids: HashMap<Oid, Oid>, repo: &Repo) -> ObjectMap {
         let hex_len = repo.hex_len();
         ObjectMap { ids, hex_len }
     }
 
-    /// Returns what a commit became; `None` where it is none that was rewritten.
+    /// Returns the new id of a commit; `None` if it was not rewritten.
     pub fn get(&self, id: Oid) -> Option<Oid> {
         self.ids.get(&id).copied()
     }
 
-    /// Returns what a commit is now, through as many migrations as there were.
+    /// Returns the newest id of a commit, through any number of migrations.
     pub fn newest(&self, id: Oid) -> Option<Oid> {
         let mut found = self.get(id)?;
-        // A cycle would be nobody's honest map.
+        // Only a forged map has a cycle.
         for _ in 0..64 {
             let Some(next) = self.get(found) else { break };
             found = next;
@@ -35,19 +35,19 @@ impl ObjectMap {
         Some(found)
     }
 
-    /// Returns the commit that an id stands for which was written down at some time: what it has become,
-    /// where that is here.
+    /// Returns the current commit for an id that was recorded at some time: its rewritten one, where that is
+    /// here.
     pub fn current(&self, repo: &Repo, id: Oid) -> Oid {
         let new = self.newest(id);
         new.filter(|new| repo.object_size(*new).is_some())
             .unwrap_or(id)
     }
 
-    /// Finds the rewritten commit whose id begins so; none where several do.
+    /// Finds the rewritten commit by the beginning of its id; `None` where several match.
     pub(in crate::store) fn beginning(&self, hex: &str) -> Option<Oid> {
-        /// What git takes for the beginning of an id.
-        const LEAST: usize = 4;
-        let is_hex = hex.len() >= LEAST && hex.bytes().all(|byte| byte.is_ascii_hexdigit());
+        /// The length that git requires of an abbreviated id.
+        const MIN_LENGTH: usize = 4;
+        let is_hex = hex.len() >= MIN_LENGTH && hex.bytes().all(|byte| byte.is_ascii_hexdigit());
         let hex = hex.to_ascii_lowercase();
         let mut ids = self
             .ids
@@ -57,23 +57,23 @@ impl ObjectMap {
         ids.next().is_none().then_some(*found)
     }
 
-    /// Says what a commit became.
+    /// Records the new id of a commit.
     pub fn insert(&mut self, old: Oid, new: Oid) {
         self.ids.insert(old, new);
     }
 
-    /// Takes another map over the other way around: what each commit was before.
+    /// Adds another map in the other direction: the old id of each commit.
     pub fn insert_inverse(&mut self, other: &ObjectMap) {
         let pairs = other.ids.iter().map(|(old, new)| (*new, *old));
         self.ids.extend(pairs);
     }
 
-    /// Forgets a commit, and returns what it became.
+    /// Removes a commit, and returns its new id.
     pub fn take(&mut self, id: Oid) -> Option<Oid> {
         self.ids.remove(&id)
     }
 
-    /// Puts a later rewriting after this one: what commits of before the first have become by both.
+    /// Adds a later rewrite: maps the old commits to the results of both.
     pub fn then(&mut self, later: &HashMap<Oid, Oid>) {
         let between: HashSet<Oid> = self.ids.values().copied().collect();
         for new in self.ids.values_mut() {
@@ -83,23 +83,23 @@ impl ObjectMap {
         self.ids.extend(untouched.map(|(old, new)| (*old, *new)));
     }
 
-    /// Tells whether another map leads elsewhere from a commit that both know.
+    /// Returns `true` if another map has a different result for a commit in both.
     pub fn contradicts(&self, other: &ObjectMap) -> bool {
         let differs = |(old, new): (&Oid, &Oid)| other.get(*old).is_some_and(|other| other != *new);
         self.ids.iter().any(differs)
     }
 
-    /// Lists what commits became.
+    /// Lists the new ids.
     pub fn new_ids(&self) -> impl Iterator<Item = Oid> {
         self.ids.values().copied()
     }
 
-    /// Tells whether nothing was rewritten.
+    /// Returns `true` if nothing was rewritten.
     pub fn is_empty(&self) -> bool {
         self.ids.is_empty()
     }
 
-    /// Returns how many commits were rewritten.
+    /// Returns the number of rewritten commits.
     pub fn len(&self) -> usize {
         self.ids.len()
     }
@@ -129,7 +129,7 @@ impl ObjectMap {
         self.get(Oid::parse(text)?)
     }
 
-    /// Lists the full ids that stand in a text, whatever they are of.
+    /// Lists the full ids in a text, of objects of any kind.
     pub fn ids_in(text: &[u8], hex_len: usize) -> Vec<Oid> {
         let words = text.split(|byte| !byte.is_ascii_hexdigit());
         let words = words.filter(|word| word.len() == hex_len);
@@ -148,7 +148,7 @@ impl ObjectMap {
         text.into_bytes()
     }
 
-    /// Takes over what a text says that was written of a map; what is none is left out.
+    /// Adds the entries of a map's text; malformed ones are left out.
     pub fn read_into(&mut self, text: &[u8]) {
         let lines = text.split(|&byte| byte == b'\n');
         let pair = |line: &[u8]| {
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn one_rewriting_after_another_is_one() {
+    fn two_rewrites_become_one_map() {
         let mut both = ObjectMap {
             ids: [(oid('1'), oid('2')), (oid('3'), oid('4'))].into(),
             hex_len: 40,

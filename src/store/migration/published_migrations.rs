@@ -1,4 +1,4 @@
-//! What a clone of ours hears of migrations from its hub, before any remote has them.
+//! The migrations that a clone of ours learns from its hub, before any remote has them.
 
 use crate::git::{Oid, RefName, Repo};
 use crate::model::{Code, Error, Result};
@@ -8,26 +8,26 @@ use crate::store::refs::ref_names;
 use super::migration_journal::Journal;
 use super::{is_old, load};
 
-/// Returns the migrations that checkouts of people have published in the hub, for a clone of ours: there
-/// it is the checkout that says which history counts.
+/// Returns the migrations that checkouts of the user have published in the hub, for a clone of ours: for the
+/// clone, the checkout decides which history is valid.
 ///
 /// # Errors
 /// `newer-format`, `repository-broken`.
-pub fn heard(repo: &Repo) -> Result<Vec<Oid>> {
+pub fn published_by_desks(repo: &Repo) -> Result<Vec<Oid>> {
     let is_clone = |member: Membership| member.role != Role::Desk;
     if !Membership::find(repo)?.is_some_and(is_clone) {
         return Ok(Vec::new());
     }
     let own = repo.find_ref(&RefName::from(ref_names::MIGRATIONS))?;
-    let mut heard = told_of(repo)?;
+    let mut heard = published(repo)?;
     heard.retain(|id| Some(*id) != own);
     heard.sort_unstable();
     heard.dedup();
     Ok(heard)
 }
 
-/// Lists what checkouts of people tell of the migrations they have made.
-fn told_of(repo: &Repo) -> Result<Vec<Oid>> {
+/// Lists the migrations that checkouts of the user have published.
+fn published(repo: &Repo) -> Result<Vec<Oid>> {
     let end = format!("/{}", ref_names::PUBLISHED_MIGRATIONS);
     let all = repo.refs_below(ref_names::DESKS)?.into_iter();
     let told = all
@@ -40,42 +40,42 @@ fn told_of(repo: &Repo) -> Result<Vec<Oid>> {
     Ok(told.collect())
 }
 
-/// Tells whether this clone followed a migration that nobody tells of any more: it was not published, and
-/// the checkout that made it has taken it back.
+/// Returns `true` if this clone followed a migration that no checkout publishes any more: it never reached a
+/// remote, and the checkout that made it has undone it.
 ///
 /// # Errors
 /// `newer-format`, `repository-broken`.
-pub fn was_taken_back(repo: &Repo) -> Result<bool> {
+pub fn was_undone(repo: &Repo) -> Result<bool> {
     let journal = Journal::find(repo)?.map(|(journal, _)| journal);
     if !journal.is_some_and(|journal| journal.is_followed && journal.published_at.is_none()) {
         return Ok(false);
     }
     let own = repo.find_ref(&RefName::from(ref_names::MIGRATIONS))?;
-    Ok(!told_of(repo)?.into_iter().any(|id| Some(id) == own))
+    Ok(!published(repo)?.into_iter().any(|id| Some(id) == own))
 }
 
-/// Words a refusal anew where the branch that is checked out in a clone of ours is from before a
-/// migration that its hub tells of: that is why nothing fits.
+/// Rewrites a refusal where the branch checked out in a clone of ours is from before a migration in its hub:
+/// that is the cause.
 pub fn explain(repo: &Repo, error: Error) -> Error {
-    if was_taken_back(repo).unwrap_or(false) {
+    if was_undone(repo).unwrap_or(false) {
         return Error::new(
             Code::HistoryRewritten,
-            "the migration to git-lfs that this clone followed was taken back where it was made; nothing has changed",
+            "the migration to git-lfs that this clone followed was undone in the checkout that made it; nothing has changed",
         )
-        .hint("git colony lfs migrate --abort   # takes it back here as well");
+        .hint("git colony lfs migrate --abort   # undoes it here as well");
     }
     let is_before = || -> Result<bool> {
         let Some(tip) = repo.head()?.commit() else {
             return Ok(false);
         };
-        for commit in heard(repo)? {
+        for commit in published_by_desks(repo)? {
             if is_old(repo, &load(repo, commit)?, tip)? {
                 return Ok(true);
             }
         }
         Ok(false)
     };
-    // What cannot be found out explains nothing.
+    // If this cannot be determined, the refusal stays as it is.
     if !is_before().unwrap_or(false) {
         return error;
     }
@@ -83,5 +83,5 @@ pub fn explain(repo: &Repo, error: Error) -> Error {
         Code::HistoryRewritten,
         "history was rewritten for git-lfs since this clone was made; nothing has changed",
     )
-    .hint("git colony lfs migrate   # follows it; own commits come along")
+    .hint("git colony lfs migrate   # follows it, and rewrites own commits")
 }

@@ -1,4 +1,4 @@
-//! Runs one operation up to its commit point and on to its end.
+//! Runs one operation up to its commit point and to its end.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -23,9 +23,9 @@ use super::object_check::{self, Written};
 use super::operation_record::{FORMAT, FileMoves, HeadRecord, IndexTarget, Kind, Record, Side};
 use super::{LateFile, StateFile, Tail, external_changes, recover};
 
-/// What a command says about an operation before it runs.
+/// What a command declares about an operation before it runs.
 pub struct Intent {
-    /// What it does.
+    /// The kind of operation.
     pub kind: Kind,
     /// Whether the index or files may change.
     pub touches: Touches,
@@ -40,24 +40,24 @@ pub enum Touches {
     Worktree,
 }
 
-/// The record of an operation that is under way, in `colony/pending`.
+/// The record of an operation in progress, in `colony/pending`.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Pending {
     /// The format of this file.
     pub format: u32,
-    /// Which operation.
+    /// The operation.
     pub op: OperationId,
-    /// What it does.
+    /// The kind of operation.
     pub kind: Kind,
-    /// When it began.
+    /// The time it started.
     pub started_at: String,
     /// The file that becomes the index.
     pub index_lock: Option<FileIdentity>,
 }
 
-/// What an operation will do, complete.
+/// The complete plan of an operation.
 pub struct Plan {
-    /// The same in a few words for people.
+    /// A summary for people.
     pub summary: String,
     /// HEAD before.
     pub head: Head,
@@ -65,13 +65,13 @@ pub struct Plan {
     pub refs: Vec<RefChange>,
     /// The index before and its stage 0 tree.
     pub index_before: (Index, Oid),
-    /// What the index becomes, where it changes.
+    /// The new index, if it changes.
     pub index: Option<NewIndex>,
-    /// What happens in the worktree.
+    /// The file moves in the working tree.
     pub files: FileMoves,
-    /// A commit of the worktree before.
+    /// A commit of the working tree before.
     pub snapshot: Option<Oid>,
-    /// The operation this one takes back.
+    /// The operation that this one undoes.
     pub inverts: Option<OperationId>,
 }
 
@@ -97,17 +97,17 @@ impl Plan {
 
 /// The index after an operation.
 pub struct NewIndex {
-    /// How to make it again after a crash.
+    /// How to create it again after a crash.
     pub target: IndexTarget,
-    /// The entries; for a kept file only what they say.
+    /// The entries; for a kept file only its content.
     pub index: Index,
 }
 
-/// An operation that was carried out.
+/// A completed operation.
 pub struct Done {
-    /// What it wrote down.
+    /// Its record.
     pub record: Record,
-    /// What somebody wrote while it moved files; undo brings it back.
+    /// Files that were written while it moved files; undo restores them.
     pub late: Vec<LateFile>,
 }
 
@@ -123,22 +123,22 @@ pub struct Operation<'a> {
     intent: Intent,
     index_lock: Option<IndexLock>,
     finished: bool,
-    /// Where HEAD goes; `None` leaves it on its branch.
+    /// The new HEAD; `None` leaves it on its branch.
     pub head_after: Option<HeadRecord>,
-    /// What the list of un-ignored paths becomes; it begins as the newest operation left it.
+    /// The new list of un-ignored paths; its first value is that of the newest operation.
     pub unignored: Vec<RepoPath>,
     unignored_before: Vec<RepoPath>,
-    /// What happens to the files by which git knows of a merge or pick under way.
+    /// Changes to git's state files of a merge or pick in progress.
     pub state_files: Vec<StateFile>,
     _lock: WorktreeLock,
 }
 
 impl<'a> Operation<'a> {
-    /// Takes the locks; an operation whose owner died is completed or canceled first, and what plain
-    /// git changed since the newest operation is recorded as one.
+    /// Takes the locks. First, an operation whose owner died is completed or canceled, and changes that plain
+    /// git made since the newest operation are recorded as an operation.
     ///
     /// # Errors
-    /// `agent-busy` in the clone of an agent where somebody else works, `locked`, `recovery-needed`,
+    /// `agent-busy` in an agent's clone where another holder works, `locked`, `recovery-needed`,
     /// `operation-in-progress` inside a hook of our own, `io`.
     pub fn begin(session: &'a Session, intent: Intent) -> Result<Operation<'a>> {
         Operation::begin_after(session, intent, |places, tail| {
@@ -152,8 +152,8 @@ impl<'a> Operation<'a> {
         })
     }
 
-    /// Takes the locks as [`Operation::begin`] does; `record` may record an external operation as
-    /// the next one and returns it.
+    /// Takes the locks like [`Operation::begin`]; `record` may record an external operation as the next one
+    /// and returns it.
     ///
     /// # Errors
     /// As [`Operation::begin`], and those of `record`.
@@ -205,7 +205,7 @@ impl<'a> Operation<'a> {
             .file
             .metadata()
             .and_then(|metadata| metadata.modified());
-        self.began = began.map_err(|e| Error::io("cannot tell the file system's time", e))?;
+        self.began = began.map_err(|e| Error::io("cannot determine the file system's time", e))?;
         let touches_index = self.intent.touches == Touches::Worktree;
         let pending = Pending {
             format: FORMAT,
@@ -234,8 +234,8 @@ impl<'a> Operation<'a> {
     /// Commits the plan and carries it out.
     ///
     /// # Errors
-    /// Before the commit point any error leaves everything as it was. After it, the operation is
-    /// taken back before the error is reported, or `recovery-needed` names what is left.
+    /// Before the commit point, an error leaves everything unchanged. After it, the operation is undone
+    /// before the error is reported, or `recovery-needed` names the remaining changes.
     pub fn commit(mut self, plan: Plan) -> Result<Done> {
         let (session, world) = (self.session, &self.session.world);
         world.interrupt.check()?;
@@ -291,7 +291,7 @@ impl<'a> Operation<'a> {
         Ok(Done { record, late })
     }
 
-    /// Makes sure of the large files of the new commit, that its files are read from here included.
+    /// Protects the large files of the new commit, including those that its files are read from here.
     fn guard_large_files(&self, record: &Record) -> Result<()> {
         let repo = &self.session.repo;
         let before = repo.tree_of(record.before.head.commit)?;
@@ -353,14 +353,14 @@ impl<'a> Operation<'a> {
         Ok((record, new_index))
     }
 
-    /// Hard-links the index file into the kept folder: bytes and times survive at no cost.
+    /// Keeps a hard link to the index file: bytes and times survive at no cost.
     fn keep_index(&self) -> Result<()> {
         let index = self.session.repo.index_path();
         let kept = self.places.kept_index(self.id);
         atomic::make_directory(&self.places.kept_by(self.id))?;
         atomic::remove_file(&kept)?;
         if self.session.repo.index_is_split() {
-            // Half of it is in a file that git may remove: the written state has to do.
+            // Half of a split index is in a file that git may delete: the tree of its state must do.
             return Ok(());
         }
         match std::fs::hard_link(&index, &kept) {
@@ -377,7 +377,7 @@ impl Drop for Operation<'_> {
         if self.finished || self.session.world.is_dead() {
             return;
         }
-        // Nothing visible has changed; what cannot be cleaned up now the next command cleans up.
+        // Nothing visible has changed; the next command deletes leftovers that cannot be deleted now.
         let cleaned = recover::discard(self.session, &self.places, self.id);
         if let Err(error) = cleaned {
             (self.session.world.narrate)(&format!("cannot clean up: {}", error.message()));

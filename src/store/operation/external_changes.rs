@@ -1,11 +1,11 @@
-//! What plain git did between two operations: found by comparison, written down as an operation.
+//! Changes that plain git made between two operations: found by comparison and recorded as an operation.
 //!
-//! The newest operation knows how it left HEAD and the index; whatever differs now, something else
-//! did. Writing that down moves nothing: it makes objects and creates one ref. What HEAD's reflog
-//! says decides how it is told and whether git moved files as well, never whether there is a change.
+//! The newest operation recorded how it left HEAD and the index; any difference now is an external change.
+//! Recording it moves nothing: it creates objects and one ref. HEAD's reflog decides how the change is
+//! described and whether git moved files as well, never whether there is a change.
 //!
-//! A merge, rebase, pick or bisect under way is one change, found when it has ended: its states in
-//! between are none to come back to.
+//! A merge, rebase, pick or bisect is one change, recorded when it has ended: the states in between are not
+//! worth restoring.
 
 use crate::git::object::NewCommit;
 use crate::git::refs::reflog::ReflogEntry;
@@ -23,26 +23,26 @@ use super::operation_record::{
     ExternalChange, FORMAT, FileMoves, HeadRecord, IndexTarget, Kind, Record, Side,
 };
 
-/// A change that is in no record yet.
+/// A change that is not recorded yet.
 pub struct Unrecorded<'a> {
-    /// The operation it came after.
+    /// The operation before it.
     pub since: &'a Record,
     /// HEAD and index now.
     pub after: Side,
-    /// The branch HEAD was on, where it moved.
+    /// The branch that HEAD was on, if it moved.
     pub refs: Vec<RefChange>,
-    /// What it was, for people.
+    /// A description for people.
     pub summary: String,
-    /// What else is known.
+    /// Further facts about it.
     pub change: ExternalChange,
     /// Stage 0 of the index now.
     pub index_tree: Oid,
 }
 
-/// Compares HEAD and index with what the operation `since` left; looks at no file.
+/// Compares HEAD and the index with the result of the operation `since`; reads no file of the working tree.
 ///
-/// `ended` is what git says it is in the middle of although it has ended, as in some of its hooks.
-/// Costs reading HEAD and the index where nothing has changed.
+/// `ended` is the state that git still reports although it has ended, as in some of its hooks. Without a
+/// change, it costs reading HEAD and the index.
 ///
 /// # Errors
 /// `repository-broken`, `unsupported`.
@@ -82,14 +82,14 @@ pub fn find<'a>(
         index_tree,
     };
     found.change = found.judge(repo, entries.as_deref())?;
-    found.summary = found.tell(&entries.unwrap_or_default());
+    found.summary = found.describe(&entries.unwrap_or_default());
     Ok(Some(found))
 }
 
 /// Records the change as operation `id`. The caller holds the worktree lock.
 ///
 /// # Errors
-/// `no-space`, `io`; `object-missing` where git has removed some of it meanwhile: nothing is recorded.
+/// `no-space`, `io`; `object-missing` where git has removed some of it meanwhile: then nothing is recorded.
 pub fn record(
     session: &Session,
     places: &Places,
@@ -159,7 +159,7 @@ pub fn write(
     })
 }
 
-/// Lists the files of a merge or pick that an operation began and plain git has ended.
+/// Lists the state files of a merge or pick that an operation started and plain git has ended.
 fn ended_by(repo: &Repo, since: &Record) -> Result<Vec<StateFile>> {
     if !since.opens_state() {
         return Ok(Vec::new());
@@ -176,9 +176,9 @@ fn ended_by(repo: &Repo, since: &Record) -> Result<Vec<StateFile>> {
     .collect()
 }
 
-/// Tells how the branch moved that HEAD was on; other branches are nobody's business here.
+/// Returns how the branch moved that HEAD was on; other branches do not matter here.
 ///
-/// What came to it after HEAD had left it was done elsewhere; the reflog says where that was.
+/// Commits that it got after HEAD left it were made elsewhere; the reflog shows where it was.
 fn moved_branch(
     repo: &Repo,
     (before, now): (&HeadRecord, &HeadRecord),
@@ -208,14 +208,14 @@ fn moved_branch(
         .collect())
 }
 
-/// How git moves HEAD, as its reflog names it.
+/// How git moves HEAD, by the name in its reflog.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Way {
-    /// The files stay: they became what the commit has before it was made.
+    /// The files stay: the commit was made of them.
     Commit,
     /// git replaces the files that differ.
     Switch,
-    /// One cannot tell from the name.
+    /// The name does not determine it.
     Unclear,
 }
 
@@ -241,10 +241,10 @@ impl Way {
 }
 
 impl Unrecorded<'_> {
-    /// Finds out whether git moved files.
+    /// Determines whether git moved files.
     fn judge(&self, repo: &Repo, entries: Option<&[ReflogEntry]>) -> Result<ExternalChange> {
-        /// More than this cannot come from one sitting.
-        const MOST: usize = 50;
+        /// More entries than this are not from one session of work.
+        const MAX_ENTRIES: usize = 50;
         let tree_before = self.since.index_tree_after(repo)?;
         let changes = repo.diff_trees(tree_before, self.index_tree)?;
         let mut change = ExternalChange {
@@ -264,7 +264,7 @@ impl Unrecorded<'_> {
         };
         for entry in entries {
             match Way::of(&entry.message) {
-                // What an operation of ours has opened put the files there already.
+                // An operation of ours that started the merge or pick has already put the files there.
                 Way::Switch if self.since.opens_state() && entry.message.starts_with("commit") => {}
                 Way::Commit => {}
                 Way::Switch => match change.switched.last_mut() {
@@ -272,7 +272,8 @@ impl Unrecorded<'_> {
                     _ => change.switched.push((entry.old, entry.new)),
                 },
                 Way::Unclear => {
-                    // What came after it has its own effect on index and files, also where no reflog tells of it.
+                    // Later entries have their own effect on index and files, even where no reflog mentions
+                    // it.
                     let then = repo.diff_trees(tree_before, repo.tree_of(entry.new)?)?;
                     let by_it = |path: &RepoPath| then.iter().any(|change| change.path == *path);
                     let paths = paths().filter(|(path, _)| by_it(path));
@@ -280,7 +281,7 @@ impl Unrecorded<'_> {
                 }
             }
         }
-        if change.switched.len() > MOST {
+        if change.switched.len() > MAX_ENTRIES {
             let (before, after) = (self.since.after.head.commit, self.after.head.commit);
             change.switched = vec![(before, after)];
         }
@@ -296,10 +297,11 @@ impl Unrecorded<'_> {
         }
     }
 
-    fn tell(&self, entries: &[ReflogEntry]) -> String {
+    fn describe(&self, entries: &[ReflogEntry]) -> String {
         let (before, after) = (&self.since.after.head, &self.after.head);
         let (old, new) = (before.name.short(), after.name.short());
-        // What does not lead to where HEAD is now tells of something else: of what was taken back since, say.
+        // An entry that does not lead to the current HEAD describes another change, such as one that was
+        // undone since.
         let leads_here = |last: &ReflogEntry| last.new == after.commit && !last.message.is_empty();
         match entries {
             [one] if leads_here(one) => plain(&one.message),
@@ -318,8 +320,8 @@ impl Unrecorded<'_> {
     }
 }
 
-/// Tells whether the files are what the index now says, as `git reset --hard` leaves them, or still
-/// what they were, as `git reset` does. Paths come with whether the index has them.
+/// Returns `true` if the files match the new index, as `git reset --hard` leaves them, and `false` if they
+/// are unchanged, as after `git reset`. Paths come with whether the index has them.
 fn files_follow_index<'a>(
     repo: &Repo,
     paths: impl Iterator<Item = (&'a RepoPath, bool)>,
@@ -338,7 +340,7 @@ fn files_follow_index<'a>(
     Ok(!any_present && any_gone && all_gone)
 }
 
-/// Takes the control characters out of what anybody may have written, and its length.
+/// Removes control characters from untrusted text, and shortens it.
 fn plain(message: &str) -> String {
     let clean = message
         .chars()
@@ -347,7 +349,7 @@ fn plain(message: &str) -> String {
 }
 
 impl Record {
-    /// Returns stage 0 of the index that the operation left.
+    /// Returns stage 0 of the index after the operation.
     ///
     /// # Errors
     /// `repository-broken`.
@@ -361,7 +363,7 @@ impl Record {
         }
     }
 
-    /// Returns the state of the index that the operation left; writes it where it is not yet.
+    /// Returns the state of the index after the operation; writes it where it is missing.
     fn index_state_after(&self, repo: &Repo) -> Result<Oid> {
         match &self.index {
             Some(IndexTarget::State { state } | IndexTarget::File { state, .. }) => Ok(*state),

@@ -1,4 +1,4 @@
-//! What follows the commit point: refs, files, index, release. Every step may be repeated.
+//! The steps after the commit point: refs, files, index, release. Every step can be repeated.
 
 use std::fs::{File, FileTimes};
 use std::io::Write as _;
@@ -19,22 +19,22 @@ use super::{ref_moves, state_files};
 
 /// The second half of an operation.
 pub struct Finish<'a> {
-    /// The command at work.
+    /// The session of the command.
     pub session: &'a Session,
     /// Our folders.
     pub places: &'a Places,
-    /// What to carry out.
+    /// The operation to carry out.
     pub record: &'a Record,
-    /// The file system's time before the worktree was read; the new index is dated to it.
+    /// The file system's time before the working tree was read; the new index gets this date.
     pub began: SystemTime,
 }
 
 impl Finish<'_> {
-    /// Carries the operation out in the process that committed it; on failure takes it back.
-    /// Returns what somebody wrote meanwhile.
+    /// Carries the operation out in the process that committed it; if that fails, undoes it. Returns the
+    /// files that were written meanwhile.
     ///
     /// # Errors
-    /// The failure, after everything is as it was; `recovery-needed` when that failed too.
+    /// The failure, after everything is restored; `recovery-needed` if restoring failed too.
     pub fn living(
         &self,
         prepared: Option<PreparedRefs>,
@@ -44,7 +44,7 @@ impl Finish<'_> {
         match self.carry_out(prepared, lock, index) {
             Ok(late) => match self.release() {
                 Err(error) if !self.session.world.is_dead() => {
-                    // It has happened; the next command cleans up what is left.
+                    // The operation has happened; the next command deletes the leftovers.
                     let told = format!("cannot clean up: {}", error.message());
                     (self.session.world.narrate)(&told);
                     Ok(late)
@@ -57,13 +57,13 @@ impl Finish<'_> {
                 Err(second) => Err(Error::new(
                     Code::RecoveryNeeded,
                     format!(
-                        "'{}' failed ({}) and could not be taken back: {}",
+                        "'{}' failed ({}) and could not be undone: {}",
                         self.record.summary,
                         error.message(),
                         second.message()
                     ),
                 )
-                .hint("clear what is named above, then: git colony checkpoint --auto")),
+                .hint("clear the paths named above, then: git colony checkpoint --auto")),
             },
         }
     }
@@ -89,7 +89,7 @@ impl Finish<'_> {
         if let Some((mut lock, mut index)) = lock.zip(index) {
             index.refresh(&moved.placed, self.session.repo.workdir());
             self.write_index(&mut lock.file, &index, self.began)?;
-            // The last step that can fail and be taken back comes before the index is replaced.
+            // The last step that can fail and be undone comes before the index is replaced.
             self.sync()?;
             self.replace_index()?;
         } else {
@@ -99,13 +99,13 @@ impl Finish<'_> {
         Ok(self.late(moved.changed))
     }
 
-    /// Lists what somebody wrote while files moved.
+    /// Lists the files that were written while files moved.
     fn late(&self, changed: Vec<LateFile>) -> Vec<LateFile> {
         let appeared = late_files::list(&self.session.repo, self.places, self.record);
         changed.into_iter().chain(appeared).collect()
     }
 
-    /// Carries the operation out again after its owner died: whatever is done already is skipped.
+    /// Carries the operation out again after its owner died: completed steps are skipped.
     ///
     /// # Errors
     /// `ref-moved`, `recovery-needed`, `io`.
@@ -138,10 +138,10 @@ impl Finish<'_> {
         self.release()
     }
 
-    /// Takes the operation back: files first, then refs, then the record of it.
+    /// Undoes the operation: files first, then refs, then its record.
     ///
     /// # Errors
-    /// `recovery-needed` naming a file that could not go back; `io`.
+    /// `recovery-needed` naming a file that could not be moved back; `io`.
     pub fn cancel(&self) -> Result<()> {
         lock_notes::clear(&self.session.repo, &self.places.ref_locks(self.record.op))?;
         self.move_files_back()?;
@@ -160,9 +160,9 @@ impl Finish<'_> {
         super::recover::discard(self.session, self.places, self.record.op)
     }
 
-    /// Hands large files over to git-lfs: a ref holds them now.
+    /// Copies large files to the git-lfs store: a ref holds them now.
     fn keep_large_files(&self) -> Result<()> {
-        large_files::put_back(self.session, &self.places.large_files(self.record.op))
+        large_files::restore_objects(self.session, &self.places.large_files(self.record.op))
     }
 
     fn write_state_files(&self) -> Result<()> {
@@ -173,7 +173,7 @@ impl Finish<'_> {
         if let Some(IndexTarget::File { operation, .. }) = &self.record.index {
             let kept = self.places.kept_index(*operation);
             if let Ok(mut source) = File::open(&kept) {
-                let cannot = |e| Error::io("cannot put the index back", e);
+                let cannot = |e| Error::io("cannot restore the index", e);
                 let modified = source
                     .metadata()
                     .and_then(|m| m.modified())
@@ -182,7 +182,7 @@ impl Finish<'_> {
                 std::io::Seek::rewind(file).map_err(cannot)?;
                 std::io::copy(&mut source, file).map_err(cannot)?;
                 file.flush().map_err(cannot)?;
-                // With its old time git still sees which entries are too young to trust.
+                // The old time lets git still see which entries are too recent to trust.
                 let times = FileTimes::new().set_modified(modified);
                 return file.set_times(times).map_err(cannot);
             }
@@ -199,7 +199,7 @@ impl Finish<'_> {
                 repo.index_of_state(*state, &before)?
             }
         };
-        // Whoever comes after a crash cannot know what was edited meanwhile: let git look.
+        // After a crash, it is unknown which files were edited meanwhile: git must compare them again.
         index.forget(self.record.files.place.iter().map(|place| &place.path));
         Ok(index)
     }
@@ -219,7 +219,7 @@ impl Finish<'_> {
         )
     }
 
-    /// Makes the moves durable before the record of them is let go.
+    /// Makes the moves durable before their record is deleted.
     fn sync(&self) -> Result<()> {
         if self.record.files.is_empty() {
             return Ok(());
@@ -227,13 +227,13 @@ impl Finish<'_> {
         atomic::sync_file_system(self.session.repo.workdir())
     }
 
-    /// Forgets that the operation was under way.
+    /// Deletes the pending record.
     fn release(&self) -> Result<()> {
         super::recover::release(self.session, self.places, self.record.op)?;
         self.session.world.reach("released")
     }
 
-    /// Tells whether every step has been done, so that only the release is left.
+    /// Returns `true` if every step except the release has been done.
     ///
     /// # Errors
     /// `repository-broken` when a ref cannot be read.
@@ -241,7 +241,7 @@ impl Finish<'_> {
         let before = &self.record.before.index;
         let index_open = index_lock.is_some()
             && self.record.index.is_some()
-            // Still there, or removed by hand before the index was in place.
+            // It still exists, or was removed by hand before the index was replaced.
             && (FileIdentity::of(&IndexLock::path_in(&self.session.repo)) == index_lock
                 || (*before != self.record.after.index
                     && self.session.repo.load_index()?.fingerprint() == *before));
@@ -257,7 +257,7 @@ impl Finish<'_> {
         let head_open = self.record.switches_head()
             && ref_moves::head_is_on(self.session, &self.record.before.head)?;
         let files_open = !all_aside || self.record.files.place.iter().any(waiting);
-        // Where the index changes too, these files were there before it.
+        // If the index changes too, these files were there before it.
         let state_open = self.record.index.is_none()
             && state_files::is_any_waiting(&self.session.repo, &self.record.state_files)?;
         Ok(!index_open && !files_open && !refs_open && !head_open && !state_open)

@@ -1,4 +1,4 @@
-//! The moves of files after the commit point, there and back. Every move may be repeated.
+//! The file moves after the commit point, and their reversal. Every move can be repeated.
 
 use crate::git::Oid;
 use crate::model::{Code, Error, RepoPath, Result};
@@ -9,12 +9,12 @@ use super::finish::Finish;
 use super::late_files::{self, LateFile};
 use super::operation_record::Source;
 
-/// What became of the files.
+/// The result of the file moves.
 #[derive(Default)]
 pub(super) struct FilesMoved {
-    /// Those placed, with the blob they were written from.
+    /// The placed files, with the blobs they were written from.
     pub(super) placed: Vec<(RepoPath, Oid)>,
-    /// Those moved aside that somebody had changed since the plan.
+    /// The files moved aside that were changed since the plan.
     pub(super) changed: Vec<LateFile>,
 }
 
@@ -32,7 +32,7 @@ impl Finish<'_> {
         for (number, path) in moves.aside.iter().enumerate() {
             let destination = kept.join(number.to_string());
             let changed_at = files.changed_at(path).map_err(|e| cannot_move(path, e))?;
-            // Kept already means moved already, by an owner that died.
+            // A kept file was moved already, by an owner that died.
             let moved = files
                 .move_out(path, &destination)
                 .map_err(|e| cannot_move(path, e))?;
@@ -82,11 +82,11 @@ impl Finish<'_> {
         }
         Err(Error::new(
             Code::RecoveryNeeded,
-            format!("cannot put '{path}' in place: something keeps appearing there"),
+            format!("cannot move '{path}' into place: another process keeps creating files there"),
         ))
     }
 
-    /// Moves aside what somebody created at `path`, or at one of its parents, since the plan.
+    /// Moves aside what another process created at `path`, or at one of its parents, since the plan.
     fn make_way(&self, files: &WorktreeFiles, number: usize, path: &RepoPath) -> Result<()> {
         let look = |path: &RepoPath| files.look(path).map_err(|e| cannot_move(path, e));
         for (depth, parent) in path.ancestors().enumerate() {
@@ -115,7 +115,7 @@ impl Finish<'_> {
             let moved = files
                 .move_out(path, &late)
                 .map_err(|e| cannot_move(path, e))?;
-            // Taken already means that this is the second one to appear here.
+            // A taken name means that this is the second file to appear here.
             if moved != Moved::Occupied {
                 break;
             }
@@ -137,7 +137,7 @@ impl Finish<'_> {
                 continue; // It never left.
             }
             let home = match place.source {
-                // Somebody may have edited it since: it is not thrown away with the stage.
+                // It may have been edited since, so it is not deleted with the stage.
                 Source::Staged { .. } => kept.join(format!("placed-{number}")),
                 Source::Kept { .. } | Source::Late { .. } => home,
             };
@@ -162,7 +162,7 @@ impl Finish<'_> {
             }
         }
         let mut stuck = Vec::new();
-        // What was written meanwhile is newer than what was moved aside before.
+        // A file written meanwhile is newer than the one that was moved aside before.
         let written_late = late_files::list(&self.session.repo, self.places, self.record);
         for late in written_late.iter().rev() {
             let source = kept.join(&late.name);
@@ -182,7 +182,7 @@ impl Finish<'_> {
             }
         }
         if !stuck.is_empty() {
-            (self.session.world.narrate)(&format!("something is in the way: {}", stuck.join(", ")));
+            (self.session.world.narrate)(&format!("files are in the way: {}", stuck.join(", ")));
         }
         Ok(())
     }

@@ -1,8 +1,8 @@
-//! The last things done in a worktree that are no steps of its log: an undo names those that came after the step
-//! it takes back.
+//! The last commands of a worktree that its operation log does not cover: an undo names those that came after
+//! the operation it undoes.
 //!
-//! One small file beside the log, which may be deleted at any time. Nothing is decided by it. Of two commands
-//! that note something at the same moment one may be lost.
+//! One small file beside the log, which may be deleted at any time. No decision depends on it. Of two entries
+//! written at the same moment, one may be lost.
 
 use std::path::PathBuf;
 
@@ -18,39 +18,39 @@ use crate::store::{Session, membership};
 
 use super::log::next_id;
 
-/// So many are kept.
+/// The number of entries that are kept.
 const MAX_ACTS: usize = 20;
 
-/// What was done, and how it is taken back.
+/// A command that undo does not cover, and how to undo it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct LastAct {
-    /// The command that did it.
+    /// The command.
     pub command: String,
-    /// The command that takes it back, or that tells how.
+    /// The command that undoes it, or explains how.
     pub way_back: String,
-    /// When it was done, RFC 3339 UTC.
+    /// The time, RFC 3339 UTC.
     pub at: String,
 }
 
-/// One line of what the file holds, the oldest first.
+/// One line of the file, oldest first.
 #[derive(Serialize, Deserialize)]
 struct Note {
     #[serde(flatten)]
     act: LastAct,
-    /// The id of the operation that comes next; `None` before the first.
+    /// The id of the next operation; `None` before the first.
     next: Option<OperationId>,
 }
 
 impl LastAct {
-    /// Returns the act in words.
+    /// Returns the entry as text.
     pub fn words(&self) -> String {
         let (command, way_back) = (&self.command, &self.way_back);
         format!("'{command}' came later and stays, as undo does not cover it: {way_back}")
     }
 }
 
-/// Notes that a command has done something that undo does not take back. Where a repository has no log and is
-/// in no colony, nothing of ours may be left behind, and an undo has no older step.
+/// Records a command that undo does not cover. In a repository without an operation log and outside of a
+/// colony, it records nothing: nothing of ours may be left behind there, and an undo has no older operation.
 pub fn note(session: &Session, command: String, way_back: String) {
     let repo = &session.repo;
     let write = || -> Result<()> {
@@ -65,7 +65,7 @@ pub fn note(session: &Session, command: String, way_back: String) {
         };
         let next = next(repo)?;
         let mut notes = read(repo);
-        // What it takes back, or does once more, is no news any more.
+        // It replaces the entry of the command that it undoes or repeats.
         let command = format!("git colony {}", act.command);
         notes.retain(|note| note.act.way_back != command && note.act.command != act.command);
         notes.push(Note { act, next });
@@ -76,12 +76,12 @@ pub fn note(session: &Session, command: String, way_back: String) {
         path.parent().map_or(Ok(()), atomic::make_directory)?;
         atomic::write_quickly(&path, &json)
     };
-    // Only an undo loses by it, and what it loses is advice.
+    // Losing it costs an undo only a piece of advice.
     write().ok();
 }
 
-/// Returns what was done here, the newest first, as far as `is_news` says so of the operation that came next: to
-/// come, where there is none yet.
+/// Returns the entries, newest first, for which `is_news` returns `true` for the next operation; `None` means
+/// that there is none yet.
 pub fn list(repo: &Repo, is_news: impl Fn(Option<OperationId>) -> bool) -> Vec<LastAct> {
     let notes = read(repo).into_iter().rev();
     let notes = notes.filter(|note| is_news(note.next));

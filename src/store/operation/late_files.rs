@@ -1,9 +1,9 @@
-//! Files that somebody wrote while an operation moved files: nobody planned for them, nobody loses
-//! them, and they are named.
+//! Late files: those that another process wrote while an operation moved files. They were not planned for;
+//! they are kept and reported.
 //!
-//! What appears where a file is about to be put is kept as `late-<n>`, where *n* is the number of that
-//! file in [`FileMoves::place`]; `late-<n>-<d>` stood at its *d*-th parent. A second
-//! one at the same place gets `+1`. So the folder alone tells where each of them stood.
+//! A file that appears where another is about to be placed is kept as `late-<n>`, where *n* is the number of
+//! the other in [`FileMoves::place`]; `late-<n>-<d>` was at its *d*-th parent. A second one at the same place
+//! gets `+1`. So the folder alone shows the original path of each.
 
 use std::path::Path;
 
@@ -19,22 +19,22 @@ use super::operation_record::{FileMoves, Record, Source};
 /// A file that was written while files moved, and that was kept.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct LateFile {
-    /// Where it was written.
+    /// Its original path.
     pub path: RepoPath,
     /// Where it is now.
     pub kept_at: String,
-    /// A command that puts it at its path, in place of what stands there.
+    /// A command that restores it at its path, in place of the file there.
     pub bring_back: String,
     /// Its name in the folder of the operation.
     #[serde(skip)]
     pub(super) name: String,
 }
 
-/// Which of the files with the same path it is.
+/// The place where it was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Stood {
     number: usize,
-    /// At which parent it stood, outermost first; `None` is the path itself.
+    /// The depth of the parent, outermost first; `None` for the path itself.
     depth: Option<usize>,
     again: usize,
 }
@@ -66,7 +66,7 @@ fn parse(name: &str) -> Option<Stood> {
     })
 }
 
-/// Lists the late files that an operation still keeps, by path, for each path the oldest first.
+/// Lists the late files that an operation still keeps, by path, and oldest first for each path.
 pub fn list(repo: &Repo, places: &Places, record: &Record) -> Vec<LateFile> {
     let entries = std::fs::read_dir(places.kept_by(record.op))
         .into_iter()
@@ -107,7 +107,7 @@ impl LateFile {
         }
     }
 
-    /// Tells whether it is put back at its path.
+    /// Returns `true` if these moves restore it at its path.
     pub fn is_placed_by(&self, moves: &FileMoves) -> bool {
         let is_this = |place: &super::FilePlacement| match &place.source {
             Source::Late { name, .. } => place.path == self.path && *name == self.name,
@@ -119,7 +119,7 @@ impl LateFile {
     /// Describes it in a line.
     pub fn sentence(&self) -> String {
         format!(
-            "written while files moved, and kept: {}; to have it back: {}",
+            "written while files moved, and kept: {}; to restore it: {}",
             self.path, self.bring_back
         )
     }
@@ -130,7 +130,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_tells_where_the_file_stood() {
+    fn a_name_shows_the_original_path() {
         for (number, depth, again) in [
             (0, None, 0),
             (12, Some(1), 0),

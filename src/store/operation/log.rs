@@ -1,4 +1,4 @@
-//! The log of operations, and which of them undo and redo act on.
+//! The operation log, and which operations undo and redo act on.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -67,14 +67,14 @@ impl Log {
         self.entries.iter().find(|entry| entry.record.op == id)
     }
 
-    /// Returns the undo or redo that took an operation back: the files it had moved aside went back
-    /// to their places then.
+    /// Returns the undo or redo that reverted an operation: the files it had moved aside were moved back
+    /// then.
     pub fn inverse_of(&self, id: OperationId) -> Option<&LogEntry> {
         let inverts = |entry: &&LogEntry| entry.record.inverts == Some(id);
         self.entries.iter().rfind(inverts)
     }
 
-    /// Returns the newest redo that did again what an operation had done; it moved files aside anew.
+    /// Returns the newest redo of an operation; it moved files aside again.
     pub fn repetition_of(&self, id: OperationId) -> Option<&LogEntry> {
         let mut found = None;
         let mut id = id;
@@ -88,13 +88,13 @@ impl Log {
         found
     }
 
-    /// Returns the operation that undo would take back.
+    /// Returns the operation that the next undo reverts.
     pub fn next_undo(&self) -> Option<&LogEntry> {
         self.stacks().done.last().and_then(|id| self.find(*id))
     }
 
-    /// Returns the newest operation that stands and changed HEAD, index, files, or what git is in the
-    /// middle of; refs moved since do not count.
+    /// Returns the newest operation that is not undone and changed HEAD, index, files, or git's state of a
+    /// merge or pick; refs that moved since do not count.
     pub fn next_abort(&self) -> Option<&LogEntry> {
         let done = self.stacks().done;
         let standing = done.iter().rev().filter_map(|id| self.find(*id));
@@ -102,12 +102,12 @@ impl Log {
         standing.next()
     }
 
-    /// Returns the undo that redo would take back.
+    /// Returns the undo that the next redo reverts.
     pub fn next_redo(&self) -> Option<&LogEntry> {
         self.stacks().undone.last().and_then(|id| self.find(*id))
     }
 
-    /// Tells for every operation whether its effect has been taken back.
+    /// Returns for every operation whether it is undone.
     pub fn undone(&self) -> BTreeMap<OperationId, bool> {
         let stacks = self.stacks();
         let closed = stacks.closed.iter().flat_map(|closed| &closed.done);
@@ -118,7 +118,7 @@ impl Log {
         ids.map(|id| (id, !standing.contains(&id))).collect()
     }
 
-    /// Returns the migration behind which undo does not go, where an operation stands and is older than that.
+    /// Returns the migration that keeps undo from an operation: one that is not undone and came later.
     pub fn closed_by(&self, id: OperationId) -> Option<OperationId> {
         let is_in = |closed: &Closed| closed.done.iter().any(|top| self.origin(*top) == id);
         let stacks = self.stacks();
@@ -129,13 +129,13 @@ impl Log {
             .map(|closed| closed.by)
     }
 
-    /// Returns the newest entry whose state is one to come back to.
+    /// Returns the newest entry with a state worth restoring.
     pub fn newest_settled(&self) -> Option<&LogEntry> {
         let settled = |entry: &&LogEntry| entry.record.is_settled();
         self.entries.iter().rfind(settled)
     }
 
-    /// Follows redo to the operation whose effect it repeats.
+    /// Follows redos to the original operation.
     fn origin(&self, id: OperationId) -> OperationId {
         let mut id = id;
         while let Some(entry) = self.find(id)
@@ -146,7 +146,7 @@ impl Log {
         id
     }
 
-    /// Replays the log: what stands and can be undone, and the undos that can be redone.
+    /// Replays the log: the operations that can be undone, and the undos that can be redone.
     fn stacks(&self) -> Stacks {
         let Stacks {
             mut done,
@@ -156,7 +156,7 @@ impl Log {
         for entry in &self.entries {
             match entry.record.kind {
                 Kind::Undo => {
-                    // Mostly the last one; an abort reaches past what was made since.
+                    // Mostly the last one; an abort undoes several at once.
                     done.retain(|id| Some(*id) != entry.record.inverts);
                     undone.push(entry.record.op);
                 }
@@ -164,7 +164,8 @@ impl Log {
                     undone.pop();
                     done.push(entry.record.op);
                 }
-                // What was before is in a history that is no more, until the migration is taken back.
+                // Earlier operations belong to a history that no longer exists, until the migration is
+                // undone.
                 Kind::LfsMigrate => {
                     closed.push(Closed {
                         by: entry.record.op,
@@ -208,15 +209,15 @@ impl Log {
 /// The log replayed.
 #[derive(Debug, Default)]
 struct Stacks {
-    /// What stands and can be undone, the newest last.
+    /// The operations that can be undone, newest last.
     done: Vec<OperationId>,
     /// The undos that can be redone.
     undone: Vec<OperationId>,
-    /// What migrations have put out of reach, the newest last.
+    /// The operations that migrations closed, newest last.
     closed: Vec<Closed>,
 }
 
-/// What stood when a migration closed the log behind it.
+/// The operations that a migration put out of reach.
 #[derive(Debug)]
 struct Closed {
     /// The migration.
@@ -230,9 +231,9 @@ struct Closed {
 pub struct Tail {
     /// The newest operation.
     pub newest: Option<LogEntry>,
-    /// The newest whose state is one to come back to.
+    /// The newest with a state worth restoring.
     pub settled: Option<LogEntry>,
-    /// The id after every one ever used.
+    /// The next unused id.
     pub next: OperationId,
 }
 
@@ -267,16 +268,16 @@ impl Tail {
         Ok(tail)
     }
 
-    /// Returns the paths that a restore un-ignored and that are still left out of checkpoints.
+    /// Returns the paths that a restore un-ignored and that checkpoints still leave out.
     pub fn unignored(&self) -> &[RepoPath] {
         let newest = self.newest.as_ref();
         newest.map_or(&[], |entry| &entry.record.after.unignored)
     }
 }
 
-/// Returns the id after every one ever used in this worktree.
+/// Returns the next id that was never used in this worktree.
 pub fn next_id(repo: &Repo, places: &Places) -> OperationId {
-    // By names: also where nobody can read what one holds, it takes its place.
+    // By names: an operation that cannot be read still takes up its id.
     let names = repo.ref_names_below(&ref_names::operations_of(&places.key));
     let in_refs = names.iter().filter_map(ref_names::parse_operation);
     let folders = std::fs::read_dir(&places.kept)

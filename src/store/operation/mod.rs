@@ -1,21 +1,21 @@
-//! One mutation from lock to release, and what makes it survive a kill at any moment.
+//! One change from lock to release, built to survive a kill at any moment.
 //!
-//! The states, each reached by one step that can be named in a test ([`STEPS`]):
+//! The states, each reached by one step that a test can name ([`STEPS`]):
 //!
 //! 1. *locked*: our worktree lock is held; a dead owner's operation has been finished or canceled.
 //! 2. *pending*: `colony/pending` names the operation and the inode that will become the index.
 //! 3. *index-locked*: that inode is linked to git's `index.lock`.
-//! 4. *written*: every object, the staged files and the operation's commit exist; nothing the user
-//!    can see has changed.
+//! 4. *written*: every object, the staged files and the operation's commit exist; nothing the user can see
+//!    has changed.
 //! 5. *prepared*: git holds the locks of the refs that will move.
-//! 6. **committed: the operation's ref exists and is durable. This is the commit point.** Before it
-//!    a dead operation is canceled by deleting our own leftovers; after it, it is completed.
-//! 7. *refs-moved*, *large-files-kept*, *files-moved*, *index-replaced*, *released*: idempotent steps; each can be
-//!    repeated from any point by whoever takes the lock next.
+//! 6. **committed: the operation's ref exists and is durable. This is the commit point.** Before it a dead
+//!    operation is canceled by deleting our own leftovers; after it, it is completed.
+//! 7. *refs-moved*, *large-files-kept*, *files-moved*, *index-replaced*, *released*: idempotent steps; the
+//!    next holder of the lock can repeat each from any point.
 //!
-//! Files are never overwritten or deleted: what has to give way is renamed into the kept folder of
-//! the operation, and what takes its place is renamed out of a folder of ours. An operation
-//! therefore undoes another by moving the same files back.
+//! Files are never overwritten or deleted: a file in the way is renamed into the kept folder of the
+//! operation, and its replacement is renamed out of a folder of ours. So an operation is undone by moving the
+//! same files back.
 
 pub mod commit_point;
 pub mod external_changes;
@@ -53,5 +53,5 @@ pub const STEPS: &[&str] = &[
     "released",
 ];
 
-/// The steps of recording what plain git did, before and after the one that counts.
+/// The steps of recording what plain git did, before and after the decisive one.
 pub const EXTERNAL_STEPS: &[&str] = &["external-written", "external-recorded"];

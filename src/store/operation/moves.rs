@@ -1,4 +1,4 @@
-//! Plans the moves in the worktree: what gives way, what takes its place.
+//! Plans the file moves in the working tree: which files are moved aside, and which replace them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,31 +8,31 @@ use crate::store::files::worktree_files::{PathState, WorktreeFiles};
 use super::late_files::LateFile;
 use super::operation_record::{Directory, FileMoves, FilePlacement, Record, Source};
 
-/// What a path shall be.
+/// The wanted state of a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Want {
     /// Nothing.
     Nothing,
-    /// A file or link that comes from `Source`.
+    /// A file or symlink from `Source`.
     File(Source),
     /// A directory, for a submodule.
     Directory,
 }
 
-/// Which directories may be removed once they are empty.
+/// The directories that may be removed once they are empty.
 pub enum Emptied<'a> {
-    /// Every directory that a moved file leaves empty, as git does.
+    /// Every directory that a move empties, as git does.
     All,
     /// Only these.
     Only(&'a BTreeSet<RepoPath>),
 }
 
-/// Plans how the worktree comes to hold `wants`; other paths stay as they are.
+/// Plans the moves after which the working tree holds `wants`; other paths stay as they are.
 ///
-/// `cwd` is the caller's directory in the worktree; it and its parents are not removed.
+/// `cwd` is the caller's directory in the working tree; it and its parents are not removed.
 ///
 /// # Errors
-/// `nested-repository-in-the-way` when a repository stands where a file has to go; `io`.
+/// `nested-repository-in-the-way` if a repository is in the place of a file; `io`.
 pub fn plan(
     files: &WorktreeFiles,
     wants: &BTreeMap<RepoPath, Want>,
@@ -73,8 +73,8 @@ pub fn plan(
     Ok(planner.moves)
 }
 
-/// Plans the moves that take an operation back, and those of `further` paths that it left alone. What
-/// was written meanwhile comes back as well, in place of what the operation had moved aside there before.
+/// Plans the moves that undo an operation, and moves for `further` paths that it did not touch. Late files
+/// are restored as well, in place of the files that the operation had moved aside there before.
 ///
 /// # Errors
 /// As [`plan`].
@@ -130,7 +130,7 @@ pub fn plan_inverse(
     Ok(moves)
 }
 
-/// Tells whether a file can stand at a path: no other has to stand above or below it.
+/// Returns `true` if a file can be at a path: no other wanted file is above or below it.
 fn fits_beside(wants: &BTreeMap<RepoPath, Want>, path: &RepoPath) -> bool {
     let clashes = |(other, want): (&RepoPath, &Want)| {
         let apart = !other.is_at_or_below(path) && !path.is_at_or_below(other);
@@ -174,10 +174,10 @@ impl Planner<'_> {
         if let Some(repository) = walk.repositories.first() {
             return Err(Error::new(
                 Code::NestedRepository,
-                format!("the repository at '{repository}' stands where '{path}' has to go; nothing has changed"),
+                format!("the repository at '{repository}' is in the way of '{path}'; nothing has changed"),
             )
             .detail("path", path)
-            .hint("move that repository away, then run the command again"));
+            .hint("move that repository elsewhere, then run the command again"));
         }
         self.aside.extend(walk.files);
         let below = walk
@@ -256,7 +256,7 @@ fn needed_directories(wants: &BTreeMap<RepoPath, Want>) -> BTreeSet<RepoPath> {
 
 fn cannot_look(path: &RepoPath, error: std::io::Error) -> Error {
     Error::io(
-        format!("cannot look at '{path}'; nothing has changed"),
+        format!("cannot read the state of '{path}'; nothing has changed"),
         error,
     )
 }

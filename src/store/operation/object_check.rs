@@ -1,8 +1,8 @@
-//! Whether all that was written is still there, once a ref holds it.
+//! Checks that all new objects still exist once a ref holds them.
 //!
-//! Until then nothing pointed to it, and a `git gc --prune=now` beside us may take it: one that has
-//! looked before may do so even later. So a gc that is at work is waited for, in bounded time. What
-//! looks after the ref was created sees it, and the ref goes again.
+//! Before that, nothing points to them, and a `git gc --prune=now` in another process may delete them, even
+//! later if it has scanned before. So a running gc is waited for, within a time limit. A gc that scans after
+//! the ref was created keeps them. If some are gone, the ref is deleted again.
 
 use std::collections::{BTreeMap, HashSet};
 use std::fmt;
@@ -21,25 +21,25 @@ use super::operation_record::Record;
 use super::recover;
 
 /// How long to wait for a gc to end.
-const PATIENCE: Duration = Duration::from_secs(2);
-const PAUSE: Duration = Duration::from_millis(10);
+const GC_TIMEOUT: Duration = Duration::from_secs(2);
+const POLL_INTERVAL: Duration = Duration::from_millis(10);
 
-/// What was written for a ref to hold.
+/// Objects that were written for a ref to hold.
 pub struct Written<'a> {
-    /// What it is, for people.
+    /// Their name in messages.
     pub what: &'a dyn fmt::Display,
-    /// A tree that was there before: what it has is not looked for again.
+    /// A tree that existed before: its objects are not checked again.
     pub base: Oid,
-    /// Records of ours, with all below their trees.
+    /// Records of ours, with everything below their trees.
     pub records: Vec<Oid>,
-    /// Commits of files, or tags of them, with all below their trees.
+    /// Commits of files, or tags of them, with everything below their trees.
     pub files: Vec<Oid>,
-    /// Objects that are looked for and not into.
+    /// Objects that are checked without what they refer to.
     pub others: Vec<Oid>,
 }
 
 impl Written<'_> {
-    /// Returns what was written for an operation, whose record is in `commit`.
+    /// Returns the objects of an operation, whose record is in `commit`.
     ///
     /// # Errors
     /// `object-missing` when HEAD has no tree.
@@ -59,7 +59,7 @@ impl Written<'_> {
         for change in &record.refs {
             match change.new {
                 Some(new) if is_record(&change.name) => written.records.push(new),
-                // It was there before, or is among the files.
+                // It existed before, or is among the files.
                 Some(new) => written.others.push(new),
                 None => {}
             }
@@ -68,10 +68,10 @@ impl Written<'_> {
     }
 }
 
-/// Creates a private ref for what was just written; it goes again where some of that is gone.
+/// Creates a private ref for objects that were just written; deletes it again if some of them are gone.
 ///
 /// # Errors
-/// `object-missing` naming a path, or what else is gone; `ref-moved` when the ref exists; `io`.
+/// `object-missing` naming a path or another missing object; `ref-moved` if the ref exists; `io`.
 pub fn create_ref(
     session: &Session,
     places: &Places,
@@ -85,7 +85,7 @@ pub fn create_ref(
     })
 }
 
-/// Moves a ref of ours to what was just written; it goes back where some of that is gone.
+/// Moves a ref of ours to objects that were just written; moves it back if some of them are gone.
 ///
 /// # Errors
 /// `object-missing` as [`create_ref`]; `ref-moved`, `locked`, `git-failed`.
@@ -102,10 +102,11 @@ pub fn move_ref(
     })
 }
 
-/// Checks that everything is there. Of a partial clone, which never has everything, only what is named.
+/// Checks that everything exists. In a partial clone, which never has everything, checks only the named
+/// objects.
 ///
 /// # Errors
-/// `object-missing` naming a path, or what else is gone; nothing was taken back yet.
+/// `object-missing` naming a path or another missing object; nothing is undone yet.
 pub fn require(session: &Session, written: &Written<'_>) -> Result<()> {
     wait_for_gc(session);
     let mut walk = Walk {
@@ -127,27 +128,27 @@ pub fn require(session: &Session, written: &Written<'_>) -> Result<()> {
     files.try_for_each(|id| walk.object(*id, Some(&root)))
 }
 
-/// Tells whether the objects of an operation are there, its own record in `commit` among them.
-pub(super) fn is_whole(session: &Session, commit: Oid, record: &Record) -> bool {
+/// Returns `true` if the objects of an operation exist, including its record in `commit`.
+pub(super) fn has_all_objects(session: &Session, commit: Oid, record: &Record) -> bool {
     let written = Written::of_record(&session.repo, commit, record);
     let found = written.and_then(|written| require(session, &written));
     !matches!(found, Err(error) if error.code() == Code::ObjectMissing)
 }
 
-/// Looks for objects in the store itself: what was read before is known in memory, there or not.
+/// Looks for objects in the store itself: objects that were read before are cached, even if they are gone.
 struct Walk<'a> {
     repo: &'a Repo,
     what: &'a dyn fmt::Display,
     base: Oid,
     looks_below: bool,
-    /// Pairs of trees that were compared.
+    /// Pairs of compared trees.
     seen: HashSet<(Oid, Oid)>,
-    /// Pairs of trees, and where the second stands for people.
+    /// Pairs of trees, with the path of the second in messages.
     waiting: Vec<(Oid, Oid, Option<RepoPath>)>,
 }
 
 impl Walk<'_> {
-    /// Looks for a commit or tag with all below its tree; `root` is where that stands for people.
+    /// Looks for a commit or tag with everything below its tree; `root` is the tree's path in messages.
     fn object(&mut self, mut id: Oid, root: Option<&RepoPath>) -> Result<()> {
         self.require(id, root)?;
         while let Some(tag) = self.repo.find_tag(id) {
@@ -159,7 +160,7 @@ impl Walk<'_> {
         {
             self.waiting.push((self.base, commit.tree, root.cloned()));
         }
-        // It may have gone since, and what is no commit has nothing below.
+        // It may be gone by now, and anything but a commit has nothing below it.
         self.require(id, root)?;
         while let Some((old, new, at)) = self.waiting.pop() {
             if old != new && new != self.repo.empty_tree() && self.seen.insert((old, new)) {
@@ -169,7 +170,7 @@ impl Walk<'_> {
         Ok(())
     }
 
-    /// Looks for a tree and for what it has and the tree in its place before has not.
+    /// Looks for a tree, and for its objects that the earlier tree at its place lacks.
     fn tree(&mut self, (old, new): (Oid, Oid), at: Option<&RepoPath>) -> Result<()> {
         self.require(new, at)?;
         let entries = self.repo.entries_of(new).map_err(|_| self.gone(at))?;
@@ -184,7 +185,7 @@ impl Walk<'_> {
             if !entry.is_directory() {
                 self.require(entry.id, path.as_ref())?;
             } else if at.is_none() && name.as_bytes() == STAGE_0.as_bytes() {
-                // The index is mostly what the files were.
+                // Most of the index equals the files.
                 let root = RepoPath::new(Vec::new());
                 self.waiting.push((self.base, entry.id, Some(root)));
             } else {
@@ -212,12 +213,12 @@ impl Walk<'_> {
 fn removed(what: &dyn fmt::Display) -> Error {
     Error::new(
         Code::ObjectMissing,
-        format!("git removed '{what}' while it was being kept; nothing has changed"),
+        format!("git deleted '{what}' while it was being kept; nothing has changed"),
     )
     .hint("run the command again once git gc has ended")
 }
 
-/// Waits while a gc is at work that git has noted, as far as the system tells that it still runs.
+/// Waits while a gc that git has recorded still runs, as far as the system shows.
 fn wait_for_gc(session: &Session) {
     let note = session.repo.common_dir().join("gc.pid");
     let is_at_work = || {
@@ -225,11 +226,11 @@ fn wait_for_gc(session: &Session) {
         processes::find(text.split_whitespace().next()?.parse().ok()?)
     };
     let mut waited = Duration::ZERO;
-    while waited < PATIENCE && is_at_work().is_some() {
+    while waited < GC_TIMEOUT && is_at_work().is_some() {
         if session.world.interrupt.check().is_err() {
             return;
         }
-        std::thread::sleep(PAUSE);
-        waited += PAUSE;
+        std::thread::sleep(POLL_INTERVAL);
+        waited += POLL_INTERVAL;
     }
 }

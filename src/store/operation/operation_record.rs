@@ -1,7 +1,7 @@
-//! The record of an operation: everything needed to complete it, to take it back, and to tell it.
+//! The record of an operation: everything needed to complete it, to undo it, and to describe it.
 //!
-//! It is a commit whose tree holds `op.json`, the state of the index before, and the raw bytes of
-//! the annotated tags it moves; the commit's parents keep every commit it mentions alive.
+//! It is a commit whose tree holds `op.json`, the state of the index before, and the raw bytes of the
+//! annotated tags it moves; the commit's parents keep every commit it mentions alive.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -16,47 +16,47 @@ use super::state_files::{self, StateFile};
 /// The format this version writes and the newest it reads.
 pub const FORMAT: u32 = 1;
 
-/// What an operation does.
+/// The kind of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Kind {
-    /// Keeps a state.
+    /// Creates a checkpoint.
     Checkpoint,
     /// Names an existing commit as a checkpoint.
     Tag,
     /// Deletes checkpoints.
     CheckpointDelete,
-    /// Moves checkpoints out of the tags of git.
+    /// Moves checkpoints from git's tags to refs of ours.
     MoveTags,
-    /// Brings a state back.
+    /// Restores a checkpoint.
     Restore,
     /// Sets a repository up.
     Init,
-    /// Brings large files in place of their pointers.
+    /// Replaces pointers by their large files.
     Hydrate,
-    /// Takes an operation back.
+    /// Undoes an operation.
     Undo,
-    /// Takes an undo back.
+    /// Undoes an undo.
     Redo,
-    /// Begins a line of work.
+    /// Creates a fork.
     Fork,
-    /// Deletes a line of work.
+    /// Deletes a fork.
     ForkDelete,
-    /// Brings one line of work into another.
+    /// Merges one branch into another.
     Merge,
-    /// Brings chosen commits into a line of work.
+    /// Picks commits onto a branch.
     CherryPick,
     /// Commits chosen paths.
     Commit,
     /// Commits a decision, with the paths it is about.
     Decide,
-    /// Begins a tool.
+    /// Creates a tool.
     ToolsNew,
-    /// Rewrites history so that git-lfs has large files.
+    /// Rewrites history so that git-lfs stores the large files.
     LfsMigrate,
-    /// Takes such a rewriting back.
+    /// Undoes such a rewrite.
     LfsMigrateAbort,
-    /// Something else, plain git most likely, changed HEAD, the branch or the index.
+    /// A change of HEAD, the branch or the index from outside, most likely by plain git.
     External,
 }
 
@@ -87,7 +87,7 @@ impl Kind {
     }
 }
 
-/// HEAD, as it is compared later.
+/// HEAD, recorded for a later comparison.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HeadRecord {
     /// The branch, or `HEAD` when detached.
@@ -110,25 +110,25 @@ impl From<&Head> for HeadRecord {
 pub struct Side {
     /// HEAD.
     pub head: HeadRecord,
-    /// What the index says, as a digest.
+    /// A digest of the index.
     pub index: String,
-    /// Paths that a restore un-ignored and that no checkpoint takes in, each with all below it.
+    /// Paths that a restore un-ignored and that checkpoints leave out, each with everything below it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unignored: Vec<RepoPath>,
 }
 
-/// What is known of a change that plain git made.
+/// Facts about a change that plain git made.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ExternalChange {
-    /// Between which commits git moved files as well (`checkout`, `merge`, ...).
+    /// The pairs of commits between which git moved files as well (`checkout`, `merge`, ...).
     pub switched: Vec<(Option<Oid>, Option<Oid>)>,
-    /// Whether it made files equal to the index throughout (`reset --hard`).
+    /// Whether it made all files equal to the index (`reset --hard`).
     pub overwrote: bool,
-    /// How many paths the index has otherwise than before.
+    /// The number of paths that changed in the index.
     pub paths: usize,
 }
 
-/// What the index becomes.
+/// The new content of the index.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum IndexTarget {
@@ -137,27 +137,27 @@ pub enum IndexTarget {
         /// The tree.
         tree: Oid,
     },
-    /// A written state, flags and conflict stages included.
+    /// A recorded state, with flags and conflict stages.
     State {
         /// The state.
         state: Oid,
     },
-    /// The very file an operation found, with its times.
+    /// The very file that an operation found, with its times.
     File {
         /// The operation that kept it.
         operation: OperationId,
-        /// The same as a state, should the file be lost.
+        /// The same as a state, in case the file is lost.
         state: Oid,
     },
 }
 
-/// Where a file that is put in place comes from.
+/// The source of a file to be placed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Source {
     /// Written from a blob before the commit point.
     Staged {
-        /// The blob, as it stands in the tree.
+        /// The blob, as in the tree.
         id: Oid,
     },
     /// Moved aside by an earlier operation.
@@ -176,41 +176,41 @@ pub enum Source {
     },
 }
 
-/// One file to be put in place.
+/// One file to be placed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FilePlacement {
-    /// Where it goes.
+    /// Its path.
     pub path: RepoPath,
-    /// Where it comes from.
+    /// Its source.
     pub source: Source,
 }
 
 /// A directory with its permission bits.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Directory {
-    /// Where it is.
+    /// Its path.
     pub path: RepoPath,
-    /// Its permission bits, where they are to be kept.
+    /// Its permission bits, where they are to be restored.
     pub mode: Option<u32>,
 }
 
-/// Every move in the worktree, in the order it happens.
+/// Every move in the working tree, in the order of execution.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileMoves {
-    /// Moved into the kept folder, under their number in this list.
+    /// Paths moved into the kept folder, under their number in this list.
     pub aside: Vec<RepoPath>,
-    /// Removed if they are empty then, deepest first.
+    /// Directories removed if they are empty then, deepest first.
     pub remove_directories: Vec<Directory>,
-    /// Made if they are missing, outermost first.
+    /// Directories created if they are missing, outermost first.
     pub make_directories: Vec<Directory>,
-    /// Put in place.
+    /// Files placed.
     pub place: Vec<FilePlacement>,
     /// Directories that did not exist before.
     pub new_directories: Vec<RepoPath>,
 }
 
 impl FileMoves {
-    /// Tells whether no file moves.
+    /// Returns `true` if no file moves.
     pub fn is_empty(&self) -> bool {
         self.aside.is_empty()
             && self.place.is_empty()
@@ -219,20 +219,20 @@ impl FileMoves {
     }
 }
 
-/// Everything about one operation.
+/// The complete record of an operation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Record {
     /// The format of the record.
     pub format: u32,
     /// Its id.
     pub op: OperationId,
-    /// What it does.
+    /// Its kind.
     pub kind: Kind,
-    /// The same in a few words for people.
+    /// A summary for people.
     pub summary: String,
-    /// When, RFC 3339 UTC.
+    /// The time, RFC 3339 UTC.
     pub created_at: String,
-    /// Who, `name <email>`.
+    /// The author, `name <email>`.
     pub author: String,
     /// HEAD and index before.
     pub before: Side,
@@ -242,46 +242,46 @@ pub struct Record {
     pub index_before: Oid,
     /// The refs that move.
     pub refs: Vec<RefChange>,
-    /// What the index becomes; `None` when it stays.
+    /// The new content of the index; `None` if it stays.
     pub index: Option<IndexTarget>,
-    /// What happens in the worktree.
+    /// The file moves in the working tree.
     pub files: FileMoves,
-    /// A commit of the worktree as it was before, where one was made.
+    /// A commit of the working tree before, where one was made.
     pub snapshot: Option<Oid>,
-    /// The operation this one takes back.
+    /// The operation that this one undoes.
     pub inverts: Option<OperationId>,
-    /// What git was in the middle of: such a state is none to come back to.
+    /// The command that git had in progress: such a state is not worth restoring.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub in_progress: Option<String>,
     /// The length of HEAD's reflog before.
     #[serde(default)]
     pub reflog_bytes: u64,
-    /// What is known of a change that plain git made.
+    /// Facts about a change that plain git made.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub external: Option<ExternalChange>,
-    /// What happens to the files by which git knows of a merge or pick under way.
+    /// Changes to git's state files of a merge or pick in progress.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub state_files: Vec<StateFile>,
 }
 
 impl Record {
-    /// Tells whether its state is one to compare with later: not in the middle of something that it
-    /// has not begun itself.
+    /// Returns `true` if later states can be compared with its state: it is not in the middle of a merge or
+    /// pick that another program started.
     pub fn is_settled(&self) -> bool {
         self.in_progress.is_none() || !self.state_files.is_empty()
     }
 
-    /// Tells whether it leaves git in the middle of a merge or a pick.
+    /// Returns `true` if it leaves a merge or pick in progress.
     pub fn opens_state(&self) -> bool {
         state_files::opens(&self.state_files)
     }
 
-    /// Tells whether the files of a merge or pick under way are as the operation left them.
+    /// Returns `true` if the state files of a merge or pick in progress are as the operation left them.
     ///
     /// # Errors
     /// `io`.
-    pub fn state_files_stand(&self, repo: &Repo) -> Result<bool> {
-        state_files::stand(repo, &self.state_files)
+    pub fn state_files_match(&self, repo: &Repo) -> Result<bool> {
+        state_files::match_record(repo, &self.state_files)
     }
 
     /// Writes the record as a commit that no ref points to yet.
@@ -336,7 +336,7 @@ impl Record {
         })
     }
 
-    /// Reads the record that `commit` holds.
+    /// Reads the record in `commit`.
     ///
     /// # Errors
     /// `newer-format`, `repository-broken`, `object-missing`.
@@ -366,7 +366,7 @@ impl Record {
         })
     }
 
-    /// Writes the tag objects it mentions again, should they have been pruned.
+    /// Writes the tag objects of the record again, in case they were pruned.
     ///
     /// # Errors
     /// `no-space`, `io`, `object-missing`.
@@ -381,13 +381,13 @@ impl Record {
         Ok(())
     }
 
-    /// Tells whether HEAD stood on another branch, or on none, before.
+    /// Returns `true` if HEAD was on another branch before, or detached.
     pub fn switches_head(&self) -> bool {
         self.before.head.name != self.after.head.name
     }
 
-    /// Tells whether it moved nothing but refs that HEAD is not on: then its undo need not care
-    /// where HEAD is and what the index says.
+    /// Returns `true` if it only moved refs that HEAD is not on: then its undo does not depend on HEAD and
+    /// the index.
     pub fn leaves_head_and_index(&self) -> bool {
         self.before.head == self.after.head
             && self.index.is_none()

@@ -1,4 +1,4 @@
-//! Lets go of old operations, with what they moved aside. Nothing else does.
+//! Prunes old operations, with the files they moved aside. No other code does.
 
 use std::path::Path;
 
@@ -17,7 +17,7 @@ use super::log::{self, Log, LogEntry};
 use super::operation_record::Kind;
 use super::recover;
 
-/// Returns the operations of this worktree that are past their time, oldest first.
+/// Returns the expired operations of this worktree, oldest first.
 pub fn expired<'a>(log: &'a Log, now: &Moment, keep_days: u64, keep: u64) -> Vec<&'a LogEntry> {
     let over = log
         .entries
@@ -27,7 +27,7 @@ pub fn expired<'a>(log: &'a Log, now: &Moment, keep_days: u64, keep: u64) -> Vec
     let is_old = |entry: &LogEntry| {
         DateTime::parse_from_rfc3339(&entry.record.created_at).is_ok_and(|made| made <= oldest)
     };
-    // Only a run from the oldest on goes: an undo without its operation could not be redone.
+    // Only a run from the oldest on is deleted: an undo without its operation could not be redone.
     let count = log
         .entries
         .iter()
@@ -37,7 +37,7 @@ pub fn expired<'a>(log: &'a Log, now: &Moment, keep_days: u64, keep: u64) -> Vec
     log.entries.iter().take(count).collect()
 }
 
-/// Lists the refs that migrations to git-lfs among the operations have kept as they were.
+/// Lists the backups of refs that the migrations to git-lfs among the operations made.
 ///
 /// # Errors
 /// `repository-broken` when refs cannot be listed.
@@ -51,8 +51,8 @@ pub fn backups(repo: &Repo, entries: &[&LogEntry]) -> Result<Vec<(RefName, Oid)>
     Ok(found)
 }
 
-/// Removes operations: their refs in one transaction, with what migrations have kept, then the files
-/// they kept.
+/// Deletes operations: their refs in one transaction, with the backups of migrations, then the files they
+/// kept.
 ///
 /// # Errors
 /// `ref-moved`, `git-failed`, `io`.
@@ -73,7 +73,7 @@ pub fn remove(session: &Session, places: &Places, entries: &[&LogEntry]) -> Resu
         .try_for_each(|entry| atomic::remove_folder(&places.kept_by(entry.record.op)))
 }
 
-/// Notes the newest id: it is never used again, or new checkpoints would sort before old ones.
+/// Records the newest id, so that it is never used again: new checkpoints would sort before old ones.
 ///
 /// # Errors
 /// `no-space`, `io`.
@@ -82,8 +82,8 @@ pub fn remember_last(session: &Session, places: &Places) -> Result<()> {
     atomic::write_durably(&places.sequence(), OperationId(last).to_string().as_bytes())
 }
 
-/// Returns old folders of kept files whose operation is gone: left when prune was cut off, or by an
-/// operation that was canceled and could not put everything back.
+/// Returns old folders of kept files without an operation: left by an interrupted prune, or by a canceled
+/// operation that could not move everything back.
 ///
 /// # Errors
 /// `repository-broken` when refs cannot be listed.
@@ -112,13 +112,13 @@ pub fn orphans(
     Ok(expired.collect())
 }
 
-/// Tells whether nothing came into a folder for so many days.
+/// Returns `true` if nothing was added to a folder for this many days.
 pub fn is_past(folder: &Path, now: &Moment, keep_days: u64) -> bool {
     let changed = folder.metadata().and_then(|metadata| metadata.modified());
     changed.is_ok_and(|changed| DateTime::<chrono::Utc>::from(changed) <= oldest(now, keep_days))
 }
 
-/// Returns the moment from which on things are kept.
+/// Returns the time after which things are kept.
 pub fn oldest(now: &Moment, keep_days: u64) -> Moment {
     *now - Duration::days(i64::try_from(keep_days).unwrap_or(i64::MAX).min(36_500))
 }

@@ -1,4 +1,4 @@
-//! What happens to an operation whose owner died: completed after its commit point, else canceled.
+//! Recovers an operation whose owner died: completes it after its commit point, else cancels it.
 
 use std::path::Path;
 
@@ -18,13 +18,13 @@ use super::finish::Finish;
 use super::object_check;
 use super::operation_record::Record;
 
-/// How the name of a folder begins that a sweep could not delete at once.
+/// The prefix of a folder that a sweep could not delete at once.
 const LEFT: &str = "left-";
-/// How many files of stages a sweep deletes: a fraction of a second, some seconds on a busy disk. A command
-/// may sweep twice.
+/// The number of staged files that one sweep deletes: a fraction of a second, some seconds on a busy disk. A
+/// command may sweep twice.
 const MAX_DELETED: usize = 3_000;
 
-/// Reads the operation that is under way or was left by a dead owner; `None` when there is none.
+/// Reads the operation that is in progress or was left by a dead owner; `None` without one.
 ///
 /// # Errors
 /// `newer-format`.
@@ -32,7 +32,7 @@ pub fn pending(places: &Places) -> Result<Option<Pending>> {
     let Ok(bytes) = std::fs::read(places.pending()) else {
         return Ok(None);
     };
-    // A record cut off by a power cut was never followed by anything visible.
+    // A record truncated by a power cut was never followed by anything visible.
     let Ok(pending) = serde_json::from_slice::<Pending>(&bytes) else {
         return Ok(None);
     };
@@ -44,12 +44,15 @@ pub fn pending(places: &Places) -> Result<Option<Pending>> {
                 pending.op
             ),
         )
-        .hint("finish it with the version that began it"));
+        .hint("finish it with the version that started it"));
     }
     Ok(Some(pending))
 }
 
-/// Finishes or cancels what a dead owner left. The caller holds the worktree lock.
+/// Finishes or cancels the operation of a dead owner. The caller holds the worktree lock.
+///
+/// # Errors
+/// `recovery-needed` if neither is possible; then everything stays as found.
 ///
 /// # Errors
 /// `recovery-needed` when neither is possible; everything is left as found then.
@@ -67,12 +70,12 @@ fn finish_or_cancel(session: &Session, places: &Places, pending: &Pending) -> Re
     let Some((commit, record)) = committed.and_then(read) else {
         if committed.is_some() {
             refuse_if_files_moved(places, pending.op)?;
-            // The objects behind it did not reach the disk before a power cut.
+            // Its objects did not reach the disk before a power cut.
             drop_operation_ref(session, places, pending.op)?;
         }
         return discard(session, places, pending.op);
     };
-    // The file that becomes the index was made before the worktree was read.
+    // The file that becomes the index was created before the working tree was read.
     let made = std::fs::metadata(places.new_index(pending.op)).and_then(|file| file.modified());
     let began = made.unwrap_or(std::time::SystemTime::UNIX_EPOCH);
     let finish = Finish {
@@ -82,13 +85,13 @@ fn finish_or_cancel(session: &Session, places: &Places, pending: &Pending) -> Re
         began,
     };
     if finish.is_done(pending.index_lock)? {
-        // Whatever happened since happened after it.
+        // Any later change came after the operation.
         return release(session, places, pending.op);
     }
     let _completing = session.world.interrupt.complete();
-    // A gc may have been at work when it died, before it could look.
-    let is_whole = object_check::is_whole(session, commit, &record);
-    let outcome = if is_whole && may_go_forward(session, &record, pending)? {
+    // A gc may have run when the owner died, before the owner's check.
+    let has_all = object_check::has_all_objects(session, commit, &record);
+    let outcome = if has_all && may_go_forward(session, &record, pending)? {
         finish.again(pending.index_lock)
     } else {
         finish.cancel()
@@ -97,7 +100,7 @@ fn finish_or_cancel(session: &Session, places: &Places, pending: &Pending) -> Re
         let mut needed = Error::new(
             Code::RecoveryNeeded,
             format!(
-                "cannot finish '{}', which was cut off: {}",
+                "cannot finish the interrupted operation '{}': {}",
                 record.summary,
                 error.message()
             ),
@@ -105,14 +108,15 @@ fn finish_or_cancel(session: &Session, places: &Places, pending: &Pending) -> Re
         for (name, value) in error.details() {
             needed = needed.detail(name, value);
         }
-        // What a lock needs can be pasted.
+        // The hint for a lock can be pasted.
         let way = error.hint_text().filter(|_| error.code() == Code::Locked);
-        needed.hint(way.unwrap_or("clear what is named above, then: git colony checkpoint --auto"))
+        needed
+            .hint(way.unwrap_or("clear the paths named above, then: git colony checkpoint --auto"))
     })
 }
 
-/// An operation that moves files has its objects on disk before its commit point: if its record
-/// cannot be read, something else is wrong, and the record may still be needed.
+/// An operation that moves files has its objects on disk before its commit point. If its record cannot be
+/// read, the damage has another cause, and the record may still be needed.
 fn refuse_if_files_moved(places: &Places, id: OperationId) -> Result<()> {
     let kept = std::fs::read_dir(places.kept_by(id))
         .into_iter()
@@ -124,7 +128,7 @@ fn refuse_if_files_moved(places: &Places, id: OperationId) -> Result<()> {
     }
     Err(Error::new(
         Code::RecoveryNeeded,
-        format!("cannot read the record of {id}, which was cut off; nothing has changed"),
+        format!("cannot read the record of the interrupted operation {id}; nothing has changed"),
     )
     .hint("git fsck   # then repair the objects it names"))
 }
@@ -148,19 +152,19 @@ fn may_go_forward(session: &Session, record: &Record, pending: &Pending) -> Resu
     Ok(lock == Some(ours) || index == Some(ours))
 }
 
-/// Removes what an operation that did not happen left in our own folders; nothing the user can see.
+/// Deletes the leftovers of an operation that did not happen from our own folders; nothing the user can see.
 ///
 /// # Errors
 /// `io`.
 pub fn discard(session: &Session, places: &Places, id: OperationId) -> Result<()> {
     atomic::remove_file(&places.kept_index(id))?;
     large_files::discard(session, &places.large_files(id))?;
-    // Goes only if it is empty: files that could not go back stay.
+    // Deleted only if it is empty: files that could not be moved back stay.
     std::fs::remove_dir(places.kept_by(id)).ok();
     release(session, places, id)
 }
 
-/// Removes the traces of an operation that is over, the record of it first: from then on it is.
+/// Deletes the traces of a completed operation, its pending record first: without it, the operation is over.
 ///
 /// # Errors
 /// `io`.
@@ -170,7 +174,8 @@ pub fn release(session: &Session, places: &Places, id: OperationId) -> Result<()
     if let Some(recorded) = recorded {
         remove_index_lock(session, recorded)?;
     }
-    // Who asked to stop does not wait for the deletion of many files: the sweep puts them aside.
+    // After an interrupt, do not make the user wait for the deletion of many files: a sweep renames them
+    // aside.
     if session.world.interrupt.check().is_ok() {
         atomic::remove_folder(&places.stage(id))?;
     }
@@ -178,7 +183,7 @@ pub fn release(session: &Session, places: &Places, id: OperationId) -> Result<()
     sweep(session, places)
 }
 
-/// Removes `index.lock` if its inode proves it ours.
+/// Deletes `index.lock` if its inode proves it ours.
 fn remove_index_lock(session: &Session, ours: FileIdentity) -> Result<()> {
     let lock = IndexLock::path_in(&session.repo);
     if FileIdentity::of(&lock) == Some(ours) {
@@ -230,9 +235,9 @@ pub fn delete_refs(
     ref_locks::move_refs(session, &note, &changes, &why)
 }
 
-/// Removes what dead processes left in our folder, and locks that are proven theirs.
+/// Deletes leftovers of dead processes from our folder, and locks that are proven theirs.
 ///
-/// The caller holds the lock of the worktree and no operation is under way.
+/// The caller holds the lock of the worktree, and no operation is in progress.
 fn sweep(session: &Session, places: &Places) -> Result<()> {
     own_refs::sweep(session)?;
     let is_stopped = session.world.interrupt.check().is_err();
@@ -251,7 +256,7 @@ fn sweep(session: &Session, places: &Places) -> Result<()> {
         match of_operation {
             Some((_, "stage")) => clear_stage(session, places, &path, &mut budget)?,
             Some((_, "sign")) => atomic::remove_folder(&path)?,
-            // Whether its operation happened cannot be told any more.
+            // By now, it is unknown whether its operation happened.
             Some((_, "lfs")) => large_files::settle(session, &path)?,
             Some((_, "index")) => {
                 if let Some(ours) = FileIdentity::of(&path) {
@@ -259,14 +264,14 @@ fn sweep(session: &Session, places: &Places) -> Result<()> {
                 }
                 atomic::remove_file(&path)?;
             }
-            // What is left of it the next command deletes.
+            // The next command deletes the rest.
             _ if name.starts_with(LEFT) => {
                 delete_some(&path, &mut budget)?;
             }
             _ if name == "config.new" => ConfigFile::sweep(&session.repo)?,
             _ if name == "automatic.lfs" => atomic::remove_folder(&path)?,
             _ if name == migration::FOLDER => migration::sweep(session)?,
-            // What is moved beside operations was looked at above, and may be under way.
+            // Notes of refs that move outside of operations were checked above, and may be in use.
             _ if own_refs::is_note(name) => {}
             _ if path.extension().is_some_and(|end| end == "locks") => {
                 lock_notes::clear(&session.repo, &path)?;
@@ -282,7 +287,7 @@ fn sweep(session: &Session, places: &Places) -> Result<()> {
     Ok(())
 }
 
-/// Deletes the new files of an operation that is over; where that takes long, the folder is renamed, for
+/// Deletes the new files of an operation that is over. Where that takes long, the folder is renamed, because
 /// the id may be used again, and later sweeps delete it.
 fn clear_stage(session: &Session, places: &Places, stage: &Path, budget: &mut usize) -> Result<()> {
     if delete_some(stage, budget)? {
@@ -292,8 +297,8 @@ fn clear_stage(session: &Session, places: &Places, stage: &Path, budget: &mut us
     atomic::rename(stage, &places.colony.join(aside))
 }
 
-/// Deletes as much as the budget allows; tells whether all is gone.
+/// Deletes as many files as the budget allows; returns `true` if all are deleted.
 fn delete_some(path: &Path, budget: &mut usize) -> Result<bool> {
-    // A path may have become too long for everything that does not go down folder by folder.
+    // A path may have become too long for anything but a walk folder by folder.
     atomic::remove_some(path, budget).or_else(|_| atomic::remove_folder(path).map(|()| true))
 }

@@ -1,5 +1,5 @@
-//! Which refs of an operation have moved, and moving them or HEAD on or back. Every step may be
-//! repeated.
+//! Moves the refs and HEAD of an operation forward or back, and finds those that have moved. Every step can
+//! be repeated.
 
 use crate::git::refs::ReflogReason;
 use crate::git::{Oid, RefChange};
@@ -10,7 +10,7 @@ use crate::store::lock::ref_locks;
 
 use super::operation_record::{HeadRecord, Record};
 
-/// Returns the refs that are at one side of their change now.
+/// Returns the refs that are at this side of their change now.
 ///
 /// # Errors
 /// `repository-broken` when a ref cannot be read.
@@ -28,7 +28,7 @@ pub(super) fn refs_at(
     Ok(found)
 }
 
-/// Moves refs to complete an operation, or to take it back.
+/// Moves refs to complete an operation or to undo it.
 ///
 /// # Errors
 /// `ref-moved`, `locked`.
@@ -42,7 +42,7 @@ pub(super) fn move_refs(
     })
 }
 
-/// Tells whether HEAD is on the branch, or detached, as `side` says; the commit does not count.
+/// Returns `true` if HEAD is on the same branch as `side`, or detached as there; the commit does not matter.
 ///
 /// # Errors
 /// `repository-broken` when HEAD cannot be read.
@@ -50,7 +50,7 @@ pub(super) fn head_is_on(session: &Session, side: &HeadRecord) -> Result<bool> {
     Ok(session.repo.head()?.moving_ref() == side.name)
 }
 
-/// Puts HEAD from one branch on the other if it is on the first; another HEAD stays as it is.
+/// Moves HEAD from one branch to the other if it is on the first; another HEAD stays as it is.
 ///
 /// # Errors
 /// `locked`, `git-failed`.

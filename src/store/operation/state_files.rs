@@ -1,7 +1,7 @@
-//! The files by which git knows what it is in the middle of: a merge or a pick with conflicts.
+//! The files in which git records a merge or pick that stopped at conflicts.
 //!
-//! They are part of an operation like refs and files: written after the commit point, written again
-//! by recovery, put back by undo. Their bytes are blobs that the record of the operation keeps.
+//! They are part of an operation like refs and files: written after the commit point, rewritten by recovery,
+//! restored by undo. Their bytes are blobs that the record of the operation keeps.
 
 use std::path::PathBuf;
 
@@ -11,32 +11,32 @@ use crate::git::{Oid, Repo};
 use crate::model::{Error, Result};
 use crate::store::files::atomic;
 
-/// Which file.
+/// The name of a state file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum StateName {
-    /// The commit that is merged.
+    /// The commit being merged.
     MergeHead,
-    /// How the merge shall be recorded.
+    /// The kind of merge to record.
     MergeMode,
-    /// The message of the commit to come.
+    /// The message of the next commit.
     MergeMsg,
-    /// The commit that is picked.
+    /// The commit being picked.
     CherryPickHead,
-    /// Where the branch was before picks of several commits.
+    /// The branch's commit before several picks.
     SequencerHead,
-    /// How they are made.
+    /// Their options.
     SequencerOpts,
-    /// Where the branch has to be for git to take them back.
+    /// The commit the branch must be at for git to abort them.
     SequencerAbortSafety,
-    /// The commit that is picked and those after it.
+    /// The commit being picked and those after it.
     SequencerTodo,
-    /// Ours, in `colony/`: what the merge or pick is to become when it goes on.
+    /// Ours, in `colony/`: how the merge or pick continues.
     ColonyResolve,
 }
 
 impl StateName {
-    /// The file that makes git speak of a merge or a pick.
+    /// Returns `true` for the files that make git report a merge or a pick.
     pub fn is_in_the_middle(self) -> bool {
         matches!(
             self,
@@ -44,7 +44,7 @@ impl StateName {
         )
     }
 
-    /// Returns where the file is.
+    /// Returns the path of the file.
     pub fn path(self, repo: &Repo) -> PathBuf {
         let name = match self {
             StateName::MergeHead => "MERGE_HEAD",
@@ -60,7 +60,7 @@ impl StateName {
         repo.git_dir().join(name)
     }
 
-    /// Reads the file; `None` when there is none.
+    /// Reads the file; `None` if it does not exist.
     ///
     /// # Errors
     /// `io`.
@@ -74,10 +74,10 @@ impl StateName {
     }
 }
 
-/// What one of the files is before and after an operation, as blobs; `None` is no file.
+/// A state file before and after an operation, as blobs; `None` means that it does not exist.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StateFile {
-    /// Which file.
+    /// The file.
     pub name: StateName,
     /// Its bytes before.
     pub before: Option<Oid>,
@@ -86,7 +86,7 @@ pub struct StateFile {
 }
 
 impl StateFile {
-    /// Plans that a file becomes `after`, from whatever it is now.
+    /// Plans the change of a file to `after`, from its current content.
     ///
     /// # Errors
     /// `io`, `no-space`.
@@ -99,7 +99,7 @@ impl StateFile {
         })
     }
 
-    /// Returns the change that takes this one back.
+    /// Returns the change that undoes this one.
     #[must_use]
     pub fn inverse(&self) -> StateFile {
         StateFile {
@@ -109,7 +109,7 @@ impl StateFile {
         }
     }
 
-    /// Turns the file from one side to the other. What is neither somebody has written since: it stays.
+    /// Changes the file from one side to the other. A file that matches neither was written since, and stays.
     fn turn(&self, repo: &Repo, from: Option<Oid>, to: Option<Oid>) -> Result<()> {
         if from == to || !self.is_at(repo, from)? {
             return Ok(());
@@ -119,19 +119,19 @@ impl StateFile {
         let Some(blob) = to else {
             atomic::remove_file(&path)?;
             if folder != repo.git_dir() {
-                // Goes with its last file: git takes the folder of a sequence for one under way.
+                // Removed with its last file: git takes the folder of a sequence for one in progress.
                 std::fs::remove_dir(folder).ok();
             }
             return Ok(());
         };
         atomic::make_directory(folder)?;
-        // By way of our folder: what a dead process leaves there is swept.
+        // Written through our folder, where the leftovers of a dead process are swept.
         let stage = StateName::ColonyResolve.path(repo);
         let stage = stage.parent().unwrap_or(repo.git_dir());
         atomic::write_durably_from(stage, &path, &repo.read_blob(blob)?)
     }
 
-    /// Tells whether the file is what one side says.
+    /// Returns `true` if the file matches this side.
     ///
     /// # Errors
     /// `io`.
@@ -142,13 +142,13 @@ impl StateFile {
     }
 }
 
-/// Tells whether git is in the middle of something after the operation.
+/// Returns `true` if the operation leaves a merge or pick in progress.
 pub(super) fn opens(files: &[StateFile]) -> bool {
     let open = |file: &StateFile| file.name.is_in_the_middle() && file.after.is_some();
     files.iter().any(open)
 }
 
-/// Tells whether a file is still to be written.
+/// Returns `true` if a file is still to be written.
 ///
 /// # Errors
 /// `io`.
@@ -161,12 +161,12 @@ pub(super) fn is_any_waiting(repo: &Repo, files: &[StateFile]) -> Result<bool> {
     Ok(false)
 }
 
-/// Tells whether git is in the middle of what the operation left it in. The message may have been
-/// edited since.
+/// Returns `true` if the merge or pick that the operation left is still in progress. The message may have
+/// been edited since.
 ///
 /// # Errors
 /// `io`.
-pub(super) fn stand(repo: &Repo, files: &[StateFile]) -> Result<bool> {
+pub(super) fn match_record(repo: &Repo, files: &[StateFile]) -> Result<bool> {
     for file in files.iter().filter(|file| file.name.is_in_the_middle()) {
         if !file.is_at(repo, file.after)? {
             return Ok(false);
@@ -175,7 +175,7 @@ pub(super) fn stand(repo: &Repo, files: &[StateFile]) -> Result<bool> {
     Ok(true)
 }
 
-/// Makes every file what it is after the operation.
+/// Writes the state of every file after the operation.
 ///
 /// # Errors
 /// `io`, `object-missing`, `no-space`.
@@ -186,7 +186,7 @@ pub(super) fn write(repo: &Repo, files: &[StateFile]) -> Result<()> {
     sync(repo, files)
 }
 
-/// Makes every file what it was before the operation, the last one first.
+/// Writes the state of every file before the operation, the last one first.
 ///
 /// # Errors
 /// `io`, `object-missing`, `no-space`.
@@ -197,7 +197,7 @@ pub(super) fn write_back(repo: &Repo, files: &[StateFile]) -> Result<()> {
     sync(repo, files)
 }
 
-/// Makes the removal of files last, too.
+/// Makes the removal of files durable, too.
 fn sync(repo: &Repo, files: &[StateFile]) -> Result<()> {
     if files.is_empty() {
         return Ok(());

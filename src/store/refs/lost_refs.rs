@@ -1,5 +1,6 @@
-//! Refs of ours whose objects are gone, or that hold no object id: a `git gc --prune=now` beside a command that
-//! was killed, a damaged disk. git fails on them wherever it reads all refs, until they are gone too.
+//! Refs of ours whose objects are gone, or that hold no object id: after a `git gc --prune=now` during a
+//! command that was killed, or on a damaged disk. git fails on them wherever it reads all refs, until they
+//! are deleted too.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -10,25 +11,25 @@ use crate::model::Result;
 
 use super::ref_names;
 
-/// A ref of ours that holds nothing any more.
+/// A ref of ours whose object is gone.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct LostRef {
     /// The full name.
     pub name: RefName,
-    /// What it points to.
+    /// The id it points to.
     pub id: Oid,
-    /// The object that is gone: that one, what it tags, or the tree of the commit.
+    /// The missing object: this id, the object it tags, or the tree of the commit.
     pub missing: Oid,
 }
 
-/// Where refs of ours are.
+/// The prefixes of our refs.
 const OURS: [&str; 3] = [
     ref_names::PRIVATE,
     ref_names::PUBLISHED,
     ref_names::CHECKPOINT_TAGS,
 ];
 
-/// Damaged refs, by who made them.
+/// Damaged refs, by owner.
 pub struct Damaged {
     /// Those of git-colony.
     pub ours: Vec<DamagedRef>,
@@ -36,7 +37,7 @@ pub struct Damaged {
     pub others: Vec<DamagedRef>,
 }
 
-/// Finds the loose refs that hold no object id; of others' symbolic refs none is damaged.
+/// Finds the loose refs that hold no object id; symbolic refs of others do not count as damaged.
 pub fn find_damaged(repo: &Repo) -> Damaged {
     let all = repo.damaged_refs_below("refs/").into_iter();
     let is_ours = |found: &DamagedRef| {
@@ -51,7 +52,7 @@ pub fn find_damaged(repo: &Repo) -> Damaged {
 
 /// Finds the refs of ours whose object is gone, sorted by name: checkpoints, operations, records and copies.
 ///
-/// Costs one look-up per ref, and two more for a tag; files and histories are not looked at.
+/// Costs one look-up per ref, and two more for a tag; files and histories are not checked.
 ///
 /// # Errors
 /// `repository-broken` when refs cannot be listed.
@@ -72,7 +73,7 @@ pub fn find(repo: &Repo) -> Result<Vec<LostRef>> {
     Ok(lost)
 }
 
-/// Follows tags to a commit and its tree; trees of a partial clone may be with its remote.
+/// Follows tags to a commit and its tree; in a partial clone, trees may be at its remote.
 fn missing_of(repo: &Repo, tip: Oid, is_partial: bool) -> Option<Oid> {
     let mut id = tip;
     while let Some(tag) = repo.find_tag(id) {

@@ -1,4 +1,4 @@
-//! Refs of ours: their names, how they move, those that lost their objects.
+//! Refs of ours: their names, their moves, and the ones that lost their objects.
 
 pub mod lost_refs;
 pub mod own_refs;

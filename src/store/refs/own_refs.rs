@@ -1,14 +1,14 @@
-//! Refs that nobody but us moves: all of a hub, and in a clone the copies of what others publish and of what
-//! remotes have.
+//! Refs that only we move: all refs of a hub, and in a clone the copies of published refs and of the refs of
+//! remotes.
 //!
-//! Who moves some holds an OS lock together with others who do, and so does each git it starts, until the
-//! last of them has ended. So who has that lock alone knows that no git of ours is left, and that each
-//! lock file of git on such a ref was left by one that was killed: it goes. The system frees the lock of
-//! the dead; its file is never deleted.
+//! A command that moves them holds an OS lock, shared with other such commands, and so does each git it
+//! starts, until the last of them has ended. So an exclusive holder of that lock knows that no git of ours
+//! still runs, and that each lock file of git on such a ref was left by a killed one: it deletes the file.
+//! The system releases the lock of a dead process; the file of the lock is never deleted.
 //!
-//! In a clone, refs of the user are moved beside operations, too (`sync`, scopes): there hooks of the user run,
-//! which may leave something running, so git does not hold the lock. What git is about to lock is noted
-//! (`ref_locks`), one note for each who moves some, and proven by that.
+//! In a clone, refs of the user are moved outside of operations, too (`sync`, scopes). Hooks of the user run
+//! there and may leave processes running, so git does not hold the lock. Instead, each command records the
+//! locks that git is about to take in a note of its own, which proves them ours (`ref_locks`).
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -25,10 +25,10 @@ use crate::store::lock::{FileIdentity, Hold, WorktreeLock, ref_locks};
 
 use super::ref_names;
 
-/// How long to wait in a hub for those who move refs, or who clear what the dead have left.
-const PATIENCE: Duration = Duration::from_secs(10);
+/// How long to wait in a hub for commands that move refs or delete leftovers.
+const LOCK_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// What git may leave at the top of a hub.
+/// The files that git may leave at the top of a hub.
 const AT_THE_TOP: [&str; 5] = [
     "HEAD.lock",
     "config.lock",
@@ -37,37 +37,37 @@ const AT_THE_TOP: [&str; 5] = [
     "shallow.lock",
 ];
 
-/// How the name of a note begins.
+/// The beginning of a note's file name.
 pub(in crate::store) const NOTE: &str = "refs-";
 
-/// How it ends.
+/// Its end.
 pub(in crate::store) const NOTE_END: &str = ".locks";
 
-/// Has `act` move refs of a hub by gits that keep its file open; clears what the dead have left where that is
-/// in the way.
+/// Calls `act`, which moves refs of a hub with gits that keep its file open; deletes leftovers of dead
+/// processes that are in the way.
 ///
 /// # Errors
-/// Those of `act`; `locked` where somebody moves refs for long, `interrupted`, `io`.
+/// Those of `act`; `locked` while another process moves refs for long, `interrupted`, `io`.
 pub fn in_hub<T>(world: &World, hub: &Path, act: impl Fn(&File) -> Result<T>) -> Result<T> {
     RefsPlace::of_hub(world, hub).act(act)
 }
 
-/// Makes the error for locks that may be of a git that a person runs in the hub.
+/// Makes the error for locks of a git that the user may be running in the hub.
 fn held_by_another(left: &[PathBuf]) -> Error {
     let first = left.first().map(|path| path.display().to_string());
     let first = first.unwrap_or_default();
     Error::new(
         Code::Locked,
-        format!("another git is at work in the hub, which may hold '{first}'; nothing was done"),
+        format!("another git runs in the hub and may hold '{first}'; nothing was done"),
     )
     .detail("paths", left)
     .hint("run the command again once that git has ended")
 }
 
-/// Moves refs of a clone that nobody but us moves. No hook runs.
+/// Moves refs of a clone that only we move. No hook runs.
 ///
 /// # Errors
-/// As [`ref_locks::prepare`]; `locked` where somebody moves refs for long, `interrupted`.
+/// As [`ref_locks::prepare`]; `locked` while another process moves refs for long, `interrupted`.
 pub fn move_copies(session: &Session, changes: &[RefChange], why: &ReflogReason<'_>) -> Result<()> {
     if changes.is_empty() {
         return Ok(());
@@ -78,7 +78,7 @@ pub fn move_copies(session: &Session, changes: &[RefChange], why: &ReflogReason<
     })
 }
 
-/// Moves refs of a clone beside any operation.
+/// Moves refs of a clone outside of any operation.
 ///
 /// # Errors
 /// As [`move_copies`].
@@ -91,19 +91,19 @@ pub fn move_refs(session: &Session, changes: &[RefChange], why: &ReflogReason<'_
     })
 }
 
-/// Has `act` fetch into refs of a clone that nobody but us moves.
+/// Calls `act`, which fetches into refs of a clone that only we move.
 ///
 /// # Errors
-/// Those of `act`; `locked` where somebody moves refs for long, `interrupted`, `io`.
+/// Those of `act`; `locked` while another process moves refs for long, `interrupted`, `io`.
 pub fn fetch<T>(session: &Session, act: impl Fn() -> Result<T>) -> Result<T> {
     in_clone(session, |_| act())
 }
 
-/// Has `act` run a git in a clone that talks to a remote as one of the user would, and moves what it knows
-/// of the branches there.
+/// Calls `act`, which runs a git in a clone that talks to a remote as the user would, and moves the
+/// remote-tracking refs.
 ///
 /// # Errors
-/// Those of `act`; `locked` where somebody moves refs for long, `interrupted`, `io`.
+/// Those of `act`; `locked` while another process moves refs for long, `interrupted`, `io`.
 pub fn talk<T>(session: &Session, act: impl Fn() -> Result<T>) -> Result<T> {
     let common = session.repo.common_dir();
     let others = [
@@ -119,7 +119,7 @@ pub fn talk<T>(session: &Session, act: impl Fn() -> Result<T>) -> Result<T> {
     )
 }
 
-/// Has `act` run a git in a clone that checks a branch out as one of the user would.
+/// Calls `act`, which runs a git in a clone that checks out a branch as the user would.
 ///
 /// # Errors
 /// As [`talk`].
@@ -129,7 +129,7 @@ pub fn check_out<T>(session: &Session, act: impl Fn() -> Result<T>) -> Result<T>
     noted(session, &[heads], (session.repo.git_dir(), &others), act)
 }
 
-/// Notes which locks the gits that `act` runs may take.
+/// Records the locks that the gits of `act` may take.
 fn noted<T>(
     session: &Session,
     folders: &[PathBuf],
@@ -152,14 +152,14 @@ fn noted<T>(
     })
 }
 
-/// Clears what those have left who were killed while they moved refs of a clone, or of its hub; nothing while
-/// somebody moves some.
+/// Deletes the leftovers of processes that were killed while they moved refs of a clone, or of its hub;
+/// nothing while another process moves some.
 ///
 /// # Errors
 /// `locked`, `interrupted`, `io`.
 pub fn sweep(session: &Session) -> Result<()> {
     if let Some(member) = &session.membership {
-        // A hub that cannot be tidied is said by who moves something there.
+        // A failure to clean the hub is reported by the next command that moves refs there.
         RefsPlace::of_hub(&session.world, &member.hub).tidy().ok();
     }
     if notes(&session.repo).is_empty() {
@@ -168,7 +168,7 @@ pub fn sweep(session: &Session) -> Result<()> {
     in_clone(session, |_| Ok(()))
 }
 
-/// Tells whether a file of that name is a note of refs that are moved beside operations.
+/// Returns `true` if a file with this name is a note of refs that move outside of operations.
 pub fn is_note(name: &str) -> bool {
     let of = name.strip_suffix(NOTE_END);
     of.is_some_and(|of| of.starts_with(NOTE))
@@ -178,9 +178,9 @@ fn in_clone<T>(session: &Session, act: impl Fn(&File) -> Result<T>) -> Result<T>
     RefsPlace::of_clone(session).act(act)
 }
 
-/// Makes a note that nobody else writes to; empty, it says nothing.
+/// Creates a note that only this process writes to; an empty one has no effect.
 fn new_note(session: &Session) -> Result<PathBuf> {
-    let cannot = |e| Error::io("cannot write down the locks of git", e);
+    let cannot = |e| Error::io("cannot record the locks of git", e);
     let mut builder = tempfile::Builder::new();
     let note = builder.prefix(NOTE).suffix(NOTE_END);
     let note = note.tempfile_in(session.repo.common_dir().join("colony"));
@@ -188,12 +188,12 @@ fn new_note(session: &Session) -> Result<PathBuf> {
     note.keep().map_err(|e| cannot(e.error))
 }
 
-/// Where refs are moved, and what is done to what the dead have left there.
+/// A place where refs are moved, and how leftovers of dead processes are deleted there.
 struct RefsPlace<'a> {
     world: &'a World,
-    patience: Duration,
+    timeout: Duration,
     lock: PathBuf,
-    /// Tells at little cost whether some of it is there.
+    /// Returns `true` if there may be leftovers; a cheap check.
     is_littered: Box<dyn Fn() -> bool + 'a>,
     left: Box<dyn Fn() -> Vec<PathBuf> + 'a>,
     clear: Box<dyn Fn() -> Result<()> + 'a>,
@@ -203,7 +203,7 @@ impl<'a> RefsPlace<'a> {
     fn of_hub(world: &'a World, hub: &'a Path) -> RefsPlace<'a> {
         RefsPlace {
             world,
-            patience: PATIENCE,
+            timeout: LOCK_TIMEOUT,
             lock: lock_in(hub),
             is_littered: Box::new(|| !left_at_the_top(hub).is_empty()),
             left: Box::new(|| left_in_hub(hub)),
@@ -221,7 +221,7 @@ impl<'a> RefsPlace<'a> {
         let (world, repo) = (&session.world, &session.repo);
         RefsPlace {
             world,
-            patience: session.lock_timeout(),
+            timeout: session.lock_timeout(),
             lock: lock_in(repo.common_dir()),
             is_littered: Box::new(|| !notes(repo).is_empty()),
             left: Box::new(|| [notes(repo), left_on_copies(repo)].concat()),
@@ -254,7 +254,7 @@ impl<'a> RefsPlace<'a> {
         act(lock.file())
     }
 
-    /// Clears what is in nobody's way yet, unless somebody is at work.
+    /// Deletes leftovers before they are in the way, unless another process is moving refs.
     fn tidy(&self) -> Result<()> {
         if !(self.is_littered)() {
             return Ok(());
@@ -262,7 +262,7 @@ impl<'a> RefsPlace<'a> {
         let at_once = (Duration::ZERO, "");
         match WorktreeLock::take_as(self.world, (&self.lock, Hold::Alone), at_once) {
             Ok(_lock) => match (self.clear)() {
-                // Another git's: it is in nobody's way yet.
+                // It may belong to another git and is not in the way yet.
                 Err(error) if error.code() == Code::Locked => Ok(()),
                 cleared => cleared,
             },
@@ -271,8 +271,8 @@ impl<'a> RefsPlace<'a> {
         }
     }
 
-    /// Tells whether nobody holds the lock but what git leaves running for its own sake, a keeper of
-    /// credentials say: that moves no ref.
+    /// Returns `true` if only background processes of git hold the lock, such as a credential cache: they
+    /// move no ref.
     fn only_daemons_hold(&self) -> bool {
         let lock = FileIdentity::of(&self.lock);
         let holders = lock.map(processes::holders_of).unwrap_or_default();
@@ -286,11 +286,11 @@ impl<'a> RefsPlace<'a> {
 
     fn take(&self, hold: Hold) -> Result<WorktreeLock> {
         let waiting = "waiting for another git-colony that moves refs here";
-        WorktreeLock::take_as(self.world, (&self.lock, hold), (self.patience, waiting))
+        WorktreeLock::take_as(self.world, (&self.lock, hold), (self.timeout, waiting))
     }
 }
 
-/// A git that talks to a remote says in too many words what was in its way.
+/// The messages of a git that talks to a remote are too varied to find the lock in them.
 fn is_about_locks(error: &Error) -> bool {
     matches!(error.code(), Code::Locked | Code::GitFailed)
 }
@@ -335,7 +335,7 @@ fn remove_all(world: &World, locks: Vec<PathBuf>) -> Result<()> {
     for path in locks {
         atomic::remove_file(&path)?;
         (world.narrate)(&format!(
-            "removed the lock that a killed git has left: {}",
+            "removed the lock that a killed git left: {}",
             path.display()
         ));
     }

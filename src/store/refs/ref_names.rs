@@ -1,58 +1,58 @@
-//! The names of the refs we own, in one place.
+//! The names of the refs we own.
 
 use crate::git::RefName;
 use crate::model::id::{OperationId, WorktreeKey};
 
-/// Where named checkpoints live, as annotated tag objects. Not below `refs/tags/`: there they would
-/// change `git describe`, fill `git tag` and start what a server does about tags.
+/// Named checkpoints, as annotated tag objects. Not below `refs/tags/`: there they would change `git
+/// describe`, fill `git tag` and trigger the tag hooks of servers.
 pub const CHECKPOINTS: &str = "refs/colony/checkpoints/";
-/// Where they lived before, and where they are as well if `colony.checkpoint.gitTags` asks for it.
+/// The former place of named checkpoints; they are here as well if `colony.checkpoint.gitTags` is set.
 pub const CHECKPOINT_TAGS: &str = "refs/tags/checkpoint/";
-/// Both, the first one first: what it has counts.
+/// Both, the preferred one first.
 pub const CHECKPOINT_PLACES: [&str; 2] = [CHECKPOINTS, CHECKPOINT_TAGS];
-/// Where everything is that is private to a repository; never pushed.
+/// Everything that is private to a repository; never pushed.
 pub const PRIVATE: &str = "refs/colony-local/";
-/// Where automatic checkpoints live; never pushed.
+/// Automatic checkpoints; never pushed.
 pub const AUTOMATIC: &str = "refs/colony-local/auto/";
-/// Where operations live; never pushed.
+/// Operations; never pushed.
 pub const OPERATIONS: &str = "refs/colony-local/ops/";
-/// Where fork branches live.
+/// The branches of forks.
 pub const FORKS: &str = "refs/heads/fork/";
 
-/// Where a hub keeps what clones publish; others keep copies below [`PRIVATE`].
+/// The refs that clones publish, in the hub; other clones keep copies below [`PRIVATE`].
 pub const PUBLISHED: &str = "refs/colony/";
-/// Where a hub keeps the tips of agents: `<agent>/<scope>/{heads,tags,forks,on,auto}/...`.
+/// The refs of agents, in the hub: `<agent>/<branch>/{heads,tags,forks,on,auto}/...`.
 pub const PUBLISHED_AGENTS: &str = "refs/colony/agents/";
-/// Where a hub keeps the tips of the checkouts of people: `<id>/{heads,tags,forks,on,auto}/...`.
+/// The refs of the users' checkouts, in the hub: `<id>/{heads,tags,forks,on,auto}/...`.
 pub const PUBLISHED_DESKS: &str = "refs/colony/desks/";
-/// Where a hub keeps the work of clones that were removed.
+/// The work of removed clones, in the hub.
 pub const KEPT_WORK: &str = "refs/colony/kept/";
-/// Where a repository keeps its copies of the tips of agents.
+/// A repository's copies of the refs of agents.
 pub const AGENTS: &str = "refs/colony-local/agents/";
-/// Where a repository keeps its copies of the tips of other checkouts.
+/// A repository's copies of the refs of other checkouts.
 pub const DESKS: &str = "refs/colony-local/desks/";
 
-/// Where a repository notes what remotes had when both last agreed: `<remote>/<kind>/<name>`.
+/// The refs of remotes as of the last time both agreed: `<remote>/<kind>/<name>`.
 pub const REMOTES: &str = "refs/colony-local/remotes/";
 
-/// Where the records of forks live; they travel.
+/// The records of forks; pushed and fetched.
 pub const FORK_RECORDS: &str = "refs/colony/forks/";
 
-/// The mappings of the default branch; they travel.
+/// The mappings of the default branch; pushed and fetched.
 pub const SCOPES: &str = "refs/colony/scopes";
-/// Where the mappings of other branches live, by worktree; never pushed.
+/// The mappings of other branches, by worktree; never pushed.
 pub const LOCAL_SCOPES: &str = "refs/colony-local/scopes/";
 
-/// Which commits became which when history was rewritten; it travels.
+/// The maps from old to new commits of rewritten histories; pushed and fetched.
 pub const MIGRATIONS: &str = "refs/colony/migrations";
-/// The name of it below the place of a checkout in the hub.
+/// The name of [`MIGRATIONS`] among the refs of a checkout in the hub.
 pub const PUBLISHED_MIGRATIONS: &str = "migrations";
-/// How far the newest migration got; never pushed.
+/// The progress of the newest migration; never pushed.
 pub const MIGRATION_JOURNAL: &str = "refs/colony-local/migration";
-/// Where refs are kept as they were before a migration: `<operation>/<name without refs/>`.
+/// Refs as they were before a migration: `<operation>/<name without refs/>`.
 pub const BACKUPS: &str = "refs/colony-local/backup/";
 
-/// Returns where a ref is kept as it was before a migration.
+/// Returns the backup of a ref from before a migration.
 pub fn backup(operation: OperationId, name: &RefName) -> RefName {
     let bytes = name.as_bytes();
     let rest = bytes.strip_prefix(b"refs/").unwrap_or(bytes);
@@ -60,7 +60,7 @@ pub fn backup(operation: OperationId, name: &RefName) -> RefName {
     RefName::new([folder.as_bytes(), rest].concat())
 }
 
-/// Returns the prefix of all that one migration has kept.
+/// Returns the prefix of all backups of one migration.
 pub fn backups_of(operation: OperationId) -> String {
     format!("{BACKUPS}{operation}/")
 }
@@ -70,10 +70,10 @@ pub fn local_scopes(key: &WorktreeKey) -> RefName {
     RefName::from(format!("{LOCAL_SCOPES}{key}").as_str())
 }
 
-/// Where the uncommitted work is that a worktree's private scopes were made of; never pushed.
+/// The uncommitted work that a worktree's private scopes were made from; never pushed.
 pub const UNCOMMITTED: &str = "refs/colony-local/worktree/";
 
-/// Returns the ref of the uncommitted work that one scope of a worktree was made of.
+/// Returns the ref of the uncommitted work that one scope of a worktree was made from.
 pub fn uncommitted(key: &WorktreeKey, scope_id: &str) -> RefName {
     // A scope id may be longer than the component of a path.
     let digest = blake3::hash(scope_id.as_bytes()).to_hex();
@@ -91,7 +91,7 @@ pub fn checkpoint_tag(name: &str) -> RefName {
     RefName::from(format!("{CHECKPOINT_TAGS}{name}").as_str())
 }
 
-/// Returns `<time>-<8 hex>` of a named checkpoint, wherever it lives; `None` for any other ref.
+/// Returns `<time>-<8 hex>` of a named checkpoint at either place; `None` for any other ref.
 pub fn parse_checkpoint(name: &RefName) -> Option<String> {
     let name = name.to_string();
     let rest = CHECKPOINT_PLACES
@@ -125,7 +125,7 @@ pub fn automatic_of(key: &WorktreeKey) -> String {
     format!("{AUTOMATIC}{key}/")
 }
 
-/// Reads worktree key and operation from a ref below [`OPERATIONS`].
+/// Parses the worktree key and the operation of a ref below [`OPERATIONS`].
 pub fn parse_operation(name: &RefName) -> Option<(WorktreeKey, OperationId)> {
     let name = name.to_string();
     let (key, digits) = name.strip_prefix(OPERATIONS)?.split_once('/')?;

@@ -1,20 +1,20 @@
-//! What gave way to a record of a ref that travels: kept beside it as `superseded/<blob>.json`.
+//! The records that a newer record of a shared ref has replaced: kept beside it as `superseded/<blob>.json`.
 //!
-//! Others wrote those trees. What is taken over of one is its plain files, so that trees of theirs that
-//! hold themselves a thousand times over cost nobody anything.
+//! Others wrote these trees. Only the plain files of a tree are copied, so that a forged tree which contains
+//! itself a thousand times costs nothing.
 
 use std::collections::BTreeSet;
 
 use crate::git::{Oid, Repo, TreeEntry};
 use crate::model::{RepoPath, Result};
 
-/// Where they are.
+/// The folder of these records.
 const FOLDER: &str = "superseded";
 
-/// No more of them are looked at beside one record.
-const MOST: usize = 1000;
+/// The number of them that are read beside one record.
+const MAX_ENTRIES: usize = 1000;
 
-/// Lists what gave way to the record in a tree.
+/// Lists the records that the record in a tree has replaced.
 ///
 /// # Errors
 /// `object-missing`; `repository-broken` for an entry that makes no sense.
@@ -24,10 +24,10 @@ pub fn beside(repo: &Repo, record: Oid) -> Result<BTreeSet<Oid>> {
     };
     let files = repo.entries_of(folder)?.into_iter();
     let files = files.filter(|(_, entry)| entry.is_plain_file());
-    Ok(files.take(MOST).map(|(_, file)| file.id).collect())
+    Ok(files.take(MAX_ENTRIES).map(|(_, file)| file.id).collect())
 }
 
-/// Writes the tree of a record with what gave way to it.
+/// Writes the tree of a record with the records it has replaced.
 ///
 /// # Errors
 /// As [`beside`]; `no-space`, `io`.

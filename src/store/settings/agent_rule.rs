@@ -1,9 +1,8 @@
-//! `.colony/agents/<agent>.md`: which paths an agent may change, as its front matter says.
+//! `.colony/agents/<agent>.md`: the paths that an agent may change, from its front matter.
 //!
-//! The rule is read from a tree, never from the worktree, so that whoever asks decides which version
-//! counts. A rule that cannot be read is an error with its place and never the same as no rule; the
-//! folder of another tool, `.vox/agents`, counts where ours has no file for the agent. No rule lets
-//! anybody change rules.
+//! The rule is read from a tree that the caller chooses, never from the working tree. A rule that cannot be
+//! read is an error with its position, and never the same as no rule; the folder of another tool,
+//! `.vox/agents`, counts where ours has no file for the agent. No rule allows an agent to change rules.
 
 use crate::git::identity::Identity;
 use crate::git::{Oid, PathPattern, Repo};
@@ -11,21 +10,21 @@ use crate::model::text::{self, Position};
 use crate::model::{Code, Error, RepoPath, Result};
 use crate::store::yaml::{self, Fault, Node, Placed};
 
-/// Where rules are, the first that has one counts.
+/// The folders of rules; the first with a file for the agent counts.
 const FOLDERS: [&str; 2] = [".colony/agents", ".vox/agents"];
 
 /// A larger file is not read.
 const LIMIT_BYTES: u64 = 64 * 1024;
 
-/// More patterns are refused.
-const MOST_PATTERNS: usize = 1000;
+/// More patterns are an error.
+const MAX_PATTERNS: usize = 1000;
 
 /// The paths that an agent may change.
 #[derive(Clone, Debug)]
 pub struct AgentRule {
     /// The agent.
     pub agent: String,
-    /// The file that says so.
+    /// The file of the rule.
     pub path: RepoPath,
     patterns: Vec<PathPattern>,
 }
@@ -34,10 +33,10 @@ impl AgentRule {
     /// Finds the rule of an agent in a tree; `None` where the tree has none.
     ///
     /// # Errors
-    /// `scope-invalid` for one that cannot be read, or whose name differs in case only;
-    /// `invalid-value` for what is no name of an agent; `object-missing`.
+    /// `scope-invalid` for one that cannot be read, or whose name differs in case only; `invalid-value` for
+    /// an invalid name of an agent; `object-missing`.
     pub fn find(repo: &Repo, tree: Oid, agent: &str) -> Result<Option<AgentRule>> {
-        // Letters and digits only: no name leads out of the folder.
+        // Letters and digits only: a name cannot lead out of the folder.
         Identity::of_agent(agent)?;
         for folder in FOLDERS {
             if let Some((path, blob)) = find_file(repo, tree, folder, agent)? {
@@ -52,7 +51,7 @@ impl AgentRule {
         Ok(None)
     }
 
-    /// Tells whether a path is in the scope; a pattern may want a directory.
+    /// Returns `true` if a path is allowed; some patterns match directories only.
     pub fn holds(&self, path: &RepoPath, is_directory: bool) -> bool {
         let mut found = false;
         for pattern in &self.patterns {
@@ -66,7 +65,7 @@ impl AgentRule {
         found
     }
 
-    /// Returns the patterns as they are written.
+    /// Returns the patterns as written.
     pub fn scope(&self) -> Vec<String> {
         let patterns = self.patterns.iter();
         patterns
@@ -75,7 +74,7 @@ impl AgentRule {
     }
 }
 
-/// Tells whether a path is a rule, or where one may stand.
+/// Returns `true` if a path is a rule, or a possible path of one.
 pub fn is_rule_file(path: &RepoPath) -> bool {
     let lower = RepoPath::new(path.as_bytes().to_ascii_lowercase());
     let of = |folder: &str| {
@@ -85,7 +84,7 @@ pub fn is_rule_file(path: &RepoPath) -> bool {
     FOLDERS.into_iter().any(of)
 }
 
-/// Returns where the rule of an agent belongs.
+/// Returns the path for the rule of an agent.
 pub fn path_of(agent: &str) -> RepoPath {
     RepoPath::from(format!("{}/{agent}.md", FOLDERS[0]).as_str())
 }
@@ -95,7 +94,7 @@ fn find_file(repo: &Repo, tree: Oid, folder: &str, agent: &str) -> Result<Option
     let above = path.ancestors().chain([path.clone()]);
     for directory in above {
         if repo.leaf_in(tree, &directory)?.is_some() {
-            return Err(invalid(&directory, None, "it is no directory"));
+            return Err(invalid(&directory, None, "it is not a directory"));
         }
     }
     let Some(folder) = repo.tree_in(tree, folder)? else {
@@ -117,7 +116,7 @@ fn find_file(repo: &Repo, tree: Oid, folder: &str, agent: &str) -> Result<Option
         }
         return match entry.new.filter(|new| top.is_none() && new.is_file()) {
             Some(file) => Ok(Some((full, file.id))),
-            None => Err(invalid(&full, None, "it is no plain file")),
+            None => Err(invalid(&full, None, "it is not a plain file")),
         };
     }
     match variant {
@@ -158,7 +157,7 @@ fn invalid(path: &RepoPath, position: Option<Position>, message: &str) -> Error 
     .detail("line", position.map(|at| at.line))
     .detail("column", position.map(|at| at.column))
     .hint(format!(
-        "mend {path_word} and commit it without an agent; it begins as: ---, scope: ['src/**'], ---"
+        "fix {path_word} and commit it without an agent; it begins with: ---, scope: ['src/**'], ---"
     ))
 }
 
@@ -169,7 +168,7 @@ fn fault(position: Position, message: impl Into<String>) -> Fault {
     }
 }
 
-/// Reads the patterns of a whole file; places count from its beginning.
+/// Reads the patterns of a whole file; positions count from its beginning.
 fn patterns_of(text: &str) -> Result<Vec<PathPattern>, Fault> {
     let front = front_matter(text)?;
     let mut found = scope_of(front).map_err(|mut fault| {
@@ -183,7 +182,7 @@ fn patterns_of(text: &str) -> Result<Vec<PathPattern>, Fault> {
     Ok(found)
 }
 
-/// Returns the YAML between the dashes, with which the file begins.
+/// Returns the YAML between the dashes at the beginning of the file.
 fn front_matter(text: &str) -> Result<&str, Fault> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let is_end = |line: &str| line.trim_end() == "---";
@@ -192,7 +191,7 @@ fn front_matter(text: &str) -> Result<&str, Fault> {
     if !is_end(first) {
         return Err(fault(
             Position { line: 1, column: 1 },
-            "it does not begin with '---', so that it has no scope",
+            "it does not begin with '---' and has no 'scope'",
         ));
     }
     let mut end = first.len();
@@ -203,7 +202,10 @@ fn front_matter(text: &str) -> Result<&str, Fault> {
         end += line.len();
     }
     let last = Position::of(text.as_bytes(), text.len());
-    Err(fault(last, "no '---' ends what begins in its first line"))
+    Err(fault(
+        last,
+        "the '---' in its first line has no closing '---'",
+    ))
 }
 
 fn scope_of(front: &str) -> Result<Vec<PathPattern>, Fault> {
@@ -234,24 +236,24 @@ fn scope_of(front: &str) -> Result<Vec<PathPattern>, Fault> {
 }
 
 fn list(source: &str, items: &[Placed]) -> Result<Vec<PathPattern>, Fault> {
-    if items.len() > MOST_PATTERNS {
-        let message = format!("there are more than {MOST_PATTERNS} patterns");
+    if items.len() > MAX_PATTERNS {
+        let message = format!("there are more than {MAX_PATTERNS} patterns");
         return Err(Fault {
-            position: items.get(MOST_PATTERNS).map(|item| item.position),
+            position: items.get(MAX_PATTERNS).map(|item| item.position),
             message,
         });
     }
     let one = |item: &Placed| match &item.node {
         Node::Text(_) if is_tagged(source, item.position) => Err(fault(
             item.position,
-            "there is a YAML tag before it; a pattern that begins with '!' wants quotes",
+            "there is a YAML tag before it; a pattern that begins with '!' needs quotes",
         )),
         Node::Text(text) => pattern(text, item.position),
         Node::Nothing => Err(fault(
             item.position,
-            "a pattern is empty; one that begins with '!' or '*' wants quotes",
+            "a pattern is empty; one that begins with '!' or '*' needs quotes",
         )),
-        _ => Err(fault(item.position, "a pattern is no text")),
+        _ => Err(fault(item.position, "a pattern is not a text")),
     };
     items.iter().map(one).collect()
 }
@@ -260,12 +262,12 @@ fn pattern(text: &str, position: Position) -> Result<PathPattern, Fault> {
     PathPattern::parse(text).map_err(|message| {
         fault(
             position,
-            format!("'{}' is no pattern: {message}", text.escape_debug()),
+            format!("'{}' is not a pattern: {message}", text.escape_debug()),
         )
     })
 }
 
-/// Reads a text over several lines: a list as YAML has it, else a pattern per line.
+/// Reads a text of several lines: a YAML list, else one pattern per line.
 fn block(text: &str, position: Position) -> Result<Vec<PathPattern>, Fault> {
     let at = |line: usize, column: usize| Position {
         line: position.line + line - 1,
@@ -290,18 +292,18 @@ fn block(text: &str, position: Position) -> Result<Vec<PathPattern>, Fault> {
             continue;
         }
         if line.contains(" #") {
-            return Err(fault(place, "a comment stands on a line of its own here"));
+            return Err(fault(place, "a comment needs a line of its own here"));
         }
         found.push(pattern(line, place)?);
     }
     match found.len() {
         0 => Err(fault(position, "'scope' is empty; [] allows nothing")),
-        many if many > MOST_PATTERNS => Err(fault(position, "there are too many patterns")),
+        many if many > MAX_PATTERNS => Err(fault(position, "there are too many patterns")),
         _ => Ok(found),
     }
 }
 
-/// Tells whether a YAML tag stands before the value at a place: `!src` without quotes is one.
+/// Returns `true` if a YAML tag precedes the value at a position: `!src` without quotes is one.
 fn is_tagged(source: &str, position: Position) -> bool {
     let mut before = String::new();
     for (number, line) in source.lines().enumerate().take(position.line) {
@@ -363,7 +365,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_scope_is_an_error_with_its_place() {
+    fn an_invalid_scope_is_an_error_with_its_position() {
         let cases = [
             ("", (1, 1)),
             ("# Ada\n", (1, 1)),
@@ -404,7 +406,7 @@ mod tests {
     }
 
     #[test]
-    fn rules_and_what_holds_them_are_told_in_any_case() {
+    fn rules_and_their_folders_are_found_in_any_case() {
         for path in [
             ".colony/agents/ada.md",
             ".COLONY/Agents/x",

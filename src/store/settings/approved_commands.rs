@@ -1,8 +1,8 @@
-//! Commands that make a new clone ready, and which of them the user has approved.
+//! Commands that prepare a new clone, and the user's approvals of them.
 //!
-//! What a repository names is a stranger's words: it runs only once the user has approved its exact
-//! text, for this repository. What the user has configured needs no approval. An approval is a file below the
-//! shared root that holds the very text, so that no other text passes for it.
+//! A repository is not trusted: its commands run only after the user has approved the exact text for this
+//! repository. Commands that the user has configured need no approval. An approval is a file below the shared
+//! root that holds the text itself, so that no other text passes for it.
 
 use std::path::{Path, PathBuf};
 
@@ -16,19 +16,19 @@ use super::setting_layers::Layers;
 
 const KEY: &str = "colony.clone.run";
 
-/// Commands in their order.
+/// Commands in order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Commands {
-    /// Each as a shell gets it.
+    /// The texts, one per shell.
     pub texts: Vec<String>,
-    /// Who names them.
+    /// The source of the commands.
     pub named_by: NamedBy,
 }
 
-/// Who names commands.
+/// The source of commands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NamedBy {
-    /// The user, in git's configuration or in a variable.
+    /// The user, in git's configuration or a variable.
     User,
     /// The repository, in `.colony/colony.toml`.
     Repository,
@@ -59,7 +59,7 @@ pub fn find(world: &World, repo: &Repo, (of_tree, tree): (&Repo, Oid)) -> Result
 /// Returns the id of a command: a digest of its exact text.
 pub fn id_of(text: &str) -> String {
     let mut id = blake3::hash(text.as_bytes()).to_hex().to_string();
-    // 160 bits: nobody finds two texts of one id.
+    // 160 bits: two texts with the same id cannot be found.
     id.truncate(40);
     id
 }
@@ -68,18 +68,18 @@ pub fn id_of(text: &str) -> String {
 pub struct Approvals(PathBuf);
 
 impl Approvals {
-    /// Returns those of the repository with this hub.
+    /// Returns the approvals for the repository with this hub.
     pub fn of(root: &SharedRoot, hub: &Path) -> Approvals {
         let key = hub.file_stem().unwrap_or_default();
         Approvals(root.path().join("approved").join(key))
     }
 
-    /// Tells whether this very text was approved.
+    /// Returns `true` if exactly this text was approved.
     pub fn has(&self, text: &str) -> bool {
         std::fs::read(self.0.join(id_of(text))).is_ok_and(|found| found == text.as_bytes())
     }
 
-    /// Notes that this very text is approved.
+    /// Records the approval of exactly this text.
     ///
     /// # Errors
     /// `io`, `no-space`.

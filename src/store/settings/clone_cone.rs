@@ -1,4 +1,4 @@
-//! Which directories a new clone holds where nobody says: the setting `colony.clone.sparse`.
+//! The default directories of a new sparse clone: the setting `colony.clone.sparse`.
 
 use crate::git::{Oid, Repo};
 use crate::model::{Result, World};
@@ -10,11 +10,11 @@ use super::setting_layers::Layers;
 /// The setting.
 pub const KEY: &str = "colony.clone.sparse";
 
-/// Returns the directories: those of the environment, else of the file as `tree` has it, else of git's
-/// configuration of `repo`. Each is a plain path below the top; whether the tree has it is not asked.
+/// Returns the directories: those of the environment, else of the file in `tree`, else of git's configuration
+/// of `repo`. Each is a plain path below the top; the tree need not have it.
 ///
 /// # Errors
-/// `invalid-value`, for what the user has set. What the repository says and cannot be used is nothing.
+/// `invalid-value` for a value that the user has set. An unusable value of the repository is ignored.
 pub fn find(world: &World, repo: &Repo, (of_tree, tree): (&Repo, Oid)) -> Result<Vec<String>> {
     let flags = Flags::default();
     let layers = Layers::of_tree((world, repo, &flags), (of_tree, tree));

@@ -1,10 +1,9 @@
-//! `.colony/colony.toml`: what a repository says about the settings, read as what it is, a
-//! stranger's words.
+//! `.colony/colony.toml`: settings that a repository proposes. It is not trusted.
 //!
-//! The file is at the root of the worktree, and another may be in the directory a command is run
-//! in. It is never a reason to fail: what cannot be used is a [`SettingsProblem`], and the layer below
-//! counts. No link is followed, and no more than [`LIMIT_BYTES`] are read. Which settings a
-//! repository may set, and what their values look like, says the table in [`super`].
+//! The file is at the root of the working tree, and another one may be in the current directory of a command.
+//! It never makes a command fail: anything unusable is a [`SettingsProblem`], and the layer below counts. No symlink
+//! is followed, and at most [`LIMIT_BYTES`] are read. The table in [`super`] defines the settings that a
+//! repository may set, and the form of their values.
 
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
@@ -23,21 +22,21 @@ pub const LIMIT_BYTES: u64 = 64 * 1024;
 const FOLDER: &str = ".colony";
 const NAME: &str = "colony.toml";
 
-/// Something in a file that cannot be used.
+/// An unusable part of a file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct SettingsProblem {
-    /// The file; empty for a value that stands in none.
+    /// The file; empty for a value that is in none.
     pub path: String,
     /// The line, from 1.
     pub line: Option<usize>,
     /// The column, from 1.
     pub column: Option<usize>,
-    /// What is wrong with it.
+    /// The problem.
     pub message: String,
 }
 
 impl SettingsProblem {
-    /// Makes a problem at a place in a file.
+    /// Makes a problem at a position in a file.
     pub fn at(
         path: &Path,
         position: Option<Position>,
@@ -51,7 +50,7 @@ impl SettingsProblem {
         }
     }
 
-    /// Returns the place and the trouble in one line.
+    /// Returns the position and the problem in one line.
     pub fn sentence(&self) -> String {
         let SettingsProblem { path, message, .. } = self;
         match (path.as_str(), self.line, self.column) {
@@ -67,29 +66,29 @@ impl SettingsProblem {
 pub struct TomlEntry {
     /// The name, without `colony.`.
     pub name: String,
-    /// The value as text; `None` for what is neither a text nor a whole number.
+    /// The value as text; `None` for anything but a text or a whole number.
     pub value: Option<String>,
-    /// Where it stands.
+    /// Its position.
     pub position: Position,
 }
 
 /// A file that was found.
 #[derive(Clone, Debug)]
 pub struct ColonyToml {
-    /// Where it is.
+    /// Its path.
     pub path: PathBuf,
-    /// What it sets, in the order of the file.
+    /// Its settings, in the order of the file.
     pub entries: Vec<TomlEntry>,
 }
 
-/// The files that count here, the one at the root and the one in the current directory.
+/// The files that count here: the one at the root and the one in the current directory.
 #[derive(Clone, Debug, Default)]
 pub struct FoundFiles {
-    /// Of the whole repository.
+    /// The file of the whole repository.
     pub root: Option<ColonyToml>,
-    /// Of the current directory, where that is not the root.
+    /// The file of the current directory, where that is not the root.
     pub directory: Option<ColonyToml>,
-    /// What of them cannot be used.
+    /// Their unusable parts.
     pub problems: Vec<SettingsProblem>,
 }
 
@@ -105,7 +104,7 @@ pub fn find(world: &World, repo: &Repo) -> FoundFiles {
     found
 }
 
-/// Reads the file that a tree has; never fails.
+/// Reads the file in a tree; never fails.
 pub fn in_tree(repo: &Repo, tree: Oid, problems: &mut Vec<SettingsProblem>) -> Option<ColonyToml> {
     let path = Path::new(FOLDER).join(NAME);
     let leaf = repo.leaf_in(tree, &RepoPath::from(format!("{FOLDER}/{NAME}").as_str()));
@@ -149,7 +148,7 @@ fn read(repo: &Repo, directory: &Path, problems: &mut Vec<SettingsProblem>) -> O
     }
 }
 
-/// Reads the file at a path of the worktree; `None` when there is none.
+/// Reads the file at a path of the working tree; `None` if it does not exist.
 fn read_text(repo: &Repo, path: &Path) -> Result<Option<String>, String> {
     let path = RepoPath::from(path.as_os_str().as_bytes());
     let read = repo.read_file(&path, LIMIT_BYTES);
@@ -189,13 +188,13 @@ fn entries(text: &str) -> Result<Vec<TomlEntry>, (Option<Position>, String)> {
     Ok(found.into_iter().map(entry).collect())
 }
 
-/// Tells whether settings are named below a name.
+/// Returns `true` if a name is a group of settings.
 fn is_group(name: &str) -> bool {
     let below = format!("colony.{name}.");
     super::TABLE.iter().any(|row| row.key.starts_with(&below))
 }
 
-/// Returns a value as text, the texts of a list line by line; `None` for anything else.
+/// Returns a value as text, a list as one text per line; `None` for anything else.
 fn text_of(value: &DeValue<'_>) -> Option<String> {
     match value {
         DeValue::String(text) => Some(text.clone().into_owned()),

@@ -1,9 +1,8 @@
-//! The settings: one table, and the values in force, typed. Where each comes from says
-//! [`setting_layers`].
+//! The settings: one table, and the values in effect, typed. Their origins are in [`setting_layers`].
 //!
-//! The repository may set only what the table allows it: its content is hostile, so it names no
-//! credential, no time to wait and nothing that decides how long something is kept. The commands it
-//! names for a new clone are a proposal: see [`approved_commands`].
+//! The repository may set only what the table allows: it is not trusted, so it names no credential, no
+//! timeout, and nothing that decides how long something is kept. The commands it names for a new clone are a
+//! proposal: see [`approved_commands`].
 
 pub mod agent_rule;
 pub mod approved_commands;
@@ -24,7 +23,7 @@ use setting_layers::Layers;
 
 pub use setting_kind::Kind;
 
-/// Who may set a setting.
+/// The sources that may set a setting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SetBy {
     /// The user alone.
@@ -47,11 +46,11 @@ pub struct Setting {
     pub set_by: SetBy,
     /// The value when nothing sets it.
     pub default: &'static str,
-    /// What it does.
+    /// Its description.
     pub help: &'static str,
 }
 
-/// Every setting there is.
+/// Every setting.
 pub const TABLE: &[Setting] = &[
     Setting {
         key: "colony.agent",
@@ -78,7 +77,7 @@ pub const TABLE: &[Setting] = &[
         kind: Kind::Number,
         set_by: SetBy::Repository,
         default: "100m",
-        help: "untracked files above this many bytes are left out of checkpoints",
+        help: "untracked files above this size in bytes are left out of checkpoints",
     },
     Setting {
         key: "colony.maxNewFiles",
@@ -87,7 +86,7 @@ pub const TABLE: &[Setting] = &[
         kind: Kind::Number,
         set_by: SetBy::Repository,
         default: "2000",
-        help: "an automatic checkpoint refuses to take in more new files than this",
+        help: "an automatic checkpoint with more new files than this is refused",
     },
     Setting {
         key: "colony.keepDays",
@@ -96,7 +95,7 @@ pub const TABLE: &[Setting] = &[
         kind: Kind::Number,
         set_by: SetBy::User,
         default: "90",
-        help: "days that prune keeps operations and what they moved aside",
+        help: "days that prune keeps operations and the files they moved aside",
     },
     Setting {
         key: "colony.keepOperations",
@@ -168,7 +167,7 @@ pub const TABLE: &[Setting] = &[
         kind: Kind::Directories,
         set_by: SetBy::Repository,
         default: "",
-        help: "directories that a new clone holds beside the files at the top; empty means all",
+        help: "directories that a new clone checks out beside the files at the top; empty means all",
     },
     Setting {
         key: "colony.clone.run",
@@ -177,7 +176,7 @@ pub const TABLE: &[Setting] = &[
         kind: Kind::Commands,
         set_by: SetBy::Repository,
         default: "",
-        help: "commands that make a new clone ready; those of the repository run once approved",
+        help: "commands that prepare a new clone; those of the repository need approval",
     },
     Setting {
         key: "colony.clone.runTime",
@@ -186,7 +185,7 @@ pub const TABLE: &[Setting] = &[
         kind: Kind::Seconds,
         set_by: SetBy::User,
         default: "600",
-        help: "seconds each of these commands may take; empty means any time",
+        help: "seconds each of these commands may take; empty means no limit",
     },
     Setting {
         key: "colony.lineTime",
@@ -195,7 +194,7 @@ pub const TABLE: &[Setting] = &[
         kind: Kind::Seconds,
         set_by: SetBy::User,
         default: "0.015",
-        help: "seconds that 'status --line' may look for changes; 0 means not at all",
+        help: "seconds that 'status --line' may look for changes; 0 means that it does not",
     },
     Setting {
         key: "colony.map.flushThreshold",
@@ -204,7 +203,7 @@ pub const TABLE: &[Setting] = &[
         kind: Kind::Range(1, 100_000),
         set_by: SetBy::Repository,
         default: "20",
-        help: "most records of a page, where a row of the map says nothing",
+        help: "maximum records of a page, where a row of the map sets none",
     },
     Setting {
         key: "colony.map.flushTokenBudget",
@@ -213,7 +212,7 @@ pub const TABLE: &[Setting] = &[
         kind: Kind::Range(16, 10_000_000),
         set_by: SetBy::Repository,
         default: "4096",
-        help: "most tokens of a page, where a row of the map says nothing",
+        help: "maximum tokens of a page, where a row of the map sets none",
     },
     Setting {
         key: "colony.map.chunkTargetTokens",
@@ -222,7 +221,7 @@ pub const TABLE: &[Setting] = &[
         kind: Kind::Range(16, 100_000),
         set_by: SetBy::Repository,
         default: "800",
-        help: "tokens that a piece of prose aims at, where a row of the map says nothing",
+        help: "target tokens of a piece of prose, where a row of the map sets none",
     },
     Setting {
         key: "colony.map.chunkOverlapTokens",
@@ -231,7 +230,7 @@ pub const TABLE: &[Setting] = &[
         kind: Kind::Range(0, 99_999),
         set_by: SetBy::Repository,
         default: "100",
-        help: "tokens that two pieces of prose share, where a row of the map says nothing",
+        help: "tokens that two pieces of prose share, where a row of the map sets none",
     },
     Setting {
         key: "colony.map.pinned",
@@ -240,7 +239,7 @@ pub const TABLE: &[Setting] = &[
         kind: Kind::Truth,
         set_by: SetBy::Repository,
         default: "false",
-        help: "whether pages are never evicted, where a row of the map says nothing",
+        help: "whether pages are never evicted, where a row of the map does not set it",
     },
     Setting {
         key: "colony.map.tokenizer",
@@ -249,7 +248,7 @@ pub const TABLE: &[Setting] = &[
         kind: Kind::OneOf(&["o200k", "cl100k", "bytes"]),
         set_by: SetBy::Repository,
         default: "o200k",
-        help: "how tokens are counted: o200k, cl100k, or bytes, a quarter of them",
+        help: "how tokens are counted: o200k, cl100k, or bytes (a quarter of the bytes)",
     },
     Setting {
         key: "colony.map.gitignore",
@@ -267,11 +266,11 @@ pub const TABLE: &[Setting] = &[
         kind: Kind::Range(1, 1_000_000_000),
         set_by: SetBy::User,
         default: "4000000",
-        help: "most files and directories that a source may list",
+        help: "maximum files and directories that a source may list",
     },
 ];
 
-/// What the command line sets for every command.
+/// The global options that override settings.
 #[derive(Clone, Debug, Default)]
 pub struct Flags {
     /// `--agent`.
@@ -280,59 +279,59 @@ pub struct Flags {
     pub timeout_seconds: Option<String>,
 }
 
-/// The settings in force, typed.
+/// The settings in effect, typed.
 #[derive(Clone, Debug)]
 pub struct Settings {
     /// The agent that acts.
     pub agent: Option<String>,
-    /// How long to wait for locks, where that was said.
+    /// How long to wait for locks, if set.
     pub timeout: Option<Duration>,
-    /// Untracked files above this are left out.
+    /// The size above which untracked files are left out.
     pub max_new_file_size_bytes: u64,
-    /// How many new files an automatic checkpoint accepts.
+    /// The number of new files that an automatic checkpoint accepts.
     pub max_new_files: u64,
     /// How long operations are kept.
     pub keep_days: u64,
-    /// How many operations are kept.
+    /// The number of operations that are kept.
     pub keep_operations: u64,
     /// How long automatic checkpoints are kept.
     pub keep_auto_days: u64,
-    /// How many automatic checkpoints are kept per branch.
+    /// The number of automatic checkpoints that are kept per branch.
     pub keep_auto_per_branch: u64,
-    /// Whether checkpoints are made beside the branch.
+    /// Whether checkpoints leave the branch where it is.
     pub checkpoint_off_branch: bool,
     /// Whether checkpoints are git tags as well.
     pub checkpoint_git_tags: bool,
-    /// Ignored paths that a new clone gets a copy of.
+    /// Ignored paths that are copied into a new clone.
     pub clone_copy: Vec<String>,
-    /// Ignored paths that a new clone shares.
+    /// Ignored paths that are hard-linked into a new clone.
     pub clone_link: Vec<String>,
-    /// How long a command may take that makes a new clone ready; `None` for any time.
+    /// The time limit of a command that prepares a new clone; `None` for no limit.
     pub clone_run_time: Option<Duration>,
-    /// What rows of the repo map inherit.
+    /// The defaults for rows of the repo map.
     pub map: MapSettings,
-    /// What `.colony/colony.toml` says and cannot be used.
+    /// The unusable parts of `.colony/colony.toml`.
     pub repository_problems: Vec<SettingsProblem>,
 }
 
-/// What rows of the repo map inherit, and what holds for all of them.
+/// The defaults for rows of the repo map, and the settings for all rows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MapSettings {
-    /// Most records of a page.
+    /// Maximum records of a page.
     pub flush_threshold: u32,
-    /// Most tokens of a page.
+    /// Maximum tokens of a page.
     pub flush_token_budget: u32,
-    /// Tokens that a piece of prose aims at.
+    /// Target tokens of a piece of prose.
     pub chunk_target_tokens: u32,
     /// Tokens that two pieces of prose share.
     pub chunk_overlap_tokens: u32,
     /// Whether pages are never evicted.
     pub pinned: bool,
-    /// The name of the way tokens are counted.
+    /// The name of the tokenizer.
     pub tokenizer: String,
     /// Whether `.gitignore` files of the tree count.
     pub gitignore: bool,
-    /// Most files and directories that a source may list.
+    /// Maximum files and directories that a source may list.
     pub max_entries: u32,
 }
 
@@ -367,10 +366,10 @@ fn truth(layers: &Layers<'_>, key: &'static str) -> Result<bool> {
 }
 
 impl Settings {
-    /// Returns the settings in force, typed.
+    /// Returns the settings in effect, typed.
     ///
     /// # Errors
-    /// `invalid-value` naming the key and where the value comes from.
+    /// `invalid-value` naming the key and the origin of the value.
     pub fn of(layers: &Layers<'_>) -> Result<Settings> {
         let number = |key| {
             let found = layers.require(key)?;
@@ -402,8 +401,8 @@ impl Settings {
     }
 }
 
-/// Returns how long a prompt may look for changes. A value that does not parse is reported by 'config';
-/// here it counts as none.
+/// Returns how long a prompt may look for changes. A malformed value is reported by 'config'; here it counts
+/// as unset.
 pub fn line_time(layers: &Layers<'_>) -> Duration {
     let found = layers.require("colony.lineTime").ok();
     let time = found.and_then(|found| parse_seconds(&found.value).ok());

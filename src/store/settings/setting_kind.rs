@@ -1,10 +1,10 @@
-//! What the value of a setting looks like, and reading it.
+//! The form of a setting's value, and its parser.
 
 use std::time::Duration;
 
 use crate::git::worktree::sparse::is_cone_directory;
 
-/// What the value of a setting looks like.
+/// The form of a setting's value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// Any text.
@@ -13,15 +13,15 @@ pub enum Kind {
     Number,
     /// Seconds; fractions allowed.
     Seconds,
-    /// Texts: a list in a file of the repository, else with commas between them.
+    /// Texts: a list in a file of the repository, else separated by commas.
     List,
-    /// As [`Kind::List`], each a plain directory below the top of a worktree.
+    /// Like [`Kind::List`], each a plain directory below the top of a worktree.
     Directories,
-    /// Commands of a shell: a list in a file of the repository, else one per line.
+    /// Shell commands: a list in a file of the repository, else one per line.
     Commands,
     /// A whole number from the first to the second.
     Range(u32, u32),
-    /// `true` or `false`, and the other words that git takes for them.
+    /// `true` or `false`, and the other words that git accepts for them.
     Truth,
     /// One of these words.
     OneOf(&'static [&'static str]),
@@ -42,7 +42,7 @@ pub(in crate::store) fn wanted(kind: Kind) -> String {
     fixed.to_owned()
 }
 
-/// Tells whether a value is of a kind, or what is wanted.
+/// Checks that a value has the form of a kind; the error names the wanted form.
 pub(in crate::store) fn check(kind: Kind, value: &str) -> Result<(), String> {
     let fits = match kind {
         Kind::Text | Kind::List => true,
@@ -57,7 +57,7 @@ pub(in crate::store) fn check(kind: Kind, value: &str) -> Result<(), String> {
     if fits { Ok(()) } else { Err(wanted(kind)) }
 }
 
-/// Reads a list: lines, or words with commas between them.
+/// Parses a list: lines, or words separated by commas.
 pub(in crate::store) fn parse_list(value: &str) -> Vec<String> {
     let separator = if value.contains('\n') { '\n' } else { ',' };
     let parts = value.split(separator).map(str::trim);
@@ -100,7 +100,7 @@ pub(in crate::store) fn parse_truth(value: &str) -> Option<bool> {
     }
 }
 
-/// Reads seconds; `None` is an empty value.
+/// Parses seconds; an empty value is `None`.
 pub(in crate::store) fn parse_seconds(value: &str) -> Result<Option<Duration>, String> {
     if value.is_empty() {
         return Ok(None);

@@ -1,8 +1,8 @@
-//! The one reader of settings: every layer, and where each value comes from.
+//! The one reader of settings: every layer, and the origin of each value.
 //!
-//! Built-in < git's configuration < `.colony/colony.toml` at the root of the worktree < the one in
-//! the current directory < environment < flag. Whatever a file of the repository says, no command
-//! fails for it: what cannot be used is a [`SettingsProblem`], and the layer below counts.
+//! Built-in < git's configuration < `.colony/colony.toml` at the root of the working tree < the one in the
+//! current directory < environment < flag. A file of the repository never makes a command fail: an unusable
+//! part is a [`SettingsProblem`], and the layer below counts.
 
 use std::path::{Path, PathBuf};
 
@@ -18,11 +18,11 @@ use super::colony_toml::{self, ColonyToml, SettingsProblem};
 use super::setting_kind::{Kind, check, wanted};
 use super::{Flags, SetBy, Setting, TABLE};
 
-/// Where a value comes from, the weakest first.
+/// The layer of a value, the weakest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Level {
-    /// Built in.
+    /// The built-in default.
     Default,
     /// git's configuration of the machine.
     System,
@@ -38,13 +38,13 @@ pub enum Level {
     Repository,
     /// `.colony/colony.toml` in the current directory.
     Directory,
-    /// A variable.
+    /// An environment variable.
     Environment,
     /// The command line.
     Flag,
 }
 
-/// A setting with its value and where that comes from.
+/// A setting with its value and origin.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Effective {
     /// The key.
@@ -53,15 +53,15 @@ pub struct Effective {
     pub value: String,
     /// `default`, `file:<path>[:<line>:<column>]`, `command`, `environment:<name>` or `flag:<name>`.
     pub origin: String,
-    /// The layer it comes from.
+    /// Its layer.
     pub level: Level,
-    /// The file it stands in.
+    /// The file that sets it.
     pub path: Option<String>,
     /// The line, from 1, where it is known.
     pub line: Option<usize>,
     /// The column, from 1, where it is known.
     pub column: Option<usize>,
-    /// What the setting does.
+    /// The description of the setting.
     pub help: &'static str,
 }
 
@@ -91,7 +91,7 @@ impl<'a> Layers<'a> {
         }
     }
 
-    /// Reads the file of the repository as a tree has it, and none of the worktree; never fails.
+    /// Reads the repository's file in a tree instead of the one in the working tree; never fails.
     pub fn of_tree(
         (world, repo, flags): (&'a World, &'a Repo, &'a Flags),
         (of_tree, tree): (&Repo, Oid),
@@ -122,8 +122,8 @@ impl<'a> Layers<'a> {
         Ok(self.require(key)?.effective())
     }
 
-    /// Returns everything that is wrong with the settings: what a file of the repository says and
-    /// cannot be used, and what the user has set and does not parse. For `config` and `doctor`.
+    /// Returns every problem of the settings: unusable parts of the repository's files, and malformed values
+    /// of the user. For `config` and `doctor`.
     pub fn problems(&self) -> Vec<SettingsProblem> {
         let mut problems = self.files.problems.clone();
         for found in TABLE.iter().map(|row| self.find(row)) {
@@ -148,13 +148,13 @@ impl<'a> Layers<'a> {
         problems
     }
 
-    /// Returns what of the files of the repository cannot be used.
+    /// Returns the unusable parts of the repository's files.
     pub fn repository_problems(&self) -> &[SettingsProblem] {
         &self.files.problems
     }
 
-    pub(in crate::store) fn require(&self, key: &str) -> Result<InForce> {
-        // A file of the repository has the names without the section.
+    pub(in crate::store) fn require(&self, key: &str) -> Result<Resolved> {
+        // In a file of the repository, names have no section.
         let is_it = |name: &str| name.eq_ignore_ascii_case(key);
         let short = |row: &Setting| row.key.strip_prefix("colony.").is_some_and(is_it);
         let row = TABLE.iter().find(|row| is_it(row.key) || short(row));
@@ -164,9 +164,9 @@ impl<'a> Layers<'a> {
         })
     }
 
-    /// Goes through the layers from the strongest to the weakest.
-    fn find(&self, setting: &'static Setting) -> InForce {
-        let from = |value: String, source| InForce {
+    /// Searches the layers from the strongest to the weakest.
+    fn find(&self, setting: &'static Setting) -> Resolved {
+        let from = |value: String, source| Resolved {
             setting,
             value,
             source,
@@ -209,7 +209,7 @@ impl<'a> Layers<'a> {
 }
 
 /// A setting with the value that wins.
-pub(in crate::store) struct InForce {
+pub(in crate::store) struct Resolved {
     setting: &'static Setting,
     pub(in crate::store) value: String,
     source: Source,
@@ -232,7 +232,7 @@ impl Source {
         }
     }
 
-    /// Returns the place in the file; reads the file again where it is one of git's.
+    /// Returns the position in the file; reads the file again if it is one of git's.
     fn position(&self, key: &str) -> Option<Position> {
         match self {
             Source::Git(value) => value.position(key),
@@ -258,8 +258,8 @@ impl Source {
     }
 }
 
-impl InForce {
-    /// Tells whether the repository says it, and not its user.
+impl Resolved {
+    /// Returns `true` if the repository sets it, and not the user.
     pub(in crate::store) fn is_of_repository(&self) -> bool {
         matches!(self.source, Source::File(..))
     }
@@ -269,7 +269,7 @@ impl InForce {
     }
 
     fn effective(self) -> Effective {
-        let InForce {
+        let Resolved {
             setting,
             value,
             source,
@@ -312,7 +312,8 @@ fn key_of(entry: &colony_toml::TomlEntry) -> String {
     format!("colony.{}", entry.name)
 }
 
-/// Takes out of a file of the repository what it may not set or what makes no sense, and says why.
+/// Removes from a file of the repository the settings that it may not set or that are malformed, and returns
+/// the reasons.
 fn drop_unusable(file: &mut ColonyToml) -> Vec<SettingsProblem> {
     let mut problems = Vec::new();
     let path = &file.path;

@@ -167,7 +167,7 @@ fn a_second_harness_is_told_who_works_in_a_clone() {
     assert!(hint.starts_with("git colony agents path ada --takeover "));
     let said = refused["message"].as_str().unwrap();
     let words = format!(
-        "'first' (process {}) began to work in the clone",
+        "'first' (process {}) started to work in the clone",
         holder["pid"]
     );
     assert!(said.starts_with(&words), "{said}");

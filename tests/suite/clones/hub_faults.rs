@@ -278,7 +278,7 @@ fn a_checkout_that_was_moved_keeps_its_id_and_what_comes_to_its_place_its_own_hu
     let made = desk.run(&["agents", "new", "bob"]);
     assert_eq!(made.code, 0, "{}", made.stderr);
     assert!(
-        made.stderr.contains("another repository"),
+        made.stderr.contains("an earlier repository"),
         "{}",
         made.stderr
     );

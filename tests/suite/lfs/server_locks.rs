@@ -159,7 +159,7 @@ fn without_an_answer_what_was_known_counts_and_its_age_is_said() {
     // A sync that does not reach the remote fails before.
     assert_eq!(desk.error(&["sync"]), "remote-unreachable");
     let run = desk.run(&["fleet", "--refresh"]);
-    assert!(run.stderr.contains("what was known before counts"));
+    assert!(run.stderr.contains("the last answer counts"));
     let fleet = desk.json(&["fleet"]);
     assert_eq!(fleet["locks_known_at"], known);
     assert_eq!(locked(&fleet).len(), 1);

@@ -86,7 +86,7 @@ fn the_text_names_it_with_a_command_that_brings_it_back() {
     write_meanwhile(&sandbox, "echo mine >new.txt");
     let told = sandbox.colony(&["merge", "try"]);
     let line = told.lines().find(|line| line.contains("new.txt")).unwrap();
-    let (said, command) = line.split_once("; to have it back: ").unwrap();
+    let (said, command) = line.split_once("; to restore it: ").unwrap();
     assert_eq!(said, "written while files moved, and kept: new.txt");
     let ran = std::process::Command::new("sh")
         .args(["-c", command])
@@ -148,7 +148,7 @@ fn a_kill_between_two_moves_loses_nothing_written_then() {
     let run = sandbox.run(&["checkpoint", "--auto"]);
     assert_eq!(run.code, 0, "{}", run.stderr);
     assert!(
-        run.stderr.contains("kept: a.txt; to have"),
+        run.stderr.contains("kept: a.txt; to restore"),
         "{}",
         run.stderr
     );

@@ -446,7 +446,7 @@ fn git_goes_on_whatever_the_program_does() {
         assert!(output.status.success(), "{fake}");
         let stderr = String::from_utf8(output.stderr).unwrap();
         assert_eq!(
-            stderr.contains("was ended after 1 s"),
+            stderr.contains("was stopped after 1 s"),
             fake == slow,
             "{stderr}"
         );

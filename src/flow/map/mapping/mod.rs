@@ -257,7 +257,7 @@ impl<'a> Mapper<'a> {
         let repo = &self.how.session.repo;
         let opened = match tries {
             1 => PageTable::open(repo),
-            _ => PageTable::open_anew(repo).or_else(|why| {
+            _ => PageTable::recreate(repo).or_else(|why| {
                 warn_unusable(self.how.session, &why);
                 PageTable::in_memory()
             }),

@@ -29,7 +29,7 @@ impl Agent {
         Agent::ALL.into_iter().find(|agent| agent.as_str() == text)
     }
 
-    /// Returns the folder of its configuration, in the root of the worktree.
+    /// Returns the folder of its configuration, at the root of the working tree.
     pub(super) fn folder(self) -> &'static str {
         match self {
             Agent::ClaudeCode => ".claude",
@@ -46,11 +46,11 @@ impl Agent {
         }
     }
 
-    /// Returns what the person has to know about that file.
+    /// Returns the note about that file for the user.
     pub(super) fn note(self) -> &'static str {
         match self {
             Agent::ClaudeCode => {
-                "this file is personal, and a checkpoint takes it in unless it is ignored: \
+                "this file is personal, and a checkpoint includes it unless it is ignored: \
                  echo /.claude/settings.local.json >> \"$(git rev-parse --git-path info/exclude)\""
             }
             Agent::Codex => {

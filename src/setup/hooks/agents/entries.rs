@@ -1,4 +1,4 @@
-//! What our entries look like in the configuration of each agent, and how they get in and out.
+//! Our entries in the configuration of each agent: their form, and how they are added and removed.
 
 use serde_json::{Value, json};
 
@@ -8,9 +8,9 @@ use super::agent::Agent;
 
 /// One event that an agent has a hook for.
 pub(super) struct Event {
-    /// What the agent calls it.
+    /// The agent's name for it.
     pub(super) name: &'static str,
-    /// What its firing is noted as.
+    /// The name under which its runs are recorded.
     pub(super) fired: &'static str,
     /// The tools it is for, in the agent's pattern language.
     matcher: Option<&'static str>,
@@ -52,8 +52,8 @@ const CODEX: &[Event] = &[
     },
 ];
 
-/// Cursor's events before a tool are gates: an answer is a permission, and no answer a refusal. So
-/// the state is kept before the turn and after each change instead, which are the same states.
+/// Cursor's events before a tool are gates: an answer is a permission, and no answer a refusal. So the state
+/// is kept before the turn and after each change instead, which are the same states.
 const CURSOR: &[Event] = &[
     Event {
         name: "beforeSubmitPrompt",
@@ -77,7 +77,7 @@ const CURSOR: &[Event] = &[
     },
 ];
 
-/// Returns the events of an agent; the last is that of stopping.
+/// Returns the events of an agent; the last is the stop event.
 pub(super) fn events(agent: Agent) -> &'static [Event] {
     match agent {
         Agent::ClaudeCode => CLAUDE_CODE,
@@ -86,12 +86,12 @@ pub(super) fn events(agent: Agent) -> &'static [Event] {
     }
 }
 
-/// What every command of ours begins with.
+/// Returns the beginning of our commands.
 fn call(agent: Agent) -> String {
     format!("git colony hook {}", agent.as_str())
 }
 
-/// Returns the command: where git-colony is missing, it answers in its place.
+/// Returns the command; where git-colony is missing, it prints the answer itself.
 fn command(agent: Agent, event: &Event) -> String {
     let answer = crate::setup::hooks::payload::answer(agent, Some(event.name));
     format!("{} 2>/dev/null || echo '{answer}'", call(agent))
@@ -109,7 +109,7 @@ fn entry(agent: Agent, event: &Event) -> Value {
     }
 }
 
-/// Returns a configuration with nothing but our entries.
+/// Returns a configuration with only our entries.
 pub(super) fn whole(agent: Agent) -> Value {
     let mut hooks = serde_json::Map::new();
     for event in events(agent) {
@@ -121,7 +121,7 @@ pub(super) fn whole(agent: Agent) -> Value {
     }
 }
 
-/// Returns the text with our entries in it; those that are there stay as they are.
+/// Adds our entries to the text; existing ones stay as they are.
 pub(super) fn put_in(agent: Agent, text: Option<&str>) -> Result<String, String> {
     let Some(text) = text.filter(|text| !text.trim().is_empty()) else {
         let whole = serde_json::to_string_pretty(&whole(agent)).map_err(|e| e.to_string())?;
@@ -152,7 +152,7 @@ pub(super) fn put_in(agent: Agent, text: Option<&str>) -> Result<String, String>
     Ok(text)
 }
 
-/// Returns the text without our entries; lists that were left empty go, too.
+/// Removes our entries from the text, and lists that this empties.
 pub(super) fn take_out(agent: Agent, text: &str) -> Result<String, String> {
     let mut text = text.to_owned();
     while let Some(less) = take_one(agent, &text)? {
@@ -196,7 +196,7 @@ fn take_one(agent: Agent, text: &str) -> Result<Option<String>, String> {
     Ok(None)
 }
 
-/// Returns the text without our command in an element; empty when nothing else is in the element.
+/// Removes our command from an element; returns an empty text if the element has nothing else.
 fn less_of(agent: Agent, text: &str, element: &Node) -> Option<String> {
     if is_ours(agent, element) {
         return Some(String::new());
@@ -258,7 +258,7 @@ fn parse(text: &str) -> Result<Node, String> {
     }
 }
 
-/// Tells whether a text holds nothing that a person has put there.
+/// Returns `true` if a text has nothing that the user has added.
 pub(super) fn is_bare(agent: Agent, text: &str) -> bool {
     let Ok(root) = parse(text) else {
         return text.trim().is_empty();

@@ -1,4 +1,4 @@
-//! The configuration file of an agent: read and replaced whole, links never followed.
+//! The configuration file of an agent: read and replaced as a whole, without following links.
 
 use std::io::Write as _;
 use std::os::unix::fs::PermissionsExt as _;
@@ -11,7 +11,7 @@ use crate::store::files::atomic;
 
 use super::agent::Agent;
 
-/// A file in a folder in the root of the worktree.
+/// A file in a folder at the root of the working tree.
 pub(super) struct AgentFile<'a> {
     repo: &'a Repo,
     folder: PathBuf,
@@ -33,7 +33,7 @@ impl<'a> AgentFile<'a> {
         }
     }
 
-    /// Returns the path from the root of the worktree.
+    /// Returns the path from the root of the working tree.
     pub(super) fn shown(&self) -> &str {
         &self.shown
     }
@@ -43,12 +43,12 @@ impl<'a> AgentFile<'a> {
         &self.path
     }
 
-    /// Tells whether the folder is there.
+    /// Returns `true` if the folder exists.
     pub(super) fn folder_exists(&self) -> bool {
         self.folder.symlink_metadata().is_ok()
     }
 
-    /// Reads the text; `None` when there is no file.
+    /// Reads the text; `None` if the file does not exist.
     pub(super) fn read(&self) -> Result<Option<String>> {
         self.refuse_links()?;
         let path = RepoPath::from(self.shown.as_str());
@@ -85,10 +85,10 @@ impl<'a> AgentFile<'a> {
             }
             Ok(())
         };
-        // What a dead process leaves in our folder is swept; the worktree is not ours to sweep.
+        // Leftovers of a dead process in our folder are swept; those in the working tree would not be.
         atomic::make_directory(&self.stage)?;
         match put(&self.stage) {
-            // The worktree is on another file system than its git directory.
+            // The working tree is on another file system than its git directory.
             Err(e) if e.kind() == std::io::ErrorKind::CrossesDevices => put(&self.folder),
             done => done,
         }
@@ -102,7 +102,7 @@ impl<'a> AgentFile<'a> {
         atomic::remove_file(&self.path)
     }
 
-    /// Removes the folder if nothing is in it.
+    /// Removes the folder if it is empty.
     pub(super) fn remove_folder_if_empty(&self) -> Result<()> {
         atomic::remove_empty_folder(&self.folder).map(drop)
     }
@@ -135,7 +135,7 @@ impl<'a> AgentFile<'a> {
     fn refused(&self, why: &str) -> Error {
         Error::new(
             Code::AgentConfigRefused,
-            format!("cannot edit '{}': {why}; it is as it was", self.shown),
+            format!("cannot edit '{}': {why}; nothing has changed", self.shown),
         )
         .detail("path", &self.shown)
         .hint(format!(

@@ -1,8 +1,8 @@
-//! Hooks of agents: entries in a configuration file of the worktree that keep the state before a
+//! Hooks of agents: entries in a configuration file of the working tree that create a checkpoint before a
 //! tool changes something and when the agent stops.
 //!
-//! The file is the user's: it is edited as text so that nothing else in it moves, shown as a diff
-//! beforehand, replaced whole or not at all, and never written through a link.
+//! The file belongs to the user: it is edited as text so that nothing else in it changes, shown as a diff
+//! beforehand, replaced completely or not at all, and never written through a link.
 
 mod agent;
 mod entries;
@@ -28,7 +28,7 @@ use file::AgentFile;
 
 pub use agent::Agent;
 
-/// What becomes of an agent's configuration.
+/// The plan for an agent's configuration.
 pub(super) struct AgentPlan<'a> {
     agent: Agent,
     file: AgentFile<'a>,
@@ -37,7 +37,7 @@ pub(super) struct AgentPlan<'a> {
 }
 
 impl<'a> AgentPlan<'a> {
-    /// Plans to put our entries in or to take them out; changes nothing.
+    /// Plans to add or remove our entries; changes nothing.
     ///
     /// # Errors
     /// `agent-config-refused` with the lines to add by hand; `io`.
@@ -59,12 +59,12 @@ impl<'a> AgentPlan<'a> {
         })
     }
 
-    /// Tells whether there is anything to do.
+    /// Returns `true` if there is anything to do.
     pub(super) fn changes(&self) -> bool {
         self.before != self.after
     }
 
-    /// Returns the change as a unified diff; empty when there is none.
+    /// Returns the change as a unified diff; empty without a change.
     pub(super) fn diff(&self) -> String {
         let name = self.file.shown();
         let (before, after) = (
@@ -87,12 +87,12 @@ impl<'a> AgentPlan<'a> {
             .to_string()
     }
 
-    /// Returns what the person has to know about the file.
+    /// Returns the note about the file for the user.
     pub(super) fn note(&self) -> &'static str {
         self.agent.note()
     }
 
-    /// Says the steps to people.
+    /// Describes the steps.
     pub(super) fn steps(&self) -> Vec<String> {
         let verb = match (self.changes(), &self.after) {
             (false, _) => return Vec::new(),
@@ -102,7 +102,7 @@ impl<'a> AgentPlan<'a> {
         vec![format!("{verb} '{}'", self.file.shown())]
     }
 
-    /// Does it.
+    /// Carries out the plan.
     pub(super) fn apply(&self, session: &Session, act: Act) -> Result<()> {
         let path = HookPlaces::of(&session.repo).agent_record(self.agent.as_str());
         let known: Option<AgentRecord> = record::read(&path)?;
@@ -110,7 +110,7 @@ impl<'a> AgentPlan<'a> {
             return self.finish(act, known.as_ref());
         }
         if let (Act::Install, Some(after)) = (act, &self.after) {
-            // Of a file that we have changed before, what it was before that counts.
+            // For a file that we have changed before, the state before that change counts.
             let ours_since = |known: &AgentRecord| {
                 let before = self.before.as_deref().unwrap_or_default();
                 known.after == record::digest(before.as_bytes())
@@ -139,7 +139,7 @@ impl<'a> AgentPlan<'a> {
         self.finish(act, known.as_ref())
     }
 
-    /// Removes the folder that we made for the file, also for a dead process that removed the file.
+    /// Removes the folder that we created for the file, also for a dead process that removed the file.
     fn finish(&self, act: Act, known: Option<&AgentRecord>) -> Result<()> {
         if act == Act::Uninstall && known.is_some_and(|known| known.made_folder) {
             self.file.remove_folder_if_empty()?;
@@ -148,7 +148,7 @@ impl<'a> AgentPlan<'a> {
     }
 }
 
-/// Returns the text without our entries; `None` when we made the file and nothing else is in it.
+/// Returns the text without our entries; `None` if we created the file and it has nothing else.
 fn without_ours(
     session: &Session,
     agent: Agent,
@@ -173,7 +173,7 @@ fn refuse(agent: Agent, file: &AgentFile<'_>, why: &str) -> Error {
     let lines = serde_json::to_string_pretty(&entries::whole(agent)).unwrap_or_default();
     Error::new(
         Code::AgentConfigRefused,
-        format!("cannot edit '{}': {why}; it is as it was", file.shown()),
+        format!("cannot edit '{}': {why}; nothing has changed", file.shown()),
     )
     .detail("path", file.shown())
     .detail("by_hand", entries::whole(agent))
@@ -186,7 +186,7 @@ fn one_line(text: &str) -> String {
         .unwrap_or_default()
 }
 
-/// Looks at the entries of an agent; a file of ours that cannot be read is a state, too.
+/// Returns the status of the entries of an agent; an unreadable file is a status, too.
 pub(super) fn status(session: &Session, agent: Agent) -> Vec<HookStatus> {
     let repo = &session.repo;
     let file = AgentFile::of(repo, agent);
@@ -221,7 +221,7 @@ pub(super) fn status(session: &Session, agent: Agent) -> Vec<HookStatus> {
     entries::events(agent).iter().map(row).collect()
 }
 
-/// Forgets what was written down about an agent.
+/// Deletes the record about an agent.
 pub(super) fn forget(repo: &Repo, agent: Agent) -> Result<()> {
     let names: Vec<&str> = entries::events(agent)
         .iter()
@@ -232,38 +232,38 @@ pub(super) fn forget(repo: &Repo, agent: Agent) -> Result<()> {
     crate::store::files::atomic::remove_file(&record)
 }
 
-/// Returns the name under which the firing of an agent's hook is noted.
+/// Returns the name under which the runs of an agent's hook are recorded.
 pub fn fired_name(agent: Agent, event: Option<&str>) -> &'static str {
     let events = entries::events(agent);
     let known = events
         .iter()
         .find(|known| event.is_some_and(|event| known.name.eq_ignore_ascii_case(event)));
-    // An event of another version counts as a stop, the last of each list.
+    // An unknown event counts as a stop, the last of each list.
     known.or(events.last()).map_or("agent", |event| event.fired)
 }
 
-/// What was last heard of the agent that works in a repository.
+/// The last report of the agent that works in a repository.
 #[derive(Clone, Debug)]
 pub struct Heard {
-    /// When, RFC 3339 UTC.
+    /// The time, RFC 3339 UTC.
     pub at: String,
-    /// What it told that it does.
+    /// The state it reported.
     pub doing: Doing,
 }
 
-/// What an agent told that it does.
+/// The state that an agent reported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Doing {
-    /// It is at work.
+    /// It is working.
     Working,
-    /// It has begun a session, or stopped.
+    /// It has started a session, or stopped.
     Waiting,
     /// Its session has ended.
     Gone,
 }
 
-/// Returns what the hooks of any agent told last; `None` where none has ever fired.
-pub fn last_heard(repo: &Repo) -> Option<Heard> {
+/// Returns the last report of any agent's hooks; `None` if none was ever run.
+pub fn last_report(repo: &Repo) -> Option<Heard> {
     let events = Agent::ALL.into_iter().flat_map(entries::events);
     let heard = events.filter_map(|event| {
         let at = last_fired::last(repo, event.fired)?;

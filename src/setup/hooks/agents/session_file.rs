@@ -1,7 +1,7 @@
-//! Handing the id of a session to the commands that Claude Code runs, which learn of it in no other way.
+//! Passes the id of a session to the commands that Claude Code runs; they have no other way to get it.
 //!
-//! The file is Claude Code's: it names it to the hook of a session's start, and reads it before each command.
-//! Other hooks write there, too, so a line is added and nothing else in it is touched.
+//! The file belongs to Claude Code, which names it to the hook of a session's start and reads it before each
+//! command. Other hooks write there, too, so a line is added and nothing else is touched.
 
 use std::fs::File;
 use std::io::{Read as _, Write as _};
@@ -13,23 +13,23 @@ use crate::model::id::SessionId;
 use crate::model::{Error, Result, World};
 use crate::store::lease::lease_holder::SESSION_VARIABLE;
 
-/// Names the file.
+/// The variable with the path of the file.
 const FILE_VARIABLE: &str = "CLAUDE_ENV_FILE";
 
-/// So much of the file is looked at for the line.
+/// The number of bytes that are searched for the line.
 const MAX_BYTES: u64 = 1 << 20;
 
-/// Adds the line that sets `COLONY_SESSION`, unless it is the last of its kind already. Does nothing where no
+/// Adds the line that sets `COLONY_SESSION`, unless it is the last of its kind already. Does nothing if no
 /// file is named.
 ///
 /// # Errors
-/// `io`, `no-space`; also where the name is that of a link or of no file.
-pub fn tell(world: &World, session: &SessionId) -> Result<()> {
+/// `io`, `no-space`; also if the path is a symlink or not a plain file.
+pub fn add_line(world: &World, session: &SessionId) -> Result<()> {
     let Some(path) = world.variable(FILE_VARIABLE).map(Path::new) else {
         return Ok(());
     };
     let path = world.absolute(path);
-    // An id holds nothing that a shell takes for more than itself.
+    // An id has no character with a meaning for a shell.
     let line = format!("export {SESSION_VARIABLE}={}", session.as_str());
     add(&path, &line).map_err(|e| Error::io(format!("cannot add to '{}'", path.display()), e))
 }
@@ -51,6 +51,6 @@ fn add(path: &Path, line: &str) -> std::io::Result<()> {
     }
     let is_at_line = text.is_empty() || text.ends_with('\n');
     let gap = if is_at_line { "" } else { "\n" };
-    // In one call: other hooks may add theirs at the same time.
+    // In one call: other hooks may add lines at the same time.
     file.write_all(format!("{gap}{line}\n").as_bytes())
 }

@@ -1,8 +1,8 @@
-//! The page table: which pages the directories of a scope were packed into. Derived data; what is in
-//! it can be worked out again from the commit.
+//! The page table: which pages the directories of a scope were packed into. It is derived data and can be
+//! computed again from the commit.
 //!
-//! Pages are kept as the page module wrote them: this module knows where they belong, not what they
-//! say.
+//! Pages are stored as the page module wrote them: this module knows where they belong, not what they
+//! contain.
 
 mod rows;
 
@@ -53,19 +53,19 @@ pub struct ScopeRow {
     generation: i64,
     /// Its name.
     pub scope: String,
-    /// A digest of everything but the commit that decides on its pages.
+    /// A digest of everything but the commit that the pages depend on.
     pub recipe: Vec<u8>,
     /// The commit that was mapped.
     pub revision: String,
-    /// The revision it was mapped from, where that may move: `HEAD` or a branch.
+    /// The revision it was mapped from, where that can move: `HEAD` or a branch.
     pub follows: Option<String>,
-    /// The repository its objects are in; `None` for this one.
+    /// The repository that has its objects; `None` for this one.
     pub place: Option<PathBuf>,
-    /// What all its directories hold.
+    /// The totals of all its directories.
     pub totals: Totals,
 }
 
-/// How much there is.
+/// Numbers of pages, records and tokens.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Totals {
     /// Pages.
@@ -79,39 +79,40 @@ pub struct Totals {
 /// A directory of a scope.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DirectoryRow {
-    /// Where it is, from the root of the repository.
+    /// Its path from the root of the repository.
     pub path: RepoPath,
-    /// The directory above it; `None` for the one the scope starts in.
+    /// The directory above it; `None` for the scope's first directory.
     pub parent: Option<RepoPath>,
     /// Its tree.
     pub tree: String,
-    /// A digest of the rules from above.
+    /// A digest of the rules that directories above it set.
     pub rules: Vec<u8>,
     /// The ids of its pages.
     pub page_ids: Vec<[u8; 16]>,
     /// Its pages, as the page module wrote them.
     pub packed: Vec<u8>,
-    /// Its files that have no record and should have one, as the page module wrote them; `None` for none.
+    /// Its files that should have a record and have none, as the page module wrote them; `None` if there are
+    /// none.
     pub left_out: Option<Vec<u8>>,
-    /// How much that is.
+    /// The totals of the directory.
     pub totals: Totals,
 }
 
-/// What becomes of the directories of a scope.
+/// The changes to the directories of a scope.
 #[derive(Clone, Debug, Default)]
 pub struct Changes {
-    /// All that were there go first.
+    /// Delete all existing directories first.
     pub afresh: bool,
-    /// Directories that are gone, with all below them.
+    /// Deleted directories, with everything below them.
     pub gone: Vec<RepoPath>,
-    /// Directories that are new or were packed anew.
+    /// Directories that are new or were packed again.
     pub packed: Vec<DirectoryRow>,
 }
 
-/// What a scope is after a mapping.
+/// A scope after a mapping.
 #[derive(Clone, Debug)]
 pub struct Mapped<'a> {
-    /// Whose worktree.
+    /// The worktree of the scope.
     pub worktree: &'a str,
     /// Its name.
     pub scope: &'a str,
@@ -126,7 +127,7 @@ pub struct Mapped<'a> {
 }
 
 impl PageTable {
-    /// Opens the page table of a repository; in a dry run nothing that is written stays.
+    /// Opens the page table of a repository. In a dry run, nothing that is written stays.
     ///
     /// # Errors
     /// When `SQLite` cannot use the file.
@@ -141,27 +142,27 @@ impl PageTable {
         })
     }
 
-    /// Takes the page table of a repository away and makes it anew; in a dry run it is left alone.
+    /// Deletes the page table of a repository and creates it again; in a dry run it stays.
     ///
     /// # Errors
     /// When `SQLite` cannot use the file.
-    pub fn open_anew(repo: &Repo) -> Result<PageTable, Unusable> {
+    pub fn recreate(repo: &Repo) -> Result<PageTable, Unusable> {
         if !repo.keeps_objects() {
             return PageTable::in_memory();
         }
         Ok(PageTable {
-            database: Database::open_anew(&place(repo), SCHEMA)?,
+            database: Database::recreate(&place(repo), SCHEMA)?,
         })
     }
 
-    /// Tells whether a repository has a page table, or something else in its place: to look for what is in
-    /// none makes none.
+    /// Returns `true` if a repository has a page table, or anything else at its path. Looking something up
+    /// must not create one.
     pub fn exists(repo: &Repo) -> bool {
         let missing = |error: std::io::Error| error.kind() == std::io::ErrorKind::NotFound;
         !std::fs::symlink_metadata(place(repo)).is_err_and(missing)
     }
 
-    /// A page table for this run only.
+    /// Opens a page table for this run only.
     ///
     /// # Errors
     /// When there is no memory.
@@ -190,7 +191,7 @@ impl PageTable {
         Ok(rows.collect::<Result<_, _>>()?)
     }
 
-    /// Tells whether a scope holds as much as its directories together.
+    /// Returns `true` if the totals of a scope are the sum of those of its directories.
     ///
     /// # Errors
     /// When the table cannot be read.
@@ -216,7 +217,7 @@ impl PageTable {
         Ok(row.optional()?)
     }
 
-    /// Lists the directories of a scope that are right below one, by path.
+    /// Lists the directories of a scope that are directly below one, by path.
     ///
     /// # Errors
     /// When the table cannot be read.
@@ -229,7 +230,7 @@ impl PageTable {
         Ok(rows.collect::<Result<_, _>>()?)
     }
 
-    /// Returns the directory that a scope starts in; `None` where nothing is there.
+    /// Returns the first directory of a scope; `None` where the scope is empty.
     ///
     /// # Errors
     /// When the table cannot be read.
@@ -240,7 +241,7 @@ impl PageTable {
         Ok(row.optional()?.map(RepoPath::new))
     }
 
-    /// Gives each directory of a scope, by path, until `each` says `false`.
+    /// Passes each directory of a scope, by path, to `each` until that returns `false`.
     ///
     /// # Errors
     /// When the table cannot be read.
@@ -260,7 +261,7 @@ impl PageTable {
         Ok(())
     }
 
-    /// Lists what the directories of a scope have noted of files without a record, by path.
+    /// Lists what the directories of a scope record about files without a record, by path.
     ///
     /// # Errors
     /// When the table cannot be read.
@@ -272,7 +273,7 @@ impl PageTable {
         Ok(rows.collect::<Result<_, _>>()?)
     }
 
-    /// Finds the pages of a worktree whose ids begin so: scope, id, directory.
+    /// Finds the pages of a worktree by the beginning of their ids: scope, id, directory.
     ///
     /// # Errors
     /// When the table cannot be read.
@@ -301,7 +302,7 @@ impl PageTable {
         Ok(found)
     }
 
-    /// Writes down a mapping, unless the scope is no longer `before`; returns what it then is.
+    /// Records a mapping, if the scope is still `before`; returns the scope otherwise.
     ///
     /// # Errors
     /// When the table cannot be written.
@@ -332,7 +333,7 @@ impl PageTable {
         })
     }
 
-    /// Forgets a scope; tells whether it was there.
+    /// Deletes a scope; returns `true` if it existed.
     ///
     /// # Errors
     /// When the table cannot be written.

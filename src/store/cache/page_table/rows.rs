@@ -1,7 +1,7 @@
-//! The rows of the page table: how they are read, written, and told from rows that were altered.
+//! Reads and writes the rows of the page table, and detects altered ones.
 //!
-//! Each row has a digest of what it says. One that says something else is damage, and the table is made
-//! anew: nobody is told numbers that no mapping has written.
+//! Each row has a digest of its values. A row that does not match is damaged and the table is created again:
+//! no answer shows numbers that no mapping has written.
 
 use std::ffi::OsString;
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
@@ -53,7 +53,7 @@ pub(super) fn directory_row(row: &rusqlite::Row<'_>) -> rusqlite::Result<Directo
     Ok(directory)
 }
 
-/// Says that a row is not as it was written.
+/// Fails if a row is not as it was written.
 fn sound(is_sound: bool) -> rusqlite::Result<()> {
     let damaged = || {
         let corrupt = rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_CORRUPT);
@@ -63,7 +63,7 @@ fn sound(is_sound: bool) -> rusqlite::Result<()> {
 }
 
 impl ScopeRow {
-    /// Tells a row that was altered from what was written.
+    /// Returns the digest that detects an altered row.
     fn digest(&self) -> [u8; 8] {
         let place = self
             .place
@@ -81,7 +81,7 @@ impl ScopeRow {
 }
 
 impl DirectoryRow {
-    /// Tells a row that was altered from what was written.
+    /// Returns the digest that detects an altered row.
     fn digest(&self) -> [u8; 8] {
         digest_of(&[
             self.path.as_bytes(),
@@ -117,7 +117,7 @@ fn digest_of(parts: &[&[u8]]) -> [u8; 8] {
     digest
 }
 
-/// The first three columns.
+/// Returns the first three columns.
 pub(super) fn totals(row: &rusqlite::Row<'_>) -> rusqlite::Result<Totals> {
     let number = |at: usize| row.get::<_, i64>(at).map(i64::unsigned_abs);
     Ok(Totals {
@@ -161,7 +161,7 @@ pub(super) fn write_scope(connection: &Connection, mapped: &Mapped<'_>) -> Resul
     Ok(statement.query_row(parameters, |row| row.get(0))?)
 }
 
-/// Writes the digest of a scope, once all is done.
+/// Writes the digest of a scope, as the last step.
 pub(super) fn seal(connection: &Connection, id: i64) -> Result<(), Unusable> {
     let sql = format!("{SCOPE_COLUMNS} WHERE id = ?1");
     let scope = connection.query_row(&sql, [id], unchecked_scope)?;
@@ -204,19 +204,19 @@ pub(super) fn remove_one(
     scope: i64,
     path: &RepoPath,
 ) -> Result<(), Unusable> {
-    // Nothing stands between a path and the same with a NUL behind it.
+    // No other path sorts between a path and that path followed by a NUL.
     let to = [path.as_bytes(), b"\0"].concat();
     remove(connection, scope, path.as_bytes(), &to)
 }
 
-/// Removes a directory with all below it.
+/// Removes a directory with everything below it.
 pub(super) fn remove_below(
     connection: &Connection,
     scope: i64,
     path: &RepoPath,
 ) -> Result<(), Unusable> {
     remove_one(connection, scope, path)?;
-    // All that begins with the path and a slash; '0' is the character behind it.
+    // Every path that begins with the path and a slash; '0' is the character after it.
     let from = [path.as_bytes(), b"/"].concat();
     let to = [path.as_bytes(), b"0"].concat();
     remove(connection, scope, &from, &to)
