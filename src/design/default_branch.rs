@@ -1,4 +1,4 @@
-//! The default branch of a repository, which others come back to: one rule for all commands.
+//! The default branch of a repository, into which forks are merged: one rule for all commands.
 
 use crate::git::refs::usual_default_branches;
 use crate::git::worktree::safe_open::MAX_RECORD_BYTES;
@@ -8,8 +8,9 @@ use crate::model::{RepoPath, Result};
 const HEADS: &str = "refs/heads/";
 const REMOTE: &str = "refs/remotes/origin/";
 
-/// Finds the default branch: the first of these that is here, or that `origin` had when it was fetched last: the
-/// branch that the manifest names, the usual ones ([`usual_default_branches`]); else the branch that is checked out.
+/// Finds the default branch: the first of these that exists here, or that `origin` had at the last
+/// fetch: the branch that the manifest names, then the usual ones ([`usual_default_branches`]);
+/// else the branch that is checked out.
 ///
 /// # Errors
 /// `repository-broken`.
@@ -18,7 +19,7 @@ pub fn find(repo: &Repo) -> Result<Option<(RefName, Oid)>> {
     let usual = usual_default_branches(of_remote, repo.config("init.defaultBranch"));
     for name in manifest_branch(repo).into_iter().chain(usual) {
         let branch = RefName::from(format!("{HEADS}{name}").as_str());
-        // A manifest or a configuration may name anything, also what no branch can be called.
+        // A manifest or a configuration may name anything, even an invalid branch name.
         if !branch.is_valid() {
             continue;
         }
@@ -32,7 +33,7 @@ pub fn find(repo: &Repo) -> Result<Option<(RefName, Oid)>> {
     Ok(branch.zip(head.commit()))
 }
 
-/// Reads the default branch of the manifest; one that does not read well counts as absent here.
+/// Returns the default branch of the manifest; an unreadable manifest counts as absent here.
 fn manifest_branch(repo: &Repo) -> Option<String> {
     let path = RepoPath::from(".colony/manifest.json");
     let bytes = repo.read_file(&path, MAX_RECORD_BYTES).ok()??;

@@ -1,7 +1,7 @@
-//! What differs between two states: revisions, checkpoints, forks, the worktree.
+//! Differences between two states: revisions, checkpoints, forks, the working tree.
 //!
-//! The worktree is what a checkpoint would keep of it, so that a diff and the checkpoint after it say
-//! the same. Nothing is written to the repository, no matter how much differs.
+//! The working tree counts as a checkpoint would keep it, so that a diff and the checkpoint after
+//! it agree. Nothing is written to the repository, however large the difference.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -18,24 +18,24 @@ use super::checkpoint::worktree_snapshot::Kept;
 use super::fork::names;
 use super::restore::restore_target::Target;
 
-/// A patch in an answer is not longer than this; what does not fit is left out file by file.
+/// The maximum size of a patch in an answer; files that do not fit are left out.
 pub const PATCH_LIMIT_BYTES: usize = 256 * 1024;
 
-/// What the worktree is called in an answer.
+/// The name of the working tree in an answer.
 pub const WORKTREE: &str = "worktree";
 
-/// What is asked for.
+/// The states to compare.
 #[derive(Clone, Debug)]
 pub struct Request {
-    /// The state to begin with.
+    /// The first state.
     pub from: Named,
-    /// The state to end with.
+    /// The second state.
     pub to: Named,
     /// Whether the patch is wanted.
     pub patch: WithPatch,
 }
 
-/// A state as somebody names it.
+/// A state as the user names it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Named {
     /// A revision, a fork or a checkpoint.
@@ -44,37 +44,37 @@ pub enum Named {
     Checkpoint(String),
     /// The files as they are now.
     Worktree,
-    /// What is known already.
+    /// A known state.
     State(DiffSide),
 }
 
 /// Whether a patch is made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WithPatch {
-    /// It is.
+    /// With a patch.
     Yes,
-    /// It is not.
+    /// Without a patch.
     No,
 }
 
-/// What differs.
+/// The differences.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct DiffReport {
-    /// The first state, as it was named.
+    /// The first state, as the user named it.
     pub ref_a: String,
-    /// The second state, as it was named; `worktree` for the files as they are now.
+    /// The second state, as the user named it; `worktree` for the files as they are now.
     pub ref_b: String,
     /// The commit of the first state; `None` for a branch without a commit.
     pub commit_a: Option<Oid>,
-    /// The commit of the second state; `None` for the worktree.
+    /// The commit of the second state; `None` for the working tree.
     pub commit_b: Option<Oid>,
     /// The paths that differ, sorted.
     pub entries: Vec<DiffEntry>,
-    /// The patch, where it was asked for, with at most 256 KiB of whole files.
+    /// The patch, if requested: at most 256 KiB of whole files.
     pub raw_unified_diff: Option<String>,
     /// Whether files did not fit into the patch.
     pub truncated: bool,
-    /// What of the worktree was not looked at, as a checkpoint leaves it out.
+    /// The paths of the working tree that were not compared, as a checkpoint leaves them out.
     pub left_out: Vec<LeftOut>,
 }
 
@@ -90,24 +90,24 @@ pub enum ChangeType {
     Deleted,
     /// It had another name.
     Renamed,
-    /// It is much like another path that changed.
+    /// It is similar to another path that changed.
     Copied,
-    /// It is another kind of thing: a link, a file, a submodule.
+    /// It changed its type: symlink, file, submodule.
     TypeChanged,
 }
 
 /// One path that differs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct DiffEntry {
-    /// The path, in the second state if it is there.
+    /// The path, in the second state if it exists there.
     pub path: RepoPath,
-    /// How it differs.
+    /// The kind of change.
     pub change_type: ChangeType,
-    /// The path in the first state, of a rename or a copy.
+    /// The path in the first state, for a rename or a copy.
     pub old_path: Option<RepoPath>,
-    /// How many lines were added; 0 for a binary file.
+    /// The number of lines added; 0 for a binary file.
     pub insertions: u64,
-    /// How many lines were deleted; 0 for a binary file.
+    /// The number of lines deleted; 0 for a binary file.
     pub deletions: u64,
     /// Whether it is a binary file.
     pub binary: bool,
@@ -146,7 +146,7 @@ pub fn diff(session: &Session, request: &Request) -> Result<DiffReport> {
     })
 }
 
-/// Finds commit and tree of what a name stands for: a branch, a fork, what else git understands, a
+/// Finds the commit and tree that a name stands for: a branch, a fork, any other revision of git, a
 /// checkpoint, the state before an operation. `@{0}` and `auto@{0}` are checkpoints, as everywhere.
 fn find_any(repo: &Repo, name: &str) -> Result<(Oid, Oid)> {
     let of_checkpoint = || Target::find(repo, name).map(|target| (target.sha, target.tree));
@@ -165,13 +165,13 @@ fn find_any(repo: &Repo, name: &str) -> Result<(Oid, Oid)> {
 /// One side of a comparison.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DiffSide {
-    /// What it is called.
+    /// Its name.
     pub name: String,
-    /// The commit; `None` for what is not committed.
+    /// The commit; `None` for uncommitted files.
     pub commit: Option<Oid>,
     /// The tree of the files.
     pub tree: Oid,
-    /// What was not looked at.
+    /// The paths that were not compared.
     pub left_out: Vec<LeftOut>,
 }
 

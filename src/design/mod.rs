@@ -1,4 +1,4 @@
-//! What the program is for: keeping states and bringing them back.
+//! The core of the program: keeping states and restoring them.
 
 pub mod allowed_paths;
 pub mod checkpoint;

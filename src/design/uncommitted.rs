@@ -1,8 +1,8 @@
-//! The worktree as a commit that no branch has: what is not committed yet, for those who read commits.
+//! The working tree as a commit that no branch has: uncommitted work, for readers of commits.
 //!
-//! The commit holds what an automatic checkpoint would, and says nothing of who made it or when: the same
-//! files on the same HEAD are the same commit. It is written and nothing points to it; whoever uses it
-//! keeps it alive.
+//! The commit holds the content of an automatic checkpoint, without author or time of its own: the
+//! same files on the same HEAD are the same commit. It is written unreferenced; the caller keeps it
+//! alive.
 
 use std::collections::BTreeSet;
 use std::os::unix::fs::MetadataExt as _;
@@ -18,35 +18,35 @@ use super::checkpoint::left_out::{Allowances, LeftOut};
 use super::checkpoint::worktree_snapshot::Kept;
 use super::checkpoint::{automatic, unignored};
 
-/// What such a commit says.
+/// The message of the commit.
 const MESSAGE: &str = "uncommitted work";
 
-/// The worktree as it was found.
+/// A state of the working tree.
 #[derive(Clone, Debug)]
 pub struct Uncommitted {
-    /// The commit; HEAD where the files are as it has them.
+    /// The commit; HEAD if no file differs from it.
     pub commit: Oid,
-    /// What a checkpoint leaves out, too.
+    /// The paths that a checkpoint leaves out, too.
     pub left_out: Vec<LeftOut>,
-    /// What the files looked like from outside; see [`Now`].
+    /// The fingerprint of the files from outside; see [`Now`].
     pub look: String,
 }
 
-/// A worktree as it was found, with its index.
+/// A state of a worktree, with its index.
 #[derive(Clone, Debug)]
 pub struct FoundWorktree {
-    /// A commit of the files, on HEAD, with the index as second parent where that says more.
+    /// A commit of the files, on HEAD, with the index as second parent if it differs.
     pub commit: Oid,
-    /// The branch, or where HEAD is.
+    /// The branch, or the commit of a detached HEAD.
     pub head: Head,
-    /// How many paths are uncommitted.
+    /// The number of uncommitted paths.
     pub changed: usize,
-    /// What an automatic checkpoint leaves out, too.
+    /// The paths that an automatic checkpoint leaves out, too.
     pub left_out: Vec<LeftOut>,
 }
 
-/// Looks at a worktree as an automatic checkpoint does, for which the paths of `unignored` do not count, and
-/// writes what it holds.
+/// Scans a working tree as an automatic checkpoint does, without the paths of `unignored`, and
+/// writes its content.
 ///
 /// # Errors
 /// `too-many-new-files`, `filter-failed`, `no-space`, `io`, `interrupted`.
@@ -73,7 +73,7 @@ pub fn on_base(session: &Session, base: Oid, commit: Oid) -> Result<Oid> {
     write(session, base, session.repo.read_commit(commit)?.tree)
 }
 
-/// Looks at the worktree and writes what it holds; in a dry run into memory.
+/// Scans the working tree and writes its content; in a dry run into memory.
 ///
 /// # Errors
 /// `revision-not-found` on a branch without a commit; `filter-failed`, `no-space`, `io`, `interrupted`.
@@ -81,7 +81,7 @@ pub fn look(session: &Session) -> Result<Uncommitted> {
     let unignored = unignored::current(session)?;
     let allowances = Allowances::default();
     let scan = session.repo.scan(&session.world)?;
-    // Before the files are read: what is written meanwhile is told later.
+    // Before the files are read: a later change is detected the next time.
     let look = from_outside(session, &scan);
     let kept = Kept::of(
         session,
@@ -107,16 +107,16 @@ pub fn look(session: &Session) -> Result<Uncommitted> {
     })
 }
 
-/// The worktree as it looks from outside: no file is read for it.
+/// The state of the working tree from outside, without reading any file.
 #[derive(Clone, Debug)]
 pub struct Now {
     look: String,
-    /// What it holds, where that is what HEAD has.
+    /// The tree of HEAD, if no file differs from it.
     head_tree: Option<Oid>,
 }
 
 impl Now {
-    /// Looks at the worktree. Costs a scan, and writes nothing.
+    /// Scans the working tree. Costs a scan, and writes nothing.
     ///
     /// # Errors
     /// As [`crate::git::Repo::scan`].
@@ -128,13 +128,13 @@ impl Now {
         })
     }
 
-    /// Tells whether it holds something else than `commit`, which was made when it looked like `look`. A
-    /// file that was touched counts as changed, whatever it holds.
+    /// Returns `true` if it differs from `commit`, which was made when its fingerprint was `look`.
+    /// A touched file counts as changed, whatever its content.
     pub fn differs(&self, session: &Session, commit: Option<Oid>, look: &str) -> bool {
         if self.look == look {
             return false;
         }
-        // What was uncommitted may have been committed since.
+        // The uncommitted files may have been committed since.
         let tree = commit.and_then(|commit| session.repo.tree_of(Some(commit)).ok());
         tree.is_none() || tree != self.head_tree
     }
@@ -149,7 +149,7 @@ fn write(session: &Session, head: Oid, tree: Oid) -> Result<Oid> {
     })
 }
 
-/// Signs with the time of HEAD: the same files are the same commit.
+/// Signs with the time of HEAD: the same files give the same commit.
 fn nobody(session: &Session, head: Option<Oid>) -> Result<Signature> {
     let head = head
         .map(|head| session.repo.read_commit(head))
@@ -162,7 +162,7 @@ fn nobody(session: &Session, head: Option<Oid>) -> Result<Signature> {
     })
 }
 
-/// Everything that may be another file than HEAD has.
+/// Lists every file that may differ from HEAD.
 pub(super) fn changed_paths(scan: &Scan) -> BTreeSet<&RepoPath> {
     let staged = scan.staged.iter().map(|change| &change.path);
     let rest = scan.unstaged.iter().chain(&scan.conflicts);
@@ -170,7 +170,7 @@ pub(super) fn changed_paths(scan: &Scan) -> BTreeSet<&RepoPath> {
     staged.chain(rest).chain(untracked).collect()
 }
 
-/// Digests HEAD's tree, and which files are changed with their stat data.
+/// Returns a digest of HEAD's tree and of the changed files with their stat data.
 fn from_outside(session: &Session, scan: &Scan) -> String {
     let mut hasher = blake3::Hasher::new();
     hasher.update(scan.head_tree.to_string().as_bytes());

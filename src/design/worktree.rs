@@ -1,4 +1,5 @@
-//! What restore and undo share: the state of git, the caller's place, the hook afterward.
+//! Shared by restore and undo: git's operations in progress, the caller's directory, the hook
+//! afterward.
 
 use crate::git::object::NewCommit;
 use crate::git::{Oid, TreeEntry, process};
@@ -13,7 +14,7 @@ use crate::store::operation::{FileMoves, LateFile, Operation, Record, Tail};
 use super::checkpoint::worktree_snapshot::Kept;
 use super::pick;
 
-/// Writes the worktree as it is now into a commit that only the operation keeps alive.
+/// Writes the working tree as a commit that only the operation keeps alive.
 pub(super) fn snapshot_commit(session: &Session, kept: &Kept, label: &str) -> Result<Oid> {
     let clean = kept.snapshot.worktree_tree == kept.scan.head_tree
         && kept.snapshot.index_tree == kept.scan.head_tree;
@@ -24,42 +25,43 @@ pub(super) fn snapshot_commit(session: &Session, kept: &Kept, label: &str) -> Re
     kept.commit_beside(
         session,
         &signature,
-        format!("worktree before restoring '{label}'"),
+        format!("working tree before restoring '{label}'"),
     )
 }
 
-/// Writes a commit for the user's history, signed where git is configured to.
+/// Writes a commit for the user's history, signed if git is configured to.
 pub(super) fn write_commit(session: &Session, commit: NewCommit<'_>) -> Result<Oid> {
     let repo = &session.repo;
-    // In a dry run there is nothing that git could sign.
+    // In a dry run there is no object that git could sign.
     if repo.keeps_objects() && repo.signs_commits()? {
         return repo.write_signed_commit(&session.world, commit);
     }
     repo.write_commit(commit)
 }
 
-/// Tells whether what git is in the middle of was opened by an operation of ours.
+/// Returns `true` if an operation of ours opened the merge or pick in progress.
 pub(super) fn opened_by_us(session: &Session) -> Result<bool> {
     let places = Places::find(&session.repo)?;
     let tail = places.map(|places| Tail::read(&session.repo, &places));
-    // An operation made in between, a checkpoint beside the branch, is no state to compare with.
+    // A checkpoint off the branch, made in between, does not record a state to compare with.
     match tail.transpose()?.and_then(|tail| tail.settled) {
         Some(entry) if entry.record.opens_state() => entry.record.state_files_match(&session.repo),
         _ => Ok(false),
     }
 }
 
-/// Refuses while git is in the middle of something that owns the branch or the index.
+/// Refuses while git has something in progress that owns the branch or the index.
 pub(super) fn refuse_in_progress(session: &Session, command: &str) -> Result<()> {
     let Some(what) = session.repo.in_progress() else {
         return Ok(());
     };
-    // What is settled goes on. What is not can only be taken back at once: that is said first.
+    // A settled conflict can be continued. With an open one, only an abort works at once, so that
+    // comes first.
     let is_open = what != "am" && session.repo.load_index()?.has_conflicts();
     let way = if what == "am" {
         "--abort"
     } else {
-        "--continue   # or --abort, which takes back what is settled, too"
+        "--continue   # or --abort, which also discards resolved conflicts"
     };
     let end = match what {
         other if is_open => {
@@ -69,13 +71,14 @@ pub(super) fn refuse_in_progress(session: &Session, command: &str) -> Result<()>
                 "git"
             };
             format!(
-                "{program} {other} --abort   # drops what is settled already; to keep it, settle the rest, then --continue"
+                "{program} {other} --abort   # discards resolved conflicts; to keep them, resolve \
+                the rest, then --continue"
             )
         }
-        // Git's own would throw away what was settled meanwhile.
+        // Git's own abort would discard the conflicts settled meanwhile.
         other if opened_by_us(session)? => format!("git colony {other} {way}"),
         "cherry-pick" if pick::is_committed_by_git(session) => {
-            "git colony cherry-pick --continue   # takes what is left of it".to_owned()
+            "git colony cherry-pick --continue   # picks the remaining commits".to_owned()
         }
         "bisect" => "git bisect reset".to_owned(),
         other => format!("git {other} {way}"),
@@ -87,7 +90,7 @@ pub(super) fn refuse_in_progress(session: &Session, command: &str) -> Result<()>
     .hint(end))
 }
 
-/// Says what was written while files moved, where the report has no place for it.
+/// Reports the files that were written while files moved, if the report has no field for it.
 pub(super) fn tell_late(session: &Session, late: &[LateFile]) {
     for late in late {
         (session.world.narrate)(&late.sentence());
@@ -108,7 +111,8 @@ pub(super) fn open_worktree(session: &Session) -> Result<WorktreeFiles> {
         .map_err(|e| Error::io("cannot open the worktree", e))
 }
 
-/// Stages files of a tree and plans how they come into the worktree; what stands there is moved aside.
+/// Stages files of a tree and plans their moves into the working tree; files in the way are moved
+/// aside.
 ///
 /// # Errors
 /// `filter-failed`, `no-space`, `io`.
@@ -151,12 +155,12 @@ pub(super) fn run_post_checkout(
     let flag = if stays { "0" } else { "1" };
     let args = [hex(old).as_str(), hex(new).as_str(), flag].map(str::to_owned);
     let say = |text: &str| (session.world.narrate)(text);
-    // What was asked for is done: a hook that fails is worth a word, not a failure.
+    // The command is done: a hook that fails is only reported.
     match process::run_hook(&session.repo, &session.world, "post-checkout", &args) {
         Ok(Some(0) | None) => {}
         Ok(Some(code)) => say(&format!("the post-checkout hook exited with {code}")),
         Err(error) if error.code() == Code::Interrupted => {
-            say("the post-checkout hook was stopped; what was asked for is done");
+            say("the post-checkout hook was stopped; the command itself is done");
         }
         Err(error) => say(&format!("post-checkout: {}", error.message())),
     }

@@ -1,9 +1,10 @@
-//! Holding changes against the rules of agents: what each may change says [`AgentRule`].
+//! The allowed paths of agents: holding changes against them. [`AgentRule`] says what each agent
+//! may change.
 //!
 //! The rule counts as it was before the change, so that no change loosens the rule it is held
-//! against. A path is judged by where it stands in the tree: both sides of a rename are paths, a
-//! deletion is one, and a link that is added must stay where the agent may write. Nothing here
-//! changes anything.
+//! against. A path is judged by its place in the tree: both sides of a rename are paths, a deletion
+//! is one, and a symlink that is added must stay within the allowed paths. Nothing here changes
+//! anything.
 
 pub mod path_check;
 pub mod path_gate;
@@ -19,36 +20,36 @@ use crate::git::{Oid, Repo, TreeEntry};
 use crate::model::{RepoPath, Result};
 use crate::store::settings::agent_rule::{self, AgentRule};
 
-/// A longer target of a link leads nowhere that could be told.
-const LONGEST_TARGET: u64 = 4096;
+/// A symlink with a longer target is treated as leading out.
+const MAX_TARGET_BYTES: u64 = 4096;
 
-/// Links that lead to links, at most so many.
-const MOST_LINKS: usize = 8;
+/// The maximum number of symlinks that are followed in a row.
+const MAX_LINKS: usize = 8;
 
 /// Why a path may not be changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum RefusalReason {
-    /// No pattern of the scope matches it, or one takes it away.
+    /// No pattern of the allowed paths matches it, or one excludes it.
     OutsideScope,
-    /// It is the rule of an agent, or where one may stand.
+    /// It is the file of an agent, or a place for one.
     AgentRule,
-    /// A directory on the way to it is a symbolic link or a submodule.
+    /// A directory on the way to it is a symlink or a submodule.
     ThroughLink,
-    /// It is a symbolic link that leads out of the scope.
+    /// It is a symlink that leads out of the allowed paths.
     LinkLeadsOut,
-    /// It lies outside the worktree, or git does not track such a path.
+    /// It lies outside the working tree, or git cannot track such a path.
     OutsideRepository,
 }
 
 impl RefusalReason {
-    /// Returns the words for people.
+    /// Returns the reason as text for people.
     pub fn words(self) -> &'static str {
         match self {
-            RefusalReason::OutsideScope => "outside the scope",
-            RefusalReason::AgentRule => "no agent with a rule changes rules",
-            RefusalReason::ThroughLink => "reached through a link or submodule",
-            RefusalReason::LinkLeadsOut => "a link that leads out of the scope",
+            RefusalReason::OutsideScope => "outside the allowed paths",
+            RefusalReason::AgentRule => "sets allowed paths, which agents may not change",
+            RefusalReason::ThroughLink => "reached through a symlink or submodule",
+            RefusalReason::LinkLeadsOut => "a symlink that leads out of the allowed paths",
             RefusalReason::OutsideRepository => "outside the repository",
         }
     }
@@ -59,7 +60,7 @@ impl RefusalReason {
 pub struct Violation {
     /// The path.
     pub path: RepoPath,
-    /// Why.
+    /// The reason.
     pub reason: RefusalReason,
 }
 
@@ -93,7 +94,7 @@ pub(super) fn violations(
     Ok(found)
 }
 
-/// A tree with changes on it, path by path.
+/// A tree with changes applied to it, path by path.
 pub(super) struct View<'a> {
     repo: &'a Repo,
     before: Oid,
@@ -118,7 +119,7 @@ impl<'a> View<'a> {
         }
     }
 
-    /// Tells why a path may not be changed; `None` where it may, be it a link or not.
+    /// Returns why a path may not be changed; `None` if it may, symlink or not.
     pub(super) fn reason(
         &self,
         rule: &AgentRule,
@@ -134,7 +135,7 @@ impl<'a> View<'a> {
         Ok((!rule.holds(path, directory)).then_some(RefusalReason::OutsideScope))
     }
 
-    /// Tells whether a path is a directory or a submodule, whatever else it is before or after.
+    /// Returns `true` if a path is a directory or a submodule, before or after the change.
     fn is_directory(&self, path: &RepoPath) -> Result<bool> {
         let is_submodule = |entry: Option<TreeEntry>| entry.is_none_or(|one| one.is_submodule());
         if let Some(change) = self.changes.get(path) {
@@ -149,7 +150,8 @@ impl<'a> View<'a> {
         })
     }
 
-    /// Tells whether a link leads to a place that the agent may not change, or that cannot be told.
+    /// Returns `true` if a symlink leads to a place that the agent may not change, or to an unknown
+    /// one.
     pub(super) fn leads_out(
         &self,
         rule: &AgentRule,
@@ -158,7 +160,7 @@ impl<'a> View<'a> {
         depth: usize,
     ) -> Result<bool> {
         let size = self.repo.object_size(link.id);
-        if depth > MOST_LINKS || size.is_none_or(|size| size > LONGEST_TARGET) {
+        if depth > MAX_LINKS || size.is_none_or(|size| size > MAX_TARGET_BYTES) {
             return Ok(true);
         }
         let target = self.repo.read_blob(link.id)?;
@@ -174,7 +176,8 @@ impl<'a> View<'a> {
         }
     }
 
-    /// Returns where a target leads from a link, if it stays in the tree and goes through no link.
+    /// Returns where a target leads from a symlink, if it stays in the tree and goes through no
+    /// other symlink.
     fn place(&self, link: &RepoPath, target: &[u8]) -> Result<Option<RepoPath>> {
         if target.first().is_none_or(|&byte| byte == b'/') {
             return Ok(None);
@@ -185,7 +188,8 @@ impl<'a> View<'a> {
             if matches!(part, b"" | b".") {
                 continue;
             }
-            // What stands here has to be a directory: neither up nor down leads through a link.
+            // This part has to be a directory: neither `..` nor a name below may lead through a
+            // symlink.
             if !parts.is_empty() && self.leaf(&joined(&parts))?.is_some() {
                 return Ok(None);
             }

@@ -1,4 +1,4 @@
-//! Asking whether an agent may change paths: named ones, what is staged, or what a range brings.
+//! Checks whether an agent may change paths: given ones, the staged ones, or those a range changes.
 
 use std::collections::BTreeSet;
 use std::os::unix::ffi::OsStrExt as _;
@@ -19,25 +19,25 @@ use crate::store::settings::agent_rule::{self, AgentRule};
 
 use super::{RefusalReason, View, Violation};
 
-/// What is held against the rule.
+/// The changes that are checked.
 #[derive(Clone, Debug)]
 pub enum Changes {
-    /// Paths as they are typed, relative to the current directory; they need not exist.
+    /// Paths as typed, relative to the current directory; they need not exist.
     Paths(Vec<PathBuf>),
-    /// What is staged.
+    /// The staged changes.
     Staged,
-    /// What the second commit of `A..B` brings to the first.
+    /// The changes between the two commits of `A..B`.
     Range(String),
 }
 
-/// What is asked for.
+/// What to check.
 #[derive(Clone, Debug)]
 pub struct Request {
     /// The agent.
     pub agent: String,
-    /// What it would change.
+    /// The changes.
     pub changes: Changes,
-    /// Allow everything where the agent has no rule.
+    /// Allow everything where the agent has no allowed paths.
     pub allow_unscoped: bool,
 }
 
@@ -50,17 +50,18 @@ pub struct CheckReport {
     pub allowed: bool,
     /// The paths that it may not change, sorted.
     pub violations: Vec<Violation>,
-    /// How many paths were looked at.
+    /// The number of paths that were checked.
     pub checked: usize,
-    /// The file that says what it may change; `None` where there is none.
+    /// The file that sets its allowed paths; `None` where there is none.
     pub rule: Option<RepoPath>,
-    /// The commit whose rule counted; `None` before the first one.
+    /// The commit that the file was read from; `None` before the first commit.
     pub rule_from: Option<Oid>,
-    /// The patterns of the rule; `None` where there is none.
+    /// Its patterns; `None` where there is no file.
     pub scope: Option<Vec<String>>,
 }
 
-/// Holds changes against the rule of an agent, as it was before them; changes nothing.
+/// Checks changes against the allowed paths of an agent, as they were before the changes; changes
+/// nothing.
 ///
 /// # Errors
 /// `scope-missing` without a rule, unless that is allowed; `scope-invalid`, `invalid-value`,
@@ -120,27 +121,34 @@ fn missing(repo: &Repo, agent: &str, from: Option<Oid>) -> Error {
         let file = text::shell_word(&path.to_string());
         return Error::new(
             Code::ScopeMissing,
-            format!("agent '{agent}' has no rule{place} yet: '{path}' is not committed, and counts only then"),
+            format!(
+                "agent '{agent}' has no allowed paths{place} yet: '{path}' takes effect once \
+            it is committed"
+            ),
         )
         .detail("agent", agent)
         .detail("path", path)
-        .hint(format!("git colony commit -m 'rule of {agent}' {file}"));
+        .hint(format!(
+            "git colony commit -m 'allowed paths of {agent}' {file}"
+        ));
     }
     Error::new(
         Code::ScopeMissing,
-        format!("agent '{agent}' has no rule: there is no '{path}'{place}"),
+        format!("agent '{agent}' has no allowed paths: '{path}' does not exist{place}"),
     )
     .detail("agent", agent)
     .detail("path", path)
     .hint(
-        "run it again with --allow-unscoped   # where agents without a rule may change everything",
+        "run it again with --allow-unscoped   # agents without allowed paths may then change \
+        everything",
     )
 }
 
-/// Lists what is staged and is not as a side of the merge under way has it: taking over is no edit.
+/// Lists the staged changes, except those that match a side of the merge in progress: taking over a
+/// side is not an edit.
 pub(in crate::design) fn staged(session: &Session, head_tree: Oid) -> Result<Vec<TreeChange>> {
     let (repo, world) = (&session.repo, &session.world);
-    // A hook of git is shown the index of the commit to be.
+    // git shows a hook the index of the future commit.
     let shown = world.variable("GIT_INDEX_FILE");
     let shown = shown.map(|file| world.absolute(Path::new(&file)));
     let mut changes = repo.staged_against(world, head_tree, shown.as_deref())?;
@@ -157,7 +165,7 @@ pub(in crate::design) fn staged(session: &Session, head_tree: Oid) -> Result<Vec
     Ok(changes)
 }
 
-/// A range `A..B`, and where B left A.
+/// A range `A..B`, and the merge bases of its ends.
 struct Range {
     from: Oid,
     tree: Oid,
@@ -171,7 +179,7 @@ impl Range {
         let Some((from, to)) = ends else {
             return Err(Error::new(
                 Code::InvalidValue,
-                format!("{} is no range", text::shell_word(typed)),
+                format!("{} is not a range", text::shell_word(typed)),
             )
             .hint("git colony agents check NAME --range main..HEAD"));
         };
@@ -184,7 +192,7 @@ impl Range {
         if bases.is_empty() && repo.is_shallow() {
             return Err(Error::new(
                 Code::ShallowNoBase,
-                format!("this history is cut off before the ends of '{typed}' meet"),
+                format!("the ends of '{typed}' have no merge base in this shallow history"),
             )
             .hint("git fetch --unshallow   # then run it again"));
         }
@@ -196,8 +204,8 @@ impl Range {
         })
     }
 
-    /// Lists what the range brings: all that differs from where it began. With several such places a
-    /// path counts that differs from one of them and from A; without any, everything counts.
+    /// Lists the changes of the range, compared with its merge base. With several merge bases a
+    /// path counts if it differs from one of them and from A; without any, everything counts.
     fn changes(&self, repo: &Repo) -> Result<Vec<TreeChange>> {
         match self.bases.as_slice() {
             [] => repo.diff_trees(repo.empty_tree(), self.to_tree),
@@ -239,7 +247,8 @@ fn judge_typed(
     Ok(found)
 }
 
-/// Tells why a path of the repository may not be written; it goes through no link, tracked or not.
+/// Returns why a path of the repository may not be written; it must not go through a symlink,
+/// tracked or not.
 fn reason_for(
     session: &Session,
     view: &View<'_>,
@@ -259,7 +268,7 @@ fn reason_for(
     let stands = is_link(&path.under(session.repo.workdir()));
     match view.leaf(path)?.filter(TreeEntry::is_link) {
         Some(link) if view.leads_out(rule, path, link, 0)? => Ok(Some(RefusalReason::LinkLeadsOut)),
-        // One that is not committed is written through as well, and nobody has looked at it.
+        // An untracked symlink is followed as well, and nobody has checked it.
         None if stands => Ok(Some(RefusalReason::ThroughLink)),
         _ => Ok(None),
     }
@@ -270,7 +279,7 @@ fn is_link(path: &Path) -> bool {
         .is_ok_and(|metadata| metadata.is_symlink())
 }
 
-/// Returns the path of the repository that is meant.
+/// Returns the path in the repository.
 fn place_of(session: &Session, typed: &Path) -> Result<RepoPath, RefusalReason> {
     let root = session.repo.workdir();
     let cwd = session.world.cwd.canonicalize();
@@ -278,7 +287,7 @@ fn place_of(session: &Session, typed: &Path) -> Result<RepoPath, RefusalReason> 
     let mut absolute = PathBuf::new();
     for part in cwd.join(typed).components() {
         match part {
-            // Up from a link is somewhere else than it looks.
+            // `..` behind a symlink leads elsewhere than it looks.
             Component::ParentDir if is_link(&absolute) => return Err(RefusalReason::ThroughLink),
             Component::ParentDir => drop(absolute.pop()),
             Component::CurDir => {}
@@ -289,7 +298,7 @@ fn place_of(session: &Session, typed: &Path) -> Result<RepoPath, RefusalReason> 
     if let Ok(path) = absolute.strip_prefix(root) {
         return Ok(below(path));
     }
-    // The worktree itself may be reached through a link.
+    // The working tree itself may be reached through a symlink.
     let same = |above: &&Path| above.canonicalize().is_ok_and(|real| real == root);
     let above = absolute.ancestors().filter(same).last();
     let inside = above.and_then(|above| absolute.strip_prefix(above).ok());

@@ -1,7 +1,7 @@
-//! Refusing changes that the rules of agents do not allow, before anything has changed.
+//! Refuses changes outside the allowed paths of agents, before anything changes.
 //!
-//! Commits, decisions, merges and picks are held against the rules; checkpoints are not, since they
-//! keep work. What an agent's branch holds is refused at the latest where it is merged.
+//! Commits, decisions, merges and picks are checked; checkpoints are not, since they keep work.
+//! Changes on the branch of an agent are refused at the latest when it is merged.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -21,16 +21,17 @@ use crate::store::settings::agent_rule::AgentRule;
 
 use super::{Violation, path_check};
 
-/// The address of an agent ends with this.
+/// The domain of the addresses of agents.
 const MAIL: &str = "@external.agent.colony.local";
 
-/// Lists the agents whose rules bind whoever acts here: the one that was named, the one whose clone
-/// this is, and the one from whose clone this was started, so that another name or place loosens nothing.
+/// Lists the agents whose allowed paths bind this process: the agent that was named, the one whose
+/// clone this is, and the one from whose clone this process was started. So another name or
+/// directory loosens nothing.
 pub(in crate::design) fn acting(session: &Session) -> BTreeSet<String> {
     bound(session).into_keys().collect()
 }
 
-/// Returns them and why each counts.
+/// Returns the agents that bind this process, and why each one does.
 fn bound(session: &Session) -> BTreeMap<String, AgentReason> {
     let mut agents = acting_agent::by_place(&session.world);
     let member = session.membership.as_ref();
@@ -45,7 +46,7 @@ fn bound(session: &Session) -> BTreeMap<String, AgentReason> {
     agents
 }
 
-/// Returns an agent that acts here, as far as can be told, and why it counts; `None` for a person.
+/// Returns an agent that this process acts as, as far as is known, and why; `None` for a person.
 pub fn acting_agent(session: &Session) -> Option<(String, AgentReason)> {
     let first = bound(session).into_iter().next();
     first.or_else(|| {
@@ -61,12 +62,13 @@ pub(in crate::design) fn agent_of_mail(mail: &str) -> Option<String> {
     known(agent)
 }
 
-/// Returns a name that an agent can have; what is written down somewhere may be anything.
+/// Returns a name if an agent can have it; a recorded name may be anything.
 fn known(agent: &str) -> Option<String> {
     Identity::of_agent(agent).ok().map(|_| agent.to_owned())
 }
 
-/// Refuses changes that one of the agents may not make, by the rules of the tree `before`.
+/// Refuses changes outside the allowed paths of one of the agents; the tree `before` says which
+/// these are.
 ///
 /// # Errors
 /// `scope-violation`, `scope-invalid`.
@@ -86,11 +88,12 @@ pub(in crate::design) fn require(
         let found = allowed_paths::violations(&session.repo, &rule, before, changes)?;
         if !found.is_empty() {
             let error = refusal(&rule, &found);
-            // Whoever is bound by no rule brings in somebody else's work.
+            // No allowed paths bind this process: it merges the work of another agent.
             return Err(if acting_agent(session).is_none() {
                 let file = text::shell_word(&rule.path.to_string());
                 error.hint(format!(
-                    "run it again with --force to let them in all the same, or widen {file} in a commit of its own"
+                    "run it again with --force to allow them anyway, or widen {file} in a commit \
+                    of its own"
                 ))
             } else {
                 error
@@ -100,7 +103,7 @@ pub(in crate::design) fn require(
     Ok(())
 }
 
-/// Refuses a step of whoever acts here, from one tree to another.
+/// Refuses the changes from one tree to another that this process may not make.
 ///
 /// # Errors
 /// `scope-violation`, `scope-invalid`.
@@ -111,8 +114,8 @@ pub(in crate::design) fn require_step(session: &Session, before: Oid, after: Oid
     require_own(session, before, session.repo.diff_trees(before, after)?)
 }
 
-/// Refuses changes of whoever acts here. What brings a path back to where the branch left its base
-/// is no edit: so an agent can take back what a checkpoint of its has kept.
+/// Refuses changes that this process may not make. Restoring a path to its state at the merge base
+/// is not an edit: so an agent can revert what one of its checkpoints has kept.
 ///
 /// # Errors
 /// `scope-violation`, `scope-invalid`.
@@ -138,7 +141,7 @@ pub(in crate::design) fn require_own(
     require(session, &agents, before, &changes)
 }
 
-/// Returns the commit at which the current fork left the branch it began on.
+/// Returns the merge base of the current fork and the branch it was created from.
 fn left_base_at(session: &Session) -> Option<Oid> {
     let repo = &session.repo;
     let head = repo.head().ok()?;
@@ -149,8 +152,8 @@ fn left_base_at(session: &Session) -> Option<Oid> {
     bases.first().copied()
 }
 
-/// Refuses the end of a merge in which whoever acts here has changed more than taking over what a
-/// side has.
+/// Refuses to conclude a merge in which this process has made other changes than taking over a
+/// side.
 ///
 /// # Errors
 /// `scope-violation`, `scope-invalid`.
@@ -173,19 +176,19 @@ pub(in crate::design) fn require_settled(
     require_own(session, before, changes)
 }
 
-/// Whether a person lets in what the rules of other agents do not allow. Nobody lifts the rule that
-/// binds the one who acts.
+/// Whether a person allows changes outside the allowed paths of other agents. Nobody lifts the
+/// allowed paths that bind the process itself.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum OthersRules {
-    /// They count.
+    /// The allowed paths count.
     #[default]
     Count,
-    /// They are lifted.
+    /// The allowed paths are lifted.
     Lifted,
 }
 
 impl OthersRules {
-    /// Returns the agents among `owners` whose rules count for what comes in.
+    /// Returns the agents among `owners` whose allowed paths apply to the changes that come in.
     pub(in crate::design) fn bind(
         self,
         session: &Session,
@@ -197,7 +200,7 @@ impl OthersRules {
         }
     }
 
-    /// Adds to a refusal why `--force` has not lifted the rules.
+    /// Adds to a refusal why `--force` did not lift the allowed paths.
     pub(in crate::design) fn explain(self, session: &Session, error: Error) -> Error {
         let is_meant = self == OthersRules::Lifted && error.code() == Code::ScopeViolation;
         let Some((agent, reason)) = acting_agent(session).filter(|_| is_meant) else {
@@ -212,7 +215,7 @@ impl OthersRules {
     }
 }
 
-/// Returns the agent whose line of work a name stands for, if one is known.
+/// Returns the agent whose fork or branch a name stands for, if one is known.
 pub(in crate::design) fn owner_of(session: &Session, named: &Named) -> Option<String> {
     if let Some(published) = &named.published {
         let owner = published
@@ -226,11 +229,10 @@ pub(in crate::design) fn owner_of(session: &Session, named: &Named) -> Option<St
     agent_of_mail(&record.owner)
 }
 
-/// Refuses to commit what is staged where it is not for whoever acts here to change; for the hook of
-/// plain git.
+/// Refuses to commit staged changes that this process may not make; for plain git's hook.
 ///
 /// # Errors
-/// `scope-violation`, `scope-invalid`; whatever else went wrong is no refusal.
+/// `scope-violation`, `scope-invalid`; any other error is not a refusal.
 pub fn require_staged(session: &Session) -> Result<()> {
     if acting(session).is_empty() {
         return Ok(());

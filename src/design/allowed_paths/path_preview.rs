@@ -1,4 +1,4 @@
-//! Whether the rule of an agent would stand in the way of merging its fork. Nothing here refuses.
+//! Previews which paths would be refused when the fork of an agent is merged. Nothing here refuses.
 
 use crate::design::allowed_paths;
 use crate::design::fork::forks::{self, Fork, MergeOutcome};
@@ -8,8 +8,9 @@ use crate::store::settings::agent_rule::AgentRule;
 
 use super::path_gate::agent_of_mail;
 
-/// Lists the paths for which merging a fork would be refused, sorted: what its agent has changed and
-/// may not, by the rule of the branch that it goes to. A rule that cannot be read allows nothing.
+/// Lists the paths for which merging a fork would be refused, sorted: those that its agent has
+/// changed outside the allowed paths, as the target branch defines them. An unreadable file of
+/// allowed paths allows nothing.
 ///
 /// # Errors
 /// `repository-broken`, `object-missing`.
@@ -32,7 +33,7 @@ pub fn outside(repo: &Repo, fork: &Fork) -> Result<Vec<RepoPath>> {
     let before = repo.tree_of(Some(target))?;
     let rule = match AgentRule::find(repo, before, &agent) {
         Ok(None) => return Ok(Vec::new()),
-        // Somebody else's name may be one that no agent has.
+        // The owner may have a name that no agent can have.
         Err(error) if error.code() == Code::InvalidValue => return Ok(Vec::new()),
         Err(error) if error.code() != Code::ScopeInvalid => return Err(error),
         Ok(Some(rule)) => Some(rule),
@@ -48,7 +49,7 @@ pub fn outside(repo: &Repo, fork: &Fork) -> Result<Vec<RepoPath>> {
     }
 }
 
-/// Lists what the fork has changed and the branch does not have just so already.
+/// Lists the paths that the fork has changed and that differ on the target branch.
 pub(in crate::design) fn coming_in(
     repo: &Repo,
     tip: Oid,

@@ -1,4 +1,4 @@
-//! Tells from outside when a checkpoint was made that holds all that is uncommitted in a worktree.
+//! Finds out from outside when all uncommitted work of a worktree was last kept in a checkpoint.
 
 use std::collections::BTreeSet;
 
@@ -11,10 +11,12 @@ use crate::store::files::places::Places;
 
 use super::checkpoints;
 
-/// Returns when the newest checkpoint of a worktree was made, where the files are surely what it holds.
+/// Returns when the newest checkpoint of a worktree was made, if it certainly holds the current
+/// files.
 ///
-/// Runs no filter of the worktree and writes nothing: what only a filter could tell counts as not kept, and so
-/// does what a checkpoint leaves out. Costs reading the uncommitted files.
+/// Runs no filter of the worktree and writes nothing: a file that only a filter could compare
+/// counts as not kept, and so does a file that a checkpoint leaves out. Costs reading the
+/// uncommitted files.
 ///
 /// # Errors
 /// `repository-broken`, `object-missing`, `tree-too-large`.

@@ -1,4 +1,4 @@
-//! A checkpoint in the making: its name, its message, its commit and its tag.
+//! Assembles a checkpoint: its name, message, commit and tag.
 
 use std::path::PathBuf;
 
@@ -16,14 +16,14 @@ use super::tag_message::{Mode, TagMessage};
 use super::worktree_snapshot::Kept;
 use super::{CheckpointReport, Request};
 
-/// A checkpoint in the making.
+/// A checkpoint that is being made.
 pub(in crate::design) struct Draft {
     pub(in crate::design) short_id: String,
     pub(in crate::design) message: TagMessage,
     signature: Signature,
     created_at: String,
-    /// Where its tag can be signed; without it nothing is: what nobody asked for is never signed,
-    /// and no dialog for a passphrase comes up from a hook.
+    /// The folder in which its tag can be signed; `None` signs nothing: automatic checkpoints are
+    /// never signed, and no hook opens a dialog for a passphrase.
     scratch: Option<PathBuf>,
 }
 
@@ -73,7 +73,7 @@ impl Draft {
         }
     }
 
-    /// Notes the operation that makes it; from here on it is signed as configured.
+    /// Records the operation that makes it; from here on it is signed as configured.
     pub(in crate::design) fn belongs_to(&mut self, operation: &Operation<'_>) {
         let places = &operation.places;
         self.message.operation = Some((places.key.clone(), operation.id));
@@ -115,7 +115,7 @@ impl Draft {
         }
     }
 
-    /// Returns what plain git calls its ref.
+    /// Returns the short name of its ref, as plain git prints it.
     fn git_ref(&self) -> Option<String> {
         let name = match (self.message.mode, &self.message.operation) {
             (Mode::Auto, None) => return None,
@@ -129,7 +129,7 @@ impl Draft {
         name.strip_prefix("refs/").map(str::to_owned)
     }
 
-    /// Writes the commit; with the change of the branch if it gets one.
+    /// Writes the commit, and the change of the branch if it moves.
     pub(in crate::design) fn commit(
         &self,
         session: &Session,
@@ -172,7 +172,7 @@ impl Draft {
         session.repo.write_commit(commit)
     }
 
-    /// Writes the tag object, which no ref holds yet.
+    /// Writes the tag object; no ref points to it yet.
     pub(in crate::design) fn write_tag(&self, session: &Session, commit: Oid) -> Result<Oid> {
         let (repo, id) = (&session.repo, self.id());
         let new = NewTag {
@@ -189,7 +189,7 @@ impl Draft {
         }
     }
 
-    /// Writes the tag object; returns the refs of a named checkpoint, which are to hold it.
+    /// Writes the tag object; returns the ref changes of a named checkpoint.
     pub(in crate::design) fn tag(&self, session: &Session, commit: Oid) -> Result<Vec<RefChange>> {
         let tag = self.write_tag(session, commit)?;
         let mut names = vec![ref_names::checkpoint(&self.short_id)];

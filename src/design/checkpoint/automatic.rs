@@ -1,5 +1,5 @@
-//! Automatic checkpoints: private, off the branch, only when there is something new, waiting for
-//! nobody.
+//! Automatic checkpoints: private, off the branch, only when there is something new, and without
+//! waiting for other commands.
 
 use std::time::Duration;
 
@@ -22,10 +22,11 @@ use super::tag_message::Mode;
 use super::worktree_snapshot::Kept;
 use super::{CheckpointReport, Request, checkpoints, retention, unignored};
 
-/// How long to wait for a command that is at work: it may be about to end, and nobody looks on.
-const PATIENCE: Duration = Duration::from_millis(300);
+/// How long to wait for a running command: it may be about to end, and nobody is watching.
+const LOCK_TIMEOUT: Duration = Duration::from_millis(300);
 
-/// Keeps the state beside the branch if it is not kept already; waits for nobody.
+/// Keeps the state beside the branch if it is not kept already; waits at most a moment for other
+/// commands.
 ///
 /// # Errors
 /// `too-many-new-files`, `filter-failed`, `no-space`.
@@ -33,7 +34,7 @@ pub fn create(session: &Session, rationale: &str) -> Result<CheckpointReport> {
     create_for(session, rationale, None)
 }
 
-/// Does what [`create`] does in the session of an agent, whose id becomes a trailer.
+/// Does the same as [`create`] in the session of an agent; its id becomes a trailer.
 ///
 /// # Errors
 /// As [`create`].
@@ -48,7 +49,7 @@ pub fn create_for(
         .world
         .variable(process::OPERATION_VARIABLE)
         .is_some();
-    let lock = match WorktreeLock::take(&session.world, &session.repo, PATIENCE) {
+    let lock = match WorktreeLock::take(&session.world, &session.repo, LOCK_TIMEOUT) {
         Ok(lock) if !inside => lock,
         Err(error) if error.code() != Code::Locked => return Err(error),
         _ => return Ok(nothing_to_do(session, &request, "busy")),
@@ -98,7 +99,7 @@ fn keep(
     let written = Written {
         what: &draft.id(),
         base: kept.scan.head_tree,
-        // The index as it was.
+        // The index.
         records: parents,
         files: vec![tag],
         others: Vec::new(),
@@ -112,7 +113,7 @@ fn keep(
     Ok(report)
 }
 
-/// Tells what [`create`] would do, and changes nothing.
+/// Returns the report of [`create`], and changes nothing.
 ///
 /// # Errors
 /// As [`create`].
@@ -145,7 +146,8 @@ fn request_for(session: &Session, rationale: &str) -> Request {
     }
 }
 
-/// Tells whether the worktree holds anything that neither HEAD nor the newest checkpoint has.
+/// Returns `true` if the working tree holds anything that neither HEAD nor the newest checkpoint
+/// has.
 fn needs_keeping(session: &Session, kept: &Kept, places: Option<&Places>) -> Result<bool> {
     refuse_flood(session, kept)?;
     let head_tree = kept.scan.head_tree;
@@ -194,5 +196,5 @@ pub(in crate::design) fn refuse_flood(session: &Session, kept: &Kept) -> Result<
             kept.new_files
         ),
     )
-    .hint("ignore what is generated (.gitignore), or run 'git colony checkpoint' by hand"))
+    .hint("add generated files to .gitignore, or run 'git colony checkpoint' by hand"))
 }

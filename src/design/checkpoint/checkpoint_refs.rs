@@ -1,5 +1,5 @@
-//! Deleting named checkpoints, and moving those that are git tags to where checkpoints are now. Only refs
-//! change, in one operation; it keeps the objects.
+//! Deletes named checkpoints, and moves those that are git tags to the refs of checkpoints. Only
+//! refs change, in one operation; it keeps the objects.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -17,12 +17,12 @@ use crate::store::refs::ref_names;
 use super::checkpoints::{self, Checkpoint};
 use super::tag_message::TagMessage;
 
-/// A checkpoint that was git's tag.
+/// A checkpoint that was a git tag.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct MovedCheckpoint {
     /// Its id.
     pub checkpoint_id: String,
-    /// What it is called.
+    /// Its label.
     pub label: String,
     /// The tag object, or the commit of a lightweight tag.
     pub object: Oid,
@@ -31,13 +31,13 @@ pub struct MovedCheckpoint {
 /// A tag that stays where it is.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct StayingTag {
-    /// The id it has as a checkpoint.
+    /// Its id as a checkpoint.
     pub checkpoint_id: String,
-    /// Why it stays.
+    /// The reason.
     pub reason: String,
 }
 
-/// What is to be moved, and what is not.
+/// The planned moves, and the tags that stay.
 #[derive(Debug, Default)]
 pub struct Moves {
     /// The checkpoints that get a ref of their own.
@@ -48,7 +48,8 @@ pub struct Moves {
     pub refs: Vec<RefChange>,
 }
 
-/// Plans what becomes of the checkpoints that are git tags. With `colony.checkpoint.gitTags` the tags stay.
+/// Plans the moves of the checkpoints that are git tags. With `colony.checkpoint.gitTags` the tags
+/// stay.
 ///
 /// # Errors
 /// `repository-broken`.
@@ -63,9 +64,9 @@ pub fn plan_moves(session: &Session) -> Result<Moves> {
         let goal = ref_names::checkpoint(&name);
         let there = repo.find_ref(&goal)?;
         let reason = if repo.peel_to_commit(tag.id).is_none() {
-            Some("it names no commit".to_owned())
+            Some("it does not name a commit".to_owned())
         } else if !is_own(repo, &tag) {
-            Some("git-colony did not make it".to_owned())
+            Some("git-colony did not create it".to_owned())
         } else if there.is_some_and(|there| there != tag.id) {
             Some("another object has that name; 'git tag -d' deletes this one".to_owned())
         } else {
@@ -97,7 +98,7 @@ pub fn plan_moves(session: &Session) -> Result<Moves> {
     Ok(moves)
 }
 
-/// Returns `true` if git-colony made a checkpoint: a person may have tags that are called like one.
+/// Returns `true` if git-colony made a checkpoint: a tag of a person may have the name of one.
 pub fn is_own(repo: &Repo, found: &FoundRef) -> bool {
     let in_our_place = found
         .name
@@ -114,8 +115,8 @@ fn change(name: crate::git::RefName, old: Option<Oid>, new: Option<Oid>) -> RefC
     RefChange { name, old, new }
 }
 
-/// Moves the checkpoints that are git tags, in one operation, and tells which; none where nothing is to be moved.
-/// Their large files are held before a tag goes.
+/// Moves the checkpoints that are git tags, in one operation, and returns the moves; an empty list
+/// if there are none. Holds their large files before a tag is deleted.
 ///
 /// # Errors
 /// `ref-moved`, `locked`, `no-space`, `io`.
@@ -125,7 +126,7 @@ pub fn move_tags(session: &Session) -> Result<(Moves, Option<OperationId>)> {
         return Ok((seen, None));
     }
     let operation = begin(session, Kind::MoveTags)?;
-    // Another command may have moved some until it let go of the lock.
+    // Another command may have moved some before it released the lock.
     let moves = plan_moves(session)?;
     if moves.refs.is_empty() {
         return Ok((moves, None));
@@ -177,7 +178,7 @@ pub fn refs_of(repo: &Repo, checkpoint: &Checkpoint) -> Result<Vec<RefChange>> {
     Ok(refs)
 }
 
-/// Deletes checkpoints, in one operation, which undo takes back.
+/// Deletes checkpoints, in one operation that undo can undo.
 ///
 /// # Errors
 /// `checkpoint-not-found` where another command has deleted all of them meanwhile; `ref-moved`, `locked`, `io`.
@@ -190,7 +191,7 @@ pub fn delete(session: &Session, checkpoints: &[Checkpoint]) -> Result<Operation
     if refs.is_empty() {
         return Err(Error::new(
             Code::CheckpointNotFound,
-            "another command has deleted what was to be deleted; nothing was done",
+            "another command has deleted these checkpoints already; nothing was done",
         )
         .hint("git colony checkpoints"));
     }

@@ -1,4 +1,4 @@
-//! Listing checkpoints and finding one by what a person would call it.
+//! Lists checkpoints and finds one by the names that a person uses.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -22,12 +22,12 @@ use super::tag_message::{Mode, TagMessage};
 pub struct Checkpoint {
     /// `checkpoint/<time>-<8 hex>` or `auto/<time>-<8 hex>`.
     pub checkpoint_id: String,
-    /// What plain git calls it: the ref without `refs/`.
+    /// The short name of its ref, as plain git prints it.
     #[serde(rename = "ref")]
     pub git_ref: String,
     /// The commit.
     pub sha: Oid,
-    /// What it was called.
+    /// Its label.
     pub label: String,
     /// Why it was made.
     pub rationale: String,
@@ -39,15 +39,15 @@ pub struct Checkpoint {
     pub mode: Mode,
     /// The branch that was checked out.
     pub branch: Option<String>,
-    /// The session of an agent it was made in.
+    /// The session of the agent that made it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub session: Option<SessionId>,
     /// The agent that has published it; absent for one of this repository.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
-    /// What was left out of it.
+    /// The paths that were left out.
     pub left_out: Vec<LeftOut>,
-    /// HEAD when it was taken, for one off the branch.
+    /// HEAD when it was made, for one off the branch.
     #[serde(skip)]
     pub base: Option<Oid>,
     #[serde(skip)]
@@ -59,18 +59,18 @@ pub struct Checkpoint {
 /// Every checkpoint of a kind.
 #[derive(Clone, Debug, Default)]
 pub struct Listed {
-    /// Those that can be brought back, oldest first.
+    /// Those that can be restored, oldest first.
     pub sound: Vec<Checkpoint>,
-    /// Those that cannot, by name.
+    /// Those that cannot be restored, by name.
     pub damaged: Vec<DamagedCheckpoint>,
 }
 
 /// Which checkpoints are meant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Which {
-    /// Those somebody asked for.
+    /// Those that were made on request.
     Named,
-    /// Those made without being asked, of every worktree.
+    /// The automatic ones, of every worktree.
     Automatic,
 }
 
@@ -83,7 +83,7 @@ pub fn list(repo: &Repo, which: Which) -> Result<Listed> {
     for place in places_of(which) {
         let known: BTreeSet<(String, Oid)> = all.iter().map(identity).collect();
         let below = repo.refs_below(place)?.into_iter();
-        // What is in both places is one checkpoint, unless the objects differ.
+        // A checkpoint with refs in both places is one checkpoint, unless the objects differ.
         all.extend(below.filter(|found| !known.contains(&identity(found))));
     }
     let mut listed = Listed::default();
@@ -101,13 +101,13 @@ pub fn list(repo: &Repo, which: Which) -> Result<Listed> {
     Ok(listed)
 }
 
-/// Returns what makes two refs one checkpoint.
+/// Returns the key by which two refs are one checkpoint.
 pub(in crate::design) fn identity(found: &FoundRef) -> (String, Oid) {
     (last_part(&found.name), found.id)
 }
 
-/// Reads at most `limit` checkpoints, newest first by the time in their names; the others are not
-/// opened.
+/// Reads at most `limit` checkpoints, newest first by the time in their names; does not open the
+/// others.
 pub fn newest(repo: &Repo, which: Which, limit: usize) -> Vec<Checkpoint> {
     let mut names = names_in(repo, which);
     names.sort_by_key(|name| std::cmp::Reverse(last_part(name)));
@@ -119,8 +119,8 @@ pub fn newest(repo: &Repo, which: Which, limit: usize) -> Vec<Checkpoint> {
     names.into_iter().take(limit).filter_map(read).collect()
 }
 
-/// Returns when the newest checkpoint of any kind was made, by the time in its name; of the automatic
-/// ones those of one worktree count. Opens no object.
+/// Returns when the newest checkpoint of any kind was made, by the time in its name; only the
+/// automatic ones of the given worktree count. Opens no object.
 pub fn newest_moment(repo: &Repo, key: Option<&WorktreeKey>) -> Option<Moment> {
     let automatic = key.map(|key| repo.ref_names_below(&ref_names::automatic_of(key)));
     let names = names_in(repo, Which::Named)
@@ -130,7 +130,7 @@ pub fn newest_moment(repo: &Repo, key: Option<&WorktreeKey>) -> Option<Moment> {
     names.filter_map(|name| moment(&name)).max()
 }
 
-/// Returns the names of the refs of checkpoints, of both places of named ones; none is opened.
+/// Returns the ref names of checkpoints, for named ones of both places; opens none.
 pub fn names_in(repo: &Repo, which: Which) -> Vec<RefName> {
     let places = places_of(which).iter();
     places
@@ -150,7 +150,7 @@ fn last_part(name: &RefName) -> String {
     name.rsplit('/').next().unwrap_or_default().to_owned()
 }
 
-/// Reads a checkpoint, or tells what is wrong with it.
+/// Reads a checkpoint, or returns why it is damaged.
 pub(in crate::design) fn read(
     repo: &Repo,
     found: &FoundRef,
@@ -162,7 +162,7 @@ pub(in crate::design) fn read(
     let tag = repo.find_tag(found.id);
     let message = match &tag {
         Some(tag) => TagMessage::read(&String::from_utf8_lossy(&tag.message)),
-        // A lightweight tag that somebody made by hand.
+        // A lightweight tag made by hand.
         None => TagMessage::read(checkpoint_id.trim_start_matches("checkpoint/")),
     };
     let tagger = tag.and_then(|tag| tag.tagger).unwrap_or(commit.committer);
@@ -235,12 +235,12 @@ pub(in crate::design) fn in_order(checkpoints: Vec<Checkpoint>) -> Vec<Checkpoin
     }
 }
 
-/// Finds a checkpoint by id, label, unique prefix of either, `@{n}` or `auto@{n}`; what an agent has published
-/// by `<agent>/` and one of those but the last two.
+/// Finds a checkpoint by id, label, a unique prefix of either, `@{n}` or `auto@{n}`; one that an
+/// agent has published by `<agent>/` and one of the first three.
 ///
 /// # Errors
-/// `checkpoint-not-found`; `checkpoint-ambiguous` with the ids that fit; `repository-broken` for one that is
-/// damaged.
+/// `checkpoint-not-found`; `checkpoint-ambiguous` with the ids that match; `repository-broken` for
+/// a damaged one.
 pub fn find(repo: &Repo, name: &str) -> Result<Checkpoint> {
     if let Some((which, back)) = parse_position(name) {
         let mut all = list(repo, which)?.sound;
@@ -267,7 +267,7 @@ pub fn find(repo: &Repo, name: &str) -> Result<Checkpoint> {
         return Ok(found);
     }
     if all.is_empty() && !repo.remote_names().is_empty() {
-        let hint = "git colony sync --fetch   # brings the checkpoints of the remote here";
+        let hint = "git colony sync --fetch   # fetches the checkpoints of the remote";
         return Err(not_found(name).hint(hint));
     }
     let is_revision = is_plain(name) && repo.resolve_commit(name).is_ok();
@@ -281,7 +281,7 @@ pub fn find(repo: &Repo, name: &str) -> Result<Checkpoint> {
     })
 }
 
-/// Tells whether one checkpoint at least has exactly that name: its id, a part of that, or its label.
+/// Returns `true` if a checkpoint has exactly this name: its id, a part of that, or its label.
 ///
 /// # Errors
 /// `repository-broken`.
@@ -291,7 +291,7 @@ pub(in crate::design) fn is_whole_name(repo: &Repo, name: &str) -> Result<bool> 
     Ok(all.any(|checkpoint| checkpoint.is_named_fully(name)))
 }
 
-/// Finds the one of some checkpoints that a name stands for.
+/// Finds the checkpoint that a name stands for.
 pub(in crate::design) fn pick(all: &[Checkpoint], name: &str) -> Result<Option<Checkpoint>> {
     let short = |c: &Checkpoint| c.checkpoint_id.split_once('/').map(|(_, id)| id.to_owned());
     let tests: [&dyn Fn(&Checkpoint) -> bool; 4] = [
@@ -316,15 +316,15 @@ pub(in crate::design) fn pick(all: &[Checkpoint], name: &str) -> Result<Option<C
 }
 
 impl Checkpoint {
-    /// Tells whether what it was found by is its whole id, one of the two parts of that, its label, or its place
-    /// in the list.
+    /// Returns `true` if the name is its whole id, one of the two parts of that, its label, or its
+    /// place in the list.
     pub fn is_named_fully(&self, name: &str) -> bool {
         let tail = self.checkpoint_id.rsplit('-').next();
         let is_whole = |id: &str, name: &str| {
             let short = id.split_once('/').map(|(_, short)| short);
             id == name || short == Some(name) || self.label == name || tail == Some(name)
         };
-        // What an agent has published begins with its name.
+        // The name of a published checkpoint begins with the agent.
         let of_agent = name.split_once('/').is_some_and(|(agent, rest)| {
             let id = self.checkpoint_id.strip_prefix(agent);
             let id = id.and_then(|id| id.strip_prefix('/'));
@@ -334,11 +334,11 @@ impl Checkpoint {
     }
 }
 
-/// Tells whether an id, or a part of it, begins as a name does.
+/// Returns `true` if an id, or a part of it, begins with a name.
 fn fits(id: &str, name: &str) -> bool {
     let short = id.split_once('/').map_or("", |(_, short)| short);
     let tail = id.rsplit('-').next().unwrap_or_default();
-    name.len() >= SHORTEST_PREFIX && [id, short, tail].iter().any(|id| id.starts_with(name))
+    name.len() >= MIN_PREFIX && [id, short, tail].iter().any(|id| id.starts_with(name))
 }
 
 fn is_plain(name: &str) -> bool {
@@ -346,7 +346,7 @@ fn is_plain(name: &str) -> bool {
     !name.starts_with('-') && !name.is_empty() && name.chars().all(plain)
 }
 
-/// Tells what a label would be taken for, so that it could not name its checkpoint.
+/// Returns what else a label would name, so that it could not name its checkpoint.
 pub(in crate::design) fn mistaken_for(label: &str) -> Option<&'static str> {
     let position = label.strip_prefix("auto").unwrap_or(label);
     if label.trim().is_empty() {
@@ -360,8 +360,8 @@ pub(in crate::design) fn mistaken_for(label: &str) -> Option<&'static str> {
     }
 }
 
-/// The least number of characters that name a checkpoint by a part of its id.
-const SHORTEST_PREFIX: usize = 4;
+/// The minimum length of a prefix of an id.
+const MIN_PREFIX: usize = 4;
 
 fn parse_position(name: &str) -> Option<(Which, usize)> {
     let (which, rest) = match name.strip_prefix("auto") {
@@ -382,7 +382,7 @@ fn not_found(name: &str) -> Error {
 }
 
 fn ambiguous(name: &str, fitting: &[Checkpoint]) -> Error {
-    // Within a second the order of the list tells which is newer.
+    // Within a second the order of the list decides which is newer.
     let mut fitting: Vec<_> = fitting.iter().rev().collect();
     fitting.sort_by_key(|checkpoint| std::cmp::Reverse(checkpoint.moment));
     let of_one_id = fitting
@@ -407,7 +407,7 @@ fn ambiguous(name: &str, fitting: &[Checkpoint]) -> Error {
         ))
 }
 
-/// Makes the error for an id that stands in both places, for different objects.
+/// Makes the error for an id whose refs in the two places hold different objects.
 fn two_objects(name: &str, fitting: &[&Checkpoint]) -> Error {
     let refs: Vec<_> = fitting.iter().map(|c| c.git_ref.as_str()).collect();
     Error::new(
@@ -425,7 +425,8 @@ fn two_objects(name: &str, fitting: &[&Checkpoint]) -> Error {
     ))
 }
 
-/// Returns the tree of the newest checkpoint of any kind, by the time in its name; `None` where that is damaged.
+/// Returns the tree of the newest checkpoint of any kind, by the time in its name; `None` if it is
+/// damaged.
 ///
 /// # Errors
 /// `repository-broken`.
@@ -441,6 +442,6 @@ pub fn newest_tree(repo: &Repo, key: &WorktreeKey) -> Result<Option<Oid>> {
         }
     }
     let commit = newest.and_then(|(_, id)| repo.peel_to_commit(id));
-    // What is damaged is like no state at all.
+    // A damaged checkpoint equals no state.
     Ok(commit.and_then(|commit| repo.tree_of(Some(commit)).ok()))
 }

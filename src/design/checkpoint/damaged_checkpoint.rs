@@ -1,4 +1,5 @@
-//! Checkpoints that lead to no commit: their tag is garbage, or what it points to is gone or no commit.
+//! Damaged checkpoints: their tag is garbage, or the object it points to is missing or not a
+//! commit.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -6,21 +7,21 @@ use serde::Serialize;
 use crate::git::RefName;
 use crate::model::{Code, Error, text};
 
-/// A ref of a checkpoint that leads to no commit.
+/// A ref of a checkpoint that does not lead to a commit.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct DamagedCheckpoint {
-    /// As its name says.
+    /// Its id, taken from the name of the ref.
     pub checkpoint_id: String,
     /// The ref.
     #[serde(rename = "ref")]
     #[schemars(with = "String")]
     pub name: RefName,
-    /// What is wrong.
+    /// The problem.
     pub reason: String,
 }
 
 impl DamagedCheckpoint {
-    /// Returns a line for people, with what takes the ref away.
+    /// Returns a line for people, with the command that deletes the ref.
     pub fn words(&self) -> String {
         let name = text::shell_word(&self.name.to_string());
         format!(

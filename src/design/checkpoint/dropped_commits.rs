@@ -1,5 +1,5 @@
-//! The commits that prune lets go of: those that branches and tags once were on, and that nothing keeps
-//! once the operations are gone.
+//! The commits that prune makes unreachable: branches and tags once pointed to them, and nothing
+//! keeps them once the operations are deleted.
 
 use std::collections::BTreeSet;
 
@@ -13,7 +13,7 @@ use crate::store::Session;
 use crate::store::operation::LogEntry;
 use crate::store::refs::ref_names;
 
-/// A commit that git may delete from then on.
+/// A commit that git may delete afterward.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct DroppedCommit {
     /// The commit.
@@ -22,29 +22,29 @@ pub struct DroppedCommit {
     pub subject: String,
 }
 
-/// Such commits.
+/// These commits.
 #[derive(Clone, Debug, Default)]
 pub struct DroppedCommits {
     /// The newest of them.
     pub named: Vec<DroppedCommit>,
-    /// How many there are.
+    /// Their number.
     pub count: usize,
 }
 
-/// How many are named.
+/// The maximum number of commits that are named.
 const MAX_NAMED: usize = 20;
 
-/// The refs that prune may remove.
+/// The refs that prune may delete.
 const PRUNED: [&str; 3] = [
     ref_names::OPERATIONS,
     ref_names::BACKUPS,
     ref_names::AUTOMATIC,
 ];
 
-/// Finds the commits that nothing keeps once the operations and `refs` are gone.
+/// Finds the commits that nothing keeps once the operations and `refs` are deleted.
 ///
 /// # Errors
-/// `repository-broken`; `git-failed` for a history that is not all here.
+/// `repository-broken`; `git-failed` if parts of the history are missing.
 pub fn find(
     session: &Session,
     operations: &[&LogEntry],

@@ -1,9 +1,9 @@
-//! What a checkpoint leaves out of an otherwise complete worktree, and why.
+//! The paths that a checkpoint leaves out of an otherwise complete working tree, and why.
 //!
-//! Only untracked paths are left out: large files, likely secrets, repositories of their own, names
-//! that git refuses, what a restore un-ignored, and what cannot be read.
-//! Files that git tracks in a directory that cannot be searched are kept as the index has them.
-//! What is left out is named in the report and in the tag, and a restore does not touch it.
+//! Only untracked paths are left out: large files, likely secrets, nested repositories, names that
+//! git refuses, paths that a restore un-ignored, and unreadable ones. Tracked files in a directory
+//! that cannot be searched are kept as the index has them. The report and the tag name the paths
+//! that were left out, and a restore does not touch them.
 
 use std::collections::BTreeMap;
 
@@ -18,18 +18,18 @@ use crate::model::RepoPath;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum LeaveOutReason {
-    /// A repository of its own: git would record a link to a commit nobody else has.
+    /// A nested repository: git would record a link to a commit that nobody else has.
     NestedRepository,
-    /// Larger than `colony.maxNewFileSize`; `--allow-large` takes it in.
+    /// Larger than `colony.maxNewFileSize`; `--allow-large` includes it.
     Large,
-    /// Looks like a secret; `--allow-secret PATH` takes it in.
+    /// Looks like a secret; `--allow-secret PATH` includes it.
     Secret,
-    /// git puts no such name into a tree: it stands for `.git` on some file system.
+    /// git refuses such a name in a tree: it stands for `.git` on some file system.
     RefusedName,
-    /// Was ignored until a restore; `--include-unignored` takes it in, with all below it.
+    /// Was ignored until a restore; `--include-unignored` includes it, with everything below it.
     Unignored,
-    /// Cannot be read: a file or directory without the permission, a path that is too long. What git tracks
-    /// in such a directory is taken as the index has it.
+    /// Cannot be read: a file or directory without the permission, or a path that is too long.
+    /// Tracked files in such a directory are kept as the index has them.
     Unreadable,
 }
 
@@ -38,33 +38,33 @@ pub enum LeaveOutReason {
 pub struct LeftOut {
     /// The path.
     pub path: RepoPath,
-    /// Why.
+    /// The reason.
     pub reason: LeaveOutReason,
 }
 
-/// What is taken in despite the rules.
+/// The paths that are included despite the rules.
 #[derive(Clone, Debug, Default)]
 pub struct Allowances {
-    /// Take in large files.
+    /// Include large files.
     pub large: bool,
-    /// Take in these paths although they look like secrets.
+    /// Include these paths although they look like secrets.
     pub secrets: Vec<RepoPath>,
-    /// Take in what a restore un-ignored.
+    /// Include the paths that a restore un-ignored.
     pub unignored: bool,
 }
 
-/// What became of the untracked paths of a scan.
+/// The untracked paths of a scan, sorted into those that are kept and those that are not.
 #[derive(Default)]
 pub struct Split<'a> {
-    /// What a checkpoint takes in.
+    /// The paths that a checkpoint includes.
     pub taken: Vec<&'a Untracked>,
-    /// What of that looks like a secret, and was allowed.
+    /// Those of them that look like secrets, and were allowed.
     pub secrets: Vec<RepoPath>,
-    /// What it leaves out.
+    /// The paths that it leaves out.
     pub left_out: Vec<LeftOut>,
 }
 
-/// Splits the untracked paths of a scan into those a checkpoint takes in and those it leaves out.
+/// Splits the untracked paths of a scan into those a checkpoint includes and those it leaves out.
 pub fn split<'a>(
     repo: &Repo,
     scan: &'a Scan,
@@ -126,7 +126,7 @@ fn entry_above<'a>(list: &BTreeMap<&'a RepoPath, bool>, path: &RepoPath) -> Opti
     find(path).or_else(|| path.ancestors().find_map(|above| find(&above)))
 }
 
-/// Names of files that hold secrets, whatever folder they are in.
+/// Names of files that hold secrets, in any folder.
 const SECRET_NAMES: &[&str] = &[
     ".env",
     ".netrc",
@@ -153,7 +153,7 @@ const SECRET_NAMES: &[&str] = &[
     "secrets.toml",
 ];
 
-/// Ends of file names that hold keys.
+/// Endings of file names that hold keys.
 const SECRET_ENDINGS: &[&str] = &[
     ".pem",
     ".key",
@@ -166,10 +166,10 @@ const SECRET_ENDINGS: &[&str] = &[
     ".ovpn",
 ];
 
-/// Ends of `.env.<something>` that are meant to be shared.
+/// Endings of `.env.<something>` for files that are meant to be shared.
 const SHARED_ENV: &[&str] = &[".example", ".sample", ".template", ".dist", ".defaults"];
 
-/// What secrets begin with, and how many more characters of a token have to follow.
+/// Prefixes of secrets, and the minimum number of token characters that follow each.
 const SECRET_PREFIXES: &[(&str, usize)] = &[
     ("-----BEGIN PRIVATE KEY-----", 0),
     ("-----BEGIN RSA PRIVATE KEY-----", 0),
@@ -191,14 +191,14 @@ const SECRET_PREFIXES: &[(&str, usize)] = &[
     ("AKIA", 16),
 ];
 
-/// How much of a new file is searched for secrets.
+/// The number of bytes of a new file that are searched for secrets.
 pub(in crate::design) const SEARCHED_BYTES: u64 = 64 * 1024;
 
 fn looks_secret(repo: &Repo, untracked: &Untracked) -> bool {
     is_named_as_secret(&untracked.path) || holds_secret(repo, untracked)
 }
 
-/// Tells whether the name of a file says that it holds a secret.
+/// Returns `true` if the name of a file says that it holds a secret.
 pub(in crate::design) fn is_named_as_secret(path: &RepoPath) -> bool {
     let name = String::from_utf8_lossy(path.name()).to_ascii_lowercase();
     let shared = SHARED_ENV.iter().any(|ending| name.ends_with(ending));
@@ -209,13 +209,13 @@ pub(in crate::design) fn is_named_as_secret(path: &RepoPath) -> bool {
 }
 
 fn holds_secret(repo: &Repo, untracked: &Untracked) -> bool {
-    // A file that cannot be read here fails, with its name, when it is stored.
+    // An unreadable file fails later, with its name, when it is stored.
     let read = repo.read_beginning(&untracked.path, SEARCHED_BYTES);
     let bytes = read.ok().flatten();
     bytes.is_some_and(|bytes| contains_secret(&bytes))
 }
 
-/// Tells whether the beginning of a file holds a key or a token.
+/// Returns `true` if the beginning of a file holds a key or a token.
 pub(in crate::design) fn contains_secret(bytes: &[u8]) -> bool {
     let is_token = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
     let mut begins = [false; 256];
@@ -229,7 +229,7 @@ pub(in crate::design) fn contains_secret(bytes: &[u8]) -> bool {
     }
     let begins = |byte: &u8| begins.get(usize::from(*byte)).is_some_and(|begins| *begins);
     let (mut rest, mut before) = (bytes, None);
-    // One pass: most bytes begin none of them.
+    // One pass: most bytes begin no prefix.
     while let Some(at) = rest.iter().position(begins) {
         before = at.checked_sub(1).and_then(|at| rest.get(at)).or(before);
         let (_, here) = rest.split_at(at);

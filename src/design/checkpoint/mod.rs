@@ -1,4 +1,4 @@
-//! Keeping a state that somebody asked to keep: on the branch, beside it, or by naming a commit.
+//! Creates a checkpoint on request: on the branch, beside it, or by naming a commit.
 
 pub mod all_saved_at;
 mod assemble;
@@ -36,30 +36,30 @@ use assemble::Draft;
 use left_out::{Allowances, LeftOut};
 use worktree_snapshot::Kept;
 
-/// What is asked for.
+/// The options of a checkpoint.
 #[derive(Clone, Debug, Default)]
 pub struct Request {
-    /// What to call it; `None` makes a name of branch and time.
+    /// Its label; `None` makes one of branch and time.
     pub label: Option<String>,
     /// Why it is made.
     pub rationale: String,
     /// Leave branch, index and HEAD as they are.
     pub off_branch: bool,
-    /// What to take in despite the rules.
+    /// The paths to include despite the rules.
     pub allowances: Allowances,
 }
 
-/// What was kept.
+/// The checkpoint that was made.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct CheckpointReport {
     /// Its id; `None` when nothing had to be kept.
     pub checkpoint_id: Option<String>,
-    /// What plain git calls it: the ref without `refs/`.
+    /// The short name of its ref, as plain git prints it.
     #[serde(rename = "ref")]
     pub git_ref: Option<String>,
     /// The commit that holds it.
     pub sha: Option<Oid>,
-    /// What it is called.
+    /// Its label.
     pub label: String,
     /// Why it was made.
     pub rationale: String,
@@ -71,27 +71,27 @@ pub struct CheckpointReport {
     pub changed: bool,
     /// Whether the branch got a commit.
     pub branch_moved: bool,
-    /// The branch, as people see it.
+    /// The branch, by its short name.
     pub branch: String,
-    /// How many paths differ from HEAD.
+    /// The number of paths that differ from HEAD.
     pub files_changed: usize,
-    /// What was left out.
+    /// The paths that were left out.
     pub left_out: Vec<LeftOut>,
-    /// Changed files that `.gitattributes` gives to git-lfs and that are kept whole: its filters are
-    /// not set up here.
+    /// Changed files that `.gitattributes` assigns to git-lfs and that are stored in git: its
+    /// filters are not configured here.
     pub without_filter: Vec<RepoPath>,
     /// The operation; `None` for automatic ones.
     pub op: Option<OperationId>,
     /// Why nothing was made: `unchanged` or `busy`.
     pub reason: Option<&'static str>,
-    /// True when nothing was written because a dry run was asked for.
+    /// True if nothing was written because of a dry run.
     pub dry_run: bool,
-    /// Whether files were kept, or a commit was given a name.
+    /// Whether files were kept, or only a commit was named.
     #[serde(skip)]
     pub kind: Kind,
 }
 
-/// Makes a checkpoint that somebody asked for; again where plain git moves the branch meanwhile.
+/// Makes a checkpoint on request; tries again if plain git moves the branch meanwhile.
 ///
 /// # Errors
 /// `invalid-value` for a label that names something else, `operation-in-progress`,
@@ -167,7 +167,7 @@ fn intent(request: &Request) -> Intent {
     }
 }
 
-/// Looks at what is kept. What goes on the branch takes lines of attributes along.
+/// Scans the files to keep. A checkpoint on the branch also moves attribute lines.
 fn look(
     session: &Session,
     request: &Request,
@@ -185,7 +185,7 @@ fn look(
     Ok((kept, moved_lines))
 }
 
-/// Returns the index that has everything that was kept.
+/// Returns the index with everything that was kept.
 fn new_index(session: &Session, kept: &Kept, moved_lines: &MovedLines) -> Result<NewIndex> {
     let before = kept.scan.index();
     let tree = kept.snapshot.worktree_tree;
@@ -199,7 +199,7 @@ fn new_index(session: &Session, kept: &Kept, moved_lines: &MovedLines) -> Result
     })
 }
 
-/// Tells what [`create`] would do, and changes nothing.
+/// Returns the report of [`create`], and changes nothing.
 ///
 /// # Errors
 /// As [`create`].
@@ -254,7 +254,7 @@ pub fn tag(
 }
 
 impl CheckpointReport {
-    /// Turns it into the report of a dry run: nothing was made.
+    /// Turns it into the report of a dry run.
     pub(super) fn into_dry_run(mut self) -> CheckpointReport {
         self.checkpoint_id = None;
         self.git_ref = None;
@@ -263,7 +263,7 @@ impl CheckpointReport {
     }
 }
 
-/// Refuses a clone that is only read, and a label that no command could take for one.
+/// Refuses a clone that is only read, and a label that commands would take for something else.
 fn refuse_unwanted(session: &Session, request: &Request) -> Result<()> {
     session.refuse_reader()?;
     let label = request.label.as_deref();
@@ -287,6 +287,6 @@ fn refuse_in_progress(session: &Session) -> Result<()> {
             Code::OperationInProgress,
             format!("cannot make a checkpoint on the branch: a {what} is in progress"),
         )
-        .hint("git colony checkpoint --off-branch   # keeps everything as it is now")),
+        .hint("git colony checkpoint --off-branch   # keeps the current state")),
     }
 }

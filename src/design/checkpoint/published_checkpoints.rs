@@ -1,4 +1,4 @@
-//! Checkpoints that agents have published, as they were gathered last: `<agent>/<id>`.
+//! Checkpoints that agents have published, as of the last gathering: `<agent>/<id>`.
 
 use std::collections::BTreeSet;
 
@@ -11,8 +11,8 @@ use crate::store::refs::ref_names;
 
 use super::checkpoints::{self, Checkpoint, Listed, Which};
 
-/// Lists the named checkpoints of this repository and, marked by agent, those that agents have published and
-/// that are not here.
+/// Lists the named checkpoints of this repository and, marked by agent, those that agents have
+/// published and that are not here.
 ///
 /// # Errors
 /// As [`checkpoints::list`].
@@ -24,7 +24,7 @@ pub fn list_with_agents(repo: &Repo) -> Result<Listed> {
     }
     for agent in published_forks::agents(repo)? {
         for (found, checkpoint) in read_of(repo, &agent)? {
-            // What an agent began with is here already.
+            // The agent started with this checkpoint, so it is here already.
             if known.insert(checkpoints::identity(&found)) {
                 listed.sound.push(of_agent(checkpoint, &agent));
             }
@@ -34,7 +34,8 @@ pub fn list_with_agents(repo: &Repo) -> Result<Listed> {
     Ok(listed)
 }
 
-/// Finds a checkpoint of an agent by `<agent>/` and its id, its label, or a unique prefix of either.
+/// Finds a checkpoint of an agent by `<agent>/` and its id, its label, or a unique prefix of
+/// either.
 ///
 /// # Errors
 /// `checkpoint-ambiguous`; `repository-broken` when refs cannot be listed.
@@ -54,7 +55,7 @@ fn of_agent(mut checkpoint: Checkpoint, agent: &str) -> Checkpoint {
     checkpoint
 }
 
-/// Reads what an agent has published, as if it was here.
+/// Reads the published checkpoints of an agent as if they were local.
 fn read_of(repo: &Repo, agent: &str) -> Result<Vec<(FoundRef, Checkpoint)>> {
     let prefix = format!("{}{}/", ref_names::AGENTS, key::encode(agent));
     let mut all = Vec::new();
@@ -67,7 +68,7 @@ fn read_of(repo: &Repo, agent: &str) -> Result<Vec<(FoundRef, Checkpoint)>> {
             name: ref_names::checkpoint(published),
             id: found.id,
         };
-        // What is damaged with an agent is no checkpoint here.
+        // A damaged checkpoint of an agent is not listed here.
         let Ok(mut checkpoint) = checkpoints::read(repo, &as_here, Which::Named) else {
             continue;
         };

@@ -1,4 +1,4 @@
-//! How long automatic checkpoints and operations are kept, and what prune lets go of.
+//! How long automatic checkpoints and operations are kept, and what prune deletes.
 
 use std::collections::BTreeMap;
 
@@ -23,41 +23,43 @@ use crate::store::refs::ref_names;
 use super::dropped_commits::{self, DroppedCommit, DroppedCommits};
 use super::tag_message::TagMessage;
 
-/// What prune removed and what is left.
+/// What prune deleted, and the operations that are left.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct PruneReport {
-    /// Bytes of kept files that were removed.
+    /// Bytes of kept files that were deleted.
     pub freed: u64,
-    /// Operations that were removed.
+    /// Operations that were deleted.
     pub operations_removed: Vec<OperationId>,
-    /// Automatic checkpoints that were removed.
+    /// The number of automatic checkpoints that were deleted.
     pub automatic_removed: usize,
-    /// Refs as they were before migrations to git-lfs, that were removed with these.
+    /// The number of backup refs of migrations to git-lfs that were deleted with these.
     pub backups_removed: usize,
-    /// Refs of ours whose objects git has removed: what they held is lost, and they went too.
+    /// Colony refs to objects that git has deleted: their content is lost, and they were deleted
+    /// too.
     pub lost: Vec<LostRef>,
-    /// Refs of ours that held no object id: nobody knows what they were, and they went too.
+    /// Colony refs that held no object id; they were deleted too.
     pub damaged: Vec<DamagedRef>,
-    /// Commits that branches and tags were on and that nothing keeps any more, newest first; at most 20.
+    /// Commits that branches and tags pointed to and that nothing keeps any more, newest first; at
+    /// most 20.
     pub commits_dropped: Vec<DroppedCommit>,
-    /// How many of these there are.
+    /// The number of these commits.
     pub commits_dropped_count: usize,
-    /// How many operations of removed clones were removed from the hub.
+    /// The number of operations of removed clones that were deleted from the hub.
     pub of_removed_clones: usize,
-    /// How many files that these had moved aside were removed.
+    /// The number of files moved aside by these operations that were deleted.
     pub files_of_removed_clones: usize,
-    /// Operations that are left in this worktree.
+    /// The number of operations that are left in this worktree.
     pub kept: usize,
-    /// True when nothing was removed because a dry run was asked for.
+    /// True if nothing was deleted because of a dry run.
     pub dry_run: bool,
 }
 
-/// What prune is to look at.
+/// What prune examines.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Scope {
-    /// Operations and automatic checkpoints, and refs that are known to hold nothing any more.
+    /// Operations and automatic checkpoints, and refs that are known to be useless.
     Everything {
-        /// Those whose objects are gone.
+        /// Those with a missing object.
         lost: Vec<LostRef>,
         /// Those that hold no object id.
         damaged: Vec<DamagedRef>,
@@ -66,7 +68,7 @@ pub enum Scope {
     Operations,
 }
 
-/// Lets go of operations, kept files and automatic checkpoints that are past their time.
+/// Deletes expired operations, kept files and automatic checkpoints.
 ///
 /// # Errors
 /// `locked`, `ref-moved`, `io`.
@@ -133,7 +135,8 @@ pub fn prune(
     })
 }
 
-/// Finds what the removal drops. A history with holes is said to be one, and pruned all the same.
+/// Finds the commits that become unreachable. An incomplete history is reported, and pruned
+/// nevertheless.
 fn dropped_by(session: &Session, expired: &[&LogEntry], refs: &[(RefName, Oid)]) -> DroppedCommits {
     let found = dropped_commits::find(session, expired, refs);
     found.unwrap_or_else(|error| {
@@ -142,7 +145,7 @@ fn dropped_by(session: &Session, expired: &[&LogEntry], refs: &[(RefName, Oid)])
     })
 }
 
-/// Takes out refs that hold nothing any more; what their operations moved aside stays until it is old.
+/// Deletes useless refs; files that their operations moved aside stay until they expire.
 fn take_out(
     session: &Session,
     places: &Places,
@@ -156,7 +159,7 @@ fn take_out(
     for damaged in damaged {
         session.repo.remove_damaged_ref(damaged)?;
     }
-    // Recovery may have dropped one of them.
+    // Recovery may have deleted one of them.
     let refs = lost.iter().filter_map(|lost| {
         let stands = session.repo.find_ref(&lost.name).ok()? == Some(lost.id);
         stands.then(|| (lost.name.clone(), lost.id))
@@ -192,7 +195,7 @@ impl PruneReport {
     }
 }
 
-/// Thins the automatic checkpoints of this worktree once there are clearly more than are kept.
+/// Thins the automatic checkpoints of this worktree once there are clearly more than the limit.
 ///
 /// # Errors
 /// `ref-moved`, `repository-broken`.
@@ -200,7 +203,7 @@ pub fn thin_automatic_if_many(session: &Session, places: &Places) -> Result<()> 
     let prefix = ref_names::automatic_of(&places.key);
     let count = session.repo.refs_below(&prefix)?.len() as u64;
     let keep = session.settings.keep_auto_per_branch;
-    // Some slack, so that not every checkpoint pays for it.
+    // Some slack, so that not every checkpoint thins the list.
     if count <= keep + keep.div_ceil(5) {
         return Ok(());
     }
@@ -218,7 +221,7 @@ fn expired_automatic(session: &Session, prefix: &str, now: &Moment) -> Result<Ve
     let keep = usize::try_from(session.settings.keep_auto_per_branch).unwrap_or(usize::MAX);
     let mut seen: BTreeMap<String, usize> = BTreeMap::new();
     let mut expired = Vec::new();
-    // Names begin with the time: backwards is newest first.
+    // Names begin with the time, so the reverse order is newest first.
     for found in session.repo.refs_below(prefix)?.into_iter().rev() {
         let tag = session.repo.find_tag(found.id);
         let message = tag

@@ -1,10 +1,11 @@
-//! Which history would publish a likely secret: the rules of a checkpoint, asked of commits.
+//! Finds the history whose publication would publish a likely secret: the rules of a checkpoint,
+//! applied to commits.
 //!
-//! A checkpoint that was allowed to take in a secret says so in its tag. What came after it holds the
-//! secret in its history, and so does what plain git committed: therefore each commit that no remote has
-//! yet is asked which files are new in it, once: what was asked is remembered in derived data, by commits
-//! for as long as remotes have what they had, and by blobs for good. A file that stands in a commit that
-//! any remote has is published already, wherever else it comes along.
+//! The tag of a checkpoint that was allowed to include a secret says so. The commits after it hold
+//! the secret in their history, and plain git may have committed one as well. So each commit that
+//! no remote has yet is examined once for new files. The results are remembered as derived data: by
+//! commit while the remotes keep what they had, and by blob without limit. A file in a commit that
+//! any remote has is published already, wherever else it occurs.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::rc::Rc;
@@ -21,55 +22,56 @@ use crate::store::cache::Cache;
 use super::left_out::{SEARCHED_BYTES, contains_secret, is_named_as_secret};
 use super::tag_message::TagMessage;
 
-/// A new file above this many bytes is judged by its name alone.
-const MOST_BYTES: u64 = 64 * SEARCHED_BYTES;
+/// A new file above this size is judged by its name alone.
+const MAX_BYTES: u64 = 64 * SEARCHED_BYTES;
 
-/// The files of what was searched, and of which blobs hold a secret, with the version of the rules.
+/// The cache file: the history that was searched and the blobs that hold secrets, with the version
+/// of the rules.
 const FILE: &str = "secrets-1.json";
 const BLOBS: &str = "secret-blobs-1.json";
 
-/// More tips are not remembered: the memory begins anew.
-const MOST_TIPS: usize = 2000;
+/// With more tips than this the cache starts from scratch.
+const MAX_TIPS: usize = 2000;
 
-/// More blobs are not remembered: the memory begins anew.
-const MOST_BLOBS: usize = 400_000;
+/// With more blobs than this the cache starts from scratch.
+const MAX_BLOBS: usize = 400_000;
 
-/// What is to be published.
+/// The objects that are about to be published.
 #[derive(Clone, Copy)]
 pub struct Publication<'a> {
     /// Commits and annotated tags.
     pub ids: &'a [Oid],
-    /// Commits that any remote has, with all that can be reached from them.
+    /// Commits that any remote has, with everything reachable from them.
     pub published: &'a [Oid],
-    /// What is published although it looks like a secret: these paths and all below them.
+    /// Paths that may be published although they look like secrets, with everything below them.
     pub allowed: &'a [RepoPath],
 }
 
 /// A file that looks like a secret.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Find {
-    /// The commit that brings it.
+    /// The commit that adds it.
     commit: Oid,
     path: RepoPath,
     blob: Oid,
 }
 
-/// What was searched: all that can be reached from `tips` and not from `published`.
+/// The history that was searched: everything reachable from `tips` and not from `published`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 struct Searched {
     tips: Vec<Oid>,
     published: Vec<Oid>,
-    /// What was found there and is not published.
+    /// The files found there that are not published.
     finds: Vec<Find>,
-    /// Which of the finds the tips bring that were asked for last, by number.
+    /// The finds that each tip of the last search brings, by index.
     brought: BTreeMap<Oid, Vec<usize>>,
 }
 
-/// Returns the likely secrets that publishing each object would publish, by path; nothing for one that
-/// publishes none.
+/// Returns the likely secrets that publishing each object would publish, by path; objects without
+/// one are absent.
 ///
-/// Costs one walk of what is new since the last search, and where something was found another of all that
-/// the remotes lack, unless nothing has changed since.
+/// Costs one walk over the commits since the last search, and if something was found another one
+/// over all that the remotes lack, unless nothing has changed since.
 ///
 /// # Errors
 /// `object-missing`, `git-failed`, `interrupted`.
@@ -101,7 +103,7 @@ pub fn find(session: &Session, wanted: &Publication<'_>) -> Result<BTreeMap<Oid,
     Ok(commits.iter().filter_map(paths_of).collect())
 }
 
-/// Says which finds come with each commit that brings one, parents first.
+/// Returns the finds in the history of each commit that brings one, parents first.
 fn brought_by(lacking: &[Lacking], finds: &[Find]) -> HashMap<Oid, Rc<Vec<usize>>> {
     let mut own: HashMap<Oid, Vec<usize>> = HashMap::new();
     for (number, find) in finds.iter().enumerate() {
@@ -114,7 +116,7 @@ fn brought_by(lacking: &[Lacking], finds: &[Find]) -> HashMap<Oid, Rc<Vec<usize>
         let others: Vec<_> = of_parents.filter(|other| Some(*other) != first).collect();
         let own = own.get(&commit.id);
         let all = match (first, own) {
-            // Long lines of commits share one list.
+            // Long chains of commits share one list.
             (Some(first), None) if others.is_empty() => Rc::clone(first),
             (None, None) => continue,
             _ => {
@@ -130,7 +132,7 @@ fn brought_by(lacking: &[Lacking], finds: &[Find]) -> HashMap<Oid, Rc<Vec<usize>
     brought
 }
 
-/// Finds what tags say of their commits.
+/// Returns the secrets that tags record for their commits.
 fn said_by(repo: &Repo, id: Oid, commit: Oid) -> Result<Vec<Find>> {
     let Some(tag) = repo.find_tag(id) else {
         return Ok(Vec::new());
@@ -147,8 +149,8 @@ fn said_by(repo: &Repo, id: Oid, commit: Oid) -> Result<Vec<Find>> {
     Ok(finds)
 }
 
-/// Searches what no search has seen, and returns what is known now. What tags say counts beside what is
-/// found.
+/// Searches the commits that no search has seen, and returns all known finds, including those that
+/// tags record.
 fn search(
     session: &Session,
     (tips, said): (&[Oid], Vec<Find>),
@@ -161,7 +163,7 @@ fn search(
     let new = repo.lacking(world, tips, &hidden)?;
     let mut look = Look::begin(session);
     let finds = look.at_all(world, &new);
-    // Also where it was interrupted: the next time goes on from there.
+    // Also when interrupted: the next search continues from there.
     look.end();
     let mut finds = finds?;
     for find in said {
@@ -170,12 +172,12 @@ fn search(
         }
     }
     let mut finds = unpublished(session, finds, (published, &[]))?;
-    // What was not published then may be now.
+    // Finds that were unpublished then may be published now.
     let old = (published, &before.published[..]);
     finds.extend(unpublished(session, before.finds.clone(), old)?);
     let mut all = before.tips.clone();
     all.extend(tips.iter().filter(|tip| !before.tips.contains(tip)));
-    if all.len() > MOST_TIPS {
+    if all.len() > MAX_TIPS {
         all = tips.to_vec();
     }
     let is_known = before.published == published
@@ -205,8 +207,8 @@ fn search(
     Ok(after)
 }
 
-/// Returns what was searched, as far as it counts: where the remotes have lost something since, it does not,
-/// nor where history is cut off and may grow.
+/// Returns the cached search if it is still valid: not if the remotes have lost something since,
+/// nor in a shallow history, which may grow.
 fn remembered(session: &Session, cache: &Cache, published: &[Oid]) -> Result<Searched> {
     let repo = &session.repo;
     if repo.is_shallow() {
@@ -219,7 +221,7 @@ fn remembered(session: &Session, cache: &Cache, published: &[Oid]) -> Result<Sea
     Ok(if counts { found } else { Searched::default() })
 }
 
-/// Drops the finds that stand in a commit that can be reached from `published` and not from `before`.
+/// Drops the finds in commits that are reachable from `published` and not from `before`.
 fn unpublished(
     session: &Session,
     mut finds: Vec<Find>,
@@ -236,18 +238,18 @@ fn unpublished(
     Ok(finds)
 }
 
-/// Which blobs hold a secret and which do not.
+/// The blobs that hold a secret and those that do not.
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct Blobs {
     secret: BTreeSet<Oid>,
     clean: BTreeSet<Oid>,
 }
 
-/// Looks at commits, and at each blob once.
+/// Searches commits, and each blob once.
 struct Look<'a> {
     repo: &'a Repo,
     cache: Cache,
-    /// What is remembered, once it is asked for.
+    /// The cached results, once they are needed.
     blobs: Option<Blobs>,
     has_read: bool,
 }
@@ -267,16 +269,16 @@ impl<'a> Look<'a> {
         let mut finds = Vec::new();
         for (number, commit) in commits.iter().enumerate() {
             world.interrupt.check()?;
-            meter.tell("look for secrets", (number as u64, commits.len() as u64));
+            meter.tell("search for secrets", (number as u64, commits.len() as u64));
             finds.extend(self.at(commit.id)?);
         }
         Ok(finds)
     }
 
-    /// Looks at the files that are in a commit and in none of its parents.
+    /// Searches the files that are in a commit and in none of its parents.
     fn at(&mut self, commit: Oid) -> Result<Vec<Find>> {
         let past = self.repo.read_past(commit)?;
-        // The index beside a checkpoint off the branch: its first stage stands for the tree.
+        // The index commit of a checkpoint off the branch: its stage 0 is the tree.
         let staged = self.repo.tree_in(past.tree, "0")?;
         let is_index = past.message.trim_end() == "index as it was";
         let tree = staged.filter(|_| is_index).unwrap_or(past.tree);
@@ -321,12 +323,12 @@ impl<'a> Look<'a> {
         found
     }
 
-    /// Remembers what was read.
+    /// Saves the results of this search.
     fn end(self) {
         let Some(blobs) = self.blobs.filter(|_| self.has_read) else {
             return;
         };
-        if blobs.secret.len() + blobs.clean.len() > MOST_BLOBS {
+        if blobs.secret.len() + blobs.clean.len() > MAX_BLOBS {
             self.cache.write(&Blobs::default());
         } else {
             self.cache.write(&blobs);
@@ -334,10 +336,10 @@ impl<'a> Look<'a> {
     }
 }
 
-/// A blob that is not here (a partial clone) has been published by somebody else.
+/// A missing blob (in a partial clone) was published by another repository.
 fn holds_secret(repo: &Repo, blob: Oid) -> bool {
     let size = repo.object_size(blob);
-    if size.is_none_or(|size| size > MOST_BYTES) {
+    if size.is_none_or(|size| size > MAX_BYTES) {
         return false;
     }
     let bytes = repo.read_blob(blob).unwrap_or_default();

@@ -26,7 +26,7 @@ pub enum Mode {
     Branch,
     /// A commit beside it: branch, index and HEAD stayed as they were.
     OffBranch,
-    /// The same, made without being asked.
+    /// An automatic one, off the branch.
     Auto,
 }
 
@@ -46,26 +46,26 @@ impl Mode {
     }
 }
 
-/// What the message says.
+/// The content of the message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TagMessage {
     /// The label; may hold anything.
     pub label: String,
-    /// The reasons given; may be empty.
+    /// The reason given; may be empty.
     pub rationale: String,
     /// How it relates to the branch.
     pub mode: Mode,
-    /// The branch that was checked out, as people see it.
+    /// The branch that was checked out, by its short name.
     pub branch: Option<String>,
-    /// HEAD when it was taken, for one that is off the branch.
+    /// HEAD when it was made, for one off the branch.
     pub base: Option<Oid>,
-    /// The worktree and the place in its log.
+    /// The worktree and its position in the operation log.
     pub operation: Option<(WorktreeKey, OperationId)>,
-    /// The session of an agent it was made in.
+    /// The session of the agent that made it.
     pub session: Option<SessionId>,
-    /// What was left out.
+    /// The paths that were left out.
     pub left_out: Vec<LeftOut>,
-    /// What it holds although it looks like a secret: such a checkpoint stays at home.
+    /// The included paths that look like secrets: a checkpoint with such a path is not pushed.
     pub secrets: Vec<RepoPath>,
 }
 
@@ -120,7 +120,8 @@ impl TagMessage {
         message.contains(&format!("\n\n{FORMAT}\n"))
     }
 
-    /// Reads a message; one that is not ours gives its first line as label and the rest as reasons.
+    /// Reads a message; a message of another program gives its first line as label and the rest as
+    /// reason.
     pub fn read(message: &str) -> TagMessage {
         let message = message.trim_end_matches('\n');
         let marker = format!("\n\n{FORMAT}");

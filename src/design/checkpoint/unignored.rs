@@ -1,8 +1,8 @@
-//! Paths that a restore un-ignored, by bringing back older ignore files: they stay out of checkpoints.
+//! Paths that a restore un-ignored by restoring older ignore files: they stay out of checkpoints.
 //!
-//! The list belongs to the state that operations record before and after, so that undo and redo move
-//! it with the rest. A checkpoint drops from it what is tracked or ignored again; one that takes the
-//! paths in empties it.
+//! The list belongs to the state that operations record before and after, so that undo and redo
+//! move it with the rest. A checkpoint removes from it paths that are tracked or ignored again; one
+//! that includes the paths empties it.
 
 use std::collections::BTreeSet;
 
@@ -16,24 +16,24 @@ use crate::store::operation::Tail;
 use super::left_out::LeaveOutReason;
 use super::worktree_snapshot::Kept;
 
-/// More paths than this are folded into their directories.
-const MOST: usize = 1_000;
+/// If there are more paths than this, they are folded into their directories.
+const MAX_PATHS: usize = 1_000;
 
 /// The list after a restore.
 #[derive(Clone, Debug, Default)]
 pub(in crate::design) struct Unignored {
-    /// All that stays out of checkpoints.
+    /// All paths that stay out of checkpoints.
     pub(in crate::design) all: Vec<RepoPath>,
-    /// What this restore adds.
+    /// The paths that this restore adds.
     pub(in crate::design) new: Vec<RepoPath>,
 }
 
-/// Returns the list in force.
+/// Returns the list in effect.
 pub(in crate::design) fn current(session: &Session) -> Result<Vec<RepoPath>> {
     of(&session.repo)
 }
 
-/// Returns the list in force in a repository.
+/// Returns the list in effect in a repository.
 ///
 /// # Errors
 /// `repository-broken`, `io`.
@@ -45,7 +45,7 @@ pub fn of(repo: &Repo) -> Result<Vec<RepoPath>> {
     Ok(tail.unignored().to_vec())
 }
 
-/// Returns the list after `changes` are made to the files; looks at ignored paths only if an ignore
+/// Returns the list after `changes` are made to the files; examines ignored paths only if an ignore
 /// file is among them.
 pub(in crate::design) fn after_restore(
     session: &Session,
@@ -78,8 +78,8 @@ pub(in crate::design) fn after_restore(
     })
 }
 
-/// Returns what a checkpoint on the branch leaves of the list: what it left out, and what is not
-/// there at the moment.
+/// Returns the list after a checkpoint on the branch: the paths that it left out, and those that do
+/// not exist at the moment.
 pub(in crate::design) fn after_checkpoint(
     session: &Session,
     kept: &Kept,
@@ -97,9 +97,9 @@ pub(in crate::design) fn after_checkpoint(
     list.iter().filter(stays).cloned().collect()
 }
 
-/// Puts directories in the place of their files until the list is short, or cannot be shorter.
+/// Replaces files with their directories until the list is short, or cannot be shortened.
 fn folded(mut paths: Vec<RepoPath>) -> Vec<RepoPath> {
-    while paths.len() > MOST {
+    while paths.len() > MAX_PATHS {
         let parents = paths
             .iter()
             .map(|path| path.parent().filter(|dir| !dir.as_bytes().is_empty()));

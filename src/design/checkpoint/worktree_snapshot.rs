@@ -1,4 +1,4 @@
-//! A look at the worktree, and what of it a checkpoint keeps.
+//! Scans the working tree, and writes what a checkpoint keeps of it.
 
 use crate::git::attributes::AttributesOf;
 use crate::git::lfs::lfs_pointer::Pointer;
@@ -11,19 +11,19 @@ use crate::store::Session;
 
 use super::left_out::{self, Allowances, LeaveOutReason, LeftOut};
 
-/// What the worktree holds and what of it is kept.
+/// The scan of the working tree, and the trees that are kept.
 pub(in crate::design) struct Kept {
     pub(in crate::design) scan: Scan,
     pub(in crate::design) snapshot: Snapshot,
     pub(in crate::design) left_out: Vec<LeftOut>,
-    /// What it holds although it looks like a secret.
+    /// The kept paths that look like secrets.
     pub(in crate::design) secrets: Vec<RepoPath>,
     pub(in crate::design) new_files: usize,
 }
 
 impl Kept {
-    /// Scans the worktree and writes what a checkpoint would hold, as objects nobody refers to yet;
-    /// the untracked paths of `unignored` are not part of it.
+    /// Scans the working tree and writes the content of a checkpoint as unreferenced objects,
+    /// without the untracked paths of `unignored`.
     pub(in crate::design) fn look(
         session: &Session,
         allowances: &Allowances,
@@ -34,7 +34,7 @@ impl Kept {
         Kept::of(session, scan, allowances, unstorable, unignored)
     }
 
-    /// Does the same with what a scan has found.
+    /// Does the same from an existing scan.
     pub(in crate::design) fn of(
         session: &Session,
         scan: Scan,
@@ -65,7 +65,7 @@ impl Kept {
         })
     }
 
-    /// Returns what it found in HEAD and the index.
+    /// Returns the state of HEAD and the index that it found.
     pub(in crate::design) fn index_look(&self) -> IndexLook {
         IndexLook {
             head: self.scan.head.clone(),
@@ -78,7 +78,7 @@ impl Kept {
         self.scan.head.commit().is_none() || self.snapshot.worktree_tree != self.scan.head_tree
     }
 
-    /// Lists changed files that are stored whole although git-lfs should get them.
+    /// Lists changed files that are stored in git although git-lfs should get them.
     pub(in crate::design) fn without_filter(&self, session: &Session) -> Result<Vec<RepoPath>> {
         let (repo, changes) = (&session.repo, &self.snapshot.changes);
         if changes.is_empty() || !repo.lacks_filter("lfs") {
@@ -88,7 +88,7 @@ impl Kept {
         index.add_snapshot(&self.snapshot);
         let changed = |path: &[u8]| changes.contains_key(&RepoPath::new(path.to_vec()));
         let files = repo.filtered_among(&index, "lfs", AttributesOf::Worktree, &changed)?;
-        // git-lfs keeps empty files as they are, and a pointer is what it would make.
+        // git-lfs keeps empty files as they are, and a pointer stays a pointer.
         let whole = files.into_iter().filter(|file| {
             repo.object_size(file.id) != Some(0) && Pointer::of_blob(repo, file.id).is_none()
         });

@@ -1,5 +1,5 @@
-//! Files that stay in git by a line of their own in `.gitattributes`, and that a commit of ours has under
-//! another name: the line goes along, and git-lfs does not get them.
+//! Moves the attribute lines of renamed files: a file that a line of its own in `.gitattributes`
+//! keeps in git stays there when a commit of ours renames it.
 
 use crate::design::allowed_paths::path_gate;
 use crate::git::index::Index;
@@ -13,21 +13,21 @@ use super::exempt_renamed::{self, Renamed};
 
 const ATTRIBUTES: &str = ".gitattributes";
 
-/// What becomes of a commit whose files have another name.
+/// The changes of a commit with renamed files.
 #[derive(Default)]
 pub(in crate::design) struct MovedLines {
-    /// The attributes file; `None` where no line moves.
+    /// The attributes file; `None` if no line moves.
     attributes: Option<(RepoPath, TreeEntry)>,
-    /// The files as they are in HEAD, under their new names.
+    /// The files as in HEAD, under their new names.
     files: Vec<(RepoPath, TreeEntry)>,
-    /// What is to be said of it.
+    /// The lines to report.
     told: Vec<String>,
 }
 
 impl MovedLines {
-    /// Looks for them in a tree that HEAD's becomes; `index_tree` is what was staged before. No line moves where
-    /// somebody has edited `.gitattributes`, where other lines would give the file to git-lfs all the
-    /// same, or where who acts here may not.
+    /// Finds the renamed files in a tree that replaces HEAD's; `index_tree` is the tree that was
+    /// staged before. No line moves if `.gitattributes` has uncommitted edits, if other lines would
+    /// still give the file to git-lfs, or if this process may not change the file.
     ///
     /// # Errors
     /// `repository-broken`, `object-missing`, `no-space`, `interrupted`.
@@ -74,7 +74,8 @@ impl MovedLines {
         }
         for Renamed { from, to, blob } in goes {
             moved.told.push(format!(
-                "the line by which '{from}' stays in git goes along with it to '{to}' (.gitattributes)"
+                "the line by which '{from}' stays in git moves along with it to '{to}' \
+                (.gitattributes)"
             ));
             if let Some(entry) = objects.at(tree, &to)? {
                 moved.files.push((to, entry.with(blob)));
@@ -84,14 +85,14 @@ impl MovedLines {
         Ok(moved)
     }
 
-    /// Says which lines have moved, and which could not.
+    /// Reports which lines have moved, and which could not.
     pub(in crate::design) fn tell(&self, session: &Session) {
         for line in &self.told {
             (session.world.narrate)(line);
         }
     }
 
-    /// Returns what a tree becomes.
+    /// Returns the tree with the changes.
     ///
     /// # Errors
     /// `repository-broken`, `no-space`.
@@ -104,20 +105,22 @@ impl MovedLines {
         session.repo.edit_tree(tree, edits)
     }
 
-    /// Puts the files into an index that has them under their new names already, and the attributes file.
+    /// Puts the attributes file into an index, and the files under the new names that the index has
+    /// already.
     pub(in crate::design) fn put_into_index(&self, index: &mut Index) {
         index.replace_blobs(self.files.iter().map(|(path, entry)| (path, *entry)));
         index.set_files(self.to_place());
     }
 
-    /// Returns what has to be written into the worktree.
+    /// Returns the files to write into the working tree.
     pub(in crate::design) fn to_place(&self) -> &[(RepoPath, TreeEntry)] {
         self.attributes.as_slice()
     }
 }
 
-/// Returns those for which a line has an effect, and the others: a line further down, or an attributes file of
-/// a directory, may give them to git-lfs all the same, and git reads no line that is too long.
+/// Splits them into those for which a line has an effect, and the others: a later line, or the
+/// attributes file of a directory, may still give them to git-lfs, and git ignores a line that is
+/// too long.
 fn split(
     objects: &Objects,
     tree: Oid,
@@ -145,7 +148,7 @@ fn split(
     Ok((goes, stays))
 }
 
-/// Returns a text as git stores it where it converts ends of lines.
+/// Returns a text as git stores it with line ending conversion.
 fn with_newlines(text: &[u8]) -> Vec<u8> {
     let lines = text.split_inclusive(|&byte| byte == b'\n');
     let stored = lines.map(|line| match line.strip_suffix(b"\r\n") {

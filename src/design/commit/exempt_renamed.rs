@@ -1,5 +1,5 @@
-//! Files that stay in git by a line of their own and whose content is under another name now: where the line
-//! does not go along, git-lfs would get them.
+//! Finds files that a line of their own keeps in git and whose content has another name now: unless
+//! the line moves along, git-lfs would get them.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -10,22 +10,22 @@ use crate::git::{Oid, TreeEntry};
 use crate::model::{RepoPath, Result};
 use crate::store::Session;
 
-/// No pointer is larger: what is, need not be read.
+/// No pointer is larger, so larger files need not be read.
 const MAX_POINTER_BYTES: u64 = 1_024;
 
-/// A file with another name.
+/// A renamed file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Renamed {
-    /// What it is called in HEAD.
+    /// Its name in HEAD.
     pub from: RepoPath,
-    /// What it is called now.
+    /// Its name now.
     pub to: RepoPath,
-    /// What it holds in HEAD.
+    /// Its blob in HEAD.
     pub blob: Oid,
 }
 
 impl Renamed {
-    /// Says that nothing moves the line.
+    /// Returns the warning that nothing moves the line.
     pub fn attention(&self) -> String {
         let Renamed { from, to, .. } = self;
         let line = exempt_lines::line_of(to);
@@ -36,8 +36,8 @@ impl Renamed {
     }
 }
 
-/// Finds those among what is staged, as they are or as a pointer of git-lfs by now. Costs reading the index and
-/// `.gitattributes` where no such file is gone.
+/// Finds those among the staged files, as they are or already as a pointer of git-lfs. Costs
+/// reading the index and `.gitattributes` if no such file is gone.
 ///
 /// # Errors
 /// `repository-broken`, `object-missing`, `interrupted`.
@@ -60,8 +60,8 @@ pub fn staged(session: &Session) -> Result<Vec<Renamed>> {
     look.find(&attributes, now, all)
 }
 
-/// Finds those between HEAD's tree and another one; `attributes` is the attributes file at their roots, and
-/// what is not in `index` any more is gone, too.
+/// Finds those between HEAD's tree and another one; `attributes` is the attributes file at their
+/// roots. A path that is not in `index` any more counts as gone, too.
 ///
 /// # Errors
 /// `repository-broken`, `object-missing`, `interrupted`.
@@ -96,7 +96,8 @@ struct Look<'a> {
 }
 
 impl Look<'_> {
-    /// Looks among `new` files for what HEAD has in files with a line, and `now` has not there any more.
+    /// Finds among `new` files the content of files that have a line in HEAD and that `now` does
+    /// not have.
     fn find(
         &self,
         attributes: &[u8],
@@ -120,7 +121,7 @@ impl Look<'_> {
         let mut filters = Filters::of(attributes)?;
         for (to, id) in new {
             self.session.world.interrupt.check()?;
-            // What has a line of its own, or no pattern matches, is left alone.
+            // A file with a line of its own, or that no pattern matches, is left alone.
             if !filters.give_to_lfs(&to) || self.is_in_head(&to, id)? {
                 continue;
             }
@@ -140,16 +141,16 @@ impl Look<'_> {
     }
 }
 
-/// What has left its place.
+/// The files that are gone.
 #[derive(Default)]
 struct Left {
     by_blob: HashMap<Oid, RepoPath>,
-    /// The same by what a pointer says: made when the first pointer is looked at.
+    /// The same by the digest in their pointer: computed for the first pointer.
     by_digest: Option<HashMap<String, Oid>>,
 }
 
 impl Left {
-    /// Returns which of it a blob holds, itself or as a pointer.
+    /// Returns the blob in HEAD whose content a blob holds, itself or as a pointer.
     fn holding(&mut self, objects: &Objects, id: Oid) -> Result<Option<Oid>> {
         if self.by_blob.contains_key(&id) {
             return Ok(Some(id));

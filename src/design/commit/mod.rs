@@ -1,7 +1,7 @@
-//! Committing chosen paths, by the rules of `git commit`: the repository's hooks run and may refuse.
+//! Commits chosen paths, by the rules of `git commit`: the repository's hooks run and may refuse.
 //!
-//! The hooks see an index that holds the commit to be, as those of `git commit --only` do; what they add
-//! to it is committed too. Branch and index move as one operation afterward.
+//! The hooks see an index of the future commit, as those of `git commit --only` do; the changes
+//! they stage are committed too. Branch and index move as one operation afterward.
 
 pub(crate) mod exempt_moved;
 pub mod exempt_renamed;
@@ -29,37 +29,38 @@ use super::checkpoint::unignored;
 use super::worktree::{place, refuse_in_progress, tell_late};
 use pending_paths::Chosen;
 
-/// What is asked for.
+/// The options of a commit.
 #[derive(Clone, Debug)]
 pub struct Request {
     /// The message.
     pub message: String,
-    /// The files and directories; the empty path is everything.
+    /// The files and directories; the empty path stands for everything.
     pub paths: Vec<RepoPath>,
 }
 
-/// What was committed.
+/// The commit that was made.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct CommitReport {
-    /// The commit, or HEAD where nothing had to be committed; `None` in a dry run and without any.
+    /// The commit, or HEAD if there was nothing to commit; `None` in a dry run and without any
+    /// commit.
     pub sha: Option<Oid>,
     /// Whether a commit was made, or would be.
     pub changed: bool,
-    /// The branch, as people see it.
+    /// The branch, by its short name.
     pub branch: String,
     /// The first line of the message.
     pub subject: String,
-    /// How many paths differ from HEAD.
+    /// The number of paths that differ from HEAD.
     pub files_changed: usize,
     /// New files that were left out.
     pub left_out: Vec<LeftOut>,
-    /// The operation; `None` where nothing was done.
+    /// The operation; `None` if nothing was done.
     pub op: Option<OperationId>,
-    /// True when nothing was written because a dry run was asked for.
+    /// True if nothing was written because of a dry run.
     pub dry_run: bool,
 }
 
-/// Commits, with the hooks of the repository.
+/// Makes a commit, with the hooks of the repository.
 ///
 /// # Errors
 /// `operation-in-progress`, `identity-unknown`, `invalid-value` for an empty message, `path-not-found`,
@@ -117,7 +118,7 @@ pub fn commit(session: &Session, request: &Request) -> Result<CommitReport> {
     Ok(report)
 }
 
-/// Tells what [`commit`] would do, and changes nothing; no hook runs.
+/// Returns the report of [`commit`], and changes nothing; no hook runs.
 ///
 /// # Errors
 /// As [`commit`].
@@ -154,7 +155,7 @@ fn count_changes(session: &Session, chosen: &Chosen, tree: Oid) -> Result<usize>
     Ok(session.repo.diff_trees(before, tree)?.len())
 }
 
-/// Writes the commit on HEAD, signed where the user wants it.
+/// Writes the commit on HEAD, signed if the user configured it.
 pub(super) fn write_commit(
     session: &Session,
     chosen: &Chosen,
@@ -187,7 +188,7 @@ struct Hooks<'a> {
     session: &'a Session,
     /// The file of that index.
     path: std::path::PathBuf,
-    /// What it held before they ran.
+    /// Its fingerprint before they ran.
     fingerprint: String,
     tree: Oid,
     message: String,
@@ -204,7 +205,7 @@ impl<'a> Hooks<'a> {
         let folder = operation.places.signing(operation.id);
         atomic::make_directory(&folder)?;
         let path = folder.join("index");
-        // The stat data of the files is taken over: no hook has to read them all again.
+        // The stat data of the files is copied: no hook has to read them all again.
         let index = session
             .repo
             .index_of_tree(tree, &chosen.index(session)?.0)?;
@@ -220,7 +221,7 @@ impl<'a> Hooks<'a> {
         })
     }
 
-    /// Runs them in git's order; returns the tree and the message they leave.
+    /// Runs them in git's order; returns the tree and the message afterward.
     fn run(&self) -> Result<(Oid, String)> {
         let file = self.session.repo.git_dir().join("COMMIT_EDITMSG");
         self.run_one("pre-commit", &[])?;
@@ -230,7 +231,7 @@ impl<'a> Hooks<'a> {
         self.run_one("prepare-commit-msg", &[path.clone(), "message".to_owned()])?;
         self.run_one("commit-msg", &[path])?;
         let message = std::fs::read(&file)
-            .map_err(|e| Error::io("cannot read the message that hooks left", e))?;
+            .map_err(|e| Error::io("cannot read the message after the hooks", e))?;
         Ok((tree, cleaned(&String::from_utf8_lossy(&message))?))
     }
 
@@ -245,7 +246,7 @@ impl<'a> Hooks<'a> {
             return Ok(());
         }
         let code = output.code.map_or_else(
-            || "was ended by a signal".to_owned(),
+            || "was killed by a signal".to_owned(),
             |code| format!("exited with {code}"),
         );
         Err(Error::new(
@@ -254,10 +255,10 @@ impl<'a> Hooks<'a> {
         )
         .detail("hook", name)
         .detail("stderr", &output.stderr)
-        .hint("mend what the hook complains of, then run the command again"))
+        .hint("fix the problem that the hook reports, then run the command again"))
     }
 
-    /// Returns the tree of the index that hooks may have added to.
+    /// Returns the tree of the index after the hooks.
     fn tree_after(&self) -> Result<Oid> {
         let repo = &self.session.repo;
         if repo.load_index_at(&self.path)?.fingerprint() == self.fingerprint {
@@ -266,7 +267,7 @@ impl<'a> Hooks<'a> {
         repo.write_tree_of(&self.session.world, &self.path)
     }
 
-    /// Puts what hooks added into the index that stays; returns stage 0 of it.
+    /// Copies the changes of hooks into the index that stays; returns its stage 0.
     fn take_over(&self, index: &mut Index, index_tree: Oid, tree: Oid) -> Result<Oid> {
         let changes = self.session.repo.diff_trees(self.tree, tree)?;
         index.set_entries(changes.iter().map(|change| (&change.path, change.new)));
@@ -275,7 +276,7 @@ impl<'a> Hooks<'a> {
     }
 }
 
-/// The commit is made: a hook that fails now is worth a word, not a failure.
+/// The commit is made: a hook that fails now is only reported.
 fn run_post_commit(session: &Session) {
     let say = |text: &str| (session.world.narrate)(text);
     match process::run_hook(&session.repo, &session.world, "post-commit", &[]) {
@@ -285,11 +286,11 @@ fn run_post_commit(session: &Session) {
     }
 }
 
-/// Cleans a message as git does one that is given: no trailing blanks, no empty lines at either end or
-/// in a row.
+/// Cleans a message as `git commit -m` does: without trailing whitespace, without empty lines at
+/// either end or several in a row.
 ///
 /// # Errors
-/// `invalid-value` when nothing is left, or git could not hold it.
+/// `invalid-value` if nothing is left, or git could not hold it.
 pub(super) fn cleaned(message: &str) -> Result<String> {
     let mut lines: Vec<&str> = Vec::new();
     for line in message.lines().map(str::trim_end) {

@@ -1,8 +1,8 @@
-//! The pending changes of some paths, as they are committed: the files as they are now, cleaned as git
-//! would store them. What else is staged or changed stays as it is.
+//! The pending changes of some paths, as they are committed: the files as they are now, cleaned as
+//! git would store them. Other staged or changed files stay as they are.
 //!
-//! New files are taken in by the rules of a checkpoint: large ones, likely secrets and repositories of
-//! their own are left out and named, unless the file itself was named.
+//! New files are included by the rules of a checkpoint: large files, likely secrets and nested
+//! repositories are left out and named, unless the file itself was named.
 
 use std::collections::BTreeSet;
 
@@ -16,23 +16,23 @@ use crate::store::Session;
 
 use super::exempt_moved::MovedLines;
 
-/// The changes of the chosen paths, as objects nobody refers to yet.
+/// The changes of the chosen paths, as unreferenced objects.
 pub(in crate::design) struct Chosen {
-    /// HEAD, index and files; what was not chosen is left out of the lists of changed files.
+    /// HEAD, index and files; the lists of changed files hold chosen paths only.
     pub(in crate::design) scan: Scan,
     /// Stage 0 of the index before.
     pub(in crate::design) index_tree: Oid,
-    /// What HEAD's tree becomes, path by path.
+    /// The changes to HEAD's tree, path by path.
     pub(in crate::design) edits: Vec<(RepoPath, Option<TreeEntry>)>,
-    /// New files that were not taken in.
+    /// New files that were left out.
     pub(in crate::design) left_out: Vec<LeftOut>,
-    /// What becomes of files that stay in git and have another name.
+    /// The attribute lines that move with renamed files.
     pub(in crate::design) moved_lines: MovedLines,
     stored: Snapshot,
 }
 
 impl Chosen {
-    /// Looks at the worktree and writes what is chosen; the empty path chooses everything.
+    /// Scans the working tree and writes the chosen files; the empty path chooses everything.
     ///
     /// # Errors
     /// `path-not-found` for one that is neither tracked nor new, `unmerged-paths` for one in
@@ -49,7 +49,7 @@ impl Chosen {
         }
         let index_tree = repo.write_index_tree(&scan)?;
         let is_chosen = |path: &RepoPath| {
-            // A file that gives way to a directory goes with what is in that.
+            // A file that is replaced by a directory goes with the files in that.
             let named = |one: &RepoPath| path.is_at_or_below(one) || one.is_at_or_below(path);
             paths.iter().any(named)
         };
@@ -92,7 +92,7 @@ impl Chosen {
         })
     }
 
-    /// Writes the tree that HEAD's becomes, with `more` put in besides.
+    /// Writes HEAD's tree with the changes, and with `more` added.
     pub(in crate::design) fn tree(
         &self,
         session: &Session,
@@ -104,7 +104,8 @@ impl Chosen {
         session.repo.edit_tree(tree, more)
     }
 
-    /// Returns the index with the chosen files, and stage 0 of it as a tree: what else is staged stays.
+    /// Returns the index with the chosen files, and its stage 0 as a tree; other staged changes
+    /// stay.
     pub(in crate::design) fn index(&self, session: &Session) -> Result<(Index, Oid)> {
         let mut index = self.scan.index();
         index.add_snapshot(&self.stored);
@@ -134,7 +135,7 @@ fn refuse_conflicts<'a>(conflicts: impl Iterator<Item = &'a RepoPath>) -> Result
         ),
     )
     .detail("paths", &conflicts)
-    .hint(format!("git add '{first}'   # once it is settled")))
+    .hint(format!("git add '{first}'   # once it is resolved")))
 }
 
 /// Refuses a path at which there is nothing to commit and never was.
@@ -158,9 +159,12 @@ fn require_something(session: &Session, scan: &Scan, path: &RepoPath) -> Result<
             "nothing at '{path}' can be committed: it is ignored or empty; nothing has changed"
         );
         return Err(error(message).hint(format!(
-            "git check-ignore -v '{path}'   # says which rule ignores it"
+            "git check-ignore -v '{path}'   # prints the line that ignores it"
         )));
     }
-    let message = format!("'{path}' is neither tracked nor in the worktree; nothing has changed");
-    Err(error(message).hint("git colony diff   # lists what has changed"))
+    let message = format!(
+        "'{path}' is neither tracked nor in the working tree; nothing has \
+    changed"
+    );
+    Err(error(message).hint("git colony diff   # lists the changes"))
 }

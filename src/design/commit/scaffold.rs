@@ -1,4 +1,4 @@
-//! Committing files of ours, and nothing else: whatever else is staged or changed stays as it is.
+//! Commits given files, and nothing else: other staged or changed files stay as they are.
 
 use crate::design::worktree::{place, refuse_in_progress, tell_late, write_commit};
 use crate::git::index::Index;
@@ -10,22 +10,22 @@ use crate::store::operation::commit_point::{Intent, NewIndex, Plan, Touches};
 use crate::store::operation::operation_record::IndexTarget;
 use crate::store::operation::{Kind, Operation, Record};
 
-/// What is asked for.
+/// The files to commit.
 pub struct Request {
-    /// What the operation is in a few words, for people.
+    /// A short summary of the operation, for people.
     pub summary: String,
     /// The message of the commit.
     pub message: String,
-    /// The files with their bytes. What stands at a path is moved aside: the caller has made sure
-    /// that it may be.
+    /// The files with their bytes. A file at one of these paths is moved aside: the caller has made
+    /// sure that it may be.
     pub files: Vec<(RepoPath, Vec<u8>)>,
 }
 
-/// Refuses what would stop [`commit_files`] before anything has happened.
+/// Refuses, before anything happens, whatever would stop [`commit_files`].
 ///
 /// # Errors
-/// `operation-in-progress`, `identity-unknown`, `path-in-the-way` when a path of `files` leads
-/// through something that is no directory.
+/// `operation-in-progress`, `identity-unknown`, `path-in-the-way` if a path of `files` leads
+/// through something other than a directory.
 pub fn check<'a>(
     session: &Session,
     command: &str,
@@ -48,10 +48,10 @@ pub fn check<'a>(
     Ok(())
 }
 
-/// Writes files into the worktree and commits them, and only them, on the current branch.
+/// Writes files into the working tree and commits them, and only them, on the current branch.
 ///
-/// `plan` is asked once nobody else can act: what was planned before may have been done by another
-/// process by then. `None` when it finds nothing to do.
+/// `plan` is called under the lock: another process may have done by then part of an earlier plan.
+/// Returns `None` if there is nothing to do.
 ///
 /// # Errors
 /// As [`check`]; `locked`, `ref-moved`, `filter-failed`, `no-space`; none of them changes anything.
@@ -113,8 +113,8 @@ pub fn commit_files(
     Ok(Some((commit, done.record)))
 }
 
-/// Returns the index as it would be, for questions before anything is done. Writes blobs only where
-/// objects go to memory.
+/// Returns the index as it would become, for checks beforehand. Writes blobs only if objects go to
+/// memory.
 ///
 /// # Errors
 /// `repository-broken`, `no-space`.

@@ -1,6 +1,6 @@
-//! Writing a decision down: its record, and the pending changes of the paths it is about, as one commit.
+//! Records a decision: its record, and the pending changes of its paths, as one commit.
 //!
-//! No hook of git runs, as with a checkpoint: reasons are kept whether or not the tests are green.
+//! No hook of git runs, as with a checkpoint: reasons are kept whether or not the tests pass.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -26,30 +26,31 @@ use super::decision_standing::{Known, decision_of};
 use super::decisions::{self, Decision};
 use super::{Item, TRAILER};
 
-/// What is decided.
+/// The decision to record.
 #[derive(Clone, Debug, Default)]
 pub struct Request {
-    /// What, in one line.
+    /// Its title, in one line.
     pub title: String,
-    /// The same in a few sentences.
+    /// A summary in a few sentences.
     pub summary: Option<String>,
-    /// Why.
+    /// The reasons.
     pub rationale: Option<String>,
-    /// What was not chosen.
+    /// The alternatives that were rejected.
     pub rejected: Vec<String>,
-    /// Its id; `None` makes one of the title. That of an existing decision writes its next version.
+    /// Its id; `None` makes one from the title. The id of an existing decision writes its next
+    /// version.
     pub id: Option<String>,
-    /// The decision it takes the place of.
+    /// The decision it supersedes.
     pub supersedes: Option<String>,
     /// The decisions it needs.
     pub depends_on: Vec<String>,
-    /// Commits that carry it out already.
+    /// Commits that implement it already.
     pub implements: Vec<String>,
-    /// Files and directories whose pending changes carry it out.
+    /// Files and directories whose pending changes implement it.
     pub paths: Vec<RepoPath>,
 }
 
-/// What was written down.
+/// The decision that was recorded.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[expect(
     clippy::struct_excessive_bools,
@@ -63,24 +64,24 @@ pub struct DecideReport {
     pub changed: bool,
     /// Whether this is a further version of a decision.
     pub next_version: bool,
-    /// Whether no path and no commit carries it out: only reasons were recorded.
+    /// Whether no path and no commit implements it: only reasons were recorded.
     pub reasons_only: bool,
     /// Whether paths were named.
     #[serde(skip)]
     pub named_paths: bool,
-    /// The branch, as people see it.
+    /// The branch, by its short name.
     pub branch: String,
-    /// How many paths the commit changes, the record among them.
+    /// The number of paths the commit changes, with the record.
     pub files_changed: usize,
     /// New files that were left out.
     pub left_out: Vec<LeftOut>,
-    /// The operation; `None` where nothing was done.
+    /// The operation; `None` if nothing was done.
     pub op: Option<OperationId>,
-    /// True when nothing was written because a dry run was asked for.
+    /// True if nothing was written because of a dry run.
     pub dry_run: bool,
 }
 
-/// Writes a decision down and commits it with the pending changes of its paths.
+/// Records a decision and commits it with the pending changes of its paths.
 ///
 /// # Errors
 /// `operation-in-progress`, `identity-unknown`, `invalid-value`, `decision-not-found`,
@@ -141,7 +142,7 @@ pub fn decide(session: &Session, request: &Request) -> Result<DecideReport> {
     Ok(report)
 }
 
-/// Tells what [`decide`] would do, and changes nothing.
+/// Returns the report of [`decide`], and changes nothing.
 ///
 /// # Errors
 /// As [`decide`].
@@ -155,16 +156,16 @@ pub fn preview(session: &Session, request: &Request) -> Result<DecideReport> {
     Ok(report)
 }
 
-/// The record to be written.
+/// The record to write.
 struct NewRecord {
     id: String,
     path: RepoPath,
     bytes: Vec<u8>,
     item: Item,
-    /// What stands at the path in HEAD.
+    /// The file at the path in HEAD.
     old: Option<Vec<u8>>,
     next_version: bool,
-    /// The commits that belong to it already.
+    /// The commits that already belong to it.
     commits: Vec<Oid>,
 }
 
@@ -221,7 +222,7 @@ impl NewRecord {
     }
 }
 
-/// What a decision refers to, in full.
+/// The references of a decision, resolved to full ids.
 struct References {
     supersedes: Option<String>,
     depends_on: Vec<String>,
@@ -242,7 +243,7 @@ fn references(repo: &Repo, known: &Known, request: &Request) -> Result<Reference
     })
 }
 
-/// Puts what is given into a record; what is not given stays as it is.
+/// Puts the given values into a record; the others stay as they are.
 fn fill(
     object: &mut Map<String, Value>,
     id: &str,
@@ -283,7 +284,7 @@ fn one_line(title: &str) -> Result<String> {
     .hint("git colony decide -m TITLE --summary TEXT --rationale TEXT"))
 }
 
-/// Makes an id of the title that nothing stands in the way of.
+/// Makes an id from the title that is still free.
 fn free_id(session: &Session, known: &Known, title: &str) -> Result<(String, RepoPath)> {
     let slug = decision::slug(title);
     let tip = session.repo.tree_of(session.repo.head()?.commit())?;
@@ -319,9 +320,9 @@ fn unusable(path: &RepoPath, problem: &str) -> Error {
     .hint("git colony decisions   # names every file that cannot be used")
 }
 
-/// Refuses to replace a record that somebody has edited and not committed.
+/// Refuses to replace a record with uncommitted edits.
 fn refuse_edits(repo: &Repo, path: &RepoPath, old: Option<&[u8]>) -> Result<()> {
-    // What is longer than the old record, a link or a pipe is not the old record.
+    // A file longer than the old record, a symlink or a pipe is not the old record.
     let most = old.map_or(0, |old| old.len() as u64);
     match repo.read_file(path, most) {
         Ok(None) => return Ok(()),
@@ -331,13 +332,13 @@ fn refuse_edits(repo: &Repo, path: &RepoPath, old: Option<&[u8]>) -> Result<()> 
     }
     Err(Error::new(
         Code::UncommittedEdits,
-        format!("'{path}' has edits that are not committed; nothing has changed"),
+        format!("'{path}' has uncommitted edits; nothing has changed"),
     )
     .detail("path", path)
     .hint(format!("git colony commit -m 'Edit a decision' {path}")))
 }
 
-/// A decision as objects that nobody refers to yet.
+/// A decision as unreferenced objects.
 struct Made {
     chosen: Chosen,
     entry: (RepoPath, TreeEntry),
@@ -385,7 +386,7 @@ impl Made {
     }
 }
 
-/// Returns the message of the commit: title, reasons, and what it is as trailers.
+/// Returns the message of the commit: title, reasons and trailers.
 fn message(decision: &Decision) -> Result<String> {
     let mut parts = vec![format!("decide: {}", decision.title)];
     let reasons = [&decision.summary, &decision.rationale];
@@ -397,7 +398,7 @@ fn message(decision: &Decision) -> Result<String> {
     trailers.extend(needs.map(|id| format!("Colony-Depends-On: {id}")));
     let implements = decision.implements.iter();
     trailers.extend(implements.map(|id| format!("Colony-Implements: {id}")));
-    // A record may have been written by anybody.
+    // A record may come from anybody.
     let plain = |line: String| line.replace(char::is_control, " ");
     parts.push(
         trailers

@@ -1,7 +1,7 @@
-//! Where decisions come from: which commit wrote the newest version of each, and which took one away.
+//! The history of decisions: which commit wrote the newest version of each, and which deleted one.
 //!
-//! What stands at the tip is true; history only tells since when. A merge that takes one side's version
-//! writes nothing. A record that moves to another file is no new version.
+//! The files at the tip are true; history only adds the dates. A merge that takes the version of
+//! one side writes nothing. A record that moves to another file is not a new version.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
@@ -14,21 +14,21 @@ use crate::store::migration::{self, ObjectMap};
 
 use super::{FOLDER, Item, Items, TRAILER, decision_walk};
 
-/// All that history tells of decisions.
+/// The history of all decisions.
 pub(in crate::design) struct DecisionHistory {
     pub(in crate::design) tip: Oid,
-    /// What the tip has: the item and the path.
+    /// The decisions at the tip: item and path.
     pub(in crate::design) present: BTreeMap<String, (Item, RepoPath)>,
-    /// What of the files of the tip cannot be used, and why.
+    /// The unusable files at the tip, and why.
     pub(in crate::design) problems: Vec<(RepoPath, String)>,
-    /// Files of the tip that cannot be read at all: what they hold is not known.
+    /// Unreadable files at the tip: their content is unknown.
     pub(in crate::design) unreadable: HashSet<RepoPath>,
     /// Every change of a decision, newest first.
     pub(in crate::design) changes: Vec<Change>,
     /// The commits that name a decision in a trailer, newest first.
     pub(in crate::design) named: BTreeMap<String, Vec<Oid>>,
     reverts: HashMap<Oid, Vec<Oid>>,
-    /// What commits have become that records may name by their ids from before.
+    /// The new ids of commits that a migration rewrote; records may name the old ones.
     pub(in crate::design) migrated: ObjectMap,
 }
 
@@ -40,15 +40,15 @@ pub(in crate::design) const IMPLEMENTS: &str = "implements";
 pub(in crate::design) struct Change {
     pub(in crate::design) commit: Oid,
     pub(in crate::design) decision_id: String,
-    /// What it wrote and where; `None` when it took the decision away.
+    /// The version it wrote and its path; `None` if it deleted the decision.
     pub(in crate::design) new: Option<(Item, RepoPath)>,
-    /// Whether it went on under another id: the name of its file was its id.
+    /// Whether the decision continues under another id: the name of its file was its id.
     pub(in crate::design) renamed: bool,
 }
 
 impl DecisionHistory {
-    /// Looks at everything that can be reached from `tip`. Costs reading each commit, and the trees above
-    /// the decisions, once; later only those that are new.
+    /// Walks everything that can be reached from `tip`. The first time, costs reading each commit
+    /// and the trees above the decisions; later only the new ones.
     ///
     /// # Errors
     /// `object-missing`, `repository-broken`.
@@ -81,8 +81,8 @@ impl DecisionHistory {
         Ok(found)
     }
 
-    /// Reads ids from before a migration to git-lfs, in messages and records, as what these commits have
-    /// become.
+    /// Replaces ids from before a migration to git-lfs, in messages and records, by the ids of the
+    /// rewritten commits.
     fn follow_migrations(&mut self, repo: &Repo) -> Result<()> {
         let names_commits = |change: &Change| {
             let new = change.new.as_ref();
@@ -132,13 +132,14 @@ impl DecisionHistory {
         Ok(())
     }
 
-    /// Tells whether a commit was taken back by `git revert`, and that was not taken back in its turn.
+    /// Returns `true` if `git revert` has reverted a commit, and that revert was not reverted in
+    /// its turn.
     pub(in crate::design) fn is_reverted(&self, commit: Oid) -> bool {
         self.is_reverted_beyond(commit, &mut HashSet::new())
     }
 
     fn is_reverted_beyond(&self, commit: Oid, seen: &mut HashSet<Oid>) -> bool {
-        // Messages may say anything, also that two commits take each other back.
+        // Messages are untrusted: two commits may claim to revert each other.
         seen.insert(commit)
             && self
                 .reverts
@@ -159,7 +160,7 @@ impl<'a> Reader<'a> {
         Reader { repo, folders }
     }
 
-    /// Returns the tree of the decisions in a commit; the empty one where there are none.
+    /// Returns the tree of the decisions in a commit; the empty tree if there is none.
     fn folder(&mut self, commit: Oid) -> Result<Oid> {
         if let Some(known) = self.folders.get(&commit) {
             return Ok(*known);
@@ -178,7 +179,7 @@ impl<'a> Reader<'a> {
         Ok(folder)
     }
 
-    /// Lists what a commit changed of decisions, compared with all its parents.
+    /// Lists the changes of decisions in a commit, compared with all its parents.
     pub(in crate::design) fn changes(&mut self, past: &Past) -> Result<Vec<Change>> {
         let new = self.folder_in(past.id, past.tree)?;
         let mut parents = Vec::new();
@@ -218,7 +219,7 @@ impl<'a> Reader<'a> {
                 let Some(entry) = entry.filter(TreeEntry::is_file) else {
                     continue;
                 };
-                // What was broken once is no version, and takes none away.
+                // A broken file is not a version, and deletes none.
                 let Ok((items, _)) = self.items(&path, entry.id) else {
                     unreadable.insert(path.clone());
                     continue;

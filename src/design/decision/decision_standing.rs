@@ -1,4 +1,4 @@
-//! What history tells of each decision: its newest version, and whether that still stands.
+//! The standing of each decision: its newest version, and whether that still holds.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -9,14 +9,14 @@ use super::Item;
 use super::decision_history::{Change, DecisionHistory, IMPLEMENTS};
 use super::decisions::{Decision, DecisionProblem, Status};
 
-/// Everything that is known of decisions at one commit.
+/// All decisions at one commit.
 #[derive(Default)]
 pub(in crate::design) struct Known {
     /// The decisions, oldest first.
     pub(in crate::design) decisions: Vec<Decision>,
-    /// What could not be read.
+    /// The unreadable files.
     pub(in crate::design) problems: Vec<DecisionProblem>,
-    /// The commits that took records away.
+    /// The commits that deleted records.
     pub(in crate::design) ends: HashMap<String, Oid>,
 }
 
@@ -65,10 +65,10 @@ impl Known {
         }
     }
 
-    /// Finds a decision by its id or a unique beginning of it.
+    /// Finds a decision by its id or a unique prefix of it.
     ///
     /// # Errors
-    /// `decision-not-found`, with the nearest id or those that fit.
+    /// `decision-not-found`, with the nearest id or those that match.
     pub(in crate::design) fn find(&self, name: &str) -> Result<&Decision> {
         let exact = self.decisions.iter().find(|one| one.decision_id == name);
         if let Some(exact) = exact {
@@ -115,12 +115,13 @@ struct Version<'a> {
     path: &'a RepoPath,
     commit: Oid,
     end: Option<Oid>,
-    /// The place of its commit, counted from the newest.
+    /// The position of its commit, counted from the newest.
     age: usize,
 }
 
 impl<'a> Version<'a> {
-    /// Picks it: what the tip has, else what was there last; `None` for what goes on under another id.
+    /// Picks the version: that of the tip, else the last one; `None` if the decision continues
+    /// under another id.
     fn of(
         history: &'a DecisionHistory,
         id: &'a str,
@@ -131,7 +132,7 @@ impl<'a> Version<'a> {
         let (item, path, commit, end) = if let Some((item, path)) = history.present.get(id) {
             let same = |change: &&&Change| change.new.as_ref().is_some_and(|new| new.0 == *item);
             let wrote = changes.iter().find(same).or(last);
-            // What no commit wrote a merge put together.
+            // A version that no commit wrote was made by a merge.
             let commit = wrote.map_or(history.tip, |change| change.commit);
             (item, path, commit, None)
         } else {
@@ -151,7 +152,7 @@ impl<'a> Version<'a> {
         })
     }
 
-    /// Returns it with what it is ordered by.
+    /// Returns the decision with its sort key.
     fn tell(
         &self,
         repo: &Repo,
@@ -193,7 +194,7 @@ impl<'a> Version<'a> {
     }
 }
 
-/// Returns a decision as its record tells it, without what only history knows.
+/// Returns a decision as its record describes it, without the facts that only history has.
 pub(in crate::design) fn decision_of(id: &str, item: &Item, path: &RepoPath) -> Decision {
     let text = |key| item.text(key).unwrap_or_default();
     Decision {

@@ -1,6 +1,6 @@
-//! Which commits of a history have to do with decisions: few, and dear to find. They are remembered for
-//! one tip, in derived data that may be deleted at any time; for another tip only what differs between
-//! the two histories is walked.
+//! Finds the commits of a history that are related to decisions: they are few, and expensive to
+//! find. They are cached for one tip, as derived data that may be deleted at any time; for another
+//! tip only the difference between the two histories is walked.
 
 use std::collections::HashSet;
 
@@ -15,18 +15,18 @@ use crate::store::cache::Cache;
 use super::TRAILER;
 use super::decision_history::Reader;
 
-/// The file, with the version of what counts.
+/// The cache file, with the version of its rules.
 const FILE: &str = "decisions-1.json";
 
-/// What is remembered.
+/// The cached result.
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct Remembered {
     tip: Option<Oid>,
-    /// The commits of its history that count, newest first.
+    /// The related commits of its history, newest first.
     commits: Vec<Oid>,
 }
 
-/// Returns the commits of the history of `tip` that change a decision, name one or take a commit back,
+/// Returns the commits in the history of `tip` that change a decision, name one or revert a commit,
 /// newest first.
 ///
 /// # Errors
@@ -37,7 +37,7 @@ pub(in crate::design) fn commits(
     tip: Oid,
 ) -> Result<Vec<Oid>> {
     let cache = Cache::of(repo, FILE);
-    // Where history is cut off it may grow at its end.
+    // A shallow history may grow at its end.
     let is_whole = !repo.is_shallow();
     let known: Remembered = if is_whole {
         cache.read()
@@ -52,7 +52,7 @@ pub(in crate::design) fn commits(
         .filter(|known| repo.peel_to_commit(*known) == Some(*known));
     let new = repo.history_beyond(tip, there.as_slice())?;
     let mut counting = Vec::new();
-    // Oldest first: what is read of a parent is known when its child comes.
+    // Oldest first: the trees of a parent are cached when its child is read.
     for commit in new.into_iter().rev() {
         let past = repo.read_past(commit)?;
         if counts(reader, &past)? {
@@ -77,7 +77,7 @@ pub(in crate::design) fn commits(
 }
 
 fn counts(reader: &mut Reader<'_>, past: &Past) -> Result<bool> {
-    // Its folder is read in any case: that of a parent is asked for next.
+    // Reads the folder in any case: that of a parent is needed next.
     let changes = !reader.changes(past)?.is_empty();
     let message = &past.message;
     Ok(changes
@@ -85,7 +85,7 @@ fn counts(reader: &mut Reader<'_>, past: &Past) -> Result<bool> {
         || !decision::reverts(message).is_empty())
 }
 
-/// Puts two lists together by the committers' clocks, each in its own order.
+/// Merges two lists by committer time, each in its own order.
 fn in_order(repo: &Repo, new: Vec<Oid>, old: Vec<Oid>) -> Result<Vec<Oid>> {
     let dated = |commits: Vec<Oid>| -> Result<Vec<(i64, Oid)>> {
         let date = |id: Oid| Ok((repo.read_commit(id)?.committer.seconds, id));

@@ -14,15 +14,15 @@ use super::decision_history::Reader;
 use super::decision_standing::Known;
 use super::{FOLDER, TRAILER};
 
-/// Whether a decision stands.
+/// Whether a decision still holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Status {
-    /// It stands.
+    /// It holds.
     Active,
-    /// A later one takes its place.
+    /// A later one supersedes it.
     Superseded,
-    /// Its record was deleted, or its commit was taken back.
+    /// Its record was deleted, or its commit was reverted.
     Reverted,
 }
 
@@ -33,22 +33,22 @@ pub struct Decision {
     pub decision_id: String,
     /// The commit that wrote this version; `None` where it is not committed yet, in a dry run.
     pub sha: Option<Oid>,
-    /// What was decided.
+    /// Its title.
     pub title: String,
-    /// The same in a few sentences.
+    /// A summary in a few sentences.
     pub summary: String,
-    /// Why.
+    /// The reasons.
     pub rationale: String,
-    /// What was not chosen.
+    /// The alternatives that were rejected.
     pub rejected: Vec<String>,
-    /// Whether it stands.
+    /// Whether it still holds.
     pub status: Status,
-    /// The decision it takes the place of.
+    /// The decision it supersedes.
     pub supersedes: Option<String>,
     /// The decisions it needs.
     pub depends_on: Vec<String>,
-    /// The commits that were there before it and carry it out, as they are written down; of those from
-    /// before a migration to git-lfs, what they have become.
+    /// The earlier commits that implement it, as recorded; for commits from before a migration to
+    /// git-lfs, the rewritten ones.
     pub implements: Vec<String>,
     /// When this version was written, RFC 3339 UTC.
     pub authored_at: String,
@@ -56,26 +56,26 @@ pub struct Decision {
     pub author: String,
     /// Where its record is, or was.
     pub relative_path: RepoPath,
-    /// Every commit that belongs to it, oldest first: of its versions, those that name it, and those it
-    /// names.
+    /// Every commit that belongs to it, oldest first: those that wrote its versions, those that
+    /// name it, and those it names.
     pub commits: Vec<Oid>,
 }
 
-/// A file that holds no decision that can be used.
+/// A file without a usable decision.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct DecisionProblem {
-    /// Where it is.
+    /// Its path.
     pub path: RepoPath,
-    /// What is wrong with it.
+    /// The problem.
     pub message: String,
 }
 
-/// Which decisions are wanted.
+/// Which decisions to list.
 #[derive(Clone, Debug, Default)]
 pub struct Filter {
-    /// Only those whose newest version, or whose end, is not in the history of this revision.
+    /// Only those whose newest version, or whose deletion, is not in the history of this revision.
     pub since: Option<String>,
-    /// At most so many, the newest.
+    /// The maximum number, counted from the newest.
     pub limit: Option<usize>,
     /// Only those with a commit that touched one of these paths.
     pub paths: Vec<RepoPath>,
@@ -86,11 +86,11 @@ pub struct Filter {
 pub struct DecisionsReport {
     /// The decisions, the newest version of each, oldest first.
     pub decisions: Vec<Decision>,
-    /// How many.
+    /// Their number.
     pub count: usize,
-    /// How many there are without the limit.
+    /// Their number without the limit.
     pub total: usize,
-    /// Files below `design/decisions` that cannot be used.
+    /// Unusable files below `design/decisions`.
     pub problems: Vec<DecisionProblem>,
 }
 
@@ -99,7 +99,7 @@ pub struct DecisionsReport {
 pub struct DecisionRef {
     /// Its id.
     pub decision_id: String,
-    /// What was decided; the id where the commit does not hold its record.
+    /// Its title; the id if the commit does not hold its record.
     pub title: String,
     /// The commit.
     pub sha: Oid,
@@ -159,7 +159,7 @@ pub fn touching(session: &Session, tip: Oid, paths: &[RepoPath]) -> Result<Vec<D
     )
 }
 
-/// Returns the decisions that the commits belong to, in the order of the commits: by their trailers, and
+/// Returns the decisions that the commits belong to, in the order of the commits: by trailer, and
 /// by the records they write.
 ///
 /// # Errors

@@ -1,8 +1,8 @@
-//! A decision as it is written down: JSON files below `design/decisions/`, trailers of commits.
+//! Decisions as recorded: JSON files below `design/decisions/`, and trailers of commits.
 //!
-//! A file holds one object, a list of them, or an object of them by id. An id comes from the file, or is
-//! the name of the file; never that of a commit, so that it survives squash, rebase and amend. Files
-//! come from anybody: what does not make sense is told, never guessed.
+//! A file holds one object, a list of them, or an object of them by id. An id comes from the file,
+//! or is the name of the file; it is never that of a commit, so it survives squash, rebase and
+//! amend. Files come from anybody: invalid content is reported, never guessed.
 
 pub mod decide;
 mod decision_history;
@@ -16,16 +16,16 @@ use serde_json::{Map, Value, json};
 
 use crate::model::{Code, Error, RepoPath, Result};
 
-/// Where decisions are.
+/// The folder of decisions.
 pub(super) const FOLDER: &str = "design/decisions";
 
 /// The trailer that names the decision a commit belongs to.
 pub(super) const TRAILER: &str = "Colony-Decision";
 
-/// A file larger than this is no record of a decision.
+/// A larger file is not a record of a decision.
 const LARGEST_BYTES: usize = 1 << 20;
 
-/// One decision as a file has it.
+/// One decision in a file.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Item {
     pub(super) object: Map<String, Value>,
@@ -60,18 +60,18 @@ enum Shape {
     ById,
 }
 
-/// What a file holds, by id.
+/// The decisions of a file, by id.
 pub(super) type Items = BTreeMap<String, Item>;
 
-/// Tells whether a path below [`FOLDER`] is one of a record.
+/// Returns `true` if a path below [`FOLDER`] is that of a record.
 pub(super) fn is_record(path: &RepoPath) -> bool {
     path.as_bytes().ends_with(b".json")
 }
 
-/// Reads a file, all of it.
+/// Reads a whole file.
 ///
 /// # Errors
-/// What does not make sense about it, for people.
+/// The problem, as text for people.
 pub(super) fn read(path: &RepoPath, bytes: &[u8]) -> Result<Items, String> {
     let (items, problems) = read_usable(path, bytes)?;
     match problems.into_iter().next() {
@@ -80,10 +80,10 @@ pub(super) fn read(path: &RepoPath, bytes: &[u8]) -> Result<Items, String> {
     }
 }
 
-/// Reads what can be used of a file, and tells what is wrong with the rest.
+/// Reads the usable decisions of a file, and returns the problems of the others.
 ///
 /// # Errors
-/// What is wrong with the file as a whole, for people.
+/// The problem of the file as a whole, as text for people.
 pub(super) fn read_usable(
     path: &RepoPath,
     bytes: &[u8],
@@ -93,7 +93,7 @@ pub(super) fn read_usable(
     let mut problems = BTreeSet::new();
     let mut add = |fallback: Option<String>, value: Value| {
         let Value::Object(object) = value else {
-            return Err("holds something that is no object".to_owned());
+            return Err("holds an item that is not an object".to_owned());
         };
         let own = object.get("decision_id").and_then(Value::as_str);
         let names_itself = own.is_some_and(|id| !id.is_empty());
@@ -136,7 +136,8 @@ fn parse(bytes: &[u8]) -> Result<(Shape, Value), String> {
     }
 }
 
-/// An object whose fields are all objects, and none of them one of a decision, is one of decisions.
+/// An object in which every field is an object, and none is a field of a decision, holds decisions
+/// by id.
 fn shape(object: &Map<String, Value>) -> Shape {
     let fields = ["decision_id", "title", "summary", "rationale"];
     let is_decision = fields.iter().any(|field| object.contains_key(*field));
@@ -153,10 +154,10 @@ fn stem(path: &RepoPath) -> String {
         .map_or(name.clone(), str::to_owned)
 }
 
-/// Returns the bytes of a file with one decision put in or replaced; the others stay as they are.
+/// Returns the bytes of a file with one decision added or replaced; the others stay as they are.
 ///
 /// # Errors
-/// What does not make sense about the file as it is.
+/// The problem of the file as it is.
 pub(super) fn write(
     old: Option<&[u8]>,
     id: &str,
@@ -182,30 +183,30 @@ pub(super) fn write(
     Ok((text + "\n").into_bytes())
 }
 
-/// The longest id.
-const LONGEST_ID: usize = 100;
+/// The maximum length of an id.
+const MAX_ID_BYTES: usize = 100;
 
-/// Checks an id that somebody gives: it becomes the name of a file and the value of a trailer.
+/// Checks an id that a user gives: it becomes the name of a file and the value of a trailer.
 ///
 /// # Errors
 /// `invalid-value`.
 pub(super) fn check_id(id: &str) -> Result<()> {
     let plain = |c: char| c.is_alphanumeric() || matches!(c, '.' | '_' | '-');
     let first = id.chars().next().is_some_and(char::is_alphanumeric);
-    if first && id.len() <= LONGEST_ID && id.chars().all(plain) && !id.ends_with('.') {
+    if first && id.len() <= MAX_ID_BYTES && id.chars().all(plain) && !id.ends_with('.') {
         return Ok(());
     }
     Err(Error::new(
         Code::InvalidValue,
         format!(
-            "'{id}' cannot be the id of a decision: wanted at most {LONGEST_ID} bytes of letters, \
+            "'{id}' cannot be the id of a decision: wanted at most {MAX_ID_BYTES} bytes of letters, \
              digits, '.', '_' and '-', a letter or digit first"
         ),
     )
     .hint("git colony decide -m TITLE   # makes an id of the title"))
 }
 
-/// Makes an id of a title.
+/// Makes an id from a title.
 pub(super) fn slug(title: &str) -> String {
     let mut slug = String::new();
     for c in title.chars().flat_map(char::to_lowercase) {
@@ -226,7 +227,7 @@ pub(super) fn slug(title: &str) -> String {
     }
 }
 
-/// Returns the values of a trailer, wherever a squash may have put it in the message.
+/// Returns the values of a trailer, anywhere in the message: a squash may have moved it.
 pub(super) fn trailers(message: &str, key: &str) -> Vec<String> {
     let value = |line: &str| {
         let rest = line.trim_start().strip_prefix(key)?.strip_prefix(':')?;
@@ -241,7 +242,7 @@ pub(super) fn trailers(message: &str, key: &str) -> Vec<String> {
     found
 }
 
-/// Returns the commits that a message says it takes back, as `git revert` writes it.
+/// Returns the commits that a message says it reverts, in the form of `git revert`.
 pub(super) fn reverts(message: &str) -> Vec<&str> {
     let said = message.split("This reverts commit ").skip(1);
     said.filter_map(|rest| rest.split(|c: char| !c.is_ascii_hexdigit()).next())
@@ -249,7 +250,7 @@ pub(super) fn reverts(message: &str) -> Vec<&str> {
         .collect()
 }
 
-/// Makes text of somebody's that cannot be taken for a trailer of ours.
+/// Returns text of a user without lines that could be taken for trailers of ours.
 pub(super) fn without_trailers(text: &str) -> String {
     let line = |line: &str| {
         if line.trim_start().starts_with("Colony-") {

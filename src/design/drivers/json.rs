@@ -1,4 +1,4 @@
-//! JSON with the place of every value. What is not plain JSON is not understood.
+//! JSON with the position of every value. Anything but plain JSON is not understood.
 
 use super::tree::{Data, Document, Entry, Node, Style};
 
@@ -6,7 +6,7 @@ use super::tree::{Data, Document, Entry, Node, Style};
 const MAX_BYTES: usize = 8 * 1024 * 1024;
 const MAX_DEPTH: usize = 100;
 
-/// Reads a file; `None` when it is not JSON, has a key twice, or is too deep or too large.
+/// Reads a file; `None` if it is not JSON, has a key twice, or is too deep or too large.
 pub(super) fn parse(text: &str) -> Option<Document<'_>> {
     if text.len() > MAX_BYTES {
         return None;
@@ -113,7 +113,7 @@ impl Parser<'_> {
         serde_json::from_str(self.text.get(start..self.at)?).ok()
     }
 
-    /// Reads a number, `true`, `false` or `null` as it is written.
+    /// Reads a number, `true`, `false` or `null` as written.
     fn word(&mut self) -> Option<String> {
         let start = self.at;
         while matches!(self.byte(), Some(byte) if byte.is_ascii_alphanumeric() || b"+-.".contains(&byte))
@@ -121,7 +121,7 @@ impl Parser<'_> {
             self.at += 1;
         }
         let word = self.text.get(start..self.at)?;
-        // A number outside every range is still one.
+        // A number out of range is still a number.
         let is_word = matches!(word, "true" | "false" | "null") || is_number(word);
         is_word.then(|| word.to_owned())
     }
@@ -132,7 +132,7 @@ pub(super) fn canonical_string(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }
 
-/// Tells whether a word is a number of JSON.
+/// Returns `true` if a word is a JSON number.
 fn is_number(word: &str) -> bool {
     let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     let word = word.strip_prefix('-').unwrap_or(word);

@@ -1,4 +1,4 @@
-//! Lists as entries with keys: which items of three versions are the same, and in what order they go.
+//! Lists as entries with keys: matches the items of three versions, and orders them.
 
 use std::collections::HashMap;
 
@@ -20,12 +20,12 @@ pub(super) struct Sides<'n> {
     pub(super) theirs: Keyed<'n>,
 }
 
-/// Where additions go.
+/// The position of additions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Sorting {
-    /// Behind what they stand behind in their own file.
+    /// Behind their predecessor in their own file.
     AsFound,
-    /// By key, where both files are sorted by it.
+    /// By key, if both files are sorted by it.
     WhereSorted,
 }
 
@@ -73,7 +73,7 @@ pub(super) fn with_additions(
     let mut order = Vec::new();
     let mut waiting = behind.remove(&None).unwrap_or_default();
     for key in &frame.order {
-        // What only the frame has at this place goes first.
+        // Entries that only the frame has at this place go first.
         if other.has(key) {
             order.append(&mut waiting);
             waiting = behind.remove(&Some(key.as_str())).unwrap_or_default();
@@ -88,7 +88,7 @@ pub(super) fn with_additions(
 }
 
 impl Merge<'_> {
-    /// Merges two lists item by item; `None` when they have to be taken or settled as a whole.
+    /// Merges two lists item by item; `None` if they have to be taken or settled as a whole.
     pub(super) fn list<'n>(
         &mut self,
         base: Option<&'n Node>,
@@ -164,7 +164,7 @@ fn sides_of<'n>(
     }
 }
 
-/// Keys items by what they say; equal ones are told apart by a running number.
+/// Keys items by their value; equal ones get a running number.
 fn by_value(node: Option<&Node>, name: impl Fn(&Node) -> String) -> Keyed<'_> {
     let mut seen: HashMap<String, usize> = HashMap::new();
     let entries = node.map(Node::entries).unwrap_or_default().iter();
@@ -183,7 +183,7 @@ fn by_value(node: Option<&Node>, name: impl Fn(&Node) -> String) -> Keyed<'_> {
     }))
 }
 
-/// Keys items by one member; `None` when an item lacks it or two have the same.
+/// Keys items by one member; `None` if an item lacks it or two have the same.
 fn by_identity<'n>(all: &[Option<&'n Node>; 3], key: &str) -> Option<Sides<'n>> {
     let mut sides = Vec::new();
     let mut is_empty = true;
@@ -205,7 +205,7 @@ fn by_identity<'n>(all: &[Option<&'n Node>; 3], key: &str) -> Option<Sides<'n>> 
     (!is_empty).then_some(Sides { base, ours, theirs })
 }
 
-/// Returns the order of the merged list; `None` when both have put the items in another one.
+/// Returns the order of the merged list; `None` if both sides have reordered the items.
 fn order_of(sides: &Sides<'_>) -> Option<Vec<String>> {
     let in_all = |key: &&String| {
         let Sides { base, ours, theirs } = sides;

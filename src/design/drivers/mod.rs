@@ -1,8 +1,8 @@
-//! Merging records by what they say: decisions, knowledge graphs, budgets, our own settings.
+//! Merges records by their meaning: decisions, knowledge graphs, budgets, our own settings.
 //!
 //! Pure: bytes in, bytes out. A file that is not understood is never guessed at: the caller merges
-//! it as text. What nobody changed keeps its bytes; what is to be settled by a person stands between
-//! conflict marks around the fewest lines.
+//! it as text. Unchanged parts keep their bytes; conflict markers surround the fewest lines that a
+//! person has to settle.
 
 mod json;
 mod lists;
@@ -27,7 +27,7 @@ pub use three_way::{Clash, Conflict};
 use three_way::{Merge, Merged, Numbers, PlainLists, Rules, Side, Triples};
 use tree::Document;
 
-/// One way of merging, as it is named in attributes and in git's configuration.
+/// A merge driver, as attributes and git's configuration name it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Driver {
     /// `*.kg.json`: triples are a set.
@@ -38,34 +38,34 @@ pub enum Driver {
     Budget,
     /// `page_graph.parquet`: derived, not merged.
     PageGraph,
-    /// What is in `.colony/`: maps by key, lists by what tells their items apart.
+    /// Files in `.colony/`: maps by key, lists by the identity of their items.
     Config,
 }
 
-/// What a merge came to.
+/// The result of a merge.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DriverOutcome {
     /// The merged file.
     Clean(Vec<u8>),
-    /// There is something to settle.
+    /// There are conflicts.
     Conflicted(Conflicted),
-    /// A version is not what it should be, or too large: to be merged as text.
+    /// A version is malformed or too large: merge it as text.
     NotUnderstood,
 }
 
-/// A merge with something to settle. Both files hold everything that needs no settling.
+/// A merge with conflicts. Both files hold everything that merged cleanly.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Conflicted {
     /// The file with each conflict settled as in ours.
     pub ours: String,
     /// The file with each conflict settled as in theirs.
     pub theirs: String,
-    /// What there is to settle; never empty.
+    /// The conflicts; never empty.
     pub conflicts: Vec<Conflict>,
 }
 
 impl Conflicted {
-    /// Returns the file with conflict marks around what is to be settled.
+    /// Returns the file with conflict markers around each conflict.
     pub fn marked(&self, marks: &Marks) -> Vec<u8> {
         text::marked(&self.ours, &self.theirs, marks).into_bytes()
     }
@@ -92,14 +92,15 @@ impl Driver {
         }
     }
 
-    /// Returns the driver of that name.
+    /// Returns the driver with that name.
     pub fn named(name: &str) -> Option<Driver> {
         Driver::ALL.into_iter().find(|driver| driver.name() == name)
     }
 
-    /// Merges two changed versions of a file; an absent or empty `base` is one that was not there.
+    /// Merges two changed versions of a file; an absent or empty `base` means that the file did not
+    /// exist.
     ///
-    /// A page graph is never merged: [`valid_page_graph`] says which version is kept.
+    /// A page graph is never merged: [`valid_page_graph`] decides which version is kept.
     pub fn merge(
         self,
         path: &RepoPath,
@@ -158,7 +159,7 @@ impl Driver {
             says(parse, &text, &merged, side).then_some((text, renderer.clashes.into_inner()))
         };
         if merge.conflicts.is_empty() {
-            // Where lines merge to the same values, they keep what values do not tell.
+            // A line merge with the same values also keeps comments and formatting.
             let by_lines = base.and_then(|base| text::merge(base, ours, theirs));
             let fits = |text: &String| says(parse, text, &merged, Side::Ours);
             if let Some(text) = by_lines.filter(fits) {
@@ -172,7 +173,7 @@ impl Driver {
             return Some(DriverOutcome::Clean(ours.into_bytes()));
         }
         let (theirs, _) = render(Side::Theirs)?;
-        // Marks around nothing would hide a conflict.
+        // Without a difference to mark, the conflict would be hidden.
         (ours != theirs).then_some(DriverOutcome::Conflicted(Conflicted {
             ours,
             theirs,
@@ -215,15 +216,15 @@ impl Driver {
 
 type Parse = fn(&str) -> Option<Document<'_>>;
 
-/// Tells whether a text reads as what was decided.
+/// Returns `true` if a text parses to the merged values.
 fn says(parse: Parse, text: &str, merged: &Merged<'_>, side: Side) -> bool {
     parse(text).is_some_and(|document| document.root.canonical() == merged.canonical(side))
 }
 
-/// Returns what `metadata.policy` says in the merged budget: ours, unless only theirs changed it.
+/// Returns `metadata.policy` of the merged budget: ours, unless only theirs changed it.
 ///
-/// It decides, so it is what the YAML reader says, in whatever style it is written. A policy that is
-/// not known leaves the numbers to a person.
+/// The policy decides how numbers merge, so its value comes from the YAML reader, in any style.
+/// With an unknown policy a person settles the numbers.
 fn policy(base: Option<&Document<'_>>, ours: &Document<'_>, theirs: &Document<'_>) -> Numbers {
     let before = base.and_then(policy_of);
     let (one, other) = (policy_of(ours), policy_of(theirs));
@@ -249,7 +250,7 @@ pub fn driver_for(path: &RepoPath) -> Option<Driver> {
     let ends = |end: &[u8]| name.ends_with(end);
     let in_budgets = folder == b"budgets" || folder.ends_with(b"/budgets");
     let in_decisions = folder == b"design/decisions" || folder.starts_with(b"design/decisions/");
-    // As in git, the last line that fits counts.
+    // As in git, the last matching line counts.
     if folder == b".colony" && (ends(b".json") || ends(b".yaml")) {
         return Some(Driver::Config);
     }
@@ -265,8 +266,8 @@ pub fn driver_for(path: &RepoPath) -> Option<Driver> {
     ends(b".kg.json").then_some(Driver::Graph)
 }
 
-/// Returns the version of a page graph that stays: ours, unless only theirs is a file of its kind
-/// or a pointer of git-lfs to one.
+/// Returns the version of a page graph that is kept: ours, unless only theirs is a page graph or a
+/// git-lfs pointer to one.
 pub fn valid_page_graph<'b>(ours: &'b [u8], theirs: &'b [u8]) -> &'b [u8] {
     let is_valid = |bytes: &[u8]| {
         let is_parquet =

@@ -1,24 +1,25 @@
-//! Text for what was decided: the bytes of our file wherever they still say it, and bytes of the
-//! other file, moved to our indentation, where it was theirs. No value is spelled anew.
+//! Renders the merged values as text: the bytes of our file where they still have the right value,
+//! and bytes of the other file, moved to our indentation, where its value was taken. No value is
+//! formatted from scratch.
 
 use std::cell::RefCell;
 
 use super::three_way::{Clash, Conflict, EntryPlace, Merged, Side};
 use super::tree::{Data, Document, Entry, Node, Style};
 
-/// The three files, and which way conflicts are settled.
+/// The three files, and the side that conflicts are settled for.
 pub(super) struct Renderer<'d> {
     pub(super) base: Option<&'d Document<'d>>,
     pub(super) ours: &'d Document<'d>,
     pub(super) theirs: &'d Document<'d>,
     pub(super) side: Side,
-    /// Comments that both changed.
+    /// Comments that both sides changed.
     pub(super) clashes: RefCell<Vec<Conflict>>,
 }
 
-/// What stands for a value of ours.
+/// The replacement of a value of ours.
 enum Settled<'n, 'm> {
-    /// Itself.
+    /// The value itself.
     Ours,
     /// A value of theirs.
     Theirs(&'n Node),
@@ -26,17 +27,17 @@ enum Settled<'n, 'm> {
     Joined(&'n Node, &'m [EntryPlace<'n>]),
 }
 
-/// White space in a frame: before its first entry, before others, before its end.
+/// Whitespace in a frame: before its first entry, before the others, before its end.
 struct Leads {
     first: String,
     next: String,
     last: String,
-    /// Of the lines of an entry behind its first.
+    /// The indentation of an entry's lines after the first.
     indentation: String,
 }
 
 impl Renderer<'_> {
-    /// Returns the file; `None` when the pieces do not fit together as text.
+    /// Returns the file; `None` if the pieces do not form a text.
     pub(super) fn document(&self, merged: &Merged<'_>) -> Option<String> {
         let around = |document: &Document<'_>| {
             let span = document.root.span.clone();
@@ -59,7 +60,7 @@ impl Renderer<'_> {
             Settled::Joined(frame, places) => self.joined(frame, places)?,
         };
         let mut text = head + &root + &tail;
-        // The end of the last line is kept as it is.
+        // The end of the last line is kept.
         if self.ours.text.ends_with('\n') {
             if !text.ends_with('\n') {
                 text.push_str(self.line_end());
@@ -70,7 +71,7 @@ impl Renderer<'_> {
         Some(text)
     }
 
-    /// Settles a value; one that stands on one side only is as it stands there.
+    /// Settles a value; a value of one side only keeps its text.
     fn settled<'n, 'm>(&self, value: Option<&'m Merged<'n>>) -> Settled<'n, 'm> {
         match (value, self.side) {
             (None | Some(Merged::Ours(_)), _) | (Some(Merged::Both(..)), Side::Ours) => {
@@ -104,7 +105,7 @@ impl Renderer<'_> {
         let mut is_empty = true;
         for place in places.iter().filter(|place| place.is_on(self.side)) {
             let own_lead = place.ours.filter(|entry| Some(entry.start) != first);
-            // The place at the opening bracket has its own white space.
+            // The space at the opening bracket is separate.
             if is_empty {
                 inside.push_str(&leads.first);
             } else if let Some(entry) = own_lead {
@@ -123,7 +124,7 @@ impl Renderer<'_> {
         Some(format!("{open}{inside}{}{close}", leads.last))
     }
 
-    /// Returns the white space between the entries of a frame.
+    /// Returns the whitespace between the entries of a frame.
     fn leads(&self, frame: &Node, places: &[EntryPlace<'_>]) -> Leads {
         let line = self.ours.indentation(frame.span.start);
         let after_comma = if self.ours.text.contains(": ") {
@@ -160,7 +161,7 @@ impl Renderer<'_> {
                 indentation: line.to_owned(),
             };
         };
-        // Nothing of ours shows how it would be indented: one step of theirs.
+        // Our frame shows no indentation: use one step of theirs.
         let step = if inner.starts_with('\t') { "\t" } else { "  " };
         let indentation = format!("{line}{step}");
         let first = format!("{}{}{indentation}", self.carried(before), "\n");
@@ -173,7 +174,7 @@ impl Renderer<'_> {
         }
     }
 
-    /// Returns the text of an entry without the white space before it.
+    /// Returns the text of an entry without the whitespace before it.
     fn flow_entry(&self, place: &EntryPlace<'_>, indentation: &str) -> Option<String> {
         let Some(entry) = place.ours else {
             let theirs = place.theirs?;
@@ -198,7 +199,7 @@ impl Renderer<'_> {
 
     // By lines.
 
-    /// Returns the lines of a block; nothing when no entry is left.
+    /// Returns the lines of a block; nothing if no entry is left.
     fn block(&self, frame: &Node, column: usize, places: &[EntryPlace<'_>]) -> Option<String> {
         let mut text = String::new();
         for place in places.iter().filter(|place| place.is_on(self.side)) {
@@ -208,7 +209,7 @@ impl Renderer<'_> {
             text.push_str(&self.block_entry(place, column)?);
         }
         if !text.is_empty() && self.ours.column(frame.span.start) > 0 {
-            // What follows the dash has no indentation of its own.
+            // The text behind the dash is not indented.
             return text.strip_prefix(&" ".repeat(column)).map(str::to_owned);
         }
         Some(text)
@@ -256,7 +257,7 @@ impl Renderer<'_> {
         })
     }
 
-    /// Returns an entry whose block has no entries left: a block cannot say that.
+    /// Returns an entry whose block has no entries left: a block cannot be empty.
     fn emptied(&self, lead: &str, name: &str, frame: &Node) -> Option<String> {
         let name = name.trim_end();
         let is_bare = !name.contains('#') || name.ends_with(':');
@@ -277,7 +278,7 @@ impl Renderer<'_> {
         )
     }
 
-    /// Returns what follows the value on its line.
+    /// Returns the text behind the value on its line.
     fn rest_of(&self, place: &EntryPlace<'_>, entry: &Entry) -> String {
         let rest = |document: &Document<'_>, entry: &Entry| {
             document
@@ -325,12 +326,12 @@ impl Renderer<'_> {
         }
     }
 
-    /// Returns text of the other file with the line ends of ours.
+    /// Returns text of the other file with the line endings of ours.
     fn carried(&self, text: &str) -> String {
         text.replace("\r\n", "\n").replace('\n', self.line_end())
     }
 
-    /// Returns text whose further lines go from one indentation to another.
+    /// Returns text whose lines after the first change from one indentation to another.
     fn carried_lines(&self, text: &str, from: &str, to: &str) -> String {
         let text = self.carried(text);
         if from == to {
@@ -369,7 +370,7 @@ impl Renderer<'_> {
     }
 }
 
-/// Returns the lines above an entry and its indentation, and the column it stands at.
+/// Returns the lines above an entry with its indentation, and its column.
 fn lead(document: &Document<'_>, entry: &Entry) -> (String, usize) {
     let column = document.column(entry.start);
     let lead = document.at(entry.whole.start..entry.start);

@@ -1,20 +1,20 @@
-//! Lines: the text merge where it is clean, and the marks around what is not settled.
+//! Merges lines where that is clean, and writes conflict markers around the rest.
 
 use std::ops::Range;
 
 use similar::{Algorithm, DiffOp, capture_diff_slices};
 
-/// Files with more pairs of changes are not merged by lines: it would take too long.
+/// Files with more pairs of changes are not merged by lines: that would take too long.
 const MAX_PAIRS: usize = 10_000_000;
 
-/// What stands beside the marks, and how long they are.
+/// The labels of conflict markers, and their length.
 #[derive(Clone, Debug)]
 pub struct Marks {
-    /// Behind the opening mark.
+    /// The label behind the opening marker.
     pub ours: String,
-    /// Behind the closing mark.
+    /// The label behind the closing marker.
     pub theirs: String,
-    /// The number of characters of a mark.
+    /// The number of characters of a marker.
     pub length: usize,
 }
 
@@ -32,7 +32,7 @@ fn lines(text: &str) -> Vec<&str> {
     text.split_inclusive('\n').collect()
 }
 
-/// One change of a text: the lines of the old one that go, the lines that come.
+/// One change of a text: the lines that are deleted, the lines that are added.
 struct Change<'t> {
     old: Range<usize>,
     new: Vec<&'t str>,
@@ -51,7 +51,7 @@ fn changes<'t>(old: &[&'t str], new: &[&'t str]) -> Vec<Change<'t>> {
         .collect()
 }
 
-/// Merges line by line; `None` when changes of both touch each other.
+/// Merges line by line; `None` if changes of both sides touch each other.
 pub(super) fn merge(base: &str, ours: &str, theirs: &str) -> Option<String> {
     let (base, ours, theirs) = (lines(base), lines(ours), lines(theirs));
     let mut all = changes(&base, &ours);
@@ -86,7 +86,7 @@ pub(super) fn merge(base: &str, ours: &str, theirs: &str) -> Option<String> {
     Some(out)
 }
 
-/// Returns the text in which each difference stands between conflict marks.
+/// Returns the text with conflict markers around each difference.
 pub(super) fn marked(ours: &str, theirs: &str, marks: &Marks) -> String {
     let end = if ours.contains("\r\n") { "\r\n" } else { "\n" };
     let (old, new) = (lines(ours), lines(theirs));

@@ -1,27 +1,27 @@
 //! The three-way merge of values: who changed what, and where both did. It writes nothing; `render`
-//! makes text of what it decides.
+//! makes text of its result.
 
 use serde::Serialize;
 
 use super::lists;
 use super::tree::{self, Data, Entry, Node, Style, same};
 
-/// What a driver knows beyond "changed on one side: take it".
+/// The rules of a driver beyond "changed on one side: take it".
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Rules<'r> {
-    /// The keys that may tell the items of a list apart, the best first.
+    /// The keys that may identify the items of a list, the best first.
     pub(super) identity: &'r [&'r str],
-    /// The member that makes a map a record of its own, whose members are not mixed with another's.
+    /// The member that identifies a map as a record, whose members are not mixed with another's.
     pub(super) record: Option<&'r str>,
-    /// What happens to lists whose items have none.
+    /// How lists of items without identity are merged.
     pub(super) plain_lists: PlainLists,
-    /// What happens to a number that both changed.
+    /// How a number that both sides changed is merged.
     pub(super) numbers: Numbers,
     /// Whether lists of triples are sets.
     pub(super) triples: Triples,
 }
 
-/// What happens to lists whose items have no identity.
+/// How lists of items without identity are merged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum PlainLists {
     /// They are one value.
@@ -30,7 +30,7 @@ pub(super) enum PlainLists {
     JoinAdditions,
 }
 
-/// What happens to a number that both sides changed.
+/// How a number that both sides changed is merged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Numbers {
     /// It is a conflict, as for any value.
@@ -50,7 +50,7 @@ pub(super) enum Triples {
     AsSets,
 }
 
-/// Why two changes do not go together.
+/// Why two changes conflict.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Clash {
@@ -60,16 +60,16 @@ pub enum Clash {
     BothAdded,
     /// One deleted what the other changed.
     DeletedAndChanged,
-    /// One raised a number that the other lowered.
+    /// One side raised a number that the other lowered.
     MixedDirection,
-    /// Both gave one subject another object for a predicate that has one.
+    /// Both gave a subject another object for a predicate that allows one.
     OneObject,
     /// Both changed a comment, differently.
     Comment,
 }
 
 impl Clash {
-    /// Returns it in words.
+    /// Returns it as text.
     pub fn sentence(self) -> &'static str {
         match self {
             Clash::BothChanged => "both changed it",
@@ -82,27 +82,27 @@ impl Clash {
     }
 }
 
-/// One place that a person has to settle.
+/// A conflict that a person has to settle.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Conflict {
     /// Where it is in the file: keys, and items by their identity, joined by `/`.
     pub at: String,
-    /// Why.
+    /// The reason.
     pub clash: Clash,
 }
 
-/// What becomes of one value.
+/// The result for one value.
 #[derive(Clone, Debug)]
 pub(super) enum Merged<'n> {
     Ours(&'n Node),
     Theirs(&'n Node),
     /// A map or list made of entries of both, in the frame of ours.
     Joined(&'n Node, Vec<EntryPlace<'n>>),
-    /// To be settled.
+    /// A conflict.
     Both(&'n Node, &'n Node),
 }
 
-/// What becomes of one entry: where it comes from, and what it is on each side of a conflict.
+/// The result for one entry: its source, and its state on each side of a conflict.
 #[derive(Clone, Debug)]
 pub(super) struct EntryPlace<'n> {
     pub(super) base: Option<&'n Entry>,
@@ -111,15 +111,15 @@ pub(super) struct EntryPlace<'n> {
     pub(super) state: EntryState<'n>,
 }
 
-/// Whether an entry is there.
+/// Whether an entry exists.
 #[derive(Clone, Debug)]
 pub(super) enum EntryState<'n> {
     There(Merged<'n>),
-    /// There on the side that has it, not on the other: to be settled.
+    /// It exists on one side and not on the other: a conflict.
     OnOneSide,
 }
 
-/// One merge at work.
+/// A merge in progress.
 pub(super) struct Merge<'r> {
     pub(super) rules: Rules<'r>,
     pub(super) conflicts: Vec<Conflict>,
@@ -135,7 +135,7 @@ impl<'r> Merge<'r> {
         }
     }
 
-    /// Merges two values that are both there.
+    /// Merges two values that both exist.
     pub(super) fn node<'n>(
         &mut self,
         base: Option<&'n Node>,
@@ -144,11 +144,11 @@ impl<'r> Merge<'r> {
     ) -> Merged<'n> {
         let (kept, taken) = (same(base, Some(ours)), same(base, Some(theirs)));
         let alike = same(Some(ours), Some(theirs));
-        // Equal blocks are looked into all the same: their comments may differ.
+        // Equal blocks are merged nevertheless: their comments may differ.
         if alike && !ours.is_block() {
             return Merged::Ours(ours);
         }
-        // Members of a collection that is read as one value cannot be told apart.
+        // A collection that is read as one value has no members to compare.
         let has_parts = !base.is_some_and(Node::is_whole);
         match (&ours.data, &theirs.data) {
             (Data::Map(one, _), Data::Map(other, _)) if has_parts && one.joins(*other) => {
@@ -190,25 +190,25 @@ impl<'r> Merge<'r> {
         Merged::Both(ours, theirs)
     }
 
-    /// Returns the keys that lead to the place being merged.
+    /// Returns the keys that lead to the current place.
     pub(super) fn path(&self) -> &[String] {
         &self.path
     }
 
-    /// Writes a conflict of one entry down.
+    /// Records a conflict of one entry.
     pub(super) fn clash_at(&mut self, key: &str, clash: Clash) {
         self.path.push(key.to_owned());
         self.clash(clash);
         self.path.pop();
     }
 
-    /// Writes a conflict down, at the place being merged.
+    /// Records a conflict at the current place.
     pub(super) fn clash(&mut self, clash: Clash) {
         let at = self.path.join("/");
         self.conflicts.push(Conflict { at, clash });
     }
 
-    /// Tells whether two maps are different records: then their members are not mixed.
+    /// Returns `true` if two maps are different records: then their members are not mixed.
     fn is_another(&self, base: Option<&Node>, ours: &Node, theirs: &Node) -> bool {
         let identity = |node: &Node, key: &str| node.member(key).map(Node::canonical);
         self.rules.record.is_some_and(|key| {
@@ -242,7 +242,7 @@ impl<'r> Merge<'r> {
         self.places(&sides, &order)
     }
 
-    /// Merges entries that belong together by key, in the given order.
+    /// Merges entries with the same keys, in the given order.
     pub(super) fn places<'n>(
         &mut self,
         sides: &lists::Sides<'n>,
@@ -296,7 +296,7 @@ impl<'r> Merge<'r> {
         })
     }
 
-    /// Merges a number that both changed, where the rules say how.
+    /// Merges a number that both changed, if there is a rule for it.
     fn number<'n>(
         &mut self,
         base: Option<&'n Node>,
@@ -322,7 +322,7 @@ impl<'r> Merge<'r> {
                 self.clash(Clash::MixedDirection);
                 return Some(Merged::Both(ours, theirs));
             }
-            // Written differently, but the same number as before.
+            // Written differently, but equal to the old number.
             _ => return None,
         };
         let is_ours = (one >= other) == takes_larger || one.total_cmp(&other).is_eq();
@@ -335,7 +335,7 @@ impl<'r> Merge<'r> {
 }
 
 impl Style {
-    /// Tells whether entries of one can stand among entries of the other.
+    /// Returns `true` if entries of one style can be put among entries of the other.
     fn joins(self, other: Style) -> bool {
         matches!(
             (self, other),
@@ -344,7 +344,7 @@ impl Style {
     }
 }
 
-/// Which way conflicts are settled.
+/// The side that conflicts are settled for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Side {
     Ours,
@@ -352,7 +352,7 @@ pub(super) enum Side {
 }
 
 impl<'n> EntryPlace<'n> {
-    /// Tells whether anything stands at this place when conflicts are settled this way.
+    /// Returns `true` if this place exists when conflicts are settled for a side.
     pub(super) fn is_on(&self, side: Side) -> bool {
         match (&self.state, side) {
             (EntryState::There(_), _) => true,
@@ -361,7 +361,7 @@ impl<'n> EntryPlace<'n> {
         }
     }
 
-    /// Returns the merged value; `None` where it stands as it is on the one side that has it.
+    /// Returns the merged value; `None` if the only side that has it keeps its text.
     pub(super) fn merged(&self) -> Option<&Merged<'n>> {
         match &self.state {
             EntryState::There(merged) => Some(merged),
@@ -371,7 +371,7 @@ impl<'n> EntryPlace<'n> {
 }
 
 impl Merged<'_> {
-    /// Returns the canonical spelling of the value when conflicts are settled one way.
+    /// Returns the canonical spelling of the value when conflicts are settled for a side.
     pub(super) fn canonical(&self, side: Side) -> String {
         match (self, side) {
             (Merged::Ours(node) | Merged::Theirs(node), _)

@@ -1,10 +1,10 @@
-//! A file as a tree of values, each with the bytes it stands in. The same for JSON and YAML.
+//! A file as a tree of values, each with its bytes; the same for JSON and YAML.
 
 use std::ops::Range;
 
 use serde_json::Value;
 
-/// How an entry is told from its neighbors.
+/// How the entries of a collection are delimited.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Style {
     /// Between brackets, with commas: all of JSON, and flow collections of YAML.
@@ -13,31 +13,31 @@ pub(super) enum Style {
     Block(usize),
 }
 
-/// A file that was understood.
+/// A parsed file.
 #[derive(Debug)]
 pub(super) struct Document<'t> {
-    /// All of it.
+    /// The whole text.
     pub(super) text: &'t str,
-    /// The value it holds; what is around it is white space and comments.
+    /// Its value; the rest of the text is whitespace and comments.
     pub(super) root: Node,
-    /// The same value as the reader of the format says it; `None` for JSON, which has no other.
+    /// The same value from the reader of the format; `None` for JSON, which has no other.
     pub(super) value: Option<Value>,
 }
 
-/// A value and where it stands.
+/// A value and its position.
 #[derive(Clone, Debug)]
 pub(super) struct Node {
-    /// Its bytes. Of a block: whole lines, but for a first one that starts behind a dash.
+    /// Its bytes. A block: whole lines, except that the first one may start behind a dash.
     pub(super) span: Range<usize>,
     pub(super) data: Data,
 }
 
-/// What a value is.
+/// The kind of a value.
 #[derive(Clone, Debug)]
 pub(super) enum Data {
-    /// In one canonical spelling: JSON, numbers as they are written.
+    /// In one canonical spelling: JSON, numbers as written.
     Scalar(String),
-    /// A collection that is merged as one value: what the reader says of it.
+    /// A collection that is merged as one value, from the reader.
     Whole(Value),
     Map(Style, Vec<Entry>),
     List(Style, Vec<Entry>),
@@ -48,10 +48,10 @@ pub(super) enum Data {
 pub(super) struct Entry {
     /// The decoded key; empty for an item.
     pub(super) key: String,
-    /// Everything that comes and goes with it. Flow: from one delimiter to the next. Block: its
-    /// lines, with the comment right above.
+    /// Its bytes with everything that moves with it. Flow: from one delimiter to the next. Block:
+    /// its lines, with the comment right above.
     pub(super) whole: Range<usize>,
-    /// Where its own text begins, behind white space and comments: the key, the dash or the item.
+    /// Where its own text begins, behind whitespace and comments: the key, the dash or the item.
     pub(super) start: usize,
     pub(super) value: Node,
 }
@@ -62,26 +62,26 @@ impl Document<'_> {
         self.text.get(range).unwrap_or_default()
     }
 
-    /// Returns what the line of a byte holds before it.
+    /// Returns the part of a line before a byte.
     fn line_before(&self, at: usize) -> &str {
         self.at(0..at).rsplit('\n').next().unwrap_or_default()
     }
 
-    /// Returns the indentation of the line of a byte, as far as it is before it.
+    /// Returns the indentation of the line of a byte, up to that byte.
     pub(super) fn indentation(&self, at: usize) -> &str {
         let line = self.line_before(at);
         let length = line.len() - line.trim_start_matches([' ', '\t']).len();
         line.get(..length).unwrap_or_default()
     }
 
-    /// Returns how many bytes its line has before a byte.
+    /// Returns the number of bytes on the line before a byte.
     pub(super) fn column(&self, at: usize) -> usize {
         self.line_before(at).len()
     }
 }
 
 impl Node {
-    /// Returns the members or items; none of a scalar.
+    /// Returns the members or items; none for a scalar.
     pub(super) fn entries(&self) -> &[Entry] {
         match &self.data {
             Data::Scalar(_) | Data::Whole(_) => &[],
@@ -89,7 +89,7 @@ impl Node {
         }
     }
 
-    /// Tells whether it is written by lines and indentation.
+    /// Returns `true` if it is written by lines and indentation.
     pub(super) fn is_block(&self) -> bool {
         matches!(
             self.data,
@@ -97,7 +97,7 @@ impl Node {
         )
     }
 
-    /// Returns how a map or list without entries is written.
+    /// Returns the text of an empty map or list.
     pub(super) fn empty(&self) -> &'static str {
         match self.data {
             Data::List(..) => "[]",
@@ -105,12 +105,12 @@ impl Node {
         }
     }
 
-    /// Tells whether it is a map or list that is read as one value.
+    /// Returns `true` if it is a map or list that is read as one value.
     pub(super) fn is_whole(&self) -> bool {
         matches!(self.data, Data::Whole(_))
     }
 
-    /// Returns the member of that name.
+    /// Returns the member with that name.
     pub(super) fn member(&self, key: &str) -> Option<&Node> {
         match &self.data {
             Data::Map(_, entries) => entries
@@ -121,7 +121,7 @@ impl Node {
         }
     }
 
-    /// Returns the canonical spelling of the member of that name if that is a scalar.
+    /// Returns the canonical spelling of the member with that name if it is a scalar.
     pub(super) fn scalar_member(&self, key: &str) -> Option<String> {
         match &self.data {
             Data::Whole(value) => {
@@ -140,7 +140,7 @@ impl Node {
         }
     }
 
-    /// Returns the value in one spelling: equal values have equal ones, however they are written.
+    /// Returns the canonical spelling: equal values have equal ones, however they are written.
     pub(super) fn canonical(&self) -> String {
         let mut out = String::new();
         self.write_canonical(&mut out);
@@ -165,7 +165,7 @@ impl Node {
     }
 }
 
-/// Spells a value as [`Node::canonical`] does.
+/// Returns the spelling of a value as [`Node::canonical`] does.
 pub(super) fn spelled(value: &Value) -> String {
     let mut out = String::new();
     match value {
@@ -201,7 +201,7 @@ pub(super) fn write_map(out: &mut String, mut members: Vec<(&str, String)>) {
     out.push('}');
 }
 
-/// Tells whether two values are equal; nothing equals nothing.
+/// Returns `true` if two values are equal; an absent one equals an absent one.
 pub(super) fn same(one: Option<&Node>, other: Option<&Node>) -> bool {
     match (one, other) {
         (None, None) => true,
@@ -214,14 +214,14 @@ fn equal(one: &Node, other: &Node) -> bool {
     let (some, others) = (one.entries(), other.entries());
     match (&one.data, &other.data) {
         (Data::Scalar(one), Data::Scalar(other)) => one == other,
-        // One may be written in a way that has parts.
+        // One of them may be written as parts.
         (Data::Whole(_), _) | (_, Data::Whole(_)) => one.canonical() == other.canonical(),
         (Data::List(..), Data::List(..)) => {
             let mut pairs = some.iter().zip(others);
             some.len() == others.len() && pairs.all(|(a, b)| equal(&a.value, &b.value))
         }
         (Data::Map(..), Data::Map(..)) if some.len() == others.len() => {
-            // Mostly in the same order, so that no table is needed.
+            // The order is mostly the same, so no table is needed.
             let mut pairs = some.iter().zip(others);
             if pairs.all(|(a, b)| a.key == b.key && equal(&a.value, &b.value)) {
                 return true;

@@ -1,11 +1,11 @@
-//! Triples of a knowledge graph: what makes two the same, and which predicates have one object.
+//! Triples of a knowledge graph: when two are the same, and which predicates have one object.
 
 use super::tree::{Data, Node};
 
 /// The names of subject, predicate and object.
 const NAMES: [[&str; 3]; 2] = [["subject", "predicate", "object"], ["s", "p", "o"]];
 
-/// Predicates of which a subject has one.
+/// Predicates with one object per subject.
 const FUNCTIONAL: [&str; 8] = [
     "\"rdf:type\"",
     "\"rdfs:label\"",
@@ -17,8 +17,8 @@ const FUNCTIONAL: [&str; 8] = [
     "\"http://www.w3.org/2000/01/rdf-schema#label\"",
 ];
 
-/// Tells whether lists at a place hold triples: at the top, below `triples`, or where they are
-/// spelled out as objects.
+/// Returns `true` if lists at a place hold triples: at the top, below `triples`, or written as
+/// objects.
 pub(super) fn are_in(versions: &[Option<&Node>], path: &[String]) -> bool {
     let is_their_place = path.is_empty() || path == ["triples"];
     let mut items = versions.iter().flatten().flat_map(|node| node.entries());
@@ -28,7 +28,7 @@ pub(super) fn are_in(versions: &[Option<&Node>], path: &[String]) -> bool {
     })
 }
 
-/// Returns what makes an item itself: the three parts of a triple, all of anything else.
+/// Returns the identity of an item: the three parts of a triple, all of anything else.
 pub(super) fn key(node: &Node) -> String {
     match parts(node) {
         Some(parts) => parts.join(" "),
@@ -36,7 +36,7 @@ pub(super) fn key(node: &Node) -> String {
     }
 }
 
-/// Returns subject and predicate, where the predicate has one object.
+/// Returns subject and predicate, if the predicate has one object.
 pub(super) fn functional(node: &Node) -> Option<String> {
     let [subject, predicate, _] = parts(node)?;
     let is_functional = FUNCTIONAL.contains(&predicate.as_str());

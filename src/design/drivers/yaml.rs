@@ -1,8 +1,9 @@
-//! YAML with the place of every value: block maps and lists by lines, scalars and flow lists within
-//! one. Anchors, tags, several documents and whatever else a merge could break are not understood.
+//! YAML with the position of every value: block maps and lists by lines, scalars and flow lists
+//! within one line. Anchors, tags, several documents and everything else that a merge could break
+//! are not understood.
 //!
-//! What the lines seem to say is held against what the YAML reader says; where the two differ, the
-//! file is not understood either.
+//! The result is compared with that of the YAML reader; if the two differ, the file is not
+//! understood either.
 
 use serde_json::Value;
 
@@ -45,7 +46,7 @@ struct Parser<'p, 't> {
 }
 
 impl Parser<'_, '_> {
-    /// Reads the map or list whose first entry stands at `content`, on the current line.
+    /// Reads the map or list whose first entry is at `content`, on the current line.
     fn block(&mut self, content: usize, column: usize, depth: usize) -> Option<Node> {
         if depth > MAX_DEPTH {
             return None;
@@ -135,7 +136,7 @@ impl Parser<'_, '_> {
         Some((key, node))
     }
 
-    /// Reads what stands below a key or dash: a block, or nothing.
+    /// Reads the value below a key or dash: a block, or nothing.
     fn below(&mut self, behind: usize, column: usize, depth: usize, is_list: bool) -> Option<Node> {
         self.at = self
             .lines
@@ -160,7 +161,7 @@ impl Parser<'_, '_> {
         Some(nothing)
     }
 
-    /// Reads a scalar of several lines, up to the first that is not further in.
+    /// Reads a scalar of several lines, up to the first line that is not indented further.
     fn block_scalar(&mut self, start: usize, column: usize) -> Option<Node> {
         let mut end = self.lines.get(self.at)?.end;
         let mut number = self.at + 1;
@@ -178,7 +179,7 @@ impl Parser<'_, '_> {
             .lines
             .next_content(number)
             .unwrap_or(self.lines.all.len());
-        // What seems a comment above the next entry may be text of the scalar.
+        // A line that looks like a comment above the next entry may be text of the scalar.
         if self.lines.boundary(self.at) < end {
             return None;
         }
@@ -191,7 +192,7 @@ impl Parser<'_, '_> {
     }
 }
 
-/// Gives every scalar its value; `None` where the lines and the reader disagree.
+/// Gives every scalar its value; `None` if the lines and the reader disagree.
 fn fill(node: &mut Node, text: &str, value: &Value) -> Option<()> {
     match (&mut node.data, value) {
         (Data::Map(_, entries), Value::Object(members)) if entries.len() == members.len() => {
@@ -207,7 +208,7 @@ fn fill(node: &mut Node, text: &str, value: &Value) -> Option<()> {
         (Data::Scalar(_), value) => {
             let written = text.get(node.span.clone())?;
             node.data = match value {
-                // Two spellings may be one number to the reader, and more digits than it keeps.
+                // The reader may read two spellings as one number, and may drop digits.
                 Value::Number(_) => Data::Scalar(written.to_owned()),
                 Value::Array(_) | Value::Object(_) if written.starts_with(['[', '{']) => {
                     Data::Whole(value.clone())

@@ -1,4 +1,4 @@
-//! Lines of YAML: which hold something, and to what the comments between them belong.
+//! Lines of YAML: which have content, and to which entry the comments between them belong.
 
 use std::ops::Range;
 
@@ -6,13 +6,13 @@ use std::ops::Range;
 #[derive(Debug)]
 pub(super) struct Line {
     pub(super) start: usize,
-    /// Behind the line end.
+    /// Behind the line ending.
     pub(super) end: usize,
-    /// Where the first character that is no space stands.
+    /// The position of the first character that is not a space.
     pub(super) content: usize,
     pub(super) column: usize,
     pub(super) kind: Kind,
-    /// From where on the comment above belongs to what starts on this line.
+    /// Where the comment above begins that belongs to this line.
     pub(super) lead: usize,
 }
 
@@ -38,7 +38,7 @@ impl<'t> Lines<'t> {
             let kind = match rest.chars().next() {
                 None => Kind::Blank,
                 Some('#') => Kind::Comment,
-                // A document start before everything else says nothing.
+                // A document start before everything else has no effect.
                 Some('-') if rest == "---" && all.iter().all(Line::is_trivia) => Kind::Blank,
                 Some(_) => Kind::Content,
             };
@@ -60,7 +60,7 @@ impl<'t> Lines<'t> {
         Some(lines)
     }
 
-    /// Decides for each line of content which of the comments above it are its own.
+    /// Decides for each line of content which of the comments above belong to it.
     fn find_leads(&mut self) {
         let mut is_first = true;
         for number in 0..self.all.len() {
@@ -84,7 +84,7 @@ impl<'t> Lines<'t> {
         let trivia = above.get(number - trivia..).unwrap_or_default();
         let line = self.all.get(number);
         let (start, column) = line.map_or((0, 0), |line| (line.start, line.column));
-        // A comment further in belongs to what ends here; the head of a file to the file.
+        // A comment indented further belongs to the entry above; the head of a file to the file.
         let belongs_above = |line: &Line| match line.kind {
             Kind::Comment => line.column > column,
             _ => is_first,
@@ -107,8 +107,8 @@ impl<'t> Lines<'t> {
         Some(number + at)
     }
 
-    /// Returns where that which starts on a line begins; behind the last line, where the comments
-    /// begin that belong to the file.
+    /// Returns where the entry on a line begins; behind the last line, where the comments of the
+    /// file begin.
     pub(super) fn boundary(&self, number: usize) -> usize {
         if let Some(line) = self.get(number) {
             return line.lead;

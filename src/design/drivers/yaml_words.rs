@@ -1,14 +1,14 @@
-//! Words of YAML within one line: keys, scalars, flow lists, and how long they are.
+//! Tokens of YAML within one line: keys, scalars, flow lists, and their length.
 
 use super::tree::{Data, Entry, Node, Style};
 
-/// Tells whether an item of a list begins here.
+/// Returns `true` if an item of a list begins here.
 pub(super) fn is_dash(text: &str) -> bool {
     text.strip_prefix('-')
         .is_some_and(|rest| rest.is_empty() || rest.starts_with([' ', '\n', '\r']))
 }
 
-/// Returns a key at the beginning of a text, and where the text goes on behind its colon.
+/// Returns a key at the beginning of a text, and the position behind its colon.
 pub(super) fn key_of(text: &str) -> Option<(String, usize)> {
     let (key, length) = match text.as_bytes().first()? {
         b'"' | b'\'' => {
@@ -93,7 +93,7 @@ fn flow_length(text: &str) -> Option<usize> {
     }
 }
 
-/// Reads a flow list of scalars; anything in it that is none makes it a single value.
+/// Reads a flow list of scalars; with any other item it becomes a single value.
 pub(super) fn flow_list(text: &str, offset: usize) -> Option<Node> {
     let span = offset..offset + text.len();
     let inner = text.get(1..text.len() - 1)?;
@@ -134,7 +134,7 @@ pub(super) fn flow_list(text: &str, offset: usize) -> Option<Node> {
         let Some(comma) = comma else { break };
         from += spaces + length + comma + 1;
         if inner.get(from..)?.trim().is_empty() {
-            // A comma at the end: rare enough to be one value.
+            // A trailing comma: rare enough to be one value.
             return Some(whole);
         }
     }

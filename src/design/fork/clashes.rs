@@ -1,4 +1,5 @@
-//! Which lines of work will clash: every pair of forks merged on trees, and who touches the same files.
+//! Clashes between forks: every pair of forks merged on trees, and the forks that change the same
+//! files.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -23,44 +24,44 @@ const CACHE: &str = "clashes-1.json";
 /// Two forks that do not merge cleanly.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Clash {
-    /// The one.
+    /// One fork.
     pub a: String,
-    /// The other.
+    /// The other fork.
     pub b: String,
-    /// The paths in conflict, those that nobody can merge by hand first.
+    /// The paths in conflict, those that cannot be merged by hand first.
     pub paths: Vec<RepoPath>,
     /// Whether one of them is a binary file or a file of git-lfs.
     pub binary: bool,
-    /// Why it cannot be told whether they clash: there are no paths then.
+    /// Why it is unknown whether they clash; `paths` is empty then.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub problem: Option<ForkProblem>,
 }
 
-/// All forks against each other.
+/// All pairs of forks.
 #[derive(Clone, Debug, Default, Serialize, JsonSchema)]
 pub struct Matrix {
     /// The pairs that clash.
     pub matrix: Vec<Clash>,
-    /// The forks in the order in which merging them meets conflicts late: those that clash with the
+    /// The forks in an order in which merging them meets conflicts late: those that clash with the
     /// fewest first, then those with the fewest paths, then by name.
     pub merge_order: Vec<String>,
 }
 
-/// What is known of one pair of commits.
+/// The cached result for one pair of commits.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 struct Known {
     paths: Vec<RepoPath>,
     binary: bool,
 }
 
-/// Merges every pair of forks, on trees, in one process at most. Nothing stays in the object store; what came
-/// out is cached by the two tips.
+/// Merges every pair of forks, on trees, in one process at most. Nothing stays in the object store;
+/// the results are cached by the two tips.
 ///
 /// # Errors
 /// `git-failed`, `object-missing`.
 pub fn matrix(session: &Session, forks: &[Fork]) -> Result<Matrix> {
     let repo = &session.repo;
-    // What is merged already clashes with nobody.
+    // A merged fork clashes with none.
     let open = forks.iter().filter(|fork| {
         let into = fork.into.as_ref();
         fork.problem.is_none() && into.is_none_or(|into| into.outcome != MergeOutcome::UpToDate)
@@ -95,7 +96,7 @@ pub fn matrix(session: &Session, forks: &[Fork]) -> Result<Matrix> {
             Err(problem) => drop(problems.insert(key, problem)),
         }
     }
-    // Where nothing was and nothing is known, nothing is written.
+    // With no results, before or now, nothing is written.
     if !(old.is_empty() && known.is_empty()) {
         cache.write(&known);
     }
@@ -123,7 +124,7 @@ fn key(a: Oid, b: Oid) -> String {
     format!("{} {}", a.min(b), a.max(b))
 }
 
-/// Merges pairs that have a common ancestor; the others clash nowhere and everywhere.
+/// Merges pairs that have a common ancestor; without one, a pair does not count as a clash.
 fn ask(
     session: &Session,
     questions: Vec<(String, (Oid, Oid))>,
@@ -178,7 +179,7 @@ fn order(forks: &[&Fork], clashes: &[Clash]) -> Vec<String> {
     rows.into_iter().map(|(.., name)| name).collect()
 }
 
-/// Another line of work that touches files which are changed here.
+/// Another fork that touches files which are changed here.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct TouchedBy {
     /// The fork.
@@ -187,23 +188,24 @@ pub struct TouchedBy {
     pub paths: Vec<RepoPath>,
 }
 
-/// What was found out about other lines of work.
+/// The comparison with other forks.
 #[derive(Clone, Debug, Default)]
 pub struct Touching {
     /// Those that touch files which are changed here.
     pub others: Vec<TouchedBy>,
-    /// Those of which that cannot be told, and why.
+    /// Those that could not be compared, and why.
     pub unknown: Vec<(String, ForkProblem)>,
 }
 
-/// Finds the forks that have changed what is changed here: uncommitted, or on this fork since it began.
+/// Finds the forks that have changed files that are changed here: uncommitted, or on this fork
+/// since it was created.
 ///
-/// Looks at no more than 100 forks; costs a walk to the common ancestor and a comparison of trees each.
+/// Compares at most 100 forks; each costs a walk to the common ancestor and a comparison of trees.
 ///
 /// # Errors
 /// `object-missing`.
 pub fn touched_by_others(session: &Session, scan: &Scan) -> Result<Touching> {
-    const MOST: usize = 100;
+    const MAX_FORKS: usize = 100;
     let repo = &session.repo;
     let forks = repo.refs_below(ref_names::FORKS)?;
     let here = scan.head.moving_ref();
@@ -216,12 +218,12 @@ pub fn touched_by_others(session: &Session, scan: &Scan) -> Result<Touching> {
     let mut mine: BTreeSet<RepoPath> = staged.chain(untracked).collect();
     mine.extend(scan.unstaged.iter().cloned());
     if let Some((_, target)) = forks::into_of(repo, &here)? {
-        // Where that cannot be told, what is uncommitted counts alone.
+        // If the base is unknown, only uncommitted changes count.
         let own = ForkProblem::or(changed_since_base(repo, head, target))?;
         mine.extend(own.into_iter().flatten());
     }
     let mut found = Touching::default();
-    for fork in others.into_iter().take(MOST) {
+    for fork in others.into_iter().take(MAX_FORKS) {
         if mine.is_empty() {
             break;
         }
@@ -247,7 +249,7 @@ pub fn touched_by_others(session: &Session, scan: &Scan) -> Result<Touching> {
     Ok(found)
 }
 
-/// Lists the paths that `tip` has changed since it went its own way from `other`.
+/// Lists the paths that `tip` has changed since its merge base with `other`.
 fn changed_since_base(repo: &Repo, tip: Oid, other: Oid) -> Result<BTreeSet<RepoPath>> {
     let Some(base) = repo.merge_bases(tip, other)?.first().copied() else {
         return Ok(BTreeSet::new());

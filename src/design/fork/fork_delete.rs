@@ -1,4 +1,4 @@
-//! Deleting a line of work. The operation keeps its commits.
+//! Deletes a fork. The operation keeps its commits.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -15,7 +15,7 @@ use super::remote_forks::{self, RemoteFork};
 use super::squashed::Squashes;
 use super::{fork_record, forks, names, published_forks};
 
-/// What was deleted.
+/// The fork that was deleted.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct DeleteReport {
     /// The branch.
@@ -26,7 +26,7 @@ pub struct DeleteReport {
     pub unmerged: Vec<Oid>,
     /// The operation; `None` in a dry run.
     pub op: Option<OperationId>,
-    /// True when nothing was changed because a dry run was asked for.
+    /// True if nothing was changed because of a dry run.
     pub dry_run: bool,
 }
 
@@ -78,7 +78,7 @@ pub fn delete(session: &Session, label: &str, force: bool, dry_run: bool) -> Res
     Ok(report)
 }
 
-/// Words that a fork is on a remote alone, where git deletes branches.
+/// Makes the error for a fork that only a remote has, where git deletes branches.
 fn is_remote(fork: &RemoteFork) -> Error {
     let name = fork.name();
     let message = format!(
@@ -92,7 +92,7 @@ fn is_remote(fork: &RemoteFork) -> Error {
     ))
 }
 
-/// Words that a fork is not here: it may be one that an agent has in its clone.
+/// Makes the error for a fork that is not here: it may be in the clone of an agent.
 fn no_fork_here(repo: &Repo, label: &str) -> Result<Error> {
     let forks = published_forks::forks(repo)?.into_iter();
     let mut agents: Vec<String> = forks
@@ -165,7 +165,7 @@ fn refuse_unmerged(report: &DeleteReport) -> Error {
     )
     .detail("unmerged", &report.unmerged)
     .hint(format!(
-        "git colony forks delete {} --force   # 'git colony undo' brings it back",
+        "git colony forks delete {} --force   # 'git colony undo' restores it",
         text::shell_word(label)
     ))
 }

@@ -1,22 +1,21 @@
-//! What cannot be told of one line of work, so that the others are told all the same.
+//! A problem with one fork; the other forks are reported nevertheless.
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::model::{Code, Error, Result};
 
-/// Why something of a line of work cannot be told.
+/// Why something about a fork is unknown.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct ForkProblem {
-    /// What is wrong: an error code.
+    /// An error code.
     pub code: &'static str,
-    /// The same in words.
+    /// The same as text.
     pub reason: String,
 }
 
 impl ForkProblem {
-    /// Takes an error for a problem of what was looked at, where it is one of its content: too large, damaged,
-    /// gone.
+    /// Turns an error about the content of a fork into a problem: too large, damaged, missing.
     ///
     /// # Errors
     /// Every other error.
@@ -29,7 +28,7 @@ impl ForkProblem {
         }
     }
 
-    /// Takes any error for a problem of what was looked at.
+    /// Turns any error into a problem.
     pub fn told(error: &Error) -> ForkProblem {
         ForkProblem {
             code: error.code().as_str(),
@@ -37,10 +36,10 @@ impl ForkProblem {
         }
     }
 
-    /// Separates what was found from why it could not be.
+    /// Separates a result from a problem.
     ///
     /// # Errors
-    /// What is no problem of the content.
+    /// Errors that are not about the content.
     pub fn or<T>(found: Result<T>) -> Result<std::result::Result<T, ForkProblem>> {
         match found {
             Ok(found) => Ok(Ok(found)),
@@ -48,7 +47,7 @@ impl ForkProblem {
         }
     }
 
-    /// Returns it for people, in one line.
+    /// Returns it as text for people, in one line.
     pub fn words(&self) -> String {
         format!("{}: {}", self.code, self.reason)
     }

@@ -1,9 +1,10 @@
-//! What is known of a fork beside its branch: where it began, who began it, when.
+//! The record of a fork: where it was created, by whom, when.
 //!
-//! A record is a commit at `refs/colony/forks/<label>` whose tree holds `fork.json`; its parent is the
-//! commit the fork began at, so that this one stays whatever happens to the branch. Where two
-//! repositories have changed it, a commit on both records has the one that counts as `fork.json` and
-//! the other as `superseded/<blob>.json`; whoever makes it makes the very same commit.
+//! A record is a commit at `refs/colony/forks/<label>` whose tree holds `fork.json`; its parent is
+//! the commit the fork was created at, so that this commit stays whatever happens to the branch. If
+//! two repositories have changed the record, a commit on both has the one that counts as
+//! `fork.json` and the other as `superseded/<blob>.json`; every repository makes the very same
+//! commit.
 
 use serde::{Deserialize, Serialize};
 
@@ -12,14 +13,14 @@ use crate::git::{Oid, RefName, Repo, Signature, TreeEntry};
 use crate::model::{Code, Error, RepoPath, Result, ResultExt as _};
 use crate::store::refs::{ref_names, superseded};
 
-/// The format this version writes and the newest it reads.
+/// The format that this version writes, and the newest one that it reads.
 const FORMAT: u32 = 1;
 
 /// The file of a record.
 const FILE: &str = "fork.json";
 
-/// A longer file is no record.
-const MOST_BYTES: u64 = 1 << 20;
+/// A longer file is not a record.
+const MAX_BYTES: u64 = 1 << 20;
 
 /// The record of one fork.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -28,20 +29,20 @@ pub struct ForkRecord {
     pub format: u32,
     /// The label, without `fork/`.
     pub label: String,
-    /// The commit it began at.
+    /// The commit it was created at.
     pub base: Oid,
-    /// The branch it began on, without `refs/heads/`; `None` where HEAD was on none.
+    /// The branch it was created from, without `refs/heads/`; `None` if HEAD was detached.
     pub base_branch: Option<String>,
-    /// Who began it, `name <email>`.
+    /// Who created it, `name <email>`.
     pub owner: String,
-    /// When it began, RFC 3339 UTC.
+    /// When it was created, RFC 3339 UTC.
     pub created_at: String,
     /// When the record was last changed, RFC 3339 UTC.
     pub updated_at: String,
 }
 
 impl ForkRecord {
-    /// Makes the record of a fork that begins now.
+    /// Makes the record of a fork that is created now.
     pub(in crate::design) fn new(
         label: &str,
         base: Oid,
@@ -60,7 +61,7 @@ impl ForkRecord {
         }
     }
 
-    /// Writes it as a commit that no ref points to yet.
+    /// Writes it as an unreferenced commit.
     ///
     /// # Errors
     /// `no-space`, `io`.
@@ -79,8 +80,8 @@ impl ForkRecord {
         })
     }
 
-    /// Reads the record of a fork; `None` when there is none. The label is that of the ref, whatever
-    /// the record says.
+    /// Reads the record of a fork; `None` if there is none. The label is that of the ref, whatever
+    /// the record contains.
     ///
     /// # Errors
     /// `newer-format`, `repository-broken`, `object-missing`.
@@ -103,7 +104,7 @@ impl ForkRecord {
         ForkRecord::read(repo, commit, label).map(|(record, _)| Some(record))
     }
 
-    /// Reads a record from its commit, with the blob that holds it.
+    /// Reads a record from its commit, and returns the blob that holds it, too.
     ///
     /// # Errors
     /// As [`ForkRecord::find`].
@@ -112,7 +113,7 @@ impl ForkRecord {
         let Some(blob) = repo.entry_in(tree, FILE)? else {
             return Err(object::not_a_record(commit));
         };
-        if repo.object_size(blob).is_some_and(|size| size > MOST_BYTES) {
+        if repo.object_size(blob).is_some_and(|size| size > MAX_BYTES) {
             return Err(object::not_a_record(commit));
         }
         let broken = || format!("cannot read the record of fork '{label}'");
@@ -134,9 +135,9 @@ impl ForkRecord {
     }
 }
 
-/// Makes one record of two: the first counts, the second stays beside it.
+/// Joins two records: the first counts, the second stays beside it.
 ///
-/// The commit says nothing of who made it, where or when: each repository makes the same one.
+/// The commit has no author, place or time of its own, so that each repository makes the same one.
 ///
 /// # Errors
 /// As [`ForkRecord::find`]; `no-space`, `io`.
@@ -160,9 +161,9 @@ pub fn join(repo: &Repo, label: &str, counts: Oid, lost: Oid) -> Result<Oid> {
     })
 }
 
-/// Finds the record of a fork; one that git has renamed is found under its old name.
+/// Finds the record of a fork; for one that git has renamed, under its old name.
 ///
-/// A record that cannot be read counts as absent: the branch is worth more than what we know of it.
+/// An unreadable record counts as absent: the branch matters more than its record.
 pub(in crate::design) fn of_branch(repo: &Repo, label: &str) -> Option<ForkRecord> {
     if let Ok(Some(record)) = ForkRecord::find(repo, label) {
         return Some(record);
@@ -175,7 +176,7 @@ pub(in crate::design) fn of_branch(repo: &Repo, label: &str) -> Option<ForkRecor
     ForkRecord::find(repo, &old).ok().flatten()
 }
 
-/// Reads from the reflog of a fork which fork `git branch -m` made it from.
+/// Finds in the reflog of a fork the fork from which `git branch -m` made it.
 fn renamed_from(repo: &Repo, label: &str) -> Option<String> {
     let branch = ref_names::fork_branch(label);
     let to = format!(" to {branch}");
@@ -188,7 +189,7 @@ fn renamed_from(repo: &Repo, label: &str) -> Option<String> {
     renamed.next()
 }
 
-/// Returns the ref of the record that belongs to a fork, under its old name if git has renamed it.
+/// Returns the ref of the record of a fork, under its old name if git has renamed it.
 pub(in crate::design) fn ref_of(repo: &Repo, label: &str) -> Option<(RefName, Oid)> {
     let own = ref_names::fork_record(label);
     if let Ok(Some(id)) = repo.find_ref(&own) {

@@ -1,4 +1,4 @@
-//! Lines of work side by side: what each has, and how it would merge.
+//! Lists forks: the state of each, and how it would merge.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -15,62 +15,64 @@ use super::names::label_of;
 use super::squashed::Squashes;
 use super::{fork_record, published_forks};
 
-/// More commits than this are not counted.
-const MOST_COMMITS: usize = 10_000;
+/// The maximum number of commits that are counted.
+const MAX_COMMITS: usize = 10_000;
 
 /// A fork as it is listed.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Fork {
     /// The branch, `fork/<label>`.
     pub name: String,
-    /// The agent in whose clone it is; `None` for one of this repository or of another checkout.
+    /// The agent that has it in its clone; `None` for a fork of this repository or of another
+    /// checkout.
     pub agent: Option<String>,
-    /// The remote that has it, where it is nowhere else; the name begins with it.
+    /// The remote, if only a remote has the fork; the name begins with it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub remote: Option<String>,
     /// Its tip.
     pub head_sha: Oid,
-    /// Where it began; for a branch without a record, the common ancestor with `into`.
+    /// The commit it was created at; for a branch without a record, the common ancestor with
+    /// `into`.
     pub diverged_from_sha: Option<Oid>,
-    /// The branch it began on.
+    /// The branch it was created from.
     pub diverged_from_branch: Option<String>,
-    /// When it began, RFC 3339 UTC; `None` where nobody wrote it down.
+    /// When it was created, RFC 3339 UTC; `None` if nothing recorded it.
     pub created_at: Option<String>,
-    /// Who began it; `None` where nobody wrote it down.
+    /// Who created it; `None` if nothing recorded it.
     pub owner: Option<String>,
     /// When its tip was committed, RFC 3339 UTC.
     pub last_commit_at: Option<String>,
-    /// Commits it has and `into` has not.
+    /// The number of commits it has and `into` has not.
     pub ahead: usize,
-    /// Commits `into` has and it has not.
+    /// The number of commits `into` has and it has not.
     pub behind: usize,
     /// Whether it is checked out here.
     pub is_current: bool,
-    /// How it would merge back.
+    /// How it would merge into its target branch.
     pub into: Option<Into>,
-    /// Why nothing of that can be told: what it holds is too large, damaged or gone.
+    /// Why its state is unknown: its content is too large, damaged or missing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub problem: Option<ForkProblem>,
 }
 
-/// How a fork would merge into the branch it goes to.
+/// How a fork would merge into its target branch.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Into {
     /// The branch.
     pub branch: String,
-    /// How it would end.
+    /// The outcome.
     pub outcome: MergeOutcome,
     /// The paths in conflict.
     pub paths: Vec<RepoPath>,
 }
 
-/// How a merge ends.
+/// The outcome of a merge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum MergeOutcome {
     /// There is nothing to merge.
     UpToDate,
-    /// The branch only has to move.
+    /// The branch is fast-forwarded.
     FastForward,
     /// It merges cleanly.
     Merged,
@@ -81,7 +83,7 @@ pub enum MergeOutcome {
 }
 
 impl MergeOutcome {
-    /// Returns the word as it stands in JSON.
+    /// Returns the JSON value.
     pub fn as_str(self) -> &'static str {
         match self {
             MergeOutcome::UpToDate => "up_to_date",
@@ -93,9 +95,9 @@ impl MergeOutcome {
     }
 }
 
-/// Lists every fork, the oldest record first, branches without one by name at the end.
+/// Lists every fork, by the age of its record, and branches without one by name at the end.
 ///
-/// Costs one walk per fork and one process of git for all merges, none where each is certain.
+/// Costs one walk per fork, and one git process for all merges that are not certain.
 ///
 /// # Errors
 /// `repository-broken`, `object-missing`, `git-failed`.
@@ -106,8 +108,8 @@ pub fn list(session: &Session) -> Result<Vec<Fork>> {
     compared(session, all)
 }
 
-/// Lists every fork but the copies of an agent's that it has more in, and what agents have checked out
-/// instead of a fork, named `<agent>/<branch>`.
+/// Lists every fork except older copies of an agent's fork, and the branches that agents have
+/// checked out instead of a fork, named `<agent>/<branch>`.
 ///
 /// # Errors
 /// As [`list`].
@@ -195,7 +197,7 @@ fn compared(session: &Session, lines: Vec<FoundFork>) -> Result<Vec<Fork>> {
     Ok(forks)
 }
 
-/// Returns the branch a fork goes back to: the one it began on, while that exists.
+/// Returns the branch that a fork merges into: the one it was created from, while that exists.
 ///
 /// # Errors
 /// `repository-broken`.
@@ -205,8 +207,8 @@ pub fn into_of(repo: &Repo, fork: &RefName) -> Result<Option<(RefName, Oid)>> {
     standing(repo, base.as_deref())
 }
 
-/// Returns a branch by its short name, while it exists, to compare with: in the clone of an agent as a
-/// person's checkout has published it.
+/// Returns a branch by its short name, if it exists, for comparison; in the clone of an agent, the
+/// branch as a checkout of a person has published it.
 ///
 /// # Errors
 /// `repository-broken`.
@@ -219,7 +221,7 @@ pub fn standing(repo: &Repo, branch: Option<&str>) -> Result<Option<(RefName, Oi
         return Ok(None);
     }
     let here = repo.find_ref(&branch)?;
-    // Several checkouts that went different ways are none to compare with.
+    // Checkouts whose branches have diverged cannot be compared with.
     let desk = published_forks::of_desk(repo, &branch.short())
         .ok()
         .flatten();
@@ -247,7 +249,7 @@ fn describe(found: &FoundFork) -> Fork {
     }
 }
 
-/// Compares a fork with the branch it goes to; returns what has to be merged to tell how that ends.
+/// Compares a fork with its target branch; returns the merge that decides the outcome.
 fn compare(
     repo: &Repo,
     fork: &mut Fork,
@@ -263,8 +265,8 @@ fn compare(
     let mut bases = repo.merge_bases(target, tip)?;
     let squashed = squashes.merged(repo, target, tip)?;
     let hidden = [&[target][..], &squashed].concat();
-    fork.ahead = repo.commits_between(tip, &hidden, MOST_COMMITS)?.len();
-    fork.behind = repo.commits_between(target, &[tip], MOST_COMMITS)?.len();
+    fork.ahead = repo.commits_between(tip, &hidden, MAX_COMMITS)?.len();
+    fork.behind = repo.commits_between(target, &[tip], MAX_COMMITS)?.len();
     fork.diverged_from_sha = fork.diverged_from_sha.or(bases.first().copied());
     let is_base_given = squashed.len() == 1 && !bases.is_empty();
     if is_base_given {
@@ -293,7 +295,7 @@ fn compare(
     Ok(Some(pair).filter(|_| outcome == MergeOutcome::Merged))
 }
 
-/// Counts the files that those commits of a fork have changed which the branch it goes to has not.
+/// Counts the files changed by the commits that a fork has and its target branch has not.
 ///
 /// # Errors
 /// `object-missing`.
@@ -314,7 +316,7 @@ pub fn files_ahead(repo: &Repo, fork: &Fork) -> Result<usize> {
     Ok(repo.diff_trees(old, new)?.len())
 }
 
-/// Returns the newest commit of two lines of work that both have, squashed or not.
+/// Returns the merge base of two branches, with squashed commits counted as merged.
 fn base_with(repo: &Repo, target: Oid, tip: Oid) -> Result<Option<Oid>> {
     let squashed = Squashes::default().merged(repo, target, tip)?;
     match squashed.first() {

@@ -1,4 +1,4 @@
-//! The forks there are: of this repository, published by others, on remotes.
+//! Finds all forks: those of this repository, those published by others, those on remotes.
 
 use crate::git::{Oid, RefName, Repo};
 use crate::model::Result;
@@ -13,14 +13,14 @@ use super::{published_forks, remote_forks};
 #[derive(Clone)]
 pub(in crate::design) struct FoundFork {
     pub(in crate::design) name: String,
-    /// The branch, where it is one of this repository.
+    /// The branch, if it is one of this repository.
     pub(in crate::design) branch: Option<RefName>,
     pub(in crate::design) agent: Option<String>,
     pub(in crate::design) tip: Oid,
-    /// Whether it is a branch of a person, or what an agent has checked out.
+    /// Whether it is a branch of a person, or one that an agent has checked out.
     pub(in crate::design) is_in_use: bool,
     pub(in crate::design) record: Option<ForkRecord>,
-    /// The remote, where it is nowhere else.
+    /// The remote, if only a remote has it.
     pub(in crate::design) remote: Option<String>,
 }
 
@@ -53,12 +53,13 @@ pub(in crate::design) fn found(repo: &Repo) -> Result<Vec<FoundFork>> {
     Ok(own.chain(published).collect())
 }
 
-/// Leaves out the copies of forks that clones of agents have only because they were begun there.
+/// Leaves out the copies of forks that clones of agents have only because they were created from
+/// them.
 pub(in crate::design) fn without_begun_on(
     repo: &Repo,
     all: Vec<FoundFork>,
 ) -> Result<Vec<FoundFork>> {
-    // Of several that nobody is on, the first is told.
+    // Of several copies that are not checked out, the first is listed.
     let (mut told, rest): (Vec<_>, Vec<_>) = all.into_iter().partition(|line| line.is_in_use);
     for line in rest {
         let mut is_known = false;
@@ -73,7 +74,7 @@ pub(in crate::design) fn without_begun_on(
     Ok(told)
 }
 
-/// Lists the forks of remotes that have commits which no fork of that label among these has.
+/// Lists the forks of remotes with commits that no known fork of the same label has.
 pub(in crate::design) fn on_remotes(repo: &Repo, known: &[FoundFork]) -> Result<Vec<FoundFork>> {
     let mut missing: Vec<FoundFork> = Vec::new();
     for fork in remote_forks::list(repo)? {
@@ -97,7 +98,7 @@ pub(in crate::design) fn on_remotes(repo: &Repo, known: &[FoundFork]) -> Result<
     Ok(missing)
 }
 
-/// Returns what is checked out here, where that is no fork.
+/// Returns the branch that is checked out here, if it is not a fork.
 pub(in crate::design) fn own_line(repo: &Repo) -> Result<Option<FoundFork>> {
     let head = repo.head()?;
     let branch = head.moving_ref();

@@ -1,7 +1,8 @@
-//! Which lines of work change files that others have locked on the server of git-lfs.
+//! Finds forks that change files which others have locked on the git-lfs server.
 //!
-//! A lock is a word among people: somebody works on a file that cannot be merged. Here it only warns;
-//! the server itself may refuse a push. Nothing here asks the server: what it said last counts.
+//! A lock is a notice to people: its owner is editing a file that cannot be merged. Here it only
+//! warns; the server itself may refuse a push. Nothing here asks the server: its last answer
+//! counts.
 
 use std::collections::BTreeSet;
 
@@ -16,20 +17,20 @@ use crate::store::large_files::large_file_locks::{KnownLocks, LockedPath};
 
 use super::forks::{self, Fork, MergeOutcome};
 
-/// What is locked of what lines of work change.
+/// The locked files that forks change.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Locked {
-    /// The files that somebody else has locked and that are changed in a fork or a clone, by path.
+    /// The files that others have locked and that are changed in a fork or a clone, by path.
     pub locked: Vec<LockedPath>,
-    /// When the server of git-lfs was asked for its locks, RFC 3339 UTC; `None` where it never was.
+    /// When the git-lfs server was last asked for its locks, RFC 3339 UTC; `None` if never.
     pub locks_known_at: Option<String>,
 }
 
-/// A branch, and locked files that are changed on it.
+/// A branch, and the locked files that are changed on it.
 pub type ChangedIn = (String, BTreeSet<RepoPath>);
 
-/// Finds the locked files that forks bring to the branches they go to. `more` is what is changed
-/// elsewhere, uncommitted.
+/// Finds the locked files that forks bring into their target branches. `more` are uncommitted
+/// changes elsewhere.
 ///
 /// # Errors
 /// `repository-broken`, `object-missing`.
@@ -40,7 +41,7 @@ pub fn of_forks(
     more: Vec<ChangedIn>,
 ) -> Result<Locked> {
     let mut changed = more;
-    // Where nothing is locked, nothing has to be compared.
+    // Without locks nothing has to be compared.
     let asked = forks.iter().filter(|_| !known.locks.is_empty());
     for fork in asked {
         let paths = changes(repo, fork)?.into_iter().map(|change| change.path);
@@ -58,7 +59,7 @@ pub fn of_changes(known: &KnownLocks, source: &str, changes: &[TreeChange]) -> V
     known.meeting(&[(source.to_owned(), known.among(paths))])
 }
 
-/// Lists what a fork brings to the branch it goes to.
+/// Lists the changes that a fork brings into its target branch.
 fn changes(repo: &Repo, fork: &Fork) -> Result<Vec<TreeChange>> {
     let into = fork.into.as_ref().filter(|into| {
         let is_open = !matches!(

@@ -1,4 +1,4 @@
-//! Beginning a line of work.
+//! Creates forks.
 
 pub mod clashes;
 pub mod fork_delete;
@@ -35,49 +35,49 @@ use super::restore::restore_target::Target;
 use super::worktree::{refuse_in_progress, run_post_checkout};
 use fork_record::ForkRecord;
 
-/// What is asked for.
+/// The options of a new fork.
 #[derive(Clone, Debug)]
 pub struct Request {
     /// The label, with or without `fork/`.
     pub label: String,
-    /// Where it begins; `None` is HEAD.
+    /// The revision it is created from; `None` is HEAD.
     pub from: Option<String>,
-    /// Go there: HEAD, index and files.
+    /// Switch to it: HEAD, index and files.
     pub switch: bool,
 }
 
-/// A fork that was begun.
+/// A fork that was created.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct ForkReport {
     /// The branch, `fork/<label>`.
     pub name: String,
     /// Its tip.
     pub head_sha: Oid,
-    /// Where it began.
+    /// The commit it was created at.
     pub diverged_from_sha: Oid,
-    /// The branch it began on; `None` where HEAD was on none.
+    /// The branch it was created from; `None` if HEAD was detached.
     pub diverged_from_branch: Option<String>,
-    /// When it began, RFC 3339 UTC.
+    /// When it was created, RFC 3339 UTC.
     pub created_at: String,
-    /// Who began it.
+    /// Who created it.
     pub owner: String,
-    /// Whether HEAD, index and files are there now.
+    /// Whether HEAD, index and files were switched to it.
     pub switched: bool,
-    /// How many files changed on the way.
+    /// The number of files that the switch changed.
     pub files_changed: usize,
-    /// Paths with uncommitted changes that came along.
+    /// Paths with uncommitted changes that were kept in the switch.
     pub carried: Vec<RepoPath>,
-    /// Ignored files that gave way; the operation keeps them.
+    /// Ignored files that were moved aside; the operation keeps them.
     pub ignored_kept: Vec<RepoPath>,
-    /// Files that somebody wrote where files were put meanwhile; undo brings them back.
+    /// Files that another process wrote while files were replaced; undo restores them.
     pub kept_late: Vec<LateFile>,
     /// The operation; `None` in a dry run.
     pub op: Option<OperationId>,
-    /// True when nothing was changed because a dry run was asked for.
+    /// True if nothing was changed because of a dry run.
     pub dry_run: bool,
 }
 
-/// Begins a fork.
+/// Creates a fork.
 ///
 /// # Errors
 /// `invalid-value` for a label git cannot use, `branch-exists`, `revision-not-found`,
@@ -128,7 +128,7 @@ pub fn create(session: &Session, request: &Request) -> Result<ForkReport> {
     Ok(report)
 }
 
-/// Tells what [`create`] would do, and changes nothing.
+/// Returns the report of [`create`], and changes nothing.
 ///
 /// # Errors
 /// As [`create`].
@@ -140,7 +140,7 @@ pub fn preview(session: &Session, request: &Request) -> Result<ForkReport> {
     Ok(report)
 }
 
-/// Where a fork begins, and what it is called.
+/// The commit a fork is created at, and its name.
 pub(super) struct Start {
     pub(super) branch: RefName,
     pub(super) commit: Oid,
@@ -185,7 +185,7 @@ impl Start {
         })
     }
 
-    /// Plans the fork that a checkpoint is brought back on; without a label its name is made of the
+    /// Plans the fork for a restored checkpoint; without a label its name is made from the
     /// checkpoint's.
     ///
     /// # Errors
@@ -200,7 +200,8 @@ impl Start {
             return Err(Error::new(
                 Code::RevisionNotFound,
                 format!(
-                    "'{}' was made before the first commit: a fork has nothing to begin at; nothing was done",
+                    "'{}' was made before the first commit, so no fork can be created from it; \
+                    nothing was done",
                     target.label
                 ),
             )
@@ -216,7 +217,7 @@ impl Start {
         Start::at(session, &label, commit, branch, true)
     }
 
-    /// Writes the record; no ref points to it yet.
+    /// Writes the record as an unreferenced commit.
     ///
     /// # Errors
     /// `no-space`, `io`, `identity-unknown`.
@@ -225,7 +226,7 @@ impl Start {
         self.record.write(&session.repo, &who)
     }
 
-    /// Words the refusal of git where somebody began the same fork meanwhile.
+    /// Explains git's refusal if another process created the same fork meanwhile.
     pub(super) fn explain(&self, session: &Session, error: Error) -> Error {
         if !matches!(error.code(), Code::RefMoved | Code::Locked) {
             return error;
@@ -242,10 +243,10 @@ impl Start {
         }
     }
 
-    /// Returns the refs that come into being.
+    /// Returns the refs that are created.
     pub(super) fn refs(&self, repo: &Repo, record: Oid) -> Result<Vec<RefChange>> {
         let name = ref_names::fork_record(&self.record.label);
-        // The record of a fork whose branch git has deleted gives way.
+        // Replaces the record of a fork whose branch git has deleted.
         let stale = repo.find_ref(&name)?;
         let branch = RefChange {
             name: self.branch.clone(),
@@ -314,7 +315,7 @@ impl Work {
     }
 }
 
-/// Reads a label: what follows `fork/` in the name of the branch.
+/// Reads a label: the part of the branch name behind `fork/`.
 ///
 /// # Errors
 /// `invalid-value`.
@@ -324,7 +325,10 @@ pub fn parse_label(typed: &str) -> Result<String> {
     if let Some(device) = label.split('/').find(|part| names_device(part)) {
         return Err(Error::new(
             Code::InvalidValue,
-            format!("'{typed}' cannot be the name of a branch: '{device}' is a device to some systems; nothing has changed"),
+            format!(
+                "'{typed}' cannot be the name of a branch: '{device}' is a device name on some \
+            systems; nothing has changed"
+            ),
         )
         .hint("git colony fork LABEL   # as in 'try-2' or 'ada/parser'"));
     }
@@ -339,7 +343,7 @@ pub fn parse_label(typed: &str) -> Result<String> {
     .hint("git colony fork LABEL   # as in 'try-2' or 'ada/parser'"))
 }
 
-/// Refuses a label whose branch exists, or cannot exist beside one that does.
+/// Refuses a label whose branch exists, or cannot exist beside an existing one.
 fn refuse_clash(repo: &Repo, label: &str) -> Result<()> {
     let taken = |name: &RefName| -> Result<Option<String>> {
         Ok(repo.find_ref(name)?.map(|_| name.short()))
@@ -365,7 +369,7 @@ fn refuse_clash(repo: &Repo, label: &str) -> Result<()> {
     let because = if clash == format!("fork/{label}") {
         "exists already".to_owned()
     } else {
-        format!("cannot be made beside '{clash}'")
+        format!("cannot exist beside '{clash}'")
     };
     Err(Error::new(
         Code::BranchExists,

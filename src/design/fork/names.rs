@@ -1,4 +1,4 @@
-//! What a name stands for that a person types for a line of work: a branch, a fork, any revision, or a
+//! Resolves the name of a fork or branch that a user types: a branch, a fork, any revision, or a
 //! checkpoint.
 
 use crate::design::checkpoint::checkpoints;
@@ -15,11 +15,11 @@ use super::{fork_record, remote_forks};
 pub struct Named {
     /// The commit.
     pub commit: Oid,
-    /// The branch, where the name is one.
+    /// The branch, if the name stands for one.
     pub branch: Option<RefName>,
-    /// What git calls it: the short name of the branch, or what was typed.
+    /// The short name of the branch, or the name as typed.
     pub name: String,
-    /// Whose branch it is, where somebody else published it.
+    /// The publisher of the branch, if another repository published it.
     pub published: Option<Published>,
 }
 
@@ -42,17 +42,17 @@ impl Named {
         }
     }
 
-    /// Returns the label, where the name is that of a fork.
+    /// Returns the label, if the name stands for a fork.
     pub fn fork_label(&self) -> Option<String> {
         self.branch.as_ref().and_then(label_of)
     }
 
-    /// Tells whether it is a branch, here or of somebody else.
+    /// Returns `true` if it is a branch, here or published.
     pub fn is_branch(&self) -> bool {
         self.branch.is_some() || self.published.is_some()
     }
 
-    /// Returns the name of the branch a fork began on, where that was written down.
+    /// Returns the name of the branch a fork was created from, if that was recorded.
     pub fn base_branch(&self, repo: &Repo) -> Option<String> {
         if let Some(published) = &self.published {
             return published.record.clone()?.base_branch;
@@ -63,7 +63,7 @@ impl Named {
     }
 }
 
-/// Finds what a name stands for: what `find_line` finds, before a checkpoint.
+/// Resolves a name as `find_line` does, and else as a checkpoint.
 ///
 /// # Errors
 /// As `find_line`; `checkpoint-ambiguous`.
@@ -79,13 +79,13 @@ pub fn find(repo: &Repo, typed: &str) -> Result<Named> {
     }
 }
 
-/// Finds what a name stands for that is no checkpoint: a branch before a fork of that label, before any other
-/// ref or revision, before what others have published, before a fork of that label on a remote, before the
-/// beginning of an id.
+/// Resolves a name that is not a checkpoint. The order: a branch, a fork with that label, any other
+/// ref or revision, published work, a fork with that label on a remote, the prefix of an id.
 ///
-/// The name of an agent is its published work even where a fork of that label is here that its work
-/// contains, and in an agent's clone the name of a branch of a person's checkout is that branch, as it
-/// was published. Where the branch here has anything of its own, the name is refused.
+/// The name of an agent stands for its published work even if a fork with that label exists here,
+/// as long as that work contains the fork. In an agent's clone the name of a branch of a person's
+/// checkout stands for that branch as published. If the branch here has commits of its own, the
+/// name is refused.
 ///
 /// # Errors
 /// `revision-not-found`, `name-ambiguous`.
@@ -103,7 +103,7 @@ pub(in crate::design) fn find_line(repo: &Repo, typed: &str) -> Result<Named> {
     if let Some(desk) = published_forks::of_desk(repo, typed)? {
         return Ok(Named::published(desk));
     }
-    // A tag, or HEAD, is not for an agent to take; what may be the beginning of an id is.
+    // A tag, or HEAD, takes precedence over an agent; a possible prefix of an id does not.
     let is_hex = typed.bytes().all(|byte| byte.is_ascii_hexdigit());
     let names_another = !is_hex && repo.resolve_commit(typed).is_ok();
     if !names_another && let Some(published) = published_forks::find(repo, typed)? {
@@ -121,8 +121,8 @@ pub(in crate::design) fn find_line(repo: &Repo, typed: &str) -> Result<Named> {
     }
 }
 
-/// Tells whether what is typed may stand for something that others have published, and not for what is
-/// here alone: such a name means nothing while that cannot be seen.
+/// Returns `true` if a name may stand for published work and not only for something here: such a
+/// name means nothing while the hub cannot be read.
 pub fn may_be_of_others(repo: &Repo, typed: &str) -> bool {
     let ends = typed.split("..").map(|end| end.trim_matches('.'));
     let mut names = ends.map(|end| end.split(['~', '^', ':']).next().unwrap_or(end));
@@ -132,7 +132,7 @@ pub fn may_be_of_others(repo: &Repo, typed: &str) -> bool {
     })
 }
 
-/// Finds a branch of this repository by its name, or the fork of that label.
+/// Finds a branch of this repository by its name, or the fork with that label.
 ///
 /// # Errors
 /// `repository-broken`.
@@ -152,7 +152,7 @@ pub(in crate::design) fn find_branch(repo: &Repo, name: &str) -> Result<Option<N
     Ok(None)
 }
 
-/// Finds what others have published under the name of a branch that is here, where that is meant.
+/// Returns the published work that the name of a local branch stands for, if it does.
 fn published_beside(repo: &Repo, typed: &str, here: &Named) -> Result<Option<Named>> {
     let is_current = || Ok(here.branch == Some(repo.head()?.moving_ref()));
     let (other, gives_way) = match published_forks::of_agent(repo, typed)? {
@@ -178,11 +178,11 @@ fn published_beside(repo: &Repo, typed: &str, here: &Named) -> Result<Option<Nam
         Code::NameAmbiguous,
         format!("'{typed}' may be the branch here, {ours}, or what others have published, {theirs}; nothing was done"),
     )
-    .hint(format!("git colony diff {ours} {theirs}   # and name the one that is meant"))
+    .hint(format!("git colony diff {ours} {theirs}   # then use the full name of one of them"))
     .detail("names", names))
 }
 
-/// Finds a commit by its place before what an agent has published, as in `ada~2`.
+/// Finds an ancestor of the published work of an agent, as in `ada~2`.
 fn before_published(repo: &Repo, typed: &str) -> Result<Option<Oid>> {
     let Some((name, way)) = typed
         .find(['~', '^'])
@@ -195,7 +195,7 @@ fn before_published(repo: &Repo, typed: &str) -> Result<Option<Oid>> {
     found.transpose()
 }
 
-/// Words that a name is not known; names the one that is meant, maybe.
+/// Makes the error for an unknown name; suggests a similar one.
 fn misspelt(repo: &Repo, typed: &str, unknown: Error) -> Result<Error> {
     let mut known = published_forks::agents(repo)?;
     for found in repo.refs_below("refs/heads/")? {
@@ -207,20 +207,17 @@ fn misspelt(repo: &Repo, typed: &str, unknown: Error) -> Result<Error> {
     let near = known.into_iter().map(|name| (edits(typed, &name), name));
     let near = near.filter(|(count, _)| *count <= most).min();
     Ok(match near {
-        None => unknown
-            .hint("git colony agents   # and 'git colony forks', 'git branch' name what there is"),
+        None => unknown.hint("git colony agents   # see also 'git colony forks' and 'git branch'"),
         Some((_, name)) => {
             let message = format!("no commit is named '{typed}'; the nearest name is '{name}'");
             Error::new(Code::RevisionNotFound, message)
-                .hint(
-                    "git colony agents   # and 'git colony forks', 'git branch' name what there is",
-                )
+                .hint("git colony agents   # see also 'git colony forks' and 'git branch'")
                 .detail("similar", name)
         }
     })
 }
 
-/// Counts the letters to change, add or leave out to come from one word to the other.
+/// Returns the Levenshtein distance of two words.
 fn edits(one: &str, other: &str) -> usize {
     let other: Vec<char> = other.chars().collect();
     let mut row: Vec<usize> = (0..=other.len()).collect();
@@ -237,8 +234,8 @@ fn edits(one: &str, other: &str) -> usize {
     row.last().copied().unwrap_or_default()
 }
 
-/// Finds the fork of a label that a remote has, as it was last fetched. Of several remotes all have to
-/// have the same.
+/// Finds the fork with a label on a remote, as last fetched. If several remotes have one, all must
+/// be the same.
 fn fork_of_remote(repo: &Repo, typed: &str) -> Result<Option<Named>> {
     let label = typed.strip_prefix("fork/").unwrap_or(typed);
     let found = remote_forks::list(repo)?.into_iter();

@@ -1,4 +1,4 @@
-//! Lines of work that others have published in the hub: copies of their refs below
+//! Branches that others have published in the hub: copies of their refs below
 //! `refs/colony-local/agents/` and `refs/colony-local/desks/`.
 
 use std::collections::BTreeSet;
@@ -11,25 +11,25 @@ use crate::store::refs::ref_names;
 
 use super::fork_record::ForkRecord;
 
-/// A branch of somebody else.
+/// A published branch.
 #[derive(Clone, Debug)]
 pub struct Published {
-    /// The agent whose clone it is in; `None` for the checkout of a person.
+    /// The agent that has it in its clone; `None` for the checkout of a person.
     pub agent: Option<String>,
     /// The branch, without `refs/heads/`.
     pub branch: String,
     /// Its tip.
     pub commit: Oid,
-    /// Whether it is what is checked out there.
+    /// Whether it is checked out there.
     pub(in crate::design) is_checked_out: bool,
-    /// The record, where the branch is a fork.
+    /// The record, if the branch is a fork.
     pub(in crate::design) record: Option<ForkRecord>,
-    /// The copy that is here.
+    /// The ref of the copy in this repository.
     copy: String,
 }
 
 impl Published {
-    /// Returns a name that can stand for nothing else.
+    /// Returns an unambiguous name.
     pub(in crate::design) fn spelled_out(&self) -> String {
         match &self.agent {
             Some(agent) if !self.is_detached() => format!("{agent}/{}", self.branch),
@@ -42,7 +42,7 @@ impl Published {
     }
 }
 
-/// A copy of a published ref: whose, and which.
+/// A copy of a published ref: its publisher and name.
 struct Copy {
     prefix: String,
     agent: Option<String>,
@@ -80,8 +80,8 @@ pub(in crate::design) fn tips(repo: &Repo) -> Result<Vec<Oid>> {
     Ok(heads.map(|copy| copy.id).collect())
 }
 
-/// Lists what agents have checked out in their clones and that is no fork, by agent: a branch of another
-/// kind, or a HEAD on none.
+/// Lists the checkouts in the clones of agents that are not forks, by agent: other branches, or a
+/// detached HEAD.
 ///
 /// # Errors
 /// `repository-broken`.
@@ -94,7 +94,7 @@ pub(in crate::design) fn checked_out(repo: &Repo) -> Result<Vec<Published>> {
     Ok(lines.collect())
 }
 
-/// Lists the agents that have published something.
+/// Lists the agents that have published anything.
 ///
 /// # Errors
 /// `repository-broken`.
@@ -103,7 +103,7 @@ pub(in crate::design) fn agents(repo: &Repo) -> Result<BTreeSet<String>> {
     Ok(copies.filter_map(|copy| copy.agent).collect())
 }
 
-/// Finds what an agent has checked out in its clone.
+/// Finds the branch that an agent has checked out in its clone.
 ///
 /// # Errors
 /// `name-ambiguous`, `repository-broken`.
@@ -114,7 +114,7 @@ pub(in crate::design) fn of_agent(repo: &Repo, agent: &str) -> Result<Option<Pub
     one_of(repo, agent, &fitting)
 }
 
-/// Tells whether this is the clone of an agent.
+/// Returns `true` if this is the clone of an agent.
 ///
 /// # Errors
 /// `newer-format`, `repository-broken`.
@@ -123,7 +123,7 @@ pub(in crate::design) fn is_agents_clone(repo: &Repo) -> Result<bool> {
     Ok(member.is_some_and(|member| member.role == Role::Agent))
 }
 
-/// Tells whether a person's checkout has published a branch.
+/// Returns `true` if a checkout of a person has published a branch.
 ///
 /// # Errors
 /// `repository-broken`.
@@ -133,8 +133,8 @@ pub(in crate::design) fn has_desk(repo: &Repo, branch: &str) -> Result<bool> {
     Ok(copies.any(|copy| copy.agent.is_none() && copy.rest == wanted))
 }
 
-/// Finds a branch that a person's checkout has published, for the clone of an agent; `None` in any other
-/// repository. Of several checkouts the one that has all of the others' counts.
+/// Finds a branch that a checkout of a person has published, in the clone of an agent; `None` in
+/// any other repository. If several checkouts have it, the one that contains all others counts.
 ///
 /// # Errors
 /// `name-ambiguous`, `repository-broken`.
@@ -160,8 +160,8 @@ pub(in crate::design) fn of_desk(repo: &Repo, branch: &str) -> Result<Option<Pub
     one_of(repo, branch, &all)
 }
 
-/// Finds what was published under a name: an agent's current branch by the agent's name,
-/// `<agent>/<branch>`, or a fork that only one has.
+/// Finds published work by name: an agent's current branch by the agent's name, `<agent>/<branch>`,
+/// or a fork that only one publisher has.
 ///
 /// # Errors
 /// `name-ambiguous`, `repository-broken`.
@@ -217,7 +217,7 @@ fn ambiguous(typed: &str, many: &[&Copy]) -> Error {
         ),
     )
     .detail("names", names)
-    .hint("git colony forks   # names them all")
+    .hint("git colony forks   # lists them all")
 }
 
 fn branch_of(copy: &Copy) -> Option<String> {
@@ -235,7 +235,7 @@ fn describe(repo: &Repo, copy: &Copy, branch: String) -> Option<Published> {
     let label = branch.strip_prefix("fork/");
     let record = label.and_then(|label| {
         let name = RefName::from(format!("{}forks/{label}", copy.prefix).as_str());
-        // The branch is worth more than what is known of it.
+        // The branch matters more than its record.
         ForkRecord::find_at(repo, &name, label).ok().flatten()
     });
     Some(Published {
@@ -248,7 +248,7 @@ fn describe(repo: &Repo, copy: &Copy, branch: String) -> Option<Published> {
     })
 }
 
-/// Lists what the clones of an agent tell of migrations to git-lfs.
+/// Lists the migrations to git-lfs that the clones of an agent have published.
 ///
 /// # Errors
 /// `repository-broken`.

@@ -1,4 +1,4 @@
-//! Forks that remotes have, as they were fetched last: `origin/fork/<label>`.
+//! Forks on remotes, as last fetched: `origin/fork/<label>`.
 
 use crate::git::{Oid, Repo};
 use crate::model::Result;
@@ -14,7 +14,7 @@ pub(in crate::design) struct RemoteFork {
 }
 
 impl RemoteFork {
-    /// Returns what git calls it, and what commands take.
+    /// Returns its name in git, which commands accept.
     pub(in crate::design) fn name(&self) -> String {
         format!("{}/fork/{}", self.remote, self.label)
     }
@@ -42,7 +42,7 @@ pub(in crate::design) fn list(repo: &Repo) -> Result<Vec<RemoteFork>> {
     Ok(forks)
 }
 
-/// Finds a fork by what [`RemoteFork::name`] says.
+/// Finds a fork by its [`RemoteFork::name`].
 ///
 /// # Errors
 /// As [`list`].

@@ -1,7 +1,8 @@
-//! Work that was squashed into a branch: the commit that has it names the tip it was made of, so that what is
-//! below that tip is merged, although no parent says so.
+//! Squashed work: the commit on the branch names the tip that it squashed, so that everything below
+//! that tip counts as merged, although no parent says so.
 //!
-//! That is taken at its word, as the parents of a commit are: who commits on a branch says what is in it.
+//! The trailer is trusted, as the parents of a commit are: the author of a commit is responsible
+//! for its content.
 
 use std::collections::HashMap;
 
@@ -12,24 +13,24 @@ use crate::model::Result;
 /// The trailer of a commit that squashes others.
 pub(in crate::design) const TRAILER: &str = "Colony-Squashed";
 
-/// So many of the commits that a branch has beyond another are asked, the newest.
-const MOST: usize = 2_000;
+/// The maximum number of commits, counted from the newest, that are searched on a branch.
+const MAX_COMMITS: usize = 2_000;
 
-/// What commits say they squash, each read once.
+/// The tips that commits squash, each commit read once.
 #[derive(Default)]
 pub struct Squashes {
     known: HashMap<Oid, Vec<Oid>>,
 }
 
 impl Squashes {
-    /// Returns the newest commits of the history of `tip` that were squashed into `target` and did not come
-    /// there otherwise; mostly none or one.
+    /// Returns the newest commits in the history of `tip` that were squashed into `target` and not
+    /// merged otherwise; mostly none or one.
     ///
     /// # Errors
     /// `object-missing`, `repository-broken`.
     pub fn merged(&mut self, repo: &Repo, target: Oid, tip: Oid) -> Result<Vec<Oid>> {
         let mut found: Vec<Oid> = Vec::new();
-        for commit in repo.commits_between(target, &[tip], MOST)? {
+        for commit in repo.commits_between(target, &[tip], MAX_COMMITS)? {
             for squashed in self.of_commit(repo, commit)? {
                 let is_below = |of: Oid| is_in(repo, squashed, of);
                 if !found.contains(&squashed) && is_below(tip)? && !is_below(target)? {
@@ -63,7 +64,7 @@ impl Squashes {
     }
 }
 
-/// Tells whether a commit is another one or an ancestor of it.
+/// Returns `true` if a commit is another one or an ancestor of it.
 fn is_in(repo: &Repo, commit: Oid, tip: Oid) -> Result<bool> {
     Ok(repo.commits_between(commit, &[tip], 1)?.is_empty())
 }

@@ -1,8 +1,8 @@
-//! Whether the rules of agents let a merge change what it changes.
+//! Checks a merge against the allowed paths of agents.
 //!
-//! The rule of the agent whose line of work comes in counts, as the branch it comes into has it. Where
-//! nobody owns that line, the one who acts answers for it, but for what it brings into its own fork:
-//! keeping up with the branch it began on is no edit.
+//! The allowed paths of the agent whose fork is merged count, as the target branch defines them. If
+//! the source has no owner, those of this process count, except when it merges into its own fork:
+//! updating from the branch it was created from is not an edit.
 
 use std::collections::BTreeSet;
 
@@ -16,7 +16,7 @@ use super::Request;
 use super::computed::Computed;
 use super::sides::Sides;
 
-/// Refuses what the rules do not allow.
+/// Refuses changes outside the allowed paths.
 ///
 /// # Errors
 /// `scope-violation`, `scope-invalid`, `object-missing`.
@@ -36,7 +36,8 @@ pub(super) fn require(
     allowed.map_err(|error| request.others_rules.explain(session, error))
 }
 
-/// Lists what a merge changes on the branch; where it has conflicts, what the other side has changed.
+/// Lists the changes that a merge makes on the branch; with conflicts, all changes of the other
+/// side.
 ///
 /// # Errors
 /// `object-missing`.
@@ -47,7 +48,7 @@ pub(super) fn coming_in(
 ) -> Result<Vec<TreeChange>> {
     let repo = &session.repo;
     let (from, to) = match computed.report.bases.first() {
-        // What is opened is not settled yet: all counts that the other side has changed.
+        // Opened conflicts are not settled yet: all changes of the other side count.
         Some(base) if !computed.report.conflicts.is_empty() => {
             let theirs = repo.tree_of(Some(sides.source.commit))?;
             (repo.tree_of(Some(*base))?, theirs)
@@ -57,7 +58,7 @@ pub(super) fn coming_in(
     repo.diff_trees(from, to)
 }
 
-/// Refuses changes of the branch that the rules do not allow.
+/// Refuses changes of the branch outside the allowed paths.
 ///
 /// # Errors
 /// As [`require`].

@@ -1,4 +1,4 @@
-//! A merge on trees: what it comes to before anything moves.
+//! Computes a merge on trees, before anything moves.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -24,14 +24,14 @@ use super::{MergeReport, Request};
 /// The merge on trees.
 pub(super) struct Computed {
     pub(super) tree: Oid,
-    /// The commit, where the branch only has to move.
+    /// The commit, if the branch is fast-forwarded.
     pub(super) commit: Option<Oid>,
     pub(super) stages: BTreeMap<RepoPath, Stages>,
     pub(super) message: String,
     pub(super) report: MergeReport,
-    /// Whether trees have to be merged, and that merge where it can come out in one way only.
+    /// Whether trees have to be merged, and the result if it is certain.
     merges: bool,
-    /// What was squashed before, in the place of the bases that the parents of commits tell.
+    /// The tip that was squashed before, in place of the merge bases of the commits.
     given: Option<Oid>,
     certain: Option<Certain>,
 }
@@ -43,7 +43,7 @@ impl Computed {
         Ok(computed)
     }
 
-    /// Finds how the merge ends and what it brings, but for the files.
+    /// Finds the outcome of the merge and its commits, without the files.
     pub(super) fn begin(session: &Session, request: &Request, sides: &Sides) -> Result<Computed> {
         let repo = &session.repo;
         let (ours, theirs) = (sides.goal.tip, sides.source.commit);
@@ -93,8 +93,8 @@ impl Computed {
         Ok(computed)
     }
 
-    /// Lists what changes on the branch where that is certain without a tree being made; `None` where
-    /// it has to be made.
+    /// Lists the changes on the branch if they are certain without making a tree; `None` if the
+    /// tree is needed.
     pub(super) fn certain_changes(
         &self,
         session: &Session,
@@ -103,7 +103,7 @@ impl Computed {
         let clean = self.certain.as_ref().filter(|certain| certain.is_clean());
         let clean = clean.filter(|_| request.choices.is_empty());
         let changes = clean.map(|certain| certain.changes(&session.repo));
-        // A squash of nothing is no merge: the tree tells.
+        // A squash without changes is not a merge: the tree decides that.
         let tells = |changes: &Vec<TreeChange>| !(request.squash && changes.is_empty());
         Ok(changes.transpose()?.filter(tells))
     }
@@ -131,7 +131,7 @@ impl Computed {
         let before = session.repo.tree_of(Some(sides.goal.tip))?;
         self.report.files_changed = session.repo.diff_trees(before, self.tree)?.len();
         if request.squash && self.report.outcome == MergeOutcome::Merged && self.tree == before {
-            // It was squashed already, or comes to nothing: an empty commit would say nothing.
+            // It was squashed already, or changes nothing: an empty commit would be useless.
             self.report.outcome = MergeOutcome::UpToDate;
         }
         Ok(())
@@ -171,7 +171,7 @@ fn report_of(sides: &Sides, outcome: MergeOutcome, bases: Vec<Oid>) -> MergeRepo
     }
 }
 
-/// Tells whether a commit is made even where the branch only had to move.
+/// Returns `true` if a commit is made even where a fast-forward would do.
 fn makes_commit(session: &Session, request: &Request) -> bool {
     if wants_no_merge_commit(session, request) {
         return false;
@@ -180,7 +180,7 @@ fn makes_commit(session: &Session, request: &Request) -> bool {
     request.squash || request.message.is_some() || never
 }
 
-/// Tells whether `merge.ff` forbids a merge commit; one that was asked to be squashed is none.
+/// Returns `true` if `merge.ff` forbids a merge commit; a squash does not make one.
 fn wants_no_merge_commit(session: &Session, request: &Request) -> bool {
     session.repo.config("merge.ff").as_deref() == Some("only") && !request.squash
 }
@@ -190,7 +190,8 @@ fn no_fast_forward(sides: &Sides) -> Error {
     Error::new(
         Code::Diverged,
         format!(
-            "'{into}' cannot just move on to '{source}', and merge.ff is 'only'; nothing was done"
+            "'{into}' cannot be fast-forwarded to '{source}', and merge.ff is 'only'; nothing was \
+            done"
         ),
     )
     .hint(
@@ -205,7 +206,8 @@ fn no_base(session: &Session, sides: &Sides) -> Error {
         return Error::new(
             Code::ShallowNoBase,
             format!(
-                "this history is cut off before '{source}' and '{into}' meet; nothing was done"
+                "'{source}' and '{into}' have no merge base in this shallow history; nothing was \
+                done"
             ),
         )
         .hint("git fetch --unshallow   # then run it again");
@@ -215,7 +217,7 @@ fn no_base(session: &Session, sides: &Sides) -> Error {
         format!("'{source}' and '{into}' have no common ancestor; nothing was done"),
     )
     .hint(format!(
-        "git merge --allow-unrelated-histories {}   # if that is what is wanted",
+        "git merge --allow-unrelated-histories {}   # to merge them nevertheless",
         text::shell_word(source)
     ));
     if let Some(taken_back) = sides.taken_back(session) {
@@ -224,7 +226,7 @@ fn no_base(session: &Session, sides: &Sides) -> Error {
     migration::explain(&session.repo, unrelated)
 }
 
-/// Merges the trees, settles what was chosen, and keeps the objects if anything comes of it.
+/// Merges the trees, settles the chosen conflicts, and keeps the objects if the merge has a result.
 fn merge_trees(
     session: &Session,
     request: &Request,
@@ -247,7 +249,7 @@ fn merge_trees(
             let open = conflicts::list(repo, &certain.stages, &certain.notes());
             return Ok(undecided(open, certain.stages));
         }
-        // Only git knows how the files look with markers in them.
+        // Only git writes the conflict markers into the files.
         _ => merge_by_git(session, sides, given)?,
     };
     if !(merged.is_clean || settles) {

@@ -1,4 +1,4 @@
-//! Conflicts of a merge, told by kind.
+//! Conflicts of a merge, by kind.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use crate::git::merge::merge_tree::{MergeNote, Stages};
 use crate::git::{Oid, Repo, TreeEntry};
 use crate::model::RepoPath;
 
-/// What the two sides disagree about.
+/// The kind of a conflict.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ConflictKind {
@@ -24,15 +24,15 @@ pub enum ConflictKind {
     RenameRename,
     /// One renamed it, the other deleted it.
     RenameDelete,
-    /// One renamed the directory it is new in, or renamed that to several.
+    /// One side renamed the directory in which it is new, or split that directory.
     DirectoryRename,
     /// A file on one side, a directory on the other.
     DirectoryFile,
     /// Its type or its mode differs.
     Mode,
-    /// Both changed it, and it is no text.
+    /// Both changed it, and it is a binary file.
     Binary,
-    /// A symbolic link.
+    /// A symlink.
     Symlink,
     /// The commit of a submodule.
     Submodule,
@@ -41,7 +41,7 @@ pub enum ConflictKind {
 }
 
 impl ConflictKind {
-    /// Returns the words people know.
+    /// Returns the text for people.
     pub fn as_str(self) -> &'static str {
         match self {
             ConflictKind::Content => "content",
@@ -53,23 +53,23 @@ impl ConflictKind {
             ConflictKind::DirectoryFile => "file and directory",
             ConflictKind::Mode => "type or mode",
             ConflictKind::Binary => "binary",
-            ConflictKind::Symlink => "symbolic link",
+            ConflictKind::Symlink => "symlink",
             ConflictKind::Submodule => "submodule",
             ConflictKind::LfsPointer => "file of git-lfs",
         }
     }
 }
 
-/// One disagreement.
+/// One conflict.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Conflict {
-    /// Where it stands in the merged tree.
+    /// Its place in the merged tree.
     pub path: RepoPath,
     /// All paths that take part.
     pub paths: Vec<RepoPath>,
-    /// What it is about.
+    /// The kind.
     pub kind: ConflictKind,
-    /// The blob both began with.
+    /// The blob of the merge base.
     pub base: Option<Oid>,
     /// Our blob.
     pub ours: Option<Oid>,
@@ -80,7 +80,7 @@ pub struct Conflict {
 /// The paths in conflict with their entries.
 type Staged = BTreeMap<RepoPath, Stages>;
 
-/// Lists the conflicts of a merge, by path, from what is staged and what git says.
+/// Lists the conflicts of a merge, by path, from the index stages and the messages of git.
 pub fn list(repo: &Repo, staged: &Staged, notes: &[MergeNote]) -> Vec<Conflict> {
     let groups = groups(staged, notes);
     let mut conflicts: Vec<_> = groups
@@ -91,7 +91,7 @@ pub fn list(repo: &Repo, staged: &Staged, notes: &[MergeNote]) -> Vec<Conflict> 
     conflicts
 }
 
-/// Paths that are in conflict together, and what git says of them.
+/// Paths that are in conflict together, and git's messages about them.
 struct Group<'a> {
     paths: Vec<RepoPath>,
     kinds: Vec<&'a str>,

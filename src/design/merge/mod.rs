@@ -1,4 +1,4 @@
-//! Bringing one line of work into another. The merge is computed on trees; branch, index and files
+//! Merges a fork or branch into another. The merge is computed on trees; branch, index and files
 //! move when the result is known, or not at all.
 
 mod allowed;
@@ -41,99 +41,100 @@ use sides::Sides;
 use switch::{Step, Switch, carry_out, refuse_staged};
 use target_branch::retried;
 
-/// What is asked for.
+/// The options of a merge.
 #[derive(Clone, Debug, Default)]
 pub struct Request {
     /// What to merge: a fork, a branch, any revision.
     pub source: String,
-    /// What stands for the source: more than it has committed. Only for a preview.
+    /// A commit in place of the source, with its uncommitted work. Only for a preview.
     pub stand_in: Option<StandIn>,
-    /// The branch to merge into; `None` is where the fork began, else the current branch.
+    /// The branch to merge into; `None` is the branch that the fork was created from, else the
+    /// current branch.
     pub into: Option<String>,
-    /// Make one commit of it, with one parent.
+    /// Make one commit with one parent.
     pub squash: bool,
     /// The message; `None` is git's own.
     pub message: Option<String>,
-    /// How conflicts are settled; the most exact choice wins.
+    /// How conflicts are settled; the most specific choice wins.
     pub choices: Vec<Choice>,
-    /// Open what is left in git's own state.
+    /// Open the remaining conflicts in git's own state.
     pub resolve: bool,
-    /// Whether the rule of the agent whose work comes in counts.
+    /// Whether the allowed paths of the agent whose work is merged count.
     pub others_rules: OthersRules,
 }
 
-/// A commit that no branch has, and what it is called.
+/// A commit that no branch has, and its name.
 #[derive(Clone, Debug)]
 pub struct StandIn {
-    /// What people call it.
+    /// Its name for people.
     pub name: String,
     /// The commit.
     pub commit: Oid,
 }
 
-/// What an agent has in its working tree and in no commit.
+/// Uncommitted work of an agent.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct UncommittedWork {
     /// The agent.
     pub agent: String,
-    /// How many paths.
+    /// The number of paths.
     pub paths: usize,
 }
 
-/// What a merge came to.
+/// The result of a merge.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct MergeReport {
-    /// How it ended.
+    /// The outcome.
     pub outcome: MergeOutcome,
-    /// What was merged.
+    /// The source.
     pub source: String,
     /// The branch it was merged into.
     pub into: String,
     /// The commit the branch is at now; `None` after a conflict and in a dry run.
     pub commit: Option<Oid>,
-    /// The best common ancestors.
+    /// The merge bases.
     pub bases: Vec<Oid>,
-    /// How many paths of the branch changed.
+    /// The number of paths that changed on the branch.
     pub files_changed: usize,
-    /// The conflicts that are left.
+    /// The remaining conflicts.
     pub conflicts: Vec<Conflict>,
     /// What to do about them.
     #[serde(flatten)]
     pub way_on: WayOn,
     /// The conflicts that were settled.
     pub settled: Vec<RepoPath>,
-    /// Decisions of the commits that came in.
+    /// Decisions of the merged commits.
     pub decisions: Vec<DecisionRef>,
-    /// What it changes of what others have locked on the server of git-lfs, as far as is known.
+    /// The changed files that others have locked on the git-lfs server, as far as is known.
     pub locked: Vec<LockedPath>,
-    /// What the agent whose work it is has not committed, if anything.
+    /// The uncommitted work of the agent whose work is merged, if any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub uncommitted: Option<UncommittedWork>,
-    /// What an agent has not committed and no checkpoint would take in, in a preview with the rest of it.
+    /// In a preview with uncommitted work: the paths of the agent that no checkpoint would include.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub left_out: Vec<LeftOut>,
     /// Whether the conflicts were opened in git's own state.
     pub resolving: bool,
-    /// Whether conflicts can be opened here: the branch is the one that is checked out.
+    /// Whether conflicts can be opened here, because the branch is checked out.
     #[serde(skip)]
     pub is_here: bool,
-    /// What is checked out here.
+    /// The branch or commit that is checked out here.
     #[serde(skip)]
     pub checked_out: String,
-    /// Ignored files that gave way; the operation keeps them.
+    /// Ignored files that were moved aside; the operation keeps them.
     pub ignored_kept: Vec<RepoPath>,
-    /// Files that somebody wrote where files were put meanwhile; undo brings them back.
+    /// Files that another process wrote while files were replaced; undo restores them.
     pub kept_late: Vec<LateFile>,
-    /// The operation; `None` where nothing changed.
+    /// The operation; `None` if nothing changed.
     pub op: Option<OperationId>,
-    /// True when nothing was changed because a dry run was asked for.
+    /// True if nothing was changed because of a dry run.
     pub dry_run: bool,
 }
 
 /// Merges.
 ///
-/// A conflict changes nothing: the report says what it is. With `resolve` it is opened in git's own
-/// state instead.
+/// A conflict changes nothing: the report lists it. With `resolve` it is opened in git's own state
+/// instead.
 ///
 /// # Errors
 /// `revision-not-found`, `unrelated-histories`, `shallow-no-base`, `branch-in-use`,
@@ -184,7 +185,7 @@ fn attempt(session: &Session, request: &Request) -> Result<MergeReport> {
     Ok(report)
 }
 
-/// Tells what [`merge`] would do, and changes nothing.
+/// Returns the report of [`merge`], and changes nothing.
 ///
 /// # Errors
 /// As [`merge`].
@@ -213,7 +214,7 @@ fn look_ahead(session: &Session, request: &Request) -> Result<MergeReport> {
     allowed::require(session, request, &sides, &computed)?;
     computed.look_at_locks(session, &sides)?;
     if !sides.goal.is_here {
-        // Only a ref would move: the files here are not asked.
+        // Only a ref would move, so the files here do not matter.
         session.identity()?;
         return Ok(computed.report);
     }
@@ -222,8 +223,8 @@ fn look_ahead(session: &Session, request: &Request) -> Result<MergeReport> {
     Ok(work.computed.report)
 }
 
-/// Tells whether changes of the branch surely meet no edit here. Where that cannot be told, all of the
-/// worktree is looked at, and what is wrong is said then.
+/// Returns `true` if no changed path is certainly edited here. If that is uncertain, the whole
+/// working tree is scanned, and the scan reports any problem.
 fn is_free(session: &Session, sides: &Sides, changes: &[TreeChange]) -> bool {
     let is_clean = |tree| session.repo.are_surely_clean(tree, changes);
     let tree = session.repo.tree_of(Some(sides.goal.tip));
@@ -231,7 +232,7 @@ fn is_free(session: &Session, sides: &Sides, changes: &[TreeChange]) -> bool {
 }
 
 impl MergeReport {
-    /// Says what to do about conflicts.
+    /// Adds the next command for conflicts.
     fn with_way_on(mut self, request: &Request) -> Self {
         if self.conflicts.is_empty() {
             return self;
@@ -258,7 +259,7 @@ impl MergeReport {
 }
 
 impl Computed {
-    /// Says what of the changes others have locked.
+    /// Adds the changed files that others have locked.
     fn look_at_locks(&mut self, session: &Session, sides: &Sides) -> Result<()> {
         let known = KnownLocks::load(session);
         if !known.locks.is_empty() {
@@ -272,7 +273,7 @@ impl Computed {
 /// Everything known before the commit point.
 struct Work {
     before: IndexLook,
-    /// Everything here, where files may change, and how they do.
+    /// The scan of the working tree and the switch, if files may change.
     kept: Option<Kept>,
     switch: Option<Switch>,
     computed: Computed,
@@ -287,7 +288,7 @@ impl Work {
     ) -> Result<Work> {
         session.identity()?;
         if !sides.goal.is_here {
-            // Only a ref moves: no file is asked.
+            // Only a ref moves, so no file is examined.
             return Ok(Work {
                 before: session.repo.look_at_index()?,
                 kept: None,

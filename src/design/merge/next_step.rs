@@ -1,4 +1,4 @@
-//! What a conflict tells programs beside its paths: a code and the next command, as a refusal does.
+//! Adds to a conflict, for programs, a code and the next command, as a refusal has.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -9,13 +9,13 @@ use crate::model::text::typed_word;
 
 use super::settle::{Choice, Settle};
 
-/// A code and the next command; neither where nothing is in conflict.
+/// A code and the next command; neither if there is no conflict.
 #[derive(Clone, Debug, Default, Serialize, JsonSchema)]
 pub struct WayOn {
-    /// `conflicted`, where paths are left in conflict.
+    /// `conflicted`, if conflicts remain.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub code: Option<&'static str>,
-    /// The command that opens the conflicts here, or that ends what was opened.
+    /// The command that opens the conflicts here, or that concludes the opened merge or pick.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hint: Option<String>,
 }
@@ -24,13 +24,13 @@ pub struct WayOn {
 pub(in crate::design) struct Stuck<'a> {
     /// The command: `merge` or `cherry-pick`.
     pub(in crate::design) command: &'static str,
-    /// What follows it, as a shell takes it.
+    /// The arguments, quoted for a shell.
     pub(in crate::design) words: Vec<String>,
-    /// What was merged or picked, as it was typed.
+    /// The merged or picked names, as typed.
     pub(in crate::design) sources: &'a [String],
-    /// The branch it goes to, unless that is checked out.
+    /// The target branch, unless it is checked out.
     pub(in crate::design) elsewhere: Option<&'a str>,
-    /// Whether the conflicts were opened.
+    /// Whether the conflicts were opened in git's own state.
     pub(in crate::design) resolving: bool,
 }
 
@@ -38,13 +38,13 @@ impl Stuck<'_> {
     pub(in crate::design) fn way_on(&self) -> WayOn {
         let command = self.command;
         let hint = if self.resolving {
-            format!("git colony {command} --continue   # once each path is settled and added")
+            format!("git colony {command} --continue   # once each path is resolved and added")
         } else {
             let words = self.words.join(" ");
             let again = format!("git colony {command} {words} --resolve");
             match self.elsewhere.map(typed_word) {
                 None => again,
-                // What is named by HEAD would be something else there.
+                // A name relative to HEAD would mean another commit there.
                 Some(branch) if self.sources.iter().any(|name| is_by_head(name)) => {
                     format!("git switch {branch}   # then run it again with --resolve")
                 }
@@ -65,14 +65,14 @@ fn is_by_head(name: &str) -> bool {
     })
 }
 
-/// Returns the words for options that every such command has.
+/// Returns the arguments for options that all these commands have.
 pub(in crate::design) fn option_words(into: Option<&str>, rules: OthersRules) -> Vec<String> {
     let into = into.map(|branch| format!("--into {}", typed_word(branch)));
     let force = (rules == OthersRules::Lifted).then(|| "--force".to_owned());
     into.into_iter().chain(force).collect()
 }
 
-/// Returns the words that settle paths as they were settled.
+/// Returns the arguments that settle paths in the same way.
 pub(in crate::design) fn choice_words(choices: &[Choice]) -> Vec<String> {
     let word = |choice: &Choice| {
         let how = match choice.how {

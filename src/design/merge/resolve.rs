@@ -1,7 +1,7 @@
-//! Conflicts opened in git's own state: begun, brought to an end, taken back.
+//! Conflicts opened in git's own state: open, continue, abort.
 //!
 //! Opening is an operation like any other: index and files show the conflicts, `MERGE_HEAD` and its
-//! companions tell git, and undo takes all of it back. `git commit` may end it as well.
+//! companions inform git, and undo reverts all of it. `git commit` may conclude it as well.
 
 use crate::design::allowed_paths::path_gate;
 use crate::design::checkpoint::left_out::Allowances;
@@ -26,7 +26,7 @@ use super::conflicts::Conflict;
 use super::next_step::WayOn;
 use super::switch::refuse_unmerged;
 
-/// Plans the files by which git knows of a merge under way.
+/// Plans the files that tell git of a merge in progress.
 ///
 /// # Errors
 /// `io`, `no-space`.
@@ -41,7 +41,7 @@ pub(in crate::design) fn begin_merge(
     for conflict in conflicts {
         text.extend(b"#\t");
         let path = conflict.path.as_bytes();
-        // A line end in a name would begin a line of the message.
+        // A newline in a name would begin a line of the message.
         text.extend(path.iter().map(|&b| if b == b'\n' { b' ' } else { b }));
         text.push(b'\n');
     }
@@ -91,7 +91,7 @@ pub fn continue_merge(session: &Session, dry_run: bool) -> Result<MergeReport> {
     let gone = names.map(|name| StateFile::becoming(repo, name, None));
     operation.state_files = gone.into_iter().collect::<Result<_>>()?;
     let head = kept.scan.head.clone();
-    let summary = format!("end the merge into '{}'", head.label());
+    let summary = format!("conclude the merge into '{}'", head.label());
     let snapshot = snapshot_commit(session, &kept, &summary)?;
     let done = operation.commit(Plan {
         summary,
@@ -112,11 +112,11 @@ pub fn continue_merge(session: &Session, dry_run: bool) -> Result<MergeReport> {
     Ok(report)
 }
 
-/// A merge under way, as git wrote it down.
+/// A merge in progress, as git recorded it.
 struct UnderWay {
     head: Oid,
     theirs: Vec<Oid>,
-    /// What they are called: as branches of this repository or of others, else by id.
+    /// The names of the commits: branches of this repository or of others, else ids.
     names: Vec<String>,
     message: String,
     changed: usize,
@@ -158,7 +158,7 @@ fn look(session: &Session) -> Result<(Kept, UnderWay)> {
     Ok((kept, merge))
 }
 
-/// Names a commit that is merged by the branch that is there now, a fork before others.
+/// Names a merged commit by its branch; a fork comes before other branches.
 fn name_of(repo: &Repo, id: Oid) -> Result<String> {
     let mut names = Vec::new();
     for found in repo.refs_below("refs/heads/")? {
@@ -201,8 +201,8 @@ fn report(kept: &Kept, merge: &UnderWay, commit: Option<Oid>) -> MergeReport {
     }
 }
 
-/// Takes back a merge or pick that an operation of ours opened: HEAD, index and files are what they
-/// were before; what was edited since is moved aside. Refs made or moved since stay.
+/// Aborts a merge or pick that an operation of ours opened: HEAD, index and files are restored;
+/// files edited since are moved aside. Refs made or moved since stay.
 ///
 /// # Errors
 /// `nothing-to-resolve`; `operation-in-progress` for one that git began.
@@ -215,14 +215,17 @@ pub fn abort(session: &Session, what: &str, dry_run: bool) -> Result<UndoReport>
     if !ours && pick::is_committed_by_git(session) {
         return Err(Error::new(
             Code::OperationInProgress,
-            "git has committed what was in conflict; nothing was done",
+            "git has already committed the resolution; nothing was done",
         )
-        .hint("git cherry-pick --quit   # gives up what is left; then: git colony undo --force"));
+        .hint(
+            "git cherry-pick --quit   # drops the remaining commits; then: git colony undo \
+        --force",
+        ));
     }
     if !ours || !is_next_to_go(session)? {
         return Err(Error::new(
             Code::OperationInProgress,
-            format!("this {what} was begun by git itself; nothing was done"),
+            format!("git itself started this {what}; nothing was done"),
         )
         .hint(format!("git {what} --abort")));
     }
@@ -238,7 +241,7 @@ pub fn abort(session: &Session, what: &str, dry_run: bool) -> Result<UndoReport>
     }
 }
 
-/// Tells whether an abort would come to what we opened, and not to what plain git did since.
+/// Returns `true` if the next abort would reach the opening, and not a later change by plain git.
 fn is_next_to_go(session: &Session) -> Result<bool> {
     let Some(places) = Places::find(&session.repo)? else {
         return Ok(false);
@@ -248,7 +251,7 @@ fn is_next_to_go(session: &Session) -> Result<bool> {
     Ok(next.is_some_and(|entry| origin_of(&log, &entry.record).kind != Kind::External))
 }
 
-/// Makes the error for going on with what is not under way.
+/// Makes the error for continuing something that is not in progress.
 pub(in crate::design) fn nothing(what: &str) -> Error {
     Error::new(
         Code::NothingToResolve,

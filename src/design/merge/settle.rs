@@ -1,4 +1,4 @@
-//! Settling conflicts path by path, on trees: ours, theirs, or both.
+//! Settles conflicts path by path, on trees: ours, theirs, or both.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,25 +11,25 @@ use crate::store::Session;
 
 use super::conflicts::{self, Conflict, ConflictKind};
 
-/// How a path in conflict is settled.
+/// How a conflict at a path is settled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Settle {
-    /// As it is in the branch merged into.
+    /// With the version of the target branch.
     Ours,
-    /// As it is in what is merged.
+    /// With the version of the source.
     Theirs,
-    /// The lines of both, or both files under two names.
+    /// With the lines of both, or with both files under two names.
     Both,
 }
 
-/// How what conflicts at or below a path is settled.
+/// How the conflicts at or below a path are settled.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Choice {
-    /// The path, from where it was typed.
+    /// The path, relative to the current directory.
     pub path: RepoPath,
-    /// The same from the top, as answers name paths, where it may be meant like that.
+    /// The same path relative to the root, as answers print paths, if it may mean that.
     pub from_top: Option<RepoPath>,
-    /// How.
+    /// How they are settled.
     pub how: Settle,
 }
 
@@ -39,26 +39,26 @@ pub(in crate::design) struct Settling<'a> {
     /// The trees of the two sides.
     pub(in crate::design) ours: Oid,
     pub(in crate::design) theirs: Oid,
-    /// What to call their version where both stay.
+    /// The name for their version when both stay.
     pub(in crate::design) name: &'a str,
 }
 
 /// A merge after some of its conflicts were settled.
 pub(in crate::design) struct Settled {
     pub(in crate::design) tree: Oid,
-    /// The conflicts that are left, with their stages.
+    /// The remaining conflicts, with their stages.
     pub(in crate::design) open: Vec<Conflict>,
     pub(in crate::design) stages: BTreeMap<RepoPath, Stages>,
-    /// What was settled.
+    /// The paths that were settled.
     pub(in crate::design) paths: Vec<RepoPath>,
 }
 
 impl Settling<'_> {
-    /// Settles what is asked for.
+    /// Settles conflicts as chosen.
     ///
     /// # Errors
-    /// `path-not-found` for a choice that meets no conflict; `invalid-value` where both cannot stay and
-    /// for a path that may mean two.
+    /// `path-not-found` for a choice that matches no conflict; `invalid-value` if both versions
+    /// cannot stay, and for an ambiguous path.
     pub(in crate::design) fn settle(&self, merged: &Merged, choices: &[Choice]) -> Result<Settled> {
         let repo = &self.session.repo;
         let mut edits: BTreeMap<RepoPath, Option<TreeEntry>> = BTreeMap::new();
@@ -71,7 +71,7 @@ impl Settling<'_> {
         let conflicts = conflicts::list(repo, &merged.stages, &merged.notes);
         let choices = meant(&conflicts, choices)?;
         for conflict in conflicts {
-            // The last choice counts: a directory first, then what differs in it.
+            // The last match counts: a directory comes before the files in it.
             let met = choices.iter().rfind(|(path, _)| meets(&conflict, path));
             let Some((_, how)) = met else {
                 left.open.push(conflict);
@@ -92,8 +92,8 @@ impl Settling<'_> {
         Ok(left)
     }
 
-    /// Puts our version of every pointer of git-lfs that is still in conflict into the tree: with
-    /// markers in it, it would stand for no file at all.
+    /// Puts our version of every git-lfs pointer that is still in conflict into the tree: a pointer
+    /// with conflict markers in it would be useless.
     pub(in crate::design) fn choose_pointers(&self, mut left: Settled) -> Result<Settled> {
         let pointers = left.open.iter();
         let pointers = pointers.filter(|conflict| conflict.kind == ConflictKind::LfsPointer);
@@ -105,7 +105,7 @@ impl Settling<'_> {
         Ok(left)
     }
 
-    /// Makes every path of a conflict what it is on one side.
+    /// Gives every path of a conflict its state on one side.
     fn take(
         &self,
         merged: &Merged,
@@ -117,7 +117,7 @@ impl Settling<'_> {
         for path in &conflict.paths {
             let entry = repo.leaf_in(side, path)?;
             if entry.is_some() {
-                // A file takes the place of all that the merge put below its name.
+                // A file replaces everything that the merge put below its name.
                 for below in self.below(merged.tree, path)? {
                     edits.insert(below, None);
                 }
@@ -141,7 +141,7 @@ impl Settling<'_> {
         Ok(listed.map(|change| path.join(&change.path)).collect())
     }
 
-    /// Keeps what both sides have: the lines of both, or two files.
+    /// Keeps both versions: the lines of both, or two files.
     fn keep_both(
         &self,
         merged: &Merged,
@@ -152,7 +152,7 @@ impl Settling<'_> {
         let stages = merged.stages.get(path).copied().unwrap_or_default();
         let [base, ours, theirs] = stages;
         match conflict.kind {
-            // One of them is there, or both are under their own names already.
+            // Only one exists, or both are under their own names already.
             ConflictKind::ModifyDelete
             | ConflictKind::RenameDelete
             | ConflictKind::DirectoryFile
@@ -171,7 +171,7 @@ impl Settling<'_> {
             return Ok(());
         };
         if self.is_record(path)? {
-            // The lines of both would say the same key twice.
+            // The lines of both would contain the same key twice.
             return Err(not_both(path, "a record"));
         }
         let is_text = matches!(conflict.kind, ConflictKind::Content | ConflictKind::AddAdd)
@@ -195,7 +195,7 @@ impl Settling<'_> {
         Ok(())
     }
 
-    /// Tells whether one of our drivers merges the file, entry by entry.
+    /// Returns `true` if one of our drivers merges the file, entry by entry.
     fn is_record(&self, path: &RepoPath) -> Result<bool> {
         let repo = &self.session.repo;
         let index = repo.load_index()?;
@@ -203,7 +203,8 @@ impl Settling<'_> {
         Ok(driver.is_some_and(|name| Driver::named(&name).is_some()))
     }
 
-    /// Refuses to put a file that a filter owns, a pointer of git-lfs, where none does.
+    /// Refuses to put a file that a filter handles, a git-lfs pointer, under a name that it does
+    /// not handle.
     fn refuse_lost_filter(&self, tree: Oid, path: &RepoPath, beside: &RepoPath) -> Result<()> {
         let repo = &self.session.repo;
         let index = repo.index_of_tree(tree, &repo.load_index()?)?;
@@ -213,13 +214,17 @@ impl Settling<'_> {
         }
         Err(Error::new(
             Code::InvalidValue,
-            format!("'{path}' and '{beside}' would be stored in different ways; nothing was done"),
+            format!(
+                "cannot keep both versions: a filter stores '{path}' and '{beside}' in \
+            different ways; nothing was done"
+            ),
         )
         .detail("path", path)
         .hint("choose one with --ours or --theirs"))
     }
 
-    /// Finds a name beside `path` for their version; its ending stays, since attributes go by that.
+    /// Finds a free name beside `path` for their version; it keeps the extension, which attributes
+    /// match.
     fn free_name(&self, tree: Oid, path: &RepoPath) -> Result<RepoPath> {
         let plain = self.name.replace('/', "_");
         for number in 0..1_000 {
@@ -235,7 +240,7 @@ impl Settling<'_> {
         }
         Err(Error::new(
             Code::InvalidValue,
-            format!("no name is free beside '{path}'; nothing was done"),
+            format!("there is no free name beside '{path}'; nothing was done"),
         ))
     }
 }
@@ -243,16 +248,17 @@ impl Settling<'_> {
 fn not_both(path: &RepoPath, what: &str) -> Error {
     Error::new(
         Code::InvalidValue,
-        format!("'{path}' ({what}) cannot be as on both sides; nothing was done"),
+        format!("cannot keep both versions of '{path}' ({what}); nothing was done"),
     )
     .detail("path", path)
     .hint("choose one with --ours or --theirs")
 }
 
-/// Returns where the ending of a file name begins, `.tar.gz` as a whole; its length where it has none.
+/// Returns where the extension of a file name begins, `.tar.gz` as a whole; the length if there is
+/// none.
 fn ending_of(path: &[u8]) -> usize {
     let name = path.iter().rposition(|&b| b == b'/').map_or(0, |at| at + 1);
-    // A name that begins with a dot does not begin with its ending.
+    // A leading dot does not begin an extension.
     let dot = path.iter().skip(name + 1).position(|&b| b == b'.');
     dot.map_or(path.len(), |at| name + 1 + at)
 }
@@ -262,8 +268,8 @@ fn meets(conflict: &Conflict, path: &RepoPath) -> bool {
     root || conflict.paths.iter().any(|p| p.is_at_or_below(path))
 }
 
-/// Finds out which path each choice means: the one from where it was typed, or the one from the top.
-/// The most exact one comes last, whatever the order.
+/// Resolves each choice to a path: relative to the current directory, or to the root. Sorts the
+/// most specific one last.
 fn meant(conflicts: &[Conflict], choices: &[Choice]) -> Result<Vec<(RepoPath, Settle)>> {
     let met = |path: &RepoPath| -> BTreeSet<&RepoPath> {
         let met = conflicts.iter().filter(|conflict| meets(conflict, path));
@@ -292,7 +298,7 @@ fn ambiguous(choice: &Choice, from_top: &RepoPath) -> Error {
         format!("'{from_top}' and '{here}' both conflict; nothing was done"),
     )
     .detail("paths", [from_top, here])
-    .hint("./PATH counts from the current directory, :/PATH from the top")
+    .hint("./PATH is relative to the current directory, :/PATH to the root")
 }
 
 fn unmet(conflicts: &[Conflict], choice: &Choice) -> Error {
@@ -304,5 +310,8 @@ fn unmet(conflicts: &[Conflict], choice: &Choice) -> Error {
     )
     .detail("path", path)
     .detail("conflicts", paths)
-    .hint("./PATH counts from the current directory, :/PATH from the top; '.' is all below it")
+    .hint(
+        "./PATH is relative to the current directory, :/PATH to the root; '.' stands for \
+    everything below it",
+    )
 }

@@ -1,4 +1,4 @@
-//! The two lines of work of a merge, and where it may go.
+//! The source and the target of a merge.
 
 use crate::design::default_branch;
 use crate::design::fork::names::{self, Named};
@@ -14,7 +14,7 @@ use crate::store::{Session, migration};
 
 use super::{Request, StandIn};
 
-/// The two lines of work.
+/// The source and the target branch.
 pub(super) struct Sides {
     pub(super) source: Named,
     pub(super) goal: Goal,
@@ -55,8 +55,8 @@ impl Sides {
         Ok(sides)
     }
 
-    /// Refuses a source whose clone has written history again, where the goal is from before that: the two have
-    /// every commit twice.
+    /// Refuses a source whose clone has rewritten its history if the target still has the old one:
+    /// the two would have every commit twice.
     fn refuse_ahead(&self, session: &Session) -> Result<()> {
         let (repo, source, goal) = (&session.repo, &self.source, &self.goal);
         let published = source.published.as_ref();
@@ -75,17 +75,21 @@ impl Sides {
                 return Err(Error::new(
                     Code::HistoryRewritten,
                     format!(
-                        "'{name}' is in history that was rewritten for git-lfs, and '{into}' is from before that; nothing was done"
+                        "'{name}' is in the history that was rewritten for git-lfs, and '{into}' \
+                        is in the old one; nothing was done"
                     ),
                 )
-                .hint("git colony lfs migrate   # follows it where it is published; 'lfs migrate --abort' in the clone takes back what is not"));
+                .hint(
+                    "git colony lfs migrate   # follows a published migration; an unpublished \
+                one: 'lfs migrate --abort' in the clone",
+                ));
             }
         }
         Ok(())
     }
 
-    /// Refuses a source in the history of a migration that was taken back here, while the clone it comes from
-    /// had followed it; `None` where it is none.
+    /// Refuses a source in the history of a migration that was undone here after its clone had
+    /// followed it; `None` for any other source.
     pub(super) fn taken_back(&self, session: &Session) -> Option<Error> {
         let repo = &session.repo;
         let agent = self.source.published.as_ref()?.agent.as_ref()?;
@@ -105,11 +109,13 @@ impl Sides {
                     Error::new(
                         Code::HistoryRewritten,
                         format!(
-                            "'{name}' follows a migration to git-lfs that was taken back here; nothing was done"
+                            "'{name}' follows a migration to git-lfs that was undone here; nothing \
+                            was done"
                         ),
                     )
                     .hint(format!(
-                        "git colony clones refresh {agent}   # takes it back there as well; or migrate again: git colony lfs migrate"
+                        "git colony clones refresh {agent}   # undoes it there as well; or migrate \
+                        again: git colony lfs migrate"
                     )),
                 );
             }
@@ -147,8 +153,8 @@ impl Sides {
     }
 }
 
-/// Puts a commit in the place of the one that a name stands for. The work of an agent whose clone is gone may
-/// have no name any more.
+/// Replaces the commit of a name. The work of an agent whose clone is gone may not have a name any
+/// more.
 fn stand_in(source: Result<Named>, other: &StandIn) -> Result<Named> {
     let (commit, name) = (other.commit, other.name.clone());
     match source {
@@ -167,8 +173,8 @@ fn stand_in(source: Result<Named>, other: &StandIn) -> Result<Named> {
     }
 }
 
-/// Returns the branch that a line of work goes back to. In an agent's clone that is none for what others
-/// have published, and none that a person's checkout has: those are not for the agent to move.
+/// Returns the branch that a fork merges into. In an agent's clone there is none for the work of
+/// others, nor a branch of a person's checkout: an agent may not move those.
 fn began_on(repo: &Repo, source: &Named) -> Result<Option<String>> {
     let Some(branch) = source.base_branch(repo) else {
         return Ok(None);
@@ -178,7 +184,7 @@ fn began_on(repo: &Repo, source: &Named) -> Result<Option<String>> {
     Ok((!(is_clone && is_elsewhere)).then_some(branch))
 }
 
-/// Finds the branch that a fork began on; refuses to guess where it is gone.
+/// Finds the branch that a fork was created from; refuses to guess if it is gone.
 fn usual(repo: &Repo, source: &Named, base: String) -> Result<(RefName, Oid)> {
     let branch = RefName::from(format!("refs/heads/{base}").as_str());
     let tip = branch.is_valid().then(|| repo.find_ref(&branch));
@@ -190,7 +196,7 @@ fn usual(repo: &Repo, source: &Named, base: String) -> Result<(RefName, Oid)> {
     Err(Error::new(
         Code::RevisionNotFound,
         format!(
-            "'{}' began on '{base}', which is no branch here any more; nothing was done",
+            "'{}' was created from '{base}', which is not a branch here any more; nothing was done",
             source.name
         ),
     )
@@ -202,8 +208,8 @@ fn usual(repo: &Repo, source: &Named, base: String) -> Result<(RefName, Oid)> {
     )))
 }
 
-/// Says how what is from before a migration comes along: the clone of an agent follows, and a commit has
-/// become another.
+/// Adds how to merge a commit from before a migration: the clone of an agent follows the migration,
+/// and a commit has a new id.
 fn way_on(repo: &Repo, source: &Named, error: Error) -> Error {
     if error.code() != Code::HistoryRewritten {
         return error;
@@ -212,15 +218,16 @@ fn way_on(repo: &Repo, source: &Named, error: Error) -> Error {
     if let Some(agent) = agent.and_then(|published| published.agent.as_ref()) {
         let agent = shell_word(agent);
         return error.hint(format!(
-            "git colony clones refresh {agent}   # it follows, own commits come along; then merge again"
+            "git colony clones refresh {agent}   # the clone follows the migration with its own \
+            commits; then merge again"
         ));
     }
     let map = migration::known(repo);
     let now = map.map(|map| map.current(repo, source.commit));
     match now {
-        Ok(now) if now != source.commit => {
-            error.hint(format!("git colony merge {now}   # what it has become"))
-        }
+        Ok(now) if now != source.commit => error.hint(format!(
+            "git colony merge {now}   # the same commit, rewritten"
+        )),
         _ => error,
     }
 }

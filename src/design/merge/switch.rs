@@ -1,5 +1,5 @@
-//! Moving the worktree from HEAD's tree to another one, as `git switch` and `git merge` do: what was
-//! changed here and does not differ there stays as it is, and what does stops the command.
+//! Switches the working tree from HEAD's tree to another one, as `git switch` and `git merge` do:
+//! local changes stay if the path is the same in both trees, and stop the command if it is not.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,24 +18,24 @@ use crate::store::operation::{Done, FileMoves, Operation};
 
 use super::tree_moves::{outside_sparse, plan_known_moves};
 
-/// What has to happen to index and files.
+/// The changes to index and files.
 pub(in crate::design) struct Switch {
     pub(in crate::design) tree: Oid,
     pub(in crate::design) moves: FileMoves,
     pub(in crate::design) index: Option<NewIndex>,
-    /// Ignored files that gave way.
+    /// Ignored files that are moved aside.
     pub(in crate::design) ignored_kept: Vec<RepoPath>,
-    /// How many paths differ between the trees.
+    /// The number of paths that differ between the trees.
     pub(in crate::design) files_changed: usize,
 }
 
 impl Switch {
-    /// Plans the way from one tree, HEAD's or the one the index has, to another; `conflicts` get their
-    /// stages in the index.
+    /// Plans the switch from one tree, that of HEAD or of the index, to another; `conflicts` get
+    /// their stages in the index.
     ///
     /// # Errors
-    /// `unmerged-paths`; `uncommitted-edits` naming what is changed here and differs there;
-    /// `path-collision`, `nested-repository-in-the-way`.
+    /// `unmerged-paths`; `uncommitted-edits`, with the paths that are changed here and differ
+    /// there; `path-collision`, `nested-repository-in-the-way`.
     pub(in crate::design) fn plan(
         session: &Session,
         kept: &Kept,
@@ -53,7 +53,7 @@ impl Switch {
         outside.retain(|path| !conflicts.contains_key(path));
         let moving = changes.iter().filter(|change| {
             let there_already = edits.in_files.get(&change.path) == Some(&change.new);
-            // What is in conflict has to be seen, wherever it is.
+            // A path in conflict has to be visible, even outside the sparse checkout.
             let skipped = kept.scan.is_skipped(&change.path) || outside.contains(&change.path);
             !there_already && (!skipped || conflicts.contains_key(&change.path))
         });
@@ -75,16 +75,16 @@ impl Switch {
         })
     }
 
-    /// Returns the files that have to be written before the commit point.
+    /// Returns the files that must be written before the commit point.
     pub(in crate::design) fn staged(&self) -> BTreeSet<RepoPath> {
         let place = self.moves.place.iter();
         place.map(|place| place.path.clone()).collect()
     }
 }
 
-/// Tells whether the way from HEAD's tree to another meets nothing but files that are as HEAD has them,
-/// and an index that equals it: then no edit can stop it and nothing gives way. Looks at the paths of
-/// the way only; where one is not as clear as that, all of the worktree has to be looked at.
+/// Returns `true` if the switch from HEAD's tree to another touches only files that are as in HEAD,
+/// and the index equals HEAD: then no edit can stop it and nothing is moved aside. Examines only
+/// the paths of the switch; if one is unclear, the whole working tree must be scanned.
 pub(in crate::design) fn meets_only_clean_files(
     session: &Session,
     from: Oid,
@@ -94,13 +94,13 @@ pub(in crate::design) fn meets_only_clean_files(
     session.repo.are_surely_clean(from, &changes)
 }
 
-/// A step of a line of work: what is said of it and the refs that move.
+/// A change of a branch: its summary and the refs that move.
 pub(in crate::design) struct Step {
     pub(in crate::design) summary: String,
     pub(in crate::design) refs: Vec<RefChange>,
 }
 
-/// Carries a step out as one operation; with a switch, index and files go along, as they were kept.
+/// Applies a step as one operation; with a switch, index and files change as well.
 pub(in crate::design) fn carry_out(
     session: &Session,
     operation: Operation<'_>,
@@ -128,7 +128,7 @@ pub(in crate::design) fn carry_out(
     operation.commit(plan)
 }
 
-/// What index and files have otherwise than a tree.
+/// The paths of index and files that differ from a tree.
 struct Edits {
     in_files: BTreeMap<RepoPath, Option<TreeEntry>>,
     in_index: BTreeMap<RepoPath, Option<TreeEntry>>,
@@ -142,7 +142,7 @@ impl Edits {
             Ok(changes.map(|change| (change.path, change.new)).collect())
         };
         Ok(Edits {
-            // Which commit a submodule has checked out is its own business, and stays.
+            // The commit that a submodule has checked out is left alone.
             in_files: edits_of(kept.snapshot.worktree_tree, |change| {
                 !(is_submodule(change.old) && is_submodule(change.new))
             })?,
@@ -150,7 +150,7 @@ impl Edits {
         })
     }
 
-    /// Lists those of `paths` that are edited, and not to what they become anyway.
+    /// Lists those of `paths` that are edited to something else than their new state.
     fn among<'a>(
         &self,
         paths: impl Iterator<Item = &'a RepoPath>,
@@ -171,7 +171,7 @@ fn is_submodule(entry: Option<TreeEntry>) -> bool {
     entry.is_some_and(|entry| entry.is_submodule())
 }
 
-/// Refuses to open conflicts while something else is staged: it would become part of the commit.
+/// Refuses to open conflicts while other changes are staged: they would become part of the commit.
 pub(in crate::design) fn refuse_staged(kept: &Kept) -> Result<()> {
     let staged: Vec<_> = kept.scan.staged.iter().map(|change| &change.path).collect();
     let Some(first) = staged.first() else {
@@ -196,10 +196,11 @@ pub(in crate::design) fn refuse_unmerged(kept: &Kept) -> Result<()> {
         format!("{count} in conflict ('{first}'); nothing has changed"),
     )
     .detail("paths", &kept.scan.conflicts)
-    .hint("settle them, then: git add PATH"))
+    .hint("resolve them, then: git add PATH"))
 }
 
-/// Tells apart what gives way although HEAD does not have it: ignored files, and all others.
+/// Splits the paths that are moved aside although HEAD does not have them into ignored files and
+/// all others.
 fn aside(moves: &FileMoves, changes: &[TreeChange], kept: &Kept) -> (Vec<RepoPath>, Vec<RepoPath>) {
     let known = changes.iter().filter(|change| change.old.is_some());
     let known: BTreeSet<_> = known.map(|change| &change.path).collect();
@@ -240,10 +241,10 @@ fn refuse_edits(paths: &BTreeSet<RepoPath>) -> Result<()> {
     };
     Err(Error::new(
         Code::UncommittedEdits,
-        format!("'{first}'{others} changed here and would have to change; nothing was done"),
+        format!("'{first}'{others} has local changes that would be overwritten; nothing was done"),
     )
     .detail("paths", paths)
-    .hint("git colony checkpoint   # or put these changes away, then run it again"))
+    .hint("git colony checkpoint   # or stash these changes, then run it again"))
 }
 
 fn new_index(
@@ -266,7 +267,7 @@ fn new_index(
     {
         return Err(Error::new(
             Code::PathCollision,
-            format!("'{one}' and '{other}' are one file on this file system; nothing has changed"),
+            format!("'{one}' and '{other}' collide on this file system; nothing has changed"),
         )
         .detail("paths", [one, other]));
     }

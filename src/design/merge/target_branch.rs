@@ -1,4 +1,4 @@
-//! The branch that a merge or pick brings something into, checked out here or not at all.
+//! The target branch of a merge or pick, checked out here or not.
 
 use std::time::Instant;
 
@@ -12,12 +12,13 @@ use crate::store::lock::WorktreeLock;
 use crate::store::operation::commit_point::{Intent, Touches};
 use crate::store::operation::{Kind, Operation};
 
-/// How often a result is computed anew at least because its goal moved meanwhile.
-const TRIES: usize = 5;
+/// The minimum number of attempts before a result is given up because its target keeps moving.
+const MIN_ATTEMPTS: usize = 5;
 
-/// Runs `attempt` again while somebody moves the branch between our look and our turn: for as long as
-/// a lock is waited for. Whenever one of many has to try again, another one has got on; those who have to
-/// do so one after the other, so that each of many at once loses few races.
+/// Runs `attempt` again while other processes move the branch between reading it and taking the
+/// lock, for as long as a lock is waited for. Whenever one process has to try again, another one
+/// has succeeded. Those that try again do so one after the other, so that each of many loses few
+/// races.
 pub(in crate::design) fn retried<T>(
     session: &Session,
     attempt: impl Fn() -> Result<T>,
@@ -29,7 +30,7 @@ pub(in crate::design) fn retried<T>(
         session.world.interrupt.check()?;
         match attempt() {
             Err(error) if is_lost_race(&error) => {
-                if tries >= TRIES && began.elapsed() >= session.lock_timeout() {
+                if tries >= MIN_ATTEMPTS && began.elapsed() >= session.lock_timeout() {
                     return Err(keeps_moving(tries, error));
                 }
                 tries += 1;
@@ -40,14 +41,15 @@ pub(in crate::design) fn retried<T>(
     }
 }
 
-/// Waits for others who have lost a race, too; `None` where they take long: then it is tried without.
+/// Waits for other processes that have lost a race, too; `None` if they take long: then it is tried
+/// without the lock.
 fn take_turn(session: &Session) -> Option<WorktreeLock> {
     let waiting = "waiting for other git-colony commands that move a branch here";
     let patience = (session.lock_timeout(), waiting);
     WorktreeLock::take_at(&session.world, &Places::turn_of(&session.repo), patience).ok()
 }
 
-/// Tells whether a branch moved; a hook that refuses does so again.
+/// Returns `true` if the branch moved; a hook that refuses would refuse again.
 fn is_lost_race(error: &Error) -> bool {
     error.code() == Code::RefMoved && !error.details().contains_key("hook")
 }
@@ -56,23 +58,23 @@ fn keeps_moving(tries: usize, cause: Error) -> Error {
     let message =
         format!("the branch moved {tries} times while this was computed; nothing was done");
     Error::new(Code::RefMoved, message)
-        .hint("git colony status   # others are at work on that branch; then run it again")
+        .hint("git colony status   # others are changing that branch; then run it again")
         .caused_by(cause)
 }
 
-/// A branch to bring something into.
+/// The target branch.
 pub(in crate::design) struct Goal {
-    /// The branch, or HEAD where that is on none.
+    /// The branch, or HEAD if detached.
     pub(in crate::design) branch: RefName,
     pub(in crate::design) tip: Oid,
     /// Whether it is checked out here.
     pub(in crate::design) is_here: bool,
-    /// What is checked out here, as people see it.
+    /// The short name of the branch or commit that is checked out here.
     pub(in crate::design) checked_out: String,
 }
 
 impl Goal {
-    /// Finds the branch that was named, else the usual one, else the current one.
+    /// Finds the target: the named branch, else the usual one, else the current one.
     ///
     /// # Errors
     /// `revision-not-found`.
@@ -101,7 +103,7 @@ impl Goal {
         })
     }
 
-    /// Refuses what cannot take anything in now; conflicts can only be opened in a worktree.
+    /// Refuses a branch that cannot be changed now; conflicts can only be opened in a worktree.
     ///
     /// # Errors
     /// `operation-in-progress`, `branch-in-use`, `invalid-value`.
@@ -119,7 +121,7 @@ impl Goal {
             session.repo.in_progress(),
             None | Some("merge" | "cherry-pick")
         ) {
-            // A rebase may be about to move this very branch.
+            // A rebase may be about to move this branch.
             refuse_in_progress(session, what)?;
         }
         if let Some(other) = session.repo.other_worktree_on(&self.branch) {
@@ -131,7 +133,7 @@ impl Goal {
                 ),
             )
             .detail("branch", &self.branch)
-            .hint("git worktree list   # run it there"));
+            .hint("git worktree list   # run the command there"));
         }
         if opens {
             return Err(Error::new(
@@ -146,7 +148,7 @@ impl Goal {
         Ok(())
     }
 
-    /// Takes the locks; the branch is where it was looked at, or it has to be looked at again.
+    /// Takes the locks and checks that the branch has not moved since it was read.
     ///
     /// # Errors
     /// `locked`, `ref-moved`, `operation-in-progress`.
@@ -184,7 +186,7 @@ impl Goal {
 fn no_branch(name: &str) -> Error {
     Error::new(
         Code::RevisionNotFound,
-        format!("'{name}' is no branch to bring anything into; nothing was done"),
+        format!("'{name}' is not a local branch; nothing was done"),
     )
     .hint("git branch --list")
 }

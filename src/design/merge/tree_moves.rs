@@ -1,4 +1,4 @@
-//! From what differs between two trees to what moves in the worktree.
+//! Turns the difference between two trees into moves of files in the working tree.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,7 +14,8 @@ use crate::store::operation::FileMoves;
 use crate::store::operation::moves::{self, Emptied, Want};
 use crate::store::operation::operation_record::Source;
 
-/// Lists the new paths that sparse checkout leaves out of the worktree, where nothing stands yet.
+/// Lists the new paths that sparse checkout leaves out of the working tree, if nothing exists there
+/// yet.
 ///
 /// # Errors
 /// `git-failed`.
@@ -31,8 +32,8 @@ pub(in crate::design) fn outside_sparse(
     repo.outside_sparse_checkout(&session.world, new)
 }
 
-/// Lists how the files that are here differ from `tree`. What could not be stored and has no place there is
-/// among it, as something that goes: no comparison of trees has it.
+/// Lists how the files here differ from `tree`. Includes, as deleted, the files that could not be
+/// stored and that `tree` does not have: no comparison of trees shows them.
 ///
 /// # Errors
 /// `object-missing`.
@@ -55,7 +56,7 @@ pub(in crate::design) fn changes_from_here(
     Ok(changes)
 }
 
-/// Plans how the files become what the changes say.
+/// Plans the moves for the changes.
 pub(in crate::design) fn plan_moves(
     session: &Session,
     changes: &[TreeChange],
@@ -63,7 +64,7 @@ pub(in crate::design) fn plan_moves(
     let mut wants = BTreeMap::new();
     for change in changes {
         let want = match (change.old, change.new) {
-            // A submodule's directory is its own repository's business.
+            // The directory of a submodule belongs to its own repository.
             (Some(old), None) if old.is_submodule() => continue,
             (_, None) => Want::Nothing,
             (Some(old), Some(new)) if old.is_submodule() && new.is_submodule() => continue,
@@ -74,7 +75,7 @@ pub(in crate::design) fn plan_moves(
             return Err(Error::new(
                 Code::Unsupported,
                 format!(
-                    "'{}' is not a path a worktree may hold; nothing has changed",
+                    "'{}' is not a valid path in a working tree; nothing has changed",
                     change.path
                 ),
             ));
@@ -90,8 +91,8 @@ pub(in crate::design) fn plan_moves(
     )
 }
 
-/// Plans how the files become what the changes say, and refuses what would change what the look at the
-/// worktree could not read, or a repository of its own.
+/// Plans the moves for the changes, and refuses to change paths that the scan could not read, or a
+/// nested repository.
 ///
 /// # Errors
 /// `path-in-the-way`, `nested-repository-in-the-way`, `io`.
@@ -111,7 +112,7 @@ pub(in crate::design) fn plan_known_moves(
     Ok(moves)
 }
 
-/// Refuses to move a file of a repository of its own, whatever the ignore rules say of it.
+/// Refuses to move a file of a nested repository, even if it is ignored.
 fn refuse_nested(session: &Session, moves: &FileMoves, kept: &Kept) -> Result<()> {
     let foreign = moves.aside.iter();
     let mut foreign = foreign.filter(|path| !kept.scan.is_tracked(path));
@@ -125,7 +126,8 @@ fn refuse_nested(session: &Session, moves: &FileMoves, kept: &Kept) -> Result<()
     Err(Error::new(
         Code::NestedRepository,
         format!(
-            "'{path}' has to be put where the repository at '{repository}' has a file of its own; nothing has changed"
+            "cannot write '{path}': the repository at '{repository}' has a file of its own there; \
+            nothing has changed"
         ),
     )
     .detail("path", path)
@@ -133,7 +135,7 @@ fn refuse_nested(session: &Session, moves: &FileMoves, kept: &Kept) -> Result<()
     .hint("move that repository away, then run the command again"))
 }
 
-/// Refuses to change what the look at the worktree could not read.
+/// Refuses to change paths that the scan could not read.
 fn refuse_unreadable<'a>(mut paths: impl Iterator<Item = &'a RepoPath>, kept: &Kept) -> Result<()> {
     let untracked = kept.scan.untracked.iter();
     let unread = untracked.filter(|found| found.kind == UntrackedKind::Unreadable);
@@ -147,14 +149,15 @@ fn refuse_unreadable<'a>(mut paths: impl Iterator<Item = &'a RepoPath>, kept: &K
     };
     Err(Error::new(
         Code::PathInTheWay,
-        format!("'{path}' has to change, and '{unread}' cannot be read; nothing has changed"),
+        format!("cannot change '{path}': '{unread}' is not readable; nothing has changed"),
     )
     .detail("path", path)
     .detail("unreadable", unread)
     .hint(look_at(unread)))
 }
 
-/// Lists what would be moved aside although no checkpoint takes it in, or could not this time.
+/// Lists the files that would be moved aside although no checkpoint includes them, or could not
+/// this time.
 pub(in crate::design) fn ignored_among(moves: &FileMoves, kept: &Kept) -> Vec<RepoPath> {
     let visible = |path: &RepoPath| {
         let left_out = kept

@@ -1,4 +1,4 @@
-//! Large files that only checkpoints have: git-lfs does not know that they are in use.
+//! Large files that only checkpoints use: git-lfs does not know about them.
 
 use crate::git::lfs::lfs_objects::LfsObjects;
 use crate::git::lfs::lfs_pointer::Pointer;
@@ -9,8 +9,8 @@ use crate::store::files::places::Places;
 use crate::store::large_files::retained_objects;
 use crate::store::refs::ref_names;
 
-/// Gives what checkpoints hold from now on the names that no prune takes away, as it is done when one is
-/// made.
+/// Links the large files of the moved checkpoints under names that no prune deletes, as a new
+/// checkpoint does.
 ///
 /// # Errors
 /// `object-missing`, `no-space`, `io`.

@@ -1,4 +1,4 @@
-//! Index and files on the way to the new history of the branch.
+//! Switches index and files to the new history of the branch.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -16,13 +16,13 @@ use crate::store::operation::FileMoves;
 use crate::store::operation::commit_point::NewIndex;
 use crate::store::operation::operation_record::IndexTarget;
 
-/// What index and files become.
+/// The new index and the moves of files.
 pub(super) struct Switched {
     pub(super) index: NewIndex,
     pub(super) moves: FileMoves,
 }
 
-/// Refuses a worktree that is not as HEAD has it. What git does not track may be there.
+/// Refuses a working tree that differs from HEAD. Untracked files are allowed.
 ///
 /// # Errors
 /// `unmerged-paths`, `uncommitted-edits`.
@@ -50,7 +50,7 @@ pub fn refuse_edits(scan: &Scan) -> Result<()> {
     .hint("git colony checkpoint   # commits them; then run the command again"))
 }
 
-/// Refuses where a file that is going to be another one has edits that git was told not to look at.
+/// Refuses if a file that the migration replaces has edits that git is set to ignore.
 ///
 /// # Errors
 /// `uncommitted-edits`; `io`, `interrupted`.
@@ -73,7 +73,8 @@ pub fn refuse_hidden_edits(
     Err(Error::new(
         Code::UncommittedEdits,
         format!(
-            "cannot migrate to git-lfs: {} {have} edits that git was told not to look at: {}; nothing has changed",
+            "cannot migrate to git-lfs: {} {have} edits that git is set to ignore: {}; nothing \
+            has changed",
             text::count(edited.len(), "file"),
             paths.join(", ")
         ),
@@ -84,10 +85,11 @@ pub fn refuse_hidden_edits(
     )))
 }
 
-/// Plans them. A file whose content becomes a large file stays in place, and what git knows of it too.
+/// Plans them. A file whose content becomes a large file stays in place, with its entry in the
+/// index.
 ///
 /// # Errors
-/// `uncommitted-edits` where an untracked file stands in the way; `filter-failed`, `no-space`.
+/// `uncommitted-edits` if an untracked file is in the way; `filter-failed`, `no-space`.
 pub(super) fn plan(session: &Session, scan: &Scan, tree: Oid, stage: &Path) -> Result<Switched> {
     let repo = &session.repo;
     let changes = repo.diff_trees(scan.head_tree, tree)?;
@@ -118,14 +120,14 @@ pub(super) fn plan(session: &Session, scan: &Scan, tree: Oid, stage: &Path) -> R
     })
 }
 
-/// Returns the entry of a pointer that stands for the very content that was there before.
+/// Returns the entry of a pointer to exactly the content that was there before.
 fn converted(session: &Session, change: &TreeChange) -> Option<TreeEntry> {
     let repo = &session.repo;
     let (old, new) = change.old.zip(change.new)?;
     let pointer =
         Pointer::of_blob(repo, new.id).filter(|_| new.is_file() && new.has_mode_of(&old))?;
     let file = std::fs::symlink_metadata(change.path.under(repo.workdir())).ok()?;
-    // Line ends that are converted on the way would make another large file of it.
+    // A conversion of line endings would make it another large file.
     let is_same = repo.object_size(old.id) == Some(pointer.size_bytes)
         && file.is_file()
         && file.len() == pointer.size_bytes;

@@ -1,9 +1,10 @@
-//! Moving every ref to a history that was written again, as one operation.
+//! Moves every ref to a rewritten history, as one operation.
 //!
-//! The new history has been written beside the repository by then (`git::lfs_import`), while everybody
-//! went on working. What was found at the beginning is held against what is there once the locks are
-//! taken: a ref that moved or a file that was edited meanwhile stops it, and nothing has changed. Files
-//! that become large files stay where they are, untouched; only what really differs is replaced.
+//! The new history was written beside the repository (`git::lfs_import`), while other commands kept
+//! running. The refs recorded at the beginning are compared with the current ones once the locks
+//! are taken: a ref that moved or a file that was edited meanwhile stops the migration, and nothing
+//! has changed. Files that become large files stay where they are, untouched; only files that
+//! really differ are replaced.
 
 mod checkpoint_objects;
 mod index_and_files;
@@ -31,38 +32,38 @@ pub use off_branch_checkpoints::{Beside, besides};
 
 use super::worktree::{refuse_in_progress, run_post_checkout, tell_late};
 
-/// What is to be moved, and what is written down about it.
+/// The refs to move, and the facts that are recorded about the migration.
 pub struct Request<'a> {
-    /// The refs as they were when the new history was begun.
+    /// The refs when the rewrite started.
     pub recorded: &'a [FoundRef],
     /// The new history.
     pub imported: &'a Imported,
-    /// Which commit became which.
+    /// The new id of each commit.
     pub map: ObjectMap,
-    /// The checkpoints whose index was rewritten apart.
+    /// The checkpoints whose index was rewritten separately.
     pub besides: &'a [Beside],
-    /// The patterns whose files git-lfs gets.
+    /// The patterns of files that git-lfs gets.
     pub include: &'a [String],
-    /// The patterns of files that it does not get all the same.
+    /// The patterns of files that stay in git nevertheless.
     pub exclude: &'a [String],
-    /// The lines of attributes that say so.
+    /// The attribute lines for these patterns.
     pub taken: &'a [String],
-    /// What this follows, where somebody else has made it before.
+    /// The migration that this one follows, if another repository made it first.
     pub follows: Option<HeardMigration>,
-    /// Whether git-lfs was set up for it.
+    /// Whether git-lfs was configured for it.
     pub set_up: bool,
-    /// How many files of HEAD go to git-lfs.
+    /// The number of files of HEAD that become large files.
     pub files: usize,
-    /// The remote that is to get it, with what it has.
+    /// The remote that it is published to, with its refs.
     pub remote: Option<(String, Vec<RemoteRef>)>,
 }
 
-/// A migration that somebody else has told of.
+/// A migration that another repository has published.
 #[derive(Clone, Copy, Debug)]
 pub struct HeardMigration {
     /// The commit of `refs/colony/migrations`.
     pub commit: Oid,
-    /// Whether a remote has it: then nobody takes it back.
+    /// Whether a remote has it: then it cannot be undone.
     pub is_published: bool,
 }
 
@@ -95,7 +96,7 @@ pub fn commit(session: &Session, mut request: Request<'_>) -> Result<Record> {
     let index_tree = repo.write_index_tree(&scan)?;
     let switched =
         index_and_files::plan(session, &scan, repo.tree_of(new_head)?, &operation.stage())?;
-    // Nothing that a ref is about to point to may be lost with the power.
+    // The objects that refs are about to point to must survive a power failure.
     atomic::sync_file_system(repo.common_dir())?;
     let done = operation.commit(Plan {
         summary: format!(
@@ -115,7 +116,7 @@ pub fn commit(session: &Session, mut request: Request<'_>) -> Result<Record> {
     Ok(done.record)
 }
 
-/// Refuses while git is in the middle of something.
+/// Refuses while git has something in progress.
 ///
 /// # Errors
 /// `operation-in-progress`.
@@ -123,7 +124,7 @@ pub fn refuse_in_the_middle(session: &Session) -> Result<()> {
     refuse_in_progress(session, "migrate to git-lfs")
 }
 
-/// Refuses while other worktrees are there: their files would no more be those of their branch.
+/// Refuses while other worktrees exist: their files would no longer match their branch.
 ///
 /// # Errors
 /// `left-behind`.
@@ -152,13 +153,15 @@ pub fn refuse_worktrees(repo: &Repo) -> Result<()> {
     .hint(way_on(repo, first)))
 }
 
-/// Words what ends another worktree: only a linked one can be removed.
+/// Returns the command that removes another worktree; only a linked one can be removed.
 fn way_on(repo: &Repo, other: &OtherWorktree) -> String {
     let word = |path: &std::path::Path| text::shell_word(&path.display().to_string());
     let root = word(&other.root);
     match other.sort {
         WorktreeSort::Linked => format!("git worktree remove {root}"),
-        WorktreeSort::Gone => "git worktree prune   # forgets it: its files are gone".to_owned(),
+        WorktreeSort::Gone => "git worktree prune   # deletes its record: its files are \
+        gone"
+            .to_owned(),
         WorktreeSort::GoneAndLocked => {
             format!("git worktree unlock {root} && git worktree prune   # its files are gone")
         }
@@ -187,10 +190,10 @@ fn refuse_moved(repo: &Repo, recorded: &[FoundRef]) -> Result<()> {
     };
     Err(Error::new(
         Code::RefMoved,
-        format!("'{first}' was moved while history was rewritten; nothing has changed"),
+        format!("'{first}' moved while history was rewritten; nothing has changed"),
     )
     .detail("refs", &moved)
-    .hint("git colony lfs migrate   # begins again with what is there now"))
+    .hint("git colony lfs migrate   # starts again from the current state"))
 }
 
 /// Brings objects and large files into this repository; nothing points to them yet.
@@ -207,12 +210,12 @@ fn copy_objects(session: &Session, operation: &Operation<'_>, request: &Request<
         transfer::send_pack(source, target, &new, &tips)?;
     }
     let made = LfsObjects::in_folder(request.imported.large_files.clone());
-    // The names that no 'git lfs prune' looks at last until the refs hold them.
+    // The links that no 'git lfs prune' examines protect the files until the refs hold them.
     made.link_all_into(&operation.places.large_files(operation.id).join("objects"))?;
     made.link_all_into(LfsObjects::of(repo).folder())
 }
 
-/// Lists the refs that move, those that keep what they were, and the two that tell of it.
+/// Lists the refs that move, those that keep the old ids, and the two that record the migration.
 fn plan_refs(
     session: &Session,
     operation: &Operation<'_>,
@@ -255,7 +258,7 @@ fn plan_refs(
         set_up: request.set_up,
         files: request.files,
         is_followed: request.follows.is_some(),
-        // What the other takes back as long as it is not published is taken back here.
+        // If the other repository undoes it while unpublished, it is undone here, too.
         published_at: request
             .follows
             .filter(|told| told.is_published)

@@ -1,5 +1,5 @@
-//! Which refs a migration moves, and to what: commits by the map, annotated tags written again, records
-//! and notes with the new ids in them.
+//! The refs that a migration moves, and their new targets: commits by the map, rewritten annotated
+//! tags, records and notes with the new ids in them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,20 +9,21 @@ use crate::model::{RepoPath, Result};
 use crate::store::migration::ObjectMap;
 use crate::store::refs::ref_names;
 
-/// What a ref holds.
+/// The kind of content of a ref.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Holds {
     /// History: a commit, or a tag of one.
     History,
-    /// A checkpoint: the same, and its message has ids in it.
+    /// A checkpoint: the same, and its message contains ids.
     Checkpoint,
-    /// Notes: the names in its tree are ids of commits.
+    /// Notes: the names in the tree are ids of commits.
     Notes,
-    /// Records of ours: the texts in its tree have ids in them, its parents are commits they are about.
+    /// Records of ours: the texts in the tree contain ids, and the parents are the commits they are
+    /// about.
     Records,
 }
 
-/// The refs that are looked at; every other one stays as it is.
+/// The refs that a migration examines; every other one stays as it is.
 const KINDS: &[(&str, Holds)] = &[
     ("refs/heads/", Holds::History),
     (ref_names::CHECKPOINTS, Holds::Checkpoint),
@@ -37,8 +38,8 @@ const KINDS: &[(&str, Holds)] = &[
     ("refs/colony/blackboard/", Holds::Records),
 ];
 
-/// A longer blob is no record of ours.
-const MOST_BYTES: u64 = 16 << 20;
+/// A longer blob is not a record of ours.
+const MAX_BYTES: u64 = 16 << 20;
 
 fn kind_of(name: &RefName) -> Option<Holds> {
     let bytes = name.as_bytes();
@@ -52,7 +53,7 @@ fn kind_of(name: &RefName) -> Option<Holds> {
     row.map(|(_, holds)| *holds)
 }
 
-/// Lists the refs that a migration may move, by name, and HEAD where it is on no branch.
+/// Lists the refs that a migration may move, by name, and HEAD if it is detached.
 ///
 /// # Errors
 /// `repository-broken`.
@@ -68,7 +69,8 @@ pub fn movable(repo: &Repo) -> Result<Vec<FoundRef>> {
     Ok(found)
 }
 
-/// Returns the commits of branches, tags and checkpoints: what is in their history is a reason to rewrite it.
+/// Returns the commits of branches, tags and checkpoints: large files in their history are a reason
+/// to rewrite it.
 pub fn histories(repo: &Repo, refs: &[FoundRef]) -> Vec<Oid> {
     let is_history = |found: &&FoundRef| {
         let kind = kind_of(&found.name);
@@ -80,7 +82,7 @@ pub fn histories(repo: &Repo, refs: &[FoundRef]) -> Vec<Oid> {
         .collect()
 }
 
-/// Returns the commits that have to be written again, with all that is below them.
+/// Returns the tips of the history that must be rewritten.
 ///
 /// # Errors
 /// `object-missing`.
@@ -90,7 +92,7 @@ pub fn tips(repo: &Repo, refs: &[FoundRef]) -> Result<Vec<Oid>> {
         match kind_of(&found.name) {
             Some(Holds::History | Holds::Checkpoint) => tips.extend(repo.peel_to_commit(found.id)),
             Some(Holds::Records) => {
-                // What a record is about may be on no branch any more.
+                // A record may be about a commit that no branch has any more.
                 for (_, text) in texts(repo, repo.tree_of(Some(found.id))?)? {
                     let ids = ObjectMap::ids_in(&text, repo.hex_len()).into_iter();
                     let commits = ids.filter(|id| repo.peel_to_commit(*id) == Some(*id));
@@ -103,7 +105,7 @@ pub fn tips(repo: &Repo, refs: &[FoundRef]) -> Result<Vec<Oid>> {
     Ok(tips.into_iter().collect())
 }
 
-/// Plans where the refs go; those that stay are left out.
+/// Plans the new targets of the refs; refs that stay are left out.
 ///
 /// # Errors
 /// `object-missing`, `repository-broken`, `no-space`, `io`.
@@ -130,7 +132,7 @@ pub(super) fn plan(repo: &Repo, map: &ObjectMap, refs: &[FoundRef]) -> Result<Ve
     Ok(changes)
 }
 
-/// Follows a commit, or the tags down to it; what else a tag may point to stays.
+/// Maps a commit, or the tags that lead to it; a tag of another object stays.
 fn history(
     repo: &Repo,
     map: &ObjectMap,
@@ -147,7 +149,7 @@ fn history(
     repo.write_tag_again(id, new, message)
 }
 
-/// Writes notes again under the new names of their commits, on top of what was there.
+/// Rewrites notes under the new names of their commits, on top of the old notes.
 fn notes(repo: &Repo, map: &ObjectMap, tip: Oid) -> Result<Oid> {
     let tree = repo.tree_of(Some(tip))?;
     let mut edits: BTreeMap<RepoPath, Option<TreeEntry>> = BTreeMap::new();
@@ -172,7 +174,7 @@ fn notes(repo: &Repo, map: &ObjectMap, tip: Oid) -> Result<Oid> {
     })
 }
 
-/// Returns the name of a note of a commit that has another id now; the slashes stand where they stood.
+/// Returns the new name of a note if its commit has a new id; the slashes stay in their places.
 fn renamed(map: &ObjectMap, path: &RepoPath) -> Option<RepoPath> {
     let bytes = path.as_bytes();
     let hex: Vec<u8> = bytes.iter().copied().filter(|byte| *byte != b'/').collect();
@@ -187,13 +189,13 @@ fn renamed(map: &ObjectMap, path: &RepoPath) -> Option<RepoPath> {
     name.map(RepoPath::new)
 }
 
-/// Writes records again with the new ids in them, on the commits that they are about.
+/// Rewrites records with the new ids in them, on the commits that they are about.
 fn records(repo: &Repo, map: &ObjectMap, tip: Oid) -> Result<Oid> {
     let before = repo.tree_of(Some(tip))?;
     let mut edits: BTreeMap<RepoPath, Option<TreeEntry>> = BTreeMap::new();
     for (path, text) in texts(repo, before)? {
         let new = map.translate(&text);
-        // A scope is named by the commit that a history begins with, where nothing else names it.
+        // A scope without another name is named by the root commit of its history.
         let new_path = RepoPath::new(map.translate(path.as_bytes()));
         if new_path == path && new == text {
             continue;
@@ -215,15 +217,15 @@ fn records(repo: &Repo, map: &ObjectMap, tip: Oid) -> Result<Oid> {
     repo.write_commit_again(&again, |message| map.translate(message))
 }
 
-/// Returns the new ids of the commits that a chain of records stands on: the chain itself would keep the
-/// old history. Tells as well whether there were any.
+/// Returns the new ids of the commits that a chain of records is based on, and whether there were
+/// any: the chain itself would keep the old history.
 fn commits_below(repo: &Repo, map: &ObjectMap, tip: Oid) -> Result<(Vec<Oid>, bool)> {
-    /// A longer chain is cut: what it is about is named in its newest tree.
-    const MOST: usize = 10_000;
+    /// A longer chain is cut: its newest tree names the commits it is about.
+    const MAX_RECORDS: usize = 10_000;
     let mut found = Vec::new();
     let mut seen = BTreeSet::from([tip]);
     let mut open = vec![tip];
-    while let Some(commit) = open.pop().filter(|_| seen.len() < MOST) {
+    while let Some(commit) = open.pop().filter(|_| seen.len() < MAX_RECORDS) {
         for parent in repo.read_commit(commit)?.parents {
             if let Some(new) = map.get(parent) {
                 if !found.contains(&new) {
@@ -247,7 +249,7 @@ fn texts(repo: &Repo, tree: Oid) -> Result<Vec<(RepoPath, Vec<u8>)>> {
         };
         if repo
             .object_size(entry.id)
-            .is_some_and(|size| size <= MOST_BYTES)
+            .is_some_and(|size| size <= MAX_BYTES)
         {
             found.push((file.path, repo.read_blob(entry.id)?));
         }

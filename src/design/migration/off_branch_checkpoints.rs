@@ -1,6 +1,6 @@
-//! Checkpoints beside the branch: their commit has the index of the time as a second parent, whose tree
-//! is no worktree. For the index git-lfs is given a commit of its files alone; what it made of them then
-//! takes their place.
+//! Checkpoints off the branch: the second parent of their commit holds the index, with a tree that
+//! is not a working tree. git-lfs gets a commit of the files of the index alone; the rewritten
+//! files then replace them.
 
 use crate::design::checkpoint::tag_message::{Mode, TagMessage};
 use crate::git::object::NewCommit;
@@ -10,20 +10,20 @@ use crate::model::{RepoPath, Result};
 use crate::store::migration::ObjectMap;
 use crate::store::refs::ref_names;
 
-/// A checkpoint beside the branch that has an index of its own.
+/// A checkpoint off the branch with an index of its own.
 pub struct Beside {
     /// Its commit.
     checkpoint: Oid,
     /// The commit of its index.
     index: Oid,
-    /// A commit of the files of its index, which is to be rewritten too.
+    /// A commit of the files in its index, which is rewritten too.
     pub files: Oid,
 }
 
-/// Where stage 0 is in the state of an index.
+/// The entry of stage 0 in the tree of an index.
 const STAGE_0: &str = "0";
 
-/// Finds them, and writes the commits that git-lfs is given for them; no ref points to these.
+/// Finds them, and writes the commits for git-lfs as unreferenced objects.
 ///
 /// # Errors
 /// `object-missing`, `no-space`, `io`.
@@ -65,7 +65,7 @@ pub fn besides(repo: &Repo, refs: &[FoundRef]) -> Result<Vec<Beside>> {
     Ok(found)
 }
 
-/// The commits are the same whenever they are made.
+/// The commits are always the same.
 fn nobody() -> Signature {
     Signature {
         name: "git-colony".to_owned(),
@@ -75,11 +75,11 @@ fn nobody() -> Signature {
     }
 }
 
-/// Puts the indexes together again, and has the map lead to the checkpoints that hold them.
+/// Puts the indexes together again, and maps to the checkpoints that hold them.
 ///
 /// # Errors
 /// `object-missing`, `no-space`, `io`.
-pub(super) fn mend(repo: &Repo, besides: &[Beside], map: &mut ObjectMap) -> Result<()> {
+pub(super) fn rebuild_indexes(repo: &Repo, besides: &[Beside], map: &mut ObjectMap) -> Result<()> {
     for beside in besides {
         let Some(files) = map.take(beside.files) else {
             continue;

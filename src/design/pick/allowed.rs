@@ -1,5 +1,5 @@
-//! Whether the rules of agents let a pick change what it changes: that of the one who acts for all of
-//! it, that of each commit's author for that commit, as the branch has them that it comes into.
+//! Checks a pick against the allowed paths of agents, as the target branch defines them: those of
+//! this process for all changes, those of each commit's author for that commit.
 
 use std::collections::BTreeSet;
 
@@ -13,7 +13,7 @@ use crate::store::Session;
 use super::Request;
 use super::computed::Computed;
 
-/// Refuses what the rules do not allow.
+/// Refuses changes outside the allowed paths.
 ///
 /// # Errors
 /// `scope-violation`, `scope-invalid`, `object-missing`.
@@ -64,11 +64,11 @@ fn require_each(
     Ok(())
 }
 
-/// Lists the agents by whose lines of work the commits were named.
+/// Lists the agents whose forks or branches the commits were named by.
 fn owners(session: &Session, request: &Request) -> BTreeSet<String> {
     let named = request.what.iter().filter_map(|name| {
         let last = name.rsplit("..").next().unwrap_or(name);
-        // Ids of decisions are no names of branches.
+        // An id of a decision is not the name of a branch.
         let named = names::find(&session.repo, last).ok()?;
         path_gate::owner_of(session, &named)
     });

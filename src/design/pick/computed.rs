@@ -1,4 +1,4 @@
-//! Picks on trees: what each commit becomes on the branch, before anything moves.
+//! Computes picks on trees: the result of each commit on the branch, before anything moves.
 
 use std::collections::BTreeMap;
 
@@ -18,9 +18,9 @@ use super::pick_list::WantedCommit;
 #[derive(Clone, Debug)]
 pub(super) struct Applied {
     pub(super) from: WantedCommit,
-    /// The tree of the branch with it.
+    /// The tree of the branch after it.
     pub(super) tree: Oid,
-    /// Whether it can come out in one way only, so that git need not be asked.
+    /// Whether the result is certain, so that git need not be asked.
     pub(super) is_certain: bool,
 }
 
@@ -34,13 +34,13 @@ pub(super) struct Stuck {
     pub(super) conflicts: Vec<Conflict>,
 }
 
-/// Merges that git does otherwise than gix, by the commit that is picked: git's count.
+/// Merges that git does differently from gix, by the picked commit: git's result counts.
 pub(super) type Overrides = BTreeMap<Oid, Merged>;
 
-/// What the picks come to.
+/// The result of the picks.
 pub(super) struct Computed {
     pub(super) applied: Vec<Applied>,
-    /// Commits whose change is there already.
+    /// Commits whose change the branch already has.
     pub(super) empty: Vec<WantedCommit>,
     pub(super) stuck: Option<Stuck>,
     /// The tree after the last commit that was applied.
@@ -97,7 +97,7 @@ impl Computed {
     }
 }
 
-/// Applies a commit; returns whether that is certain as well. Then gix has nothing to compare.
+/// Applies a commit; returns whether the result is certain. Then git need not be asked.
 fn apply(
     repo: &Repo,
     certain: &mut CertainMerges<'_>,
@@ -123,7 +123,7 @@ fn apply(
     ))
 }
 
-/// Names the sides in the markers of a conflict as git does where it picks.
+/// Labels the sides in conflict markers as git does in a pick.
 fn labeled(repo: &Repo, picked: Oid, merged: &Merged) -> Result<Oid> {
     let theirs = repo.name_for_markers(picked)?;
     let parent = repo.read_commit(picked)?.parents.first().copied();
@@ -145,8 +145,9 @@ fn labeled(repo: &Repo, picked: Oid, merged: &Merged) -> Result<Oid> {
     repo.label_markers(merged.tree, &merged.stages, &labels)
 }
 
-/// Asks git to apply the same commits: those that were applied, written to `repo` as `trial`, less what
-/// is certain, and the one that could not be. What git does otherwise goes to `overrides`. Returns whether git agrees.
+/// Asks git to apply the same commits: the applied ones, written to `repo` as `trial`, without the
+/// certain ones, and the one that failed. Results that differ go to `overrides`. Returns `true` if
+/// git agrees.
 pub(super) fn agrees(
     world: &World,
     repo: &Repo,
@@ -190,7 +191,7 @@ pub(super) fn agrees(
     Ok(false)
 }
 
-/// Writes the commits of what was applied, one on the other; returns each with the new one.
+/// Writes the applied commits, one on the other; returns each with its new commit.
 pub(super) fn write(
     world: &World,
     repo: &Repo,
@@ -223,7 +224,7 @@ pub(super) struct Agreed {
 }
 
 impl Agreed {
-    /// Applies commits on `tree`, the files of a branch whose tip is `tip`, until git agrees with each.
+    /// Applies commits on `tree`, the files of a branch at `tip`, until git agrees with each.
     pub(super) fn of(
         session: &Session,
         (tip, tree): (Oid, Oid),
@@ -239,7 +240,7 @@ impl Agreed {
             computed.applied.splice(0..0, before.iter().cloned());
             let (world, unsigned) = (&session.world, (&committer, Signed::No));
             let trial = write(world, &scratch, tip, &computed.applied, unsigned)?;
-            // What a person settled is not for git to judge.
+            // git does not check the commits that a person settled.
             let own = trial.get(before.len()..).unwrap_or_default();
             let from = before.len().checked_sub(1).and_then(|at| trial.get(at));
             let start = from.map_or(tip, |(_, new)| *new);
@@ -255,7 +256,7 @@ impl Agreed {
         }
     }
 
-    /// Keeps the objects, and returns each commit with the new one, signed where git is configured to.
+    /// Keeps the objects, and returns each commit with the new one, signed if git is configured to.
     pub(super) fn keep(self, session: &Session) -> Result<(Computed, Vec<(WantedCommit, Oid)>)> {
         let repo = &session.repo;
         repo.keep_objects_from(self.scratch)?;

@@ -1,8 +1,8 @@
-//! A pick with a conflict, opened in git's own state, and brought to its end.
+//! A pick with a conflict, opened in git's own state, and its continuation.
 //!
-//! `CHERRY_PICK_HEAD` names the commit that conflicts. What was picked before it is in the index and
-//! the files, and in a note of ours with what comes after it; the branch has not moved. What comes
-//! after it is in git's own list, too (`sequence.rs`).
+//! `CHERRY_PICK_HEAD` names the commit in conflict. The commits picked before it are in the index
+//! and the files, and in a note of ours together with the remaining ones; the branch has not moved.
+//! The remaining commits are in git's own list, too (`sequence.rs`).
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -30,17 +30,17 @@ use super::{PickReport, Picked, look};
 /// The format of the note.
 pub(super) const FORMAT: u32 = 1;
 
-/// What a pick under way has done and has yet to do.
+/// The finished and the remaining commits of a pick in progress.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct PickNote {
     pub(super) format: u32,
-    /// Where the branch is.
+    /// The tip of the branch.
     pub(super) tip: Oid,
     /// The commits written so far, one on the other.
     done: Vec<Made>,
     /// The commit in conflict.
     pub(super) at: Named,
-    /// Those that come after it.
+    /// The commits after it.
     pub(super) rest: Vec<Named>,
 }
 
@@ -72,7 +72,7 @@ impl Named {
     }
 }
 
-/// Plans the files by which git, and we, know of a pick under way.
+/// Plans the files that tell git, and us, of a pick in progress.
 pub(super) fn open(
     session: &Session,
     tip: Oid,
@@ -91,7 +91,7 @@ pub(super) fn open(
         at: Named::of(&stuck.at),
         rest: stuck.rest.iter().map(Named::of).collect(),
     };
-    let json = serde_json::to_vec(&note).or_code(Code::Io, || "cannot note the pick")?;
+    let json = serde_json::to_vec(&note).or_code(Code::Io, || "cannot record the pick")?;
     let head = format!("{}\n", stuck.at.commit);
     let mut files = sequence::files(session, tip, stuck)?;
     files.extend([
@@ -106,12 +106,12 @@ pub(super) fn open(
     Ok(files)
 }
 
-/// Goes on with a pick whose conflict is settled in the index: commits it, and picks the rest. Where
-/// git has committed it already, only the rest is picked.
+/// Continues a pick whose conflict is settled in the index: commits it, and picks the rest. If git
+/// has committed it already, only the rest is picked.
 ///
 /// # Errors
-/// `nothing-to-resolve`, `unmerged-paths`; `operation-in-progress` for a pick that git began or that
-/// git has ended; `identity-unknown`, `signing-failed`, `locked`.
+/// `nothing-to-resolve`, `unmerged-paths`; `operation-in-progress` for a pick that git began or
+/// that git has concluded; `identity-unknown`, `signing-failed`, `locked`.
 pub fn continue_pick(session: &Session, dry_run: bool) -> Result<PickReport> {
     let report = go_on(session, dry_run)?;
     Ok(report.with_way_on(None))
@@ -130,7 +130,7 @@ fn go_on(session: &Session, dry_run: bool) -> Result<PickReport> {
         let Some(settled) = &tail.settled else {
             return Ok(None);
         };
-        // What git has committed is a step of its own, although the pick has not ended.
+        // A commit by git is an operation of its own, although the pick has not ended.
         let ended = under_way.is_committed.then_some("cherry-pick");
         let found = external_changes::find(session, &settled.record, ended)?;
         found
@@ -162,7 +162,7 @@ fn carry_on(
     };
     report.ignored_kept.clone_from(&way.ignored_kept);
     let mut step = Step {
-        summary: "go on with a pick".to_owned(),
+        summary: "continue a pick".to_owned(),
         refs: Vec::new(),
     };
     if let Some(stuck) = &computed.stuck {
@@ -188,16 +188,16 @@ fn carry_on(
     Ok(report)
 }
 
-/// What follows once the conflict is settled.
+/// The rest of a pick once the conflict is settled.
 struct GoingOn {
     agreed: Agreed,
     /// The commits written before.
     done: Vec<(WantedCommit, Oid)>,
-    /// The commit that was in conflict, if nothing was left of it.
+    /// The commit that was in conflict, if it became empty.
     dropped: Option<Oid>,
-    /// Where the branch is.
+    /// The tip of the branch.
     tip: Oid,
-    /// The tree that the files come from.
+    /// The tree that the files have now.
     from: Oid,
 }
 
@@ -227,7 +227,7 @@ impl UnderWay {
 }
 
 impl PickNote {
-    /// Applies the settled commit, whose files are `tree`, and those that follow.
+    /// Applies the settled commit, whose files are `tree`, and those after it.
     fn go_on(&self, session: &Session, tree: Oid) -> Result<GoingOn> {
         let parent = self.done.last().map_or(self.tip, |made| made.to);
         let is_empty = tree == session.repo.tree_of(Some(parent))?;
@@ -248,7 +248,7 @@ impl PickNote {
         })
     }
 
-    /// The message for git, should git commit it: what is in the index then is one commit.
+    /// The message if git commits it: then everything in the index becomes one commit.
     fn message(&self, session: &Session) -> Result<String> {
         let said = session.repo.message_of(self.at.commit)?;
         let mut message = format!("{}\n\n", said.trim_end());
@@ -263,7 +263,7 @@ impl PickNote {
             writeln!(
                 message,
                 "\n# {count} before this one are in the index, too: '{next}'\n\
-                 # keeps them apart, git makes one commit of all."
+                 # keeps them separate, git makes one commit of all."
             )
             .ok();
         }
@@ -271,7 +271,7 @@ impl PickNote {
             let count = text::count(self.rest.len(), "commit");
             writeln!(
                 message,
-                "\n# {count} after this one: '{next}' takes them,\n\
+                "\n# {count} after this one: '{next}' picks them,\n\
                  # and so does 'git cherry-pick --continue'."
             )
             .ok();

@@ -1,4 +1,4 @@
-//! Bringing chosen commits into a line of work: on trees, all of them or none.
+//! Picks chosen commits into a branch: on trees, all of them or none.
 
 mod allowed;
 mod computed;
@@ -31,18 +31,18 @@ pub use continue_pick::continue_pick;
 use pick_list::{Finder, WantedCommit};
 pub use sequence::{is_committed_by_git, left};
 
-/// What is asked for.
+/// The options of a pick.
 #[derive(Clone, Debug, Default)]
 pub struct Request {
-    /// What to pick, in order: commits, ranges, ids of decisions.
+    /// The commits to pick, in order: commits, ranges, ids of decisions.
     pub what: Vec<String>,
-    /// Take the decisions as well that a decision needs.
+    /// Also pick the decisions that a decision needs.
     pub with_dependencies: bool,
-    /// The branch to bring them into; `None` is the current one.
+    /// The target branch; `None` is the current one.
     pub into: Option<String>,
     /// Open a conflict in git's own state.
     pub resolve: bool,
-    /// Whether the rules of the agents whose commits come in count.
+    /// Whether the allowed paths of the agents whose commits are picked count.
     pub others_rules: OthersRules,
 }
 
@@ -51,51 +51,51 @@ pub struct Request {
 pub struct Picked {
     /// The commit it was made from.
     pub from: Oid,
-    /// The new one; `None` in a dry run and where a conflict stopped it.
+    /// The new commit; `None` in a dry run and after a conflict.
     pub to: Option<Oid>,
-    /// The decision it was named by.
+    /// The decision that named it.
     pub decision_id: Option<String>,
 }
 
-/// What picking came to.
+/// The result of a pick.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct PickReport {
     /// The commits that were picked, in order.
     pub picked: Vec<Picked>,
-    /// Commits whose change is there already.
+    /// Commits whose change the branch already has.
     pub skipped: Vec<Oid>,
-    /// What stopped it; nothing was picked then.
+    /// The conflicts; with any, nothing was picked.
     pub conflicts: Vec<Conflict>,
     /// What to do about them.
     #[serde(flatten)]
     pub way_on: WayOn,
     /// The commit that could not be picked.
     pub stopped_at: Option<Oid>,
-    /// The branch they were brought into.
+    /// The target branch.
     pub into: String,
-    /// Where the branch is now; `None` after a conflict and in a dry run.
+    /// The tip of the branch; `None` after a conflict and in a dry run.
     pub commit: Option<Oid>,
-    /// How many paths of the branch changed.
+    /// The number of paths that changed on the branch.
     pub files_changed: usize,
     /// Whether the conflict was opened in git's own state.
     pub resolving: bool,
-    /// Whether a conflict can be opened here: the branch is the one that is checked out.
+    /// Whether a conflict can be opened here, because the branch is checked out.
     #[serde(skip)]
     pub is_here: bool,
-    /// Ignored files that gave way; the operation keeps them.
+    /// Ignored files that were moved aside; the operation keeps them.
     pub ignored_kept: Vec<RepoPath>,
-    /// Files that somebody wrote where files were put meanwhile; undo brings them back.
+    /// Files that another process wrote while files were replaced; undo restores them.
     pub kept_late: Vec<LateFile>,
-    /// The operation; `None` where nothing changed.
+    /// The operation; `None` if nothing changed.
     pub op: Option<OperationId>,
-    /// True when nothing was changed because a dry run was asked for.
+    /// True if nothing was changed because of a dry run.
     pub dry_run: bool,
 }
 
 /// Picks commits.
 ///
-/// A conflict changes nothing: the report says what it is. With `resolve` it is opened in git's own
-/// state instead; the branch moves once, when all is picked.
+/// A conflict changes nothing: the report lists it. With `resolve` it is opened in git's own state
+/// instead; the branch moves once, when all is picked.
 ///
 /// # Errors
 /// `revision-not-found`, `invalid-value` for a merge, `branch-in-use`, `uncommitted-edits`,
@@ -128,7 +128,7 @@ fn attempt(session: &Session, request: &Request) -> Result<PickReport> {
     if let Some(switch) = &switch {
         report.ignored_kept.clone_from(&switch.ignored_kept);
     }
-    // Where only a ref moves no file is asked.
+    // If only a ref moves, no file is examined.
     let before = match &kept {
         Some(kept) => kept.index_look(),
         None => session.repo.look_at_index()?,
@@ -163,7 +163,7 @@ fn is_nothing_to_do(request: &Request, computed: &Computed) -> bool {
     }
 }
 
-/// Tells what [`pick`] would do, and changes nothing.
+/// Returns the report of [`pick`], and changes nothing.
 ///
 /// # Errors
 /// As [`pick`].
@@ -265,7 +265,7 @@ fn report_of(session: &Session, goal: &Goal, computed: &Computed) -> Result<Pick
 }
 
 impl PickReport {
-    /// Says what to do about conflicts; without a request, where a pick goes on.
+    /// Adds the next command for conflicts; without a request, for a pick that continues.
     fn with_way_on(mut self, request: Option<&Request>) -> Self {
         if self.conflicts.is_empty() {
             return self;
@@ -298,7 +298,7 @@ impl PickReport {
         self
     }
 
-    /// Names the new commits.
+    /// Fills in the ids of the new commits.
     fn name(&mut self, written: &[(WantedCommit, Oid)], tip: Oid) {
         for (picked, (_, new)) in self.picked.iter_mut().zip(written) {
             picked.to = Some(*new);
@@ -307,7 +307,7 @@ impl PickReport {
     }
 }
 
-/// Plans how index and files go along.
+/// Plans the changes to index and files.
 fn plan_switch(session: &Session, kept: &Kept, computed: &Computed) -> Result<Switch> {
     let from = kept.scan.head_tree;
     match &computed.stuck {

@@ -1,4 +1,4 @@
-//! What is to be picked, in order: commits, ranges and decisions, as they are typed.
+//! Resolves the arguments of a pick to commits, in order: commits, ranges and decisions.
 
 use crate::design::decision::decision_standing::Known;
 use crate::design::decision::decisions::Decision;
@@ -7,31 +7,31 @@ use crate::git::Oid;
 use crate::model::{Code, Error, Result};
 use crate::store::Session;
 
-/// More commits than this are not picked at once.
-const MOST: usize = 10_000;
+/// The maximum number of commits in one pick.
+const MAX_COMMITS: usize = 10_000;
 
-/// More branches than this are not searched for a decision.
-const MOST_BRANCHES: usize = 100;
+/// The maximum number of branches that are searched for a decision.
+const MAX_BRANCHES: usize = 100;
 
 /// One commit to be picked.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct WantedCommit {
     pub(super) commit: Oid,
-    /// The decision it was named by.
+    /// The decision that named it.
     pub(super) decision_id: Option<String>,
 }
 
-/// Finds what is to be picked for one branch.
+/// Finds the commits to pick for one branch.
 pub(super) struct Finder<'a> {
     pub(super) session: &'a Session,
     /// The tip of the branch.
     pub(super) tip: Oid,
-    /// Take the decisions as well that a decision needs and the branch does not have.
+    /// Also pick the decisions that a decision needs and the branch does not have.
     pub(super) with_dependencies: bool,
 }
 
 impl Finder<'_> {
-    /// Resolves what was typed; each commit once, where it was named first.
+    /// Resolves the arguments; each commit is picked once, where it is named first.
     ///
     /// # Errors
     /// `revision-not-found`; `invalid-value` for a merge; `missing-dependencies`.
@@ -49,13 +49,14 @@ impl Finder<'_> {
                 return Err(Error::new(
                     Code::InvalidValue,
                     format!(
-                        "{} is a merge: which of its sides to take is not clear; nothing was done",
+                        "{} is a merge, and it is ambiguous which side to pick; nothing was done",
                         one.commit.short()
                     ),
                 )
                 .detail("commit", one.commit)
                 .hint(
-                    "git rev-list --reverse --no-merges A..B   # lists what it brought; pick those",
+                    "git rev-list --reverse --no-merges A..B   # lists the commits it merged; pick \
+                    those",
                 ));
             }
         }
@@ -76,8 +77,8 @@ impl Finder<'_> {
         }
     }
 
-    /// Finds the decisions of a branch that has the one with this id: HEAD's first, those that others
-    /// have published last.
+    /// Finds the decisions of a branch that has the one with this id: HEAD comes first, published
+    /// branches last.
     fn known_to(&self, id: &str) -> Result<Option<Known>> {
         let repo = &self.session.repo;
         let branches = repo.refs_below("refs/heads/")?;
@@ -87,7 +88,7 @@ impl Finder<'_> {
         let mut tips: Vec<_> = here.chain(of_others).collect();
         let mut seen = std::collections::BTreeSet::new();
         tips.retain(|tip| seen.insert(*tip));
-        for tip in tips.into_iter().take(MOST_BRANCHES) {
+        for tip in tips.into_iter().take(MAX_BRANCHES) {
             let known = Known::at(repo, tip)?;
             if known.decisions.iter().any(|one| one.decision_id == id) {
                 return Ok(Some(known));
@@ -96,7 +97,7 @@ impl Finder<'_> {
         Ok(None)
     }
 
-    /// Lists the commits of a decision, after those of what it needs.
+    /// Lists the commits of a decision, after those of the decisions it needs.
     fn decision(
         &self,
         id: &str,
@@ -134,7 +135,8 @@ impl Finder<'_> {
     }
 }
 
-/// Lists the decisions that one needs and the branch does not have, and what those need in their turn.
+/// Lists the decisions that one needs and the branch does not have, with those that they need in
+/// their turn.
 fn all_missing(decision: &Decision, known: &Known, has: &dyn Fn(&str) -> bool) -> Vec<String> {
     let mut missing: Vec<String> = Vec::new();
     let mut open = decision.depends_on.clone();
@@ -186,7 +188,7 @@ fn resolve_one(session: &Session, name: &str) -> Result<Vec<WantedCommit>> {
     };
     let from = names::find(repo, &or_head(from))?.commit;
     let to = names::find(repo, &or_head(to))?.commit;
-    let mut commits = repo.commits_between(to, &[from], MOST)?;
+    let mut commits = repo.commits_between(to, &[from], MAX_COMMITS)?;
     commits.reverse();
     if commits.is_empty() {
         return Err(Error::new(

@@ -1,7 +1,7 @@
-//! Git's own list of the commits that a pick under way has yet to take.
+//! Git's own list of the remaining commits of a pick in progress.
 //!
-//! With it `git status` tells of them, `git commit` does not end the pick, `git cherry-pick --continue`
-//! takes the rest, and nothing else begins before they are taken or given up.
+//! With it `git status` reports them, `git commit` does not end the pick, `git cherry-pick
+//! --continue` picks the rest, and nothing else begins before they are picked or given up.
 
 use std::fmt::Write as _;
 
@@ -16,14 +16,14 @@ use crate::store::operation::{Record, StateFile, StateName, Tail};
 use super::computed::Stuck;
 use super::continue_pick::{FORMAT, PickNote};
 
-/// A pick under way.
+/// A pick in progress.
 pub(super) struct UnderWay {
     pub(super) note: PickNote,
     /// Whether git has committed the one that was in conflict.
     pub(super) is_committed: bool,
 }
 
-/// Plans the files by which git knows what comes after a commit in conflict.
+/// Plans the files that list the commits after a conflict for git.
 pub(super) fn files(session: &Session, tip: Oid, stuck: &Stuck) -> Result<Vec<StateFile>> {
     if stuck.rest.is_empty() {
         return none(session);
@@ -49,7 +49,7 @@ pub(super) fn files(session: &Session, tip: Oid, stuck: &Stuck) -> Result<Vec<St
     ])
 }
 
-/// Plans that git knows of no list.
+/// Plans to delete git's list.
 pub(super) fn none(session: &Session) -> Result<Vec<StateFile>> {
     let names = [
         StateName::SequencerTodo,
@@ -61,10 +61,10 @@ pub(super) fn none(session: &Session) -> Result<Vec<StateFile>> {
     gone.into_iter().collect()
 }
 
-/// Reads the pick under way.
+/// Reads the pick in progress.
 ///
 /// # Errors
-/// `nothing-to-resolve`; `operation-in-progress` for one that git began or went on with.
+/// `nothing-to-resolve`; `operation-in-progress` for one that git began or continued.
 pub(super) fn read(session: &Session) -> Result<UnderWay> {
     if session.repo.in_progress() != Some("cherry-pick") {
         return Err(nothing("cherry-pick"));
@@ -94,7 +94,7 @@ fn read_note(repo: &Repo) -> Result<Option<PickNote>> {
     };
     let note: PickNote = serde_json::from_slice(&bytes).or_code(
         Code::RepositoryBroken,
-        || "cannot read what is being picked",
+        || "cannot read the state of the pick",
     )?;
     Ok(Some(note).filter(|note| note.format == FORMAT))
 }
@@ -106,7 +106,7 @@ fn newest(session: &Session) -> Result<Option<Record>> {
     Ok(settled.map(|entry| entry.record))
 }
 
-/// Tells whether note and list are those that an operation left.
+/// Returns `true` if note and list are as an operation left them.
 fn left_by(repo: &Repo, record: &Record) -> bool {
     let stands = |name: StateName| {
         let file = record.state_files.iter().find(|file| file.name == name);
@@ -117,12 +117,12 @@ fn left_by(repo: &Repo, record: &Record) -> bool {
     stands(StateName::ColonyResolve) && stands(StateName::SequencerTodo)
 }
 
-/// Says what a pick under way has yet to take; `None` when git knows all there is.
+/// Describes the remaining commits of a pick in progress; `None` if git's own list is complete.
 pub fn left(session: &Session) -> Option<String> {
     if session.repo.in_progress() != Some("cherry-pick") {
         return None;
     }
-    // What cannot be read is none of ours.
+    // An unreadable pick is not ours.
     let under_way = find(session).ok()??;
     let rest = &under_way.note.rest;
     if rest.is_empty() {
@@ -135,7 +135,7 @@ pub fn left(session: &Session) -> Option<String> {
     Some(format!("{count} {verb} left ({}{more})", ids.join(", ")))
 }
 
-/// Tells whether git has committed what was in conflict, so that only the rest is left.
+/// Returns `true` if git has committed the resolved conflict, so that only the rest remains.
 pub fn is_committed_by_git(session: &Session) -> bool {
     let found = find(session).ok().flatten();
     found.is_some_and(|under_way| under_way.is_committed)
@@ -144,7 +144,7 @@ pub fn is_committed_by_git(session: &Session) -> bool {
 fn begun_by_git() -> Error {
     Error::new(
         Code::OperationInProgress,
-        "this cherry-pick is in the hands of git itself; nothing was done",
+        "git itself continues this cherry-pick; nothing was done",
     )
     .hint("git cherry-pick --continue")
 }
@@ -168,5 +168,5 @@ pub(super) fn dropped_by_git(note: &PickNote) -> Error {
         ),
     )
     .detail("left", ids)
-    .hint("git cherry-pick --continue   # takes those after it; --quit gives them up")
+    .hint("git cherry-pick --continue   # picks those after it; --quit drops them")
 }

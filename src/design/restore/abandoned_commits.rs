@@ -1,4 +1,4 @@
-//! Commits that leave a branch when it moves: how many, and the newest by subject.
+//! Commits that leave a branch when it moves: their number, and the newest by subject.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -7,13 +7,13 @@ use crate::git::{Oid, RefChange, Repo};
 use crate::store::operation::operation_record::HeadRecord;
 use crate::store::operation::{Kind, Record};
 
-/// So many are read and told of; the others are counted.
-const TOLD: usize = 5;
+/// The maximum number of commits that are read and named; the others are only counted.
+const MAX_NAMED: usize = 5;
 
-/// More than this are not counted.
-pub(in crate::design) const MOST: usize = 1_000;
+/// The maximum number of commits that are counted.
+pub(in crate::design) const MAX_COUNTED: usize = 1_000;
 
-/// A commit by what people know it by.
+/// A commit with its subject.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct NamedCommit {
     /// The commit.
@@ -25,22 +25,22 @@ pub struct NamedCommit {
 /// The commits that leave a branch; the operation keeps them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct LeavingCommits {
-    /// The branch, as people see it.
+    /// The branch, by its short name.
     pub branch: String,
-    /// How many they are (at most 1,000).
+    /// Their number (at most 1,000).
     pub count: usize,
     /// The newest of them, newest first.
     pub newest: Vec<NamedCommit>,
 }
 
 impl LeavingCommits {
-    /// Reads the newest of some commits; `None` where there are none.
+    /// Reads the newest of some commits; `None` if there are none.
     pub(in crate::design) fn of(
         repo: &Repo,
         branch: String,
         all: &[Oid],
     ) -> Option<LeavingCommits> {
-        let newest = all.iter().take(TOLD).map(|sha| NamedCommit {
+        let newest = all.iter().take(MAX_NAMED).map(|sha| NamedCommit {
             sha: *sha,
             subject: subject(repo, *sha),
         });
@@ -52,8 +52,9 @@ impl LeavingCommits {
     }
 }
 
-/// Lists what leaves the branches that an undo or redo of an operation moves. A migration moves all of them to
-/// another history: nothing leaves by that. History that cannot be walked is not told of, since that stops no undo.
+/// Lists the commits that leave the branches that an undo or redo of an operation moves. A
+/// migration moves all branches to another history, so no commit leaves. History that cannot be
+/// walked is not reported, since it does not stop an undo.
 pub(in crate::design) fn by_moves(
     repo: &Repo,
     (origin, head_after): (&Record, &HeadRecord),
@@ -65,17 +66,17 @@ pub(in crate::design) fn by_moves(
     });
     for change in branches {
         let Some(tip) = change.old else { continue };
-        // Of a branch that goes as a whole, what HEAD has then does not leave.
+        // If a whole branch is deleted, the commits of HEAD afterward do not leave.
         let staying: Vec<Oid> = change.new.or(head_after.commit).into_iter().collect();
         let all = repo
-            .commits_between(tip, &staying, MOST)
+            .commits_between(tip, &staying, MAX_COUNTED)
             .unwrap_or_default();
         found.extend(LeavingCommits::of(repo, change.name.short(), &all));
     }
     found
 }
 
-/// Returns the first line of a message; nothing of a commit that cannot be read.
+/// Returns the first line of a message; an empty text for an unreadable commit.
 fn subject(repo: &Repo, commit: Oid) -> String {
     let past = repo.read_past(commit);
     past.map_or_else(|_| String::new(), |past| past.subject().to_owned())

@@ -1,4 +1,4 @@
-//! What leaves a branch when it moves, and who has it already.
+//! The commits that leave a branch when it moves, and the remotes that have them.
 
 use std::collections::BTreeSet;
 
@@ -7,11 +7,11 @@ use crate::model::{Code, Error, Result, text};
 use crate::store::Session;
 
 use super::Request;
-use super::abandoned_commits::{LeavingCommits, MOST};
+use super::abandoned_commits::{LeavingCommits, MAX_COUNTED};
 use super::restore_report::{BranchMove, RestoreReport};
 use super::restore_target::Target;
 
-/// Compares the branch with the target; refuses to drop what others may already have.
+/// Compares the branch with the target; refuses to drop published commits.
 pub(in crate::design) fn compare(
     session: &Session,
     request: &Request,
@@ -24,12 +24,12 @@ pub(in crate::design) fn compare(
         return Ok(());
     };
     let goal: Vec<Oid> = target.branch.into_iter().collect();
-    report.leaving = repo.commits_between(tip, &goal, MOST)?;
+    report.leaving = repo.commits_between(tip, &goal, MAX_COUNTED)?;
     report.ahead = report.leaving.len();
     report.leaving_commits = LeavingCommits::of(repo, report.branch.clone(), &report.leaving);
     report.branch_move = target.branch.map(|to| BranchMove { from: tip, to });
     report.behind = match target.branch {
-        Some(goal) => repo.commits_between(goal, &[tip], MOST)?.len(),
+        Some(goal) => repo.commits_between(goal, &[tip], MAX_COUNTED)?.len(),
         None => 0,
     };
     if request.force {
@@ -41,11 +41,16 @@ pub(in crate::design) fn compare(
             Code::PublishedCommits,
             format!(
                 "a remote has {published} of the {} that would leave '{}'; nothing was done",
-                text::count(report.ahead, "commit"), report.branch
+                text::count(report.ahead, "commit"),
+                report.branch
             ),
         )
         .detail("leaving", &report.leaving)
-        .hint(format!("git colony restore {} --mode files   # brings back the files only; --force drops the commits", target.id)));
+        .hint(format!(
+            "git colony restore {} --mode files   # restores the files only; --force \
+        drops the commits",
+            target.id
+        )));
     }
     if report.ahead > 0 && report.behind > 0 {
         return Err(Error::new(
@@ -59,7 +64,11 @@ pub(in crate::design) fn compare(
             ),
         )
         .detail("leaving", &report.leaving)
-        .hint(format!("git colony restore {} --mode files   # brings back the files only; --force moves the branch", target.id)));
+        .hint(format!(
+            "git colony restore {} --mode files   # restores the files only; --force \
+        moves the branch",
+            target.id
+        )));
     }
     match &report.leaving_commits {
         Some(leaving) if !target.is_named_fully => {
@@ -69,7 +78,7 @@ pub(in crate::design) fn compare(
     }
 }
 
-/// Refuses to take commits off a branch for a name of which only the beginning was typed.
+/// Refuses to drop commits from a branch if only a prefix of the name was typed.
 fn refuse_abbreviated(request: &Request, target: &Target, leaving: &LeavingCommits) -> Error {
     let (typed, id) = (&request.name, text::shell_word(&target.id));
     let newest = leaving.newest.first().map(|commit| &commit.subject);
@@ -77,7 +86,8 @@ fn refuse_abbreviated(request: &Request, target: &Target, leaving: &LeavingCommi
     Error::new(
         Code::NameAbbreviated,
         format!(
-            "'{typed}' is only the beginning of '{}', and {commits} would leave '{}', the newest '{}'; nothing was done",
+            "'{typed}' is only a prefix of '{}', and {commits} would leave '{}', the newest '{}'; \
+            nothing was done",
             target.label,
             leaving.branch,
             newest.map_or("", String::as_str)
@@ -88,7 +98,7 @@ fn refuse_abbreviated(request: &Request, target: &Target, leaving: &LeavingCommi
     .detail("label", &target.label)
     .detail("leaving_commits", leaving)
     .hint(format!(
-        "git colony restore {id}   # goes on; with --mode files it brings back the files only"
+        "git colony restore {id}   # continues; with --mode files it restores the files only"
     ))
 }
 

@@ -1,4 +1,4 @@
-//! Bringing a state back: exact, all or nothing, and undoable.
+//! Restores a state: exact, all or nothing, and undoable.
 
 pub mod abandoned_commits;
 mod divergence;
@@ -23,7 +23,7 @@ use restore_plan::Work;
 use restore_report::RestoreReport;
 use restore_target::Target;
 
-/// How much is brought back.
+/// The extent of a restore.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum RestoreMode {
@@ -35,22 +35,22 @@ pub enum RestoreMode {
     Fork,
 }
 
-/// What is asked for.
+/// The options of a restore.
 #[derive(Clone, Debug)]
 pub struct Request {
     /// The checkpoint, operation or revision.
     pub name: String,
-    /// What the name stands for, where that is known already.
+    /// The target, if it is known already.
     pub target: Option<Target>,
-    /// How much.
+    /// The extent.
     pub mode: RestoreMode,
-    /// What the fork is called; `None` makes a name of the checkpoint's.
+    /// The label of the fork; `None` makes one from the name of the checkpoint.
     pub fork_label: Option<String>,
-    /// Only these paths and what is below them; empty means all.
+    /// Only these paths and those below them; empty means all.
     pub paths: Vec<RepoPath>,
-    /// Leave files alone that the checkpoint does not have and git does not track.
+    /// Leave untracked files alone that the checkpoint does not have.
     pub keep_untracked: bool,
-    /// Go on although published commits leave the branch, or the histories have diverged.
+    /// Continue although published commits leave the branch, or the histories have diverged.
     pub force: bool,
 }
 
@@ -63,7 +63,7 @@ impl Request {
     }
 }
 
-/// Brings a state back.
+/// Restores a state.
 ///
 /// # Errors
 /// `checkpoint-not-found`, `name-ambiguous`, `operation-in-progress`, `published-commits`, `diverged`,
@@ -131,7 +131,7 @@ pub fn restore(session: &Session, request: &Request) -> Result<RestoreReport> {
     Ok(report)
 }
 
-/// Tells what [`restore`] would do, and changes nothing.
+/// Returns the report of [`restore`], and changes nothing.
 ///
 /// # Errors
 /// As [`restore`].
@@ -144,7 +144,7 @@ pub fn preview(session: &Session, request: &Request) -> Result<RestoreReport> {
     Ok(report)
 }
 
-/// Plans the files by which git knows what it is in the middle of.
+/// Plans the files that tell git of an operation in progress.
 fn state_files(repo: &Repo, target: &Target) -> Result<Vec<StateFile>> {
     let files = target.in_progress.iter().flat_map(|now| &now.files);
     files

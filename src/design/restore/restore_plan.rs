@@ -1,4 +1,4 @@
-//! What a restore would change: found out before its commit point, and refused where it cannot be done.
+//! Plans a restore before its commit point, and refuses it if it cannot be done.
 
 use std::collections::BTreeSet;
 
@@ -29,15 +29,15 @@ pub(in crate::design) struct Work<'a> {
     pub(in crate::design) kept: Kept,
     pub(in crate::design) moves: FileMoves,
     pub(in crate::design) index: Option<NewIndex>,
-    /// What stays out of checkpoints from then on.
+    /// The paths that stay out of checkpoints afterward.
     pub(in crate::design) unignored: Vec<RepoPath>,
-    /// The fork to begin.
+    /// The fork to create.
     pub(in crate::design) start: Option<Start>,
     pub(in crate::design) report: RestoreReport,
 }
 
 impl<'a> Work<'a> {
-    /// Looks at everything, and plans it.
+    /// Examines everything, and plans the restore.
     ///
     /// # Errors
     /// As [`super::restore`].
@@ -107,7 +107,7 @@ impl<'a> Work<'a> {
         })
     }
 
-    /// Returns where the branch is afterwards.
+    /// Returns the tip of the branch afterward.
     pub(in crate::design) fn branch_after(&self) -> Option<Oid> {
         match self.request.mode {
             RestoreMode::Replace | RestoreMode::Fork => self.target.branch,
@@ -115,7 +115,7 @@ impl<'a> Work<'a> {
         }
     }
 
-    /// Tells whether all of it is here already.
+    /// Returns `true` if the state is here already.
     pub(in crate::design) fn changes_nothing(&self) -> bool {
         let index_stays = match &self.index {
             None => true,
@@ -128,7 +128,7 @@ impl<'a> Work<'a> {
         self.moves.is_empty() && index_stays && branch_stays
     }
 
-    /// Lists the paths of the files that come.
+    /// Lists the paths of the files to write.
     pub(in crate::design) fn staged_paths(&self) -> BTreeSet<RepoPath> {
         self.moves
             .place
@@ -138,7 +138,8 @@ impl<'a> Work<'a> {
     }
 }
 
-/// Refuses to put the branch on a history from before a migration to git-lfs; files come from there.
+/// Refuses to move the branch to the history from before a migration to git-lfs; files can be
+/// restored from it.
 fn refuse_old_history(session: &Session, request: &Request, target: &Target) -> Result<()> {
     match target.branch {
         Some(branch) if request.mode != RestoreMode::Files => {
@@ -147,7 +148,7 @@ fn refuse_old_history(session: &Session, request: &Request, target: &Target) -> 
                 let id = text::shell_word(&target.id);
                 match error.code() {
                     Code::HistoryRewritten => error.hint(format!(
-                        "git colony restore {id} --mode files -- .   # brings back its files alone"
+                        "git colony restore {id} --mode files -- .   # restores only its files"
                     )),
                     _ => error,
                 }
@@ -157,7 +158,7 @@ fn refuse_old_history(session: &Session, request: &Request, target: &Target) -> 
     }
 }
 
-/// Keeps the changes that were asked for and that concern files we may move.
+/// Keeps the requested changes of files that may be moved.
 fn select(changes: Vec<TreeChange>, request: &Request, kept: &Kept) -> Vec<TreeChange> {
     let wanted = |change: &TreeChange| {
         let path = &change.path;
@@ -188,7 +189,7 @@ fn refuse_unknown_paths(
             return Err(Error::new(
                 Code::PathNotFound,
                 format!(
-                    "'{path}' is neither in '{}' nor in the worktree",
+                    "'{path}' is neither in '{}' nor in the working tree",
                     target.label
                 ),
             )
@@ -241,7 +242,7 @@ fn refuse_collisions(session: &Session, target: &Target) -> Result<()> {
         None => Ok(()),
         Some((one, other)) => Err(Error::new(
             Code::PathCollision,
-            format!("'{one}' and '{other}' are one file on this file system; nothing has changed"),
+            format!("'{one}' and '{other}' collide on this file system; nothing has changed"),
         )
         .detail("paths", [one, other])),
     }

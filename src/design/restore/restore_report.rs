@@ -1,4 +1,4 @@
-//! What a restore says it did.
+//! The report of a restore.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -15,75 +15,77 @@ use super::abandoned_commits::LeavingCommits;
 use super::restore_target::Target;
 use super::{Request, RestoreMode};
 
-/// How many files changed.
+/// The number of files that changed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct FileCounts {
-    /// Had other content.
+    /// Files that had other content.
     pub rewritten: usize,
-    /// Were not there.
+    /// Files that did not exist.
     pub restored: usize,
-    /// Are gone (moved aside).
+    /// Files that were moved aside.
     pub removed: usize,
 }
 
-/// How a branch moves; `behind` counts the commits that come in, `ahead` those that leave.
+/// The move of a branch; `behind` counts the commits that are added, `ahead` those that leave.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct BranchMove {
-    /// Where it was.
+    /// The old tip.
     pub from: Oid,
-    /// Where it is then.
+    /// The new tip.
     pub to: Oid,
 }
 
-/// What was brought back.
+/// The state that was restored.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct RestoreReport {
-    /// The checkpoint or operation; the commit, where a revision was named.
+    /// The id of the checkpoint or operation; for a revision, the commit.
     pub checkpoint_id: String,
-    /// What people call it.
+    /// Its label.
     pub label: String,
     /// The commit that holds the files.
     pub sha: Oid,
-    /// How much was brought back.
+    /// The extent of the restore.
     pub mode: RestoreMode,
-    /// The branch, as people see it.
+    /// The branch, by its short name.
     pub branch: String,
-    /// The operation that can be undone; `None` when nothing had to change.
+    /// The operation that can be undone; `None` if nothing had to change.
     pub recovery: Option<OperationId>,
-    /// How many files changed.
+    /// The number of files that changed.
     pub files: FileCounts,
     /// Commits that left the branch, newest first (at most 1,000).
     pub leaving: Vec<Oid>,
     /// The newest of them by subject.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub leaving_commits: Option<LeavingCommits>,
-    /// Files that were moved aside and are in no snapshot: ignored, left out, or not to be read.
+    /// Files that were moved aside and are in no checkpoint: ignored, left out, or unreadable.
     pub ignored_kept: Vec<RepoPath>,
-    /// Files that somebody wrote where files were put meanwhile; undo brings them back.
+    /// Files that another process wrote while files were replaced; undo restores them.
     pub kept_late: Vec<LateFile>,
-    /// Ignored paths that no longer are, each with all below it: they stay out of checkpoints.
+    /// Paths that are not ignored any more, each with everything below it: they stay out of
+    /// checkpoints.
     pub unignored: Vec<RepoPath>,
-    /// Untracked paths that no checkpoint takes in and that stayed.
+    /// Untracked paths that no checkpoint includes and that stayed.
     pub left_alone: Vec<LeftOut>,
-    /// What was there and is no part of the state, as an automatic checkpoint leaves it out.
+    /// Paths that the state does not contain, because an automatic checkpoint leaves them out.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub left_out: Vec<LeftOut>,
     /// Submodules whose commit differs; their directories were not touched.
     pub submodules: Vec<RepoPath>,
-    /// Commits the branch had and the target has not.
+    /// The number of commits the branch had and the target has not.
     pub ahead: usize,
-    /// Commits the target has and the branch had not.
+    /// The number of commits the target has and the branch had not.
     pub behind: usize,
-    /// Where the branch moves; `None` where it stays, or comes to have no commit.
+    /// The move of the branch; `None` if it stays, or becomes unborn.
     pub branch_move: Option<BranchMove>,
-    /// What git is in the middle of then: the state was one in a merge or pick that had been opened.
+    /// The git operation in progress afterward: the state was inside a merge or pick that had been
+    /// opened.
     pub in_progress: Option<String>,
-    /// True when nothing was changed because a dry run was asked for.
+    /// True if nothing was changed because of a dry run.
     pub dry_run: bool,
 }
 
 impl RestoreReport {
-    /// Tells of a restore of which nothing is known but what is asked for.
+    /// Returns the report of a restore before it is planned.
     pub(in crate::design) fn of(target: &Target, request: &Request, kept: &Kept) -> RestoreReport {
         RestoreReport {
             checkpoint_id: target.id.clone(),
@@ -111,8 +113,8 @@ impl RestoreReport {
 }
 
 impl RestoreReport {
-    /// Takes out of the plan the files that were on the disk then and that the checkpoint left out: a later
-    /// one took them in, and they stay where they are.
+    /// Removes from the plan the files that existed at the time and that the checkpoint left out: a
+    /// later one included them, and they stay where they are.
     pub(in crate::design) fn spare_left_out(
         &mut self,
         changes: &mut Vec<TreeChange>,
@@ -128,7 +130,7 @@ impl RestoreReport {
     }
 }
 
-/// Counts the files that are others afterwards; submodules are none.
+/// Counts the files that change; submodules do not count.
 pub(in crate::design) fn count(changes: &[TreeChange]) -> FileCounts {
     let mut counts = FileCounts::default();
     for change in changes.iter().filter(|change| !concerns_submodule(change)) {

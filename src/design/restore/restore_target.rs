@@ -1,4 +1,4 @@
-//! What a name given to restore stands for: where the branch goes, what index and files become.
+//! Resolves a name given to restore: the new tip of the branch, the new index and files.
 
 use crate::design::checkpoint::checkpoints::{self, Checkpoint};
 use crate::design::checkpoint::left_out::LeftOut;
@@ -12,35 +12,35 @@ use crate::store::files::places::Places;
 use crate::store::operation::operation_record::IndexTarget;
 use crate::store::operation::{Kind, Log, StateName};
 
-/// A state that can be brought back.
+/// A state that can be restored.
 #[derive(Clone, Debug)]
 pub struct Target {
     /// The id of the checkpoint or operation, or of the commit.
     pub id: String,
-    /// What people call it.
+    /// Its label.
     pub label: String,
     /// The commit that holds the files.
     pub sha: Oid,
     /// The tree of the files.
     pub tree: Oid,
-    /// Where the branch goes; `None` makes it unborn.
+    /// The new tip of the branch; `None` makes it unborn.
     pub branch: Option<Oid>,
-    /// What the index becomes.
+    /// The new index.
     pub index: IndexTarget,
-    /// What git was in the middle of then.
+    /// The git operation that was in progress.
     pub in_progress: Option<InProgress>,
-    /// What was on the disk then and stayed out of it.
+    /// Files that existed at the time and are not in the state.
     pub left_out: Vec<LeftOut>,
-    /// Whether it was named in full, not by the beginning of a name.
+    /// Whether it was named in full, not by a prefix.
     pub is_named_fully: bool,
 }
 
-/// A merge or pick that a state is in the middle of.
+/// A merge or pick in progress within a state.
 #[derive(Clone, Debug)]
 pub struct InProgress {
-    /// In git's words.
+    /// git's name for it.
     pub what: String,
-    /// The files by which git knows, as blobs; none for what we did not begin.
+    /// The files that tell git of it, as blobs; empty for one that git began.
     pub files: Vec<(StateName, Oid)>,
 }
 
@@ -61,8 +61,8 @@ impl Target {
         })
     }
 
-    /// Finds what is to be brought back: what [`Target::find`] finds, or any commit, where no checkpoint has
-    /// that name in full. The beginning of the name of a checkpoint comes after a revision, and before an
+    /// Finds the state to restore: as [`Target::find`] does, or any commit, unless a checkpoint has
+    /// that name in full. The prefix of a checkpoint's name comes after a revision, and before an
     /// abbreviated id.
     ///
     /// # Errors
@@ -86,10 +86,10 @@ impl Target {
         }
     }
 
-    /// Returns how a fork is called that is named after it.
+    /// Returns the short name that a fork of it gets.
     pub(in crate::design) fn short_id(&self) -> String {
         let last = self.id.rsplit('/').next().unwrap_or(&self.id);
-        // What ends so names the state of an agent.
+        // The name of an agent's state ends like this.
         let last = last.trim_end_matches('@');
         if self.id == self.sha.to_string() {
             return last.chars().take(10).collect();
@@ -98,7 +98,7 @@ impl Target {
     }
 }
 
-/// Tells whether a name may be the beginning of the id of an object.
+/// Returns `true` if a name may be an abbreviated object id.
 fn is_abbreviated_id(name: &str) -> bool {
     name.len() < 40 && name.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
@@ -119,8 +119,8 @@ fn of_commit(repo: &Repo, name: &str, commit: Oid) -> Result<Target> {
 }
 
 impl Target {
-    /// Returns the state that a commit was made of beside what was checked out, its base: its files, with the
-    /// index of its other parent; `base` itself has nothing uncommitted.
+    /// Returns the state that a commit off the branch holds on its base: its files, with the index
+    /// of its other parent; `base` itself has nothing uncommitted.
     ///
     /// # Errors
     /// `object-missing`.
@@ -146,7 +146,7 @@ impl Target {
     }
 }
 
-/// Returns the index of a state: as a commit of its own has it, or that of the commit below.
+/// Returns the index of a state: from its own index commit, or from the commit below.
 fn index_beside(repo: &Repo, base: Option<Oid>, beside: Option<Oid>) -> Result<IndexTarget> {
     Ok(match beside {
         Some(index) => IndexTarget::State {
@@ -205,11 +205,11 @@ fn before_operation(repo: &Repo, id: OperationId) -> Result<Target> {
         return Err(Error::new(
             Code::OperationNotFound,
             format!(
-                "{id} ({}) did not look at the files, so it has no state to restore",
+                "{id} ({}) did not record the files, so it has no state to restore",
                 record.kind.as_str()
             ),
         )
-        .hint("git colony undo   # takes back the newest operation"));
+        .hint("git colony undo   # undoes the newest operation"));
     };
     // A checkpoint changes no file: the files before it are the files in it.
     let tree = repo.read_commit(snapshot)?.tree;
@@ -232,8 +232,8 @@ fn before_operation(repo: &Repo, id: OperationId) -> Result<Target> {
     })
 }
 
-/// Lists the files by which git knew of a merge or pick before an operation: as that found them, or as
-/// the newest one before it left them.
+/// Lists the files that told git of a merge or pick before an operation: from its record, or from
+/// the newest one before it.
 fn state_files_before(log: &Log, id: OperationId) -> Vec<(StateName, Oid)> {
     let mut known: Vec<(StateName, Option<Oid>)> = Vec::new();
     for entry in log.entries.iter().rev() {
@@ -259,7 +259,7 @@ fn state_files_before(log: &Log, id: OperationId) -> Vec<(StateName, Oid)> {
 }
 
 impl Target {
-    /// Refuses a state in the middle of something that cannot be brought back with it.
+    /// Refuses a state with a git operation in progress that cannot be restored.
     ///
     /// # Errors
     /// `unsupported`.
@@ -272,11 +272,14 @@ impl Target {
         Err(Error::new(
             Code::Unsupported,
             format!(
-                "the state is in the middle of a {what} that git itself began, which only git can bring back; nothing has changed"
+                "the state has a {what} in progress that git itself began and that only git can \
+                restore; nothing has changed"
             ),
         )
         .detail("in_progress", what)
-        .hint(format!("git colony restore {id} --mode files   # brings the files back")))
+        .hint(format!(
+            "git colony restore {id} --mode files   # restores the files"
+        )))
     }
 }
 

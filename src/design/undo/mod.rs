@@ -1,4 +1,4 @@
-//! Taking an operation back, and taking that back again.
+//! Undoes an operation, and redoes it.
 //!
 //! An undo is an operation like any other: it moves refs to their old values, puts the very index
 //! file back, and moves files back from where they were kept. Nothing is copied or filtered.
@@ -34,16 +34,16 @@ use undo_next::{acts_since, nothing, origin_of, refuse_foreign_progress, require
 use undo_refs::{moved_home, published, refs_back, refuse_published};
 use undo_report::{Gone, UndoReport};
 
-/// Which way to go.
+/// The direction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
-    /// Take back the newest operation that stands.
+    /// Undo the newest operation in effect.
     Undo,
-    /// Take back the newest undo.
+    /// Redo the newest undo.
     Redo,
-    /// Take back the newest operation that changed HEAD, index or files; refs moved since stay.
+    /// Undo the newest operation that changed HEAD, index or files; refs moved since stay.
     Abort,
-    /// Take back a migration to git-lfs, which no other way does.
+    /// Undo a migration to git-lfs; the other directions refuse that.
     AbortMigration,
 }
 
@@ -57,12 +57,12 @@ impl Direction {
     }
 }
 
-/// Takes back the newest operation of this worktree, or the newest undo.
+/// Undoes the newest operation of this worktree, or redoes the newest undo.
 ///
 /// # Errors
-/// `nothing-to-undo`; without `force` `external-change` when the next step is plain git's or a ref is
+/// `nothing-to-undo`; without `force` `external-change` if the next step is plain git's or a ref is
 /// no longer as the operation left it, and `published-commits`; `branch-in-use`; `object-missing`
-/// when a kept file is gone.
+/// if a kept file is gone.
 pub fn run(session: &Session, direction: Direction, force: bool) -> Result<UndoReport> {
     refuse_foreign_progress(session, direction)?;
     if Places::find(&session.repo)?.is_none() {
@@ -75,7 +75,7 @@ pub fn run(session: &Session, direction: Direction, force: bool) -> Result<UndoR
         kind: direction.kind(),
         touches: Touches::Worktree,
     };
-    // A refusal records nothing; what is to be taken back has to be in the log.
+    // A refusal records nothing; a forced undo needs the change of plain git in the log.
     let takes_all = force && direction == Direction::Undo;
     let mut operation = Operation::begin_after(session, intent, |places, tail| {
         let log = Log::read(&session.repo, places)?;
@@ -123,8 +123,8 @@ pub fn run(session: &Session, direction: Direction, force: bool) -> Result<UndoR
     Ok(report)
 }
 
-/// Completes an undo or redo that was cut off past its commit point. Whoever runs it again wants that one:
-/// a further step would be one too many.
+/// Completes an undo or redo that was interrupted past its commit point. A user who runs it again
+/// wants that one: another step would be one too many.
 fn complete(session: &Session, direction: Direction) -> Result<Option<UndoReport>> {
     let Some(places) = Places::find(&session.repo)? else {
         return Ok(None);
@@ -137,7 +137,7 @@ fn complete(session: &Session, direction: Direction) -> Result<Option<UndoReport
     session.refuse_reader()?;
     lease::require(session)?;
     let lock = WorktreeLock::take(&session.world, &session.repo, session.lock_timeout())?;
-    // Of a living process it is none of ours, once that has ended.
+    // A living process completes its own.
     let is_left = recover::pending(&places)?.is_some_and(|left| left.op == pending.op);
     if !is_left {
         return Ok(None);
@@ -146,7 +146,7 @@ fn complete(session: &Session, direction: Direction) -> Result<Option<UndoReport
     drop(lock);
     let log = Log::read(&session.repo, &places)?;
     let Some(entry) = log.find(pending.op) else {
-        // It was cut off before its commit point.
+        // It was interrupted before its commit point.
         return Ok(None);
     };
     session.note_change();
@@ -154,7 +154,7 @@ fn complete(session: &Session, direction: Direction) -> Result<Option<UndoReport
     Ok(Some(report))
 }
 
-/// Tells what [`run`] would do, and changes nothing.
+/// Returns the report of [`run`], and changes nothing.
 ///
 /// # Errors
 /// As [`run`].
@@ -177,7 +177,7 @@ pub fn preview(session: &Session, direction: Direction, force: bool) -> Result<U
 /// Everything known before the commit point.
 struct Step {
     entry: LogEntry,
-    /// HEAD after it, where the operation had switched it.
+    /// HEAD afterward, if the operation had switched it.
     head: HeadRecord,
     kept: Kept,
     back: FilesBack,

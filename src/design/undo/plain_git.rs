@@ -1,10 +1,9 @@
-//! What plain git did, as a step of the log: recorded from git's hooks, refused by undo, taken back
-//! by force.
+//! Changes by plain git as steps of the operation log: recorded from git's hooks, refused by undo,
+//! undone with `--force`.
 //!
-//! Taking back moves HEAD, the branch it was on and the index to where they were. Files follow only
-//! where git had moved them too (`checkout`, `merge`, `reset --hard`, ...); after `commit` or `add`
-//! they stay and are uncommitted changes again. Whatever stands where a file comes back is moved
-//! aside, as always.
+//! Undoing one moves HEAD, its branch and the index back. Files follow only if git had moved them
+//! too (`checkout`, `merge`, `reset --hard`, ...); after `commit` or `add` they stay and are
+//! uncommitted changes again. A file that is in the way is moved aside, as always.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -23,19 +22,19 @@ use crate::store::operation::{FileMoves, Kind, Log, LogEntry, Record, Tail, reco
 
 use super::Direction;
 
-/// How long a hook waits for a command of ours that is at work: git waits with it.
-const PATIENCE: Duration = Duration::from_millis(300);
+/// How long a hook waits for another command of ours: git waits with it.
+const LOCK_TIMEOUT: Duration = Duration::from_millis(300);
 
-/// The hook of git that a change is recorded from.
+/// The hook of git that recorded a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GitHook {
     /// A commit was made.
     PostCommit,
     /// HEAD or files were switched.
     PostCheckout,
-    /// A merge has ended; git may still say that it is in progress.
+    /// A merge has ended; git may still report it as in progress.
     PostMerge,
-    /// Commits were amended or a rebase has ended; git may still say that it is in progress.
+    /// Commits were amended or a rebase has ended; git may still report it as in progress.
     PostRewrite,
 }
 
@@ -49,18 +48,18 @@ impl GitHook {
     }
 }
 
-/// Records what git has just done, so that it is a step of its own; returns the operation.
+/// Records the last change by git as a step of its own; returns the operation.
 ///
-/// Hardly waits for others and does nothing inside an operation of ours, beside one at work or cut off, in
-/// the middle of a rebase, and where no operation was ever made. What goes wrong is of no concern to
-/// git: the next changing command records the same.
+/// Hardly waits for others. Does nothing inside an operation of ours, beside a running or
+/// interrupted one, during a rebase, and before the first operation. Failures do not concern git:
+/// the next changing command records the same change.
 pub fn record(session: &Session, hook: GitHook) -> Option<OperationId> {
     let world = &session.world;
     if world.variable(process::OPERATION_VARIABLE).is_some() {
         return None;
     }
     let places = Places::find(&session.repo).ok()??;
-    let _lock = WorktreeLock::take(world, &session.repo, PATIENCE).ok()?;
+    let _lock = WorktreeLock::take(world, &session.repo, LOCK_TIMEOUT).ok()?;
     if recover::pending(&places).ok()?.is_some() {
         return None;
     }
@@ -71,11 +70,11 @@ pub fn record(session: &Session, hook: GitHook) -> Option<OperationId> {
     Some(entry.record.op)
 }
 
-/// Finds what is in no record yet and stands in the way of an undo, or of a redo.
+/// Finds an unrecorded change that stops an undo, or a redo.
 ///
-/// Usually that is whatever came after the newest operation. To an undo it is also what came after the step
-/// that it would take back: commits that have come to a branch while HEAD was elsewhere, or a gap in a log of
-/// an older version. A redo goes the other way, and meets none of that.
+/// Usually that is any change since the newest operation. For an undo it is also a change since the
+/// step that it would undo: commits added to a branch while HEAD was elsewhere, or a gap in a log
+/// of an older version. A redo is not affected by those.
 pub(in crate::design) fn unrecorded<'a>(
     session: &Session,
     log: &'a Log,
@@ -93,7 +92,7 @@ pub(in crate::design) fn unrecorded<'a>(
     Ok(None)
 }
 
-/// Makes the refusal of an undo or redo for a change that is in no record yet.
+/// Makes the refusal of an undo or redo because of an unrecorded change.
 pub(in crate::design) fn refuse_unrecorded(
     session: &Session,
     found: &Unrecorded<'_>,
@@ -122,21 +121,21 @@ pub(in crate::design) fn refuse_unrecorded(
     );
     let hint = match kind {
         Kind::Redo if since.snapshot.is_none() => {
-            "git colony ops   # lists what was done".to_owned()
+            "git colony ops   # lists the operations".to_owned()
         }
         Kind::Redo => format!(
-            "git colony restore {}   # brings back the state before that operation",
+            "git colony restore {}   # restores the state before that operation",
             since.op
         ),
         _ => format!(
-            "git colony undo --force   # takes it back{}",
+            "git colony undo --force   # undoes it{}",
             or_restore(since, "goes back further")
         ),
     };
     Ok(told.refusal(&start).detail("op", since.op).hint(hint))
 }
 
-/// Refuses to take back a change by plain git without being forced.
+/// Refuses to undo a change by plain git without `--force`.
 pub(in crate::design) fn refuse_recorded(session: &Session, record: &Record) -> Result<Error> {
     let unknown = ExternalChange::default();
     let change = record.external.as_ref().unwrap_or(&unknown);
@@ -149,13 +148,13 @@ pub(in crate::design) fn refuse_recorded(session: &Session, record: &Record) -> 
     };
     let start = format!("the newest step, {}, is not one of git-colony", record.op);
     let hint = format!(
-        "git colony undo --force   # takes it back{}",
-        or_restore(record, "does so for all since")
+        "git colony undo --force   # undoes it{}",
+        or_restore(record, "undoes everything since")
     );
     Ok(told.refusal(&start).detail("op", record.op).hint(hint))
 }
 
-/// Words the other way that a hint of undo names, where the operation has a state to restore.
+/// Formats the alternative in a hint of undo, if the operation has a state to restore.
 pub(in crate::design) fn or_restore(record: &Record, what: &str) -> String {
     match record.snapshot {
         Some(_) => format!("; git colony restore {} {what}", record.op),
@@ -163,7 +162,7 @@ pub(in crate::design) fn or_restore(record: &Record, what: &str) -> String {
     }
 }
 
-/// What is said of a change.
+/// The description of a change.
 struct ChangeWords<'a> {
     summary: &'a str,
     refs: &'a [RefChange],
@@ -231,7 +230,7 @@ fn followed(
     }
     let mut all = repo.diff_trees(before, after)?;
     if change.overwrote {
-        // What neither the index nor a commit had was a file already when it was added to the index.
+        // A file that neither the index nor a commit had existed before it was added to the index.
         let head = repo.tree_of(head)?;
         let committed = repo.list_tree(head)?.into_iter();
         let committed: BTreeSet<_> = committed.map(|change| change.path).collect();
@@ -243,7 +242,7 @@ fn followed(
     }
     for (old, new) in &change.switched {
         let (Ok(old), Ok(new)) = (repo.tree_of(*old), repo.tree_of(*new)) else {
-            // A commit in between is gone: then nothing is known but that git moved files.
+            // A commit in between is gone: then it is only known that git moved files.
             return Ok(all);
         };
         let changed = repo.diff_trees(old, new)?.into_iter();
@@ -253,7 +252,7 @@ fn followed(
     Ok(followed)
 }
 
-/// Lists the paths that a state of the index has in conflict.
+/// Lists the paths in conflict in a state of the index.
 pub(in crate::design) fn conflicted_in(repo: &Repo, state: Oid) -> Result<BTreeSet<RepoPath>> {
     let mut found = BTreeSet::new();
     for stage in ["1", "2", "3"] {
@@ -265,7 +264,7 @@ pub(in crate::design) fn conflicted_in(repo: &Repo, state: Oid) -> Result<BTreeS
     Ok(found)
 }
 
-/// Plans how the files that git had moved come back; the tree they are in is that of the snapshot.
+/// Plans how the files that git had moved are restored, from the tree of the snapshot.
 pub(in crate::design) fn plan_files(
     session: &Session,
     record: &Record,
@@ -278,7 +277,7 @@ pub(in crate::design) fn plan_files(
     let before = trees.0;
     let followed = followed(repo, trees, change)?;
     let mut changes = repo.diff_trees(kept.snapshot.worktree_tree, before)?;
-    // A path that comes back in conflict has no version that its file could be made from.
+    // A path that becomes conflicted again has no version to make its file from.
     let conflicted = conflicted_in(repo, record.index_before)?;
     changes.retain(|change| {
         followed.contains(&change.path)
@@ -288,7 +287,7 @@ pub(in crate::design) fn plan_files(
     tree_moves::plan_moves(session, &changes)
 }
 
-/// Refuses to move a branch, or to put HEAD on it, that another worktree works on.
+/// Refuses to move a branch, or to put HEAD on it, if another worktree has it checked out.
 pub(in crate::design) fn refuse_branch_in_use(
     repo: &Repo,
     record: &Record,
@@ -310,13 +309,16 @@ pub(in crate::design) fn refuse_branch_in_use(
                 ),
             )
             .detail("branch", name)
-            .hint("git worktree list   # put that worktree on another branch, then run it again"));
+            .hint(
+                "git worktree list   # switch that worktree to another branch, then run it \
+            again",
+            ));
         }
     }
     Ok(())
 }
 
-/// Returns the entry for a change that no record has, written down nowhere yet, for a dry run.
+/// Returns the entry for an unrecorded change without writing it, for a dry run.
 pub(in crate::design) fn rehearse(
     session: &Session,
     places: &Places,

@@ -1,4 +1,4 @@
-//! Which files an undo moves, and where each comes from.
+//! The files that an undo moves, and the source of each.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,19 +17,19 @@ use crate::store::operation::{FileMoves, Kind, LateFile, Record, late_files, mov
 use super::undo_settled::settled_since;
 use super::{Direction, plain_git};
 
-/// How the files come back.
+/// How the files are restored.
 pub(in crate::design) struct FilesBack {
     pub(in crate::design) moves: FileMoves,
-    /// Files that come from blobs: what was kept of them is gone, or nothing was.
+    /// Files that are restored from blobs: their kept copy is gone, or there was none.
     pub(in crate::design) restaged: BTreeSet<RepoPath>,
-    /// The tree that these are in.
+    /// The tree with these blobs.
     pub(in crate::design) tree: Option<Oid>,
-    /// What somebody wrote while the operation moved files, and that does not come back.
+    /// Files that another process wrote while the operation moved files, and that are not restored.
     pub(in crate::design) kept_late: Vec<LateFile>,
 }
 
 impl FilesBack {
-    /// Plans the moves that take an operation back.
+    /// Plans the moves that undo an operation.
     ///
     /// # Errors
     /// `object-missing` for a kept file that is gone; `nested-repository-in-the-way`.
@@ -78,13 +78,13 @@ impl FilesBack {
     }
 }
 
-/// Goes back to a branch that has moved on since an operation switched away from it: as `git switch`
-/// does, what is edited here comes along or stops it. Ignored files that had given way come back
-/// where nothing of the branch stands.
+/// Switches to a branch that has changed since an operation switched away from it: as with `git
+/// switch`, local edits are carried along or stop it. Ignored files that were moved aside are
+/// restored where the branch has no file.
 ///
 /// # Errors
-/// `uncommitted-edits`, `unmerged-paths`, `nested-repository-in-the-way`; `external-change` for what
-/// brought other files along than the branch had.
+/// `uncommitted-edits`, `unmerged-paths`, `nested-repository-in-the-way`; `external-change` for an
+/// operation whose files differed from those of the branch.
 pub(in crate::design) fn back_to_branch(
     session: &Session,
     places: &Places,
@@ -99,7 +99,8 @@ pub(in crate::design) fn back_to_branch(
         return Err(Error::new(
             Code::ExternalChange,
             format!(
-                "'{name}' has moved since {} ({}), and the files before it were others than the branch's; nothing was done",
+                "'{name}' has moved since {} ({}), and the files before it differed from that \
+                branch; nothing was done",
                 record.op, record.summary
             ),
         )
@@ -116,7 +117,7 @@ pub(in crate::design) fn back_to_branch(
     for (number, path) in record.files.aside.iter().enumerate() {
         let is_gits = [old, tree].map(|tree| repo.entry_in(tree, path.as_path()));
         let is_gits = is_gits.into_iter().collect::<Result<Vec<_>>>()?;
-        let stands = files.look(path).map_err(|e| Error::io("cannot look", e))?;
+        let stands = files.look(path).map_err(|e| Error::io("cannot read", e))?;
         let is_free = stands == PathState::Nothing || moves.aside.contains(path);
         let at = places.kept_by(record.op).join(number.to_string());
         if is_gits.iter().all(Option::is_none) && is_free && at.symlink_metadata().is_ok() {
@@ -136,7 +137,7 @@ pub(in crate::design) fn back_to_branch(
     Ok((back, switch.index))
 }
 
-/// Where a kept file is gone, takes its content from the snapshot the operation made.
+/// If a kept file is gone, takes its content from the snapshot of the operation.
 fn replace_lost_sources(
     session: &Session,
     places: &Places,

@@ -1,4 +1,4 @@
-//! Which operation an undo or redo is about, and what stands in its way before anything is looked at.
+//! Finds the operation that an undo or redo is about, and early reasons to refuse it.
 
 use crate::design::worktree::{opened_by_us, refuse_in_progress};
 use crate::git::Repo;
@@ -11,7 +11,7 @@ use crate::store::operation::{Kind, Log, LogEntry, Record};
 
 use super::Direction;
 
-/// Refuses in the middle of something, unless the newest operation began that.
+/// Refuses while git has something in progress, unless the newest operation opened it.
 pub(in crate::design) fn refuse_foreign_progress(
     session: &Session,
     direction: Direction,
@@ -25,10 +25,10 @@ pub(in crate::design) fn refuse_foreign_progress(
     refuse_in_progress(session, direction.kind().as_str())
 }
 
-/// Returns the operation that is taken back, or brought back.
+/// Returns the operation to undo or redo.
 ///
 /// # Errors
-/// `nothing-to-undo`, `history-rewritten`; `external-change` for what was done since a migration.
+/// `nothing-to-undo`, `history-rewritten`; `external-change` for changes since a migration.
 pub(in crate::design) fn require_next<'a>(
     session: &Session,
     log: &'a Log,
@@ -53,8 +53,8 @@ pub(in crate::design) fn require_next<'a>(
     }
 }
 
-/// Refuses to go back behind a migration by halves: it takes every ref at once, and only as long as
-/// nobody else has it.
+/// Refuses to undo a migration in part: it takes all refs at once, and only while no one else has
+/// it.
 ///
 /// # Errors
 /// `newer-format`, `repository-broken`.
@@ -66,12 +66,12 @@ pub(in crate::design) fn refuse_migration(repo: &Repo, record: &Record) -> Resul
     });
     let (why, hint) = if is_open {
         (
-            "what was before is in another history",
-            "git colony lfs migrate --abort   # takes all of it back",
+            "the state before it is in another history",
+            "git colony lfs migrate --abort   # undoes all of it",
         )
     } else {
         (
-            "others have that history by now: nothing from before comes back",
+            "others already have that history, so the old one cannot be restored",
             "git colony checkpoints   # lists what can be restored, in the new history",
         )
     };
@@ -86,7 +86,7 @@ pub(in crate::design) fn refuse_migration(repo: &Repo, record: &Record) -> Resul
     .hint(hint))
 }
 
-/// Names what was done since the migration, and has to be taken back before it.
+/// Makes the error for an operation since the migration, which must be undone first.
 fn after_migration(record: &Record) -> Error {
     Error::new(
         Code::ExternalChange,
@@ -96,11 +96,11 @@ fn after_migration(record: &Record) -> Error {
         ),
     )
     .detail("op", record.op)
-    .hint("git colony undo   # takes it back; then run the command again")
+    .hint("git colony undo   # undoes it; then run the command again")
 }
 
-/// Makes the error that there is no such operation; of what was done since the newest one, and is none, it says
-/// how that is taken back.
+/// Makes the error that there is no operation to undo; adds how to revert a later command that undo
+/// does not cover.
 pub(in crate::design) fn nothing(
     session: &Session,
     newest: Option<OperationId>,
@@ -117,14 +117,14 @@ pub(in crate::design) fn nothing(
     let act = last_act::list(&session.repo, is_last).into_iter().next();
     match act.filter(|_| direction == Direction::Undo) {
         None => error("").hint("git colony ops"),
-        Some(act) => error(&format!("; '{}' is not covered by it", act.command))
+        Some(act) => error(&format!("; undo does not cover '{}'", act.command))
             .detail("not_undone", &act)
             .hint(act.way_back),
     }
 }
 
-/// Returns what was done after an operation that undo takes back and that is no step, the newest first. What came
-/// after the steps that were taken back before it was told then.
+/// Returns the commands since an operation that undo does not cover, the newest first. Those since
+/// undone steps were reported at that time.
 pub(in crate::design) fn acts_since(
     session: &Session,
     log: &Log,

@@ -1,4 +1,4 @@
-//! What an undo would meet, told without looking at a file.
+//! Previews an undo without reading a file.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -12,19 +12,19 @@ use super::undo_next::{origin_of, refuse_foreign_progress};
 use super::undo_refs::{published, refs_back};
 use super::{Direction, plain_git};
 
-/// What an undo would meet.
+/// The preview of an undo.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct UndoStep {
-    /// The operation it would take back; `None` for what plain git did and no record has yet.
+    /// The operation it would undo; `None` for an unrecorded change by plain git.
     pub op: Option<OperationId>,
-    /// What that did.
+    /// The summary of the operation.
     pub summary: String,
-    /// The code that undo refuses with unless it is forced; one of an operation that is in progress
-    /// is refused in any case.
+    /// The code with which undo refuses without `--force`; a git operation in progress is refused
+    /// in any case.
     pub refused_as: Option<&'static str>,
 }
 
-/// Tells what an undo would meet, without looking at a file.
+/// Returns the preview of an undo without reading a file.
 ///
 /// # Errors
 /// `repository-broken`, `unsupported`.

@@ -1,4 +1,4 @@
-//! Which refs an undo moves, and what refuses that: refs moved since, commits that others have.
+//! The refs that an undo moves, and the reasons to refuse: refs moved since, published commits.
 
 use std::collections::BTreeSet;
 
@@ -13,8 +13,8 @@ use crate::store::refs::ref_names;
 use super::plain_git;
 use super::undo_next::origin_of;
 
-/// Returns where the branch is now that HEAD comes back to, if commits have come there since an operation
-/// that left it alone: they are somebody's work, and stay.
+/// Returns the current tip of the branch that HEAD returns to, if it has new commits since an
+/// operation that left it alone: they are other work, and stay.
 pub(in crate::design) fn moved_home(session: &Session, record: &Record) -> Result<Option<Oid>> {
     let home = &record.before.head;
     let listed = record.refs.iter().any(|change| change.name == home.name);
@@ -28,8 +28,8 @@ pub(in crate::design) fn moved_home(session: &Session, record: &Record) -> Resul
     }
 }
 
-/// Plans the moves of the refs. One that is no longer where the operation left it is moved by force
-/// only; one that it left alone is not moved at all.
+/// Plans the moves of the refs. A ref that has moved since the operation is moved only with
+/// `--force`; one that the operation left alone is not moved at all.
 pub(in crate::design) fn refs_back(
     session: &Session,
     record: &Record,
@@ -39,7 +39,7 @@ pub(in crate::design) fn refs_back(
     let home = &record.before.head;
     let listed = wanted.iter().any(|change| change.name == home.name);
     if record.switches_head() && !listed && home.name.as_bytes() != b"HEAD" {
-        // HEAD comes back to a branch that the operation left alone: it has to be there still.
+        // HEAD returns to a branch that the operation left alone: it must still exist.
         wanted.push(RefChange {
             name: home.name.clone(),
             old: home.commit,
@@ -77,12 +77,12 @@ fn refuse_moved_refs(record: &Record, moved: &[String]) -> Error {
     .detail("changes", moved)
     .detail("op", record.op)
     .hint(format!(
-        "git colony undo --force   # takes back what the operation moved all the same{}",
-        plain_git::or_restore(record, "does so for all since")
+        "git colony undo --force   # undoes it anyway{}",
+        plain_git::or_restore(record, "undoes everything since")
     ))
 }
 
-/// Refuses to take back what others may have already.
+/// Refuses to drop published commits.
 pub(in crate::design) fn refuse_published(record: &Record, published: &[Oid]) -> Error {
     let count = published.len();
     Error::new(
@@ -95,13 +95,13 @@ pub(in crate::design) fn refuse_published(record: &Record, published: &[Oid]) ->
         ),
     )
     .detail("published", published)
-    .hint("git revert takes them back for everybody; --force takes them back here only")
+    .hint("git revert reverts them for everybody; --force drops them here only")
 }
 
-/// Lists commits by which a branch would go back behind what a remote has of it.
+/// Lists commits that a remote has of a branch and that the branch would lose.
 ///
-/// Only those count that were a state of the branch itself: not what a merge brought in, and not what
-/// it merely moved on to. A branch that goes as a whole takes nothing from anybody.
+/// Only former tips of the branch itself count: not the commits that a merge added, and not those
+/// that it was fast-forwarded over. Deleting a whole branch takes nothing from others.
 pub(in crate::design) fn published(
     session: &Session,
     log: &Log,
@@ -129,7 +129,7 @@ pub(in crate::design) fn published(
     Ok(listed)
 }
 
-/// Tells the commit of a merge from one that the branch only moved on to.
+/// Returns `true` if a merge made the commit, and `false` after a fast-forward.
 fn is_made_by_merge(session: &Session, tip: Oid, before: Option<Oid>) -> Result<bool> {
     let Some(commit) = session.repo.peel_to_commit(tip) else {
         return Ok(false);
@@ -139,10 +139,10 @@ fn is_made_by_merge(session: &Session, tip: Oid, before: Option<Oid>) -> Result<
     Ok(past.parents.first().copied() == before && (past.parents.len() > 1 || squashed))
 }
 
-/// Whether branches of a remote count that go by another name than ours.
+/// Whether remote branches with another name count.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Others {
-    /// They count where the remote has none of the same name.
+    /// They count if the remote has none with the same name.
     Counted,
     /// They do not count.
     Ignored,
@@ -166,15 +166,15 @@ fn remote_tips(session: &Session, branch: &RefName, others: Others) -> Result<Ve
         .collect())
 }
 
-/// Lists the states that a branch had between `before` and `tip`, by first parents, and that one of
-/// the remote tips holds.
+/// Lists the former tips of a branch between `before` and `tip`, by first parents, that one of the
+/// remote tips holds.
 fn published_states(
     session: &Session,
     tip: Oid,
     before: Option<Oid>,
     remote: &[Oid],
 ) -> Result<Vec<Oid>> {
-    const MOST: usize = 1_000;
+    const MAX_COMMITS: usize = 1_000;
     let repo = &session.repo;
     let Some(tip) = repo.peel_to_commit(tip).filter(|_| !remote.is_empty()) else {
         return Ok(Vec::new());
@@ -182,10 +182,10 @@ fn published_states(
     // A tag holds the history of its commit.
     let staying = before.and_then(|id| repo.peel_to_commit(id));
     let staying: Vec<Oid> = staying.into_iter().collect();
-    let leaving = repo.commits_between(tip, &staying, MOST)?;
+    let leaving = repo.commits_between(tip, &staying, MAX_COMMITS)?;
     let leaving: BTreeSet<_> = leaving.into_iter().collect();
     let hidden: Vec<Oid> = staying.iter().chain(remote).copied().collect();
-    let private = repo.commits_between(tip, &hidden, MOST)?;
+    let private = repo.commits_between(tip, &hidden, MAX_COMMITS)?;
     let mut states = Vec::new();
     let mut next = Some(tip);
     while let Some(commit) = next.filter(|commit| leaving.contains(commit)) {

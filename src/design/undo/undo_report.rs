@@ -1,4 +1,4 @@
-//! What an undo or redo says it did.
+//! The report of an undo or redo.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -16,7 +16,7 @@ use super::Direction;
 use super::undo_files::FilesBack;
 use super::undo_next::origin_of;
 
-/// HEAD from one branch to another; `HEAD` stands for none.
+/// HEAD from one branch to another; `HEAD` stands for a detached HEAD.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct HeadSwitch {
     /// The branch before.
@@ -25,49 +25,50 @@ pub struct HeadSwitch {
     pub new: RefName,
 }
 
-/// What was taken back.
+/// The operation that was undone.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct UndoReport {
     /// The new operation; `None` in a dry run.
     pub op: Option<OperationId>,
-    /// The operation whose effect was taken back (undo) or brought back (redo).
+    /// The operation that was undone (undo) or redone (redo).
     pub undone: OperationId,
-    /// What this did, for people.
+    /// The summary of the new operation.
     pub summary: String,
-    /// What the operation taken or brought back did.
+    /// The summary of the operation that was undone or redone.
     pub what: String,
-    /// Which way it went.
+    /// The direction.
     #[serde(skip)]
     pub direction: Direction,
     /// The refs that moved.
     pub refs: Vec<RefChange>,
-    /// How many files were put back.
+    /// The number of files that were put back.
     pub files_restored: usize,
-    /// How many files were moved aside.
+    /// The number of files that were moved aside.
     pub files_moved_aside: usize,
-    /// Where HEAD went, if it changed the branch.
+    /// The move of HEAD, if it changed the branch.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub head: Option<HeadSwitch>,
     /// Commits that left a branch; the operation keeps them.
     pub leaving_commits: Vec<LeavingCommits>,
-    /// Checkpoints that are gone; redo brings them back, or undo where a redo took them.
+    /// Checkpoints that are gone; redo restores them, or undo if a redo deleted them.
     pub checkpoints_gone: Vec<GoneCheckpoint>,
     /// Commits that left a branch although a remote has them (at most 1,000 for each).
     pub published: Vec<Oid>,
-    /// Files that somebody wrote while files moved, then or now, and that do not come back by this.
+    /// Files that another process wrote while files moved, then or now, and that this does not
+    /// restore.
     pub kept_late: Vec<LateFile>,
-    /// The last thing that was done since, and stays: no undo takes it back.
+    /// The last later command that stays, because undo does not cover it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub not_undone: Option<LastAct>,
-    /// All such things that were done after what was taken back, the newest first.
+    /// All commands since then that undo does not cover, the newest first.
     pub acts_since: Vec<LastAct>,
-    /// True when this is what a command that was cut off had begun: nothing else was done.
+    /// True if this completed an interrupted command: nothing else was done.
     pub completed: bool,
-    /// True when nothing was changed because a dry run was asked for.
+    /// True if nothing was changed because of a dry run.
     pub dry_run: bool,
 }
 
-/// A checkpoint that is no more where the refs have moved.
+/// A checkpoint that is gone after the refs moved.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct GoneCheckpoint {
     /// Its id.
@@ -76,7 +77,7 @@ pub struct GoneCheckpoint {
     pub label: String,
 }
 
-/// The moves of the refs, and what goes by them.
+/// The moves of the refs, and the checkpoints that are gone with them.
 pub(in crate::design) struct Gone {
     pub(in crate::design) refs: Vec<RefChange>,
     pub(in crate::design) published: Vec<Oid>,
@@ -85,7 +86,8 @@ pub(in crate::design) struct Gone {
 }
 
 impl Gone {
-    /// Reads what goes by moves of refs, after which HEAD is where is said.
+    /// Finds the checkpoints and commits that are gone after moves of refs; `head_after` is HEAD
+    /// afterward.
     pub(in crate::design) fn by_moves(
         repo: &Repo,
         (origin, head_after): (&Record, &HeadRecord),
@@ -122,7 +124,7 @@ impl Gone {
     }
 }
 
-/// Tells whether a checkpoint still has a ref when the refs have moved, in the other of its two places.
+/// Returns `true` if a checkpoint still has a ref in the other of its two places after the moves.
 fn stands_elsewhere(repo: &Repo, id: &str, refs: &[RefChange]) -> bool {
     let stands = |place: &&str| {
         let name = RefName::from(format!("{place}{id}").as_str());
@@ -135,7 +137,7 @@ fn stands_elsewhere(repo: &Repo, id: &str, refs: &[RefChange]) -> bool {
 }
 
 impl UndoReport {
-    /// Tells of a step that is planned.
+    /// Returns the report of a planned step.
     pub(in crate::design) fn of_step(
         (origin, record): (&Record, &Record),
         direction: Direction,
@@ -167,7 +169,7 @@ impl UndoReport {
         }
     }
 
-    /// Tells of an undo or redo that was cut off and is complete now.
+    /// Returns the report of an interrupted undo or redo that is complete now.
     pub(in crate::design) fn of_completed(
         repo: &Repo,
         log: &Log,

@@ -1,7 +1,8 @@
-//! What was settled since a merge or pick was opened, in files that the opening itself left alone.
+//! Files that were settled since a merge or pick was opened, and that the opening itself left
+//! alone.
 //!
-//! Where the worktree had our version of a path in conflict already, opening it moved no file; taking
-//! the opening back has to all the same, once another version was chosen.
+//! If the working tree already had our version of a path in conflict, opening it moved no file;
+//! aborting has to move one nevertheless once another version was chosen.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,9 +16,9 @@ use crate::store::operation::operation_record::{IndexTarget, Source};
 
 use super::plain_git::conflicted_in;
 
-/// Lists the paths, in conflict then or staged since, whose files differ from what they were before
-/// `record` opened a merge or pick, with what they become again. As with git's own abort, edits that
-/// were never staged stay where nothing was in conflict, and so do new files.
+/// Lists the paths, in conflict then or staged since, whose files differ from their state before
+/// `record` opened a merge or pick, with that state. As with git's own abort, edits that were never
+/// staged stay in files without a conflict, and so do new files.
 pub(in crate::design) fn settled_since(
     session: &Session,
     record: &Record,

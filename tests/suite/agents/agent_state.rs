@@ -504,7 +504,7 @@ fn a_merge_under_way_is_refused_but_for_its_files() {
     assert_eq!(refused["code"], "unsupported", "{refused:#}");
     assert_eq!(
         refused["hint"],
-        "git colony restore ada@ --mode files   # brings the files back"
+        "git colony restore ada@ --mode files   # restores the files"
     );
     desk.json(&["restore", "ada@", "--mode", "files"]);
     assert_eq!(desk.read("o.txt"), "other\n");

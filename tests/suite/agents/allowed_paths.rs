@@ -567,7 +567,7 @@ fn a_rule_that_does_not_read_stops_the_commits_of_its_agent_only() {
     assert_eq!(bob["changed"], true, "{bob:#}");
 }
 
-/// A clone of ada's whose fork has a commit outside the scope.
+/// A clone of ada's whose fork has a commit outside the allowed paths.
 fn with_work_outside(desk: &Sandbox) -> View<'_> {
     let ada = agent(desk, "ada");
     write(&ada, "src/a.rs", "of ada\n");
@@ -717,7 +717,10 @@ fn a_commit_of_plain_git_is_stopped_by_the_hook() {
         let stopped = git(commit);
         let said = String::from_utf8_lossy(&stopped.stderr).into_owned();
         assert!(!stopped.status.success(), "{commit:?}");
-        assert!(said.contains("'lib/x.rs' (outside the scope)"), "{said}");
+        assert!(
+            said.contains("'lib/x.rs' (outside the allowed paths)"),
+            "{said}"
+        );
         assert!(said.contains("hint: "), "{said}");
         assert_eq!(ada.git(&["rev-parse", "HEAD"]), head);
     }
@@ -826,7 +829,7 @@ fn the_fleet_says_what_a_merge_would_be_refused_for() {
     assert_eq!(paths(&fleet, 1), serde_json::json!([]));
     assert_eq!(fleet["hint"], "git colony merge bob");
     let shown = desk.colony(&["fleet"]);
-    let line = "outside the scope of ada, not to be merged: docs/a.md and 1 more";
+    let line = "outside the allowed paths of ada, not to be merged: docs/a.md and 1 more";
     assert!(shown.lines().any(|one| one == line), "{shown}");
     assert_eq!(
         refused(&desk.json(&["merge", "ada"])),

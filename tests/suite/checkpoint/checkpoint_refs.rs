@@ -218,7 +218,7 @@ fn tags_from_before_are_moved_in_one_step_and_back() {
     let moved = sandbox.json(&["checkpoints", "move-tags"]);
     assert_eq!(moved["moved"], dry["moved"], "{moved:#}");
     assert_eq!(
-        moved["left"][0]["reason"], "it names no commit",
+        moved["left"][0]["reason"], "it does not name a commit",
         "{moved:#}"
     );
     assert_eq!(sandbox.git(&["tag"]), "checkpoint/of-a-blob\nv1");
@@ -432,7 +432,7 @@ fn tags_that_a_person_made_are_left_alone() {
     assert_eq!(moved["moved"][0]["checkpoint_id"], id.as_str(), "{moved:#}");
     let why: Vec<_> = moved["left"].as_array().unwrap().iter().collect();
     assert_eq!(why.len(), 2, "{moved:#}");
-    assert_eq!(why[0]["reason"], "git-colony did not make it");
+    assert_eq!(why[0]["reason"], "git-colony did not create it");
     sandbox.colony(&["deinit", "--purge", "--force"]);
     assert_eq!(sandbox.git(&["tag"]), "checkpoint/light\ncheckpoint/rc1");
     assert_eq!(sandbox.git(&["for-each-ref", "refs/colony"]), "");

@@ -745,7 +745,7 @@ fn a_merge_is_computed_anew_as_often_as_its_goal_moves() {
     assert_eq!(answer["code"], "ref-moved");
     assert_eq!(
         answer["hint"],
-        "git colony status   # others are at work on that branch; then run it again"
+        "git colony status   # others are changing that branch; then run it again"
     );
     sandbox.git(&["update-ref", "refs/heads/goal", &goal]);
     sandbox.remove(".git/n");
@@ -898,7 +898,7 @@ fn an_opened_merge_is_left_by_our_own_abort() {
     let answer = sandbox.json(&["fork", "x"]);
     assert_eq!(
         answer["hint"],
-        "git colony merge --abort   # drops what is settled already; to keep it, settle the rest, then --continue"
+        "git colony merge --abort   # discards resolved conflicts; to keep them, resolve the rest, then --continue"
     );
     sandbox.colony(&["merge", "--abort"]);
     sandbox.colony(&["redo"]);

@@ -237,7 +237,7 @@ fn how_far_it_is_is_told() {
     for wanted in [
         "fetch the branches of 'origin'",
         "ask 'origin' what it has",
-        "look for secrets",
+        "search for secrets",
         "push 2 refs to 'origin'",
     ] {
         assert!(told.iter().any(|said| said == wanted), "{wanted} {told:?}");
