@@ -190,6 +190,6 @@ fn outside(row: &Row) -> Option<String> {
     let who = row.agent.as_deref().or(row.fork.as_deref())?;
     let paths = Some(text::first_of(&row.outside_scope)).filter(|paths| !paths.is_empty())?;
     Some(format!(
-        "outside the scope of {who}, not to be merged: {paths}"
+        "outside the allowed paths of {who}, not to be merged: {paths}"
     ))
 }

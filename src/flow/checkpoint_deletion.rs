@@ -1,4 +1,4 @@
-//! Deleting checkpoints and moving those that are git tags, with what remotes have of them.
+//! Deletes checkpoints and moves those that are git tags, here and on remotes.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -19,48 +19,48 @@ pub struct DeletedCheckpoint {
     pub checkpoint_id: String,
     /// Its commit, which the operation keeps.
     pub sha: Oid,
-    /// What it was called.
+    /// Its label.
     pub label: String,
-    /// The remotes that had it when they were synced last; it stays there.
+    /// The remotes that had it at the last sync; it stays there.
     pub published: Vec<String>,
 }
 
-/// What was deleted.
+/// The checkpoints that were deleted.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct CheckpointDeleteReport {
     /// The checkpoints.
     pub deleted: Vec<DeletedCheckpoint>,
     /// The operation; `None` in a dry run.
     pub op: Option<OperationId>,
-    /// True when nothing was changed because a dry run was asked for.
+    /// True if nothing was changed because of a dry run.
     pub dry_run: bool,
 }
 
-/// What was moved.
+/// The checkpoints that were moved.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct MoveReport {
     /// The checkpoints that were git tags here.
     pub moved: Vec<MovedCheckpoint>,
     /// The tags that stay.
     pub left: Vec<StayingTag>,
-    /// The remote, where one was named.
+    /// The remote, if one was named.
     pub remote: Option<String>,
-    /// What became of each ref there.
+    /// The result for each ref there.
     pub remote_refs: Vec<RemoteMove>,
-    /// The operation; `None` in a dry run, or where nothing had to be moved here.
+    /// The operation; `None` in a dry run, or if nothing had to be moved here.
     pub op: Option<OperationId>,
-    /// True when nothing was changed because a dry run was asked for.
+    /// True if nothing was changed because of a dry run.
     pub dry_run: bool,
 }
 
-/// What became of a checkpoint on a remote.
+/// The result for a checkpoint on a remote.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct RemoteMove {
     /// Its id.
     pub checkpoint_id: String,
-    /// Whether its tag is gone there; in a dry run, whether it would be.
+    /// Whether its tag is deleted there; in a dry run, whether it would be.
     pub moved: bool,
-    /// Why not.
+    /// Why it was not moved.
     pub reason: Option<String>,
 }
 
@@ -98,7 +98,7 @@ pub fn delete(
     })
 }
 
-/// Lists the remotes that had one of the refs when they were synced last.
+/// Lists the remotes that had one of the refs at the last sync.
 fn published(repo: &Repo, refs: &[RefChange]) -> Result<Vec<String>> {
     let mut remotes = Vec::new();
     for remote in repo.remote_names() {
@@ -116,7 +116,7 @@ fn published(repo: &Repo, refs: &[RefChange]) -> Result<Vec<String>> {
 /// Moves checkpoints that are git tags to refs of ours, and on a remote, if one is named.
 ///
 /// # Errors
-/// `remote-not-found`, `read-only-clone`, `locked`, `ref-moved`, and what the network says.
+/// `remote-not-found`, `read-only-clone`, `locked`, `ref-moved`, and network errors.
 pub fn move_tags(session: &Session, remote: Option<&str>, dry_run: bool) -> Result<MoveReport> {
     session.refuse_reader()?;
     let remote = remote
@@ -148,7 +148,7 @@ pub fn move_tags(session: &Session, remote: Option<&str>, dry_run: bool) -> Resu
     Ok(report)
 }
 
-/// Moves on the remote what is the same here: a tag that is nobody's copy stays.
+/// Moves the checkpoints on the remote that are the same here; a tag without a copy here stays.
 fn move_on_remote(
     session: &Session,
     remote: &Remote<'_>,
@@ -158,7 +158,8 @@ fn move_on_remote(
     if session.settings.checkpoint_git_tags {
         return Err(Error::new(
             Code::InvalidValue,
-            "colony.checkpoint.gitTags asks for the tags that '--remote' would delete; nothing has changed there",
+            "colony.checkpoint.gitTags keeps the tags that '--remote' would delete; nothing has \
+            changed there",
         )
         .hint("git config --unset colony.checkpoint.gitTags   # then run it again"));
     }
@@ -180,7 +181,7 @@ fn move_on_remote(
         });
         let there = offered.get(&goal).copied();
         let reason = if here != Some(*id) {
-            Some("it is not the same here".to_owned())
+            Some("it differs from the one here".to_owned())
         } else if there.is_some_and(|there| there != *id) {
             Some(format!("'{goal}' is another object there"))
         } else {
@@ -212,7 +213,7 @@ fn move_on_remote(
     Ok(told)
 }
 
-/// Gives the remote the new refs, and then, of those that it took, takes the tags away.
+/// Pushes the new refs to the remote, and then deletes the tags of those it accepted.
 fn push(remote: &Remote<'_>, changes: &[RefChange], told: &mut [RemoteMove]) -> Result<()> {
     let (new, gone): (Vec<RefChange>, Vec<RefChange>) = changes
         .iter()
@@ -233,7 +234,7 @@ fn push(remote: &Remote<'_>, changes: &[RefChange], told: &mut [RemoteMove]) -> 
         for (name, result) in remote.push(&step)? {
             let reason = match result {
                 Pushed::Done => continue,
-                Pushed::Moved => "somebody has moved it there meanwhile".to_owned(),
+                Pushed::Moved => "it was moved there meanwhile".to_owned(),
                 Pushed::Refused(why) => why,
             };
             let id = id_of(&name);

@@ -1,5 +1,5 @@
-//! What happens when a hook of ours fires: in git, or in an agent. Nothing here may stop either, but
-//! for one thing: a commit of an agent with paths that are not for it to change.
+//! Answers our hooks, in git or in an agent. Nothing here may stop either, with one exception: a
+//! commit of an agent with changes outside its allowed paths.
 
 use std::path::Path;
 
@@ -22,15 +22,15 @@ use super::migrate;
 /// A hook of git that fires.
 #[derive(Clone, Debug)]
 pub struct FiredHook {
-    /// Which.
+    /// Its name.
     pub name: HookName,
-    /// What git gives it as arguments.
+    /// The arguments from git.
     pub args: Vec<Vec<u8>>,
-    /// What git gives it on standard input: lines of `pre-push` and `post-rewrite`.
+    /// The standard input from git: lines of `pre-push` and `post-rewrite`.
     pub input: Vec<u8>,
 }
 
-/// Answers a hook of git: notes that it fired and records what git did.
+/// Answers a hook of git: records that it fired and the changes git made.
 ///
 /// Does nothing inside an operation of our own.
 ///
@@ -57,7 +57,7 @@ pub fn git(world: World, flags: &Flags, hook: &FiredHook) -> Result<()> {
     Ok(())
 }
 
-/// Tells whether an error of a hook is a word that git has to obey.
+/// Returns `true` if git has to stop because of an error of a hook.
 pub fn stops_git(error: &Error) -> bool {
     matches!(
         error.code(),
@@ -65,7 +65,7 @@ pub fn stops_git(error: &Error) -> bool {
     )
 }
 
-/// Records what plain git has just done, so that each of its steps is one of the log.
+/// Records each change by plain git as an operation of its own.
 ///
 /// Called after git has done its work, with no lock held and never inside an operation of our own.
 fn after(session: &Session, hook: &FiredHook) {
@@ -76,12 +76,14 @@ fn after(session: &Session, hook: &FiredHook) {
         HookName::PostRewrite => plain_git::GitHook::PostRewrite,
         HookName::PreCommit | HookName::PrePush => return,
     };
-    // Nothing to record is no news, and what fails is recorded by the next changing command.
+    // There may be nothing to record, and the next changing command records a change that fails
+    // here.
     let _operation = plain_git::record(session, fired);
     colony::publish_session(session);
 }
 
-/// Refuses a push of a history from before a migration: it would come back on the remote.
+/// Refuses a push of a history from before a migration: the remote would have the old history
+/// again.
 fn refuse_old_history(session: &Session, hook: &FiredHook) -> Result<()> {
     let repo = &session.repo;
     let map = migration::known(repo)?;
@@ -98,7 +100,7 @@ fn refuse_old_history(session: &Session, hook: &FiredHook) -> Result<()> {
         if !map.is_empty() {
             migration::refuse_old(repo, commit, &format!("'{name}'"))?;
         }
-        // What goes on from where the remote is brings nothing back.
+        // A descendant of the remote's tip adds no old history.
         let there = Oid::parse(there).and_then(|there| repo.peel_to_commit(there));
         if there.is_none_or(|there| repo.has_more(there, commit).unwrap_or(true)) {
             unasked.push(commit);
@@ -111,15 +113,15 @@ fn refuse_old_history(session: &Session, hook: &FiredHook) -> Result<()> {
     }
 }
 
-/// Says which files stay in git by a line of their own, and lose it by their new name.
+/// Reports files that a line of their own keeps in git and that lose it with their new name.
 fn name_renamed(session: &Session) {
-    // What cannot be told stops nobody.
+    // A failure here stops nothing.
     for renamed in exempt_renamed::staged(session).unwrap_or_default() {
         (session.world.narrate)(&renamed.attention());
     }
 }
 
-/// Says which refs of ours a push is about to publish.
+/// Reports the refs of ours that a push is about to publish.
 fn warn_of_private_refs(session: &Session, input: &[u8]) {
     let pushed = String::from_utf8_lossy(input);
     let publishes = |line: &&str| {
@@ -143,12 +145,12 @@ fn warn_of_private_refs(session: &Session, input: &[u8]) {
 /// Answers a hook of an agent: keeps the state if it has changed.
 ///
 /// # Errors
-/// Whatever went wrong; the agent goes on all the same.
+/// Any failure; the agent continues.
 pub fn agent(world: &World, flags: &Flags, agent: Agent, payload: &Payload) -> Result<()> {
     if world.variable(process::OPERATION_VARIABLE).is_some() {
         return Ok(());
     }
-    // Others have no way to hand it to their commands.
+    // Other agents cannot pass it to their commands.
     let told = payload.session.as_ref();
     let told = told.filter(|_| agent == Agent::ClaudeCode);
     let begun = told.filter(|_| payload.begins_session());
@@ -157,7 +159,7 @@ pub fn agent(world: &World, flags: &Flags, agent: Agent, payload: &Payload) -> R
     let name = agents::fired_name(agent, payload.event.as_deref());
     last_fired::note(&session.repo, &session.world, name)?;
     match told.filter(|_| payload.ends_session()) {
-        // One that is left gives way by itself after a while.
+        // A lease that stays expires by itself after a while.
         Some(ended) => drop(lease::release(&session, ended)),
         None => lease::renew(&session, told),
     }
@@ -171,10 +173,10 @@ pub fn agent(world: &World, flags: &Flags, agent: Agent, payload: &Payload) -> R
     Ok(())
 }
 
-/// Opens the repository the agent says it works in; where that is none, the one we stand in.
+/// Opens the repository the agent names; if that is not one, the current one.
 fn open_for(world: &World, flags: &Flags, payload: &Payload) -> Result<Session> {
     let open = |directory: &Path| {
-        // It is the agent itself that is at work there.
+        // The agent itself is the actor there.
         let world = World {
             process: world.process,
             ..world.standing_in(directory)

@@ -1,8 +1,8 @@
-//! What git runs as a merge driver: three files in, the merged one in the place of ours.
+//! The merge driver that git runs: reads three files, and replaces ours with the merged one.
 //!
-//! The file is replaced whole or not at all: whatever fails leaves ours as it is. What is not
-//! understood is merged as text by git. Writes nothing else, but for the note that a page graph is
-//! stale, in our own folder.
+//! The file is replaced as a whole or not at all: after a failure ours is unchanged. A file that is
+//! not understood is merged as text by git. Writes nothing else, except the note that a page graph
+//! is stale, in our own folder.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
@@ -16,38 +16,38 @@ use crate::store::files::atomic;
 use crate::store::files::places::stale_page_graphs;
 use crate::store::settings::Flags;
 
-/// What git asks for.
+/// The request of git.
 #[derive(Clone, Debug)]
 pub struct Request {
-    /// Which driver.
+    /// The driver.
     pub driver: Driver,
-    /// The file with our version (`%A`), to be replaced.
+    /// The file with our version (`%A`), which is replaced.
     pub ours: PathBuf,
-    /// The file with the version both come from (`%O`); empty when there was none.
+    /// The file with the base version (`%O`); empty if there was none.
     pub base: PathBuf,
     /// The file with their version (`%B`).
     pub theirs: PathBuf,
-    /// Where the file is in the tree (`%P`).
+    /// The path of the file in the tree (`%P`).
     pub path: RepoPath,
-    /// What stands beside the marks of a conflict (`%X`, `%Y`), and how long they are (`%L`).
+    /// The labels of conflict markers (`%X`, `%Y`), and their length (`%L`).
     pub marks: Marks,
     /// The same for the base (`%S`).
     pub base_label: String,
 }
 
-/// What the file holds now.
+/// The new content of the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Settled {
     /// The merge.
     Clean,
-    /// Something for a person to settle.
+    /// Conflicts for a person to settle.
     Conflicted,
 }
 
 /// Merges one file in place.
 ///
 /// # Errors
-/// `io`, `no-space` when a file cannot be read or written, `git-failed`; ours is as it was.
+/// `io`, `no-space` if a file cannot be read or written, `git-failed`; ours is unchanged.
 pub fn run(world: &World, flags: &Flags, request: &Request) -> Result<Settled> {
     let read = |path: &Path| {
         std::fs::read(path).map_err(|e| Error::io(format!("cannot read '{}'", path.display()), e))
@@ -67,7 +67,7 @@ pub fn run(world: &World, flags: &Flags, request: &Request) -> Result<Settled> {
         let Request { driver, path, .. } = request;
         driver.merge(path, Some(&base), &ours, &theirs)
     };
-    // A fault of ours is no reason to leave a file unmerged.
+    // A bug in our driver must not leave a file unmerged.
     let outcome = catch_unwind(AssertUnwindSafe(merge)).unwrap_or(DriverOutcome::NotUnderstood);
     match outcome {
         DriverOutcome::Clean(bytes) => {
@@ -93,7 +93,7 @@ fn replace(path: &Path, before: &[u8], bytes: &[u8]) -> Result<()> {
     atomic::write_quickly(path, bytes)
 }
 
-/// Has git merge the three files by lines, in the style its configuration says.
+/// Has git merge the three files by lines, in its configured style.
 fn merge_as_text(world: &World, request: &Request, ours: &[u8]) -> Result<Settled> {
     let marks = &request.marks;
     let mut git = Git::new(world);
@@ -105,12 +105,12 @@ fn merge_as_text(world: &World, request: &Request, ours: &[u8]) -> Result<Settle
     let output = git.run()?;
     match output.code {
         Some(0) => replace(&request.ours, ours, &output.stdout).map(|()| Settled::Clean),
-        // The number of conflicts.
+        // The exit code is the number of conflicts.
         Some(1..=127) => {
             replace(&request.ours, ours, &output.stdout)?;
             Ok(Settled::Conflicted)
         }
-        // Bytes that are no text: as git does, ours stays and is to be settled.
+        // Binary files: as with git, ours stays and is in conflict.
         _ => {
             (world.narrate)(&format!("'{}': {}", request.path, output.stderr));
             Ok(Settled::Conflicted)
@@ -118,7 +118,7 @@ fn merge_as_text(world: &World, request: &Request, ours: &[u8]) -> Result<Settle
     }
 }
 
-/// Notes that a page graph has to be made anew; not where the merge is only tried.
+/// Records that a page graph must be made again; not in a trial merge.
 fn mark_stale(world: &World, flags: &Flags, path: &RepoPath) -> Result<()> {
     if world.variable(PREVIEW_VARIABLE).is_some() {
         return Ok(());

@@ -1,4 +1,4 @@
-//! Use cases that join domains or only look: status, the log of operations, the tour.
+//! Use cases that join domains or only read: status, the operation log, the tour.
 
 pub mod agents;
 pub mod checkpoint_deletion;

@@ -1,5 +1,5 @@
-//! Letting go of what is past its time, and of refs of ours that hold nothing any more, or never did: here, and from a
-//! person's checkout also what the hub keeps of the logs of removed clones.
+//! Prunes expired operations and checkpoints, and useless refs of ours: here, and from a checkout
+//! of a person also the logs of removed clones in the hub.
 
 use std::collections::BTreeSet;
 
@@ -14,17 +14,18 @@ use crate::store::Session;
 use crate::store::membership::Role;
 use crate::store::refs::{lost_refs, own_refs};
 
-/// What is looked at.
+/// What to prune.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum What {
-    /// Operations, automatic checkpoints, and refs of ours that are damaged or whose objects are gone.
+    /// Operations, automatic checkpoints, and refs of ours that are damaged or whose objects are
+    /// missing.
     Everything,
     /// Operations only.
     Operations,
 }
 
-/// Does what [`retention::prune`] does, takes out the refs whose objects are gone (what remotes have of
-/// them comes back with the next sync), and lets go of operations of removed clones.
+/// Does the same as [`retention::prune`], deletes the refs with missing objects (the next sync
+/// fetches those that remotes have), and deletes operations of removed clones.
 ///
 /// # Errors
 /// As [`retention::prune`]; `repository-broken` for the hub.
@@ -67,7 +68,8 @@ pub fn prune(
     Ok(report)
 }
 
-/// Forgets that remotes had them: sync would take what is not here any more for deleted.
+/// Deletes the record that remotes had them: otherwise sync would take the missing refs for deleted
+/// ones.
 fn forget_agreement<'a>(session: &Session, gone: impl Iterator<Item = &'a RefName>) -> Result<()> {
     let remotes = session.repo.remote_names();
     let notes = gone.flat_map(|name| {

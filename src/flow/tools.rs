@@ -1,7 +1,7 @@
-//! Tools: the ones of this repository and of those it imports, finding one, beginning one.
+//! Tools of this repository and of those it imports: list, find, create.
 //!
-//! Looking never fetches. A new tool is one commit of its files and of its line in the registry, and
-//! nothing else; nothing is written outside of its own, so far empty, directory.
+//! Listing never fetches. A new tool is one commit of its files and of its line in the registry,
+//! and nothing else; nothing is written outside of its own, previously empty, directory.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -22,9 +22,9 @@ use crate::store::operation::Kind;
 /// A tool that can be used here.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Tool {
-    /// What its registry says of it.
+    /// Its entry in the registry.
     pub entry: ToolEntry,
-    /// Whether it is of this repository; what is imported can only be used.
+    /// Whether it belongs to this repository; an imported tool can only be used.
     pub writable: bool,
     /// The git remote it is imported from.
     pub remote: Option<String>,
@@ -33,41 +33,41 @@ pub struct Tool {
 /// The tools that can be used here.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct ToolsReport {
-    /// Those of this repository first, each group as its registry lists them.
+    /// Those of this repository first, in the order of their registries.
     pub tools: Vec<Tool>,
-    /// How many.
+    /// Their number.
     pub count: usize,
-    /// What of the imports could not be read.
+    /// The imports that could not be read.
     pub problems: Vec<ImportProblem>,
 }
 
-/// A tool and how well it fits.
+/// A tool and its score.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Match {
-    /// What its registry says of it.
+    /// Its entry in the registry.
     pub entry: ToolEntry,
-    /// From 0.05 to 1, which is the very capability that was asked for.
+    /// From 0.05 to 1; 1 is an exact capability.
     pub score: f64,
-    /// Whether it is of this repository; what is imported can only be used.
+    /// Whether it belongs to this repository; an imported tool can only be used.
     pub writable: bool,
     /// The git remote it is imported from.
     pub remote: Option<String>,
 }
 
-/// The tools that fit a question.
+/// The tools that match a query.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct FindReport {
-    /// What was asked for.
+    /// The query.
     pub query: String,
-    /// The tools, the best first; where two fit alike, by name, ours first.
+    /// The tools, the best first; equal scores by name, ours first.
     pub matches: Vec<Match>,
-    /// How many.
+    /// Their number.
     pub count: usize,
-    /// What of the imports could not be read.
+    /// The imports that could not be read.
     pub problems: Vec<ImportProblem>,
 }
 
-/// Which tools are looked at.
+/// The tools to search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Which {
     /// All that can be used.
@@ -76,10 +76,10 @@ pub enum Which {
     Writable,
 }
 
-/// A tool that was begun.
+/// A tool that was created.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct NewReport {
-    /// Where it was put: `subdir_in_monorepo:<path>`.
+    /// Its place: `subdir_in_monorepo:<path>`.
     pub target: String,
     /// Its directory.
     pub relative_path: RepoPath,
@@ -87,14 +87,14 @@ pub struct NewReport {
     pub sha: Option<Oid>,
     /// Its files, sorted.
     pub files_created: Vec<RepoPath>,
-    /// What the registry says of it.
+    /// Its entry in the registry.
     pub tool_entry: ToolEntry,
-    /// Those of its files that an ignore rule of the repository hides: git tracks them all the same,
-    /// but none that is added beside them.
+    /// Those of its files that an ignore rule of the repository matches: git tracks them
+    /// nevertheless, but not new files beside them.
     pub ignored: Vec<RepoPath>,
     /// The operation; `None` in a dry run.
     pub op: Option<OperationId>,
-    /// True when nothing was done because a dry run was asked for.
+    /// True if nothing was done because of a dry run.
     pub dry_run: bool,
 }
 
@@ -111,7 +111,7 @@ pub fn list(session: &Session) -> Result<ToolsReport> {
     })
 }
 
-/// Finds the tools that fit a question.
+/// Finds the tools that match a query.
 ///
 /// # Errors
 /// As [`list`].
@@ -126,7 +126,7 @@ pub fn find(session: &Session, query: &str, which: Which) -> Result<FindReport> 
     let mut matches: Vec<Match> = scored
         .filter(|found| found.score >= tool_score::MIN_SCORE)
         .collect();
-    // Stable: ours come before imported ones that fit as well.
+    // A stable sort: ours come before imported ones with the same score.
     matches.sort_by(|a, b| {
         let by_score = b.score.total_cmp(&a.score);
         by_score.then_with(|| a.entry.name.cmp(&b.entry.name))
@@ -160,14 +160,14 @@ fn known(session: &Session, which: Which) -> Result<(Vec<Tool>, Vec<ImportProble
     Ok((tools, problems))
 }
 
-/// Begins a tool.
+/// Creates a tool.
 ///
 /// # Errors
 /// `tool-exists`, `uncommitted-edits`, `tool-registry-invalid`, `path-in-the-way`,
 /// `nested-repository-in-the-way`, and those of [`scaffold::commit_files`]; none of them changes
 /// anything.
 pub fn begin(session: &Session, spec: &ToolSpec) -> Result<NewReport> {
-    // What is refused is refused before anything is locked.
+    // A refusal comes before any lock.
     let mut report = preview(session, spec)?;
     let done = scaffold::commit_files(session, Kind::ToolsNew, || {
         plan(session, spec).map(|plan| Some(plan.request))
@@ -180,14 +180,14 @@ pub fn begin(session: &Session, spec: &ToolSpec) -> Result<NewReport> {
     Ok(report)
 }
 
-/// Tells what [`begin`] would do, and changes nothing.
+/// Returns the report of [`begin`], and changes nothing.
 ///
 /// # Errors
 /// As [`begin`].
 pub fn preview(session: &Session, spec: &ToolSpec) -> Result<NewReport> {
     let plan = plan(session, spec)?;
     let paths = plan.request.files.iter().map(|(path, _)| path);
-    scaffold::check(session, "begin a tool", paths)?;
+    scaffold::check(session, "create a tool", paths)?;
     let directory = spec.directory();
     Ok(NewReport {
         target: format!("subdir_in_monorepo:{directory}"),
@@ -215,7 +215,7 @@ fn plan(session: &Session, spec: &ToolSpec) -> Result<Plan> {
     refuse_taken(session, &scan, &directory)?;
     let registry = committed_registry(session, &scan)?;
     let registry = tool_registry::with_entry(registry.as_deref(), &spec.entry())?;
-    // The same in every clone at this commit, and another in every other repository.
+    // The same in every clone at this commit, and different in every other repository.
     let seed = scan.head.commit().map(|commit| commit.to_string());
     let seed = format!("git-colony:{}:{directory}", seed.unwrap_or_default());
     let mut files = scaffolds::render(spec, &uuid::of_name(&seed));
@@ -237,7 +237,7 @@ fn plan(session: &Session, spec: &ToolSpec) -> Result<Plan> {
     })
 }
 
-/// Refuses a place where anything is: in the files, ignored or not, in HEAD, or in the index.
+/// Refuses a place that is not empty: in the files, ignored or not, in HEAD, or in the index.
 fn refuse_taken(session: &Session, scan: &Scan, directory: &RepoPath) -> Result<()> {
     let repo = &session.repo;
     for above in directory.ancestors() {
@@ -251,7 +251,8 @@ fn refuse_taken(session: &Session, scan: &Scan, directory: &RepoPath) -> Result<
         }
         if is_there(&above.join(&".git".into()).under(repo.workdir())) {
             let message = format!(
-                "'{above}' is a repository of its own, and '{directory}' would go into it; nothing has changed"
+                "'{above}' is a nested repository, and '{directory}' would be inside it; nothing \
+                has changed"
             );
             return Err(Error::new(Code::NestedRepository, message).detail("path", &above));
         }
@@ -277,7 +278,7 @@ fn refuse_taken(session: &Session, scan: &Scan, directory: &RepoPath) -> Result<
         return Err(in_the_way(directory, directory, "no directory"));
     }
     let mut entries = std::fs::read_dir(&on_disk)
-        .map_err(|e| Error::io(format!("cannot look into '{directory}'"), e))?;
+        .map_err(|e| Error::io(format!("cannot read '{directory}'"), e))?;
     match entries.next() {
         Some(_) => Err(taken(directory, "it is not empty")),
         None => Ok(()),
@@ -290,18 +291,18 @@ fn is_there(path: &std::path::Path) -> bool {
 
 fn in_the_way(found: &RepoPath, directory: &RepoPath, what: &str) -> Error {
     let message =
-        format!("cannot begin a tool at '{directory}': '{found}' is {what}; nothing has changed");
+        format!("cannot create a tool at '{directory}': '{found}' is {what}; nothing has changed");
     Error::new(Code::PathInTheWay, message).detail("path", found)
 }
 
 fn taken(directory: &RepoPath, why: &str) -> Error {
-    let message = format!("cannot begin a tool at '{directory}': {why}; nothing has changed");
+    let message = format!("cannot create a tool at '{directory}': {why}; nothing has changed");
     Error::new(Code::ToolExists, message)
         .hint("git colony tools")
         .detail("path", directory)
 }
 
-/// Returns the registry as it is committed; it is refused while it stands otherwise anywhere.
+/// Returns the committed registry; refuses if it differs in the index or the working tree.
 fn committed_registry(session: &Session, scan: &Scan) -> Result<Option<Vec<u8>>> {
     let repo = &session.repo;
     let path = RepoPath::from(tool_registry::PATH);
@@ -312,9 +313,14 @@ fn committed_registry(session: &Session, scan: &Scan) -> Result<Option<Vec<u8>>>
     if untracked || changed.any(|changed| *changed == path) {
         return Err(Error::new(
             Code::UncommittedEdits,
-            format!("'{path}' has uncommitted edits, and the tool has to go into it; nothing has changed"),
+            format!(
+                "cannot add the tool to '{path}': it has uncommitted edits; nothing has \
+            changed"
+            ),
         )
-        .hint(format!("git add -A -- {path} && git commit -m 'Tool registry' -- {path}"))
+        .hint(format!(
+            "git add -A -- {path} && git commit -m 'Tool registry' -- {path}"
+        ))
         .detail("path", &path));
     }
     match committed {
@@ -322,7 +328,7 @@ fn committed_registry(session: &Session, scan: &Scan) -> Result<Option<Vec<u8>>>
         Some(entry) if entry.is_plain_file() => repo.read_blob(entry.id).map(Some),
         Some(_) => Err(Error::new(
             Code::ToolRegistryInvalid,
-            format!("'{path}' is no plain file; nothing has changed"),
+            format!("'{path}' is not a regular file; nothing has changed"),
         )
         .detail("path", &path)),
     }

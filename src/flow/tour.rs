@@ -1,4 +1,4 @@
-//! The ground of the tour: a throw-away clone of the repository one stands in.
+//! The ground of the tour: a temporary clone of the current repository.
 //!
 //! Objects are borrowed, nothing is fetched, filters of large files are off in the clone, and the
 //! repository itself is only read.
@@ -12,18 +12,18 @@ use crate::git::{ObjectWrites, Oid, Repo};
 use crate::model::{Error, RepoPath, Result, World};
 use crate::store::files::atomic;
 
-/// How many files the clone holds at most.
+/// The maximum number of files in the clone.
 const MAX_FILES: usize = 2_000;
-/// How many bytes the clone holds at most.
+/// The maximum number of bytes in the clone.
 const MAX_BYTES: u64 = 64 << 20;
 
-/// The clone the tour walks in.
+/// The clone for the tour.
 pub struct Ground {
-    /// Where it is.
+    /// Its path.
     pub path: PathBuf,
     /// A text file that the tour may damage.
     pub victim: String,
-    /// How many files it holds.
+    /// The number of its files.
     pub files: usize,
 }
 
@@ -76,8 +76,8 @@ fn git_in(world: &World, folder: &Path) -> Git {
     git
 }
 
-/// Turns off what could run programs or reach out; without filters, pointers of git-lfs stay as
-/// they are.
+/// Turns off everything that could run programs or use the network; without filters, git-lfs
+/// pointers stay as they are.
 fn configure(world: &World, path: &Path) -> Result<()> {
     let settings = [
         ("user.name", "Tour"),
@@ -118,7 +118,7 @@ fn chosen_files(source: &Repo) -> Result<BTreeMap<RepoPath, (crate::git::TreeEnt
     Ok(chosen)
 }
 
-/// Uses the source's own commit when all of it fits, else a commit of what was chosen.
+/// Uses the source's own commit if it fits, else a commit of the chosen files.
 fn first_commit(
     world: &World,
     clone: &Repo,
@@ -153,7 +153,7 @@ fn first_commit(
     })
 }
 
-/// Picks a text file that people would miss: a README, else the first small file.
+/// Picks a text file with visible content: a README, else the first small file.
 fn victim(files: &BTreeMap<RepoPath, (crate::git::TreeEntry, u64)>) -> Option<String> {
     let names: Vec<_> = files
         .iter()
@@ -185,7 +185,7 @@ fn without_git_dir(
         .collect()
 }
 
-/// Does to the clone what a careless afternoon does; returns what was done, as shell lines.
+/// Damages the clone as careless work does; returns the changes as shell lines.
 ///
 /// # Errors
 /// `io`.

@@ -88,7 +88,7 @@ pub fn commit(session: &Session, mut request: Request<'_>) -> Result<Record> {
     refuse_edits(&scan)?;
     refuse_hidden_edits(session, &scan, (request.include, request.exclude))?;
     copy_objects(session, &operation, &request)?;
-    off_branch_checkpoints::mend(repo, request.besides, &mut request.map)?;
+    off_branch_checkpoints::rebuild_indexes(repo, request.besides, &mut request.map)?;
     let refs = plan_refs(session, &operation, &request)?;
     checkpoint_objects::keep(session, &refs)?;
     let head = scan.head.commit();

@@ -1,4 +1,4 @@
-//! Where agents work, and who works there: listed, found, taken over.
+//! The clones of agents and their holders: listed, found, taken over.
 
 use std::path::PathBuf;
 
@@ -26,42 +26,42 @@ use crate::store::refs::ref_names;
 pub struct Agent {
     /// Its name.
     pub agent: String,
-    /// Where it works.
+    /// The path of its clone.
     #[schemars(with = "String")]
     pub path: PathBuf,
     /// The id of its clone.
     pub clone: String,
-    /// The scope of its clone.
+    /// The branch component of its clone's path.
     pub scope: String,
-    /// The branch it is on; `None` where HEAD is on none or cannot be read.
+    /// The branch that is checked out; `None` if HEAD is detached or unreadable.
     pub branch: Option<String>,
-    /// When its clone was made, RFC 3339 UTC.
+    /// When its clone was created, RFC 3339 UTC.
     pub created_at: String,
-    /// Who works in it now; `None` where nobody does, or where that cannot be told.
+    /// The current holder of its clone; `None` if there is none, or it is unknown.
     pub held_by: Option<HeldBy>,
-    /// When it was taken from somebody who was still there, the latest at the end.
+    /// The times it was taken over from an active holder, the latest at the end.
     pub takeovers: Vec<Takeover>,
 }
 
-/// Where an agent works.
+/// The place where an agent works.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct PathReport {
     /// The agent.
     pub agent: String,
-    /// Where it works.
+    /// The path of its clone.
     #[schemars(with = "String")]
     pub path: PathBuf,
     /// The id of its clone.
     pub clone: String,
-    /// Who works in it now; `None` where nobody does, or where that cannot be told.
+    /// The current holder of its clone; `None` if there is none, or it is unknown.
     pub held_by: Option<HeldBy>,
-    /// From whom it was taken over.
+    /// The previous holder.
     pub taken_from: Option<HeldBy>,
-    /// True when nothing was taken over because a dry run was asked for.
+    /// True if nothing was taken over because of a dry run.
     pub dry_run: bool,
 }
 
-/// Finds where an agent works.
+/// Finds the clone of an agent.
 ///
 /// # Errors
 /// As [`find`].
@@ -77,7 +77,7 @@ pub fn place(world: &World, session: Option<&Session>, name: &str) -> Result<Pat
     })
 }
 
-/// Makes the clone of an agent that of whoever runs this.
+/// Makes this process the holder of an agent's clone.
 ///
 /// # Errors
 /// As [`find`]; `locked`, `no-space`, `io`.
@@ -101,12 +101,12 @@ pub fn take_over(
 pub struct AgentsReport {
     /// By name.
     pub agents: Vec<Agent>,
-    /// How many.
+    /// Their number.
     pub count: usize,
-    /// The work of agents whose clone was taken away, the newest of each at the end; none of those that have one again,
-    /// and none that is here already.
+    /// The work of agents whose clone was removed, the newest of each at the end; without agents
+    /// that have a clone again, and without work that is here already.
     pub removed: Vec<RemovedWork>,
-    /// Clones whose record cannot be read.
+    /// Clones with an unreadable record.
     pub damaged: Vec<DamagedClone>,
     /// The hub.
     #[schemars(with = "String")]
@@ -137,7 +137,7 @@ pub fn list(session: &Session) -> Result<AgentsReport> {
     })
 }
 
-/// Lists the work that a hub keeps of agents whose clone was taken away.
+/// Lists the work that a hub keeps of agents whose clone was removed.
 fn removed(hub: &std::path::Path) -> Result<Vec<RemovedWork>> {
     if !hub.is_dir() {
         return Ok(Vec::new());
@@ -145,7 +145,7 @@ fn removed(hub: &std::path::Path) -> Result<Vec<RemovedWork>> {
     removed_work::of_agents(&Hub::open(hub)?)
 }
 
-/// Returns the commits that branches, tags and checkpoints of a repository hold.
+/// Returns the commits that branches, tags and checkpoints of a repository point to.
 fn commits_of(repo: &Repo) -> Result<Vec<Oid>> {
     let mut found = Vec::new();
     for below in [
@@ -162,8 +162,8 @@ fn commits_of(repo: &Repo) -> Result<Vec<Oid>> {
     Ok(found)
 }
 
-/// Tells whether a removed agent left something that this repository does not have: commits, changes that
-/// were uncommitted, stashes.
+/// Returns `true` if a removed agent left something that this repository does not have: commits,
+/// uncommitted changes, stashes.
 fn has_more(session: &Session, work: &RemovedWork, (hub, here): (&Hub, &[Oid])) -> Result<bool> {
     let held = work.held(hub)?;
     if held.uncommitted.is_some() || !held.stashed.is_empty() {
@@ -188,7 +188,8 @@ fn has_more(session: &Session, work: &RemovedWork, (hub, here): (&Hub, &[Oid])) 
     Ok(false)
 }
 
-/// Tells whether the branch that is checked out, or the main one, has a commit squashed.
+/// Returns `true` if the branch that is checked out, or the default branch, contains a commit
+/// squashed.
 fn is_squashed(repo: &Repo, commit: Oid) -> Result<bool> {
     let main = default_branch::find(repo)?.map(|(_, tip)| tip);
     let mut squashes = Squashes::default();
@@ -200,8 +201,7 @@ fn is_squashed(repo: &Repo, commit: Oid) -> Result<bool> {
     Ok(false)
 }
 
-/// Adds to the error for a name that nothing has the way to the work of an agent of that name whose
-/// clone was taken away.
+/// Adds to the error for an unknown name how to reach the work of a removed agent with that name.
 pub fn explain_unknown(session: &Session, name: &str, error: Error) -> Error {
     if error.code() != Code::RevisionNotFound {
         return error;
@@ -216,14 +216,14 @@ pub fn explain_unknown(session: &Session, name: &str, error: Error) -> Error {
         None => error,
         Some(work) => Error::new(
             Code::RevisionNotFound,
-            format!("the clone of agent '{name}' was taken away; nothing was done"),
+            format!("the clone of agent '{name}' was removed; nothing was done"),
         )
         .hint(work.command()),
     }
 }
 
-/// Adds to the error that there is nothing to take back how an agent comes back that was taken away: that is
-/// no step of the log.
+/// Adds to the error that there is nothing to undo how to restore a removed agent: undo does not
+/// cover that.
 pub fn explain_nothing(session: &Session, error: Error) -> Error {
     let is_told = error.details().contains_key("not_undone");
     if error.code() != Code::NothingToUndo || session.membership.is_none() || is_told {
@@ -235,10 +235,10 @@ pub fn explain_nothing(session: &Session, error: Error) -> Error {
     if removed.is_empty() {
         return error;
     }
-    error.hint("git colony agents   # says how an agent comes back that was taken away: undo does not do that")
+    error.hint("git colony agents   # shows how to restore a removed agent: undo does not do that")
 }
 
-/// Does what [`explain_unknown`] does for one of several names, or ranges of them.
+/// Does the same as [`explain_unknown`] for one of several names, or ranges of them.
 pub fn explain_unknown_of(session: &Session, typed: &[String], error: Error) -> Error {
     let ends = typed.iter().flat_map(|typed| typed.split(".."));
     let names = ends.map(|end| end.trim_matches('.').split(['~', '^']).next());
@@ -275,7 +275,7 @@ pub fn clones_here(session: &Session) -> Result<Vec<FoundClone>> {
     Ok(found::clones(&root, Some(&hub)))
 }
 
-/// Returns the clones of this repository's hub whose records cannot be read.
+/// Returns the clones of this repository's hub with unreadable records.
 ///
 /// # Errors
 /// As [`list`].
@@ -293,7 +293,7 @@ pub fn find(session: &Session, name: &str) -> Result<FoundClone> {
     find_anywhere(&session.world, Some(session), name)
 }
 
-/// Finds the clone of an agent of the repository we stand in, or outside of one among all.
+/// Finds the clone of an agent of the current repository, or outside of a repository among all.
 ///
 /// # Errors
 /// As [`find`].
@@ -302,7 +302,7 @@ pub fn find_anywhere(world: &World, session: Option<&Session>, name: &str) -> Re
     if found.member.role != Role::Agent {
         return Err(Error::new(
             Code::CloneNotFound,
-            format!("'{}' is no clone of an agent", text::shell_word(name)),
+            format!("'{}' is not the clone of an agent", text::shell_word(name)),
         )
         .hint("git colony agents"));
     }

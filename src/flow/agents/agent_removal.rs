@@ -1,4 +1,4 @@
-//! Taking an agent's clone away: what it has is kept in the hub first.
+//! Removes an agent's clone, after its work is kept in the hub.
 
 use std::path::PathBuf;
 
@@ -24,15 +24,15 @@ use super::last_checkpoint::{LeftBehind, last_state, resume, see_out};
 use super::removed_operations::{self, KeptLog};
 use super::session_at;
 
-/// So many ignored paths are named.
+/// The maximum number of ignored paths that are named.
 const FEW: usize = 10;
 
-/// A clone that was taken away.
+/// A clone that was removed.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct RemovedAgent {
-    /// The agent; `None` where the clone was for reading.
+    /// The agent; `None` for a clone for reading.
     pub agent: Option<String>,
-    /// Where it worked.
+    /// The path of the clone.
     #[schemars(with = "String")]
     pub path: PathBuf,
     /// The id of the clone.
@@ -42,28 +42,28 @@ pub struct RemovedAgent {
     /// The hub.
     #[schemars(with = "String")]
     pub hub: PathBuf,
-    /// How many uncommitted paths there were; they are kept, too.
+    /// The number of uncommitted paths; they are kept, too.
     pub unsaved: usize,
-    /// What cannot be kept and goes with the clone.
+    /// The paths that cannot be kept and are deleted with the clone.
     pub left_out: Vec<LeftOut>,
-    /// Submodules with a repository of their own, and other worktrees of the clone: what only they have is
-    /// not kept.
+    /// Submodules with a repository of their own, and other worktrees of the clone: their own work
+    /// is not kept.
     #[schemars(with = "Vec<String>")]
     pub own_repositories: Vec<PathBuf>,
-    /// How many ignored files and directories go with the clone.
+    /// The number of ignored files and directories that are deleted with the clone.
     pub ignored_count: usize,
     /// The first of them.
     pub ignored: Vec<RepoPath>,
-    /// What it did and moved aside.
+    /// Its operations, and the files they moved aside.
     #[serde(flatten)]
     pub log: KeptLog,
-    /// Where the folder is that could not be deleted yet; `None` where it is gone.
+    /// The folder, if it could not be deleted yet; `None` if it is gone.
     pub left_behind: Option<LeftBehind>,
-    /// True when nothing was done because a dry run was asked for.
+    /// True if nothing was done because of a dry run.
     pub dry_run: bool,
 }
 
-/// Takes the clone of an agent away; all of its work stays in the hub.
+/// Removes the clone of an agent; all of its work stays in the hub.
 ///
 /// # Errors
 /// `clone-not-found`, `name-ambiguous`, `clone-in-use`, `agent-busy`, `hub-missing`, `locked`,
@@ -87,10 +87,10 @@ pub fn remove(
     Ok(report)
 }
 
-/// Takes a clone away, whoever's it is.
+/// Removes a clone, of an agent or for reading.
 ///
 /// # Errors
-/// As [`remove`]; `clone-not-found` where somebody else was faster.
+/// As [`remove`]; `clone-not-found` if another process was faster.
 pub(in crate::flow) fn remove_clone(
     world: &World,
     clone: &FoundClone,
@@ -113,10 +113,10 @@ fn taken_meanwhile(clone: &FoundClone) -> Error {
     });
     Error::new(
         Code::CloneNotFound,
-        format!("the clone {whose} was taken away by somebody else meanwhile"),
+        format!("another process removed the clone {whose} meanwhile"),
     )
     .detail("path", clone.path.display().to_string())
-    .hint("git colony agents   # names its work")
+    .hint("git colony agents   # lists its work")
 }
 
 fn remove_standing(
@@ -126,7 +126,7 @@ fn remove_standing(
 ) -> Result<RemovedAgent> {
     refuse_use(world, clone, force)?;
     if !dry_run {
-        // What it had moved aside half is back, or aside as a whole.
+        // Files that an interrupted operation had moved are back, or all of them are aside.
         removed_operations::settle(world, clone)?;
     }
     let mut report = look_at_removal(world, clone, force)?;
@@ -151,7 +151,8 @@ fn remove_standing(
     Ok(report)
 }
 
-/// Refuses to take away where this runs, and unless forced where somebody works.
+/// Refuses to remove the clone that this runs in, and without `force` one that another process
+/// holds.
 fn refuse_use(world: &World, clone: &FoundClone, force: bool) -> Result<()> {
     removal::refuse_own_directory(world, clone)?;
     match clone.member.agent.as_deref() {
@@ -159,7 +160,10 @@ fn refuse_use(world: &World, clone: &FoundClone, force: bool) -> Result<()> {
             let free = lease::refuse_busy(world, &clone.git_dir(), agent);
             free.map_err(|error| {
                 let agent = text::shell_word(agent);
-                error.hint(format!("git colony agents remove {agent} --force   # takes it away all the same; what cannot be kept goes, too"))
+                error.hint(format!(
+                    "git colony agents remove {agent} --force   # removes it \
+                anyway, with files that cannot be kept"
+                ))
             })
         }
         _ => Ok(()),
@@ -233,7 +237,7 @@ fn would_be_lost(report: &RemovedAgent) -> Error {
     Error::new(
         Code::CloneInUse,
         format!(
-            "{what} would be lost with the clone: no checkpoint keeps that; nothing has changed"
+            "{what} would be lost with the clone: no checkpoint includes that; nothing has changed"
         ),
     )
     .detail("left_out", &report.left_out)
@@ -241,11 +245,11 @@ fn would_be_lost(report: &RemovedAgent) -> Error {
     .detail("path", report.path.display().to_string())
     .hint(match &report.agent {
         Some(agent) => format!(
-            "git colony agents remove {} --force   # lets go of it",
+            "git colony agents remove {} --force   # deletes it with the clone",
             text::shell_word(agent)
         ),
         None => format!(
-            "git colony clones remove {} --force   # lets go of it",
+            "git colony clones remove {} --force   # deletes it with the clone",
             report.clone.get(..8).unwrap_or(&report.clone)
         ),
     })

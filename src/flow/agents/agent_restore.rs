@@ -1,4 +1,4 @@
-//! Bringing back an agent whose clone was taken away: a new clone that goes on where the other one ended.
+//! Restores a removed agent: a new clone that continues where the old one ended.
 
 use std::path::PathBuf;
 
@@ -26,30 +26,30 @@ use crate::store::settings::approved_commands::Approvals;
 use super::last_checkpoint::{self, last_state};
 use super::{refuse_standing, session_at};
 
-/// What is asked for.
+/// The options of a restore.
 #[derive(Clone, Debug, Default)]
 pub struct Request {
-    /// The agent whose clone was taken away.
+    /// The agent whose clone was removed.
     pub name: String,
-    /// The agent that goes on with its work; `None` is itself.
+    /// The agent that continues its work; `None` is the same agent.
     pub other: Option<String>,
-    /// When it was taken away, RFC 3339 UTC; `None` is the last time.
+    /// When it was removed, RFC 3339 UTC; `None` is the last time.
     pub at: Option<String>,
 }
 
-/// An agent that was brought back.
+/// An agent that was restored.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct RestoredAgent {
     /// The agent.
     pub agent: String,
-    /// Where it works.
+    /// The path of its clone.
     #[schemars(with = "String")]
     pub path: PathBuf,
     /// The id of its clone; empty in a dry run.
     pub clone: String,
-    /// The scope of its clone.
+    /// The branch component of its clone's path.
     pub scope: String,
-    /// The branch it is on; `None` where HEAD is on none.
+    /// The branch that is checked out; `None` if HEAD is detached.
     pub fork: Option<String>,
     /// The commit that is checked out.
     pub head_sha: Oid,
@@ -58,26 +58,26 @@ pub struct RestoredAgent {
     pub hub: PathBuf,
     /// The prefix of the refs in the hub that its work was read from; they stay.
     pub kept_as: String,
-    /// How many paths are uncommitted, as they were; `None` in a dry run.
+    /// The number of uncommitted paths; `None` in a dry run.
     pub files: Option<usize>,
-    /// Whether something was uncommitted when the clone was taken away.
+    /// Whether there were uncommitted changes when the clone was removed.
     pub had_uncommitted: bool,
-    /// How many refs came back.
+    /// The number of refs that were restored.
     pub refs: usize,
-    /// How many stashes came back.
+    /// The number of stashes that were restored.
     pub stashes: usize,
-    /// How many operations its log has again.
+    /// The number of operations in its log.
     pub operations: usize,
-    /// What was set up in the clone, in words.
+    /// The parts that were configured in the clone, as text.
     pub setup: Vec<String>,
-    /// The commands that make it ready, in their order.
+    /// The setup commands, in order.
     pub commands: Vec<SetupCommand>,
-    /// True when nothing was made because a dry run was asked for.
+    /// True if nothing was made because of a dry run.
     pub dry_run: bool,
 }
 
-/// Makes a clone that has what the newest removed one of an agent had: branches, checkpoints, stashes, log,
-/// and what was uncommitted as uncommitted.
+/// Makes a clone with everything that the newest removed clone of an agent had: branches,
+/// checkpoints, stashes, operation log, and uncommitted changes.
 ///
 /// # Errors
 /// `clone-not-found`, `agent-exists`, `invalid-value`, `revision-not-found`, `hub-missing`, `locked`,
@@ -105,7 +105,7 @@ pub fn restore(session: &Session, request: &Request) -> Result<RestoredAgent> {
         push_url: locate::push_url_of(session),
         remote: remote_prefix(&hub, Some(&member))?,
         check_out: true,
-        // What was uncommitted may be anywhere.
+        // An uncommitted change may be in any directory.
         sparse: Sparse::Known(Vec::new()),
     };
     let staged = wanted.stage(world, time::rfc3339(&world.now()))?;
@@ -127,7 +127,7 @@ pub fn restore(session: &Session, request: &Request) -> Result<RestoredAgent> {
     Ok(report)
 }
 
-/// Tells what [`restore`] would do, and changes nothing.
+/// Returns the report of [`restore`], and changes nothing.
 ///
 /// # Errors
 /// As [`restore`].
@@ -145,19 +145,19 @@ fn refuse(session: &Session, request: &Request) -> Result<()> {
     refuse_standing(session, agent).map_err(|error| match &request.other {
         Some(_) => error,
         None => error.hint(format!(
-            "{} --as OTHER   # brings the removed one back under another name",
+            "{} --as OTHER   # restores the removed one under another name",
             removed_work::command(agent)
         )),
     })
 }
 
-/// What is known before anything is made.
+/// Everything known before anything is made.
 struct Plan<'a> {
     agent: &'a str,
     work: RemovedWork,
     held: Held,
     start: Start,
-    /// Its log, where it can go on with that.
+    /// Its operation log, if the new clone can continue it.
     log: Option<Places>,
 }
 
@@ -187,7 +187,7 @@ impl<'a> Plan<'a> {
         })
     }
 
-    /// Returns the refs of the new clone beside the branch it is on.
+    /// Returns the refs of the new clone beside its current branch.
     fn all_refs(&self, hub: &Hub) -> Result<Vec<crate::git::refs::FoundRef>> {
         let mut refs = self.held.refs.clone();
         if let Some(places) = &self.log {
@@ -223,8 +223,8 @@ impl<'a> Plan<'a> {
         })
     }
 
-    /// Gives the clone what is more than refs and the files of its commit; returns how many paths are
-    /// uncommitted then.
+    /// Restores into the clone everything but refs and the files of its commit; returns the number
+    /// of uncommitted paths.
     fn fill(
         &self,
         session: &Session,
@@ -263,7 +263,7 @@ impl<'a> Plan<'a> {
         for late in &self.held.late {
             let id = late.to_string();
             (world.narrate)(&format!(
-                "note: written while the clone was deleted, and kept: git show {id}"
+                "note: files written while the clone was deleted were kept: git show {id}"
             ));
         }
         let inside = staged.session(world)?;
@@ -273,21 +273,21 @@ impl<'a> Plan<'a> {
     }
 }
 
-/// Runs git in the clone, which nobody else knows of yet.
+/// Runs git in the clone, which no other process knows yet.
 fn run(world: &World, repo: &Repo, args: &[&str]) -> Result<()> {
     let mut git = repo.git(world);
     git.env(OPERATION_VARIABLE, "agents restore");
     git.args(args);
-    git.run_checked("bring back the work of an agent").map(drop)
+    git.run_checked("restore the work of an agent").map(drop)
 }
 
-/// Returns what a checkpoint is called.
+/// Returns the label of a checkpoint.
 fn label_of(repo: &Repo, tag: Oid) -> Option<String> {
     let tag = repo.find_tag(tag)?;
     Some(TagMessage::read(&String::from_utf8_lossy(&tag.message)).label)
 }
 
-/// Returns the branch that the clone is made on: the one that was checked out, else any that it had.
+/// Returns the branch for the clone: the one that was checked out, else any that it had.
 fn start(work: &RemovedWork, held: &Held) -> Result<Start> {
     let mut branches = held.refs.iter().filter_map(|found| {
         let name = found.name.to_string();
@@ -300,10 +300,10 @@ fn start(work: &RemovedWork, held: &Held) -> Result<Start> {
         Error::new(
             Code::RevisionNotFound,
             format!(
-                "what is kept of agent '{}' has no branch that a clone could be on; nothing has changed",
+                "the kept work of agent '{}' has no branch for a clone; nothing has changed",
                 work.agent
             ),
         )
-        .hint("git colony agents   # names the hub, and the prefix of the refs in it (--json)")
+        .hint("git colony agents   # --json shows the hub, and the prefix of the refs in it")
     })
 }

@@ -1,8 +1,9 @@
-//! `NAME@`: what an agent has in its working tree now, committed or not, as a revision at the desk.
+//! `NAME@`: the working tree of an agent as it is now, committed or not, as a revision in the
+//! checkout of a person.
 //!
-//! The clone is looked at from outside: without the lock and the index of the agent, with the configuration
-//! of the repository that asks. It has what an automatic checkpoint would keep. Where the clone is gone, its
-//! last snapshot counts.
+//! The clone is read from outside: without the lock and the index of the agent, with the
+//! configuration of the asking repository. The state has the content of an automatic checkpoint. If
+//! the clone is gone, its last snapshot counts.
 
 use crate::clones::found::FoundClone;
 use crate::clones::hub::{Hub, locate};
@@ -31,22 +32,22 @@ use super::agent_places;
 /// The state of an agent.
 #[derive(Clone, Debug)]
 pub struct AgentState {
-    /// What was typed.
+    /// The name as typed.
     pub name: String,
     /// The agent.
     pub agent: String,
-    /// A commit of the files, on `base`, with the index as one more parent where that says more.
+    /// A commit of the files, on `base`, with the index as another parent if it differs.
     pub commit: Oid,
-    /// What is checked out there; `None` for a branch without a commit.
+    /// The commit that is checked out there; `None` for a branch without a commit.
     pub base: Option<Oid>,
-    /// What a checkpoint leaves out, too.
+    /// The paths that a checkpoint leaves out, too.
     pub left_out: Vec<LeftOut>,
-    /// What git is in the middle of there.
+    /// The git operation in progress there.
     pub in_progress: Option<&'static str>,
 }
 
-/// Finds the state that `NAME@` stands for; `None` where another name was typed. Its objects are where new
-/// ones of the session go.
+/// Finds the state that `NAME@` stands for; `None` for any other name. Its objects are written
+/// where new ones of the session go.
 ///
 /// # Errors
 /// `revision-not-found`, `name-ambiguous`, `too-many-new-files`, `filter-failed`, `tree-too-large`,
@@ -67,10 +68,10 @@ pub fn find(session: &Session, typed: &str) -> Result<Option<AgentState>> {
     Ok(Some(state))
 }
 
-/// Reads the name of the agent out of `NAME@`; a branch or tag of that name is none.
+/// Reads the name of the agent from `NAME@`; a branch or tag with that name takes precedence.
 fn agent_of<'a>(repo: &Repo, typed: &'a str) -> Option<&'a str> {
     let agent = typed.strip_suffix('@')?;
-    // What git reads in another way, `HEAD^@` say, is no name of an agent.
+    // A revision of git, such as `HEAD^@`, is not the name of an agent.
     Identity::of_agent(agent).ok()?;
     let exists = |below: &str| {
         let name = RefName::from(format!("{below}{typed}").as_str());
@@ -88,12 +89,12 @@ fn agent_of<'a>(repo: &Repo, typed: &'a str) -> Option<&'a str> {
     (!is_ref).then_some(agent)
 }
 
-/// Says what can be seen of an agent whose clone is damaged.
+/// Adds how to see the published work of an agent with a damaged clone.
 fn way_on(agent: &str, error: Error) -> Error {
     match error.code() {
         Code::RepositoryBroken | Code::ObjectMissing | Code::Io | Code::Unsupported => {
             let agent = shell_word(agent);
-            error.hint(format!("git colony diff {agent}   # what it has published"))
+            error.hint(format!("git colony diff {agent}   # its published work"))
         }
         _ => error,
     }
@@ -133,7 +134,7 @@ impl AgentState {
         })
     }
 
-    /// Returns it as what a merge would bring in, were it committed.
+    /// Returns it as the source of a merge, as if it was committed.
     ///
     /// # Errors
     /// `object-missing`, `no-space`, `io`.
@@ -164,18 +165,21 @@ impl AgentState {
         })
     }
 
-    /// Makes the error for merging what nobody has committed.
+    /// Makes the error for merging uncommitted work.
     pub fn is_not_committed(&self) -> Error {
         let (name, agent) = (&self.name, &self.agent);
         Error::new(
             Code::UncommittedEdits,
             format!("'{name}' is not committed, and only commits are merged; nothing was done"),
         )
-        .hint(format!("git colony merge -n {name}   # is a preview; once it is committed: git colony merge {agent}"))
+        .hint(format!(
+            "git colony merge -n {name}   # previews it; once it is committed: git \
+        colony merge {agent}"
+        ))
     }
 }
 
-/// Looks into a clone, and brings what it holds over.
+/// Scans a clone, and copies its objects here.
 fn standing(session: &Session, clone: &FoundClone) -> Result<AgentState> {
     let other = Repo::open_foreign(&session.world, &clone.path)?;
     let unignored = unignored::of(&other)?;
@@ -202,8 +206,8 @@ fn standing(session: &Session, clone: &FoundClone) -> Result<AgentState> {
     })
 }
 
-/// Copies the large files of a state that are not here, each held against its id: another's store may hold
-/// anything.
+/// Copies the missing large files of a state, and verifies each against its id: another store may
+/// hold anything.
 fn bring_large_files(
     repo: &Repo,
     (commit, base): (Oid, Option<Oid>),
@@ -238,8 +242,8 @@ fn bring_large_files(
     Ok(())
 }
 
-/// Finds the last that is known of an agent whose clone is gone: what it has published, unless it was taken
-/// away in order, and what was uncommitted then.
+/// Finds the last known state of an agent whose clone is gone: its published work and, if it was
+/// removed in order, its uncommitted work.
 fn last_snapshot(session: &Session, agent: &str) -> Result<Option<AgentState>> {
     let repo = &session.repo;
     let tip = names::find(repo, agent).ok();
@@ -257,7 +261,7 @@ fn last_snapshot(session: &Session, agent: &str) -> Result<Option<AgentState>> {
     Ok(Some(AgentState::of(tip.commit, Some(tip.commit))))
 }
 
-/// Finds what the hub keeps of the clone of an agent that was taken away last.
+/// Finds the work that the hub keeps of the last removed clone of the agent.
 fn removed(session: &Session, agent: &str) -> Result<Option<AgentState>> {
     let root = SharedRoot::of(&session.world)?;
     let place = locate::place_of(session, &root)?;
@@ -278,8 +282,8 @@ fn removed(session: &Session, agent: &str) -> Result<Option<AgentState>> {
     Ok(Some(AgentState::of(commit, base)))
 }
 
-/// Counts the uncommitted paths in the clone of the agent whose work a name stands for; `None` where it is
-/// not that of an agent, or where that cannot be told.
+/// Counts the uncommitted paths in the clone of the agent that a name stands for; `None` if it is
+/// not an agent, or the number is unknown.
 pub fn uncommitted_of(session: &Session, typed: &str) -> Option<UncommittedWork> {
     let found = names::find(&session.repo, typed).ok()?;
     let agent = found.published?.agent?;
@@ -290,7 +294,7 @@ pub fn uncommitted_of(session: &Session, typed: &str) -> Option<UncommittedWork>
     (paths > 0).then_some(UncommittedWork { agent, paths })
 }
 
-/// Looks at the working tree of another repository with the configuration of one's own.
+/// Scans the working tree of another repository with the configuration of this one.
 ///
 /// # Errors
 /// As [`OwnConfig::look_into`] and [`Repo::scan`].

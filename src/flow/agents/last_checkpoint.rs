@@ -1,4 +1,4 @@
-//! Seeing a clone out: what is written into it to the very end is kept as well.
+//! Deletes a removed clone, and keeps files that are written into it until the end.
 
 use std::path::PathBuf;
 
@@ -16,23 +16,23 @@ use crate::store::files::shared_root::SharedRoot;
 use crate::store::membership::Role;
 use crate::store::settings::Flags;
 
-/// How often a clone is kept anew because somebody wrote meanwhile.
+/// The maximum number of times that a clone is kept again because another process wrote into it.
 const ROUNDS: usize = 3;
 
-/// The folder of a clone that was taken away and that could not be deleted yet.
+/// The folder of a removed clone that could not be deleted yet.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct LeftBehind {
-    /// Where it is now.
+    /// Its current path.
     #[schemars(with = "String")]
     pub path: PathBuf,
-    /// Why it is still there, in words.
+    /// Why it still exists, as text.
     pub reason: String,
-    /// The process that can still write there; `None` where that is not the reason.
+    /// The process that can still write there; `None` if that is not the reason.
     pub pid: Option<u32>,
 }
 
-/// Keeps what was written since the clone was kept, and deletes it when it holds still; returns what
-/// is left of it.
+/// Keeps the files that were written since the clone was kept, and deletes it once nothing writes;
+/// returns the rest.
 pub(in crate::flow) fn see_out(
     world: &World,
     root: &SharedRoot,
@@ -49,7 +49,8 @@ pub(in crate::flow) fn see_out(
     }
 }
 
-/// Sees out the clones whose takers have died, or had to leave them; returns what is still left.
+/// Deletes the removed clones whose removing process has died, or had to leave them; returns those
+/// that still exist.
 pub(in crate::flow) fn resume(world: &World, root: &SharedRoot) -> Vec<LeftBehind> {
     let found = Leaving::resume(world, root).into_iter();
     found
@@ -67,7 +68,7 @@ fn attempt(world: &World, root: &SharedRoot, leaving: Leaving) -> Result<Option<
     };
     leaving.unpublish(world, root)?;
     for round in 0..ROUNDS {
-        // What is gone of it was deleted by us: there is nothing to keep of that.
+        // We deleted the missing files ourselves, so nothing of them must be kept.
         let kept_until = leaving.kept_until.filter(|_| round == 0);
         let since = match kept_until {
             Some(until) if !leaving.was_written_since(world, until)? => {
@@ -89,7 +90,7 @@ fn attempt(world: &World, root: &SharedRoot, leaving: Leaving) -> Result<Option<
             continue;
         }
         if let Some(user) = leaving.held_by(world)? {
-            let reason = format!("'{}' (process {}) is still in it", user.command, user.pid);
+            let reason = format!("'{}' (process {}) still uses it", user.command, user.pid);
             return left(&leaving, reason, Some(user.pid));
         }
         let path = leaving.folder.clone();
@@ -97,15 +98,20 @@ fn attempt(world: &World, root: &SharedRoot, leaving: Leaving) -> Result<Option<
             Deleted::All => None,
             Deleted::NotAll => Some(LeftBehind {
                 path,
-                reason: "somebody wrote into it while it was deleted".to_owned(),
+                reason: "another process wrote into it while it was deleted".to_owned(),
                 pid: None,
             }),
         });
     }
-    left(&leaving, "somebody keeps writing into it".to_owned(), None)
+    left(
+        &leaving,
+        "another process keeps writing into it".to_owned(),
+        None,
+    )
 }
 
-/// Keeps what has changed since; returns what cannot be kept and may not go.
+/// Keeps the changes since then; returns the reason if something cannot be kept and must not be
+/// deleted.
 fn keep_again(world: &World, leaving: &Leaving) -> Result<Option<String>> {
     let inside = world.standing_in(&leaving.folder);
     let inside = Session::open(inside, &Flags::default(), ObjectWrites::Durable)?;
@@ -118,9 +124,9 @@ fn keep_again(world: &World, leaving: &Leaving) -> Result<Option<String>> {
         };
         let kept = checkpoint::preview(&inside, &last_state())?;
         if let Some(lost) = kept.left_out.first().filter(|_| !leaving.lets_go) {
-            return Ok(Some(format!("no checkpoint keeps '{}'", lost.path)));
+            return Ok(Some(format!("no checkpoint includes '{}'", lost.path)));
         }
-        // What cannot be compared is kept once more.
+        // A state that cannot be compared is kept once more.
         let looked = automatic::preview(&inside, "");
         if !looked.is_ok_and(|looked| looked.reason.is_some()) {
             checkpoint::create(&inside, &last_state())?;
@@ -128,13 +134,13 @@ fn keep_again(world: &World, leaving: &Leaving) -> Result<Option<String>> {
     } else if !leaving.lets_go
         && crate::flow::reports::status::unsaved(&inside.repo.scan(&inside.world)?) > 0
     {
-        return Ok(Some("somebody has edited it".to_owned()));
+        return Ok(Some("it was edited".to_owned()));
     }
     leaving.keep_again(world, &inside.repo)?;
     Ok(None)
 }
 
-/// Returns what is kept of a clone before it goes, beside its branch.
+/// Returns the checkpoint of a clone before its deletion, off the branch.
 pub(in crate::flow) fn last_state() -> checkpoint::Request {
     checkpoint::Request {
         label: Some("uncommitted when the clone was removed".to_owned()),
@@ -144,11 +150,11 @@ pub(in crate::flow) fn last_state() -> checkpoint::Request {
     }
 }
 
-/// Returns what is kept of a clone of which some is deleted.
+/// Returns the checkpoint of a clone that is partly deleted.
 fn late_state() -> checkpoint::Request {
     checkpoint::Request {
         label: Some(
-            "written while the clone was deleted; kept before: all that is missing".to_owned(),
+            "written while the clone was deleted; missing files were kept before".to_owned(),
         ),
         ..last_state()
     }

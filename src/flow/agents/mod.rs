@@ -1,4 +1,4 @@
-//! Agents: a clone and a fork for each, made from wherever one stands.
+//! Agents: a clone and a fork for each, created from any checkout.
 
 pub mod agent_places;
 pub mod agent_removal;
@@ -32,18 +32,18 @@ use super::clones::cone::Cone;
 use super::clones::inherited_files;
 use super::clones::setup_commands::{self, SetupCommand};
 
-/// What is asked for.
+/// The options of a new agent.
 #[derive(Clone, Debug, Default)]
 pub struct Request {
     /// The agent.
     pub name: String,
     /// The label of its fork; `None` is its name.
     pub fork: Option<String>,
-    /// Where it begins; `None` is HEAD.
+    /// The revision it is created from; `None` is HEAD.
     pub from: Option<String>,
-    /// Which large files it gets.
+    /// The large files that it gets.
     pub large_files: LargeFiles,
-    /// Bring the uncommitted changes of the checkout along.
+    /// Copy the uncommitted changes of the checkout.
     pub with_changes: bool,
     /// The directories it works in.
     pub sparse: Cone,
@@ -54,37 +54,39 @@ pub struct Request {
 pub struct NewAgent {
     /// The agent.
     pub agent: String,
-    /// Where it works.
+    /// The path of its clone.
     #[schemars(with = "String")]
     pub path: PathBuf,
     /// The id of its clone.
     pub clone: String,
-    /// The scope of its clone.
+    /// The branch component of its clone's path.
     pub scope: String,
     /// Its fork.
     pub fork: String,
     /// The tip of its fork.
     pub head_sha: Oid,
-    /// The branch the fork began on.
+    /// The branch that the fork was created from.
     pub base_branch: String,
     /// The hub that the clone borrows its objects from.
     #[schemars(with = "String")]
     pub hub: PathBuf,
-    /// The directories that are checked out, beside the files at the top; none for the whole tree.
+    /// The directories that are checked out, beside the files at the root; empty for the whole
+    /// tree.
     pub sparse: Vec<String>,
-    /// What was set up in the clone, in words.
+    /// The parts that were configured in the clone, as text.
     pub setup: Vec<String>,
-    /// The commands that make it ready, in their order.
+    /// The setup commands, in order.
     pub commands: Vec<SetupCommand>,
-    /// True when nothing was made because a dry run was asked for.
+    /// True if nothing was made because of a dry run.
     pub dry_run: bool,
 }
 
 /// Makes a clone for an agent, with a fork of its own.
 ///
 /// # Errors
-/// `agent-exists`, `branch-exists`, `invalid-value`, `revision-not-found`, `unsupported`, `hub-missing`,
-/// `locked`, `filter-failed`, `no-space`: nothing but the hub is left; `interrupted` in a command: the clone.
+/// `agent-exists`, `branch-exists`, `invalid-value`, `revision-not-found`, `unsupported`,
+/// `hub-missing`, `locked`, `filter-failed`, `no-space`: only the hub stays; `interrupted` in a
+/// setup command: the clone stays.
 pub fn create(session: &Session, request: &Request) -> Result<NewAgent> {
     let plan = Plan::make(session, request)?;
     let world = &session.world;
@@ -130,13 +132,13 @@ pub fn create(session: &Session, request: &Request) -> Result<NewAgent> {
     })
 }
 
-/// Says what a new agent might be expected to have and has not.
+/// Reports work that a new agent might be expected to have and does not have.
 fn say_what_stays(session: &Session, request: &Request, hub: &Hub) -> Result<()> {
     let world = &session.world;
     let mut kept = removed_work::newest_of_agents(hub)?.into_iter();
     if let Some(work) = kept.find(|work| work.agent == request.name) {
         (world.narrate)(&format!(
-            "an agent '{}' was taken away before; its work comes back by: {} --as OTHER",
+            "an agent '{}' was removed before; to restore its work: {} --as OTHER",
             request.name,
             work.command()
         ));
@@ -145,7 +147,7 @@ fn say_what_stays(session: &Session, request: &Request, hub: &Hub) -> Result<()>
         let unsaved = super::reports::status::unsaved(&session.repo.scan(world)?);
         if unsaved > 0 {
             (world.narrate)(&format!(
-                "uncommitted here, and not in the clone: {}; --with-changes brings that along",
+                "uncommitted here, and not in the clone: {}; --with-changes copies that",
                 text::count(unsaved, "path")
             ));
         }
@@ -153,7 +155,7 @@ fn say_what_stays(session: &Session, request: &Request, hub: &Hub) -> Result<()>
     Ok(())
 }
 
-/// Tells what [`create`] would do, and changes nothing.
+/// Returns the report of [`create`], and changes nothing.
 ///
 /// # Errors
 /// As [`create`].
@@ -182,7 +184,7 @@ pub fn preview(session: &Session, request: &Request) -> Result<NewAgent> {
     })
 }
 
-/// What is known before anything is made.
+/// Everything known before anything is made.
 struct Plan {
     label: String,
     start: Start,
@@ -202,19 +204,19 @@ impl Plan {
         if request.with_changes && request.from.is_some() {
             return Err(Error::new(
                 Code::Usage,
-                "uncommitted changes belong to HEAD: --with-changes goes without --from",
+                "uncommitted changes belong to HEAD: --with-changes cannot be combined with --from",
             ));
         }
         let named = request.from.as_deref();
         let named = named.map(|from| names::find(repo, from)).transpose()?;
-        // Where HEAD is on no branch, it begins there all the same.
+        // A detached HEAD is a valid start as well.
         let is_detached = matches!(head, Head::Detached { .. });
         let detached = head.commit().filter(|_| is_detached);
         let commit = named.as_ref().map(|named| named.commit).or(detached);
         let branch = named.and_then(|named| named.branch);
         let start = start(session, &head, branch)?;
         let commit = commit.unwrap_or(start.commit);
-        // What is uncommitted may be anywhere.
+        // An uncommitted change may be in any directory.
         let cone = match (&request.sparse, request.with_changes) {
             (Cone::Configured, true) => &Cone::Whole,
             (cone, _) => cone,
@@ -256,17 +258,15 @@ impl Plan {
     }
 }
 
-/// Refuses an agent that is there, or a fork that this repository has.
+/// Refuses an agent that exists, or a fork that this repository has.
 fn refuse_known(session: &Session, agent: &str, label: &str) -> Result<()> {
     let plain = RefName::from(format!("refs/heads/{agent}").as_str());
     if session.repo.find_ref(&plain)?.is_some() {
         return Err(Error::new(
             Code::BranchExists,
-            format!(
-                "'{agent}' is a branch here, and names are to mean one thing; nothing has changed"
-            ),
+            format!("'{agent}' is already the name of a branch here; nothing has changed"),
         )
-        .hint("git colony agents new NAME   # with a name that is no branch"));
+        .hint("git colony agents new NAME   # with a name that is not a branch"));
     }
     let branch = crate::store::refs::ref_names::fork_branch(label);
     if session.repo.find_ref(&branch)?.is_some() {
@@ -281,7 +281,7 @@ fn refuse_known(session: &Session, agent: &str, label: &str) -> Result<()> {
     refuse_standing(session, agent)
 }
 
-/// Refuses an agent that has a clone.
+/// Refuses an agent that already has a clone.
 ///
 /// # Errors
 /// `agent-exists`.
@@ -304,7 +304,7 @@ pub(super) fn refuse_standing(session: &Session, agent: &str) -> Result<()> {
     }
 }
 
-/// Returns the branch a fork begins on: the one that was named, else the current one.
+/// Returns the branch that a fork is created from: the named one, else the current one.
 fn start(session: &Session, head: &Head, named: Option<RefName>) -> Result<Start> {
     let repo = &session.repo;
     let with_tip =
@@ -321,13 +321,14 @@ fn start(session: &Session, head: &Head, named: Option<RefName>) -> Result<Start
         }),
         None => Err(Error::new(
             Code::RevisionNotFound,
-            "there is no branch with a commit that an agent could begin on; nothing has changed",
+            "there is no branch with a commit from which an agent could be created; nothing has \
+            changed",
         )
         .hint("git colony checkpoint -m 'first state'   # makes the first commit")),
     }
 }
 
-/// Begins the fork and sets up what a clone needs, before it has its place.
+/// Creates the fork and configures the clone, before it is moved into place.
 fn set_up(
     session: &Session,
     plan: &Plan,
@@ -341,14 +342,14 @@ fn set_up(
         from,
         switch: true,
     };
-    // Before there are hooks: those of ours and of git-lfs have nothing to do here.
+    // Before hooks are installed: ours and those of git-lfs have no part in this.
     let begun = fork::create(&inside, &request)?;
     super::clones::clone::set_up(&session.world, staged, setup)?;
     inherited_files::ignored_files(session, staged.folder(), setup)?;
     Ok(begun)
 }
 
-/// Opens a session in a clone, for a command that was started elsewhere.
+/// Opens a session in a clone, for a command that runs elsewhere.
 ///
 /// # Errors
 /// As [`Session::open`].

@@ -1,5 +1,5 @@
-//! What a hub holds of agents whose clones were taken away, and the command that brings it back: told before a
-//! hub goes, and after.
+//! The work that a hub holds of removed agents, and the command that restores it: reported before a
+//! hub is deleted, and after.
 
 use std::path::{Path, PathBuf};
 
@@ -14,7 +14,7 @@ use crate::model::Result;
 use crate::model::text::typed_word;
 use crate::store::refs::ref_names;
 
-/// More commits than this are not counted.
+/// The maximum number of commits that are counted.
 const MAX_COMMITS: usize = 10_000;
 
 /// The work of removed agents in a hub.
@@ -25,31 +25,31 @@ pub struct HeldWork {
     pub hub: PathBuf,
     /// The agents.
     pub agents: Vec<String>,
-    /// Each of their clones that was taken away, by agent, the newest of each at the end.
+    /// Each of their removed clones, by agent, the newest of each at the end.
     pub removals: Vec<HeldRemoval>,
 }
 
-/// What is held of a clone that was taken away.
+/// The work that is held of a removed clone.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct HeldRemoval {
     /// The agent.
     pub agent: String,
-    /// When its clone was taken away, RFC 3339 UTC; empty where that is not known.
+    /// When its clone was removed, RFC 3339 UTC; empty if unknown.
     pub removed_at: String,
-    /// Commits that nothing else in the hub has.
+    /// The number of commits that nothing else in the hub has.
     pub commits: usize,
-    /// Files that these commits and what was uncommitted change.
+    /// The number of files changed in these commits and in the uncommitted work.
     pub files: usize,
-    /// What was stashed.
+    /// The number of stashes.
     pub stashes: usize,
-    /// Why that cannot be told: what is held is too large, damaged or gone.
+    /// Why the numbers are unknown: the work is too large, damaged or missing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub problem: Option<ForkProblem>,
-    /// The command that brings it back, as long as the hub is there.
+    /// The command that restores it, as long as the hub exists.
     pub restore: String,
 }
 
-/// Looks at what a hub holds; `is_here` where it is the hub of the repository we stand in.
+/// Examines the work in a hub; `is_here` if it is the hub of the current repository.
 ///
 /// # Errors
 /// `repository-broken`, `object-missing`.
@@ -79,7 +79,8 @@ fn checkout_of(hub: &Path) -> Option<PathBuf> {
     git_dir.parent().map(Path::to_owned)
 }
 
-/// Returns the commits that a hub has from elsewhere: branches, and what checkouts of people have published.
+/// Returns the commits that a hub has from elsewhere: branches, and the published branches of
+/// checkouts.
 fn known_elsewhere(repo: &Repo) -> Result<Vec<Oid>> {
     let mut found = Vec::new();
     for below in ["refs/heads/", "refs/remotes/", ref_names::PUBLISHED_DESKS] {
@@ -119,7 +120,8 @@ fn look_at(
     Ok(removal)
 }
 
-/// Counts the commits that only this has, the files that they and what was uncommitted change, and the stashes.
+/// Counts the commits that only this work has, the files changed in them and in the uncommitted
+/// work, and the stashes.
 fn count(repo: &Repo, known: &[Oid], held: &Held) -> Result<(usize, usize, usize)> {
     let tip = held.on.as_ref().map(|on| on.commit).or(held.detached);
     let mut hidden = known.to_vec();
@@ -140,7 +142,7 @@ fn count(repo: &Repo, known: &[Oid], held: &Held) -> Result<(usize, usize, usize
     Ok((commits, files, held.stashed.len()))
 }
 
-/// Returns what was checked out, then the other branches.
+/// Returns the commit that was checked out, then the other branches.
 fn tips(repo: &Repo, held: &Held, tip: Option<Oid>) -> Vec<Oid> {
     let branches = held.refs.iter().filter(|found| {
         let name = found.name.to_string();

@@ -1,4 +1,5 @@
-//! What a clone that is to go has moved aside and done: finished first, then counted and named.
+//! The operations of a clone that is about to be removed, and the files they moved aside: finished
+//! first, then counted and named.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -16,30 +17,31 @@ use crate::store::refs::ref_names;
 
 use super::session_at;
 
-/// So many files are named.
+/// The maximum number of files that are named.
 const FEW: usize = 10;
 
-/// What comes into the hub with the work of a clone: nothing of it is lost.
+/// The part of the operation log that is kept in the hub with the work of a clone.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct KeptLog {
-    /// How many operations its log has; they are kept.
+    /// The number of operations in its log; they are kept.
     pub kept_operations: usize,
-    /// How many files these have moved aside; they are kept.
+    /// The number of files that these have moved aside; they are kept.
     pub kept_files_count: usize,
-    /// The first of them, as they were named.
+    /// The first of them, by their original paths.
     pub kept_files: Vec<RepoPath>,
-    /// An operation that was cut off or is at work; it is finished, or taken back, before the clone goes.
+    /// An interrupted or running operation; it is finished, or cancelled, before the clone is
+    /// removed.
     pub pending_operation: Option<PendingOperation>,
 }
 
-/// Finishes what was cut off in the worktrees of a clone, or takes it back.
+/// Finishes or cancels interrupted operations in the worktrees of a clone.
 ///
 /// # Errors
-/// `recovery-needed`, `locked`; everything is left as found then.
+/// `recovery-needed`, `locked`; everything is left unchanged then.
 pub(in crate::flow) fn settle(world: &World, clone: &FoundClone) -> Result<()> {
     let main = session_at(world, &clone.path)?;
     for other in main.repo.other_worktrees() {
-        // One whose folder is gone has nothing to put a file back into.
+        // A worktree without a folder has nowhere to restore a file to.
         if other.root.join(".git").exists() {
             recover_in(&session_at(world, &other.root)?)?;
         }
@@ -55,7 +57,7 @@ fn recover_in(session: &Session) -> Result<()> {
     recover::recover(session, &places)
 }
 
-/// Counts and names what comes into the hub.
+/// Counts and names the operations and files that the hub keeps.
 ///
 /// # Errors
 /// `repository-broken`, `newer-format`.

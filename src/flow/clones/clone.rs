@@ -1,4 +1,4 @@
-//! Clones of a repository: one per agent and scope, or one that is only read.
+//! Clones of a repository: one per agent and branch, or one for reading only.
 
 use std::path::{Path, PathBuf};
 
@@ -28,20 +28,20 @@ use super::cone::{self, Cone};
 use super::setup_commands::{self, SetupCommand};
 use super::shared_clone;
 
-/// What is asked for.
+/// The options of a clone.
 #[derive(Clone, Debug, Default)]
 pub struct Request {
-    /// Where the repository is; `None` is the one we stand in, else that of the colony.
+    /// The URL of the repository; `None` is the current one, else that of the colony.
     pub url: Option<String>,
-    /// Whose clone it is; `None` for one that is only read.
+    /// The agent; `None` for a clone for reading only.
     pub agent: Option<String>,
-    /// Its scope; `None` is the branch.
+    /// The branch component of its path; `None` is the name of the branch.
     pub scope: Option<String>,
-    /// Its branch; `None` is the current one, or that of the remote.
+    /// Its branch; `None` is the current one, or the default of the remote.
     pub branch: Option<String>,
-    /// Leave the worktree empty.
+    /// Leave the working tree empty.
     pub no_checkout: bool,
-    /// Its large files.
+    /// The large files that it gets.
     pub large_files: LargeFiles,
     /// The directories that are checked out.
     pub sparse: Cone,
@@ -51,45 +51,46 @@ pub struct Request {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum CloneStatus {
-    /// It was made.
+    /// It was created.
     Created,
-    /// It was there: one for reading is shared.
+    /// It exists already: a clone for reading is shared.
     Exists,
 }
 
-/// A clone that was made, or that is shared.
+/// A clone that was created, or that is shared.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct CloneReport {
-    /// Where it is.
+    /// Its path.
     #[schemars(with = "String")]
     pub path: PathBuf,
     /// Whether it is new.
     pub status: CloneStatus,
     /// Its id; `None` in a dry run.
     pub id: Option<String>,
-    /// Whose it is.
+    /// The agent.
     pub agent: Option<String>,
-    /// Its scope.
+    /// The branch component of its path.
     pub scope: String,
     /// Whether it is for reading only.
     pub read_only: bool,
-    /// Where the repository comes from, without credentials.
+    /// The URL of the repository, without credentials.
     pub url: Option<String>,
     /// Its branch; `None` in a dry run that would have to ask the remote.
     pub branch: Option<String>,
-    /// The commit that is checked out; `None` in such a dry run.
+    /// The commit that is checked out; `None` in the same case.
     pub commit: Option<Oid>,
     /// The hub it borrows its objects from.
     #[schemars(with = "String")]
     pub hub: PathBuf,
-    /// The directories that are checked out, beside the files at the top; none for the whole tree.
+    /// The directories that are checked out, beside the files at the root; empty for the whole
+    /// tree.
     pub sparse: Vec<String>,
-    /// What was set up in it, in words.
+    /// The parts that were configured in it, as text.
     pub setup: Vec<String>,
-    /// The commands that make it ready, in their order; none for one that is only read, nor in a dry run
-    /// that would have to ask the remote.
+    /// The setup commands, in order; none for a clone for reading, nor in a dry run that would have
+    /// to ask the remote.
     pub commands: Vec<SetupCommand>,
-    /// True when nothing was made because a dry run was asked for.
+    /// True if nothing was made because of a dry run.
     pub dry_run: bool,
 }
 
@@ -97,7 +98,7 @@ pub struct CloneReport {
 ///
 /// # Errors
 /// `agent-exists`, `colony-not-found`, `revision-not-found`, `url-refused`, `unsupported`,
-/// `hub-missing`, `locked`, `filter-failed`, `no-space`, and what the network says.
+/// `hub-missing`, `locked`, `filter-failed`, `no-space`, and network errors.
 pub fn clone(world: &World, session: Option<&Session>, request: &Request) -> Result<CloneReport> {
     request
         .agent
@@ -134,14 +135,14 @@ pub fn clone(world: &World, session: Option<&Session>, request: &Request) -> Res
     }
     let member = staged.member.clone();
     let path = match staged.finish(world) {
-        // Another one has made it meanwhile.
+        // Another process has made it meanwhile.
         Err(taken) if taken.code() == Code::AgentExists => {
             let shared = shared_clone::find(world, &wanted, request)?;
             return shared.ok_or(taken);
         }
         finished => finished?,
     };
-    // The configuration of another repository does not count for this one.
+    // The configuration of another repository does not apply to this one.
     let desk = session.filter(|_| source.desk.is_some());
     let commands = make_ready((world, desk), (&path, &member), request, &mut setup)?;
     Ok(CloneReport {
@@ -176,7 +177,7 @@ fn refuse_unknown_directories(
     repo.cone_of(repo.tree_of(Some(commit))?, typed)
 }
 
-/// Publishes what an agent's clone begins with, and runs the commands that make it ready.
+/// Publishes the refs of an agent's new clone, and runs the setup commands.
 fn make_ready(
     (world, desk): (&World, Option<&Session>),
     (path, member): (&Path, &Membership),
@@ -197,7 +198,7 @@ fn make_ready(
     setup_commands::run_new((desk.unwrap_or(&inside), &inside), &approvals, setup)
 }
 
-/// Tells what [`clone`] would do, and changes nothing; no remote is asked.
+/// Returns the report of [`clone`], and changes nothing; does not ask the remote.
 ///
 /// # Errors
 /// `colony-not-found`, `url-refused`, `invalid-value`.
@@ -251,7 +252,7 @@ pub fn preview(world: &World, session: Option<&Session>, request: &Request) -> R
     })
 }
 
-/// Tells whether a clone for reading of that hub is at its place.
+/// Returns `exists` if a clone for reading of that hub is at its place.
 fn would_be(place: &Path, hub: &Path, request: &Request) -> CloneStatus {
     let there = clone_folders::membership_at(place);
     let is_same = |member: &Membership| member.role == Role::Reader && member.hub == hub;
@@ -262,7 +263,7 @@ fn would_be(place: &Path, hub: &Path, request: &Request) -> CloneStatus {
     }
 }
 
-/// Returns the commands for a clone of the repository here.
+/// Returns the setup commands for a clone of the current repository.
 fn would_run(
     here: Option<&Session>,
     (root, hub): (&SharedRoot, &Path),
@@ -276,8 +277,8 @@ fn would_run(
     setup_commands::of_commit(session, commit, &Approvals::of(root, hub))
 }
 
-/// Returns the directories that a clone of the repository here would hold; of another one, those that were
-/// typed.
+/// Returns the directories that a clone of the current repository would hold; for another one,
+/// those that were typed.
 fn would_hold(here: Option<&Session>, request: &Request) -> Result<Vec<String>> {
     let Some(session) = here else {
         return Ok(match &request.sparse {
@@ -291,7 +292,7 @@ fn would_hold(here: Option<&Session>, request: &Request) -> Result<Vec<String>> 
     request.sparse.directories(here, (repo, tree))
 }
 
-/// Returns the commit that a clone of the repository here would begin at.
+/// Returns the commit that a clone of the current repository would start from.
 fn start_here(session: &Session, request: &Request) -> Result<Option<Oid>> {
     let repo = &session.repo;
     let branch = request.branch.as_ref();
@@ -302,8 +303,8 @@ fn start_here(session: &Session, request: &Request) -> Result<Option<Oid>> {
     }
 }
 
-/// Returns where an agent works that stands in no repository: its clone of the colony's, made on first
-/// use.
+/// Returns the clone of an agent that runs outside of a repository: that of the colony's
+/// repository, made on first use.
 ///
 /// # Errors
 /// `colony-not-found`, `name-ambiguous`, and those of [`clone`].
@@ -327,10 +328,10 @@ pub fn of_agent(world: &World, agent: &str) -> Result<PathBuf> {
     Ok(made.path)
 }
 
-/// Does what [`of_agent`] does without making a clone.
+/// Does the same as [`of_agent`] without making a clone.
 ///
 /// # Errors
-/// `colony-not-found`, `name-ambiguous`; `clone-not-found` where a clone would be made.
+/// `colony-not-found`, `name-ambiguous`; `clone-not-found` if a clone would be made.
 pub fn known_of_agent(world: &World, agent: &str) -> Result<PathBuf> {
     find_of_agent(world, agent)?.ok_or_else(|| {
         Error::new(
@@ -341,7 +342,8 @@ pub fn known_of_agent(world: &World, agent: &str) -> Result<PathBuf> {
     })
 }
 
-/// Finds the clone of an agent in the colony, or where none is noted the one clone of an agent of that name.
+/// Finds the clone of an agent in the colony, or without a default colony the only clone of an
+/// agent with that name.
 fn find_of_agent(world: &World, agent: &str) -> Result<Option<PathBuf>> {
     let root = SharedRoot::of(world)?;
     let colony = match colonies::find(world, &root, None) {
@@ -367,7 +369,7 @@ fn has_any(root: &SharedRoot, hub: Option<&std::path::Path>, agent: &str) -> boo
         .any(|name| name == agent)
 }
 
-/// Installs what a clone to work in needs, before it has its place.
+/// Installs the hooks and settings of a clone, before it is moved into place.
 ///
 /// # Errors
 /// `git-failed`, `io`, `no-space`.
@@ -387,15 +389,15 @@ pub(in crate::flow) fn set_up(
     Ok(())
 }
 
-/// Where a clone comes from.
+/// The source of a clone.
 struct Source {
     hub: Hub,
     url: String,
-    /// Where it pushes to, where that is somewhere else.
+    /// The push URL, if it differs.
     push_url: Option<String>,
-    /// The record of the checkout it is made from, if it is one.
+    /// The record of the checkout it is made from, if any.
     desk: Option<Membership>,
-    /// What the colony says of branch and commit.
+    /// The branch and commit that the colony defines.
     colony: Option<Colony>,
 }
 
@@ -410,7 +412,7 @@ impl Source {
             let (member, hub) = joining::join(session)?;
             publish::publish_as(world, &session.repo, &member)?;
             let here = || session.repo.common_dir().display().to_string();
-            // The record says where it was when this joined.
+            // The record has the URL at the time it joined.
             let origin = locate::origin_of(session)?.map(|url| url.without_credentials());
             return Ok(Source {
                 hub,
@@ -432,7 +434,7 @@ impl Source {
         let hub = Hub::of_url(world, None, root, &url)?;
         if known && let Err(error) = hub.fetch(world) {
             (world.narrate)(&format!(
-                "warning: cannot ask the remote, what was known before counts: {}",
+                "warning: cannot reach the remote, using its last known state: {}",
                 error.message()
             ));
         }
@@ -445,8 +447,8 @@ impl Source {
         })
     }
 
-    /// Returns the directories of the clone. Those of a setting are read in the clone where this is no
-    /// clone of the repository here: the configuration of another one does not count.
+    /// Returns the directories of the clone. In a clone of another repository the settings are read
+    /// in the clone: the configuration of this one does not apply.
     fn sparse(&self, session: Option<&Session>, request: &Request, commit: Oid) -> Result<Sparse> {
         let here = session.filter(|_| self.desk.is_some());
         match (&request.sparse, here) {
@@ -454,7 +456,7 @@ impl Source {
             (Cone::Of(typed), _) => Ok(Sparse::Known(typed.clone())),
             (Cone::Configured, None) => Ok(Sparse::Said(cone::of_clone)),
             (Cone::Configured, Some(session)) => {
-                // What the hub alone has is read in the clone, too.
+                // A commit that only the hub has is read in the clone, too.
                 let Ok(tree) = session.repo.tree_of(Some(commit)) else {
                     return Ok(Sparse::Said(cone::of_clone));
                 };
@@ -490,7 +492,7 @@ impl Source {
             Error::new(
                 Code::RevisionNotFound,
                 format!(
-                    "'{branch}' is no branch of '{}' with a commit; nothing has changed",
+                    "'{}' has no branch '{branch}' with a commit; nothing has changed",
                     self.url
                 ),
             )

@@ -1,4 +1,4 @@
-//! Bringing a clone up to date: what the remote has, and a history that was rewritten for git-lfs.
+//! Updates a clone: remote branches, and a history that was rewritten for git-lfs.
 
 use std::path::PathBuf;
 
@@ -24,46 +24,45 @@ use crate::store::settings::Flags;
 
 use super::colony;
 
-/// A clone that was brought up to date.
+/// A clone that was updated.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct RefreshReport {
     /// Its id.
     pub id: String,
-    /// Where it is.
+    /// Its path.
     #[schemars(with = "String")]
     pub path: PathBuf,
-    /// Where the repository comes from now, without credentials, where that has changed.
+    /// The new URL of the repository, without credentials, if it has changed.
     pub url_changed: Option<String>,
     /// Remote branches that moved.
     pub moved: Vec<String>,
     /// The commit that was checked out before.
     pub from: Option<Oid>,
-    /// The operation that followed a rewritten history, own commits with it.
+    /// The operation that followed a rewritten history, with the clone's own commits.
     pub followed: Option<OperationId>,
-    /// The operation that took back a migration which was taken back where it was made.
+    /// The operation that undid a migration after the repository that made it had undone it.
     pub gave_up: Option<OperationId>,
-    /// The commit that is checked out now; it moves only in a clone that is only read.
+    /// The commit that is checked out now; it only moves in a clone for reading.
     pub commit: Option<Oid>,
-    /// The prefix of the refs in the hub that keep what a clone for reading had of its own; `None` where
-    /// it had nothing.
+    /// The prefix of the refs in the hub that keep the own work of a clone for reading; `None` if
+    /// it had none.
     pub kept_as: Option<String>,
     /// The hub.
     #[schemars(with = "String")]
     pub hub: PathBuf,
-    /// Whether it would follow a rewritten history, or take one back, in a dry run.
+    /// Whether it would follow a rewritten history, or undo one, in a dry run.
     pub would_follow: bool,
-    /// True when nothing was done because a dry run was asked for.
+    /// True if nothing was done because of a dry run.
     pub dry_run: bool,
 }
 
-/// Fetches from the remote into the hub, and from there what the clone takes for remote branches. A
-/// clone that is only read goes to the new tip of its branch; one of an agent follows a history that was
-/// rewritten for git-lfs, with what it has not published.
+/// Fetches from the remote into the hub, and from there the remote branches of the clone. A clone
+/// for reading moves to the new tip of its branch; the clone of an agent follows a history that was
+/// rewritten for git-lfs, with its unpublished work.
 ///
 /// # Errors
-/// What [`migrate::migrate`] refuses in a clone that has to follow;
-/// `clone-not-found`, `hub-missing`, `uncommitted-edits` for a clone for reading with edits, and what
-/// the network says.
+/// Those of [`migrate::migrate`] in a clone that has to follow; `clone-not-found`, `hub-missing`,
+/// `uncommitted-edits` for a clone for reading with edits, and network errors.
 pub fn refresh(world: &World, session: Option<&Session>, name: &str) -> Result<RefreshReport> {
     let clone = clones::find(world, session, name)?;
     let url_changed = follow_origin(session, &clone)?;
@@ -79,7 +78,8 @@ pub fn refresh(world: &World, session: Option<&Session>, name: &str) -> Result<R
     let repo = &inside.repo;
     let from = repo.head()?.commit();
     let is_read = clone.member.role == Role::Reader;
-    // By what it knows of the remote yet: what was pushed over there is nothing of its own.
+    // Compared with its known remote branches: commits that were pushed elsewhere are not its own
+    // work.
     let own = is_read.then(|| kept_refs::keep_own(&inside.world, repo, &clone.member));
     let kept_as = own.transpose()?.flatten();
     let changes = move_remote_branches(&inside, &hub)?;
@@ -115,7 +115,7 @@ pub fn refresh(world: &World, session: Option<&Session>, name: &str) -> Result<R
     })
 }
 
-/// Gives a clone the remote branches that its hub has; returns those that moved.
+/// Updates the remote branches of a clone from its hub; returns those that moved.
 fn move_remote_branches(inside: &Session, hub: &Hub) -> Result<Vec<RefChange>> {
     let mut changes = Vec::new();
     for found in hub.remote_branches()? {
@@ -138,11 +138,11 @@ fn move_remote_branches(inside: &Session, hub: &Hub) -> Result<Vec<RefChange>> {
     Ok(changes)
 }
 
-/// Tells what [`refresh`] would do: the remote is asked what it has, and nothing changes. Where the origin of
-/// the checkout has changed is not looked at.
+/// Returns the report of [`refresh`]: asks the remote, and changes nothing. Does not detect a new
+/// origin of the checkout.
 ///
 /// # Errors
-/// As [`refresh`], but for what a migration refuses.
+/// As [`refresh`], except for the refusals of a migration.
 pub fn preview(world: &World, session: Option<&Session>, name: &str) -> Result<RefreshReport> {
     let clone = clones::find(world, session, name)?;
     let hub = Hub::open(&clone.member.hub)?;
@@ -183,8 +183,8 @@ pub fn preview(world: &World, session: Option<&Session>, name: &str) -> Result<R
     })
 }
 
-/// Gives the hub and the clone the origin that the person's checkout has, which this is run in, and its
-/// push URL; returns the URL where the clone had another.
+/// Gives the hub and the clone the origin and the push URL of the checkout that this runs in;
+/// returns the URL if the clone had another.
 fn follow_origin(session: Option<&Session>, clone: &FoundClone) -> Result<Option<String>> {
     let is_desk = |session: &&Session| {
         let member = session.membership.as_ref();
@@ -213,7 +213,7 @@ fn follow_origin(session: Option<&Session>, clone: &FoundClone) -> Result<Option
         }
     }
     let set = |(key, value): (&str, &str)| {
-        // What a kill leaves of it is proven by the lock of that worktree.
+        // The lock of that worktree proves that a leftover of a killed process is stale.
         let _lock = WorktreeLock::take(&desk.world, &inside, desk.lock_timeout())?;
         let args = ["--replace-all", key, value];
         ConfigFile::of_repository(&inside).change(&inside, &desk.world, &args)
@@ -231,8 +231,8 @@ fn follow_origin(session: Option<&Session>, clone: &FoundClone) -> Result<Option
     Ok(Some(url))
 }
 
-/// Puts a clone that is only read on the newest commit of its branch, by git, which refuses where
-/// somebody has edited it.
+/// Moves a clone for reading to the newest commit of its branch, with git, which refuses if it has
+/// edits.
 fn follow(inside: &Session, clone: &FoundClone) -> Result<()> {
     let Some(branch) = &clone.member.branch else {
         return Ok(());
@@ -249,7 +249,7 @@ fn follow(inside: &Session, clone: &FoundClone) -> Result<()> {
         let checkout = || {
             let mut git = inside.repo.git(&inside.world);
             git.env(process::OPERATION_VARIABLE, "refresh");
-            // Ignored files of the user are no less his.
+            // Ignored files belong to the user as well.
             git.args(["checkout", "-q", "--no-overwrite-ignore", "--no-track"]);
             git.args(["-B", branch, &remote, "--"]);
             git.run()
@@ -261,7 +261,7 @@ fn follow(inside: &Session, clone: &FoundClone) -> Result<()> {
         if output.success() {
             return Ok(());
         }
-        let failed = process::failed("bring the clone up to date", &output.stderr);
+        let failed = process::failed("update the clone", &output.stderr);
         if failed.code() == Code::Locked {
             return Err(failed);
         }
@@ -269,14 +269,14 @@ fn follow(inside: &Session, clone: &FoundClone) -> Result<()> {
     })
 }
 
-/// Lists the paths that git names where it refuses a checkout.
+/// Lists the paths that git names when it refuses a checkout.
 fn in_the_way(said: &str) -> Vec<&str> {
     let named = said.lines().filter_map(|line| line.strip_prefix('\t'));
     named.collect()
 }
 
-/// Has the index take files for what they are where all that are in the way of a checkout hold what it would
-/// write: one that was killed has left them, and no edit is lost. `false` where one does not.
+/// Refreshes the index if all files in the way of a checkout already hold their new content: a
+/// killed checkout has left them, and no edit is lost. Returns `false` if one differs.
 fn take_for_done(inside: &Session, goal: &str, paths: &[&str]) -> Result<bool> {
     if paths.is_empty() {
         return Ok(false);
@@ -313,7 +313,7 @@ fn take_for_done(inside: &Session, goal: &str, paths: &[&str]) -> Result<bool> {
         )?)
 }
 
-/// Words git's refusal: the paths it names, else what it says first.
+/// Explains git's refusal: with the paths it names, else with its first message.
 fn cannot_follow(clone: &FoundClone, said: &str) -> Error {
     let paths = in_the_way(said);
     let why = match paths.as_slice() {
@@ -325,11 +325,12 @@ fn cannot_follow(clone: &FoundClone, said: &str) -> Error {
     let id = clone.member.id.get(..8).unwrap_or(&clone.member.id);
     Error::new(
         Code::UncommittedEdits,
-        format!("the clone stays at the commit it is on: {why}; its files are as they were"),
+        format!("the clone stays at its commit: {why}; its files have not changed"),
     )
     .detail("paths", paths)
     .detail("path", clone.path.display().to_string())
     .hint(format!(
-        "git -C {place} stash -u   # sets that aside; 'git colony clones remove {id} --force' lets go of it"
+        "git -C {place} stash -u   # stashes the edits; 'git colony clones remove {id} --force' \
+        deletes them"
     ))
 }

@@ -1,4 +1,4 @@
-//! Colonies and where they have their repository.
+//! Colonies and the URLs of their repositories.
 
 use crate::clones::hub::colonies::{self, Colony, DEFAULT};
 use crate::clones::hub::{joining, locate, publish};
@@ -7,17 +7,17 @@ use crate::model::{Code, Error, Result, World};
 use crate::store::Session;
 use crate::store::files::shared_root::SharedRoot;
 
-/// What is to be noted.
+/// The colony to record.
 pub struct WantedColony<'a> {
     /// The colony; `None` is the default one.
     pub name: Option<&'a str>,
-    /// Where its repository is; credentials in it are not written down.
+    /// The URL of its repository; credentials in it are not recorded.
     pub url: &'a str,
-    /// The branch clones begin on.
+    /// The branch that clones start from.
     pub branch: Option<String>,
-    /// The commit they begin at; `HEAD` is the tip of the branch.
+    /// The commit that they start from; `HEAD` is the tip of the branch.
     pub commit: Option<String>,
-    /// Only say it.
+    /// Only report it.
     pub dry_run: bool,
 }
 
@@ -37,8 +37,8 @@ pub fn show(world: &World, name: Option<&str>) -> Result<Colony> {
     colonies::find(world, &SharedRoot::of(world)?, name)
 }
 
-/// Notes where a colony has its repository. A checkout of that repository, if the command runs in one,
-/// takes part from now on.
+/// Records the URL of a colony. If the command runs in a checkout of that repository, the checkout
+/// joins the colony.
 ///
 /// # Errors
 /// `url-refused`, `invalid-value`, `locked`, `no-space`, and those of [`joining::join`].
@@ -48,7 +48,7 @@ pub fn set(world: &World, session: Option<&Session>, wanted: WantedColony<'_>) -
     if name.is_empty() || name.contains(char::is_control) {
         return Err(Error::new(
             Code::InvalidValue,
-            "the name of a colony is one printable line; nothing has changed",
+            "the name of a colony must be one printable line; nothing has changed",
         ));
     }
     let local = url.local_path().map(|path| path.display().to_string());

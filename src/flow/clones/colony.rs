@@ -1,7 +1,8 @@
-//! Taking part in a colony: what was changed here is published, what others published is gathered.
+//! Shares work in a colony: publishes the changes made here, and gathers the published work of
+//! others.
 //!
-//! A failed publication is reported and stops nothing; the next changing command publishes again. A name that
-//! may belong to another agent is refused if the copies of published work cannot be brought up to date.
+//! A failed publication is reported and stops nothing; the next changing command publishes again. A
+//! name that may belong to another agent is refused if the published work cannot be gathered.
 
 use crate::clones::found;
 use crate::clones::hub::{gather, joining, locate, publish};
@@ -13,8 +14,8 @@ use crate::store::Session;
 use crate::store::files::shared_root::SharedRoot;
 use crate::store::settings::Flags;
 
-/// Has a checkout of a person take part where another checkout of the same repository has agents: it sees what
-/// they do from then on. What stands in the way is said, and stops nothing.
+/// Joins a checkout of a person to the hub in which another checkout of the same repository has
+/// agents: it sees their work from then on. A failure is reported, and stops nothing.
 pub fn join_others(mut session: Session) -> Session {
     if session.membership.is_some() || !has_agents_elsewhere(&session).unwrap_or(false) {
         return session;
@@ -32,8 +33,8 @@ fn has_agents_elsewhere(session: &Session) -> Result<bool> {
     Ok(hub.is_dir() && found::are_of(&root, &hub))
 }
 
-/// Brings over what others have published. What stands in the way is said, and stops nothing: the
-/// answer is then about what was known before.
+/// Gathers the published work of others. A failure is reported, and stops nothing: the answer then
+/// uses the last known state.
 pub fn gather(session: &Session) {
     if session.membership.is_none() {
         return;
@@ -43,11 +44,11 @@ pub fn gather(session: &Session) {
     }
 }
 
-/// Does what [`gather()`] does for a command that is about others, by the names that were typed: it cannot be
-/// answered where the hub is gone, or where a name may be that of somebody whose work cannot be seen.
+/// Does the same as [`gather()`] for a command about the work of others, by the names that were
+/// typed: it fails if the hub is gone, or if a name may stand for work that cannot be read.
 ///
 /// # Errors
-/// `hub-missing`; for a name of others, or one that nothing here has, what [`gather::gather`] says.
+/// `hub-missing`; those of [`gather::gather`] for a name of others, or an unknown name.
 pub fn gather_for(session: &Session, typed: &[String]) -> Result<()> {
     let Err(error) = gather::gather(session) else {
         return Ok(());
@@ -63,7 +64,7 @@ pub fn gather_for(session: &Session, typed: &[String]) -> Result<()> {
     Ok(())
 }
 
-/// Does what [`gather_for`] does for a command that makes a missing hub anew.
+/// Does the same as [`gather_for`] for a command that creates a missing hub.
 ///
 /// # Errors
 /// As [`gather_for`], but not for the hub.
@@ -74,15 +75,15 @@ pub fn gather_to_begin(session: &Session, typed: &[String]) -> Result<()> {
     }
 }
 
-/// Brings over what others have published where a checkpoint may be one of theirs, `<agent>/<label>`.
+/// Gathers published work if the name of a checkpoint may be a published one, `<agent>/<label>`.
 pub fn gather_checkpoint(session: &Session, name: &str) {
     if name.contains('/') && checkpoints::find(&session.repo, name).is_err() {
         gather(session);
     }
 }
 
-/// Does what [`gather_for`] does for a state that is to be brought back, which may be that of a checkpoint or of
-/// a commit. What stands in the way is said, and stops nothing.
+/// Does the same as [`gather_for`] for a state to restore, which may be a checkpoint or a commit. A
+/// failure is reported, and stops nothing.
 pub fn gather_state(session: &Session, name: &str) {
     let is_checkpoint = checkpoints::find(&session.repo, name).is_ok();
     if !is_checkpoint && names::may_be_of_others(&session.repo, name) {
@@ -90,10 +91,10 @@ pub fn gather_state(session: &Session, name: &str) {
     }
 }
 
-/// Words that a name cannot be looked up among what others have published.
+/// Makes the error for a name that cannot be looked up in published work.
 fn unseen(name: &str, cause: &Error) -> Error {
     let message = format!(
-        "cannot see what others have published as '{name}', and nothing was done: {}",
+        "cannot read the published work '{name}', and nothing was done: {}",
         cause.message()
     );
     let error = Error::new(cause.code(), message);
@@ -105,7 +106,7 @@ fn unseen(name: &str, cause: &Error) -> Error {
 
 fn warn_unseen(world: &World, error: &Error) {
     (world.narrate)(&format!(
-        "warning: cannot see what others have published: {}",
+        "warning: cannot read the published work of others: {}",
         error.message()
     ));
     if let Some(hint) = error.hint_text() {
@@ -113,8 +114,8 @@ fn warn_unseen(world: &World, error: &Error) {
     }
 }
 
-/// Publishes what a command has changed, in the repository it has changed. What stands in the way is
-/// said, and stops nothing: the next command publishes it too.
+/// Publishes the changes of a command, in the repository it has changed. A failure is reported, and
+/// stops nothing: the next command publishes them too.
 pub fn publish_changes(world: &World) {
     let Some(workdir) = world.changes.workdir() else {
         return;
@@ -130,7 +131,7 @@ pub fn publish_changes(world: &World) {
     );
 }
 
-/// Publishes what plain git has changed.
+/// Publishes the changes of plain git.
 pub fn publish_session(session: &Session) {
     publish(&session.world, publish::publish(session));
 }

@@ -1,13 +1,13 @@
-//! Which directories a new clone holds: as asked for, else as the settings say for the commit it begins at.
+//! The directories of a new clone: those requested, else those of the settings at its commit.
 
 use crate::git::{Oid, Repo};
 use crate::model::{Result, World, text};
 use crate::store::settings::clone_cone;
 
-/// The directories a new clone holds beside the files at the top.
+/// The directories of a new clone, beside the files at the root.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Cone {
-    /// As the setting says, the whole tree where it says nothing.
+    /// Those of the setting; without one the whole tree.
     #[default]
     Configured,
     /// The whole tree.
@@ -17,15 +17,15 @@ pub enum Cone {
 }
 
 impl Cone {
-    /// Returns the directories; none for the whole tree. The file of the repository counts as `tree` has
-    /// it, the user's configuration as `repo` has it.
+    /// Returns the directories; empty for the whole tree. The file of the repository is read from
+    /// `tree`, the user's configuration from `repo`.
     ///
-    /// What was typed has to be there. A setting holds for many commits: what of it `tree` has not is told
-    /// of and left out.
+    /// Typed directories must exist. A setting applies to many commits: its directories that `tree`
+    /// does not have are reported and left out.
     ///
     /// # Errors
-    /// `path-outside`, `path-not-found`, `unsupported` for what was typed; `invalid-value` for what the
-    /// user has configured.
+    /// `path-outside`, `path-not-found`, `unsupported` for typed directories; `invalid-value` for
+    /// the user's configuration.
     pub(in crate::flow) fn directories(
         &self,
         (world, repo): (&World, &Repo),
@@ -44,7 +44,7 @@ impl Cone {
                 if !missing.is_empty() {
                     let count = text::count(missing.len(), "directory");
                     (world.narrate)(&format!(
-                        "warning: '{}' names {count} that the commit has not: {}",
+                        "warning: '{}' names {count} that the commit does not have: {}",
                         clone_cone::KEY,
                         missing.join(", ")
                     ));
@@ -55,8 +55,8 @@ impl Cone {
     }
 }
 
-/// Returns what the settings say of a clone that is not of the repository here; only the user's own
-/// configuration counts beside its tree.
+/// Returns the settings for a clone of another repository; only the user's own configuration counts
+/// beside its tree.
 ///
 /// # Errors
 /// As [`Cone::directories`].

@@ -1,5 +1,4 @@
-//! What a new agent's clone gets of the checkout it is made from: uncommitted changes, and files that git
-//! ignores.
+//! Copies files of the checkout into a new agent's clone: uncommitted changes, and ignored files.
 
 use std::path::Path;
 
@@ -12,7 +11,7 @@ use crate::git::process::OPERATION_VARIABLE;
 use crate::model::{Code, Error, Result, World, text};
 use crate::store::Session;
 
-/// Brings the ignored files along that the settings name.
+/// Copies the ignored files that the settings name.
 ///
 /// # Errors
 /// `no-space`, `io`, `interrupted`.
@@ -33,7 +32,8 @@ pub(in crate::flow) fn ignored_files(
                 setup.push(format!("{did} '{path}' ({files})"));
             } else {
                 (session.world.narrate)(&format!(
-                    "warning: the settings would have '{path}' {did}, and nothing was: it is not here, leads elsewhere, or is in the clone already"
+                    "warning: '{path}' was not {did}, although the settings name it: it does not exist, leads \
+                    elsewhere, or is in the clone already"
                 ));
             }
         }
@@ -42,7 +42,7 @@ pub(in crate::flow) fn ignored_files(
 }
 
 /// Keeps the uncommitted changes of the checkout as an automatic checkpoint; returns its commit, or
-/// `None` where there are none.
+/// `None` if there are none.
 ///
 /// # Errors
 /// `locked`, and those of [`automatic::create`].
@@ -51,23 +51,22 @@ pub(in crate::flow) fn uncommitted(session: &Session) -> Result<Option<Oid>> {
     if crate::flow::reports::status::unsaved(&scan) == 0 {
         return Ok(None);
     }
-    let made = automatic::create(session, "taken along by a new agent")?;
+    let made = automatic::create(session, "copied to a new agent")?;
     if made.reason == Some("busy") {
         return Err(Error::new(
             Code::Locked,
-            "another git-colony command is at work here; nothing has changed",
+            "another git-colony command is running here; nothing has changed",
         )
         .hint("run the command again"));
     }
-    // Unchanged since the newest one: that is the state.
+    // Unchanged since the newest checkpoint: that holds the state.
     let known = checkpoints::list(&session.repo, Which::Automatic)?;
     Ok(made
         .sha
         .or_else(|| known.sound.last().map(|newest| newest.sha)))
 }
 
-/// Puts the files of a state over those of a clone that has no place yet, as changes that nobody has
-/// committed.
+/// Puts the files of a state over those of a staged clone, as uncommitted changes.
 ///
 /// # Errors
 /// `git-failed`.
@@ -85,6 +84,6 @@ pub(in crate::flow) fn put(world: &World, staged: &Staged, state: Oid) -> Result
         "--",
         ":/",
     ]);
-    git.run_checked("bring the uncommitted changes into the clone")
+    git.run_checked("copy the uncommitted changes into the clone")
         .map(drop)
 }

@@ -1,4 +1,4 @@
-//! Where a repository keeps its large files, as its manifest says.
+//! The store of large files that the manifest of a repository names.
 
 use std::path::Path;
 
@@ -11,10 +11,11 @@ use crate::setup::manifest::{self, LfsMode, Manifest};
 /// A larger manifest is not read.
 const LIMIT_BYTES: u64 = 1024 * 1024;
 
-/// Reads the manifest of a tree. It is a stranger's: one that cannot be used is told of, and counts as none.
+/// Reads the manifest of a tree. It is untrusted: one that cannot be used is reported, and counts
+/// as absent.
 ///
-/// Of a separate store only the address is taken, over https or ssh, without credentials; git-lfs takes
-/// one from `.lfsconfig` just so.
+/// Of a separate store only the address counts, over https or ssh, without credentials; git-lfs
+/// treats `.lfsconfig` in the same way.
 pub(in crate::flow) fn of_tree(world: &World, repo: &Repo, tree: Oid) -> Store {
     let leaf = repo.leaf_in(tree, &RepoPath::from(manifest::PATH));
     let Some(leaf) = leaf.ok().flatten().filter(TreeEntry::is_plain_file) else {
@@ -29,7 +30,9 @@ pub(in crate::flow) fn of_tree(world: &World, repo: &Repo, tree: Oid) -> Store {
         Some(Err(error)) => {
             let why = error.message();
             let why = why.trim_end_matches("; nothing has changed");
-            (world.narrate)(&format!("warning: {why}; attributes decide on large files"));
+            (world.narrate)(&format!(
+                "warning: {why}; using .gitattributes for large files"
+            ));
             return Store::ByAttributes;
         }
         None => return Store::ByAttributes,

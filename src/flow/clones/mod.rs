@@ -1,4 +1,4 @@
-//! The clones that are here: listed, brought up to date, taken away.
+//! The clones on this machine: listed, updated, removed.
 
 pub mod clone;
 pub mod clone_refresh;
@@ -35,25 +35,25 @@ use super::agents::removed_agents_work::{self, HeldWork};
 pub struct Clone {
     /// Its id.
     pub id: String,
-    /// Where it is.
+    /// Its path.
     #[schemars(with = "String")]
     pub path: PathBuf,
-    /// Whose it is; `None` for one that is only read.
+    /// The agent; `None` for a clone for reading only.
     pub agent: Option<String>,
-    /// Its scope.
+    /// The branch component of its path.
     pub scope: String,
     /// Whether it is for reading only.
     pub read_only: bool,
-    /// Where the repository comes from, without credentials.
+    /// The URL of the repository, without credentials.
     pub url: Option<String>,
-    /// The branch it was made on.
+    /// The branch it was created on.
     pub branch: Option<String>,
-    /// The commit HEAD holds now; `None` where that cannot be read.
+    /// The commit of HEAD; `None` if it cannot be read.
     pub commit: Option<Oid>,
     /// The hub it borrows its objects from.
     #[schemars(with = "String")]
     pub hub: PathBuf,
-    /// When it was made, RFC 3339 UTC.
+    /// When it was created, RFC 3339 UTC.
     pub created_at: String,
 }
 
@@ -62,13 +62,13 @@ pub struct Clone {
 pub struct ClonesReport {
     /// Those of agents first, by name.
     pub clones: Vec<Clone>,
-    /// How many.
+    /// Their number.
     pub count: usize,
-    /// Those whose record cannot be read.
+    /// Those with an unreadable record.
     pub damaged: Vec<DamagedClone>,
 }
 
-/// Lists the clones of the repository we stand in, or outside of one all there are.
+/// Lists the clones of the current repository, or outside of one all clones.
 ///
 /// # Errors
 /// `url-refused`, `invalid-value`.
@@ -107,14 +107,14 @@ fn describe(world: &World, clone: FoundClone) -> Clone {
     }
 }
 
-/// Finds a clone of the repository we stand in, or outside of one among all.
+/// Finds a clone of the current repository, or outside of one among all.
 pub(super) fn find(world: &World, session: Option<&Session>, name: &str) -> Result<FoundClone> {
     let root = SharedRoot::of(world)?;
     let hub = session.map(|session| locate::place_of(session, &root));
     found::find(&root, hub.transpose()?.as_deref(), name)
 }
 
-/// Takes a clone away; what an agent has in it stays in the hub.
+/// Removes a clone; the work of an agent stays in the hub.
 ///
 /// # Errors
 /// As [`agent_removal::remove`].
@@ -130,7 +130,7 @@ pub fn remove(
     }
     let clone = find(world, session, name);
     if let (false, Err(_), Some(session)) = (dry_run, &clone, session) {
-        // It may be gone already, and its work not yet where it is kept.
+        // It may be gone already, before its work was kept.
         let hub = locate::place_of(session, &root)?;
         if hub.is_dir() {
             removal::complete(world, &root, &hub)?;
@@ -139,22 +139,22 @@ pub fn remove(
     agent_removal::remove_clone(world, &clone?, (force, dry_run))
 }
 
-/// What was let go of.
+/// The hubs that were deleted.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct GcReport {
-    /// The hubs that were removed, or would be.
+    /// The hubs that were deleted, or would be.
     #[schemars(with = "Vec<String>")]
     pub removed: Vec<PathBuf>,
-    /// Hubs without a clone that hold work of removed clones; they stay unless forced.
+    /// Hubs without a clone that hold work of removed clones; they stay without `force`.
     #[schemars(with = "Vec<String>")]
     pub kept: Vec<PathBuf>,
-    /// What these hubs, removed or kept, hold of the logs of removed clones.
+    /// The logs of removed clones in these hubs, deleted or kept.
     pub logs: Vec<HeldLogs>,
-    /// Whose work these hubs, removed or kept, hold.
+    /// The agents with work in these hubs, deleted or kept.
     pub work: Vec<HeldWork>,
-    /// Folders of clones that were taken away and that could not be deleted yet.
+    /// Folders of removed clones that could not be deleted yet.
     pub leaving: Vec<LeftBehind>,
-    /// True when nothing was removed because a dry run was asked for.
+    /// True if nothing was deleted because of a dry run.
     pub dry_run: bool,
 }
 
@@ -164,13 +164,13 @@ pub struct HeldLogs {
     /// The hub.
     #[schemars(with = "String")]
     pub hub: PathBuf,
-    /// How much they are.
+    /// The size of the logs.
     #[serde(flatten)]
     pub amount: Amount,
 }
 
-/// Removes the hubs that no clone borrows from any more, and says whose work they hold; `here` is the repository
-/// we stand in.
+/// Deletes the hubs that no clone borrows from any more, and reports whose work they hold; `here`
+/// is the current repository.
 ///
 /// # Errors
 /// `io`, `locked`, `repository-broken`.

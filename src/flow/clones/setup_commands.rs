@@ -1,7 +1,7 @@
-//! The commands that make a clone ready: planned, approved by their text, run.
+//! The setup commands of a clone: planned, approved by their text, run.
 //!
-//! They run in their order, and none after one that waits for approval or has failed: what comes later
-//! may need what comes before. The clone stays whatever they do.
+//! They run in order, and none after one that waits for approval or has failed: a later one may
+//! need an earlier one. The clone stays whatever they do.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -20,45 +20,45 @@ use crate::store::lease::acting_agent::{self, AgentReason};
 use crate::store::settings::Flags;
 use crate::store::settings::approved_commands::{self, Approvals, NamedBy};
 
-/// What became of a command.
+/// The result of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Status {
-    /// It may run; said in a dry run only.
+    /// It may run; in a dry run only.
     WouldRun,
-    /// It has run to its end.
+    /// It has exited with 0.
     Ran,
-    /// It ended with an exit code other than 0, or by a signal.
+    /// It has exited with another code, or was killed by a signal.
     Failed,
-    /// It had not ended in time, and was ended.
+    /// It took too long, and was killed.
     OutOfTime,
-    /// It comes from the repository, and nobody has approved its text.
+    /// It comes from the repository, and the user has not approved its text.
     Waiting,
     /// It comes after one that waits or has failed.
     NotRun,
 }
 
-/// A command that makes a clone ready.
+/// A setup command.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct SetupCommand {
-    /// What it is approved by: a digest of its exact text.
+    /// The id for its approval: a digest of its exact text.
     pub id: String,
     /// Its exact text.
     pub command: String,
-    /// What became of it.
+    /// The result.
     pub status: Status,
-    /// How it ended; `None` where it did not run or a signal ended it.
+    /// Its exit code; `None` if it did not run or a signal killed it.
     pub exit_code: Option<i32>,
 }
 
-/// Tells whether one of them has failed.
+/// Returns `true` if one of them has failed.
 pub fn has_failed(commands: &[SetupCommand]) -> bool {
     let mut all = commands.iter();
     all.any(|command| matches!(command.status, Status::Failed | Status::OutOfTime))
 }
 
-/// Returns what to do about those that did not run to their end: a line each, and the command that approves
-/// those that wait. `clone` is how the clone is named.
+/// Returns the next steps for those that did not succeed: a line each, and the command that
+/// approves those that wait. `clone` is the name of the clone.
 pub fn advice(commands: &[SetupCommand], clone: &str) -> Vec<String> {
     let mut lines = Vec::new();
     let mut approve = String::new();
@@ -66,16 +66,16 @@ pub fn advice(commands: &[SetupCommand], clone: &str) -> Vec<String> {
         let text = &command.command;
         match (command.status, command.exit_code) {
             (Status::Waiting, _) => {
-                lines.push(format!("not run, it waits for approval: {text}"));
+                lines.push(format!("not run, waiting for approval: {text}"));
                 approve.push_str(" --approve ");
                 approve.push_str(&command.id);
             }
             (Status::NotRun, _) => lines.push(format!("not run: {text}")),
-            (Status::OutOfTime, _) => lines.push(format!("ended, it took too long: {text}")),
+            (Status::OutOfTime, _) => lines.push(format!("killed, it took too long: {text}")),
             (Status::Failed, Some(code)) => {
                 lines.push(format!("failed with exit code {code}: {text}"));
             }
-            (Status::Failed, None) => lines.push(format!("failed, ended by a signal: {text}")),
+            (Status::Failed, None) => lines.push(format!("failed, killed by a signal: {text}")),
             (Status::WouldRun | Status::Ran, _) => {}
         }
     }
@@ -88,8 +88,8 @@ pub fn advice(commands: &[SetupCommand], clone: &str) -> Vec<String> {
     lines
 }
 
-/// Plans the commands for a clone, and changes nothing: what the tree proposes, else what the configuration of
-/// `repo` says.
+/// Plans the commands for a clone, and changes nothing: those that the tree proposes, else those of
+/// the configuration of `repo`.
 ///
 /// # Errors
 /// `invalid-value`.
@@ -119,7 +119,7 @@ fn plan(
     Ok(planned.collect())
 }
 
-/// Plans the commands for a clone of a commit that is here.
+/// Plans the commands for a clone of a local commit.
 ///
 /// # Errors
 /// As [`plan`].
@@ -137,7 +137,7 @@ pub(in crate::flow) fn of_commit(
     )
 }
 
-/// Runs what makes a new clone ready and may run; `desk` is where the user stands.
+/// Runs the permitted setup commands of a new clone; `desk` is the checkout of the user.
 ///
 /// # Errors
 /// As [`plan`] and [`run`].
@@ -157,7 +157,7 @@ pub(in crate::flow) fn run_new(
     Ok(commands)
 }
 
-/// Runs the commands that may run, at the top of a clone that stands at its place.
+/// Runs the permitted commands at the root of a clone in its final place.
 ///
 /// # Errors
 /// `interrupted`, `io` where no shell can be started; the clone stays.
@@ -193,7 +193,7 @@ fn run(
     Ok(())
 }
 
-/// Says of an error that the clone is there.
+/// Adds to an error that the clone exists.
 fn at_work(error: &Error, clone: &Path) -> Error {
     let shown = clone.display().to_string();
     let said = match error.code() {
@@ -203,47 +203,45 @@ fn at_work(error: &Error, clone: &Path) -> Error {
     let again = text::shell_word(&shown);
     Error::new(
         error.code(),
-        format!(
-            "{said}: the commands that make a clone ready have not all run; it stays in '{shown}'"
-        ),
+        format!("{said}: not all setup commands have run; the clone stays in '{shown}'"),
     )
     .detail("path", &shown)
     .hint(format!("git colony clones setup {again}"))
     .verdict(error.ends_with())
 }
 
-/// What is asked for.
+/// The options of a setup run.
 #[derive(Clone, Debug, Default)]
 pub struct Request {
     /// The clone: its id, its agent or its path.
     pub clone: String,
-    /// Who acts, if it is an agent.
+    /// The agent that runs this, if any.
     pub agent: Option<String>,
-    /// The ids of commands that are approved by this.
+    /// The ids of commands to approve.
     pub approve: Vec<String>,
-    /// Only say what would run.
+    /// Only report the commands that would run.
     pub dry_run: bool,
 }
 
-/// What the commands of a clone came to.
+/// The results of the setup commands of a clone.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct SetupReport {
     /// The id of the clone.
     pub id: String,
-    /// Where it is.
+    /// Its path.
     #[schemars(with = "String")]
     pub path: PathBuf,
-    /// Its commands in their order.
+    /// Its commands in order.
     pub commands: Vec<SetupCommand>,
-    /// True when nothing ran because a dry run was asked for.
+    /// True if nothing ran because of a dry run.
     pub dry_run: bool,
 }
 
-/// Runs the commands of a clone that is there, as its HEAD has them, and approves those that are named.
+/// Runs the commands of an existing clone, as its HEAD has them, and approves those that are named.
 ///
 /// # Errors
-/// `clone-not-found`, `name-ambiguous`, `read-only-clone`; `approval-refused` where an agent acts;
-/// `invalid-value` for an id that no command of this clone has; `interrupted`.
+/// `clone-not-found`, `name-ambiguous`, `read-only-clone`; `approval-refused` if an agent approves;
+/// `invalid-value` for an unknown id; `interrupted`.
 pub fn set_up(world: &World, session: Option<&Session>, request: &Request) -> Result<SetupReport> {
     refuse_agent(world, request)?;
     let root = SharedRoot::of(world)?;
@@ -262,9 +260,7 @@ pub fn set_up(world: &World, session: Option<&Session>, request: &Request) -> Re
         let Some(named) = named else {
             return Err(Error::new(
                 Code::InvalidValue,
-                format!(
-                    "no command of this clone has the id '{id}'; nothing is approved that was not"
-                ),
+                format!("no command of this clone has the id '{id}'; nothing was approved"),
             )
             .hint(format!(
                 "git colony clones setup {} --dry-run",
@@ -303,8 +299,8 @@ fn refuse_agent(world: &World, request: &Request) -> Result<()> {
     Err(Error::new(
         Code::ApprovalRefused,
         format!(
-            "agent '{agent}' cannot approve commands: that is for its user, and this counts as the agent, \
-             because {}; nothing ran",
+            "agent '{agent}' cannot approve commands, only its user can, and this counts as the \
+            agent, because {}; nothing ran",
             reason.words()
         ),
     )

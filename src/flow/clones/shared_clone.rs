@@ -1,4 +1,4 @@
-//! A clone for reading that is there already: who asks for the same thing shares it.
+//! An existing clone for reading: equal requests share it.
 
 use crate::clones::new_clone::WantedClone;
 use crate::git::{ObjectWrites, Repo};
@@ -7,8 +7,7 @@ use crate::model::{Result, World};
 use super::clone::{CloneReport, CloneStatus, Request};
 use super::cone::Cone;
 
-/// Finds the clone for reading of the same repository, scope and branch; one with other directories is not
-/// the same thing.
+/// Finds the clone for reading of the same repository, branch and directories.
 ///
 /// # Errors
 /// `repository-broken`, `git-failed`.

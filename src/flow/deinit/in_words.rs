@@ -1,4 +1,4 @@
-//! What a deinit takes out and what stays, in words.
+//! Describes the parts that a deinit removes and those that stay.
 
 use crate::design::checkpoint::checkpoints::{self, Which};
 use crate::git::Repo;
@@ -10,9 +10,9 @@ use crate::store::Session;
 use crate::store::files::places::Places;
 use crate::store::large_files::retained_objects;
 
-/// Names the checkpoints, the newest first: they are what somebody wanted to keep.
+/// Names the checkpoints, the newest first: the user wanted to keep these.
 pub(super) fn named_checkpoints(repo: &Repo, own: &[FoundRef]) -> Result<Option<String>> {
-    /// So many are named.
+    /// The maximum number of checkpoints that are named.
     const FEW: usize = 3;
     let mut all = checkpoints::list(repo, Which::Named)?.sound;
     all.retain(|one| {
@@ -29,7 +29,7 @@ pub(super) fn named_checkpoints(repo: &Repo, own: &[FoundRef]) -> Result<Option<
     Ok((!all.is_empty()).then(|| format!("{count}: {}{more}", labels.join(", "))))
 }
 
-/// Says what stays of ours in `.gitattributes`.
+/// Describes our lines that stay in `.gitattributes`.
 pub(super) fn attribute_lines(session: &Session, lfs_goes: bool) -> Option<String> {
     let text = session.repo.root_attributes();
     let lfs = text.lines().filter(|line| attributes::gives_to_lfs(line));
@@ -42,12 +42,12 @@ pub(super) fn attribute_lines(session: &Session, lfs_goes: bool) -> Option<Strin
         .collect();
     let told = (!told.is_empty()).then(|| told.join(", "))?;
     Some(format!(
-        ".gitattributes in the tree: {told}; they do nothing now"
+        ".gitattributes in the tree: {told}; they have no effect now"
     ))
 }
 
-/// Says that large files are not kept from git-lfs any more, which looks at branches and at what is not
-/// published.
+/// Warns that 'git lfs prune' may delete large files of checkpoints from now on: it only protects
+/// those of branches and unpublished commits.
 pub(super) fn unguarded(session: &Session) -> Option<String> {
     let kept = Places::kept_in(session.repo.common_dir());
     let mut open = vec![kept, retained_objects::pool_of(&session.repo)];
@@ -64,6 +64,9 @@ pub(super) fn unguarded(session: &Session) -> Option<String> {
     }
     let files = text::count(found.len(), "large file");
     (!found.is_empty()).then(|| {
-        format!("what keeps {files} of checkpoints from 'git lfs prune': push those before it")
+        format!(
+            "the protection of {files} of checkpoints from 'git lfs prune': push them before \
+        it runs"
+        )
     })
 }

@@ -1,5 +1,5 @@
-//! What a purge leaves, each with the command that takes it out: others may use it, or it holds what nothing
-//! else has.
+//! The parts that a purge leaves, each with the command that deletes it: others may use it, or it
+//! holds the only copy of something.
 
 use std::collections::BTreeMap;
 
@@ -15,16 +15,16 @@ use crate::store::Session;
 use crate::store::files::shared_root::SharedRoot;
 use crate::store::refs::ref_names;
 
-/// Something that stays.
+/// A part that stays.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Leftover {
-    /// What it is.
+    /// Its description.
     pub what: String,
-    /// The command that takes it out.
+    /// The command that deletes it.
     pub command: String,
 }
 
-/// Lists what stays of this repository and of its colony.
+/// Lists the parts of this repository and of its colony that stay.
 ///
 /// # Errors
 /// `repository-broken`, `url-refused`.
@@ -36,14 +36,14 @@ pub(super) fn look(session: &Session, lfs_goes: bool) -> Result<Vec<Leftover>> {
         let path = stored.display().to_string();
         let command = format!("rm -r {}", typed_word(&path));
         found.push(Leftover {
-            what: format!("what git-lfs has stored, in '{path}'"),
-            command: format!("{command}   # objects that no remote has are gone then"),
+            what: format!("the store of git-lfs, '{path}'"),
+            command: format!("{command}   # also deletes objects that no remote has"),
         });
     }
     Ok(found)
 }
 
-/// Records that travel to remotes, by their folder.
+/// Records that are pushed to remotes, by their folder.
 fn refs(session: &Session) -> Result<Vec<Leftover>> {
     let mut folders: BTreeMap<String, usize> = BTreeMap::new();
     for found in session.repo.refs_below(ref_names::PUBLISHED)? {
@@ -89,7 +89,7 @@ fn colony(session: &Session) -> Result<Vec<Leftover>> {
     if !path.is_dir() {
         return Ok(Vec::new());
     }
-    // Where the remote has another URL by now, this repository does not find its hub without its record.
+    // If the remote has another URL by now, this repository cannot find its hub without its record.
     let is_found = locate::place_without_record(session, &root)? == path;
     let clones = found::clones(&root, Some(&path)).into_iter();
     let clones: Vec<(String, String)> = clones
@@ -110,7 +110,7 @@ fn colony(session: &Session) -> Result<Vec<Leftover>> {
             remove_each(&format!("git -C {at} colony"), &ids)
         };
         left.push(Leftover {
-            what: format!("{count}, with all that is in them: {}", names.join(", ")),
+            what: format!("{count}, with everything in them: {}", names.join(", ")),
             command,
         });
     }
@@ -126,7 +126,8 @@ fn colony(session: &Session) -> Result<Vec<Leftover>> {
     };
     left.push(Leftover {
         what: format!("the hub '{}'{holds}", path.display()),
-        command: "git colony clones gc --force   # once no clone borrows from it; -n says whose work goes"
+        command: "git colony clones gc --force   # once no clone borrows from it; -n shows whose \
+        work would be deleted"
             .to_owned(),
     });
     Ok(left)

@@ -1,7 +1,7 @@
-//! Taking git-colony out of a repository: afterward git cannot tell that it was there.
+//! Removes git-colony from a repository: afterward git sees no trace of it.
 //!
-//! Not an operation: it ends the log. Each step may be repeated, so a run that was cut off is
-//! completed by the next one. The tree and its history are the user's and stay.
+//! Not an operation: it ends the operation log. Each step may be repeated, so the next run
+//! completes an interrupted one. The tree and its history belong to the user and stay.
 
 mod in_words;
 mod leftovers;
@@ -34,44 +34,44 @@ use crate::store::refs::{own_refs, ref_names};
 use in_words::{attribute_lines, named_checkpoints, unguarded};
 pub use leftovers::Leftover;
 
-/// How much goes.
+/// The extent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Depth {
-    /// Hooks, configuration and caches; what was kept stays.
+    /// Hooks, configuration and caches; checkpoints and kept files stay.
     Settings,
-    /// Operations, what they moved aside, and checkpoints as well.
+    /// Operations, the files they moved aside, and checkpoints as well.
     Everything,
 }
 
-/// What is asked for.
+/// The options of a deinit.
 #[derive(Clone, Copy, Debug)]
 pub struct Request {
-    /// How much goes.
+    /// The extent.
     pub depth: Depth,
-    /// Go on although files that were moved aside are deleted with their operations.
+    /// Continue although files that were moved aside are deleted with their operations.
     pub force: bool,
 }
 
-/// What was taken out.
+/// The parts that were removed.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct DeinitReport {
-    /// What was taken out, in words.
+    /// The parts that were removed, as text.
     pub removed: Vec<String>,
-    /// What stays, and why.
+    /// The parts that stay, and why.
     pub stays: Vec<String>,
-    /// What a purge leaves, each with the command that takes it out.
+    /// The parts that a purge leaves, each with the command that deletes it.
     pub left: Vec<Leftover>,
-    /// Whether it is refused unless forced, since files that were moved aside would be deleted.
+    /// Whether it is refused without `force`, because files that were moved aside would be deleted.
     pub needs_force: bool,
-    /// True when nothing was done because a dry run was asked for.
+    /// True if nothing was done because of a dry run.
     pub dry_run: bool,
 }
 
-/// Takes git-colony out.
+/// Removes git-colony.
 ///
 /// # Errors
-/// `kept-files` when files that were moved aside would be deleted without `force`; `locked`,
-/// `recovery-needed`; `io`. None but the last changes anything.
+/// `kept-files` if files that were moved aside would be deleted without `force`; `locked`,
+/// `recovery-needed`; `io`. Only the last may leave changes.
 pub fn deinit(session: &Session, request: Request) -> Result<DeinitReport> {
     recover_first(session)?;
     let before = FoundSetup::look(session, request)?;
@@ -84,7 +84,7 @@ pub fn deinit(session: &Session, request: Request) -> Result<DeinitReport> {
         install::uninstall_filters(session)?;
     }
     drop(lock);
-    // What was there before is noted in our folder, so hooks go while it is there.
+    // The previous hooks are recorded in our folder, so hooks are removed while it exists.
     let mut left = Vec::new();
     for (target, _) in &before.hooks {
         left.extend(hooks::install::run(session, Act::Uninstall, *target)?.left);
@@ -95,7 +95,7 @@ pub fn deinit(session: &Session, request: Request) -> Result<DeinitReport> {
     }
     let mut found = FoundSetup::look(session, request)?;
     if found.report.needs_force {
-        // Somebody has moved files aside since.
+        // Another command has moved files aside since.
         return Err(refuse_kept_files(found.kept_files));
     }
     if found.lfs_goes {
@@ -115,7 +115,7 @@ pub fn deinit(session: &Session, request: Request) -> Result<DeinitReport> {
         }
     }
     drop(lock);
-    // The hooks have gone since the first look.
+    // The hooks were removed after the first scan.
     found.report.removed = hook_lines(&before.hooks);
     found.report.removed.append(&mut found.removed);
     let left = left
@@ -125,10 +125,10 @@ pub fn deinit(session: &Session, request: Request) -> Result<DeinitReport> {
     Ok(found.report)
 }
 
-/// Tells what [`deinit`] would do, and changes nothing.
+/// Returns the report of [`deinit`], and changes nothing.
 ///
 /// # Errors
-/// As [`deinit`], but for `kept-files`, which is told.
+/// As [`deinit`], except `kept-files`, which is part of the report.
 pub fn preview(session: &Session, request: Request) -> Result<DeinitReport> {
     let mut found = FoundSetup::look(session, request)?;
     found.report.removed = hook_lines(&found.hooks);
@@ -149,23 +149,23 @@ fn refuse_kept_files(kept: usize) -> Error {
     Error::new(
         Code::KeptFiles,
         format!(
-            "{} that operations moved aside would be deleted for good; nothing has changed",
+            "{} that operations moved aside would be permanently deleted; nothing has changed",
             text::count(kept, "file")
         ),
     )
-    .hint("git colony ops   # 'ops show OP' says where they are; --force deletes them")
+    .hint("git colony ops   # 'ops show OP' shows where they are; --force deletes them")
 }
 
-/// What is there to take out.
+/// The parts that can be removed.
 struct FoundSetup {
     hooks: Vec<(Target, usize)>,
     lfs_goes: bool,
-    /// The keys of our settings that go, as git lists them.
+    /// The keys of our settings to remove, as git lists them.
     settings: Vec<String>,
     refs: Vec<(RefName, Oid)>,
     folders: Vec<PathBuf>,
     kept_files: usize,
-    /// What goes beside the hooks, in words.
+    /// The parts to remove beside the hooks, as text.
     removed: Vec<String>,
     report: DeinitReport,
 }
@@ -198,7 +198,7 @@ impl FoundSetup {
         found.look_at_setup(session, pointers);
         found.look_at_records(session, request)?;
         if keeps_hooks {
-            // What was there before those hooks is written down there.
+            // The previous hooks are recorded there.
             found.folders.clear();
         }
         Ok(found)
@@ -217,7 +217,7 @@ impl FoundSetup {
         self.report.stays.push(why);
     }
 
-    /// Deletes the refs, also where no operation has ever begun here.
+    /// Deletes the refs, even if no operation was ever made here.
     fn delete_refs(&self, session: &Session) -> Result<()> {
         if let Some(places) = Places::find(&session.repo)? {
             return recover::delete_refs(session, &places, &self.refs, "deinit");
@@ -242,7 +242,7 @@ impl FoundSetup {
         for key in &self.settings {
             let section = key.rsplit_once('.').map(|(section, _)| section);
             changes.push(match section {
-                // git finds no section by a name with this in it; its values it finds.
+                // git cannot remove a section with this in its name, but it can remove its values.
                 Some(section) if whole && !section.contains(']') => ("--remove-section", section),
                 _ => ("--unset-all", key),
             });
@@ -270,7 +270,7 @@ impl FoundSetup {
         if info_attributes::is_there(&session.repo) {
             removed.push("lines in info/attributes".to_owned());
         }
-        // What cannot be read now is told when they are taken out.
+        // A problem that prevents reading is reported when they are removed.
         let drivers = merge_drivers::installed(session).unwrap_or_default();
         if !drivers.is_empty() {
             removed.push(text::count(drivers.len(), "merge driver"));
@@ -281,7 +281,7 @@ impl FoundSetup {
         if session.repo.workdir().join(".colony").exists() {
             report
                 .stays
-                .push(".colony/ in the tree: git rm -r .colony takes it out".to_owned());
+                .push(".colony/ in the tree: git rm -r .colony removes it".to_owned());
         }
         report.stays.extend(attribute_lines(session, self.lfs_goes));
     }
@@ -297,7 +297,7 @@ impl FoundSetup {
             .into_iter()
             .partition(|tag| checkpoint_refs::is_own(repo, tag));
         let names = of_user.iter().map(|tag| tag.name.short());
-        let stay = names.map(|name| format!("'{name}': git-colony did not make it"));
+        let stay = names.map(|name| format!("'{name}': git-colony did not create it"));
         self.report.stays.extend(stay);
         let kept = moved_aside::list(&Places::kept_in(repo.common_dir())).len();
         let counted = [(private.len(), "private ref"), (kept, "kept file")];
@@ -306,7 +306,7 @@ impl FoundSetup {
         let words: Vec<String> = counted.chain(named_checkpoints(repo, &tags)?).collect();
         if request.depth == Depth::Settings {
             let stay = words.into_iter();
-            let line = |what| format!("{what}: taken out with --purge");
+            let line = |what| format!("{what}: removed with --purge");
             self.report.stays.extend(stay.map(line));
             return Ok(());
         }
@@ -317,7 +317,7 @@ impl FoundSetup {
         let member = member.filter(|member| member.role == Role::Desk);
         self.removed.extend(member.map(|member| {
             let hub = member.hub.display();
-            format!("the part of this checkout in the hub '{hub}', with what it published there")
+            format!("the part of this checkout in the hub '{hub}', with its published refs")
         }));
         self.report.left = leftovers::look(session, self.lfs_goes)?;
         self.removed.extend(unguarded(session));
@@ -328,8 +328,8 @@ impl FoundSetup {
     }
 }
 
-/// Finishes what was cut off here: it may move files aside that are to be counted. Elsewhere that is for a
-/// command there.
+/// Finishes an interrupted operation here: it may move files aside that must be counted. In another
+/// worktree a command there does that.
 fn recover_first(session: &Session) -> Result<()> {
     for other in session.repo.other_worktrees() {
         let world = session.world.standing_in(&other.root);
@@ -342,7 +342,7 @@ fn recover_first(session: &Session) -> Result<()> {
             let root = other.root.display().to_string();
             return Err(Error::new(
                 Code::RecoveryNeeded,
-                format!("an operation was cut off in '{root}'; nothing has changed"),
+                format!("an operation was interrupted in '{root}'; nothing has changed"),
             )
             .detail("worktree", &root)
             .hint(format!(
@@ -405,7 +405,7 @@ fn tracked_pointers(session: &Session) -> Result<usize> {
     Ok(pointers.count())
 }
 
-/// Lists our folders: the shared one and that of every worktree, this one's last.
+/// Lists our folders: the shared one and those of the worktrees, the current one last.
 fn folders(session: &Session) -> Vec<PathBuf> {
     let common = session.repo.common_dir();
     let worktrees = std::fs::read_dir(common.join("worktrees"));

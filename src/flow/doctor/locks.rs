@@ -1,4 +1,4 @@
-//! What is under way, or was cut off: an operation, or a lock of git.
+//! Interrupted or running operations, and locks of git.
 
 use std::path::{Path, PathBuf};
 
@@ -11,7 +11,7 @@ use crate::store::files::places::Places;
 use crate::store::operation::recover;
 use crate::store::{Session, lock};
 
-/// What is at the top of a git directory and holds no refs; our own folder is looked at as an operation.
+/// Entries of a git directory that hold no refs; our own folder is checked as an operation.
 const BESIDE_REFS: [&str; 6] = [
     "objects",
     "lfs",
@@ -24,7 +24,7 @@ const BESIDE_REFS: [&str; 6] = [
 /// A lock of a hub that is younger is in use.
 const STALE_SECONDS: u64 = 60;
 
-/// Looks for lock files: whose, and how old. They are reported, never removed.
+/// Finds lock files: their owner and age. They are reported, never deleted.
 pub(super) fn locks(session: &Session) -> Result<Vec<Check>> {
     let mut checks = Vec::new();
     if let Some(places) = Places::find(&session.repo)?
@@ -33,7 +33,7 @@ pub(super) fn locks(session: &Session) -> Result<Vec<Check>> {
         checks.push(Check::ill(
             "pending-operation",
             format!(
-                "{} is under way since {}, or was cut off",
+                "{} is running since {}, or was interrupted",
                 pending.op, pending.started_at
             ),
             "git colony checkpoint --auto",
@@ -63,7 +63,7 @@ pub(super) fn locks(session: &Session) -> Result<Vec<Check>> {
             "lock",
             format!("'{shown}' {}", owner_and_age(session, &path)),
             format!(
-                "ps aux | grep git   # if nothing is at work: rm {}",
+                "ps aux | grep git   # if nothing is running: rm {}",
                 text::shell_word(&path.to_string_lossy())
             ),
         ));
@@ -74,7 +74,7 @@ pub(super) fn locks(session: &Session) -> Result<Vec<Check>> {
     Ok(checks)
 }
 
-/// Looks for a migration to git-lfs that has not ended.
+/// Finds a migration to git-lfs that has not ended.
 pub(super) fn migration(session: &Session) -> Result<Option<Check>> {
     let found = migrate::under_way(&session.repo)?;
     Ok(found.map(|found| {
@@ -88,7 +88,7 @@ pub(super) fn migration(session: &Session) -> Result<Option<Check>> {
     }))
 }
 
-/// Looks for the hub that this repository takes part in.
+/// Checks the hub of this repository.
 fn hub_check(session: &Session, path: &Path) -> Result<Option<Check>> {
     if !joining::is_hub_missing(session, path)? {
         return Ok(None);
@@ -100,7 +100,7 @@ fn hub_check(session: &Session, path: &Path) -> Result<Option<Check>> {
     }))
 }
 
-/// Where git locks what it keeps of all objects: an upkeep that was killed stops every later one.
+/// The locks of git for all objects: a killed maintenance run blocks every later one.
 const AMONG_OBJECTS: [&str; 4] = [
     "objects",
     "objects/info",
@@ -108,7 +108,7 @@ const AMONG_OBJECTS: [&str; 4] = [
     "objects/pack",
 ];
 
-/// Collects the lock files that stand in one folder.
+/// Collects the lock files in one folder.
 fn collect_here(folder: &Path, found: &mut Vec<PathBuf>) {
     for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
         if is_lock(&entry.file_name().to_string_lossy()) {
@@ -135,7 +135,8 @@ fn collect_locks(folder: &Path, skipped: &[&str], found: &mut Vec<PathBuf>) {
     }
 }
 
-/// Tells whether git goes by a file of that name as by a lock; those of ours say nothing by standing there.
+/// Returns `true` if git treats a file with that name as a lock; a file of ours does not block by
+/// its existence.
 fn is_lock(name: &str) -> bool {
     let lock = name.strip_suffix(".lock");
     name == "packed-refs.new" || lock.is_some_and(|of| !of.starts_with("colony-"))

@@ -6,7 +6,7 @@ use crate::store::Session;
 use super::Check;
 use crate::flow::merge_driver;
 
-/// Looks at the drivers and at what merges left to do.
+/// Checks the drivers and the files that merges left to do.
 pub(super) fn checks(session: &Session) -> Vec<Check> {
     let mut checks = Vec::new();
     let text = session.repo.root_attributes();
@@ -14,11 +14,13 @@ pub(super) fn checks(session: &Session) -> Vec<Check> {
     if text.lines().any(names_ours) || info_attributes::is_there(&session.repo) {
         let missing = merge_drivers::missing(session);
         checks.push(if missing.is_empty() {
-            Check::well("merge-drivers", "git finds every one")
+            Check::well("merge-drivers", "git finds every driver")
         } else {
             let missing = missing.join(", ");
-            let found =
-                format!("attributes name what git does not know, so it merges text: {missing}");
+            let found = format!(
+                "attributes name drivers that git does not know, so it merges text: \
+                {missing}"
+            );
             Check::ill("merge-drivers", found, "git colony init")
         });
     }
@@ -30,7 +32,7 @@ pub(super) fn checks(session: &Session) -> Vec<Check> {
         } else {
             format!(" and {more} more")
         };
-        let found = format!("'{first}'{rest}: kept by a merge as it was, to be made anew");
+        let found = format!("'{first}'{rest}: kept unchanged by a merge, must be made again");
         checks.push(Check::well("stale-page-graphs", found));
     }
     checks

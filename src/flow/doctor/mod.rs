@@ -1,4 +1,4 @@
-//! A look at everything that could hurt later. Reads only.
+//! Checks everything that could cause trouble later. Reads only.
 
 mod locks;
 mod merge_drivers;
@@ -17,31 +17,31 @@ use versions::Usable;
 /// How closely to look.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Depth {
-    /// At settings, versions, locks and sizes.
+    /// Settings, versions, locks and sizes.
     Surface,
-    /// At every object, every operation and every kept file as well.
+    /// Every object, every operation and every kept file as well.
     Deep,
 }
 
-/// What was found.
+/// The results.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct DoctorReport {
-    /// Everything that was looked at.
+    /// Every check.
     pub checks: Vec<Check>,
-    /// How many.
+    /// Their number.
     pub count: usize,
 }
 
-/// One thing that was looked at.
+/// One check.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Check {
     /// A stable name.
     pub name: &'static str,
-    /// Whether it is well.
+    /// Whether there is no problem.
     pub ok: bool,
-    /// What was found.
+    /// The result.
     pub detail: String,
-    /// What mends it, where something does.
+    /// The command or change that fixes it, if there is one.
     pub fix: Option<String>,
 }
 
@@ -65,7 +65,7 @@ impl Check {
     }
 }
 
-/// Looks at everything, changes nothing.
+/// Checks everything, changes nothing.
 ///
 /// # Errors
 /// `repository-broken`, `interrupted`.

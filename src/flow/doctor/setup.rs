@@ -1,4 +1,4 @@
-//! What is set up here: the manifest, the merge lines, the hooks, the settings, the remotes.
+//! Checks the configuration: the manifest, the merge lines, the hooks, the settings, the remotes.
 
 use super::Check;
 use crate::git::attributes::AttributesOf;
@@ -13,7 +13,7 @@ use crate::setup::manifest::{self, LfsMode, Manifest};
 use crate::store::Session;
 use crate::store::settings::colony_toml::SettingsProblem;
 
-/// What git reads at the root; a link there counts as nothing.
+/// The files that git reads at the root; a symlink there is ignored.
 const RULE_FILES: [&str; 2] = [".gitattributes", ".gitignore"];
 
 pub(super) fn mirrors(session: &Session) -> Result<Check> {
@@ -43,7 +43,7 @@ pub(super) fn mirrors(session: &Session) -> Result<Check> {
             format!("'{key}' would publish the private refs below refs/colony-local/"),
             format!("git config --unset {key}   # push branches and tags instead"),
         ),
-        None => Check::well("mirror", "no remote takes private refs"),
+        None => Check::well("mirror", "no remote is set to push private refs"),
     })
 }
 
@@ -62,7 +62,7 @@ pub(super) fn set_up(session: &Session) -> Vec<Check> {
         return checks;
     };
     checks.push(match Manifest::parse(&bytes) {
-        Ok(_) => Check::well("manifest", "reads well"),
+        Ok(_) => Check::well("manifest", "valid"),
         Err(error) => Check::ill(
             "manifest",
             error.message(),
@@ -77,7 +77,7 @@ pub(super) fn set_up(session: &Session) -> Vec<Check> {
     if wants_lfs && !gives_to_lfs(&text) {
         checks.push(Check::ill(
             "git-lfs-patterns",
-            "the manifest wants large files in git-lfs, and no line of .gitattributes gives it any",
+            "the manifest assigns large files to git-lfs, but no line of .gitattributes does",
             "git colony init   # prints the lines to add",
         ));
     }
@@ -100,12 +100,12 @@ pub(super) fn set_up(session: &Session) -> Vec<Check> {
     checks
 }
 
-/// Names files that git-lfs is to have and that are whole in git, as after a rename of one that has a line of
-/// its own: git shows them as modified in every clone.
+/// Finds files that git-lfs should have and that are stored in git, as after a rename of one with a
+/// line of its own: git shows them as modified in every clone.
 fn whole_in_git(session: &Session) -> Option<Check> {
-    /// So many are named.
+    /// The maximum number of files that are named.
     const FEW: usize = 5;
-    // What cannot be read is told elsewhere.
+    // An unreadable index is reported elsewhere.
     let index = session.repo.load_index().ok()?;
     let files = status::would_dirty(session, &index, AttributesOf::Index).ok()?;
     let named = files.iter().take(FEW);
@@ -115,7 +115,7 @@ fn whole_in_git(session: &Session) -> Option<Check> {
         more => format!(" and {more} more"),
     };
     let found = format!(
-        "stored whole in git, although .gitattributes gives {} to git-lfs, so that git shows {}: {}{more}",
+        "stored in git, although .gitattributes gives {} to git-lfs, so git shows {}: {}{more}",
         match files.len() {
             1 => "it".to_owned(),
             count => format!("these {count} files"),
@@ -136,7 +136,7 @@ fn whole_in_git(session: &Session) -> Option<Check> {
     ))
 }
 
-/// Tells of a file that stands there and cannot be read.
+/// Reports a file that exists and cannot be read.
 fn unreadable(session: &Session, name: &'static str, path: &str, limit: u64) -> Option<Check> {
     let path = RepoPath::from(path);
     let fault = session.repo.read_file(&path, limit).err()?;
@@ -153,8 +153,8 @@ pub(super) fn hook_checks(session: &Session) -> Result<Vec<Check>> {
     }
     if status.folder.sort == FolderSort::Moved {
         let detail = format!(
-            "core.hooksPath names '{}', where this repository was before it was moved or copied: \
-             its own hooks do not run, nor those of before ours",
+            "core.hooksPath names '{}', the path of this repository before it was moved or copied: \
+            neither our hooks nor the previous ones run",
             status.folder.path.display()
         );
         return Ok(vec![Check::ill(
@@ -179,7 +179,7 @@ pub(super) fn hook_checks(session: &Session) -> Result<Vec<Check>> {
 pub(super) fn settings(session: &Session) -> Vec<Check> {
     let problems = &session.settings.repository_problems;
     if problems.is_empty() {
-        return vec![Check::well("settings", "every file of settings reads well")];
+        return vec![Check::well("settings", "every settings file is valid")];
     }
     let tell = |problem: &SettingsProblem| {
         Check::ill("settings", problem.sentence(), "git colony config list")

@@ -1,4 +1,4 @@
-//! What is kept: its size, its objects, its operations.
+//! Checks the storage: its size, its objects, its operations.
 
 use std::path::Path;
 
@@ -12,7 +12,7 @@ use crate::store::files::places::Places;
 use crate::store::operation::Log;
 use crate::store::refs::lost_refs;
 
-/// Less than this is not worth a word.
+/// Smaller sizes are not reported.
 const NOTABLE_BYTES: u64 = 10 << 20;
 
 pub(super) fn disk(session: &Session) -> Result<Check> {
@@ -34,7 +34,7 @@ pub(super) fn disk(session: &Session) -> Result<Check> {
     })
 }
 
-/// Looks for refs of ours whose object is gone, and for refs that hold no object id.
+/// Finds refs of ours with a missing object, and refs that hold no object id.
 pub(super) fn refs(session: &Session) -> Result<Vec<Check>> {
     let lost = lost_refs::find(&session.repo)?;
     let lost = lost.first().map(|first| {
@@ -42,10 +42,8 @@ pub(super) fn refs(session: &Session) -> Result<Vec<Check>> {
         let (name, missing) = (&first.name, first.missing);
         Check::ill(
             "refs",
-            format!(
-                "objects are gone under {count} of git-colony, the first: '{name}' ({missing})"
-            ),
-            "git colony prune   # takes them out and says what was lost; git works again then",
+            format!("{count} of git-colony without an object, the first: '{name}' ({missing})"),
+            "git colony prune   # deletes them and reports the loss; then git works again",
         )
     });
     let damaged = lost_refs::find_damaged(&session.repo);
@@ -53,7 +51,7 @@ pub(super) fn refs(session: &Session) -> Result<Vec<Check>> {
         Check::ill(
             "damaged-refs",
             told(&damaged.ours, first, " of git-colony"),
-            "git colony prune   # takes them out and says what they held; git works again then",
+            "git colony prune   # deletes them and reports their content; then git works again",
         )
     });
     let others = damaged.others.first().map(|first| {
@@ -64,7 +62,7 @@ pub(super) fn refs(session: &Session) -> Result<Vec<Check>> {
         Check::ill(
             "damaged-refs",
             told(&damaged.others, first, ""),
-            format!("rm {path}   # no command of git removes it; what it was: tail -1 {log}"),
+            format!("rm {path}   # no git command deletes it; its last value: tail -1 {log}"),
         )
     });
     Ok(lost.into_iter().chain(ours).chain(others).collect())
@@ -93,7 +91,7 @@ fn size_below(folder: &Path) -> u64 {
 pub(super) fn objects(session: &Session) -> Result<Check> {
     let mut git = session.repo.git(&session.world);
     let output = git
-        // fsck reads the index, and would start what the repository names as its monitor.
+        // fsck reads the index, and would start the file system monitor that the repository names.
         .args(["-c", "core.fsmonitor=false"])
         .args(["fsck", "--strict", "--no-dangling", "--no-progress"])
         .run()?;
@@ -110,7 +108,7 @@ pub(super) fn objects(session: &Session) -> Result<Check> {
     })
 }
 
-/// Reads every operation of this worktree, and looks for every file it moved aside.
+/// Reads every operation of this worktree, and checks that every file it moved aside exists.
 pub(super) fn operations(session: &Session) -> Result<Check> {
     let Some(places) = Places::find(&session.repo)? else {
         return Ok(Check::well("operations", "none"));
@@ -120,7 +118,7 @@ pub(super) fn operations(session: &Session) -> Result<Check> {
     let log = Log::read(&session.repo, &places)?;
     let mut lost = Vec::new();
     for entry in &log.entries {
-        // Files of an operation that was taken back are in their places; a redo keeps them anew.
+        // The files of an undone operation are back in place; a redo moves them aside again.
         if log.inverse_of(entry.record.op).is_some() {
             continue;
         }
@@ -135,7 +133,7 @@ pub(super) fn operations(session: &Session) -> Result<Check> {
     Ok(match (unreadable, lost.first()) {
         (0, None) => Check::well(
             "operations",
-            format!("{} read well", text::count(refs, "operation")),
+            format!("{} readable", text::count(refs, "operation")),
         ),
         (0, Some(first)) => Check::ill(
             "operations",
@@ -143,7 +141,7 @@ pub(super) fn operations(session: &Session) -> Result<Check> {
                 "{} gone, the first: {first}",
                 text::count(lost.len(), "kept file")
             ),
-            "git colony ops   # the snapshot of the operation has their content",
+            "git colony ops   # the snapshots of these operations have their content",
         ),
         (count, _) => Check::ill(
             "operations",
@@ -153,7 +151,7 @@ pub(super) fn operations(session: &Session) -> Result<Check> {
     })
 }
 
-/// Looks for checkpoints that earlier versions made as tags of git.
+/// Finds checkpoints that earlier versions made as git tags.
 pub(super) fn checkpoint_tags(session: &Session) -> Result<Option<Check>> {
     if session.settings.checkpoint_git_tags {
         return Ok(None);

@@ -1,4 +1,4 @@
-//! What is installed: git, git-lfs, and whether git-lfs is set up where it is used.
+//! Checks the installed versions: git, git-lfs, and whether git-lfs is configured if it is used.
 
 use super::Check;
 use crate::git::process::git_version::{self, version_in};
@@ -8,7 +8,7 @@ use crate::model::{Result, text};
 use crate::setup::attributes::gives_to_lfs;
 use crate::store::Session;
 
-/// The first version of each series in which CVE-2025-48384 and those before it are closed.
+/// The first version of each series that fixes CVE-2025-48384 and earlier vulnerabilities.
 const FIXED_GIT: [(u32, u32, u32); 8] = [
     (2, 43, 7),
     (2, 44, 4),
@@ -29,7 +29,7 @@ pub(super) enum Usable {
     No,
 }
 
-/// What to do about any other.
+/// The advice for any other version.
 const INSTALL_GIT: &str = "install git 2.50.1 or newer";
 
 /// Checks the version of git; one that is too old is the end of it: nothing else can be asked.
@@ -51,7 +51,10 @@ pub(super) fn git(session: &Session) -> (Check, Usable) {
     let check = if holes {
         Check::ill(
             "git-version",
-            format!("{text} has known holes (CVE-2025-48384), unless the distribution mended it"),
+            format!(
+                "{text} has known vulnerabilities (CVE-2025-48384), unless the distribution \
+            fixed them"
+            ),
             INSTALL_GIT,
         )
     } else {
@@ -77,9 +80,9 @@ pub(super) fn large_files(session: &Session) -> Result<Vec<Check>> {
     let old = version_in(version.trim_start_matches("git-lfs/")).is_some_and(|v| v < (3, 7, 1));
     let mut check = Check::well("git-lfs", version);
     if old {
-        // Distributions mend it without a new number: nobody could make this one well.
+        // Distributions fix it without a new version number, so this alone does not fail the check.
         let open =
-            "; 3.7.1 closes CVE-2025-26625, and the distribution may have closed it in this one";
+            "; 3.7.1 fixes CVE-2025-26625, and the distribution may have fixed it in this version";
         check.detail.push_str(open);
         check.fix = Some("install git-lfs 3.7.1 or newer".to_owned());
     }
@@ -109,8 +112,8 @@ pub(super) fn large_files(session: &Session) -> Result<Vec<Check>> {
     Ok(checks)
 }
 
-/// A pointer in the worktree whose object is elsewhere is what a clone may want; a file whose own
-/// object is gone is not.
+/// A pointer in the working tree without its object may be intended in a clone; a missing object of
+/// a checked out file is a problem.
 fn missing_objects(status: &LfsStatus) -> Option<Check> {
     let pointers = &status.not_hydrated;
     let (wanted, lost): (Vec<_>, Vec<_>) = status

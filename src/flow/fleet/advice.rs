@@ -1,4 +1,5 @@
-//! What to do next: end what is open, merge what is clean, then settle the smallest conflict.
+//! Suggests the next step: end an operation in progress, merge what merges cleanly, then settle the
+//! smallest conflict.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -13,11 +14,11 @@ use super::row::Row;
 /// The next step.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Next {
-    /// The command that does it.
+    /// Its command.
     pub command: String,
-    /// What is in conflict; nothing where it merges cleanly.
+    /// The paths in conflict; empty if it merges cleanly.
     pub paths: Vec<RepoPath>,
-    /// Another way: the agent whose work it is settles the conflict.
+    /// The alternative: the agent whose work it is settles the conflict.
     #[serde(rename = "or")]
     pub other_way: Option<OtherWay>,
 }
@@ -31,31 +32,31 @@ pub struct OtherWay {
     pub command: String,
 }
 
-/// An agent that is in the middle of something in its clone.
+/// An agent that has a git operation in progress in its clone.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Settling {
     /// The agent.
     pub agent: String,
-    /// What it does: `settling main`.
+    /// The operation: `settling main`.
     pub what: String,
-    /// The command that shows how far it is.
+    /// The command that shows its progress.
     pub command: String,
 }
 
-/// Where one stands.
+/// The current checkout.
 pub(super) struct DeskView<'a> {
     /// The branch that is checked out.
     pub(super) branch: String,
-    /// The agent in whose clone one stands.
+    /// The agent, if this is its clone.
     pub(super) agent: Option<&'a str>,
-    /// What git is in the middle of.
+    /// The git operation in progress.
     pub(super) operation: Option<&'a Operation>,
-    /// The lines of work that the rows are about.
+    /// The forks that the rows are about.
     pub(super) forks: &'a [Fork],
 }
 
-/// Returns the next step: what merges cleanly, is allowed to, and meets conflicts last, in order; else the
-/// smallest conflict, by paths, then by commits, then by name.
+/// Returns the next step: the first fork in the merge order that merges cleanly and may be merged;
+/// else the smallest conflict, by paths, then by commits, then by name.
 pub(super) fn next(desk: &DeskView<'_>, rows: &[Row], order: &[String]) -> Option<Next> {
     if let Some(operation) = desk.operation {
         return Some(end(operation));
@@ -68,7 +69,8 @@ pub(super) fn next(desk: &DeskView<'_>, rows: &[Row], order: &[String]) -> Optio
     clean(desk, &open, order).or_else(|| smallest_conflict(desk, &open))
 }
 
-/// Lists the agents that are at it: their work is not told to be merged before they have ended.
+/// Lists the agents with an operation in progress: merging their work is not suggested before they
+/// have ended it.
 pub(super) fn settling(desk: &DeskView<'_>, rows: &[Row]) -> Vec<Settling> {
     let others = rows
         .iter()
@@ -84,13 +86,13 @@ pub(super) fn settling(desk: &DeskView<'_>, rows: &[Row]) -> Vec<Settling> {
     told.collect()
 }
 
-/// A search for a bad commit changes nothing that is to be merged.
+/// A bisect changes nothing that could be merged.
 fn is_settling(row: &Row) -> bool {
     let operation = row.operation.as_ref();
     operation.is_some_and(|operation| operation.kind != "bisect")
 }
 
-/// What is open here stands in the way of everything else.
+/// An operation in progress here blocks everything else.
 fn end(operation: &Operation) -> Next {
     let command = match (operation.kind, operation.conflicts) {
         ("merge" | "cherry-pick", 0) => format!("git colony {} --continue", operation.kind),
@@ -103,7 +105,7 @@ fn end(operation: &Operation) -> Next {
     }
 }
 
-/// What the agent does in whose clone one stands is for somebody else to merge.
+/// In the clone of an agent its own work is not suggested: another user merges it.
 fn clean(desk: &DeskView<'_>, open: &[&Row], order: &[String]) -> Option<Next> {
     let is_ready = |row: &&&Row| {
         let outcome = row.into.as_ref().map(|into| into.outcome);
@@ -131,7 +133,7 @@ fn clean(desk: &DeskView<'_>, open: &[&Row], order: &[String]) -> Option<Next> {
 fn smallest_conflict(desk: &DeskView<'_>, open: &[&Row]) -> Option<Next> {
     let in_conflict = open.iter().filter_map(|row| {
         let into = row.into.as_ref()?;
-        // In the clone of an agent its own work is what it can settle.
+        // In the clone of an agent only its own conflicts can be settled.
         let is_its = desk.agent.is_none() || desk.is_own(row);
         (is_its && into.outcome == MergeOutcome::Conflicted).then_some((*row, into))
     });
@@ -168,8 +170,8 @@ impl DeskView<'_> {
         self.agent.is_some() && row.agent.as_deref() == self.agent
     }
 
-    /// Names the branch that the forecast is for where a merge would not find it: the one that the line of work
-    /// began on is gone.
+    /// Adds the target branch if a merge would not find it: the branch that the fork was created
+    /// from is gone.
     fn goal_words(&self, row: &Row, into: &Into) -> String {
         let fork = self.forks.iter().find(|fork| row.is_on(fork));
         let began_on = fork.and_then(|fork| fork.diverged_from_branch.as_ref());
@@ -189,11 +191,11 @@ fn is_named(row: &Row, name: &str) -> bool {
     on == name || rest.and_then(|rest| rest.strip_prefix('/')) == Some(on)
 }
 
-/// Returns what to merge it by.
+/// Returns the name to merge it by.
 fn name_of(row: &Row) -> Option<String> {
     let fork = row.fork.as_deref();
     Some(match row.agent.as_deref() {
-        // An agent's name is what it has checked out.
+        // The name of an agent stands for its current checkout.
         Some(agent) if row.unsaved.is_none() => format!("{agent}/{}", fork?),
         Some(agent) => agent.to_owned(),
         None => fork?.to_owned(),

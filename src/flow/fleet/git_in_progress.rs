@@ -1,4 +1,4 @@
-//! What git is in the middle of in a worktree: a merge that was opened and not ended, say.
+//! The git operation in progress in a worktree, such as a merge that was opened and not concluded.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -9,19 +9,19 @@ use crate::model::text;
 use crate::store::files::atomic;
 use crate::store::operation::StateName;
 
-/// Something that was begun and waits for its end.
+/// A git operation in progress.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Operation {
-    /// git's word for it: `merge`, `cherry-pick`, `rebase`, `revert`, `am`, `bisect`.
+    /// git's name for it: `merge`, `cherry-pick`, `rebase`, `revert`, `am`, `bisect`.
     pub kind: &'static str,
-    /// What is merged or picked, as far as that is written down.
+    /// The merged or picked name, if it is recorded.
     pub source: Option<String>,
-    /// How many paths are still in conflict.
+    /// The number of paths still in conflict.
     pub conflicts: usize,
 }
 
 impl Operation {
-    /// Looks at the files by which git knows; `None` where nothing is under way.
+    /// Reads the state files of git; `None` if nothing is in progress.
     pub(super) fn of(repo: &Repo, scan: &Scan) -> Option<Operation> {
         let kind = repo.in_progress()?;
         let source = match kind {
@@ -36,7 +36,7 @@ impl Operation {
         })
     }
 
-    /// Returns what is done, with conflicts left and without: `settling main`, `merging main`.
+    /// Returns the activity, with conflicts left and without: `settling main`, `merging main`.
     pub(super) fn doing(&self) -> String {
         match self.kind {
             "merge" | "cherry-pick" if self.conflicts > 0 => self.with_source("settling"),
@@ -44,10 +44,10 @@ impl Operation {
         }
     }
 
-    /// Returns it in words: `merging fork/a06, 2 conflicts left`.
+    /// Returns it as text: `merging fork/a06, 2 conflicts left`.
     pub fn words(&self) -> String {
         let left = match self.conflicts {
-            0 => "not ended".to_owned(),
+            0 => "not concluded".to_owned(),
             count => format!("{} left", text::count(count, "conflict")),
         };
         format!("{}, {left}", self.with_source(self.verb()))
@@ -75,7 +75,7 @@ fn read(repo: &Repo, name: StateName) -> Option<String> {
     Some(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// Returns the name in the message that git and we begin a merge with: `Merge branch 'fork/a06'`.
+/// Returns the name in the default message of a merge: `Merge branch 'fork/a06'`.
 fn named_in_message(repo: &Repo) -> Option<String> {
     let message = read(repo, StateName::MergeMsg)?;
     let first = message.lines().next()?.strip_prefix("Merge ")?;

@@ -1,4 +1,4 @@
-//! The desk at a glance: who works on what, who clashes with whom, what to merge next.
+//! An overview of all work: the agents and their forks, the clashes, the next merge.
 
 mod advice;
 mod git_in_progress;
@@ -32,33 +32,33 @@ use row::{describe, unsaved_paths};
 pub struct FleetReport {
     /// The branch here, or `detached:<8 hex>`.
     pub branch: String,
-    /// How many paths are uncommitted here.
+    /// The number of uncommitted paths here.
     pub changed: usize,
-    /// What git is in the middle of here.
+    /// The git operation in progress here.
     pub operation: Option<Operation>,
     /// When the newest checkpoint was made here, RFC 3339 UTC.
     pub last_checkpoint: Option<String>,
-    /// One row per agent, and one per fork that no agent is on.
+    /// One row per agent, and one per fork without an agent.
     pub agents: Vec<Row>,
-    /// Pairs of forks that do not merge with each other.
+    /// Pairs of forks that do not merge cleanly with each other.
     pub clashes: Vec<Clash>,
     /// The forks in the order in which merging them meets conflicts late.
     pub merge_order: Vec<String>,
-    /// What others have locked of it.
+    /// The changed files that others have locked.
     #[serde(flatten)]
     pub locked: Locked,
-    /// Clones whose record cannot be read.
+    /// Clones with an unreadable record.
     pub damaged: Vec<DamagedClone>,
-    /// Agents that are in the middle of a merge, say: nothing advises to merge their work meanwhile.
+    /// Agents with a git operation in progress: merging their work is not suggested meanwhile.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub settling: Vec<Settling>,
-    /// What to do next, and why; `None` where nothing is left to merge.
+    /// The next step, and why; `None` if nothing is left to merge.
     pub next: Option<Next>,
-    /// The command of it.
+    /// Its command.
     pub hint: Option<String>,
 }
 
-/// Looks at everybody, changes nothing.
+/// Collects the state of all agents and forks, changes nothing.
 ///
 /// # Errors
 /// `repository-broken`, `git-failed`, `interrupted`.
@@ -83,7 +83,7 @@ pub fn fleet(session: &Session) -> Result<FleetReport> {
     for fork in &forks {
         let taken = |row: &Row| row.is_on(fork);
         let is_own = fork.is_current && session.settings.agent.is_some();
-        // What an agent has left behind without a commit is no line of work.
+        // Commits that an agent has left on a branch without its own changes are not a fork.
         let is_left = fork.agent.is_some()
             && fork.ahead == 0
             && rows.iter().any(|row| row.agent == fork.agent);
@@ -130,15 +130,15 @@ struct Desk {
     scan: Scan,
     forks: Vec<Fork>,
     matrix: Matrix,
-    /// As they were known last.
+    /// The locks as last known.
     locks: KnownLocks,
-    /// Of the clones, by agent.
+    /// The rows of the clones, by agent.
     rows: Vec<Row>,
 }
 
 impl Desk {
-    /// Looks at what is here while another thread looks into the clones, and lends it a hand then: their
-    /// files are what takes time.
+    /// Reads this repository while another thread reads the clones, and then helps that thread: the
+    /// files of clones take most of the time.
     fn look(session: &Session) -> Result<Desk> {
         let world = &session.world;
         let mut clones = agent_places::clones_here(session)?;
@@ -169,7 +169,7 @@ impl Desk {
             }
             let (scan, forks, matrix) = here?;
             let mut rows = look();
-            // A thread that died has left its rows out; nothing else depends on them.
+            // A thread that died has not returned its rows; nothing else depends on them.
             rows.extend(other.join().unwrap_or_default());
             rows.sort_by(|(at, a), (place, b)| a.agent.cmp(&b.agent).then(at.cmp(place)));
             Ok(Desk {

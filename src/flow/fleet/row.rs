@@ -1,4 +1,4 @@
-//! A row of the fleet: a line of work, who is on it, and how far it is.
+//! A row of the fleet: a fork, its agent, and its progress.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -26,88 +26,90 @@ use crate::store::lease::lease_holder::HeldBy;
 
 use super::git_in_progress::Operation;
 
-/// How long an agent counts as at work after one of its hooks has fired.
+/// How long an agent counts as working after one of its hooks has fired, in seconds.
 const AT_WORK_SECONDS: i64 = 300;
 
-/// What an agent does, as far as can be told.
+/// The activity of an agent, as far as it is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Activity {
     /// One of its hooks fired a moment ago.
     Working,
-    /// It has told that it stopped.
+    /// It has reported that it stopped.
     Waiting,
-    /// It has not been heard of for a while, or never.
+    /// It has not reported for a while, or never.
     Quiet,
 }
 
-/// How far a line of work is.
+/// The progress of a fork.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Work {
-    /// Nothing has been done on it yet.
+    /// It has no changes yet.
     Idle,
-    /// It has no commits to merge; what is uncommitted in its clone is in no checkpoint.
+    /// It has no commits to merge; the uncommitted changes in its clone are in no checkpoint.
     Uncommitted,
-    /// It has no commits to merge; its newest checkpoint holds all that is uncommitted in its clone.
+    /// It has no commits to merge; its newest checkpoint holds all uncommitted changes in its
+    /// clone.
     Kept,
-    /// It has commits that the branch it goes to has not.
+    /// It has commits that its target branch does not have.
     Ahead,
-    /// The branch it goes to has all of its commits, squashed or not, and nothing is uncommitted.
+    /// Its target branch has all of its commits, squashed or not, and nothing is uncommitted.
     Merged,
-    /// That cannot be told.
+    /// The progress is unknown.
     Unknown,
 }
 
-/// A line of work, and who is on it.
+/// A fork and its agent.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Row {
     /// The agent; `None` for a fork without one.
     pub agent: Option<String>,
-    /// The branch it is on; `None` where HEAD is on none.
+    /// The branch that is checked out; `None` if HEAD is detached.
     pub fork: Option<String>,
-    /// Commits that the branch it goes to has not.
+    /// The number of commits that the target branch does not have.
     pub commits: usize,
-    /// Files that those commits have changed.
+    /// The number of files that those commits have changed.
     pub files: usize,
-    /// Whether it had commits, and the branch it goes to has them all, squashed or not.
+    /// Whether it had commits, and the target branch has them all, squashed or not.
     pub merged: bool,
-    /// How far it is, in one word.
+    /// Its progress, in one word.
     pub work: Work,
-    /// Uncommitted paths in its clone; `None` where that cannot be told.
+    /// The number of uncommitted paths in its clone; `None` if unknown.
     pub unsaved: Option<usize>,
-    /// Why that cannot be told.
+    /// Why the number is unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unseen: Option<ForkProblem>,
-    /// When the checkpoint was made that holds all of them, RFC 3339 UTC; `None` where none surely does.
+    /// When the checkpoint was made that holds all of them, RFC 3339 UTC; `None` if none certainly
+    /// does.
     pub kept_at: Option<String>,
-    /// What git is in the middle of in its clone.
+    /// The git operation in progress in its clone.
     pub operation: Option<Operation>,
     /// When its newest checkpoint was made, RFC 3339 UTC.
     pub last_checkpoint_at: Option<String>,
-    /// When it was last heard of, RFC 3339 UTC.
+    /// When it last reported, RFC 3339 UTC.
     pub last_seen_at: Option<String>,
-    /// What it does.
+    /// Its activity.
     pub state: Activity,
-    /// Who works in its clone now; `None` where nobody does, or where that cannot be told.
+    /// The current holder of its clone; `None` if there is none, or it is unknown.
     pub held_by: Option<HeldBy>,
     /// How its fork would merge.
     pub into: Option<Into>,
-    /// The paths for which the rule of its agent would have that merge refused.
+    /// The paths outside the agent's allowed paths, for which the merge would be refused.
     pub outside_scope: Vec<RepoPath>,
-    /// Why nothing more can be told of its fork: what that holds is too large, damaged or gone.
+    /// Why nothing more is known about its fork: the content is too large, damaged or missing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub problem: Option<ForkProblem>,
     /// Its clone.
     #[serde(skip)]
     pub(super) path: Option<PathBuf>,
-    /// What is uncommitted in its clone and locked by others.
+    /// The uncommitted files in its clone that others have locked.
     #[serde(skip)]
     pub(super) unsaved_locked: BTreeSet<RepoPath>,
 }
 
 impl Row {
-    /// Tells whether the row is about a line of work.
+    /// Returns `true` if the row is about a fork.
     pub(super) fn is_on(&self, fork: &Fork) -> bool {
         let Some(on) = &self.fork else {
             return false;
@@ -119,7 +121,7 @@ impl Row {
         self.agent == fork.agent && (*on == fork.name || is_it())
     }
 
-    /// Makes the row of a line of work that nobody is on.
+    /// Makes the row of a fork without an agent.
     pub(super) fn of_fork(fork: &Fork) -> Row {
         Row {
             fork: Some(fork.name.clone()),
@@ -153,8 +155,8 @@ impl Row {
         }
     }
 
-    /// Looks at the clone itself. What cannot be read there is left out: another's clone must not stop
-    /// this.
+    /// Reads the clone itself. Unreadable parts are left out: a problem in one clone must not stop
+    /// the overview.
     pub(super) fn of_clone(
         world: &World,
         (clone, config): (&FoundClone, &OwnConfig),
@@ -197,7 +199,7 @@ impl Row {
 }
 
 impl Row {
-    /// Says how far it is, by all that was found out about it.
+    /// Returns its progress, from everything that is known about it.
     fn how_far(&self) -> Work {
         match (self.commits, self.unsaved) {
             _ if self.problem.is_some() || self.into.is_none() => Work::Unknown,
@@ -211,7 +213,7 @@ impl Row {
     }
 }
 
-/// Lists what is uncommitted.
+/// Lists the uncommitted paths.
 pub(super) fn unsaved_paths(scan: &Scan) -> impl Iterator<Item = RepoPath> {
     let staged = scan.staged.iter().map(|change| &change.path);
     let untracked = scan.untracked.iter().map(|found| &found.path);
@@ -229,7 +231,7 @@ fn state(world: &World, heard: &hooks::Heard) -> Activity {
     }
 }
 
-/// Fills in how the fork of a row stands.
+/// Fills in the state of the fork of a row.
 pub(super) fn describe(repo: &Repo, row: &mut Row, fork: &Fork) -> Result<()> {
     row.commits = fork.ahead;
     let is_up_to_date = |into: &Into| into.outcome == MergeOutcome::UpToDate;

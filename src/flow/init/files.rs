@@ -1,4 +1,4 @@
-//! The files that init writes: what stands there already, and what they become.
+//! The files that init writes: their current and their new content.
 
 use crate::flow::map::map_rows;
 use crate::git::Head;
@@ -12,7 +12,7 @@ use crate::store::Session;
 
 use super::{Lfs, MergeLines, Request};
 
-/// Returns what a path of ours holds; an index entry without a file counts as empty.
+/// Returns the content of a path of ours; an index entry without a file counts as empty.
 pub(super) fn existing(session: &Session, path: &str) -> Result<Option<Vec<u8>>> {
     let path = RepoPath::from(path);
     let read = session.repo.read_file(&path, MAX_RULES_BYTES);
@@ -22,7 +22,7 @@ pub(super) fn existing(session: &Session, path: &str) -> Result<Option<Vec<u8>>>
     }
     let head = session.repo.tree_of(session.repo.head()?.commit())?;
     match session.repo.entry_in(head, path.as_path())? {
-        // Somebody removed it from the worktree: that is theirs to commit or to take back.
+        // The user deleted it from the working tree, and may commit or revert that.
         Some(blob) => session.repo.read_blob(blob).map(Some),
         None => Ok(None),
     }
@@ -51,8 +51,8 @@ pub(super) fn new_manifest(session: &Session, request: &Request, lfs: Lfs) -> Re
     ))
 }
 
-/// The ids of scopes begin with the colony: where some are mapped under another name, theirs would change, with
-/// those of all their pages, in every clone.
+/// The ids of scopes begin with the colony: if some are mapped under another name, their ids and
+/// those of all their pages would change, in every clone.
 fn refuse_renaming(session: &Session, colony: &str) -> Result<()> {
     let renamed = map_rows::renamed_by(session, colony)?;
     let Some(first) = renamed.first() else {
@@ -62,13 +62,13 @@ fn refuse_renaming(session: &Session, colony: &str) -> Result<()> {
         1 => format!("scope '{first}' and its pages"),
         many => format!("{many} scopes and their pages, '{first}' among them"),
     };
-    let message = format!("colony '{colony}' would give other ids to {many}; nothing has changed");
+    let message = format!("colony '{colony}' would change the ids of {many}; nothing has changed");
     Err(Error::new(Code::InvalidValue, message)
         .detail("scopes", renamed)
         .hint("git colony init   # without --colony ids stay; or 'scopes unmap' each first"))
 }
 
-/// Drops `user:password@` of a URL with a scheme; a manifest is read by everybody.
+/// Removes `user:password@` from a URL with a scheme; everybody can read a manifest.
 pub(super) fn without_credentials(url: &str) -> String {
     let Some((scheme, rest)) = url.split_once("://") else {
         return url.to_owned();
@@ -83,16 +83,16 @@ pub(super) fn without_credentials(url: &str) -> String {
     format!("{scheme}://{host}{path}")
 }
 
-/// What becomes of `.gitattributes`.
+/// The new `.gitattributes`.
 pub(super) struct Attributes {
     pub(super) merge_lines: MergeLines,
-    /// What the lines of git-lfs, written or proposed, make an exception for.
+    /// The files that the git-lfs lines, written or proposed, make an exception for.
     pub(super) exempt: Exempt,
-    /// The lines of git-lfs that a file of somebody else lacks.
+    /// The git-lfs lines that the user's own file lacks.
     pub(super) to_add: Vec<String>,
 }
 
-/// Adds `.gitattributes` where it is missing, or still as we wrote it without git-lfs.
+/// Adds `.gitattributes` if it is missing, or still as we wrote it without git-lfs.
 pub(super) fn plan_attributes(
     session: &Session,
     (request, lfs): (&Request, Lfs),
@@ -116,7 +116,7 @@ pub(super) fn plan_attributes(
         Some(text) => is_ours(text) && lfs == Lfs::Yes,
     };
     let has_lfs = text.as_deref().is_some_and(attributes::gives_to_lfs);
-    // What a rewritten history gives to git-lfs is not an exception.
+    // Files that a rewritten history gives to git-lfs are not an exception.
     if lfs == Lfs::Yes && !has_lfs && request.migrate.is_none() {
         planned.exempt = exempt::find(session, &attributes::endings())?;
     }
@@ -153,7 +153,7 @@ pub(super) fn refuse_edited(session: &Session, path: &str, bytes: &[u8]) -> Resu
     Err(Error::new(
         Code::UncommittedEdits,
         format!(
-            "'{path}' has uncommitted edits, and lfs.mode in it has to change; nothing has changed"
+            "cannot change lfs.mode in '{path}': it has uncommitted edits; nothing has changed"
         ),
     )
     .hint(format!(

@@ -1,5 +1,5 @@
-//! Setting up with a history that git-lfs has the large files of: what `lfs migrate` does, told as a part
-//! of init.
+//! Init with a migration of the large files in history: as `lfs migrate`, reported as a part of
+//! init.
 
 use crate::flow::migrate::{self, MigrateStatus, Outlook, Publication, Request, Start};
 use crate::git::attributes::AttributesOf;
@@ -9,10 +9,10 @@ use crate::store::Session;
 
 use super::{InitReport, with_hint};
 
-/// Says what a migration would come to, with the files of HEAD that the patterns give to git-lfs.
+/// Describes the result of a migration, with the files of HEAD that the patterns give to git-lfs.
 pub(super) fn outlook(outlook: &Outlook, publication: Publication, files: usize) -> Vec<String> {
     let (refs, has_remote, notes) = match outlook {
-        Outlook::GoesOn => return vec!["would publish the history that is rewritten".to_owned()],
+        Outlook::GoesOn => return vec!["would publish the rewritten history".to_owned()],
         Outlook::UpToDate => return vec!["git-lfs has every large file already".to_owned()],
         Outlook::Rewrites {
             refs,
@@ -26,13 +26,13 @@ pub(super) fn outlook(outlook: &Outlook, publication: Publication, files: usize)
         text::count(files, "file")
     )];
     if has_remote && publication == Publication::Yes {
-        told.push("would publish it on origin, in place of what is there".to_owned());
+        told.push("would publish it on origin, replacing its history".to_owned());
     }
     told.extend(notes.iter().map(|note| format!("attention: {note}")));
     told
 }
 
-/// Rewrites history after everything is set up; what stands in the way then is part of the report.
+/// Rewrites history after everything is configured; a failure then is part of the report.
 ///
 /// # Errors
 /// `interrupted`, `repository-broken`.
@@ -49,9 +49,9 @@ pub(super) fn migrate(
         Ok(done) => done,
         Err(error) if error.code() == Code::Interrupted => return Err(error),
         Err(error) => {
-            // The commit of init is made by then.
+            // By now, the commit of init is made.
             let said = with_hint(&error);
-            let said = said.replace("; nothing has changed", "; history is as it was");
+            let said = said.replace("; nothing has changed", "; history has not changed");
             report.migrate_error = Some(said);
             return Ok(());
         }
@@ -61,7 +61,7 @@ pub(super) fn migrate(
     report.pushed = done.pushed;
     report.push_error = done.push_error;
     if done.op.is_some() {
-        // The commit that was made before is another one now.
+        // The commit made before was rewritten.
         report.committed_sha = report.committed_sha.and(done.head);
         report.op = done.op;
     }

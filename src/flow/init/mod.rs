@@ -1,4 +1,4 @@
-//! Setting a repository up: one commit of our files, git-lfs, and a push only where it was asked for.
+//! Sets a repository up: one commit of our files, git-lfs, and a push only on request.
 
 mod files;
 mod init_migration;
@@ -29,38 +29,38 @@ pub use side_effects::forget_shown;
 /// The map of the sources of a repository.
 const REPO_MAP: &str = ".colony/repo_map.yaml";
 const REPO_MAP_TEMPLATE: &str = include_str!("../../setup/repo_map_template.yaml");
-/// What is never committed below `.colony`.
+/// The folders below `.colony` that are never committed.
 const IGNORED: &str =
     "# Kept by git-colony beside the repository, never in it.\n/cache/\n/sessions/\n";
 
-/// What is asked for.
+/// The options of init.
 #[derive(Clone, Debug, Default)]
 pub struct Request {
-    /// Where the repository is; `None` takes `origin`.
+    /// The URL of the repository; `None` takes `origin`.
     pub url: Option<String>,
     /// The colony it belongs to.
     pub colony: Option<String>,
-    /// What is wanted of git-lfs.
+    /// Whether git-lfs is used.
     pub lfs: WantedLfs,
     /// Whether the commit is pushed to `origin`.
     pub push: bool,
-    /// Whether history is to be rewritten, and published then.
+    /// Whether history is rewritten, and published then.
     pub migrate: Option<Publication>,
 }
 
-/// What is wanted of git-lfs.
+/// Whether git-lfs is used.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum WantedLfs {
-    /// What the manifest says; where there is none, it keeps large files.
+    /// As the manifest says; without one, it is used for large files.
     #[default]
     AsRecorded,
-    /// It keeps large files, whatever the manifest says.
+    /// It is used for large files, whatever the manifest says.
     Lfs,
-    /// It does not keep them.
+    /// It is not used.
     NoLfs,
 }
 
-/// Whether git-lfs keeps large files.
+/// Whether git-lfs stores large files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Lfs {
     Yes,
@@ -73,11 +73,11 @@ enum Lfs {
 pub enum InitStatus {
     /// Files were committed.
     Initialized,
-    /// Everything was there.
+    /// Everything existed.
     AlreadyInitialized,
 }
 
-/// What was set up.
+/// The parts that were configured.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[expect(
     clippy::struct_excessive_bools,
@@ -88,57 +88,58 @@ pub struct InitReport {
     pub status: InitStatus,
     /// The files that were written, sorted.
     pub files_created: Vec<RepoPath>,
-    /// The commit that holds them; `None` when there was nothing to commit.
+    /// The commit that holds them; `None` if there was nothing to commit.
     pub committed_sha: Option<Oid>,
     /// Whether the commit is on `origin`.
     pub pushed: bool,
-    /// Why it is not, although that was asked for.
+    /// Why it is not, if a push was requested.
     pub push_error: Option<String>,
-    /// Whether git-lfs is set up here.
+    /// Whether git-lfs is configured here.
     pub lfs_enabled: bool,
-    /// Why it is not, although it was wanted.
+    /// Why it is not, if it was requested.
     pub lfs_error: Option<String>,
-    /// Whether git-lfs has the large files of all of history.
+    /// Whether git-lfs stores the large files of all of history.
     pub migrated_to_lfs: bool,
     /// Whether history was rewritten for that just now.
     pub history_rewritten: bool,
-    /// Why it has not, although that was asked for.
+    /// Why it was not, if it was requested.
     pub migrate_error: Option<String>,
-    /// What rewriting history would come to, in words, where that was asked for in a dry run.
+    /// The result of rewriting history, as text, if that was requested in a dry run.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub would_migrate: Vec<String>,
-    /// What is, or would be, set up here outside the tree, in words.
+    /// The parts that are, or would be, configured here outside the tree, as text.
     pub set_up: Vec<String>,
-    /// The lines of git-lfs that a `.gitattributes` of somebody else lacks: without them nothing is
-    /// given to git-lfs. They are never written into it.
+    /// The git-lfs lines that the user's own `.gitattributes` lacks: without them git-lfs gets no
+    /// file. They are never written into it.
     pub lines_to_add: Vec<String>,
-    /// Whether an earlier run has shown the very same lines.
+    /// Whether an earlier run has printed the very same lines.
     pub lines_were_shown: bool,
-    /// Committed files that patterns of git-lfs match and that stay in git, by lines of their own in
+    /// Committed files that match git-lfs patterns and stay in git, by lines of their own in
     /// `.gitattributes`.
     pub exempt: Vec<RepoPath>,
-    /// Patterns of git-lfs that are left out of `.gitattributes`, since too many committed files match.
+    /// git-lfs patterns that are left out of `.gitattributes`, because too many committed files
+    /// match.
     pub patterns_left_out: Vec<LeftOut>,
-    /// Whether git-lfs stays out because `.colony/manifest.json` says so.
+    /// Whether git-lfs is not used because `.colony/manifest.json` says so.
     pub lfs_kept_off: bool,
-    /// Flags that changed nothing: the manifest is there and is kept.
+    /// Flags without effect: the manifest exists and is kept.
     pub unused_flags: Vec<&'static str>,
-    /// The merge drivers that are configured by this run.
+    /// The merge drivers that this run configures.
     pub merge_drivers: Vec<String>,
-    /// Committed files that a pattern of git-lfs would convert at their next change.
+    /// Committed files that a git-lfs pattern would convert at their next change.
     pub would_dirty: Vec<RepoPath>,
-    /// The operation; `None` when nothing was committed, or in a dry run.
+    /// The operation; `None` if nothing was committed, or in a dry run.
     pub op: Option<OperationId>,
-    /// True when nothing was done because a dry run was asked for.
+    /// True if nothing was done because of a dry run.
     pub dry_run: bool,
 }
 
-/// Sets a repository up. What is there already is kept as it is.
+/// Sets a repository up. Existing files are kept.
 ///
 /// # Errors
 /// `hooks-in-the-way`, `manifest-invalid`, `uncommitted-edits`, `path-in-the-way`, those of
-/// [`scaffold::commit_files`], and where history is to be rewritten what stands in the way of that;
-/// none of them changes anything.
+/// [`scaffold::commit_files`], and if history is to be rewritten those of the migration; none of
+/// them changes anything.
 pub fn init(session: &Session, request: &Request) -> Result<InitReport> {
     if request.migrate.is_some() {
         migrate::check(session, &attributes::endings())?;
@@ -172,7 +173,7 @@ pub fn init(session: &Session, request: &Request) -> Result<InitReport> {
     Ok(report)
 }
 
-/// Does what was planned: the commit last, since it alone can be undone.
+/// Carries out the plan: the commit comes last, since it alone can be undone.
 fn set_up(session: &Session, request: &Request, plan: &Plan) -> Result<Option<(Oid, Record)>> {
     if let Way::Chained(_) = plan.way {
         hooks::install::run(session, Act::Install, Target::Git)?;
@@ -192,7 +193,7 @@ fn set_up(session: &Session, request: &Request, plan: &Plan) -> Result<Option<(O
     })
 }
 
-/// What stood outside of the tree before anything was done.
+/// The configuration outside the tree before anything is done.
 struct BeforeInit {
     lfs: install::LfsSetup,
     has_lines: bool,
@@ -210,13 +211,14 @@ impl BeforeInit {
         }
     }
 
-    /// Takes back what was added since, unless another process has set the repository up meanwhile.
+    /// Removes the configuration added since, unless another process has set the repository up
+    /// meanwhile.
     fn restore(&self, session: &Session, request: &Request) {
         let is_wanted = Plan::make(session, request).map(|plan| plan.commit.is_none());
         if session.world.is_dead() || is_wanted.unwrap_or(false) {
             return;
         }
-        // Who asked to stop waits for this; where the lock cannot be had, it is tried without.
+        // An interrupted user waits for this; without the lock it is tried nevertheless.
         let undisturbed = session.world.undisturbed();
         let lock = WorktreeLock::take(&undisturbed, &session.repo, session.lock_timeout()).ok();
         let lines = if self.has_lines {
@@ -238,13 +240,13 @@ impl BeforeInit {
         };
         for undone in [lines, drivers, lfs, hooks] {
             if let Err(error) = undone {
-                (session.world.narrate)(&format!("cannot take back: {}", error.message()));
+                (session.world.narrate)(&format!("cannot revert: {}", error.message()));
             }
         }
     }
 }
 
-/// Tells what [`init`] would do, and changes nothing.
+/// Returns the report of [`init`], and changes nothing.
 ///
 /// # Errors
 /// As [`init`].
@@ -262,12 +264,12 @@ pub fn preview(session: &Session, request: &Request) -> Result<InitReport> {
     Ok(report)
 }
 
-/// Where the lines for merge drivers go.
+/// The place of the merge driver lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum MergeLines {
-    /// Into the `.gitattributes` that we write, or they are there.
+    /// In the `.gitattributes` that we write, or they exist there.
     InTree,
-    /// Into `info/attributes`: the file in the tree is somebody else's.
+    /// In `info/attributes`: the file in the tree is the user's own.
     InInfo,
 }
 
@@ -386,7 +388,8 @@ impl Plan {
     }
 }
 
-/// Returns the message of the commit: it names the file that changes what git does with others.
+/// Returns the message of the commit: it names the file that changes the behavior of git for
+/// others.
 fn message_for(files: &[(RepoPath, Vec<u8>)]) -> &'static str {
     let is_attributes = |(path, _): &(RepoPath, _)| path.as_bytes() == b".gitattributes";
     if files.iter().any(is_attributes) {

@@ -1,4 +1,4 @@
-//! What init does beside its commit, and what it leaves to the operator.
+//! The effects of init beside its commit, and the hints it leaves to the operator.
 
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
@@ -15,7 +15,7 @@ use crate::store::settings::Flags;
 
 use super::{MergeLines, Request, existing};
 
-/// Names what is not there yet and is set up outside the tree, in words.
+/// Lists the parts outside the tree that are missing and that init configures, as text.
 pub(super) fn set_up(session: &Session, way: Way, lines: MergeLines) -> Result<Vec<String>> {
     let mut found = Vec::new();
     if let Way::Chained(hook) = way {
@@ -38,19 +38,19 @@ pub(super) fn set_up(session: &Session, way: Way, lines: MergeLines) -> Result<V
     Ok(found)
 }
 
-/// Where it is noted which proposed lines were shown.
+/// Returns the path of the note about proposed lines that were printed.
 fn shown_note(session: &Session) -> PathBuf {
     session.repo.common_dir().join("colony").join("lines-shown")
 }
 
-/// Tells whether proposed lines were shown before.
+/// Returns `true` if the proposed lines were printed before.
 pub(super) fn were_shown(session: &Session, lines: &[String]) -> Result<bool> {
     let digest = session.repo.hash_blob(lines.join("\n").as_bytes())?;
     let noted = atomic::read_file(&shown_note(session)).unwrap_or_default();
     Ok(!lines.is_empty() && noted.trim_ascii() == digest.to_string().as_bytes())
 }
 
-/// Notes that proposed lines are shown, so that the next run need not do so again.
+/// Records that proposed lines were printed, so that the next run need not do so again.
 ///
 /// # Errors
 /// `io`, `no-space`.
@@ -63,7 +63,7 @@ pub(super) fn note_shown(session: &Session, lines: &[String]) -> Result<()> {
     atomic::write_durably(&shown_note(session), format!("{digest}\n").as_bytes())
 }
 
-/// Forgets which lines were shown.
+/// Deletes the record of printed lines.
 ///
 /// # Errors
 /// `io`.
@@ -71,7 +71,7 @@ pub fn forget_shown(session: &Session) -> Result<()> {
     atomic::remove_file(&shown_note(session))
 }
 
-/// Names the flags that came too late: the manifest is there and says otherwise.
+/// Lists the flags without effect: the manifest exists and says otherwise.
 pub(super) fn unused_flags(session: &Session, request: &Request) -> Result<Vec<&'static str>> {
     let Some(bytes) = existing(session, manifest::PATH)? else {
         return Ok(Vec::new());
@@ -100,14 +100,14 @@ pub(super) fn unused_flags(session: &Session, request: &Request) -> Result<Vec<&
 
 /// Waits, for a second at most, until the index is written in a later second than the files were.
 ///
-/// Git looks into a file of the same second once more, and would find that it is not what the new
-/// filter makes of it.
+/// Git reads a file of the same second again, and would find that it differs from the output of the
+/// new filter.
 ///
 /// # Errors
 /// `interrupted`.
 pub(super) fn outlast(session: &Session, paths: &[RepoPath]) -> Result<()> {
-    const LONGEST: Duration = Duration::from_millis(1_050);
-    const PAUSE: Duration = Duration::from_millis(25);
+    const MAX_WAIT: Duration = Duration::from_millis(1_050);
+    const POLL_INTERVAL: Duration = Duration::from_millis(25);
     let modified = |path: &RepoPath| {
         let metadata = path.under(session.repo.workdir()).symlink_metadata();
         let since = metadata
@@ -122,15 +122,15 @@ pub(super) fn outlast(session: &Session, paths: &[RepoPath]) -> Result<()> {
     };
     let mut waited = Duration::ZERO;
     let now = || u64::try_from(session.world.now().timestamp()).unwrap_or_default();
-    while now() <= newest && waited < LONGEST {
+    while now() <= newest && waited < MAX_WAIT {
         session.world.interrupt.check()?;
-        std::thread::sleep(PAUSE);
-        waited += PAUSE;
+        std::thread::sleep(POLL_INTERVAL);
+        waited += POLL_INTERVAL;
     }
     Ok(())
 }
 
-/// Takes out the hooks that were put in for git-lfs, also where somebody has asked to stop.
+/// Removes the hooks that were installed for git-lfs, even after an interrupt.
 ///
 /// # Errors
 /// `locked`, `io`.

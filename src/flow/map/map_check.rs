@@ -1,7 +1,7 @@
-//! `map check`: what is wrong with a map, by itself and with the submodules and settings it builds on.
+//! `map check`: the faults of a map, by itself and with the submodules and settings it uses.
 //!
-//! What `map` would refuse without a look at another repository is told here, too, with its place in the
-//! file. Nothing is fetched or written.
+//! Everything that `map` would refuse without reading another repository is reported here, too,
+//! with its place in the file. Nothing is fetched or written.
 
 use crate::clones::hub::locate;
 use crate::git::Oid;
@@ -15,7 +15,7 @@ use crate::map::{resolve, submodule};
 use crate::model::{Code, Result};
 use crate::store::Session;
 
-/// Checks a map. That on disk is held against the index: a submodule that is staged with it counts.
+/// Checks a map. The file on disk is compared with the index: a staged submodule counts.
 ///
 /// # Errors
 /// `revision-not-found`, `object-missing`, `interrupted`.
@@ -48,13 +48,13 @@ pub fn check(session: &Session, state: &MapState) -> Result<MapCheckReport> {
     })
 }
 
-/// The rows of a map that can be used.
+/// The usable rows of a map.
 struct Rows<'a> {
     session: &'a Session,
     read: &'a Read,
     /// The commit of the map; `None` for the file on disk.
     commit: Option<Oid>,
-    /// Read once, and only where a row asks for one; inside, what is wrong with all of them.
+    /// Read once, and only if a row needs one; inside, the problem with all of them.
     submodules: Option<std::result::Result<Submodules, String>>,
 }
 
@@ -65,7 +65,7 @@ impl Rows<'_> {
     }
 
     fn submodule_fault(&mut self, row: &SourceRow) -> Result<Option<MapProblem>> {
-        // A row that contradicts itself has been told.
+        // The contradiction in this row has been reported.
         let Some(path) = row.submodule.as_ref().filter(|_| row.fault.is_none()) else {
             return Ok(None);
         };
@@ -88,7 +88,7 @@ impl Rows<'_> {
         let tree = match self.commit {
             Some(commit) => repo.tree_of(Some(commit))?,
             None => match repo.write_tree_of_index() {
-                // Of a sparse index HEAD is what can be looked at.
+                // With a sparse index only HEAD can be read.
                 Err(error) if error.code() == Code::Unsupported => {
                     repo.tree_of(repo.head()?.commit())?
                 }

@@ -1,7 +1,7 @@
-//! `map diff`: which pages two revisions of a map have, and which only one of them.
+//! `map diff`: compares the pages of two revisions of a map.
 //!
-//! Both are mapped in memory, whatever is mapped here; nothing is fetched and nothing written but what
-//! the cache of the user learns.
+//! Both are mapped in memory, whatever is mapped here; nothing is fetched and nothing written
+//! except the user's cache.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -23,7 +23,7 @@ use crate::store::Session;
 use crate::store::cache::cut_cache::CutCache;
 use crate::store::cache::page_table::PageTable;
 
-/// What two revisions of a map differ in.
+/// The differences between two revisions of a map.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct MapDiffReport {
     /// The first commit.
@@ -34,7 +34,7 @@ pub struct MapDiffReport {
     pub pages_added: Vec<PageEntry>,
     /// Pages that only the first has, in the same order.
     pub pages_removed: Vec<PageEntry>,
-    /// How many pages both have.
+    /// The number of pages that both have.
     pub pages_kept: usize,
     /// Rows that could not be mapped: their scopes are not compared.
     pub failed: Vec<FailedRow>,
@@ -47,11 +47,11 @@ pub struct FailedRow {
     pub scope_id: String,
     /// The name of the row.
     pub name: String,
-    /// At which commit.
+    /// The commit.
     pub commit: Oid,
     /// The code of the error.
     pub code: String,
-    /// Why.
+    /// The reason.
     pub message: String,
 }
 
@@ -62,14 +62,14 @@ struct Side {
     failed: Vec<FailedRow>,
 }
 
-/// What one row came to.
+/// The result for one row.
 struct Mapped {
     place: Option<PathBuf>,
     commit: Oid,
     pages: Vec<Page>,
 }
 
-/// Compares two revisions of the map and of what it maps.
+/// Compares two revisions of the map and of its sources.
 ///
 /// # Errors
 /// `revision-not-found`, `map-invalid`, `manifest-invalid`, `interrupted`, `cache-unusable`.
@@ -139,7 +139,7 @@ fn pages(how: How<'_>, row: &ResolvedRow, cuts: &mut CutCache) -> Result<Mapped>
 }
 
 impl Side {
-    /// The pages that another side has not.
+    /// Returns the pages that the other side does not have.
     fn beyond(&self, session: &Session, other: &Side) -> Result<Vec<PageEntry>> {
         let theirs = other.scopes.values().flat_map(|mapped| &mapped.pages);
         let known: BTreeSet<PageId> = theirs.map(|page| page.id).collect();

@@ -1,7 +1,7 @@
-//! Pages for one command: what is done where the page table cannot be used, because something that is
-//! not ours stands in its place or nothing can be written there.
+//! Pages for one command, if the page table cannot be used, because a foreign file is in its place
+//! or nothing can be written there.
 //!
-//! The rows of the map of HEAD are mapped as ever, and nothing of it is kept.
+//! The rows of the map of HEAD are mapped as usual, and nothing is kept.
 
 use super::map_rows::{self, Request, follows};
 use super::mapping::{How, Mapper};
@@ -26,7 +26,7 @@ pub(in crate::flow) fn table(session: &Session, worktree: &str) -> Result<PageTa
         let follows = follows(&request, &outcome.row, &resolved);
         match mapper.map(&resolved, follows.as_deref()) {
             Err(error) if error.code() == Code::Interrupted => return Err(error),
-            // `map` tells what is wrong with a row.
+            // `map` reports the problem with a row.
             Ok(_) | Err(_) => {}
         }
     }

@@ -1,4 +1,4 @@
-//! What `map` would map, row by row, with every argument in force. Nothing is fetched or written.
+//! Previews `map`, row by row, with every argument in effect. Nothing is fetched or written.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -13,10 +13,10 @@ use crate::store::Session;
 
 use super::map_rows::{self, Request};
 
-/// What each row stands for.
+/// The resolved rows.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct PreviewReport {
-    /// What scope ids begin with.
+    /// The beginning of scope ids.
     pub base_scope_id: String,
     /// The remote of the repository, without credentials.
     pub origin_url: Option<String>,
@@ -26,9 +26,9 @@ pub struct PreviewReport {
     pub commit: Oid,
     /// Each row, in the order of the map.
     pub rows: Vec<PreviewRow>,
-    /// How many rows there are.
+    /// The number of rows.
     pub count: usize,
-    /// Whether the map is only on disk: HEAD has none, and its whole tree is one source.
+    /// Whether the map exists only on disk: HEAD has none, and its whole tree is one source.
     pub map_uncommitted: bool,
 }
 
@@ -39,21 +39,21 @@ pub struct PreviewRow {
     pub name: String,
     /// The scope that it becomes.
     pub scope_id: String,
-    /// What it is mapped with.
+    /// The arguments it is mapped with.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mmap_kwargs: Option<MapArguments>,
     /// Why it cannot be mapped.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
-    /// The stable name of what went wrong.
+    /// The code of the error.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub code: Option<&'static str>,
-    /// The next command to try, where it cannot be mapped.
+    /// The next command to try, if it cannot be mapped.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hint: Option<String>,
 }
 
-/// Every argument that a row is mapped with; `None` where it means nothing for the type.
+/// Every argument of a row; `None` if it has no meaning for the type.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct MapArguments {
     /// The scope.
@@ -68,22 +68,22 @@ pub struct MapArguments {
     pub commit: Oid,
     /// The directory; empty for the root.
     pub start_dir: RepoPath,
-    /// What is taken; `None` takes everything.
+    /// The files that are included; `None` includes everything.
     pub include_globs: Option<Vec<String>>,
-    /// What is left out.
+    /// The files that are excluded.
     pub exclude_globs: Vec<String>,
-    /// What becomes of files that are no text.
+    /// The treatment of files that are not text.
     pub binary_policy: BinaryPolicy,
     /// Whether it stays at this commit.
     #[serde(rename = "static")]
     pub is_static: bool,
-    /// Tokens that a piece of prose aims at.
+    /// The target size of a chunk of prose, in tokens.
     pub chunk_target_tokens: Option<u32>,
-    /// Tokens that two pieces of prose share.
+    /// The tokens that two adjacent chunks share.
     pub chunk_overlap_tokens: Option<u32>,
-    /// Most records of a page.
+    /// The maximum number of records in a page.
     pub flush_threshold: u32,
-    /// Most tokens of a page.
+    /// The maximum number of tokens in a page.
     pub flush_token_budget: u32,
     /// Whether its pages are never evicted.
     pub pinned: bool,
@@ -93,7 +93,7 @@ pub struct MapArguments {
     pub gitignore: bool,
 }
 
-/// Tells what would be mapped.
+/// Returns the rows as they would be mapped.
 ///
 /// # Errors
 /// As [`map_rows::resolve`].

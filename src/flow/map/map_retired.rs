@@ -1,9 +1,9 @@
-//! Scopes of this worktree that no row of the map stands for any more: their pages go with the next `map`
-//! of all rows.
+//! Scopes of this worktree without a row in the map: the next `map` of all rows deletes their
+//! pages.
 //!
-//! Pages are derived data. Of the records only those go that this worktree has for the mapped branch: what
-//! others made of the default branch is taken back by `scopes unmap` alone. Scopes of `map repo` and of
-//! uncommitted work stand in no map, and stay.
+//! Pages are derived data. Of the records only those of this worktree for the mapped branch are
+//! deleted: the records that others made for the default branch are removed only by `scopes unmap`.
+//! Scopes of `map repo` and of uncommitted work are in no map, and stay.
 
 use std::collections::BTreeMap;
 
@@ -22,18 +22,19 @@ use crate::store::Session;
 use crate::store::files::places::Places;
 use crate::store::refs::ref_names;
 
-/// A scope that no row of the map stands for any more.
+/// A scope without a row in the map.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct RetiredScope {
     /// The scope.
     pub scope_id: String,
-    /// Pages of it that went.
+    /// The number of its deleted pages.
     pub pages: u64,
-    /// Whether it is still recorded as shared with every clone: 'scopes unmap' takes that back.
+    /// Whether it is still recorded as shared with every clone: 'scopes unmap' removes that record.
     pub shared: bool,
 }
 
-/// Takes away what no row stands for; in a dry run it is only told. `mapped` are the scopes of the rows.
+/// Deletes the scopes without a row; a dry run only reports them. `mapped` are the scopes of the
+/// rows.
 ///
 /// # Errors
 /// `cache-unusable`, `repository-broken`, and those of [`scope_writing::write`].
@@ -84,7 +85,7 @@ pub(in crate::flow) fn retire(
     Ok(retired.collect())
 }
 
-/// Tells whether a scope was made by `map repo`: its row has the name of the scope.
+/// Returns `true` if `map repo` made a scope: its row has the name of the scope.
 fn is_of_no_map(record: &ScopeRecord) -> bool {
     record.row.name == record.scope_id && record.row.origin_url.is_some()
 }

@@ -21,29 +21,29 @@ use crate::store::cache::Cache;
 use crate::store::files::places::Places;
 use crate::store::refs::ref_names;
 
-/// A longer base of scope ids is refused.
-const LONGEST_BASE: usize = 512;
+/// The maximum length of the base of scope ids.
+const MAX_BASE_BYTES: usize = 512;
 
-/// A larger manifest is not read.
-const MOST_MANIFEST_BYTES: u64 = 1 << 20;
+/// The maximum size of a manifest.
+const MAX_MANIFEST_BYTES: u64 = 1 << 20;
 
-/// Which rows, of which state.
+/// The rows to resolve, and the state of the map.
 #[derive(Clone, Debug)]
 pub struct Request {
     /// The state that is mapped.
     pub state: MapState,
-    /// What scope ids begin with; `None` is the colony, else the origin, else the first commit.
+    /// The beginning of scope ids; `None` is the colony, else the origin, else the root commit.
     pub base_scope: Option<String>,
     /// Whether other repositories may be fetched.
     pub network: Network,
     /// The rows, by name; empty for all.
     pub sources: Vec<String>,
-    /// Static rows that are to move on to the commit of now.
+    /// Static rows that move to the current commit.
     pub thaw: Vec<String>,
 }
 
 impl Request {
-    /// All rows of a state, by what is here.
+    /// Requests all rows of a state, without the network.
     pub(in crate::flow) fn offline(state: MapState) -> Request {
         Request {
             state,
@@ -58,20 +58,20 @@ impl Request {
 /// The rows, resolved.
 #[derive(Debug)]
 pub struct Rows {
-    /// What scope ids begin with.
+    /// The beginning of scope ids.
     pub base: String,
     /// The commit that is mapped.
     pub commit: Oid,
-    /// The branch it is on, if on one.
+    /// The branch, unless HEAD is detached.
     pub branch: Option<String>,
     /// The remote of the repository, without credentials.
     pub origin_url: Option<String>,
-    /// The ref with the records of these scopes: that of the default branch travels. `None` where
-    /// they are this worktree's own and nothing was written there yet.
+    /// The ref with the records of these scopes: that of the default branch is pushed. `None` if
+    /// they belong to this worktree and nothing was written yet.
     pub records: Option<RefName>,
     /// The map.
     pub map: RepoMap,
-    /// What became of each row.
+    /// The result for each row.
     pub outcomes: Vec<RowOutcome>,
 }
 
@@ -84,7 +84,7 @@ pub fn resolve(session: &Session, request: &Request) -> Result<Rows> {
     resolve_at(session, request, None)
 }
 
-/// Does the same, with a commit of the worktree's files in place of the current branch where a row
+/// Does the same, with a commit of the working tree in place of the current branch for a row that
 /// [`takes_worktree`]. Nothing is fetched then.
 ///
 /// # Errors
@@ -136,8 +136,8 @@ pub fn resolve_at(session: &Session, request: &Request, uncommitted: Option<Oid>
     })
 }
 
-/// Tells whether what is not committed yet changes what a row stands for: it comes from the current
-/// branch and moves with it.
+/// Returns `true` if uncommitted changes affect a row: it comes from the current branch and follows
+/// it.
 pub fn takes_worktree(row: &SourceRow, branch: Option<&str>) -> bool {
     let is_here = row.origin_url.is_none() && row.submodule.is_none();
     let is_tip = row.commit.as_deref().is_none_or(|commit| commit == "HEAD");
@@ -167,7 +167,7 @@ fn target(session: &Session, state: &MapState) -> Result<(Oid, Option<String>)> 
     }
 }
 
-/// Returns what scope ids begin with: the same in every clone of a repository.
+/// Returns the beginning of scope ids: the same in every clone of a repository.
 fn base_of(
     session: &Session,
     request: &Request,
@@ -182,17 +182,17 @@ fn base_of(
     {
         return checked(&manifest.colony, manifest::PATH);
     }
-    // A path of this machine says nothing to another.
+    // A path of this machine is meaningless to another.
     let portable = origin.filter(|url| url.transport() != Transport::Local);
     match (portable, origin) {
         (Some(url), _) => Ok(url.normalized()),
-        // The end of what a shallow clone has is not where the history begins.
+        // The end of a shallow history is not its root.
         (None, Some(url)) if session.repo.is_shallow() => Ok(url.normalized()),
         _ => Ok(first_commit(session, commit)?.to_string()),
     }
 }
 
-/// Returns the scopes that are mapped and would get other ids, were the colony called so.
+/// Returns the mapped scopes whose ids would change with this name of the colony.
 ///
 /// # Errors
 /// `manifest-invalid`, `repository-broken`, `object-missing`.
@@ -212,7 +212,7 @@ pub(in crate::flow) fn renamed_by(session: &Session, colony: &str) -> Result<Vec
     Ok(ids.filter(|id| base != colony && is_of_base(id)).collect())
 }
 
-/// Finds where the history of a commit begins, and remembers it: the history only grows.
+/// Finds the root commit of a history, and caches it: history only grows.
 fn first_commit(session: &Session, commit: Oid) -> Result<Oid> {
     let cache = Cache::of(&session.repo, "first-commit-1.json");
     let known: Option<(Oid, Oid)> = cache.read();
@@ -221,11 +221,12 @@ fn first_commit(session: &Session, commit: Oid) -> Result<Oid> {
     Ok(first)
 }
 
-/// Refuses what cannot be the name of a scope, or the beginning of one.
+/// Refuses a text that cannot be the id of a scope, or the beginning of one.
 pub(in crate::flow) fn checked(base: &str, place: &str) -> Result<String> {
-    if base.trim().is_empty() || base.len() > LONGEST_BASE || base.contains(char::is_control) {
+    if base.trim().is_empty() || base.len() > MAX_BASE_BYTES || base.contains(char::is_control) {
         let message = format!(
-            "the scope of '{place}' is no printable line of at most {LONGEST_BASE} bytes; nothing has changed"
+            "the scope of '{place}' is not a printable line of at most {MAX_BASE_BYTES} bytes; \
+            nothing has changed"
         );
         return Err(Error::new(Code::InvalidValue, message)
             .hint("git colony map preview --base-scope NAME"));
@@ -233,7 +234,7 @@ pub(in crate::flow) fn checked(base: &str, place: &str) -> Result<String> {
     Ok(base.to_owned())
 }
 
-/// The revision a row comes from, where that may move.
+/// Returns the revision a row comes from, if that may move.
 pub(super) fn follows(
     request: &Request,
     row: &SourceRow,
@@ -258,9 +259,9 @@ pub(in crate::flow) fn manifest_of(session: &Session, commit: Oid) -> Result<Opt
         return Ok(None);
     };
     let size = repo.object_size(file.id);
-    if !file.is_file() || size.is_some_and(|size| size > MOST_MANIFEST_BYTES) {
+    if !file.is_file() || size.is_some_and(|size| size > MAX_MANIFEST_BYTES) {
         let message = format!(
-            "'{}' is no plain file of at most 1 MiB; nothing has changed",
+            "'{}' is not a regular file of at most 1 MiB; nothing has changed",
             manifest::PATH
         );
         return Err(Error::new(Code::ManifestInvalid, message));
@@ -273,14 +274,14 @@ fn is_default(session: &Session, branch: Option<&str>) -> Result<bool> {
     let default = default.map(|(name, _)| name.short());
     Ok(match (default, branch) {
         (Some(default), Some(branch)) => default == branch,
-        // The only branch there is.
+        // The only branch.
         (None, branch) => branch.is_some(),
         (Some(_), None) => false,
     })
 }
 
-/// Returns the ref with the records, and at which commits scopes are frozen: what the worktree has of
-/// its own counts before what travels.
+/// Returns the ref with the records, and the commits at which scopes are frozen: the records of the
+/// worktree count before those that are pushed.
 fn frozen_scopes(
     session: &Session,
     is_shared: bool,

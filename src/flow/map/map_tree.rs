@@ -1,4 +1,4 @@
-//! `map tree --tokens`: where the tokens of a commit are.
+//! `map tree --tokens`: the distribution of tokens in the tree of a commit.
 
 use super::mapping::{self, How};
 use super::other_repositories::Network;
@@ -15,9 +15,9 @@ use crate::store::Session;
 use crate::store::cache::cut_cache::CutCache;
 use crate::text::tokenizer::Tokenizer;
 
-/// Looks at the tree of a commit, with the tokens of each file and each directory: as they were counted
-/// where the file is mapped at this commit (in the first scope that has it), else with the settings in
-/// force. What can be in no page has none.
+/// Returns the tree of a commit, with the tokens of each file and each directory: as counted for
+/// the first scope that maps the file at this commit, else with the settings in effect. A file that
+/// no page can hold has none.
 ///
 /// # Errors
 /// `object-missing`, `interrupted`, `cache-unusable`.
@@ -49,7 +49,7 @@ fn is_at(scope: &crate::store::cache::page_table::ScopeRow, revision: &str) -> b
     scope.place.is_none() && scope.revision == revision
 }
 
-/// The whole tree as one source, with the settings in force.
+/// Returns the whole tree as one source, with the settings in effect.
 pub(in crate::flow) fn whole(session: &Session, commit: Oid) -> ResolvedRow {
     let settings = &session.settings.map;
     ResolvedRow {

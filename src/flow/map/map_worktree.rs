@@ -1,8 +1,8 @@
-//! `map --worktree`: what is not committed yet becomes pages, in scopes that are this worktree's own.
+//! `map --worktree`: makes pages of uncommitted work, in scopes that belong to this worktree.
 //!
-//! The files are written as a commit that no branch has, and that is mapped as any other. A page that holds
-//! what one of the committed scope holds has the id of that one. Each private scope has a ref of its own
-//! that keeps what its pages were made of; nothing of it travels.
+//! The files are written as a commit that no branch has, which is mapped like any other. A page
+//! with the same content as one of the committed scope has the same id. Each private scope has a
+//! ref of its own that keeps the objects of its pages; it is not pushed.
 
 use super::map_rows::{self, Request, Rows};
 use super::mapping::{How, MapResult, Mapper};
@@ -21,13 +21,14 @@ use crate::store::operation::object_check::{self, Written};
 use crate::store::refs::ref_names;
 use crate::text::tokenizer::Tokenizer;
 
-/// How a page table says that a scope follows the worktree; what follows is what that looked like.
+/// The mark of a scope in the page table that follows the working tree; the fingerprint of the
+/// files comes after it.
 pub(in crate::flow) const FOLLOWS: &str = "worktree:";
 
-/// How often a ref is moved again because somebody else has moved it.
-const TRIES: usize = 5;
+/// The maximum number of attempts to move a ref that another process moves.
+const MAX_ATTEMPTS: usize = 5;
 
-/// Maps the rows that the current branch has, as the worktree has them.
+/// Maps the rows that the current branch has, with the files of the working tree.
 ///
 /// # Errors
 /// As [`super::map`]; `filter-failed` for a file that cannot be read as git would.
@@ -77,10 +78,10 @@ fn report(
     }
 }
 
-/// Private scopes in the making.
+/// Private scopes while they are made.
 struct Making<'a> {
     session: &'a Session,
-    /// Where they are noted; `None` in a dry run.
+    /// Where they are recorded; `None` in a dry run.
     places: Option<&'a Places>,
     mapper: Mapper<'a>,
     follows: String,
@@ -93,7 +94,7 @@ impl Making<'_> {
         for outcome in outcomes {
             let (row, scope_id) = (outcome.row, outcome.scope_id);
             if !map_rows::takes_worktree(&row, rows.branch.as_deref()) {
-                let why = "it does not come from the current branch: 'git colony map' maps it";
+                let why = "its source is not the current branch: 'git colony map' maps it";
                 results.push(MapResult::skipped(&row.name, &scope_id, why));
                 continue;
             }
@@ -129,7 +130,7 @@ impl Making<'_> {
         Ok(result)
     }
 
-    /// Writes down which scopes are mapped, where that has changed.
+    /// Records the mapped scopes, if they have changed.
     fn record(&self) -> Result<bool> {
         self.places.map_or(Ok(false), |places| {
             let name = ref_names::local_scopes(&places.key);
@@ -138,7 +139,7 @@ impl Making<'_> {
     }
 }
 
-/// Has the ref of a private scope hold what its pages are made of; `None` takes the ref away.
+/// Points the ref of a private scope to the commit of its pages; `None` deletes the ref.
 pub(in crate::flow) fn keep_alive(
     session: &Session,
     places: &Places,
@@ -173,7 +174,7 @@ pub(in crate::flow) fn keep_alive(
             new: commit,
         };
         match object_check::move_ref(session, &change, &why, &written) {
-            Err(error) if error.code() == Code::RefMoved && tries < TRIES => tries += 1,
+            Err(error) if error.code() == Code::RefMoved && tries < MAX_ATTEMPTS => tries += 1,
             moved => return moved,
         }
     }

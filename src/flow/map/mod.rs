@@ -1,4 +1,4 @@
-//! `map`: the rows of the repo map, resolved, become pages; one that fails stops no other.
+//! `map`: resolves the rows of the repo map and makes pages of them; a failure stops no other row.
 
 pub mod map_check;
 pub mod map_diff;
@@ -32,7 +32,7 @@ use map_rows::{Request, Rows, follows};
 use mapping::{How, MapResult, Mapper};
 use other_repositories::Network;
 
-/// What came of the map.
+/// The result of `map`.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[expect(
     clippy::struct_excessive_bools,
@@ -41,21 +41,22 @@ use other_repositories::Network;
 pub struct MapReport {
     /// The commit that was mapped.
     pub commit: Oid,
-    /// The branch it is on, if on one.
+    /// The branch, unless HEAD is detached.
     pub branch: Option<String>,
-    /// One for each row that was asked for, in the order of the map.
+    /// One result for each requested row, in the order of the map.
     pub results: Vec<MapResult>,
-    /// How many those are.
+    /// The number of results.
     pub count: usize,
-    /// Scopes of this worktree that no row of the map stands for any more: their pages are gone, or would be.
+    /// Scopes of this worktree without a row in the map: their pages are deleted, or would be.
     pub retired: Vec<RetiredScope>,
-    /// Whether the map is only in the worktree: the commit has none, and its whole tree is one source.
+    /// Whether the map exists only in the working tree: the commit has none, and its whole tree is
+    /// one source.
     pub map_uncommitted: bool,
     /// Whether the record of the mapped scopes changed.
     pub recorded: bool,
-    /// Whether the files of the worktree were mapped, which may be others than the commit has.
+    /// Whether the files of the working tree were mapped, which may differ from the commit.
     pub worktree: bool,
-    /// New files of the worktree that are in no scope, as they are in no checkpoint.
+    /// New files of the working tree that are in no scope, as they are in no checkpoint.
     pub left_out: Vec<LeftOut>,
     /// Whether nothing was written.
     pub dry_run: bool,
@@ -118,13 +119,13 @@ pub fn map(session: &Session, request: &Request) -> Result<MapReport> {
     })
 }
 
-/// Tells whether a row cannot be looked at only because this is a dry run.
+/// Returns `true` if a row cannot be read only because this is a dry run.
 fn is_for_later(session: &Session, request: &Request, error: &Error) -> bool {
     let would_fetch = request.network == Network::Used && !session.repo.keeps_objects();
     would_fetch && error.code() == Code::Offline
 }
 
-/// The name of the worktree, given on first use. A dry run has none then.
+/// Returns the name of the worktree, which the first use creates. A dry run has none then.
 pub(super) fn places(session: &Session, dry_run: bool) -> Result<Option<Places>> {
     if let Some(places) = Places::find(&session.repo)? {
         return Ok(Some(places));
@@ -136,7 +137,7 @@ pub(super) fn places(session: &Session, dry_run: bool) -> Result<Option<Places>>
     Places::require(&session.repo, &session.world).map(Some)
 }
 
-/// Writes down which scopes are mapped, where that has changed.
+/// Records the mapped scopes, if they have changed.
 fn record(
     session: &Session,
     rows: &Rows,

@@ -1,4 +1,4 @@
-//! Repositories that rows of the map name, other than the one with the map: by their hubs.
+//! The other repositories that rows of the map name, through their hubs.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -14,10 +14,10 @@ use crate::store::files::shared_root::SharedRoot;
 /// Whether anything may be fetched.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Network {
-    /// What is not here, or may have moved on, is fetched.
+    /// Missing commits, and branches that may have moved, are fetched.
     #[default]
     Used,
-    /// What is here counts.
+    /// Only local objects are used.
     Offline,
 }
 
@@ -25,15 +25,14 @@ pub enum Network {
 pub struct Hubs<'a> {
     session: &'a Session,
     network: Network,
-    /// Whether something might be fetched, were this no dry run.
+    /// Whether something might be fetched without a dry run.
     is_dry: bool,
-    /// Those that are up to date: fetched once in a run.
+    /// Those that were fetched in this run.
     fetched: RefCell<BTreeSet<PathBuf>>,
 }
 
 impl<'a> Hubs<'a> {
-    /// Knows the hubs of the user, and makes those that are missing where that is allowed: never in a dry
-    /// run.
+    /// Opens the hubs of the user, and creates missing ones if permitted: never in a dry run.
     pub fn new(session: &'a Session, network: Network) -> Hubs<'a> {
         let is_dry = network == Network::Used && !session.repo.keeps_objects();
         Hubs {
@@ -53,7 +52,7 @@ impl<'a> Hubs<'a> {
                 let message = if self.is_dry {
                     format!("nothing of '{url}' is here yet, and a dry run fetches nothing")
                 } else {
-                    format!("nothing of '{url}' is here, and nothing may be fetched")
+                    format!("nothing of '{url}' is here, and fetching is not permitted")
                 };
                 let error = Error::new(Code::Offline, message);
                 return Err(error.detail("url", url).hint("git colony map"));
@@ -69,7 +68,7 @@ impl<'a> Hubs<'a> {
         }
         if let Err(error) = hub.fetch(world) {
             (world.narrate)(&format!(
-                "warning: cannot ask '{url}', what was known before counts: {}",
+                "warning: cannot reach '{url}', using its last known state: {}",
                 error.message()
             ));
         }
@@ -112,7 +111,7 @@ impl Elsewhere for Hubs<'_> {
                 (None, Some(id)) => format!("commit {id}"),
                 (None, None) => "commit".to_owned(),
             };
-            let message = format!("'{url}' has no {what} that is known here");
+            let message = format!("'{url}' has no {what}, as far as is known here");
             Error::new(Code::RevisionNotFound, message).detail("url", url)
         })?;
         Ok(FoundElsewhere {
@@ -127,7 +126,8 @@ impl Elsewhere for Hubs<'_> {
     }
 }
 
-/// The branch of a row that names none: 'main', as the format has it, else what the remote calls its HEAD.
+/// Returns the branch of a row that names none: 'main', as the format defines, else HEAD of the
+/// remote.
 fn usual_branch(hub: &Hub) -> Result<String> {
     let main = hub.find_ref("refs/remotes/origin/main")?;
     main.map_or_else(|| hub.default_branch(), |_| Ok("main".to_owned()))

@@ -1,4 +1,4 @@
-//! Taking a migration back that nobody else has seen.
+//! Aborts a migration that no other repository has seen.
 
 use crate::design::undo::{self, Direction};
 use crate::git::Repo;
@@ -15,19 +15,19 @@ use super::report::{self, MigrateReport};
 use super::start_note::{Begun, was_cut_off};
 use super::{lock, nothing_under_way, publication, settle, tidy, unfinished};
 
-/// What becomes of commits that were made since.
+/// The treatment of commits made since.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Since {
-    /// They stop it.
+    /// They stop the abort.
     Refuse,
     /// They are kept under names of their own.
     Keep,
 }
 
-/// Takes a migration back that is not published: every ref is what it was.
+/// Aborts an unpublished migration: every ref gets its old value.
 ///
 /// # Errors
-/// `nothing-to-resolve`; `external-change` where somebody has worked on since; `published-commits`.
+/// `nothing-to-resolve`; `external-change` if there are commits since; `published-commits`.
 pub fn abort(session: &Session, since: Since, dry_run: bool) -> Result<MigrateReport> {
     let _lock = (!dry_run).then(|| lock(session)).transpose()?;
     let has_begun = was_cut_off(&session.repo)?;
@@ -46,7 +46,7 @@ pub fn abort(session: &Session, since: Since, dry_run: bool) -> Result<MigrateRe
             Code::NothingToResolve,
             "the migration was made in another worktree; nothing has changed",
         )
-        .hint("git worktree list   # run the command there"));
+        .hint("git worktree list   # then run the command there"));
     }
     let record = recorded(&session.repo, &journal)?;
     refuse_half_published(session, &journal)?;
@@ -62,12 +62,13 @@ pub fn abort(session: &Session, since: Since, dry_run: bool) -> Result<MigrateRe
         back = undo::run(session, Direction::AbortMigration, force)?;
     }
     if journal.set_up && !dry_run {
-        // With the filters git would call every large file modified that is in git again.
+        // With the filters git would report every large file that is stored in git again as
+        // modified.
         install::uninstall(session)?;
     }
     if !dry_run {
-        // Files that came back have other times than the index has noted. All is done: what keeps git from
-        // this is no error of ours, and the next git does it.
+        // Restored files have other times than the index has recorded. Everything is done: a
+        // failure here is not an error, and the next git command refreshes the index.
         session.repo.refresh_index(&session.world).ok();
     }
     let mut report = report::of_abort(&journal, &back);
@@ -75,7 +76,7 @@ pub fn abort(session: &Session, since: Since, dry_run: bool) -> Result<MigrateRe
     Ok(report)
 }
 
-/// Takes back what one has set up that was cut off before it moved anything.
+/// Reverts the configuration of a migration that was interrupted before it moved anything.
 fn abort_begun(session: &Session, has_begun: bool, dry_run: bool) -> Result<MigrateReport> {
     if !has_begun {
         return Err(nothing_under_way());
@@ -89,7 +90,7 @@ fn abort_begun(session: &Session, has_begun: bool, dry_run: bool) -> Result<Migr
     Ok(report::of_abort_before(dry_run))
 }
 
-/// What was before goes with the operation when that is pruned.
+/// The old values are deleted with the operation when that is pruned.
 fn recorded(repo: &Repo, journal: &Journal) -> Result<Record> {
     let places = Places::find(repo)?;
     let log = places.map(|places| Log::read(repo, &places)).transpose()?;
@@ -99,7 +100,8 @@ fn recorded(repo: &Repo, journal: &Journal) -> Result<Record> {
     Err(Error::new(
         Code::NothingToUndo,
         format!(
-            "{} was pruned, and with it what the refs held before: the migration cannot be taken back; nothing has changed",
+            "{} was pruned, and with it the old values of the refs: the migration cannot be \
+            aborted; nothing has changed",
             journal.op
         ),
     )
@@ -107,14 +109,14 @@ fn recorded(repo: &Repo, journal: &Journal) -> Result<Record> {
     .hint("git colony lfs migrate --continue   # publishes it"))
 }
 
-/// The remote may have taken the new history although nobody heard of it.
+/// The remote may have accepted the new history although its answer was lost.
 fn refuse_half_published(session: &Session, journal: &Journal) -> Result<()> {
     let Some(name) = &journal.remote else {
         return Ok(());
     };
     let listed = Remote::find(&session.repo, &session.world, name)
         .and_then(|remote| publication::recorded(&remote));
-    // A remote that is away cannot tell; then what is known here has to do.
+    // An unreachable remote cannot answer; then the local state decides.
     let Ok(now) = listed else { return Ok(()) };
     for change in publication::plan(session, &journal.remote_refs)? {
         let found = now.iter().find(|found| found.name == change.name);

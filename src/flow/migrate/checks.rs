@@ -1,5 +1,5 @@
-//! What stands in the way of a migration: everything is looked for, nothing is changed, and each finding
-//! says how to go on.
+//! Checks before a migration: finds everything that prevents it, changes nothing, and gives the
+//! next command for each finding.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -23,17 +23,17 @@ use super::remote_side::remote_only;
 use super::stashes::stashes;
 use super::{other_checkouts, refresh_hint};
 
-/// Which history is to come about.
+/// The kind of migration.
 #[derive(Clone, Copy)]
 pub(super) enum Goal<'a> {
-    /// A new one, for a remote with what it has, if there is one.
+    /// A new one, for a remote with its refs, if there is one.
     New(Option<&'a (String, Vec<RemoteRef>)>),
-    /// One that others have made before: who follows leaves nobody behind.
+    /// One that others have made before: following it leaves no commits behind.
     Known,
 }
 
-/// Refuses if anything stands in the way; several findings come as one error, with the others in its
-/// details.
+/// Refuses if anything prevents the migration; several findings become one error, with the others
+/// in its details.
 ///
 /// # Errors
 /// `operation-in-progress`, `uncommitted-edits`, `unmerged-paths`, `left-behind`.
@@ -87,12 +87,12 @@ pub(super) fn refuse(
     })
 }
 
-/// Refuses a repository that does not have all of its history.
+/// Refuses a repository without its complete history.
 ///
 /// # Errors
 /// `unsupported`.
 pub(super) fn refuse_incomplete(repo: &Repo) -> Result<()> {
-    let wanted = "cannot migrate to git-lfs: the history of this repository is not all here";
+    let wanted = "cannot migrate to git-lfs: the history of this repository is incomplete";
     if repo.common_dir().join("shallow").exists() {
         return Err(Error::new(
             Code::Unsupported,
@@ -110,7 +110,7 @@ pub(super) fn refuse_incomplete(repo: &Repo) -> Result<()> {
     Ok(())
 }
 
-/// Finds clones of the hub with work that is not in the history that is going to be rewritten.
+/// Finds clones of the hub with work that is not in the history to be rewritten.
 fn clones(session: &Session, refs: &[FoundRef]) -> Result<Vec<Error>> {
     let root = SharedRoot::of(&session.world).ok();
     let places = root.and_then(|root| {
@@ -175,7 +175,8 @@ fn unpublished(
         Error::new(
             Code::LeftBehind,
             format!(
-                "the clone of '{name}' has {}, in a history that would be gone; nothing has changed",
+                "the clone of '{name}' has {}, in the history that would be replaced; nothing has \
+                changed",
                 has.join(" and ")
             ),
         )
@@ -185,14 +186,14 @@ fn unpublished(
     )
 }
 
-/// Whether a clone has to follow an earlier migration before its commits can be taken over.
+/// Whether a clone has to follow an earlier migration before its commits can be merged.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Follows {
     First,
     Nothing,
 }
 
-/// Words what takes over what a clone has: edits are committed there first.
+/// Returns the command that merges the work of a clone: edits are committed there first.
 fn way_on(name: &str, path: &Path, (edits, follows): (usize, Follows)) -> String {
     let mut steps = Vec::new();
     if edits > 0 {
@@ -205,12 +206,12 @@ fn way_on(name: &str, path: &Path, (edits, follows): (usize, Follows)) -> String
     let word = shell_word(name);
     steps.push(format!("git colony merge {word}"));
     format!(
-        "{}   # takes its work over; or: git colony agents remove {word}",
+        "{}   # merges its work; or: git colony agents remove {word}",
         steps.join(" && ")
     )
 }
 
-/// Tells whether a commit is in a history that is here.
+/// Returns `true` if a commit is in a local history.
 pub(super) fn is_within(repo: &Repo, id: Oid, tips: &[Oid]) -> bool {
     repo.peel_to_commit(id) == Some(id)
         && repo

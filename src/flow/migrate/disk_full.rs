@@ -1,4 +1,4 @@
-//! A full disk, told as such: git and git-lfs say many things when they cannot write, or nothing.
+//! Explains a full disk: git and git-lfs report it in many ways, or not at all.
 
 use crate::git::full_disk::is_full;
 use crate::model::text::shell_word;
@@ -7,10 +7,10 @@ use crate::store::Session;
 
 use super::WAY_BACK;
 
-/// What those say that may write no larger file.
+/// Their message when a file may not grow.
 const WORDS: &str = "file too large";
 
-/// Says that what was set up for it is still there.
+/// Adds that the configuration for the migration still exists.
 pub(super) fn with_way_back(error: Error) -> Error {
     let hint = error.hint_text().unwrap_or_default().to_owned();
     let (command, _) = hint.split_once("   # ").unwrap_or((&hint, ""));
@@ -20,11 +20,11 @@ pub(super) fn with_way_back(error: Error) -> Error {
         command
     };
     error.replace_hint(format!(
-        "{command}   # then: {WAY_BACK} takes back what could not be taken back now"
+        "{command}   # then: {WAY_BACK} reverts the rest of the configuration"
     ))
 }
 
-/// Words a failure anew where the disk was full; called before anything is cleaned up.
+/// Replaces the error if the disk was full; called before anything is cleaned up.
 pub(super) fn explain(session: &Session, error: Error) -> Error {
     let may_be = matches!(
         error.code(),

@@ -1,5 +1,5 @@
-//! Following a migration that somebody else has published: the same rewriting, made here, comes to the
-//! same ids, and own commits come along.
+//! Follows a migration that another repository has published: the same rewrite, made here, results
+//! in the same ids, and local commits are rewritten as well.
 
 use std::collections::HashMap;
 
@@ -16,21 +16,21 @@ use crate::store::migration::migration_journal::RemoteRef;
 use crate::store::migration::{self, About, ObjectMap, Recorded};
 use crate::store::refs::ref_names;
 
-/// Migrations that are followed, as one.
+/// Migrations to follow, as one.
 pub(super) struct Follows {
-    /// The commit that tells of them.
+    /// The commit that records them.
     commit: Oid,
     /// Whether a remote has them, and not only a checkout that shares the hub.
     is_published: bool,
-    /// Those that were missed, in the order they were made.
+    /// The missed ones, in the order they were made.
     missed: Vec<Recorded>,
 }
 
-/// Finds migrations that a remote knows of and this repository does not, and that its branches are
-/// from before of. What tells of them is fetched; no ref of the user moves.
+/// Finds migrations that a remote has and this repository does not, and that branches here predate.
+/// Fetches their records; no ref of the user moves.
 ///
 /// # Errors
-/// `newer-format`, `repository-broken`, and what the network says.
+/// `newer-format`, `repository-broken`, and network errors.
 pub(super) fn find(
     session: &Session,
     remote: &Remote<'_>,
@@ -43,7 +43,7 @@ pub(super) fn find(
     let Some(commit) = found.map(|found| found.id) else {
         return Ok(None);
     };
-    // Whoever has fetched it by hand has heard of it, and is where they were.
+    // The user has fetched the record by hand, and the branches are on the new history.
     if Some(commit) == ours && !is_on_old(repo)? {
         return Ok(None);
     }
@@ -53,14 +53,14 @@ pub(super) fn find(
         }
         remote.fetch_refs(&[name], &travelers::incoming_of(remote.name()))?;
     }
-    // What is no migration is told of as any other ref is.
+    // A ref that is not a migration is reported as any other ref is.
     if repo.peel_to_commit(commit) != Some(commit) || migration::flaw(repo, commit)?.is_some() {
         return Ok(None);
     }
     Follows::of(repo, commit, true)
 }
 
-/// Tells whether what is checked out is from before a migration that is known here.
+/// Returns `true` if HEAD predates a migration that is known here.
 fn is_on_old(repo: &Repo) -> Result<bool> {
     match repo.head()?.commit() {
         Some(tip) => migration::is_old(repo, &migration::known(repo)?, tip),
@@ -68,8 +68,8 @@ fn is_on_old(repo: &Repo) -> Result<bool> {
     }
 }
 
-/// Finds, in a clone of ours, migrations that a person's checkout has made and told the hub of, and that
-/// branches here are from before of.
+/// Finds, in a clone of ours, migrations that a checkout of a person has published in the hub, and
+/// that branches here predate.
 ///
 /// # Errors
 /// `newer-format`, `repository-broken`; `hub-missing`.
@@ -84,7 +84,7 @@ pub(super) fn find_heard(session: &Session) -> Result<Option<Follows>> {
     Ok(None)
 }
 
-/// Tells whether a branch here is from before a migration.
+/// Returns `true` if a branch here predates a migration.
 ///
 /// # Errors
 /// `object-missing`, `repository-broken`.
@@ -97,7 +97,7 @@ pub(super) fn has_old_branch(repo: &Repo, map: &ObjectMap) -> Result<bool> {
     Ok(false)
 }
 
-/// Refuses to go on beside a remote that has not got the new history yet.
+/// Refuses to sync with a remote that does not have the new history yet.
 ///
 /// # Errors
 /// `history-rewritten`, `repository-broken`.
@@ -115,10 +115,10 @@ pub fn refuse_unpublished(session: &Session, remote: &Remote<'_>) -> Result<()> 
         Code::HistoryRewritten,
         "history here is rewritten for git-lfs and not published yet; nothing has changed",
     )
-    .hint("git colony lfs migrate --continue   # publishes it; --abort takes it back"))
+    .hint("git colony lfs migrate --continue   # publishes it; --abort reverts it"))
 }
 
-/// Tells whether a remote has the migration that this clone followed.
+/// Returns `true` if a remote has the migration that this clone followed.
 pub(super) fn has_arrived(session: &Session, remote: &Remote<'_>) -> Result<bool> {
     let name = RefName::from(ref_names::MIGRATIONS);
     let own = session.repo.find_ref(&name)?;
@@ -126,11 +126,11 @@ pub(super) fn has_arrived(session: &Session, remote: &Remote<'_>) -> Result<bool
     let (Some(own), Some(theirs)) = (own, theirs) else {
         return Ok(false);
     };
-    // One that others have made since comes on top of it.
+    // A later migration by others is on top of it.
     Ok(own == theirs || session.repo.has_more(theirs, own).unwrap_or(false))
 }
 
-/// Words that the migration that this clone followed is for another checkout to publish.
+/// Makes the error that another checkout has to publish the migration that this clone followed.
 pub(super) fn not_arrived(remote: &str) -> Error {
     Error::new(
         Code::HistoryRewritten,
@@ -138,13 +138,14 @@ pub(super) fn not_arrived(remote: &str) -> Error {
             "history here follows a migration to git-lfs that the checkout which made it has not published to '{remote}' yet; nothing has changed"
         ),
     )
-    .hint("git colony lfs migrate --continue   # in that checkout; --abort takes it back here")
+    .hint("git colony lfs migrate --continue   # in that checkout; --abort reverts it here")
 }
 
-/// Tells whether a ref of a remote has this clone follow a migration; what is not here yet may do so.
+/// Returns `true` if a ref of a remote would make this clone follow a migration; a ref that was not
+/// fetched yet may do so.
 ///
 /// # Errors
-/// `newer-format`, `repository-broken`, and what the network says.
+/// `newer-format`, `repository-broken`, and network errors.
 pub fn would_follow(
     session: &Session,
     remote: &Remote<'_>,
@@ -160,7 +161,7 @@ pub fn would_follow(
     }
 }
 
-/// Tells whether this clone followed a migration that was taken back, as far as it has heard of it.
+/// Returns `true` if this clone followed a migration that was aborted, as far as it knows.
 ///
 /// # Errors
 /// `newer-format`, `repository-broken`.
@@ -168,7 +169,7 @@ pub fn would_give_up(session: &Session) -> Result<bool> {
     migration::was_undone(&session.repo)
 }
 
-/// Takes a migration back that this clone followed, where the checkout that made it has done so.
+/// Undoes a migration that this clone followed, if the checkout that made it has aborted it.
 ///
 /// # Errors
 /// As [`super::abort()`].
@@ -180,10 +181,10 @@ pub fn give_up(session: &Session) -> Result<Option<super::MigrateReport>> {
     super::abort(session, super::Since::Refuse, false).map(Some)
 }
 
-/// Refuses to go on where the remote tells of a migration that branches here are from before of.
+/// Refuses to continue if the remote has a migration that branches here predate.
 ///
 /// # Errors
-/// `history-rewritten`, and what the network says.
+/// `history-rewritten`, and network errors.
 pub fn refuse_rewritten(session: &Session, remote: &Remote<'_>, theirs: Option<Oid>) -> Result<()> {
     let name = RefName::from(ref_names::MIGRATIONS);
     let theirs: Vec<_> = theirs
@@ -199,8 +200,8 @@ pub fn refuse_rewritten(session: &Session, remote: &Remote<'_>, theirs: Option<O
     }
 }
 
-/// Refuses to push histories from before a migration that the remote tells of, whether it was heard of here
-/// or not. A remote that cannot be asked stops nobody: the push itself fails then.
+/// Refuses to push histories from before a migration on the remote, known here or not. An
+/// unreachable remote stops nothing: the push itself fails then.
 ///
 /// # Errors
 /// `history-rewritten`; `newer-format`, `repository-broken`.
@@ -233,16 +234,17 @@ pub fn refuse_pushed(session: &Session, remote: &str, pushed: &[Oid]) -> Result<
     Ok(())
 }
 
-/// Refuses to go on in a history that has been replaced on a remote.
+/// Makes the error for a history that was replaced on a remote.
 pub(super) fn history_rewritten(remote: &str) -> Error {
     Error::new(
         Code::HistoryRewritten,
         format!(
-            "history was rewritten for git-lfs on '{remote}', and branches here are from before that; nothing has changed"
+            "history was rewritten for git-lfs on '{remote}', and branches here have the old one; \
+            nothing has changed"
         ),
     )
     .detail("remote", remote)
-    .hint("git colony lfs migrate   # follows it; own commits come along")
+    .hint("git colony lfs migrate   # follows it, with the local commits")
 }
 
 impl Follows {
@@ -259,7 +261,7 @@ impl Follows {
         }))
     }
 
-    /// Returns where they are told of.
+    /// Returns the commit that records them.
     pub(super) fn told(&self) -> HeardMigration {
         HeardMigration {
             commit: self.commit,
@@ -267,7 +269,7 @@ impl Follows {
         }
     }
 
-    /// Returns the patterns that the missed migrations were made with, one after the other.
+    /// Returns the patterns of the missed migrations, one after the other.
     pub(super) fn steps(&self) -> Vec<ImportStep> {
         let abouts = self.missed.iter().map(|recorded| &recorded.about);
         let step = |about: &About| ImportStep {
@@ -302,7 +304,7 @@ impl Follows {
         all
     }
 
-    /// Refuses where the same rewriting does not come to the same ids here.
+    /// Refuses if the same rewrite does not result in the same ids here.
     pub(super) fn refuse_another(&self, repo: &Repo, maps: &[HashMap<Oid, Oid>]) -> Result<()> {
         let mut pairs = maps.iter().zip(&self.missed);
         let differs = |(ours, theirs): (&HashMap<Oid, Oid>, &Recorded)| {
@@ -313,8 +315,8 @@ impl Follows {
         }
         Err(Error::new(
             Code::HistoryRewritten,
-            "git-lfs here rewrites history otherwise than the one that was published; nothing has changed",
+            "git-lfs here does not produce the history that was published; nothing has changed",
         )
-        .hint("git clone URL DIRECTORY   # and carry own commits over: git format-patch, git am"))
+        .hint("git clone URL DIRECTORY   # and move local commits there: git format-patch, git am"))
     }
 }

@@ -1,4 +1,4 @@
-//! A migration that has not ended: what a look at the repository says of it, and the ways on. Reads only.
+//! A migration that has not ended: its state, and the next commands. Reads only.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -12,13 +12,13 @@ use crate::store::migration::migration_journal::Journal;
 
 use super::{REMOTE, start_note};
 
-/// How far a migration is.
+/// The progress of a migration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Stage {
-    /// Somebody is making it right now.
+    /// A process is running it now.
     AtWork,
-    /// It was cut off before any ref moved.
+    /// It was interrupted before any ref moved.
     CutOff,
     /// Every ref has moved here, and the remote is not known to have it.
     NotPublished,
@@ -27,25 +27,25 @@ pub enum Stage {
 /// A migration to git-lfs that has not ended.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct UnderWay {
-    /// How far it is.
+    /// Its progress.
     pub stage: Stage,
     /// The operation that moved the refs.
     pub op: Option<OperationId>,
-    /// How many commits are others since.
+    /// The number of rewritten commits.
     pub commits: usize,
-    /// All of that in words, with the ways on.
+    /// All of that as text, with the next commands.
     pub detail: String,
-    /// What ends it.
+    /// The command that completes it.
     #[serde(skip)]
     pub way_on: String,
-    /// Whether somebody has to do something about it: without a remote nobody has to.
+    /// Whether the user has to act: not without a remote.
     #[serde(skip)]
     pub needs_attention: bool,
 }
 
-/// What ends a migration.
+/// The command that completes a migration.
 const WAY_ON: &str = "git colony lfs migrate --continue";
-/// What takes it back.
+/// The command that aborts it.
 pub const WAY_BACK: &str = "git colony lfs migrate --abort";
 
 /// Finds a migration that has not ended.
@@ -58,7 +58,7 @@ pub fn under_way(repo: &Repo) -> Result<Option<UnderWay>> {
             stage: Stage::AtWork,
             op: None,
             commits: 0,
-            detail: "a migration to git-lfs is at work".to_owned(),
+            detail: "a migration to git-lfs is running".to_owned(),
             way_on: WAY_ON.to_owned(),
             needs_attention: true,
         }));
@@ -75,7 +75,8 @@ pub fn under_way(repo: &Repo) -> Result<Option<UnderWay>> {
         op: None,
         commits: 0,
         detail: format!(
-            "a migration to git-lfs was cut off before it moved anything: {WAY_ON} makes it, {WAY_BACK} takes back what it had set up"
+            "a migration to git-lfs was interrupted before it moved anything: {WAY_ON} completes \
+            it, {WAY_BACK} reverts its configuration"
         ),
         way_on: WAY_ON.to_owned(),
         needs_attention: true,
@@ -90,7 +91,8 @@ fn not_published(repo: &Repo, journal: &Journal) -> UnderWay {
             op: Some(op),
             commits: journal.commits,
             detail: format!(
-                "{op}: history here follows a migration to git-lfs that is not known to be published: {WAY_ON} finds out, {WAY_BACK} takes it back here"
+                "{op}: history here follows a migration to git-lfs that is not known to be \
+                published: {WAY_ON} finds out, {WAY_BACK} reverts it here"
             ),
             way_on: WAY_ON.to_owned(),
             needs_attention: migration::was_undone(repo).unwrap_or(false),
@@ -106,12 +108,13 @@ fn not_published(repo: &Repo, journal: &Journal) -> UnderWay {
     );
     let detail = match other {
         _ if has_remote => {
-            format!("{is_here}: {way_on} publishes it, {WAY_BACK} takes it back")
+            format!("{is_here}: {way_on} publishes it, {WAY_BACK} reverts it")
         }
         Some(_) => format!(
-            "{is_here}, as no remote is named '{REMOTE}': {way_on} publishes it, {WAY_BACK} takes it back"
+            "{is_here}, as no remote is named '{REMOTE}': {way_on} publishes it, {WAY_BACK} \
+            reverts it"
         ),
-        None => format!("{is_here}, as there is no remote: {WAY_BACK} takes it back"),
+        None => format!("{is_here}, as there is no remote: {WAY_BACK} reverts it"),
     };
     UnderWay {
         stage: Stage::NotPublished,
@@ -130,7 +133,7 @@ pub(super) fn other_remotes(repo: &Repo) -> Vec<String> {
     names
 }
 
-/// Words what makes another remote the one that is published to.
+/// Returns the command that makes another remote the one that is published to.
 pub(super) fn rename(other: &str) -> String {
     format!("git remote rename {} {REMOTE}", shell_word(other))
 }

@@ -1,5 +1,5 @@
-//! What came about since a migration and is in its history only: taking the migration back would lose it
-//! from sight, so that each is named, and kept where that is asked for.
+//! Commits made since a migration, on the new history only: an abort would make them unreachable,
+//! so each is named, and kept on request.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -15,27 +15,27 @@ use crate::store::refs::ref_names;
 
 use super::publication;
 
-/// How many commits of a ref are counted, and looked through.
-const MOST: usize = 1_000;
+/// The maximum number of commits of a ref that are counted and searched.
+const MAX_COMMITS: usize = 1_000;
 
-/// A ref that a migration moved, and that somebody has moved on since.
+/// A ref that a migration moved, and that has moved since.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct MovedSince {
     /// Its full name.
     #[serde(rename = "ref")]
     pub name: RefName,
-    /// What the migration made of it.
+    /// The commit after the migration.
     pub from: Oid,
-    /// What it holds now.
+    /// The current commit.
     pub to: Oid,
-    /// How many commits came to it (at most 1,000).
+    /// The number of new commits (at most 1,000).
     pub commits: usize,
-    /// Where these are kept.
+    /// The ref that keeps them.
     pub kept_as: RefName,
 }
 
 impl MovedSince {
-    /// Words which commits they are.
+    /// Describes the commits.
     fn told(&self, repo: &Repo) -> String {
         let newest = repo.read_past(self.to);
         let newest = newest.map(|past| past.message.lines().next().unwrap_or_default().to_owned());
@@ -48,7 +48,7 @@ impl MovedSince {
         )
     }
 
-    /// Words what brings its commits to the branch as it was.
+    /// Returns the command that moves its commits to the old branch.
     pub fn way_back(&self) -> String {
         format!(
             "git switch {} && git cherry-pick {}..{}",
@@ -59,7 +59,7 @@ impl MovedSince {
     }
 }
 
-/// Lists the refs that have moved on since; a ref that is gone takes nothing with it.
+/// Lists the refs that have moved since; a deleted ref loses nothing by the abort.
 pub(super) fn moved_since(repo: &Repo, record: &Record) -> Result<Vec<MovedSince>> {
     let mut found = Vec::new();
     for change in &record.refs {
@@ -79,14 +79,14 @@ pub(super) fn moved_since(repo: &Repo, record: &Record) -> Result<Vec<MovedSince
             name: change.name.clone(),
             from,
             to,
-            commits: repo.commits_between(to, &[from], MOST)?.len(),
+            commits: repo.commits_between(to, &[from], MAX_COMMITS)?.len(),
             kept_as: RefName::new([folder.as_bytes(), rest.unwrap_or_default()].concat()),
         });
     }
     Ok(found)
 }
 
-/// Refuses to lose sight of commits that were made since.
+/// Refuses to make commits unreachable that were made since.
 pub(super) fn refuse_moved(session: &Session, moved: &[MovedSince]) -> Result<()> {
     let repo = &session.repo;
     let head = repo.head()?.moving_ref();
@@ -98,13 +98,14 @@ pub(super) fn refuse_moved(session: &Session, moved: &[MovedSince]) -> Result<()
     let error = Error::new(
         Code::ExternalChange,
         format!(
-            "commits were made since the migration, in the history that it would take back: {}; nothing was done",
+            "commits were made since the migration, on the history that this would revert: {}; \
+            nothing was done",
             told.join("; ")
         ),
     )
     .detail("refs", moved);
     Err(match current {
-        // Index and files are those of the commit: a step of its own takes them back.
+        // Index and files belong to the commit: an operation of its own undoes them.
         Some(current) => {
             let kept = format!("kept/{}-{}", current.name.short(), current.to.short());
             error.hint(format!(
@@ -120,7 +121,7 @@ pub(super) fn refuse_moved(session: &Session, moved: &[MovedSince]) -> Result<()
     })
 }
 
-/// Gives what moved on names that keep it.
+/// Creates refs that keep the new commits.
 pub(super) fn keep(session: &Session, moved: &[MovedSince]) -> Result<()> {
     let mut changes = Vec::new();
     for one in moved {
@@ -135,19 +136,19 @@ pub(super) fn keep(session: &Session, moved: &[MovedSince]) -> Result<()> {
     publication::move_refs(session, &changes)
 }
 
-/// A branch or tag that was made since a migration, in the history that goes with it.
+/// A branch or tag that was created since a migration, on its history.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct LeftOnNew {
     /// Its full name.
     #[serde(rename = "ref")]
     pub name: RefName,
-    /// What it holds.
+    /// The commit.
     pub id: Oid,
-    /// The command that brings it to the history that is back.
+    /// The command that moves it to the restored history.
     pub way_back: String,
 }
 
-/// Lists the branches and tags that are in the new history, and that taking it back leaves there.
+/// Lists the branches and tags on the new history that an abort leaves there.
 pub(super) fn left_on_new(repo: &Repo, record: &Record) -> Result<Vec<LeftOnNew>> {
     let is_map = |change: &&RefChange| change.name.as_bytes() == ref_names::MIGRATIONS.as_bytes();
     let Some(change) = record.refs.iter().find(is_map) else {
@@ -200,7 +201,7 @@ pub(super) fn left_on_new(repo: &Repo, record: &Record) -> Result<Vec<LeftOnNew>
     Ok(found)
 }
 
-/// Finds the commit of a migration that own work begins at, with what it was before.
+/// Finds the rewritten commit on which the new commits are based, with its old id.
 fn nearest(
     repo: &Repo,
     back: &ObjectMap,
@@ -210,7 +211,11 @@ fn nearest(
     if let Some(found) = was(tip) {
         return Ok(Some(found));
     }
-    for commit in repo.commits_between(tip, tips, MOST)?.into_iter().rev() {
+    for commit in repo
+        .commits_between(tip, tips, MAX_COMMITS)?
+        .into_iter()
+        .rev()
+    {
         let mut parents = repo.read_commit(commit)?.parents.into_iter();
         if let Some(found) = parents.find_map(was) {
             return Ok(Some(found));

@@ -1,10 +1,9 @@
-//! Moving large files that are committed already to git-lfs: history is written again, here and on the
-//! remote.
+//! Moves committed large files to git-lfs: rewrites history, here and on the remote.
 //!
-//! The new history is written beside the repository while nobody is stopped from working; then every ref
-//! moves in one operation, or none does. Publishing is a step of its own that may be repeated. Until it
-//! has succeeded, everything can be taken back. What the remote had is noted before anything is done, and
-//! nothing there moves that somebody else has moved since.
+//! The new history is written beside the repository while other commands keep running; then every
+//! ref moves in one operation, or none does. Publishing is a separate step that may be repeated.
+//! Until it has succeeded, everything can be reverted. The refs of the remote are recorded
+//! beforehand, and no ref there is moved that another push has moved since.
 
 mod abort;
 mod checks;
@@ -58,49 +57,49 @@ pub use preview::{Outlook, check};
 pub use remote_side::{come_back, refuse_come_back};
 pub use report::{MigrateReport, MigrateStatus, MovedRef};
 
-/// Where a history is published.
+/// The remote to which a history is published.
 const REMOTE: &str = "origin";
 
-/// What makes room for the hooks of git-lfs beside those of somebody else.
+/// The hint that makes room for the git-lfs hooks beside existing ones.
 const HOOKS_HINT: &str =
-    "git colony hooks install   # keeps and calls what is there; then run the command again";
+    "git colony hooks install   # keeps and calls the existing hooks; then run the command again";
 
 /// How long to wait for another migration in this repository.
-const PATIENCE: Duration = Duration::from_secs(10);
+const LOCK_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// What is asked for.
+/// The options of a migration.
 #[derive(Clone, Copy, Debug)]
 pub struct Request {
     /// Whether it is published.
     pub publication: Publication,
-    /// Whether something has to be under way.
+    /// Whether a migration must be in progress.
     pub start: Start,
 }
 
 /// Whether a new history is published.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Publication {
-    /// It is, where there is a remote.
+    /// Yes, if there is a remote.
     Yes,
-    /// It stays here for now.
+    /// No, it stays here for now.
     No,
 }
 
-/// Where a migration begins.
+/// The starting point of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Start {
-    /// At the beginning, or where the last one was cut off.
+    /// The beginning, or where the last run was interrupted.
     Anywhere,
-    /// Only where one was cut off.
+    /// Only where a run was interrupted.
     CutOff,
 }
 
-/// Moves committed large files to git-lfs, or goes on with that.
+/// Moves committed large files to git-lfs, or continues a migration.
 ///
 /// # Errors
 /// `lfs-not-installed`, `hooks-in-the-way`, `no-lfs-patterns`, `left-behind`, `uncommitted-edits`,
-/// `unsupported`, `ref-moved`, `nothing-to-resolve`: then nothing has changed. That the remote cannot be
-/// reached afterwards, or refuses, is no error but part of the report.
+/// `unsupported`, `ref-moved`, `nothing-to-resolve`: then nothing has changed. If the remote is
+/// unreachable afterward, or refuses, that is not an error but part of the report.
 pub fn migrate(session: &Session, request: &Request) -> Result<MigrateReport> {
     refuse_nested(session)?;
     session.refuse_reader()?;
@@ -115,7 +114,7 @@ pub fn migrate(session: &Session, request: &Request) -> Result<MigrateReport> {
     let children = Children::begin(&session.repo)?;
     let (mut report, journal) = match unfinished {
         Some((journal, _)) => {
-            // What it was rewritten in is of no use any more.
+            // The folder of the rewrite is not needed any more.
             tidy(&session.repo)?;
             (report::of_journal(&session.repo, &journal)?, Some(journal))
         }
@@ -128,7 +127,7 @@ pub fn migrate(session: &Session, request: &Request) -> Result<MigrateReport> {
     Ok(report)
 }
 
-/// Tells what [`migrate`] would do, and changes nothing. The remote is asked what it has.
+/// Returns the report of [`migrate`], and changes nothing. Lists the refs of the remote.
 ///
 /// # Errors
 /// As [`migrate`].
@@ -152,7 +151,7 @@ pub fn preview(session: &Session, request: &Request) -> Result<MigrateReport> {
     Ok(report)
 }
 
-/// Follows a migration that is published, where there is one to follow.
+/// Follows a published migration, if there is one to follow.
 ///
 /// # Errors
 /// As [`migrate`].
@@ -178,9 +177,9 @@ pub fn follow(session: &Session) -> Result<Option<MigrateReport>> {
 fn nothing_under_way() -> Error {
     Error::new(
         Code::NothingToResolve,
-        "no migration to git-lfs is under way; nothing has changed",
+        "no migration to git-lfs is in progress; nothing has changed",
     )
-    .hint("git colony lfs migrate   # begins one")
+    .hint("git colony lfs migrate   # starts one")
 }
 
 fn require_git_lfs(session: &Session) -> Result<()> {
@@ -191,10 +190,10 @@ fn require_git_lfs(session: &Session) -> Result<()> {
         Code::LfsNotInstalled,
         "cannot migrate: git-lfs is not installed; nothing has changed",
     )
-    .hint("git lfs version   # git finds it once it is installed"))
+    .hint("git lfs version   # works once it is installed"))
 }
 
-/// Decides how git-lfs is set up; without it nothing can be migrated.
+/// Decides how to configure git-lfs; without it nothing can be migrated.
 fn plan_install(session: &Session) -> Result<Way> {
     install::plan(session).map_err(|error| match error.code() {
         Code::HooksInTheWay => error.hint(HOOKS_HINT),
@@ -202,20 +201,20 @@ fn plan_install(session: &Session) -> Result<Way> {
     })
 }
 
-/// Words what has the clone of somebody follow a migration.
+/// Returns the command that makes a clone follow a migration.
 fn refresh_hint(name: &str) -> String {
     format!("git colony clones refresh {}", shell_word(name))
 }
 
-/// Takes the lock, and makes sure that nothing is at work any more for whoever had it.
+/// Takes the lock, and makes sure that no process of its last holder is still running.
 fn lock(session: &Session) -> Result<WorktreeLock> {
-    let patience = session.settings.timeout.unwrap_or(PATIENCE);
-    let lock = store::migration::lock(session, patience)?;
-    migration_children::settle(session, patience)?;
+    let timeout = session.settings.timeout.unwrap_or(LOCK_TIMEOUT);
+    let lock = store::migration::lock(session, timeout)?;
+    migration_children::settle(session, timeout)?;
     Ok(lock)
 }
 
-/// Completes or cancels what a dead owner left.
+/// Completes or cancels the work of a dead process.
 fn settle(session: &Session) -> Result<()> {
     if let Some(places) = Places::find(&session.repo)? {
         let timeout = session.lock_timeout();
@@ -230,8 +229,8 @@ fn unfinished(repo: &Repo) -> Result<Option<(Journal, Oid)>> {
     Ok(journal.filter(|(journal, _)| journal.published_at.is_none()))
 }
 
-/// Returns the migration that a run goes on with. Where there is nowhere to publish it, it is done unless
-/// somebody says otherwise; it can be taken back all the same.
+/// Returns the migration that this run continues. Without a remote it counts as complete unless the
+/// user asks to continue; it can be aborted nevertheless.
 fn to_go_on_with(session: &Session, start: Start) -> Result<Option<(Journal, Oid)>> {
     let has_remote = match Remote::find(&session.repo, &session.world, REMOTE) {
         Ok(_) => true,
@@ -261,13 +260,13 @@ fn begin(
         return done;
     }
     let done = done.map_err(|error| disk_full::explain(session, error));
-    // First what takes room: on a full disk no configuration can be written.
+    // First delete the large folder: on a full disk no configuration can be written.
     let removed = atomic::remove_folder(&folder(&session.repo));
     match done {
         Ok(done) => removed
             .and_then(|()| Begun::forget(&session.repo))
             .map(|()| done),
-        // What cannot be taken back now is by --abort: the note of it stays.
+        // The rest is reverted by --abort: its note stays.
         Err(error) => match standing.restore(session).and(removed) {
             Ok(()) => Begun::forget(&session.repo).and(Err(error)),
             Err(_) => Err(disk_full::with_way_back(error)),
@@ -275,7 +274,7 @@ fn begin(
     }
 }
 
-/// Removes what was only needed while history was rewritten.
+/// Deletes the folder that was needed for the rewrite.
 fn tidy(repo: &Repo) -> Result<()> {
     atomic::remove_folder(&folder(repo))?;
     Begun::forget(repo)
@@ -357,7 +356,7 @@ fn import(
     atomic::remove_folder(&folder)?;
     atomic::make_directory(&folder)?;
     let mut tips = migration::tips(repo, &look.refs)?;
-    // Somebody may have migrated before, and not published: then this is what ours came from.
+    // If others have migrated and not published before, ours may be based on that.
     let theirs = look.remote.iter().flat_map(|(_, refs)| refs);
     let theirs = theirs.filter(|found| publication::is_history(&found.name));
     tips.extend(theirs.filter_map(|found| repo.peel_to_commit(found.id)));
@@ -365,7 +364,7 @@ fn import(
     tips.sort();
     tips.dedup();
     if !session.world.progress.is_unwanted() {
-        (session.world.narrate)("rewriting history: this takes a while for a long one");
+        (session.world.narrate)("rewriting history; this takes a while for a long history");
     }
     repo.import_for_lfs(
         &session.world,

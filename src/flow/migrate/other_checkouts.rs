@@ -1,5 +1,5 @@
-//! Other checkouts of people that share the hub: what they have published there and nobody has here would
-//! be left in a history that is gone.
+//! Other checkouts that share the hub: commits that only they have published there would be left in
+//! the old history.
 
 use std::collections::BTreeMap;
 
@@ -13,8 +13,8 @@ use crate::store::{Session, migration};
 
 use super::checks::is_within;
 
-/// Finds branches of other checkouts with commits that are not in the history that is going to be
-/// rewritten, and were not in one that has been before; one finding for each checkout.
+/// Finds branches of other checkouts with commits that are not in the history to be rewritten, and
+/// not in an earlier rewritten one; one finding for each checkout.
 ///
 /// # Errors
 /// `hub-missing`, `repository-broken`.
@@ -61,7 +61,8 @@ pub(super) fn unpublished(session: &Session, refs: &[FoundRef]) -> Result<Vec<Er
             .detail("desk", &id)
             .detail("refs", &names)
             .hint(format!(
-                "git colony merge {copy}   # takes them over; where that checkout is gone for good: git --git-dir {hub} update-ref -d {published}"
+                "git colony merge {copy}   # merges them; if that checkout no longer exists: git \
+                --git-dir {hub} update-ref -d {published}"
             )),
         )
     });

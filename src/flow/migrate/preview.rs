@@ -1,4 +1,4 @@
-//! What a migration would come to, before the files that say what git-lfs is to have are written.
+//! Previews a migration before the files with the git-lfs patterns are written.
 
 use crate::model::Result;
 use crate::store::Session;
@@ -6,26 +6,26 @@ use crate::store::Session;
 use super::starting_point::Look;
 use super::{Start, report, require_git_lfs, to_go_on_with};
 
-/// What a migration would come to, as far as that is known before the patterns are.
+/// The result of a migration, as far as it is known without the patterns.
 #[derive(Clone, Debug)]
 pub enum Outlook {
     /// History is rewritten already, and would be published.
     GoesOn,
-    /// Git-lfs has all that it is to have.
+    /// git-lfs already has all its files.
     UpToDate,
-    /// History would be written again.
+    /// History would be rewritten.
     Rewrites {
-        /// How many refs would be looked at.
+        /// The number of refs to examine.
         refs: usize,
-        /// Whether there is a remote to publish it on.
+        /// Whether there is a remote to publish to.
         has_remote: bool,
-        /// What is worth knowing before.
+        /// Notes for the user.
         notes: Vec<String>,
     },
 }
 
-/// Refuses what would stop a migration that gives git-lfs more files than now: those whose names end
-/// so. Nothing changes.
+/// Refuses if a migration with more git-lfs patterns, those for these name endings, would fail.
+/// Changes nothing.
 ///
 /// # Errors
 /// As [`super::migrate`], but for `no-lfs-patterns`.

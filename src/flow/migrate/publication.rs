@@ -1,5 +1,5 @@
-//! Publishing a new history: every ref the remote had moves at once, each from what was seen before
-//! anything was done, or none does.
+//! Publishes a new history: every ref of the remote moves at once, each from its recorded value, or
+//! none does.
 
 use std::collections::BTreeMap;
 
@@ -18,12 +18,12 @@ use crate::store::refs::{own_refs, ref_names};
 use super::tags_of_no_commit;
 use super::upload::LargeFiles;
 
-/// Tells whether a ref of the remote is one that a migration rewrites there.
+/// Returns `true` if a migration rewrites this ref on the remote.
 pub(super) fn is_history(name: &RefName) -> bool {
     name.as_bytes().starts_with(b"refs/heads/") || is_tag(name)
 }
 
-/// Tells whether a ref is a tag, or a checkpoint, which is one in a place of ours.
+/// Returns `true` if a ref is a tag, or a checkpoint, which is a tag in a namespace of ours.
 pub(super) fn is_tag(name: &RefName) -> bool {
     let places = ["refs/tags/", ref_names::CHECKPOINTS];
     places
@@ -31,10 +31,10 @@ pub(super) fn is_tag(name: &RefName) -> bool {
         .any(|place| name.as_bytes().starts_with(place.as_bytes()))
 }
 
-/// Lists what the remote has and what a migration may move there.
+/// Lists the refs of the remote that a migration may move.
 ///
 /// # Errors
-/// What the network says.
+/// Network errors.
 pub(super) fn recorded(remote: &Remote<'_>) -> Result<Vec<RemoteRef>> {
     let listed = remote.list(|name| {
         is_history(name)
@@ -45,11 +45,11 @@ pub(super) fn recorded(remote: &Remote<'_>) -> Result<Vec<RemoteRef>> {
     Ok(refs.map(|(name, id)| RemoteRef { name, id }).collect())
 }
 
-/// Lists what a remote has that was not there when history was rewritten: all of it has to be what was
-/// here then.
+/// Lists the refs of a remote that were not there when history was rewritten: all of them must
+/// equal the local ones at that time.
 ///
 /// # Errors
-/// `ref-moved` for anything else; what the network says.
+/// `ref-moved` for any other; network errors.
 pub(super) fn as_before(
     session: &Session,
     remote: &Remote<'_>,
@@ -70,8 +70,8 @@ pub(super) fn as_before(
     Ok(refs)
 }
 
-/// Lists the refs that move on the remote: what it had and what differs here, the branch that is checked
-/// out, and the map of the commits.
+/// Lists the refs to move on the remote: those that differ from the local ones, the branch that is
+/// checked out, and the map of the commits.
 ///
 /// # Errors
 /// `repository-broken`.
@@ -100,11 +100,11 @@ pub(super) fn plan(session: &Session, before: &[RemoteRef]) -> Result<Vec<RefCha
     Ok(changes)
 }
 
-/// Publishes: large files first, then every ref together, and then the server is asked whether it has
-/// all of it. What it has already is left alone. Returns the refs that moved there.
+/// Publishes: first the large files, then every ref together; then the server is asked whether it
+/// has all large files. Objects that it has are not sent. Returns the refs that moved there.
 ///
 /// # Errors
-/// `remote-moved` where somebody else has moved a ref since; `lfs-missing`; what the network says.
+/// `remote-moved` if another push has moved a ref since; `lfs-missing`; network errors.
 pub(super) fn publish(
     session: &Session,
     remote: &Remote<'_>,
@@ -130,7 +130,7 @@ pub(super) fn publish(
     let uploads = large.uploads(session)?;
     let pushed = own_refs::talk(session, || remote.push_together(&open, uploads))?;
     refuse_failed(remote, &open, &pushed)?;
-    // Whoever has the refs has to find the objects.
+    // The objects must exist before refs point to them.
     large.bring(remote)?;
     let now = remote.list(|_| true)?;
     let lacking = changes
@@ -144,18 +144,18 @@ pub(super) fn publish(
     Ok(open)
 }
 
-/// Refuses where a ref did not go through; then none did.
+/// Refuses if a ref was rejected; then none moved.
 fn refuse_failed(
     remote: &Remote<'_>,
     wanted: &[RefChange],
     PushResult { refs: pushed, said }: &PushResult,
 ) -> Result<()> {
-    /// How it begins what is said of refs that would have gone through.
+    /// The beginnings of messages about refs that were rejected only because of others.
     const WITH_OTHERS: [&str; 2] = ["atomic push fail", "atomic transaction fail"];
     if pushed.values().all(|result| *result == Pushed::Done) {
         return Ok(());
     }
-    // A server does not always say which ref it was that somebody else has moved.
+    // A server does not always report which ref another push has moved.
     let now = remote.list(|_| true)?;
     let elsewhere = |change: &&RefChange| {
         let found = now.get(&change.name).copied();
@@ -193,7 +193,7 @@ fn refuse_failed(
     )
     .detail("ref", name)
     .detail("server", said)
-    .hint("git colony lfs migrate --continue   # once the server allows it to be rewritten"))
+    .hint("git colony lfs migrate --continue   # once the server allows the rewrite"))
 }
 
 fn refuse_moved(remote: &Remote<'_>, moved: &[&RefName]) -> Error {
@@ -201,16 +201,19 @@ fn refuse_moved(remote: &Remote<'_>, moved: &[&RefName]) -> Error {
     Error::new(
         Code::RefMoved,
         format!(
-            "somebody has moved {} on '{}' since; nothing has changed there",
+            "{} moved on '{}' since; nothing has changed there",
             names.join(", "),
             remote.name()
         ),
     )
     .detail("refs", moved)
-    .hint("git colony lfs migrate --abort   # then git colony lfs migrate says how to take over what was pushed")
+    .hint(
+        "git colony lfs migrate --abort   # then git colony lfs migrate shows how to merge the \
+    pushed commits",
+    )
 }
 
-/// Notes that both sides have the same of what travels, so that a sync finds nothing to do.
+/// Records that both sides have the same refs, so that a sync finds nothing to do.
 fn agree(session: &Session, remote: &Remote<'_>, changes: &[RefChange]) -> Result<()> {
     let mut notes = Vec::new();
     for change in changes {
@@ -228,7 +231,7 @@ fn agree(session: &Session, remote: &Remote<'_>, changes: &[RefChange]) -> Resul
     move_refs(session, &notes)
 }
 
-/// Moves refs of our own.
+/// Moves refs of ours.
 ///
 /// # Errors
 /// `ref-moved`, `locked`.
@@ -239,7 +242,7 @@ pub(super) fn move_refs(session: &Session, changes: &[RefChange]) -> Result<()> 
         who: &who,
         operation: "lfs-migrate",
     };
-    // Who has the lock of the worktree clears what is noted there.
+    // The holder of the worktree lock deletes the recorded state.
     let timeout = session.lock_timeout();
     let _lock = WorktreeLock::take(&session.world, &session.repo, timeout)?;
     let places = Places::require(&session.repo, &session.world)?;

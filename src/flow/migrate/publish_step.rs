@@ -1,4 +1,4 @@
-//! Publishing as the last step of a migration: what stands in the way of it is part of the report.
+//! Publishing as the last step of a migration: a failure is part of the report.
 
 use crate::git::remote::Remote;
 use crate::git::{RefChange, RefName};
@@ -11,7 +11,7 @@ use crate::store::refs::ref_names;
 use super::report::MigrateReport;
 use super::{REMOTE, follow, publication, remote_side, unfinished};
 
-/// Publishes what is not published yet; what stands in the way is part of the report.
+/// Publishes the migration if it is not published yet; a failure is part of the report.
 pub(super) fn publish(
     session: &Session,
     journal: Option<&Journal>,
@@ -24,7 +24,7 @@ pub(super) fn publish(
         Err(error) => return Err(error),
     };
     if journal.is_some_and(|journal| journal.is_followed) {
-        // It is for the checkout that made it to publish it.
+        // The checkout that made it has to publish it.
         return match follow::has_arrived(session, &remote) {
             Ok(true) => {
                 note_published(session)?;
@@ -64,12 +64,12 @@ pub(super) fn publish(
     Ok(())
 }
 
-/// Words that somebody has stopped it when all was done here.
+/// Makes the error for an interrupt when everything was done here.
 fn stopped_short(cause: &Error) -> Error {
-    let message = "interrupted: history is rewritten here, and it is not known to be published";
+    let message = "interrupted: history is rewritten here, and may not be published";
     Error::new(Code::Interrupted, message)
         .verdict(cause.ends_with())
-        .hint("git colony lfs migrate --continue   # publishes it; --abort takes it back")
+        .hint("git colony lfs migrate --continue   # publishes it; --abort reverts it")
 }
 
 pub(super) fn note_published(session: &Session) -> Result<()> {

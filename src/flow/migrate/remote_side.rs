@@ -1,5 +1,5 @@
-//! What a remote has beyond what is here: it would stay behind in the old history, or be overwritten, so that
-//! each is named with what takes it over.
+//! Commits that only the remote has: they would stay in the old history, or be overwritten, so each
+//! ref is named with the command that merges it.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,7 @@ use super::checks::is_within;
 use super::publication::{is_history, is_tag};
 use super::{Publication, tags_of_no_commit};
 
-/// Finds what a remote has and what would stay behind in the old history.
+/// Finds the commits of a remote that would stay in the old history.
 pub(super) fn remote_only(repo: &Repo, remote: &str, theirs: &[RemoteRef]) -> Result<Vec<Error>> {
     let (mut absent, mut ahead, mut unsynced) = (Vec::new(), Vec::new(), Vec::new());
     for found in theirs {
@@ -28,7 +28,8 @@ pub(super) fn remote_only(repo: &Repo, remote: &str, theirs: &[RemoteRef]) -> Re
         match ours {
             _ if !is_history(&found.name) => unsynced.push(name),
             None => absent.push(name),
-            // What ours was before a migration made elsewhere is told once that is made here.
+            // A ref from before a migration made elsewhere is reported once that migration is made
+            // here.
             Some(ours) if !is_ahead(repo, &found.name, (ours, found.id))? => {}
             Some(_) => ahead.push(name),
         }
@@ -47,7 +48,7 @@ pub(super) fn remote_only(repo: &Repo, remote: &str, theirs: &[RemoteRef]) -> Re
     let causes = [
         cause(
             &absent,
-            format!("'{remote}' has what is not here, and it would keep the old history"),
+            format!("'{remote}' has refs that are not here, and that would keep the old history"),
             format!(
                 "git fetch {at} {}   # or delete it there: git push {at} --delete {}",
                 specs(&absent),
@@ -56,22 +57,22 @@ pub(super) fn remote_only(repo: &Repo, remote: &str, theirs: &[RemoteRef]) -> Re
         ),
         cause(
             &ahead,
-            format!("'{remote}' has more or something else under names that are here"),
+            format!("'{remote}' has commits that are not here"),
             take,
         ),
         cause(
             &unsynced,
-            format!("'{remote}' has other records than there are here"),
+            format!("the records on '{remote}' differ from those here"),
             format!("git colony sync {at}   # notes: git fetch {at} 'refs/notes/*:refs/notes/*'"),
         ),
     ];
     Ok(causes.into_iter().flatten().collect())
 }
 
-/// How many refs a hint names: what is left is named by the next refusal.
+/// The maximum number of refs in a hint: the next refusal names the others.
 const NAMED: usize = 20;
 
-/// Words where refs of a remote go under their own names here, for `git fetch`.
+/// Formats refspecs for `git fetch` that keep the names of the refs.
 fn specs(names: &[RefName]) -> String {
     let specs = names.iter().take(NAMED).map(|name| {
         let name = name.to_string();
@@ -85,15 +86,16 @@ fn first(names: &[RefName]) -> String {
     first.unwrap_or_default()
 }
 
-/// Words what brings a ref here to what a remote has of it: whether it is ahead or both have moved, and
-/// whatever is checked out.
+/// Returns the command that merges a ref of the remote: whether it is ahead or both have diverged,
+/// and whatever is checked out.
 fn take_over(repo: &Repo, remote: &str, name: &RefName) -> Result<String> {
     let at = shell_word(remote);
     let (full, short) = (shell_word(&name.to_string()), shell_word(&name.short()));
     if is_tag(name) {
         let theirs = specs(std::slice::from_ref(name));
         return Ok(format!(
-            "git fetch --force {at} {theirs}   # takes theirs; or gives them ours: git push --force {at} {full}"
+            "git fetch --force {at} {theirs}   # takes theirs; or push ours: git push --force {at} \
+            {full}"
         ));
     }
     if repo.head()?.moving_ref() == *name {
@@ -104,7 +106,8 @@ fn take_over(repo: &Repo, remote: &str, name: &RefName) -> Result<String> {
     ))
 }
 
-/// Tells whether a ref of the remote has what is not in ours, in one history with it.
+/// Returns `true` if the ref of the remote has commits that ours does not have, in a related
+/// history.
 fn is_ahead(repo: &Repo, name: &RefName, (ours, theirs): (Oid, Oid)) -> Result<bool> {
     let is_tag = is_tag(name);
     let commits = repo.peel_to_commit(ours).zip(repo.peel_to_commit(theirs));
@@ -117,8 +120,9 @@ fn is_ahead(repo: &Repo, name: &RefName, (ours, theirs): (Oid, Oid)) -> Result<b
     Ok(is_tag || !is_within(repo, theirs, &[ours]))
 }
 
-/// Refuses where a remote has what the new history of that name does not come from: nobody has migrated
-/// it elsewhere, it is another one. What is here under another name may be rewritten, and not published.
+/// Refuses if the remote has a history from which the new one under that name was not made: it was
+/// not migrated elsewhere, it is another one. A local history under another name may be rewritten,
+/// and not published.
 ///
 /// # Errors
 /// `left-behind`, `git-failed`.
@@ -174,7 +178,7 @@ fn not_here(remote: &str, name: &RefName) -> Error {
     .detail("refs", [&name])
 }
 
-/// Words how commits that somebody made on the old history come to the new one: as a branch, that is
+/// Returns the command that moves commits on the old history to the new one: as a branch, which is
 /// rewritten and merged before anything is published.
 pub(super) fn bring_along(remote: &str, name: &RefName, tip: Oid) -> String {
     let (at, full) = (shell_word(remote), shell_word(&name.to_string()));
@@ -185,8 +189,8 @@ pub(super) fn bring_along(remote: &str, name: &RefName, tip: Oid) -> String {
     )
 }
 
-/// Refuses to publish over commits of a remote that were rewritten here under another name, and are not in
-/// what goes there.
+/// Refuses to overwrite commits of a remote that were rewritten here under another name, and are
+/// not in the published history.
 ///
 /// # Errors
 /// `left-behind`, `repository-broken`.
@@ -222,8 +226,8 @@ pub(super) fn refuse_unmerged(
     Ok(())
 }
 
-/// Refuses where a remote has branches from before a migration that is known here: somebody has pushed
-/// them back.
+/// Refuses if a remote has branches from before a migration that is known here: another push
+/// restored them.
 ///
 /// # Errors
 /// `history-rewritten`, `repository-broken`.
@@ -249,7 +253,8 @@ pub fn refuse_come_back(
     Err(Error::new(
         Code::HistoryRewritten,
         format!(
-            "'{at}' has history again from before it was rewritten for git-lfs, on {}; nothing has changed",
+            "'{at}' has the history from before the rewrite for git-lfs again, on {}; nothing has \
+            changed",
             names.join(", ")
         ),
     )
@@ -258,7 +263,7 @@ pub fn refuse_come_back(
     .hint(way_to_new(repo, &map, (at, first), *tip)?))
 }
 
-/// Words what brings a branch of a remote from before a migration to the new history.
+/// Returns the command that moves a branch of a remote from before a migration to the new history.
 fn way_to_new(
     repo: &Repo,
     map: &ObjectMap,
@@ -280,7 +285,7 @@ fn way_to_new(
     Ok(bring_along(remote, name, tip))
 }
 
-/// Lists the branches of remotes, as they were seen last, that are from before a migration.
+/// Lists the remote branches, as last fetched, from before a migration.
 ///
 /// # Errors
 /// `repository-broken`.

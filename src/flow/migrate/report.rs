@@ -1,4 +1,4 @@
-//! What a migration did, as people and programs read it.
+//! The report of a migration, for people and programs.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -19,19 +19,19 @@ use super::in_progress::other_remotes;
 use super::later_work::{LeftOnNew, MovedSince};
 use super::{Look, REMOTE, publication, tags_of_no_commit};
 
-/// How a migration ended.
+/// The outcome of a migration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum MigrateStatus {
-    /// History is another now.
+    /// History was rewritten.
     Migrated,
-    /// Every large file was with git-lfs already.
+    /// git-lfs had every large file already.
     UpToDate,
-    /// It was another already, and what was left has been done.
+    /// It was rewritten already, and the remaining steps are done.
     Continued,
-    /// It is what somebody else had published already.
+    /// It is a migration that others had published.
     Followed,
-    /// It is what it was.
+    /// The old history is back.
     Aborted,
 }
 
@@ -41,68 +41,69 @@ pub struct MovedRef {
     /// Its full name.
     #[serde(rename = "ref")]
     pub name: RefName,
-    /// What it held.
+    /// The old value.
     pub old: Option<Oid>,
-    /// What it holds.
+    /// The new value.
     pub new: Option<Oid>,
 }
 
-/// What a migration did.
+/// The result of a migration.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct MigrateReport {
-    /// How it ended.
+    /// The outcome.
     pub status: MigrateStatus,
     /// The operation; `None` in a dry run, and when nothing moved here.
     pub op: Option<OperationId>,
-    /// The commit that HEAD holds now.
+    /// The commit of HEAD.
     pub head: Option<Oid>,
-    /// The refs that moved here, by name; in a dry run those that would be looked at.
+    /// The refs that moved here, by name; in a dry run those that would be examined.
     pub refs: Vec<MovedRef>,
-    /// How many commits are others now.
+    /// The number of rewritten commits.
     pub commits: usize,
     /// The patterns whose files git-lfs has.
     pub patterns: Vec<String>,
-    /// How many files of HEAD were, or are, whole in git and go to git-lfs.
+    /// The number of files of HEAD that were, or are, stored in git and move to git-lfs.
     pub files: usize,
-    /// Whether the remote has all of it.
+    /// Whether the remote has everything.
     pub pushed: bool,
     /// The refs that moved on the remote.
     pub pushed_refs: Vec<MovedRef>,
-    /// Why the remote does not have it, although that was wanted.
+    /// Why the remote does not have it, if it was to be published.
     pub push_error: Option<String>,
-    /// What the server said of that, as it said it but for credentials.
+    /// The answer of the server, without credentials.
     pub server_said: Vec<String>,
-    /// The code of that.
+    /// The code of that error.
     pub push_error_code: Option<&'static str>,
-    /// What had moved on since, when a migration is taken back, and where that is kept.
+    /// After an abort, the refs that had moved since, and where their commits are kept.
     pub kept: Vec<MovedSince>,
-    /// Branches and tags that were made since and stay in the history that was taken back.
+    /// Branches and tags that were created since and stay on the aborted history.
     pub left_on_new: Vec<LeftOnNew>,
-    /// What is worth knowing before, in words.
+    /// Notes for the user, as text.
     pub notes: Vec<String>,
-    /// True when nothing was done because a dry run was asked for.
+    /// True if nothing was done because of a dry run.
     pub dry_run: bool,
-    /// What the remote had before.
+    /// The old refs of the remote.
     #[serde(skip)]
     pub(super) remote_refs: Vec<RemoteRef>,
-    /// Whether nothing is left to be done, on the remote neither.
+    /// Whether no step remains, here and on the remote.
     #[serde(skip)]
     pub(super) is_settled: bool,
 }
 
-/// What is said before and after.
+/// The notes before and after a migration.
 const NOTES: [&str; 4] = [
-    "every commit that is rewritten gets another id; its signature, and that of a tag of it, would be bad and is taken out",
-    "a merge of a signed tag keeps the text of that tag, with the old id; git-lfs takes carriage returns out of messages",
+    "every commit that is rewritten gets another id; its signature, and that of a tag of it, would \
+    be invalid and is removed",
+    "a merge of a signed tag keeps the text of that tag, with the old id; git-lfs removes carriage \
+    returns from messages",
     "the old history is kept below refs/colony-local/backup, so disk space is not freed until its operation is pruned",
     "other clones follow, each with its own commits: git colony lfs migrate there, or clones refresh",
 ];
 
 fn notes(repo: &Repo) -> Vec<String> {
     let others = other_remotes(repo).into_iter();
-    let others = others.map(|other| {
-        format!("'{other}' is not published to, and keeps the old history: only '{REMOTE}' is")
-    });
+    let others = others
+        .map(|other| format!("'{other}' keeps the old history: only '{REMOTE}' is published to"));
     NOTES
         .iter()
         .map(|&note| note.to_owned())
@@ -159,7 +160,7 @@ fn moved_ref(change: &RefChange) -> MovedRef {
     }
 }
 
-/// Lists the refs of an operation that are the user's or that travel.
+/// Lists the refs of an operation that belong to the user or that are pushed.
 fn moved(refs: &[RefChange]) -> Vec<MovedRef> {
     let local = |change: &&RefChange| {
         let bytes = change.name.as_bytes();
@@ -169,7 +170,7 @@ fn moved(refs: &[RefChange]) -> Vec<MovedRef> {
     refs.iter().filter(local).map(moved_ref).collect()
 }
 
-/// Says what is worth knowing before.
+/// Returns the notes before a migration.
 pub(super) fn notes_of(repo: &Repo, look: &Look) -> Result<Vec<String>> {
     let mut notes = notes(repo);
     let theirs = look.remote.iter().flat_map(|(_, refs)| refs.clone());
@@ -178,7 +179,7 @@ pub(super) fn notes_of(repo: &Repo, look: &Look) -> Result<Vec<String>> {
     Ok(notes)
 }
 
-/// Tells of an operation that was just made.
+/// Reports an operation that was just made.
 pub(super) fn of_record(repo: &Repo, look: &Look, record: &Record) -> Result<MigrateReport> {
     Ok(MigrateReport {
         op: Some(record.op),
@@ -190,7 +191,7 @@ pub(super) fn of_record(repo: &Repo, look: &Look, record: &Record) -> Result<Mig
     })
 }
 
-/// Tells of a migration that was made before.
+/// Reports a migration that was made before.
 pub(super) fn of_journal(repo: &Repo, journal: &Journal) -> Result<MigrateReport> {
     let places = Places::find(repo)?;
     let log = places.map(|places| Log::read(repo, &places)).transpose()?;
@@ -207,7 +208,7 @@ pub(super) fn of_journal(repo: &Repo, journal: &Journal) -> Result<MigrateReport
     })
 }
 
-/// Tells that there was nothing to do here.
+/// Reports that there was nothing to do here.
 pub(super) fn up_to_date(session: &Session, look: &Look) -> Result<MigrateReport> {
     let mut report = MigrateReport::new(MigrateStatus::UpToDate);
     report.head = head_commit(&session.repo)?;
@@ -220,7 +221,8 @@ pub(super) fn up_to_date(session: &Session, look: &Look) -> Result<MigrateReport
     Ok(report)
 }
 
-/// Tells that there is nothing to do anywhere: no history that is here has a whole file for git-lfs.
+/// Reports that there is nothing to do anywhere: no local history has a file in git that belongs to
+/// git-lfs.
 pub(super) fn nothing_to_do(session: &Session, look: &Look) -> Result<MigrateReport> {
     let mut report = up_to_date(session, look)?;
     report.is_settled = true;
@@ -229,7 +231,7 @@ pub(super) fn nothing_to_do(session: &Session, look: &Look) -> Result<MigrateRep
     Ok(report)
 }
 
-/// Tells what would be done.
+/// Reports the plan.
 pub(super) fn of_look(session: &Session, look: &Look) -> Result<MigrateReport> {
     let stays = |found: &FoundRef| tags_of_no_commit::is_of_no_commit(&session.repo, found.id);
     let refs = look.refs.iter().filter(|found| !stays(found));
@@ -248,7 +250,7 @@ pub(super) fn of_look(session: &Session, look: &Look) -> Result<MigrateReport> {
     })
 }
 
-/// Tells of a migration that was taken back.
+/// Reports a migration that was aborted.
 pub(super) fn of_abort(journal: &Journal, back: &UndoReport) -> MigrateReport {
     MigrateReport {
         op: back.op,
@@ -260,7 +262,7 @@ pub(super) fn of_abort(journal: &Journal, back: &UndoReport) -> MigrateReport {
     }
 }
 
-/// Tells of one that was cut off before it moved anything, and is taken back.
+/// Reports one that was interrupted before it moved anything, and aborted.
 pub(super) fn of_abort_before(dry_run: bool) -> MigrateReport {
     MigrateReport {
         dry_run,

@@ -1,8 +1,8 @@
-//! The note of a migration that has begun: what of git-lfs was there before, so that one that was cut off
-//! is known as such, and taking it back leaves no filters behind.
+//! The note that a migration has begun: the previous configuration of git-lfs, so that an
+//! interrupted migration is recognized, and an abort leaves no filters behind.
 //!
-//! It is written before anything is set up and goes once the migration has ended, either way. The folder
-//! that history is rewritten in cannot stand for it: the next changing command removes that.
+//! It is written before anything is configured and deleted once the migration has ended, either
+//! way. The folder of the rewrite cannot serve for this: the next changing command deletes it.
 
 use std::path::PathBuf;
 
@@ -16,12 +16,12 @@ use crate::store::files::atomic;
 use crate::store::migration::folder;
 use crate::store::refs::ref_names;
 
-/// What was there when a migration began.
+/// The state when a migration began.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(super) struct Begun {
-    /// What of git-lfs was there.
+    /// The configuration of git-lfs.
     pub(super) standing: LfsSetup,
-    /// The journal of the migration before: once it is another, this one has moved its refs.
+    /// The journal of the previous migration: once it has changed, this one has moved its refs.
     journal: Option<Oid>,
 }
 
@@ -34,7 +34,7 @@ fn journal(repo: &Repo) -> Result<Option<Oid>> {
 }
 
 impl Begun {
-    /// Writes down what is there now; where a migration was cut off, what was there before that one.
+    /// Records the current configuration; after an interrupted migration, that before it.
     ///
     /// # Errors
     /// `no-space`, `io`.
@@ -48,7 +48,7 @@ impl Begun {
         };
         let json = serde_json::to_vec(&begun);
         let json = json.or_code(Code::Io, || {
-            "cannot note that a migration begins".to_owned()
+            "cannot record the start of a migration".to_owned()
         })?;
         let path = path(&session.repo);
         atomic::make_directory(path.parent().unwrap_or(&path))?;
@@ -56,7 +56,7 @@ impl Begun {
         Ok(begun)
     }
 
-    /// Finds the note of a migration that has not moved its refs; one that makes no sense is none.
+    /// Finds the note of a migration that has not moved its refs; an invalid note counts as absent.
     pub(super) fn find(repo: &Repo) -> Result<Option<Begun>> {
         let bytes = atomic::read_file(&path(repo)).unwrap_or_default();
         let begun: Option<Begun> = serde_json::from_slice(&bytes).ok();
@@ -64,7 +64,7 @@ impl Begun {
         Ok(begun.filter(|begun| begun.journal == journal))
     }
 
-    /// Says that the migration has ended.
+    /// Records that the migration has ended.
     ///
     /// # Errors
     /// `io`.
@@ -73,8 +73,8 @@ impl Begun {
     }
 }
 
-/// Tells whether a migration has begun, and did not get as far as to move a ref.
+/// Returns `true` if a migration has begun, and has not moved any ref.
 pub(super) fn was_cut_off(repo: &Repo) -> Result<bool> {
-    // Also what is left of one by a version that wrote no note.
+    // Also after an older version that wrote no note.
     Ok(Begun::find(repo)?.is_some() || (folder(repo).exists() && !path(repo).exists()))
 }

@@ -1,5 +1,5 @@
-//! What a migration begins from: refs, patterns, what the remote has; and the refusal of what stands in
-//! the way.
+//! The starting point of a migration: refs, patterns, the refs of the remote; and the refusal if
+//! anything prevents it.
 
 use crate::design::migration;
 use crate::git::lfs::lfs_import::{Exempt, ImportStep, Imported};
@@ -21,21 +21,21 @@ use super::{REMOTE, plan_install, publication, tags_of_no_commit};
 pub(super) struct Look {
     pub(super) patterns: Patterns,
     pub(super) refs: Vec<FoundRef>,
-    /// The remote with what it has.
+    /// The remote with its refs.
     pub(super) remote: Option<(String, Vec<RemoteRef>)>,
-    /// The migration that somebody else has published, and that this follows.
+    /// The published migration that this one follows.
     pub(super) follows: Option<Follows>,
-    /// Whether there is anything to do: a file that git-lfs is to have is whole in git, or there is
-    /// something to follow.
+    /// Whether there is anything to do: a file that belongs to git-lfs is stored in git, or there
+    /// is a migration to follow.
     pub(super) is_needed: bool,
-    /// Why it is not known whether there is something to follow.
+    /// Why it is unknown whether there is a migration to follow.
     unknown: Option<Error>,
     /// Why no file is given to git-lfs.
     no_patterns: Option<Error>,
 }
 
 impl Look {
-    /// Returns what git-lfs is to do, one after the other.
+    /// Returns the imports for git-lfs, one after the other.
     pub(super) fn steps(&self) -> Vec<ImportStep> {
         match &self.follows {
             Some(follows) => follows.steps(),
@@ -48,7 +48,7 @@ impl Look {
         }
     }
 
-    /// Looks at everything, and refuses what stands in the way of what is to be done.
+    /// Examines everything, and refuses if anything prevents the migration.
     ///
     /// # Errors
     /// As [`super::migrate`].
@@ -60,8 +60,8 @@ impl Look {
         }
     }
 
-    /// Looks at everything before more files are given to git-lfs, those whose names end so, and refuses
-    /// the same.
+    /// Examines everything before more patterns are written, those for these name endings, and
+    /// refuses in the same cases.
     ///
     /// # Errors
     /// As [`super::migrate`], but for `no-lfs-patterns`.
@@ -100,7 +100,7 @@ impl Look {
             if endings.is_empty() {
                 plan_install(session)?;
             } else {
-                // Whoever asks for these sets git-lfs up first.
+                // The caller configures git-lfs first.
                 install::plan_chained(session)?;
             }
             let goal = match look.follows {
@@ -112,8 +112,8 @@ impl Look {
         Ok(look)
     }
 
-    /// Makes sure that git-lfs has done what it was asked for: where a git that works for it is killed, it
-    /// takes what that one told for all there is, and succeeds.
+    /// Makes sure that git-lfs has processed everything: if one of its git processes is killed, it
+    /// takes the partial output for all, and succeeds.
     ///
     /// # Errors
     /// `git-failed`; `object-missing`, `interrupted`.
@@ -126,7 +126,11 @@ impl Look {
         let mut tips = self.histories(&session.repo);
         tips.retain(|tip| map.get(*tip).is_none());
         let left = match unconverted::find(session, &tips, &self.patterns)? {
-            Some(left) => format!("it left '{}' in {} whole", left.path, left.commit.short()),
+            Some(left) => format!(
+                "it did not convert '{}' in {}",
+                left.path,
+                left.commit.short()
+            ),
             None if imported.has_large_files() => return Ok(()),
             None => "it stored no file".to_owned(),
         };
@@ -134,10 +138,10 @@ impl Look {
             Code::GitFailed,
             format!("cannot rewrite history for git-lfs: {left}; nothing has changed"),
         )
-        .hint("git colony lfs migrate   # once more"))
+        .hint("git colony lfs migrate   # tries again"))
     }
 
-    /// Counts the files of HEAD that git-lfs gets.
+    /// Counts the files of HEAD that move to git-lfs.
     ///
     /// # Errors
     /// `object-missing`, `repository-broken`.
@@ -146,8 +150,8 @@ impl Look {
         unconverted::count(session, session.repo.tree_of(head)?, &self.patterns)
     }
 
-    /// Returns the commits whose history may have large files: those here, and what is here of those that
-    /// the remote has.
+    /// Returns the commits whose history may have large files: local ones, and those of the remote
+    /// that are here.
     fn histories(&self, repo: &Repo) -> Vec<Oid> {
         let mut tips = migration::histories(repo, &self.refs);
         for found in self.remote.iter().flat_map(|(_, refs)| refs) {

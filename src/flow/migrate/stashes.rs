@@ -1,4 +1,4 @@
-//! Stashes that a migration leaves in the old history, and that would put large files back into git.
+//! Stashes that a migration leaves in the old history, and that would add large files to git again.
 
 use crate::git::attributes::AttributesOf;
 use crate::git::compare::tree_diff::TreeChange;
@@ -9,8 +9,8 @@ use crate::model::text::{self, shell_word};
 use crate::model::{Code, Error, RepoPath, Result};
 use crate::store::Session;
 
-/// Finds stashes that would put large files back into git; `patterns` are endings of names that are given to
-/// git-lfs only later.
+/// Finds stashes that would add large files to git again; `patterns` are name endings that are
+/// given to git-lfs only later.
 pub(super) fn stashes(session: &Session, patterns: &[String]) -> Result<Option<Error>> {
     let repo = &session.repo;
     if repo.find_ref(&RefName::from("refs/stash"))?.is_none() {
@@ -36,11 +36,11 @@ pub(super) fn stashes(session: &Session, patterns: &[String]) -> Result<Option<E
     let have = if breaking.len() == 1 { "has" } else { "have" };
     let names: Vec<_> = breaking.iter().map(|(name, _)| name.as_str()).collect();
     let message = format!(
-        "{} {have} large files, and would bring them back into git: {}; nothing has changed",
+        "{} {have} large files, and would add them to git again: {}; nothing has changed",
         text::count(breaking.len(), "stash entry"),
         names.join(", ")
     );
-    // Each that goes gives the older ones other numbers.
+    // Each dropped entry renumbers the older ones.
     let steps = breaking.iter().rev().map(|(name, stash)| {
         let (branch, name) = (format!("stash-{}", stash.short()), shell_word(name));
         format!("git branch {branch} {name} && git stash drop {name}")
@@ -56,10 +56,10 @@ pub(super) fn stashes(session: &Session, patterns: &[String]) -> Result<Option<E
     ))
 }
 
-/// Tells whether a stash has changes of files that git-lfs is to have, or of what says so.
+/// Returns `true` if a stash changes files that belong to git-lfs, or the attributes that say so.
 fn breaks(repo: &Repo, (index, patterns): (&Index, &[String]), stash: Oid) -> Result<bool> {
     let parents = repo.read_commit(stash)?.parents;
-    // A pointer brings nothing back.
+    // A pointer adds no large file.
     let is_whole = |change: &TreeChange| {
         let pointer = change.new.and_then(|new| Pointer::of_blob(repo, new.id));
         pointer.is_none()

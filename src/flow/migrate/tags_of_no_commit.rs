@@ -1,4 +1,5 @@
-//! Tags of trees and blobs: they hold no history, so a migration leaves them alone, here and on the remote.
+//! Tags of trees and blobs: they have no history, so a migration leaves them alone, here and on the
+//! remote.
 
 use crate::clones::sync::travelers;
 use crate::git::refs::FoundRef;
@@ -9,15 +10,15 @@ use crate::store::migration::migration_journal::RemoteRef;
 
 use super::publication::{is_history, is_tag};
 
-/// So many unknown tags are looked at; who has more has them all told.
-const MOST: usize = 500;
+/// The maximum number of unknown tags that are examined; with more, all of them are reported.
+const MAX_TAGS: usize = 500;
 
-/// Tells whether an object is here and stands for no commit.
+/// Returns `true` if an object is here and does not lead to a commit.
 pub(super) fn is_of_no_commit(repo: &Repo, id: Oid) -> bool {
     repo.object_size(id).is_some() && repo.peel_to_commit(id).is_none()
 }
 
-/// Tells whether a ref of the remote, and what it is here, is none that a migration may move.
+/// Returns `true` if a ref of the remote, and the local one, cannot be moved by a migration.
 ///
 /// # Errors
 /// `repository-broken`.
@@ -30,18 +31,18 @@ pub(super) fn stays(repo: &Repo, name: &RefName, theirs: Oid) -> Result<bool> {
     Ok(ids.into_iter().any(|id| is_of_no_commit(repo, id)))
 }
 
-/// Brings the tags of the remote here that nobody here has ever seen: their names do not say what they are
-/// of. They get names of ours.
+/// Fetches the unknown tags of the remote: their names do not show their objects. They get names of
+/// ours.
 ///
 /// # Errors
-/// What the network says.
+/// Network errors.
 pub(super) fn fetch_unknown(repo: &Repo, remote: &Remote<'_>, theirs: &[RemoteRef]) -> Result<()> {
     let is_unknown =
         |found: &&RemoteRef| is_tag(&found.name) && repo.object_size(found.id).is_none();
     let unknown = theirs.iter().filter(is_unknown);
     let names: Vec<RefName> = unknown.map(|found| found.name.clone()).collect();
     // A dry run keeps nothing.
-    if names.is_empty() || names.len() > MOST || !repo.keeps_objects() {
+    if names.is_empty() || names.len() > MAX_TAGS || !repo.keeps_objects() {
         return Ok(());
     }
     remote
@@ -49,7 +50,7 @@ pub(super) fn fetch_unknown(repo: &Repo, remote: &Remote<'_>, theirs: &[RemoteRe
         .map(drop)
 }
 
-/// Says which of them stay; `None` where there is none.
+/// Returns the note that lists the tags that stay; `None` if there are none.
 ///
 /// # Errors
 /// `repository-broken`.
@@ -65,7 +66,7 @@ pub(super) fn note(repo: &Repo, ours: &[FoundRef], theirs: &[RemoteRef]) -> Resu
     }
     let told = (!names.is_empty()).then(|| {
         let names = names.join(", ");
-        format!("what is no tag of a commit holds no history and stays as it is: {names}")
+        format!("tags that do not point to a commit have no history and stay as they are: {names}")
     });
     Ok(told)
 }

@@ -1,5 +1,5 @@
-//! The large files of what is published: found by one walk, brought before the refs that need them, and
-//! asked for again after those.
+//! Uploads the large files of a publication: found by one walk, sent before the refs that need
+//! them, and verified after those.
 
 use crate::git::lfs::lfs_objects::LfsObjects;
 use crate::git::lfs::lfs_pointer::LfsOid;
@@ -14,25 +14,25 @@ use super::publication::is_history;
 
 /// The large files of histories.
 pub(super) struct LargeFiles {
-    /// All of them, where all are here.
+    /// All of them, if all are here.
     oids: Option<Vec<LfsOid>>,
-    /// Where some are not, git-lfs asks the server for them as it walks each history.
+    /// If some are missing, git-lfs asks the server for them as it walks each history.
     refs: Vec<RefName>,
 }
 
 impl LargeFiles {
-    /// Finds those of the refs that are published.
+    /// Finds those of the published refs.
     ///
     /// # Errors
     /// `git-failed`, `interrupted`.
     pub(super) fn find(session: &Session, changes: &[RefChange]) -> Result<LargeFiles> {
-        // Records stand on the commits they are about, too.
+        // Records have the commits they are about as parents, too.
         let tips: Vec<Oid> = changes.iter().filter_map(|change| change.new).collect();
         let refs = changes.iter().map(|change| change.name.clone());
         let refs: Vec<RefName> = refs.filter(is_history).collect();
         let pointers = session.repo.pointers_below(&session.world, &tips)?;
         let here = LfsObjects::of(&session.repo);
-        // git-lfs asks no server for an empty one.
+        // git-lfs does not ask a server for an empty file.
         let mut needed = pointers.iter().filter(|pointer| pointer.size_bytes > 0);
         let is_here = needed.clone().all(|pointer| here.has(pointer));
         let oids = is_here.then(|| needed.by_ref().map(|pointer| pointer.oid.clone()));
@@ -42,10 +42,10 @@ impl LargeFiles {
         })
     }
 
-    /// Has the server take what it lacks of them. Ends well only when it has all.
+    /// Sends the missing ones to the server. Succeeds only if the server has all of them.
     ///
     /// # Errors
-    /// `lfs-missing`; what the network says.
+    /// `lfs-missing`; network errors.
     pub(super) fn bring(&self, remote: &Remote<'_>) -> Result<()> {
         match &self.oids {
             Some(oids) => remote.upload_objects(oids),
@@ -53,7 +53,7 @@ impl LargeFiles {
         }
     }
 
-    /// Tells what is left to do for the hook of git-lfs once all was brought.
+    /// Returns the remaining uploads for the git-lfs hook.
     ///
     /// # Errors
     /// `git-failed`, `repository-broken`.

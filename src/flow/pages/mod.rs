@@ -1,4 +1,4 @@
-//! The pages of a worktree, as they are asked for.
+//! Answers questions about the pages of a worktree.
 
 pub mod no_pages;
 pub mod page_graph;
@@ -31,50 +31,50 @@ use no_pages::NoPages;
 pub struct PagesReport {
     /// The pages, in the order of scopes and paths.
     pub pages: Vec<PageEntry>,
-    /// How many those are.
+    /// Their number.
     pub count: usize,
-    /// How many there are in all.
+    /// The total number.
     pub total: usize,
-    /// Whether those of the files of the worktree were asked for; else they are of what is committed, unless
-    /// the scope was named.
+    /// Whether the pages of the working tree were requested; else those of the commit, unless the
+    /// scope was named.
     pub worktree: bool,
-    /// Whether the branch, or the worktree, has moved on since one of the scopes was mapped.
+    /// Whether the branch, or the working tree, has changed since one of the scopes was mapped.
     pub stale: bool,
     /// Those scopes.
     pub stale_scopes: Vec<String>,
-    /// Why there is no page; null where there is one.
+    /// Why there is no page; null if there is one.
     pub nothing: Option<NoPages>,
 }
 
-/// How much there is of a scope.
+/// The size of a scope.
 #[derive(Clone, Debug, Default, Serialize, JsonSchema)]
 pub struct ScopeStats {
     /// The scope; empty for the sum over all of them.
     pub scope_id: String,
     /// The commit that was mapped; empty for the sum.
     pub commit: String,
-    /// Pages.
+    /// The number of pages.
     pub pages: u64,
-    /// Records.
+    /// The number of records.
     pub records: u64,
-    /// Tokens, the sum over the records.
+    /// The number of tokens, the sum over the records.
     pub tokens: u64,
-    /// Whether the branch, or the worktree, has moved on since it was mapped.
+    /// Whether the branch, or the working tree, has changed since it was mapped.
     pub stale: bool,
 }
 
-/// How much there is.
+/// The sizes of scopes.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct PageStatsReport {
     /// Each scope.
     pub scopes: Vec<ScopeStats>,
-    /// All of them together.
+    /// Their sum.
     pub total: ScopeStats,
-    /// Why there is no page; null where there is one.
+    /// Why there is no page; null if there is one.
     pub nothing: Option<NoPages>,
 }
 
-/// The page table of a worktree, opened to look at.
+/// The page table of a worktree, opened for reading.
 pub(super) struct Opened {
     /// The table.
     pub(super) table: PageTable,
@@ -84,19 +84,21 @@ pub(super) struct Opened {
 }
 
 impl Opened {
-    /// Holds what the scopes say they have against what is there.
+    /// Compares the totals of the scopes with the rows of the table.
     fn adds_up(&self) -> Result<()> {
         for scope in &self.scopes {
             if !self.table.adds_up(scope).map_err(unusable)? {
-                return Err(unusable(Unusable::because("it does not add up")));
+                return Err(unusable(Unusable::because(
+                    "its totals do not match its pages",
+                )));
             }
         }
         Ok(())
     }
 }
 
-/// Takes a page table that is damaged out of the way: the next mapping makes it anew.
-fn mend<T>(session: &Session, result: Result<T>) -> Result<T> {
+/// Deletes a damaged page table: the next mapping makes it again.
+fn delete_damaged<T>(session: &Session, result: Result<T>) -> Result<T> {
     if let Err(error) = &result
         && error.code() == Code::CacheUnusable
     {
@@ -119,7 +121,7 @@ fn table(session: &Session) -> std::result::Result<PageTable, Unusable> {
     }
 }
 
-/// Opens the page table for what is kept in it; where it cannot be used, that is nothing.
+/// Opens the page table for its stored pages; an unusable one counts as empty.
 pub(super) fn open_kept(session: &Session) -> Result<Opened> {
     let table = match table(session) {
         Err(why) if !why.is_busy() => PageTable::in_memory(),
@@ -135,8 +137,8 @@ pub(super) fn open_kept(session: &Session) -> Result<Opened> {
     })
 }
 
-/// Opens the page table, for one scope or all of them; where it cannot be used, what would be in it is
-/// worked out for this command.
+/// Opens the page table, for one scope or all of them; if it is unusable, computes its content for
+/// this command.
 pub(super) fn open(session: &Session, wanted: Option<&str>) -> Result<Opened> {
     let worktree = worktree_key(session)?;
     let table = match table(session) {
@@ -157,7 +159,7 @@ pub(super) fn open(session: &Session, wanted: Option<&str>) -> Result<Opened> {
     })
 }
 
-/// Leaves the scope that a word stands for.
+/// Keeps the scope that a word stands for.
 fn retain_meant(session: &Session, scopes: &mut Vec<ScopeRow>, wanted: &str) -> Result<()> {
     let ids = scopes.iter().map(|scope| scope.scope.as_str());
     let meant = scope_record::meant(&ids, wanted);
@@ -169,8 +171,8 @@ fn retain_meant(session: &Session, scopes: &mut Vec<ScopeRow>, wanted: &str) -> 
     Ok(())
 }
 
-/// Leaves the scopes that are wanted: where none is named in full, those of the commits or those of the
-/// worktree. Says why none is left, where others were there.
+/// Keeps the wanted scopes: unless one is named in full, those of the commit or those of the
+/// working tree. Returns the reason if none is left.
 fn retain_wanted(
     session: &Session,
     scopes: &mut Vec<ScopeRow>,
@@ -208,7 +210,7 @@ fn retain_wanted(
     Ok(Some(why).filter(|why| scopes.is_empty() && (were_some || *why == NoPages::NoWorktree)))
 }
 
-/// Says that a scope has no pages here: it may still be recorded.
+/// Makes the error for a scope without pages here: it may still be recorded.
 fn no_scope(session: &Session, wanted: &str) -> Error {
     let recorded = scopes::mapped_ids(&session.repo);
     let meant = scope_record::meant(&recorded.keys().map(String::as_str), wanted);
@@ -218,18 +220,19 @@ fn no_scope(session: &Session, wanted: &str) -> Error {
             Error::new(Code::ScopeNotFound, message).hint("git colony pages stats")
         }
         [one, ..] => {
-            let message = format!("'{one}' is recorded, and its pages were not made here");
+            let message = format!("'{one}' is recorded, but its pages were not made here");
             Error::new(Code::ScopeNotFound, message).hint("git colony map")
         }
     }
 }
 
-/// Tells whether the branch, or the worktree, has moved on since a scope was mapped.
+/// Returns `true` if the branch, or the working tree, has changed since a scope was mapped.
 pub(super) fn is_stale(session: &Session, scope: &ScopeRow) -> bool {
     Freshness::of(session).is_stale(scope)
 }
 
-/// What scopes are held against; the worktree is looked at once, and only where one follows it.
+/// The state that scopes are compared with; the working tree is scanned once, and only if a scope
+/// follows it.
 pub(super) struct Freshness<'a> {
     session: &'a Session,
     worktree: OnceCell<Option<Now>>,
@@ -243,7 +246,7 @@ impl<'a> Freshness<'a> {
         }
     }
 
-    /// Tells whether the branch, or the worktree, has moved on since a scope was mapped.
+    /// Returns `true` if the branch, or the working tree, has changed since a scope was mapped.
     pub(super) fn is_stale(&self, scope: &ScopeRow) -> bool {
         let Some(follows) = scope.follows.as_deref() else {
             return false;
@@ -251,7 +254,7 @@ impl<'a> Freshness<'a> {
         if let Some(look) = follows.strip_prefix(map_worktree::FOLLOWS) {
             let now = self.worktree.get_or_init(|| Now::of(self.session).ok());
             let commit = Oid::parse(&scope.revision);
-            // Where it cannot be looked at, nobody knows what it holds.
+            // A working tree that cannot be scanned counts as changed.
             return now
                 .as_ref()
                 .is_none_or(|now| now.differs(self.session, commit, look));
@@ -260,7 +263,7 @@ impl<'a> Freshness<'a> {
         now.is_some_and(|now| now.to_string() != scope.revision)
     }
 
-    /// Returns the names of those that have moved on.
+    /// Returns the names of the stale scopes.
     pub(super) fn stale(&self, scopes: &[ScopeRow]) -> Vec<String> {
         let stale = scopes.iter().filter(|scope| self.is_stale(scope));
         stale.map(|scope| scope.scope.clone()).collect()
@@ -272,11 +275,11 @@ impl<'a> Freshness<'a> {
 /// # Errors
 /// `scope-not-found`, `cache-unusable`.
 pub fn list(session: &Session, filter: &Filter) -> Result<PagesReport> {
-    let mut opened = mend(session, open(session, None))?;
+    let mut opened = delete_damaged(session, open(session, None))?;
     let nothing = retain_wanted(session, &mut opened.scopes, filter)?;
-    mend(session, opened.adds_up())?;
+    delete_damaged(session, opened.adds_up())?;
     let listed = listing::list(&opened.table, &opened.scopes, filter);
-    let (mut pages, total) = mend(session, listed)?;
+    let (mut pages, total) = delete_damaged(session, listed)?;
     for scope in &opened.scopes {
         let own = |page: &&mut PageEntry| page.scope_id == scope.scope;
         let mut own = pages.iter_mut().filter(own).peekable();
@@ -298,14 +301,14 @@ pub fn list(session: &Session, filter: &Filter) -> Result<PagesReport> {
     })
 }
 
-/// Which page is shown, and how.
+/// The page to show, and the format.
 #[derive(Clone, Debug)]
 pub struct ShowRequest {
-    /// Its id, or enough of the beginning.
+    /// Its id, or a unique prefix.
     pub id: String,
-    /// How its text is written.
+    /// The format of its text.
     pub rendering: Rendering,
-    /// Whether the pages that it has to do with are named, too.
+    /// Whether related pages are named, too.
     pub neighbors: bool,
 }
 
@@ -314,11 +317,11 @@ pub struct ShowRequest {
 /// # Errors
 /// `page-not-found`, `object-missing`, `cache-unusable`.
 pub fn show(session: &Session, request: &ShowRequest) -> Result<ShownPage> {
-    let opened = mend(session, open(session, None))?;
+    let opened = delete_damaged(session, open(session, None))?;
     let found = listing::find(&opened.table, &opened.worktree, &request.id);
-    let found = mend(session, found)?;
+    let found = delete_damaged(session, found)?;
     let place = Reading::of(session, found.0.place.as_deref())?;
-    // How large chunks are has no say in the text they are stretches of.
+    // The size of chunks does not affect the text of which they are parts.
     let reader = Literature::new(&session.world, ChunkSize::default(), Tokenizer::default());
     let mut shown = listing::show(&place.library(session), &reader, &found, request.rendering)?;
     shown.stale = is_stale(session, &found.0);
@@ -336,8 +339,8 @@ pub fn show(session: &Session, request: &ShowRequest) -> Result<ShownPage> {
 /// # Errors
 /// `cache-unusable`.
 pub fn stats(session: &Session) -> Result<PageStatsReport> {
-    let opened = mend(session, open(session, None))?;
-    mend(session, opened.adds_up())?;
+    let opened = delete_damaged(session, open(session, None))?;
+    delete_damaged(session, opened.adds_up())?;
     let freshness = Freshness::of(session);
     let one = |scope: &ScopeRow| ScopeStats {
         scope_id: scope.scope.clone(),
@@ -362,7 +365,7 @@ pub fn stats(session: &Session) -> Result<PageStatsReport> {
     })
 }
 
-/// Forgets the pages of a scope; tells whether there were any.
+/// Deletes the pages of a scope; returns `true` if there were any.
 ///
 /// # Errors
 /// `cache-unusable`.

@@ -11,22 +11,22 @@ use crate::store::cache::page_table::ScopeRow;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum NoPages {
-    /// Nothing was ever mapped.
+    /// Nothing was mapped yet.
     NotMapped,
-    /// Scopes are recorded, by another worktree or clone, and none of their pages was made here.
+    /// Scopes are recorded, by another worktree or clone, but none of their pages was made here.
     NotHere,
-    /// What was mapped holds no file that has a page.
+    /// The mapped sources hold no file that has a page.
     Empty,
-    /// There are pages, and none that was asked for.
+    /// There are pages, but none matches the request.
     NoMatch,
-    /// Nothing but the files of the worktree was mapped, and they were not asked for.
+    /// Only the files of the working tree were mapped, and they were not requested.
     OnlyWorktree,
-    /// The files of the worktree were asked for, and were not mapped.
+    /// The files of the working tree were requested, and were not mapped.
     NoWorktree,
 }
 
 impl NoPages {
-    /// Finds out why no page of some scopes is shown.
+    /// Returns why no page of some scopes is shown.
     pub(in crate::flow) fn of(session: &Session, scopes: &[ScopeRow]) -> NoPages {
         let has_pages = |scope: &ScopeRow| scope.totals.pages > 0;
         match scopes {

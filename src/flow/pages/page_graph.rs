@@ -1,4 +1,4 @@
-//! `pages graph`: which pages of a worktree have to do with each other.
+//! `pages graph`: the relations between the pages of a worktree.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -17,31 +17,31 @@ use crate::store::cache::page_table::{PageTable, ScopeRow};
 use crate::store::cache::relation_cache::RelationCache;
 use crate::store::files::{atomic, places};
 
-/// So many neighbors of a page are named.
-const MOST_NEIGHBORS: usize = 5;
+/// The maximum number of neighbors of a page that are named.
+const MAX_NEIGHBORS: usize = 5;
 
-/// Pages and what they have to do with each other.
+/// Pages and their relations.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct PageGraphReport {
     /// The pages, in the order of scopes and paths.
     pub nodes: Vec<GraphNode>,
-    /// What joins pages of a scope, in the order of the pages.
+    /// The relations between pages of a scope, in the order of the pages.
     pub edges: Vec<GraphEdge>,
-    /// How many pages there are, those that are not shown included.
+    /// The number of pages, including those that are not shown.
     pub node_count: usize,
-    /// How many edges there are, those that are not shown included.
+    /// The number of edges, including those that are not shown.
     pub edge_count: usize,
-    /// Whether pages with few edges were left out, and their edges with them.
+    /// Whether pages with few edges were left out, with their edges.
     pub truncated: bool,
-    /// Whether the branch, or the worktree, has moved on since one of the scopes was mapped.
+    /// Whether the branch, or the working tree, has changed since one of the scopes was mapped.
     pub stale: bool,
     /// Those scopes.
     pub stale_scopes: Vec<String>,
-    /// Why there is no page; null where there is one.
+    /// Why there is no page; null if there is one.
     pub nothing: Option<NoPages>,
 }
 
-/// Makes the graph of a scope, or of all of them, with at most so many pages.
+/// Makes the graph of a scope, or of all of them, with at most `most` pages.
 ///
 /// # Errors
 /// `scope-not-found`, `object-missing`, `interrupted`, `cache-unusable`.
@@ -75,7 +75,7 @@ pub fn graph(session: &Session, scope: Option<&str>, most: usize) -> Result<Page
     })
 }
 
-/// Finds the pages that a page of a scope has most to do with, the strongest first.
+/// Finds the pages most related to a page of a scope, the strongest first.
 ///
 /// # Errors
 /// As [`graph`].
@@ -93,12 +93,12 @@ pub(in crate::flow) fn neighbors(
     let mut cache = RelationCache::open(&session.repo);
     graph.add(&source, table, scope, &mut cache)?;
     let mut neighbors = graph.neighbors(page);
-    neighbors.truncate(MOST_NEIGHBORS);
+    neighbors.truncate(MAX_NEIGHBORS);
     Ok(neighbors)
 }
 
-/// Takes away the notes of merges that kept a graph as it was, for what the scopes cover: those of this
-/// repository that are of now.
+/// Deletes the notes of merges that left a graph stale, for the files that up-to-date scopes of
+/// this repository cover.
 fn clear_notes(session: &Session, table: &PageTable, scopes: &[ScopeRow]) -> Result<()> {
     let entries = std::fs::read_dir(places::stale_page_graphs(&session.repo));
     let notes = entries.into_iter().flatten().flatten();

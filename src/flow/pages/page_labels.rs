@@ -1,5 +1,6 @@
-//! What the attributes of a tree say of the files that pages hold. It is looked up when pages are shown: what
-//! a file is called changes neither its text nor where it stands, so no page is another for it.
+//! Labels from the attributes of a tree for the files in pages. They are looked up when pages are
+//! shown: a label changes neither the text nor the position of a file, so pages do not depend on
+//! it.
 
 use std::path::Path;
 
@@ -11,14 +12,14 @@ use crate::page::listing::RecordEntry;
 use crate::store::Session;
 use crate::store::cache::page_table::ScopeRow;
 
-/// How a repository says that a file is generated.
+/// The attribute that marks a file as generated.
 const GENERATED: &str = "linguist-generated";
 
-/// Says of each record whether its file is generated, by the tree of the commit that was mapped. Where that
-/// is no longer here, it is left open.
+/// Sets for each record whether its file is generated, from the tree of the mapped commit. If that
+/// commit is missing, the label stays unset.
 ///
 /// # Errors
-/// Where the repository cannot be opened; its place is `None` for this one.
+/// If the repository cannot be opened; `place` is `None` for this one.
 pub(in crate::flow) fn label<'a>(
     session: &Session,
     place: Option<&Path>,
@@ -36,7 +37,7 @@ pub(in crate::flow) fn label<'a>(
     Ok(())
 }
 
-/// Does so for records of a scope.
+/// Does the same for records of a scope.
 ///
 /// # Errors
 /// As [`label`].

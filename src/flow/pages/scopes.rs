@@ -1,4 +1,4 @@
-//! Which scopes are mapped: the records of this repository, those that travel and those of this worktree.
+//! The mapped scopes: the records of this repository, shared ones and those of this worktree.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -21,14 +21,14 @@ use crate::store::refs::ref_names;
 
 use super::ScopeStats;
 
-/// Whose a mapping is.
+/// The owner of a mapping.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct SystemContext {
-    /// Who owns the colony, where the repository has a manifest.
+    /// The owner of the colony, if the repository has a manifest.
     pub tenant: Option<String>,
-    /// The colony, where the repository has a manifest.
+    /// The colony, if the repository has a manifest.
     pub colony: Option<String>,
-    /// Whether it is shared with every clone; else it is this worktree's own.
+    /// Whether it is shared with every clone; else it belongs to this worktree.
     pub shared: bool,
 }
 
@@ -37,28 +37,28 @@ pub struct SystemContext {
 pub struct Mapping {
     /// The scope.
     pub scope_id: String,
-    /// Whose it is.
+    /// Its owner.
     pub syscontext: SystemContext,
     /// The type of its source.
     pub source_type: &'static str,
     /// The branch it follows.
     pub branch: Option<String>,
-    /// Whether it is made of the files of the worktree, committed or not.
+    /// Whether it is made from the files of the working tree, committed or not.
     pub worktree: bool,
-    /// The commit that the pages here were made of; null where there are none.
+    /// The commit of the pages here; null if there are none.
     pub mapped_commit: Option<String>,
-    /// Whether the revision has moved on since; null where there are no pages.
+    /// Whether the revision has moved since; null if there are no pages.
     pub stale: Option<bool>,
 }
 
 /// The scopes that are mapped.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct ScopesReport {
-    /// Each, by id; one that is mapped on the default branch and on another one comes twice.
+    /// Each, by id; one that is mapped on the default branch and on another one is listed twice.
     pub mappings: Vec<Mapping>,
-    /// How many.
+    /// Their number.
     pub count: usize,
-    /// Records that cannot be read.
+    /// Unreadable records.
     pub unreadable: Vec<UnreadableRecord>,
 }
 
@@ -67,17 +67,17 @@ pub struct ScopesReport {
 pub struct ScopeReport {
     /// The scope.
     pub scope_id: String,
-    /// Whose it is.
+    /// Its owner.
     pub syscontext: SystemContext,
-    /// The row that it was mapped by.
+    /// The row that defines it.
     pub row: crate::map::row::SourceRow,
-    /// The limits that were in force.
+    /// The limits in effect.
     pub config: ScopeConfig,
-    /// Which revision it follows, by name.
+    /// The revision it follows, by name.
     pub revision: WantedRevision,
-    /// The commit it stays at, where its row is static.
+    /// The commit it stays at, if its row is static.
     pub frozen: Option<Oid>,
-    /// Whether it is made of the files of the worktree, committed or not.
+    /// Whether it is made from the files of the working tree, committed or not.
     pub worktree: bool,
     /// When it was first mapped.
     pub created_at: String,
@@ -85,13 +85,13 @@ pub struct ScopeReport {
     pub updated_at: String,
     /// Whether its pages are here.
     pub materialized_locally: bool,
-    /// The commit that the pages here were made of; null where there are none.
+    /// The commit of the pages here; null if there are none.
     pub mapped_commit: Option<String>,
-    /// How many pages it has, where they are here.
+    /// The number of its pages, if they are here.
     pub page_count: Option<u64>,
-    /// How many records are in them.
+    /// The number of their records.
     pub tracked_records: Option<u64>,
-    /// Whether the revision has moved on since the pages were made; unknown without pages.
+    /// Whether the revision has moved since the pages were made; unknown without pages.
     pub stale: Option<bool>,
 }
 
@@ -100,49 +100,49 @@ pub struct ScopeReport {
 pub struct MappedReport {
     /// The scope.
     pub scope_id: String,
-    /// Whether it is, by this very id.
+    /// Whether it is, by exactly this id.
     pub mapped: bool,
-    /// The scopes that the word stands for where a scope is shown or unmapped: by the name of the row, or the
-    /// beginning of the id.
+    /// The scopes that the word stands for in `scopes show` and `scopes unmap`: by the name of the
+    /// row, or a prefix of the id.
     pub meant: Vec<String>,
 }
 
-/// What became of a mapping that was to go.
+/// The result of an unmap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum UnmapStatus {
-    /// It is gone, or would be.
+    /// It is deleted, or would be.
     Unmapped,
-    /// There was none.
+    /// There was no mapping.
     NotMapped,
 }
 
-/// Where a mapping is noted.
+/// The place of a record of a mapping.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ScopeCopy {
     /// The record of this worktree.
     Local,
-    /// The record that every clone has.
+    /// The record that every clone shares.
     Shared,
     /// The pages of this worktree.
     Pages,
 }
 
-/// A mapping that was taken back.
+/// A mapping that was deleted.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct UnmapReport {
     /// The scope.
     pub scope_id: String,
-    /// What became of it.
+    /// The result.
     pub status: UnmapStatus,
-    /// Which copies went, or would.
+    /// The copies that were deleted, or would be.
     pub copies: Vec<ScopeCopy>,
-    /// True when nothing was changed because a dry run was asked for.
+    /// True if nothing was changed because of a dry run.
     pub dry_run: bool,
 }
 
-/// Looks up the pages of a scope; where there are none, or they cannot be read, nothing is known.
+/// Returns the statistics of a scope's pages; `None` if there are none, or they cannot be read.
 fn page_facts(session: &Session, record: &ScopeRecord) -> Option<ScopeStats> {
     let stats = pages::stats(session).ok()?.scopes;
     stats
@@ -155,7 +155,7 @@ fn page_facts(session: &Session, record: &ScopeRecord) -> Option<ScopeStats> {
 /// # Errors
 /// `repository-broken`, `object-missing`.
 pub fn list(session: &Session) -> Result<ScopesReport> {
-    // Where pages cannot be read, nothing is known of them.
+    // Without readable pages their state is unknown.
     let stats = pages::stats(session).map(|stats| stats.scopes);
     let stats = stats.unwrap_or_default();
     let facts = |id: &str| stats.iter().find(|stats| stats.scope_id == id);
@@ -182,7 +182,7 @@ pub fn list(session: &Session) -> Result<ScopesReport> {
     })
 }
 
-/// Returns the scopes that are mapped and their types, for completion; what cannot be read is left out.
+/// Returns the ids of mapped scopes and their types, for completion; unreadable ones are left out.
 pub(in crate::flow) fn mapped_ids(repo: &Repo) -> BTreeMap<String, &'static str> {
     let all = all_in(repo).unwrap_or_default().into_iter();
     let records = all.flat_map(|(scopes, _)| scopes.records.into_values());
@@ -191,10 +191,10 @@ pub(in crate::flow) fn mapped_ids(repo: &Repo) -> BTreeMap<String, &'static str>
         .collect()
 }
 
-/// Returns the scopes that are mapped.
+/// Returns the ids of mapped scopes.
 ///
 /// # Errors
-/// `repository-broken`, `object-missing`: nobody is told that a scope is not mapped where that is not known.
+/// `repository-broken`, `object-missing`: an unreadable record must not count as an unmapped scope.
 pub(in crate::flow) fn recorded_ids(repo: &Repo) -> Result<BTreeSet<String>> {
     let records = all_in(repo)?.into_iter();
     Ok(records
@@ -202,7 +202,7 @@ pub(in crate::flow) fn recorded_ids(repo: &Repo) -> Result<BTreeSet<String>> {
         .collect())
 }
 
-/// Tells of one scope, by its id, the name of its row, or the beginning of the id.
+/// Returns one scope, by its id, the name of its row, or a prefix of the id.
 ///
 /// # Errors
 /// `scope-not-found`, `name-ambiguous`.
@@ -228,8 +228,8 @@ pub fn show(session: &Session, id: &str) -> Result<ScopeReport> {
     })
 }
 
-/// Tells whether a scope is mapped. An id counts in full only, since a script that asks for a scope must not be
-/// told of another one; what the word means to [`show`] is told beside it.
+/// Checks whether a scope is mapped. Only a full id counts, so that a script that asks for a scope
+/// gets no answer about another one; the answer adds the scopes that [`show`] would find.
 ///
 /// # Errors
 /// `repository-broken`, `object-missing`.
@@ -242,8 +242,8 @@ pub fn mapped(session: &Session, id: &str) -> Result<MappedReport> {
     })
 }
 
-/// Takes a mapping back, for this worktree and for everybody. The scope is named as for [`show`]; one that
-/// has pages here counts, recorded or not.
+/// Deletes a mapping, for this worktree and for all clones. The scope is named as for [`show`]; one
+/// with pages here counts, recorded or not.
 ///
 /// # Errors
 /// `read-only-clone`, `name-ambiguous`, and those of [`scope_writing::write`].
@@ -282,8 +282,8 @@ pub fn unmap(session: &Session, word: &str, dry_run: bool) -> Result<UnmapReport
     })
 }
 
-/// Finds the scope that a word stands for, among those that are recorded or have pages here; where there is
-/// none, the word.
+/// Finds the scope that a word stands for, among those that are recorded or have pages here;
+/// returns the word if there is none.
 fn to_unmap(session: &Session, word: &str) -> Result<String> {
     let mut ids = recorded_ids(&session.repo)?;
     let opened = pages::open_kept(session)?;
@@ -296,7 +296,8 @@ fn to_unmap(session: &Session, word: &str) -> Result<String> {
     }
 }
 
-/// Returns the records of this worktree, if it has any of its own, and those that travel; whether they do.
+/// Returns the records of this worktree, if it has its own, and the shared ones; `true` marks the
+/// shared ones.
 fn all(session: &Session) -> Result<Vec<(Scopes, bool)>> {
     all_in(&session.repo)
 }
@@ -311,7 +312,7 @@ fn all_in(repo: &Repo) -> Result<Vec<(Scopes, bool)>> {
         .collect()
 }
 
-/// Finds the record that counts on the current branch.
+/// Finds the record in effect on the current branch.
 fn find(session: &Session, id: &str) -> Result<(ScopeRecord, bool)> {
     let mut all = all(session)?;
     let default = default_branch::find(&session.repo)?.map(|(name, _)| name);
@@ -334,7 +335,7 @@ fn find(session: &Session, id: &str) -> Result<(ScopeRecord, bool)> {
     found.ok_or_else(|| not_one(id, &[]))
 }
 
-/// Says that a word stands for no scope, or for several.
+/// Makes the error for a word that stands for no scope, or for several.
 pub(in crate::flow) fn not_one(word: &str, meant: &[String]) -> Error {
     if meant.is_empty() {
         let message = format!("no scope '{word}' is mapped; nothing has changed");
@@ -346,12 +347,12 @@ pub(in crate::flow) fn not_one(word: &str, meant: &[String]) -> Error {
     );
     Error::new(Code::NameAmbiguous, message)
         .detail("scopes", meant)
-        .hint("git colony scopes   # name one in full")
+        .hint("git colony scopes   # then use a full id")
 }
 
 fn context(session: &Session, shared: bool) -> SystemContext {
     let commit = session.repo.head().ok().and_then(|head| head.commit());
-    // A manifest that cannot be read is what 'doctor' tells of.
+    // `doctor` reports a manifest that cannot be read.
     let manifest = commit.and_then(|commit| manifest_of(session, commit).ok().flatten());
     let (tenant, colony) = manifest.map(|it| (it.tenant, it.colony)).unzip();
     SystemContext {

@@ -1,8 +1,8 @@
-//! What a repository offers for an argument on TAB: names that exist, with a word about each.
+//! Completes an argument on TAB: existing names, with a short description each.
 //!
-//! Repository content is hostile and an offer ends up on a command line: only names that mean
-//! themselves in every shell are offered, whatever the shell quotes. Reads only, refuses nothing: what
-//! cannot be read is not offered.
+//! Repository content is hostile and a completion ends up on a command line: only names that mean
+//! themselves in every shell are offered, however the shell quotes. Reads only, refuses nothing:
+//! unreadable names are not offered.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,7 +16,7 @@ use crate::store::key;
 use crate::store::operation::Record;
 use crate::store::refs::ref_names;
 
-/// What kind of names is wanted.
+/// The kind of names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Names {
     /// Checkpoints, by label or id.
@@ -31,39 +31,40 @@ pub enum Names {
     Branches,
     /// Fork branches.
     Forks,
-    /// Agents that `.colony/agents` describes, or that have published something.
+    /// Agents that have a file in `.colony/agents`, or that have published something.
     Agents,
     /// Remotes.
     Remotes,
-    /// What the tools of the registry can do.
+    /// The capabilities of the tools in the registry.
     Capabilities,
-    /// What they serve.
+    /// The purposes of these tools.
     Purposes,
     /// Scopes that are mapped.
     Scopes,
 }
 
-/// One word that may be typed.
+/// One completion.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Offer {
     /// The word.
     pub value: String,
-    /// What it is; may hold anything.
+    /// Its description; may hold anything.
     pub about: String,
 }
 
 impl Offer {
-    /// Makes an offer.
+    /// Makes a completion.
     pub fn new(value: impl Into<String>, about: impl Into<String>) -> Offer {
         let (value, about) = (value.into(), about.into());
         Offer { value, about }
     }
 }
 
-/// How many of the newest checkpoints are read for their labels, and operations for what they did.
+/// The number of newest checkpoints that are read for their labels, and of operations for their
+/// summaries.
 const DESCRIBED: usize = 50;
 
-/// Returns the names that begin with what has been typed, each once.
+/// Returns the names that begin with the typed text, each once.
 pub fn names(repo: &Repo, kind: Names, typed: &str, now: &Moment) -> Vec<Offer> {
     let found = match kind {
         Names::Checkpoints => checkpoints_for(repo, typed, now),
@@ -89,14 +90,14 @@ pub fn names(repo: &Repo, kind: Names, typed: &str, now: &Moment) -> Vec<Offer> 
     found.into_iter().filter(fits).collect()
 }
 
-/// Tells whether a name can stand on a command line as it is, but for its spaces.
+/// Returns `true` if a name can be used on a command line unquoted, except for its spaces.
 fn is_plain(name: &str) -> bool {
     let plain = |c: char| c.is_alphanumeric() || " ._/,+-:#".contains(c);
     let first = |c: char| c.is_alphanumeric() || "._/".contains(c);
     name.starts_with(first) && !name.ends_with(' ') && name.len() <= 200 && name.chars().all(plain)
 }
 
-/// Offers labels, newest first; ids where the label cannot be typed, or where an id is being typed.
+/// Offers labels, newest first; ids if the label cannot be typed, or if an id is being typed.
 fn checkpoints_for(repo: &Repo, typed: &str, now: &Moment) -> Vec<Offer> {
     let mut offers = Vec::new();
     let newest = checkpoints::newest(repo, Which::Named, DESCRIBED);
@@ -185,7 +186,7 @@ fn below(repo: &Repo, prefix: &str, stripped: &str, what: &str) -> Vec<Offer> {
     names.map(offer).collect()
 }
 
-/// Agents are described by files that are reviewed like any other, `.colony/agents/<name>.md`, or have
+/// Agents have a file that is reviewed like any other, `.colony/agents/<name>.md`, or have
 /// published something.
 fn agents(repo: &Repo) -> Vec<Offer> {
     let directory = repo.workdir().join(".colony/agents");

@@ -1,4 +1,4 @@
-//! The commits of a line of work: what it has beyond the branch it goes to, newest first.
+//! The commits of a fork or branch that its target branch does not have, newest first.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -13,21 +13,21 @@ use crate::store::Session;
 
 use crate::flow::agents::agent_state::{self, AgentState};
 
-/// The commits of a line of work.
+/// The commits of a fork or branch.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct LogReport {
-    /// The line of work: the name of its branch, or what was typed.
+    /// The name of the branch, or the name as typed.
     pub name: String,
     /// Its tip; `None` for a branch without a commit.
     pub head_sha: Option<Oid>,
     /// The branch it goes to, or the first end of a range: its commits are left out; `None` where nothing is
     /// left out.
     pub into: Option<String>,
-    /// What is not committed, where `NAME@` was asked for and something is.
+    /// The uncommitted changes, if `NAME@` was requested and there are any.
     pub uncommitted: Option<Uncommitted>,
     /// The commits, newest first.
     pub commits: Vec<Entry>,
-    /// Whether there are more commits than were asked for.
+    /// Whether there are more commits than the limit.
     pub truncated: bool,
 }
 
@@ -48,26 +48,26 @@ pub struct Entry {
     pub subject: String,
 }
 
-/// What an agent has in its working tree and has not committed.
+/// The uncommitted work of an agent.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Uncommitted {
     /// The agent.
     pub agent: String,
-    /// Files that differ from the newest commit, untracked ones among them.
+    /// The number of files that differ from the newest commit, untracked ones included.
     pub files: usize,
-    /// What git is in the middle of there.
+    /// The git operation in progress there.
     pub in_progress: Option<String>,
-    /// What a checkpoint leaves out, too.
+    /// The paths that a checkpoint leaves out, too.
     pub left_out: Vec<LeftOut>,
 }
 
-/// A line of work as it was found.
+/// A resolved name.
 struct Line {
     name: String,
     tip: Option<Oid>,
-    /// The branch it began on, where that was written down.
+    /// The branch it was created from, if that was recorded.
     began_on: Option<String>,
-    /// Whether it is a branch, and not any commit.
+    /// Whether it is a branch, and not just a commit.
     is_branch: bool,
 }
 
@@ -163,8 +163,8 @@ fn of_state(repo: &Repo, state: &AgentState) -> Line {
     }
 }
 
-/// Adds the branch that a line of work goes to: the one it began on, else the default branch; `None` for that
-/// branch itself.
+/// Adds the target branch of a fork or branch: the one it was created from, else the default branch;
+/// `None` for that branch itself.
 fn with_target(repo: &Repo, line: Line) -> Result<(Line, Option<(String, Oid)>)> {
     let into = match forks::standing(repo, line.began_on.as_deref())? {
         Some(into) => Some(into),
@@ -175,7 +175,7 @@ fn with_target(repo: &Repo, line: Line) -> Result<(Line, Option<(String, Oid)>)>
     Ok((line, into))
 }
 
-/// Lists at most `limit` commits of a line of work that `into` does not have, squashed or not.
+/// Lists at most `limit` commits that `into` does not have, squashed or not.
 fn beyond(
     repo: &Repo,
     line: &Line,
@@ -222,7 +222,7 @@ fn uncommitted(repo: &Repo, state: AgentState) -> Result<Option<Uncommitted>> {
     }))
 }
 
-/// Returns `true` if the index has what neither the files nor the newest commit have.
+/// Returns `true` if the index has changes that neither the files nor the newest commit have.
 fn is_staged(repo: &Repo, state: &AgentState, parents: &[Oid]) -> Result<bool> {
     let committed = repo.tree_of(state.base)?;
     for index in parents.iter().filter(|parent| Some(**parent) != state.base) {

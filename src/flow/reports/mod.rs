@@ -1,4 +1,4 @@
-//! What a repository looks like: its state, its branches, its operations, what TAB offers.
+//! Reports about a repository: its state, branches and operations, and completions.
 
 pub mod completion;
 pub mod log;

@@ -1,4 +1,4 @@
-//! The log of operations as people read it.
+//! The operation log, for people.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
@@ -31,21 +31,21 @@ pub struct OperationInfo {
     pub worktree: WorktreeKey,
     /// What it did.
     pub kind: Kind,
-    /// The same for people.
+    /// The same as text for people.
     pub summary: String,
-    /// When, RFC 3339 UTC.
+    /// When it was made, RFC 3339 UTC.
     pub created_at: String,
-    /// Who.
+    /// Who made it.
     pub author: String,
     /// The refs it moved.
     pub refs: Vec<RefChange>,
-    /// How many files it moved aside.
+    /// The number of files it moved aside.
     pub files_moved_aside: usize,
-    /// How many files it put in place.
+    /// The number of files it put in place.
     pub files_placed: usize,
-    /// Whether its effect has been taken back; `None` for undo and redo.
+    /// Whether it was undone; `None` for undo and redo.
     pub undone: Option<bool>,
-    /// The migration to git-lfs that came after it and behind which undo does not go; it stands all the same.
+    /// The later migration to git-lfs that prevents its undo; the operation is still in effect.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub closed_by: Option<OperationId>,
 }
@@ -55,39 +55,39 @@ pub struct OperationInfo {
 pub struct OperationsReport {
     /// The operations.
     pub ops: Vec<OperationInfo>,
-    /// How many.
+    /// Their number.
     pub count: usize,
-    /// The removed clones of the name that was asked for, newest first: the operations are those of the
-    /// first. Empty where no removed clone was asked for.
+    /// The removed clones with the given name, newest first: the operations belong to the first.
+    /// Empty unless a removed clone was requested.
     pub removed: Vec<RemovedClone>,
 }
 
 /// One operation in full.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct OperationReport {
-    /// What the list says of it.
+    /// The fields of the list.
     #[serde(flatten)]
     pub info: OperationInfo,
     /// The commit that holds its record.
     pub commit: Oid,
-    /// The worktree before, as a commit.
+    /// The working tree before, as a commit.
     pub snapshot: Option<Oid>,
-    /// The operation it took back.
+    /// The operation it undid.
     pub inverts: Option<OperationId>,
-    /// Where HEAD went, if that was another branch.
+    /// The new branch of HEAD, if it changed.
     pub head: Option<HeadSwitch>,
-    /// The files it moved aside, with where each is kept now; also those written meanwhile.
+    /// The files it moved aside, with the current place of each; also those written meanwhile.
     pub kept: Vec<KeptFile>,
-    /// The removed clone that it was done in, where one was asked for.
+    /// The removed clone that made it, if one was requested.
     pub removed: Option<RemovedClone>,
 }
 
 /// A file that was moved aside.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct KeptFile {
-    /// Where it stood.
+    /// Its original path.
     pub path: RepoPath,
-    /// Where it is kept, also by a redo of the operation; `None` when it went back or was pruned.
+    /// Its current place, which may be that of a redo; `None` if it was put back or pruned.
     pub kept_at: Option<String>,
 }
 
@@ -121,7 +121,7 @@ pub fn list_removed(session: &Session, name: &str) -> Result<OperationsReport> {
     Ok(report(&log, clones.collect()))
 }
 
-/// Opens the hub to read from, and finds the removed clones of a name in it.
+/// Opens the hub for reading, and finds its removed clones with a name.
 fn removed(session: &Session, name: &str) -> Result<(Repo, Vec<RemovedLog>)> {
     let root = SharedRoot::of(&session.world)?;
     let hub = locate::place_of(session, &root)?;
@@ -155,7 +155,7 @@ pub fn show(session: &Session, id: OperationId) -> Result<OperationReport> {
     describe((&session.repo, &places), &log, id).ok_or_else(not_found)
 }
 
-/// Shows one operation of the newest removed clone of a name, of its main worktree first.
+/// Shows one operation of the newest removed clone with a name, of its main worktree first.
 ///
 /// # Errors
 /// `operation-not-found`, and those of [`list_removed`].
@@ -211,7 +211,7 @@ fn describe(
     })
 }
 
-/// Returns where an operation keeps what stood at a path, if it is there.
+/// Returns where an operation keeps the file of a path, if it exists.
 fn kept_at(places: &Places, entry: &LogEntry, path: &RepoPath) -> Option<PathBuf> {
     let aside = &entry.record.files.aside;
     let number = aside.iter().position(|aside| aside == path)?;
@@ -219,7 +219,7 @@ fn kept_at(places: &Places, entry: &LogEntry, path: &RepoPath) -> Option<PathBuf
     std::fs::symlink_metadata(&at).is_ok().then_some(at)
 }
 
-/// Returns the path that a kept file had; of one that no operation planned for, where it is kept.
+/// Returns the original path of a kept file; for one outside every plan, where it is kept.
 pub(in crate::flow) fn name_of(log: &Log, file: &moved_aside::AsideFile) -> RepoPath {
     let is_of =
         |entry: &&LogEntry| entry.worktree == file.worktree && entry.record.op == file.operation;

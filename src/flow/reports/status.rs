@@ -1,4 +1,4 @@
-//! The state of the repository at a glance (the `RepoState` of the requirements).
+//! The state of the repository (the `RepoState` of the requirements).
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -34,11 +34,11 @@ pub struct StatusReport {
     pub current_branch: String,
     /// HEAD's commit; `None` on an unborn branch.
     pub current_sha: Option<Oid>,
-    /// Commits here that the main branch has not.
+    /// The number of commits here that the default branch does not have.
     pub ahead_of_main_by: usize,
-    /// Commits of the main branch that are not here.
+    /// The number of commits of the default branch that are not here.
     pub behind_main_by: usize,
-    /// Checkpoints somebody asked for, oldest first.
+    /// Checkpoints made on request, oldest first.
     pub checkpoints: Vec<Checkpoint>,
     /// Fork branches, `fork/<label>`.
     pub forks: Vec<String>,
@@ -50,23 +50,23 @@ pub struct StatusReport {
     pub uncommitted_changes: bool,
     /// Git remotes that tools are imported from.
     pub imported_tooling_remotes: Vec<Value>,
-    /// How many paths are staged, changed, untracked, in conflict.
+    /// The numbers of staged, changed, untracked and conflicted paths.
     pub changes: ChangeCounts,
-    /// What git is in the middle of.
+    /// The git operation in progress.
     pub in_progress: Option<&'static str>,
-    /// An operation whose owner is at work or died.
+    /// An operation of a running or dead process.
     pub pending_operation: Option<PendingOperation>,
     /// A migration to git-lfs that has not ended.
     pub migration: Option<UnderWay>,
-    /// What undo would take back.
+    /// The operation that undo would undo.
     pub undo: Option<UndoStep>,
-    /// Forks that have changed files which are changed here.
+    /// Forks that change files which are changed here.
     pub touched_by_others: Vec<TouchedBy>,
-    /// What needs attention.
+    /// Problems that need attention.
     pub health: Vec<Health>,
 }
 
-/// How many paths differ, and how.
+/// The numbers of paths that differ, by kind.
 #[derive(Clone, Copy, Debug, Default, Serialize, JsonSchema)]
 pub struct ChangeCounts {
     /// Staged against HEAD.
@@ -77,7 +77,7 @@ pub struct ChangeCounts {
     pub untracked: usize,
     /// In conflict.
     pub conflicts: usize,
-    /// Untracked since a restore brought older ignore files back, and out of checkpoints: no change.
+    /// Untracked since a restore of older ignore files, and out of checkpoints: not a change.
     pub unignored: usize,
 }
 
@@ -99,18 +99,18 @@ impl From<Pending> for PendingOperation {
     }
 }
 
-/// Something that needs attention.
+/// A problem that needs attention.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Health {
     /// A stable name.
     pub name: &'static str,
-    /// Always false: what is well is not listed.
+    /// Always false: only problems are listed.
     pub ok: bool,
-    /// What was found.
+    /// Its description.
     pub detail: String,
 }
 
-/// Looks at everything, changes nothing.
+/// Examines everything, changes nothing.
 ///
 /// # Errors
 /// `repository-broken`, `interrupted`.
@@ -148,7 +148,7 @@ pub fn status(session: &Session) -> Result<StatusReport> {
         behind_main_by: behind,
         checkpoints: named.sound,
         forks: forks.iter().map(|found| found.name.short()).collect(),
-        // One that makes no sense is told of below.
+        // An invalid registry is reported below.
         tools: tool_registry::read(repo).unwrap_or_default(),
         last_quiescence_at: automatic
             .sound
@@ -182,7 +182,7 @@ fn count(scan: &Scan, unignored: &[RepoPath]) -> ChangeCounts {
     }
 }
 
-/// Counts the paths of which a clone holds more than its commits.
+/// Counts the paths of a clone with uncommitted work.
 pub(in crate::flow) fn unsaved(scan: &Scan) -> usize {
     let changes = count(scan, &[]);
     changes.staged.max(changes.changed) + changes.untracked + changes.conflicts
@@ -224,7 +224,7 @@ fn imported_tooling(repo: &Repo) -> Vec<Value> {
         .unwrap_or_default()
 }
 
-/// Names the first checkpoint that is damaged, and where the others are named.
+/// Names the first damaged checkpoint, and the command that lists the others.
 fn damaged(named: &[DamagedCheckpoint], automatic: &[DamagedCheckpoint]) -> Option<Health> {
     let first = named.first().or(automatic.first())?;
     let list = |count: usize, how: &str| {
@@ -253,36 +253,40 @@ fn health(
         });
     };
     if let Some(pending) = pending {
-        let detail = "at work, or cut off: the next changing command completes or cancels it";
+        let detail = "running, or interrupted: the next changing command completes or cancels it";
         add("pending-operation", format!("{} {detail}", pending.op));
     }
     let lock = IndexLock::path_in(repo);
     if lock.exists() && pending.is_none() {
         add(
             "index-lock",
-            format!("'{}' exists: git is at work, or died", lock.display()),
+            format!("'{}' exists: git is running, or was killed", lock.display()),
         );
     }
     if let Some(what) = repo.in_progress() {
-        let left = pick::left(session)
-            .map(|left| format!(": {left}; git colony cherry-pick --continue takes what is left"));
+        let left = pick::left(session).map(|left| {
+            format!(
+                ": {left}; git colony cherry-pick --continue picks the remaining \
+            commits"
+            )
+        });
         let left = left.unwrap_or_default();
         add("in-progress", format!("a {what} is in progress{left}"));
     }
     if let Some(migration) = migration.filter(|found| found.needs_attention) {
         add("migration", migration.detail.clone());
     }
-    // What cannot be read is told of by whoever needs it.
+    // The command that needs an unreadable ref reports it.
     for (branch, way) in migrate::come_back(repo).unwrap_or_default() {
-        let what = "is from before history was rewritten for git-lfs";
+        let what = "has the history from before the rewrite for git-lfs";
         add("history-rewritten", format!("'{branch}' {what}: {way}"));
     }
     for problem in &session.settings.repository_problems {
         add("settings", problem.sentence());
     }
     if repo.lacks_filter("lfs") {
-        let detail = "'.gitattributes' gives files to git-lfs, and its filters are not set up here: such \
-                      files would be committed whole; git colony init sets them up";
+        let detail = "'.gitattributes' gives files to git-lfs, but its filters are not configured \
+        here: such files would be committed to git; git colony init configures them";
         add("git-lfs-filters", detail.to_owned());
     } else if repo.has_half_filter("lfs") {
         let detail = install::HALF_A_FILTER;

@@ -1,8 +1,8 @@
-//! The state of a repository for a prompt: what can be told at once, whatever the size.
+//! The state of a repository for a shell prompt: fast, whatever the size.
 //!
-//! Nothing is cached, so nothing here can be out of date. Branch, newest checkpoint and what needs
-//! attention are read from names of refs and files; changes are looked for as long as the setting
-//! `colony.lineTime` allows, and left out when the look did not come to its end by then.
+//! Nothing is cached, so nothing here can be out of date. Branch, newest checkpoint and problems
+//! are read from names of refs and files; changes are counted within the time that the setting
+//! `colony.lineTime` allows, and left out if the scan has not ended by then.
 
 use std::sync::{Arc, mpsc};
 use std::time::Duration;
@@ -21,24 +21,25 @@ use crate::store::operation::recover;
 use crate::store::settings::setting_layers::Layers;
 use crate::store::settings::{self, Flags};
 
-/// What a prompt shows; all empty outside of a repository.
+/// The fields of a prompt; all empty outside of a repository.
 #[derive(Clone, Debug, Default, Serialize, JsonSchema)]
 pub struct LineReport {
     /// The branch, or `detached:<8 hex>`.
     pub branch: Option<String>,
-    /// What git is in the middle of.
+    /// The git operation in progress.
     pub in_progress: Option<&'static str>,
-    /// How many paths are staged, changed, untracked or in conflict; `None` when that took too long.
+    /// The number of staged, changed, untracked or conflicted paths; `None` if counting took too
+    /// long.
     pub changes: Option<usize>,
     /// When the newest checkpoint was made, automatic ones of this worktree included.
     pub last_checkpoint_at: Option<String>,
     /// How long ago that was.
     pub last_checkpoint_seconds: Option<i64>,
-    /// Whether `status` names something that needs attention.
+    /// Whether `status` reports a problem.
     pub attention: bool,
 }
 
-/// Looks around without a lock, a write or an error: what cannot be read is not told.
+/// Reads the state without a lock, a write or an error: unreadable parts are left out.
 pub fn line(world: &World) -> LineReport {
     let Ok(repo) = Repo::open(world, ObjectWrites::InMemory) else {
         return LineReport::default();
@@ -76,7 +77,7 @@ pub fn line(world: &World) -> LineReport {
     }
 }
 
-/// Counts what is uncommitted; gives up after `limit`, also when a filter hangs.
+/// Counts uncommitted paths; gives up after `limit`, even if a filter hangs.
 fn changes_within(limit: Duration, world: &World, repo: Repo) -> Option<usize> {
     if limit.is_zero() {
         return None;
@@ -93,7 +94,7 @@ fn changes_within(limit: Duration, world: &World, repo: Repo) -> Option<usize> {
         let changes = repo.scan(&world).ok().map(|scan| {
             scan.staged.len() + scan.unstaged.len() + scan.untracked.len() + scan.conflicts.len()
         });
-        // Nobody waits any more: that is what a limit is for.
+        // After the limit nothing receives the result.
         found.send(changes).ok();
     };
     std::thread::Builder::new()

@@ -1,4 +1,4 @@
-//! The branches of a repository and where each left the main one.
+//! The branches of a repository and where each diverged from the default branch.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -13,13 +13,13 @@ use crate::store::refs::ref_names;
 /// The branches.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct TopologyReport {
-    /// The main branch; `None` where no branch is.
+    /// The default branch; `None` if there is no branch.
     pub main: Option<String>,
-    /// Its tip, or that of `origin`'s where it is not here, or HEAD.
+    /// Its tip, or that of `origin`'s if it is not here, or HEAD.
     pub main_head_sha: Option<Oid>,
     /// Every local branch, sorted by name.
     pub branches: Vec<Branch>,
-    /// How many.
+    /// Their number.
     pub count: usize,
 }
 
@@ -34,9 +34,10 @@ pub struct Branch {
     pub name: String,
     /// Its tip.
     pub head_sha: Oid,
-    /// The branch a fork began on, while that stands, else the main branch; `None` for that itself.
+    /// The branch that a fork was created from, while it exists, else the default branch; `None`
+    /// for that itself.
     pub parent_branch: Option<String>,
-    /// Its merge base with that branch; `None` where they have none, and for the main branch.
+    /// Its merge base with that branch; `None` if there is none, and for the default branch.
     pub diverged_from_sha: Option<Oid>,
     /// Whether it is below `fork/`.
     pub is_fork: bool,
@@ -48,7 +49,7 @@ pub struct Branch {
     pub is_tool: bool,
 }
 
-/// Looks at every local branch: one walk of the history, no process.
+/// Examines every local branch: one walk of the history, no process.
 ///
 /// # Errors
 /// `repository-broken`.
@@ -93,7 +94,7 @@ pub fn topology(session: &Session) -> Result<TopologyReport> {
     })
 }
 
-/// Makes the branch that a fork began on its parent.
+/// Sets the branch that a fork was created from as its parent.
 fn attach_to_base(repo: &Repo, fork: &mut Branch) -> Result<()> {
     let name = RefName::from(format!("{HEADS}{}", fork.name).as_str());
     let Some((base, tip)) = forks::into_of(repo, &name)? else {
@@ -127,8 +128,8 @@ fn main_tip(repo: &Repo, main: Option<&str>) -> Result<Option<Oid>> {
     }
 }
 
-/// Returns the tip of a branch here, else of `origin`'s. A file of the tree may name anything, also what
-/// no branch can be called.
+/// Returns the tip of a branch here, else of `origin`'s. A file of the tree may name anything, even
+/// an invalid branch name.
 fn tip_of(repo: &Repo, name: &str) -> Option<Oid> {
     let find = |prefix: &str| {
         let name = RefName::from(format!("{prefix}{name}").as_str());

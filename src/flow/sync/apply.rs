@@ -1,4 +1,4 @@
-//! Carries out what was decided: first here, then on the remote, then what is noted of both.
+//! Applies the decisions: first here, then on the remote, then in the notes about both.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,20 +15,21 @@ use super::both_sides::Look;
 use super::plan::{self, Step};
 use super::{Direction, Race, SyncResult, SyncedRef};
 
-/// What was done in one round.
+/// The result of one round.
 pub(super) struct Done {
-    /// What is told of each ref.
+    /// The report of each ref.
     pub(super) rows: Vec<SyncedRef>,
-    /// The refs that would have moved on the remote, with consent, and whether each would have gone.
+    /// The refs that would have moved on the remote, with consent, and whether each would have been
+    /// deleted.
     pub(super) waiting: Vec<(RefName, bool)>,
-    /// Whether a ref had moved meanwhile, here or there.
+    /// Whether a ref moved meanwhile, here or there.
     pub(super) race: Race,
 }
 
-/// Carries out the steps.
+/// Applies the steps.
 ///
 /// # Errors
-/// What the network says; what is done by then stays done, and the next sync finds it so.
+/// Network errors; the steps done by then stay done, and the next sync finds them so.
 pub(super) fn act(
     session: &Session,
     remote: &Remote<'_>,
@@ -48,7 +49,7 @@ pub(super) fn act(
     })
 }
 
-/// Moves refs here: all at once where that can be, else each that can.
+/// Moves refs here: all at once if possible, else each that can be moved.
 fn move_here(session: &Session, steps: &mut [Step]) -> Result<Race> {
     let moves = |steps: &[Step]| -> Vec<RefChange> {
         steps.iter().filter_map(|step| step.here.clone()).collect()
@@ -101,7 +102,7 @@ fn move_refs(session: &Session, changes: &[RefChange]) -> Result<()> {
     own_refs::move_refs(session, changes, &why)
 }
 
-/// Pushes, and tells what the server said of each ref.
+/// Pushes, and reports the server's answer for each ref.
 fn move_there(session: &Session, remote: &Remote<'_>, steps: &mut [Step]) -> Result<Race> {
     let takes_tags = session.settings.checkpoint_git_tags;
     let changes: Vec<RefChange> = steps.iter().filter_map(|step| step.there.clone()).collect();
@@ -123,12 +124,12 @@ fn move_there(session: &Session, remote: &Remote<'_>, steps: &mut [Step]) -> Res
             None | Some(Pushed::Done) => continue,
             Some(Pushed::Moved) => {
                 race = Race::Lost;
-                let reason = "somebody else moves it on the remote at the same time";
+                let reason = "it is being moved on the remote at the same time";
                 (SyncResult::Rejected, reason.to_owned())
             }
             Some(Pushed::Refused(reason)) => (SyncResult::RefusedByServer, reason),
         };
-        // What has moved here stays: it is what the remote will get.
+        // The local moves stay: a later push sends them.
         step.note = None;
         step.row.direction = match step.here {
             Some(_) => Direction::Fetch,
@@ -145,7 +146,7 @@ fn move_there(session: &Session, remote: &Remote<'_>, steps: &mut [Step]) -> Res
     Ok(race)
 }
 
-/// Notes what the remote has now, and forgets what neither side has any more.
+/// Records the refs of the remote, and deletes the notes of refs that neither side has any more.
 fn note(session: &Session, remote: &Remote<'_>, look: &Look, steps: &[Step]) -> Result<()> {
     let names = look.names();
     let note_of = |name| travelers::note_of(&look.remote, name);
@@ -186,15 +187,17 @@ fn note(session: &Session, remote: &Remote<'_>, look: &Look, steps: &[Step]) -> 
     move_refs(session, &changes)
 }
 
-/// Returns how checkpoints travel where a server takes nothing but branches and tags.
+/// Returns the hint for a checkpoint if a server accepts only branches and tags.
 fn way_of_checkpoint(name: &RefName) -> Option<String> {
     let is_checkpoint = travelers::kind_of(name) == Some(Kind::Checkpoint);
     is_checkpoint.then(|| {
-        "git config colony.checkpoint.gitTags true   # new checkpoints are tags of git as well, which sync sends".to_owned()
+        "git config colony.checkpoint.gitTags true   # new checkpoints are also git tags, which \
+        sync pushes"
+            .to_owned()
     })
 }
 
-/// Tells whether a ref is gone from both sides now.
+/// Returns `true` if both sides have deleted a ref.
 fn is_gone(step: &Step) -> bool {
     step.row.result == SyncResult::Deleted
 }

@@ -1,7 +1,7 @@
-//! What both sides have, as values: refs here, refs there, and what was noted when they last agreed.
+//! The refs of both sides, as values: here, on the remote, and as recorded at the last sync.
 //!
-//! What the remote offers is looked at before it counts: a ref whose object is not what belongs under
-//! its name is set apart.
+//! The refs of the remote are checked before they count: a ref with an object of the wrong kind is
+//! put on a separate list.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -25,27 +25,27 @@ pub(super) struct Look {
     pub(super) remote: String,
     ours: BTreeMap<RefName, Oid>,
     theirs: BTreeMap<RefName, Oid>,
-    /// What was noted, by the names of the notes.
+    /// The recorded values, by the names of the notes.
     pub(super) notes: BTreeMap<RefName, Oid>,
-    /// Whether what is noted and is not there was deleted there: not where the remote is another place now, or
-    /// has nothing at all.
+    /// Whether a recorded ref that the remote lacks was deleted there: not if the remote has
+    /// another URL now, or has nothing at all.
     pub(super) do_notes_count: bool,
-    /// Names under which the remote has something else than belongs there, and what is wrong with it.
+    /// Refs of the remote with objects of the wrong kind, and the problem.
     pub(super) invalid: BTreeMap<RefName, String>,
     /// The branches of the remote.
     pub(super) branches: BTreeMap<RefName, Oid>,
-    /// The commits that any remote is known to have and that are here, each once.
+    /// The local commits that any remote is known to have, each once.
     pub(super) published: BTreeSet<Oid>,
 }
 
 impl Look {
-    /// Asks the remote what it has, and looks at what is here. Nothing is fetched.
+    /// Lists the refs of the remote and of this repository. Nothing is fetched.
     ///
     /// # Errors
-    /// `repository-broken`, and what the network says.
+    /// `repository-broken`, and network errors.
     pub(super) fn take(session: &Session, remote: &Remote<'_>) -> Result<Look> {
         let repo = &session.repo;
-        let asking = format!("ask '{}' what it has", remote.name());
+        let asking = format!("list the refs of '{}'", remote.name());
         let progress = &session.world.progress;
         let offered = progress.during(&asking, || remote.list(|_| true))?;
         let mut ours = BTreeMap::new();
@@ -69,7 +69,8 @@ impl Look {
         let do_notes_count = remote_identity::is_known(session, remote) && !offered.is_empty();
         if !(do_notes_count || notes.is_empty()) {
             (session.world.narrate)(&format!(
-                "'{}' is another place than before, or was emptied: what is missing there does not count as deleted",
+                "'{}' has another URL than before, or was emptied: refs missing there do not count \
+                as deleted",
                 remote.name()
             ));
         }
@@ -93,21 +94,21 @@ impl Look {
         })
     }
 
-    /// Refuses where history was rewritten on the remote and branches here are from before that: nothing
-    /// of one belongs to the other.
+    /// Refuses if history was rewritten on the remote and branches here have the old one: the two
+    /// must not be mixed.
     ///
     /// # Errors
-    /// `history-rewritten`, and what the network says.
+    /// `history-rewritten`, and network errors.
     pub(super) fn refuse_rewritten(&self, session: &Session, remote: &Remote<'_>) -> Result<()> {
         let theirs = self.theirs.get(&RefName::from(ref_names::MIGRATIONS));
         migrate::refuse_rewritten(session, remote, theirs.copied())?;
         migrate::refuse_come_back(session, remote, &self.branches)
     }
 
-    /// Fetches what has to be looked at.
+    /// Fetches the objects that must be compared.
     ///
     /// # Errors
-    /// `ref-moved` where the remote has changed meanwhile, and what the network says.
+    /// `ref-moved` if the remote has changed meanwhile, and network errors.
     pub(super) fn fetch(&mut self, session: &Session, remote: &Remote<'_>) -> Result<()> {
         let known: BTreeSet<Oid> = self
             .ours
@@ -135,7 +136,7 @@ impl Look {
         Ok(())
     }
 
-    /// Sets apart what the remote has and is not what its name says, as far as it is here.
+    /// Removes the refs of the remote whose objects are of the wrong kind, as far as they are here.
     pub(super) fn inspect(&mut self, repo: &Repo) {
         let names: Vec<RefName> = self.theirs.keys().cloned().collect();
         for name in names {
@@ -152,7 +153,7 @@ impl Look {
         }
     }
 
-    /// Returns the names of all refs that may travel, of either side.
+    /// Returns the names of all refs that sync covers, of either side.
     pub(super) fn names(&self) -> BTreeSet<RefName> {
         let invalid = self.invalid.keys();
         self.ours
@@ -163,7 +164,7 @@ impl Look {
             .collect()
     }
 
-    /// Returns what a ref holds on each side.
+    /// Returns the value of a ref on each side.
     pub(super) fn sides(&self, name: &RefName) -> Sides<Oid> {
         let note = travelers::note_of(&self.remote, name).filter(|_| self.do_notes_count);
         Sides {
@@ -174,8 +175,8 @@ impl Look {
     }
 }
 
-/// Returns the commits that remotes had when they were last heard of: their branches, and what was noted of
-/// all that travels. Of a remote that is configured no more nothing is known.
+/// Returns the commits that remotes had at the last contact: their branches, and the recorded refs
+/// of a sync. Nothing is known of a remote that is not configured any more.
 fn known_of_remotes(repo: &Repo) -> Result<BTreeSet<Oid>> {
     let mut known = BTreeSet::new();
     for remote in repo.remote_names() {
@@ -188,10 +189,11 @@ fn known_of_remotes(repo: &Repo) -> Result<BTreeSet<Oid>> {
     Ok(known)
 }
 
-/// What is said of a ref whose object is gone here: it is not deleted, and nothing of it can be sent.
-const GONE: &str = "git has removed its object here: 'git colony prune' takes the ref out";
+/// The message for a ref whose object is missing here: it is not deleted, and nothing of it can be
+/// sent.
+const GONE: &str = "git has removed its object here: 'git colony prune' deletes the ref";
 
-/// Tells how one commit stands to another. Where that cannot be told, each has something of its own.
+/// Returns the relation of one commit to another. If it is unknown, the two count as diverged.
 pub(super) fn standing(repo: &Repo, sides: &Sides<Oid>) -> HistoryRelation {
     let Some((ours, theirs)) = sides.ours.zip(sides.theirs) else {
         return HistoryRelation::Diverged;
@@ -208,16 +210,16 @@ pub(super) fn standing(repo: &Repo, sides: &Sides<Oid>) -> HistoryRelation {
     }
 }
 
-/// Says what is wrong with what a remote has under a name; `known` is what was there before.
+/// Returns the problem with a ref of a remote; `known` are its earlier values.
 fn flaw(repo: &Repo, name: &RefName, id: Oid, known: &[Oid]) -> Option<String> {
     let commit = repo.peel_to_commit(id);
     let is_commit = commit == Some(id);
     match travelers::kind_of(name)? {
         Kind::Checkpoint | Kind::CheckpointTag if commit.is_none() => {
-            Some("it names no commit".to_owned())
+            Some("it does not name a commit".to_owned())
         }
         Kind::Checkpoint | Kind::CheckpointTag => None,
-        _ if !is_commit => Some("it is no commit".to_owned()),
+        _ if !is_commit => Some("it is not a commit".to_owned()),
         Kind::ForkRecord => {
             let label = travelers::label_of(name)?;
             let read = ForkRecord::read(repo, id, &label);

@@ -1,10 +1,11 @@
-//! Whether anything may be published to a remote: a person says so once, by `--push`.
+//! The consent to publish to a remote: a person gives it once, by `--push`.
 //!
-//! The consent is for where a push goes to, not for the name of the remote: `colony.sync.<remote>.push` in the
-//! configuration of the repository holds the normalized URL of each such place, without credentials, and
-//! another place wants another consent. Only that file counts, neither what is configured for all repositories
-//! nor for one command. A clone of an agent has none of its own: it goes by the checkouts of people
-//! that take part in the same hub, and by the hub, where nobody has a checkout.
+//! The consent is for the URL of a push, not for the name of the remote:
+//! `colony.sync.<remote>.push` in the configuration of the repository holds each such normalized
+//! URL, without credentials, and another URL needs another consent. Only that file counts, neither
+//! the configuration for all repositories nor that of one command. A clone of an agent has no
+//! consent of its own: those of the checkouts in the same hub count, or that of the hub if no
+//! checkout exists.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -26,33 +27,33 @@ use crate::store::membership::Role;
 
 use super::Way;
 
-/// Whether anything may be published.
+/// Whether publishing is permitted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Consent {
     /// Nothing was to be published.
     NotAsked,
-    /// Nobody has said so for where pushes go to now: nothing was published.
+    /// There is no consent for the current push URL: nothing was published.
     Missing,
     /// It was given before.
     Given,
-    /// It is given by this command.
+    /// This command gives it.
     GivenNow,
 }
 
-/// What is known before anything is asked of a remote.
+/// The facts before a remote is asked.
 pub(super) struct Leave {
     pub(super) consent: Consent,
-    /// Where a push goes to.
+    /// The push URLs.
     pub(super) targets: Vec<RemoteUrl>,
     /// The command by which a person consents.
     pub(super) command: String,
 }
 
-/// Finds out whether anything may be published.
+/// Finds out whether publishing is permitted.
 ///
 /// # Errors
-/// `approval-refused` where an agent asks to publish without consent; `url-refused`.
+/// `approval-refused` if an agent asks to publish without consent; `url-refused`.
 pub(super) fn find(session: &Session, remote: &Remote<'_>, way: Way) -> Result<Leave> {
     let mut leave = Leave {
         consent: Consent::NotAsked,
@@ -83,7 +84,7 @@ pub(super) fn find(session: &Session, remote: &Remote<'_>, way: Way) -> Result<L
     Ok(leave)
 }
 
-/// Writes down what a person has said; what was said for other places of this remote is over.
+/// Records the consent of a person; the consents for other URLs of this remote are deleted.
 ///
 /// # Errors
 /// `locked`, `git-failed`, `io`, `no-space`.
@@ -104,7 +105,7 @@ pub(super) fn give(session: &Session, remote: &Remote<'_>, leave: &Leave) -> Res
     file.replace(&before, &after)
 }
 
-/// Refuses what only a person may do.
+/// Refuses a request that only a person may make.
 ///
 /// # Errors
 /// `approval-refused`.
@@ -115,8 +116,8 @@ pub(super) fn refuse_agent(session: &Session, leave: &Leave) -> Result<()> {
     Err(Error::new(
         Code::ApprovalRefused,
         format!(
-            "agent '{agent}' cannot consent to what is published: that is for its user, and this counts as \
-             the agent, because {}; nothing has changed",
+            "agent '{agent}' cannot consent to publishing, only its user can, and this counts as \
+            the agent, because {}; nothing has changed",
             reason.words()
         ),
     )
@@ -128,7 +129,7 @@ fn key_of(remote: &Remote<'_>) -> String {
     format!("colony.sync.{}.push", remote.name())
 }
 
-/// Where a consent may stand.
+/// The places of consents.
 struct Places {
     files: Vec<PathBuf>,
     is_agents: bool,
@@ -155,7 +156,7 @@ impl Places {
         }
     }
 
-    /// Words how a person consents, wherever that is.
+    /// Returns the command by which a person consents, in the right checkout.
     fn command(&self, remote: &Remote<'_>, wanted: &[String]) -> String {
         let name = shell_word(remote.name());
         let Some(file) = self.files.first().filter(|_| self.is_agents) else {

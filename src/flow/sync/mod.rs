@@ -1,10 +1,10 @@
-//! Bringing a repository and a remote to the same forks, checkpoints and records.
+//! Syncs forks, checkpoints and records between a repository and a remote.
 //!
-//! One sync at a time per repository. Remote branches follow as with `git fetch`; no branch of the user
-//! moves, no file and no index, so this is no operation. Each ref is moved on its own, here by a
-//! transaction and there with a lease, and what it was when both last agreed is noted after that: cut
-//! off anywhere, the next sync goes on from what it finds. Nothing moves on the remote before a person has
-//! consented to that, once, and the consent is written down.
+//! One sync at a time per repository. Remote branches are updated as with `git fetch`; no branch of
+//! the user moves, no file and no index, so this is not an operation. Each ref is moved separately,
+//! here by a transaction and there with a lease, and its value is recorded once both sides agree:
+//! after an interrupt, the next sync continues from what it finds. Nothing moves on the remote
+//! before a person has consented to that, once, and the consent is recorded.
 
 mod apply;
 mod both_sides;
@@ -40,17 +40,17 @@ use plan::Wish;
 pub use consent::Consent;
 pub use unpublished::{BranchAhead, Waiting};
 
-/// How often everything is looked at anew because somebody else was faster.
-const TRIES: usize = 5;
+/// The maximum number of rounds if other pushes are faster.
+const MAX_ROUNDS: usize = 5;
 
-/// How long to wait before that, in milliseconds: as chance has it, so that two that meet do not meet
-/// again.
-const PAUSE: std::ops::RangeInclusive<u64> = 20..=200;
+/// How long to wait before the next round, in milliseconds: random, so that two syncs that collide
+/// do not collide again.
+const WAIT_MILLISECONDS: std::ops::RangeInclusive<u64> = 20..=200;
 
 /// How long to wait for another sync in this repository.
-const PATIENCE: Duration = Duration::from_mins(2);
+const LOCK_TIMEOUT: Duration = Duration::from_mins(2);
 
-/// Which way refs may go.
+/// The direction in which refs may move.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Way {
     /// From the remote and to it.
@@ -59,23 +59,23 @@ pub enum Way {
     Fetch,
     /// To the remote only.
     Push,
-    /// From the remote; what would go to it is told, for want of consent.
+    /// From the remote; without consent, the refs for the remote are only listed.
     Ask,
 }
 
-/// What is asked for.
+/// The options of a sync.
 #[derive(Clone, Debug)]
 pub struct Request {
     /// The remote; `None` is `origin`.
     pub remote: Option<String>,
-    /// Which way refs may go. [`Way::Push`] is the word of a person that what is here may be published there,
-    /// from then on.
+    /// The direction. [`Way::Push`] is the consent of a person to publish there, from then on.
     pub way: Way,
-    /// What is published although it looks like a secret: these paths and all below them. For a person to say.
+    /// Paths that may be published although they look like secrets, with everything below them.
+    /// Only a person may set this.
     pub allow_secrets: Vec<RepoPath>,
 }
 
-/// Where a ref moved.
+/// The side on which a ref moved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Direction {
@@ -89,56 +89,56 @@ pub enum Direction {
     None,
 }
 
-/// What became of a ref.
+/// The result for a ref.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum SyncResult {
     /// Both sides had the same.
     UpToDate,
-    /// It came from the remote.
+    /// It was fetched from the remote.
     Fetched,
-    /// The remote moved on to what is here.
+    /// The remote was fast-forwarded to the local value.
     Pushed,
     /// The remote has it now.
     Created,
-    /// It was deleted, as it had been on the other side.
+    /// It was deleted, as on the other side.
     Deleted,
-    /// Both sides had changed it and have one made of both now.
+    /// Both sides had changed it and have a joint version now.
     Merged,
     /// The remote has more.
     Behind,
-    /// The remote has another one of that name: it was not pushed.
+    /// The remote has another ref with that name: it was not pushed.
     Rejected,
-    /// The server does not want it.
+    /// The server rejects it.
     RefusedByServer,
-    /// It would be created, moved or deleted on the remote, but nobody has consented to that.
+    /// It would be created, moved or deleted on the remote, but there is no consent.
     Unpublished,
-    /// It would publish what looks like a secret: it was not pushed.
+    /// It would publish a likely secret: it was not pushed.
     KeptHome,
-    /// It is somebody else's to push.
+    /// Its owner has to push it.
     NotOwned,
-    /// It was deleted on the remote, and what is here stays.
+    /// It was deleted on the remote, and stays here.
     KeptHere,
-    /// Both sides have changed it and no rule decides, or a name here is in its way.
+    /// Both sides have changed it and no rule decides, or another name here is in its way.
     Conflict,
-    /// What the remote has under that name is not what belongs there.
+    /// The remote has an object of the wrong kind under that name.
     Invalid,
 }
 
-/// A ref that may travel, and what became of it.
+/// The result for a ref.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct SyncedRef {
     /// Its full name.
     pub name: RefName,
-    /// Where it moved.
+    /// The side on which it moved.
     pub direction: Direction,
-    /// What it held before, where it moved.
+    /// The old value, if it moved.
     pub old: Option<Oid>,
-    /// What it holds now.
+    /// The current value.
     pub new: Option<Oid>,
-    /// What became of it.
+    /// The result.
     pub result: SyncResult,
-    /// Why, where that is not plain.
+    /// The reason, if it is not obvious.
     pub reason: Option<String>,
     /// The next command to try.
     pub hint: Option<String>,
@@ -149,41 +149,42 @@ pub struct SyncedRef {
 pub struct ChangedBranch {
     /// Its short name, as in `origin/main`.
     pub name: String,
-    /// Where it was.
+    /// The old value.
     pub old: Option<Oid>,
-    /// Where it is; `None` where it is gone.
+    /// The new value; `None` if it was deleted.
     pub new: Option<Oid>,
 }
 
-/// What a sync did.
+/// The report of a sync.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct SyncReport {
     /// The remote.
     pub remote: String,
-    /// Where it is, without credentials.
+    /// Its URL, without credentials.
     pub url: String,
-    /// Where is pushed to, without credentials.
+    /// Its push URL, without credentials.
     pub push_url: String,
-    /// The refs that may travel, by name.
+    /// The refs that sync covers, by name.
     pub refs: Vec<SyncedRef>,
     /// The remote branches that moved.
     pub branch_changed: Vec<ChangedBranch>,
-    /// Whether anything may be published there.
+    /// Whether publishing there is permitted.
     pub consent: Consent,
-    /// What would be published, where nobody has consented to it; `None` where nothing would.
+    /// The refs that wait for consent; `None` if there are none.
     pub waiting: Option<Waiting>,
-    /// The branch that is checked out, where it is for 'git push' to bring commits of it there.
+    /// The branch that is checked out, if 'git push' has to push commits of it.
     pub branch_ahead: Option<BranchAhead>,
-    /// True when nothing was changed because a dry run was asked for.
+    /// True if nothing was changed because of a dry run.
     pub dry_run: bool,
 }
 
-/// Brings both sides to the same; without consent, this side.
+/// Syncs both sides; without consent, only this one.
 ///
 /// # Errors
-/// `remote-not-found`, `read-only-clone` where a clone for reading is to push, `approval-refused` where an agent
-/// asks for what only a person may, `operation-in-progress` in a hook of our own, `locked`,
-/// `history-rewritten`, and what the network says. What becomes of a single ref is no error.
+/// `remote-not-found`, `read-only-clone` if a clone for reading is to push, `approval-refused` if
+/// an agent requests something that only a person may, `operation-in-progress` in a hook of our
+/// own, `locked`, `history-rewritten`, and network errors. A failure of a single ref is not an
+/// error.
 pub fn sync(session: &Session, request: &Request) -> Result<SyncReport> {
     refuse_nested(session)?;
     let name = request.remote.as_deref().unwrap_or("origin");
@@ -191,9 +192,9 @@ pub fn sync(session: &Session, request: &Request) -> Result<SyncReport> {
     let remote = Remote::find(repo, world, name)?;
     let plan = Plan::make(session, &remote, request)?;
     let path = repo.common_dir().join("colony").join("sync-lock");
-    let patience = session.settings.timeout.unwrap_or(PATIENCE);
+    let timeout = session.settings.timeout.unwrap_or(LOCK_TIMEOUT);
     let waiting = "waiting for another 'git colony sync' in this repository";
-    let _lock = WorktreeLock::take_at(world, &path, (patience, waiting))?;
+    let _lock = WorktreeLock::take_at(world, &path, (timeout, waiting))?;
     migrate::refuse_unpublished(session, &remote)?;
     let before = branches(session, name)?;
     if plan.wish.way != Way::Push {
@@ -205,9 +206,11 @@ pub fn sync(session: &Session, request: &Request) -> Result<SyncReport> {
     report.branch_changed = changed(before, branches(session, name)?);
     let mut refs = BTreeMap::new();
     let mut tries = 1;
-    while plan.round(session, &remote, (&mut refs, &mut report))? == Race::Lost && tries < TRIES {
+    while plan.round(session, &remote, (&mut refs, &mut report))? == Race::Lost
+        && tries < MAX_ROUNDS
+    {
         tries += 1;
-        pause(world)?;
+        wait_randomly(world)?;
     }
     if !refs.is_empty() {
         session.note_change();
@@ -217,8 +220,8 @@ pub fn sync(session: &Session, request: &Request) -> Result<SyncReport> {
     Ok(report)
 }
 
-/// Tells what [`sync`] would do: the remote is asked what it has, nothing is fetched and nothing
-/// changes. What only its objects could tell is a guess.
+/// Returns the report of [`sync`]: lists the refs of the remote, fetches nothing and changes
+/// nothing. Results that depend on missing objects are guesses.
 ///
 /// # Errors
 /// As [`sync`].
@@ -238,7 +241,7 @@ pub fn preview(session: &Session, request: &Request) -> Result<SyncReport> {
             (format!("{name}/{short}"), *id)
         });
         let now: BTreeMap<_, _> = now.collect();
-        // A branch that is gone stays, unless git is told to prune.
+        // A branch deleted on the remote stays, unless git is configured to prune.
         let known = before
             .into_iter()
             .filter(|(name, _)| now.contains_key(name));
@@ -252,22 +255,22 @@ pub fn preview(session: &Session, request: &Request) -> Result<SyncReport> {
     Ok(report)
 }
 
-/// Waits a moment that nobody else waits, too.
-fn pause(world: &World) -> Result<()> {
-    let spread = PAUSE.end() - PAUSE.start() + 1;
-    let milliseconds = PAUSE.start() + (world.entropy)() % spread;
+/// Waits for a random time.
+fn wait_randomly(world: &World) -> Result<()> {
+    let spread = WAIT_MILLISECONDS.end() - WAIT_MILLISECONDS.start() + 1;
+    let milliseconds = WAIT_MILLISECONDS.start() + (world.entropy)() % spread;
     std::thread::sleep(Duration::from_millis(milliseconds));
     world.interrupt.check()
 }
 
-/// Whether somebody else was faster.
+/// Whether another push was faster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Race {
     Lost,
     None,
 }
 
-/// What is asked for, with what may be done of it.
+/// The request, with the permission to publish.
 struct Plan<'a> {
     wish: Wish<'a>,
     leave: Leave,
@@ -288,7 +291,7 @@ impl<'a> Plan<'a> {
         Ok(Plan { wish, leave })
     }
 
-    /// Returns the report of nothing done yet.
+    /// Returns the report before anything is done.
     fn report(&self, remote: &Remote<'_>) -> SyncReport {
         SyncReport {
             remote: remote.name().to_owned(),
@@ -303,7 +306,7 @@ impl<'a> Plan<'a> {
         }
     }
 
-    /// Looks at both sides, decides and acts, once.
+    /// Reads both sides, decides and acts, once.
     fn round(
         &self,
         session: &Session,
@@ -319,7 +322,7 @@ impl<'a> Plan<'a> {
         look.inspect(&session.repo);
         let steps = plan::steps(session, &look, self.wish)?;
         if self.leave.consent == Consent::GivenNow {
-            // First: what is published then is published with consent, whenever this ends.
+            // First: so everything is published with consent, whenever this ends.
             consent::give(session, remote, &self.leave)?;
         }
         let done = apply::act(session, remote, &look, steps)?;
@@ -328,7 +331,7 @@ impl<'a> Plan<'a> {
         report.waiting = Waiting::count(&done.waiting, &self.leave);
         report.branch_ahead = unpublished::branch_ahead(session, &look)?;
         for row in done.rows {
-            // What an earlier round did is what is told.
+            // A result of an earlier round stays in the report.
             if row.result != SyncResult::UpToDate || !is_done(refs.get(&row.name)) {
                 refs.insert(row.name.clone(), row);
             }
@@ -342,7 +345,7 @@ fn is_done(row: Option<&SyncedRef>) -> bool {
     row.is_some_and(|row| matches!(row.result, Created | Deleted | Fetched | Merged | Pushed))
 }
 
-/// A clone for reading takes and never sends.
+/// A clone for reading fetches and never pushes.
 fn way(session: &Session, request: &Request) -> Result<Way> {
     let member = session.membership.as_ref();
     let reads = member.is_some_and(|member| member.role == Role::Reader);
@@ -380,13 +383,13 @@ fn changed(mut before: BTreeMap<String, Oid>, now: BTreeMap<String, Oid>) -> Vec
     changed
 }
 
-/// Returns who acts here, as records of forks say it; `None` where nobody is known.
+/// Returns the current user in the form that records of forks use; `None` if unknown.
 fn who(session: &Session) -> Option<String> {
     let who = session.identity().ok()?;
     Some(format!("{} <{}>", who.name, who.email))
 }
 
-/// Returns the prefix of refs that were fetched and are not looked at yet.
+/// Returns the prefix of refs that were fetched and not checked yet.
 fn incoming(remote: &Remote<'_>) -> String {
     travelers::incoming_of(remote.name())
 }

@@ -1,4 +1,4 @@
-//! From what both sides have to what is done about each ref: nothing is moved here.
+//! Decides about each ref from the values of both sides: nothing is moved here.
 
 use std::collections::BTreeSet;
 
@@ -15,30 +15,30 @@ use crate::store::refs::ref_names;
 use super::both_sides::{Look, standing};
 use super::{Direction, SyncResult, SyncedRef, Way, scope_records, withheld};
 
-/// What is done about one ref.
+/// The decision about one ref.
 pub(super) struct Step {
-    /// What is told of it, if all goes well.
+    /// Its report, if everything succeeds.
     pub(super) row: SyncedRef,
-    /// How it moves here.
+    /// The move here.
     pub(super) here: Option<RefChange>,
-    /// How it moves on the remote.
+    /// The move on the remote.
     pub(super) there: Option<RefChange>,
-    /// What is noted of it then; `None` leaves the note.
+    /// The value to record afterward; `None` leaves the note.
     pub(super) note: Option<Oid>,
     /// Whether it would move on the remote as well, with consent.
     pub(super) waits: bool,
 }
 
-/// What is decided for.
+/// The options of the decision.
 #[derive(Clone, Copy)]
 pub(super) struct Wish<'a> {
-    /// Which way refs may go.
+    /// The direction in which refs may move.
     pub(super) way: Way,
-    /// What is published although it looks like a secret.
+    /// Paths that may be published although they look like secrets.
     pub(super) allowed: &'a [RepoPath],
 }
 
-/// Decides on every ref that may travel.
+/// Decides about every ref that sync covers.
 ///
 /// # Errors
 /// `object-missing`, `repository-broken`, `git-failed`, `interrupted`, `no-space`.
@@ -83,15 +83,16 @@ pub(super) fn steps(session: &Session, look: &Look, wish: Wish<'_>) -> Result<Ve
     Ok(steps)
 }
 
-/// Lists the refs that would move on the remote, with consent, and whether each would go from there.
+/// Lists the refs that would move on the remote, with consent, and whether each would be deleted
+/// there.
 pub(super) fn waiting(steps: &[Step]) -> Vec<(RefName, bool)> {
     let waiting = steps.iter().filter(|step| step.waits);
     let waiting = waiting.map(|step| (step.row.name.clone(), step.row.new.is_none()));
     waiting.collect()
 }
 
-/// Tells whether the git tag of a checkpoint has given way to the checkpoint's own ref, here or on the
-/// remote: then no sync makes it again.
+/// Returns `true` if the git tag of a checkpoint was replaced by the checkpoint's own ref, here or
+/// on the remote: then no sync creates it again.
 fn is_moved(session: &Session, look: &Look, tag: &RefName) -> bool {
     let Some(name) = ref_names::parse_checkpoint(tag) else {
         return false;
@@ -101,7 +102,7 @@ fn is_moved(session: &Session, look: &Look, tag: &RefName) -> bool {
     is_known && !session.settings.checkpoint_git_tags
 }
 
-/// Decides on record and branch of a fork.
+/// Decides about record and branch of a fork.
 fn fork_steps(
     repo: &Repo,
     look: &Look,
@@ -121,7 +122,7 @@ fn fork_steps(
     }
     let mut records = record.map(|id| read(id).unwrap_or_else(|_| unknown(id, who)));
     if record.base != record.ours && record.base != record.theirs {
-        // One of them was made of the other: then only one has changed.
+        // If one is based on the other, only one side has changed.
         match standing(repo, &record) {
             HistoryRelation::Ahead => records.base.clone_from(&records.theirs),
             HistoryRelation::Behind => records.base.clone_from(&records.ours),
@@ -171,7 +172,7 @@ fn unknown(id: Oid, who: Option<&str>) -> ForkSummary {
     }
 }
 
-/// Decides on the mappings of the default branch.
+/// Decides about the mappings of the default branch.
 fn scopes_step(repo: &Repo, name: &RefName, sides: &Sides<Oid>, way: Way) -> Result<Option<Step>> {
     let verdict = verdict::decide_shared(sides, standing(repo, sides));
     let Some((ours, theirs)) = sides.ours.zip(sides.theirs) else {
@@ -191,7 +192,7 @@ fn scopes_step(repo: &Repo, name: &RefName, sides: &Sides<Oid>, way: Way) -> Res
     Ok(Some(joined_step(name, (ours, theirs), joined, way)))
 }
 
-/// Makes one record of two that both sides have changed.
+/// Joins two records that both sides have changed.
 fn join(
     repo: &Repo,
     label: &str,
@@ -212,7 +213,7 @@ fn join(
     Ok(joined_step(&name, (ours, theirs), joined, way))
 }
 
-/// Brings what was made of both to both sides, as far as refs may go that way.
+/// Moves a joint version to both sides, in the permitted directions.
 fn joined_step(name: &RefName, (ours, theirs): (Oid, Oid), joined: Oid, way: Way) -> Step {
     let sides = Sides {
         base: None,
@@ -241,7 +242,7 @@ fn joined_step(name: &RefName, (ours, theirs): (Oid, Oid), joined: Oid, way: Way
     step
 }
 
-/// Turns a verdict into what is done, as far as refs may go that way.
+/// Turns a verdict into a step, in the permitted directions.
 fn step(name: &RefName, sides: &Sides<Oid>, verdict: SyncVerdict, way: Way) -> Option<Step> {
     let still = |result| Some(Step::still(name, sides, result));
     let asks_to_push = way != Way::Fetch;
@@ -275,7 +276,7 @@ fn step(name: &RefName, sides: &Sides<Oid>, verdict: SyncVerdict, way: Way) -> O
         SyncVerdict::Conflict => still(SyncResult::Conflict),
         SyncVerdict::Rejected if asks_to_push && way != Way::Ask => still(SyncResult::Rejected),
         SyncVerdict::NotOwned if asks_to_push && way != Way::Ask => still(SyncResult::NotOwned),
-        // Two records are joined by their own function; what would be sent stays where it is.
+        // Two records are joined by their own function; a ref that would be sent stays.
         SyncVerdict::Nothing
         | SyncVerdict::Join(_)
         | SyncVerdict::Push
@@ -305,7 +306,7 @@ impl Step {
         }
     }
 
-    /// Leaves the remote as it is, for want of consent.
+    /// Leaves the remote unchanged without consent.
     fn wait(&mut self) {
         let Some(change) = self.there.take() else {
             return;
@@ -339,7 +340,7 @@ impl Step {
     }
 }
 
-/// Says why refs of a fork stay, and what to do about it.
+/// Explains why refs of a fork stay, and how to resolve it.
 fn explain_fork(steps: &mut [Step], fork: &Fork<Oid>, label: &str, remote: &str) {
     let owner = |record: &Option<ForkSummary>| record.as_ref().map(|record| record.owner.clone());
     let (ours, theirs) = (owner(&fork.record.ours), owner(&fork.record.theirs));
@@ -348,7 +349,7 @@ fn explain_fork(steps: &mut [Step], fork: &Fork<Oid>, label: &str, remote: &str)
         let (reason, hint) = match step.row.result {
             SyncResult::Rejected if theirs.is_some() && theirs != ours => (
                 format!(
-                    "the remote has a fork of that name that is of {}",
+                    "the remote has a fork of that name that belongs to {}",
                     theirs.clone().unwrap_or_default()
                 ),
                 format!(
@@ -372,8 +373,8 @@ fn explain_fork(steps: &mut [Step], fork: &Fork<Oid>, label: &str, remote: &str)
             ),
             SyncResult::NotOwned => {
                 step.row.reason = Some(match &ours {
-                    Some(owner) => format!("it is of {owner}"),
-                    None => "no record says whose it is".to_owned(),
+                    Some(owner) => format!("it belongs to {owner}"),
+                    None => "it has no record, so its owner is unknown".to_owned(),
                 });
                 continue;
             }

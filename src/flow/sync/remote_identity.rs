@@ -1,5 +1,5 @@
-//! Where it was noted what a remote has: another URL under the same name is another remote, which has deleted
-//! nothing.
+//! Records the URL for the notes about a remote: another URL under the same name is another remote,
+//! which has deleted nothing.
 
 use std::path::PathBuf;
 
@@ -8,14 +8,14 @@ use crate::model::Result;
 use crate::store::files::atomic;
 use crate::store::{Session, key};
 
-/// Tells whether notes of a remote were taken at the URL that it has now. Who noted none, before there were
-/// such notes, meant that one.
+/// Returns `true` if the notes about a remote belong to its current URL. Notes without a URL, from
+/// older versions, count as current.
 pub(super) fn is_known(session: &Session, remote: &Remote<'_>) -> bool {
     let noted = atomic::read_file(&path(session, remote));
     noted.map_or(true, |url| url == remote.fetch_url().into_bytes())
 }
 
-/// Notes the URL, without credentials.
+/// Records the URL, without credentials.
 ///
 /// # Errors
 /// `io`, `no-space`.

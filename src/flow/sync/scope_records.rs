@@ -1,8 +1,8 @@
-//! Making one of two records of scopes that both sides have changed: scope by scope.
+//! Joins two records of scopes that both sides have changed: scope by scope.
 //!
-//! A scope that one side alone has changed, or taken away, since the two had a common past is as that side has
-//! it; of two changes the later counts, and the other is kept beside it, unless both say the same. Whoever
-//! makes it makes the very same commit.
+//! A scope that only one side has changed, or deleted, since the common ancestor gets the state of
+//! that side; of two changes the later counts, and the other is kept beside it, unless they are
+//! equal. Every repository makes the very same commit.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,7 +13,7 @@ use crate::map::scope_record::{FILE, MOST_RECORDS, ScopeRecord};
 use crate::model::{RepoPath, Result, time};
 use crate::store::refs::superseded;
 
-/// Makes one commit of two that hold the records of scopes; `None` where those are more than anybody reads.
+/// Joins two commits of scope records into one; `None` if there are too many records to read.
 ///
 /// # Errors
 /// `object-missing`, `repository-broken`, `no-space`, `io`.
@@ -56,7 +56,7 @@ fn entries(repo: &Repo, commit: Option<Oid>) -> Result<BTreeMap<RepoPath, TreeEn
     Ok(entries.into_iter().collect())
 }
 
-/// Decides on one scope; `None` where it is taken away.
+/// Decides about one scope; `None` if it is deleted.
 fn join_one(repo: &Repo, sides: &Sides<TreeEntry>) -> Result<Option<TreeEntry>> {
     if sides.ours == sides.theirs {
         return Ok(sides.ours);
@@ -94,7 +94,7 @@ fn join_one(repo: &Repo, sides: &Sides<TreeEntry>) -> Result<Option<TreeEntry>> 
     Ok(Some(TreeEntry::directory(tree)))
 }
 
-/// What is compared of a scope: its record, or whatever stands in its place.
+/// The version of a scope for comparison: its record, or the entry in its place.
 fn version(repo: &Repo, entry: &TreeEntry) -> Result<Version> {
     let file = if entry.is_directory() {
         repo.leaf_in(entry.id, &RepoPath::from(FILE))?

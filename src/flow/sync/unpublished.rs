@@ -1,4 +1,5 @@
-//! What sync does not publish: refs that wait for consent, and the branch, which is for 'git push'.
+//! Refs that sync does not publish: those that wait for consent, and the branch, which needs 'git
+//! push'.
 
 use std::collections::BTreeSet;
 
@@ -15,27 +16,28 @@ use crate::store::membership::Role;
 use super::both_sides::Look;
 use super::consent::Leave;
 
-/// What would be published, with consent.
+/// The refs that consent would publish.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Waiting {
-    /// How many refs would be created or moved on the remote.
+    /// The number of refs that would be created or moved on the remote.
     pub refs: usize,
-    /// How many forks that are, each with its record and its branch.
+    /// The number of forks among them, each with its record and its branch.
     pub forks: usize,
-    /// How many checkpoints.
+    /// The number of checkpoints.
     pub checkpoints: usize,
-    /// How many records of other kinds.
+    /// The number of other records.
     pub records: usize,
-    /// How many refs would go from the remote, beside those.
+    /// The number of refs that would be deleted on the remote, not included above.
     pub deletions: usize,
-    /// Where all that would go to, without credentials.
+    /// The push URLs, without credentials.
     pub urls: Vec<String>,
     /// The command by which a person consents.
     pub command: String,
 }
 
 impl Waiting {
-    /// Counts what waits, each name with whether it would go from the remote; `None` where nothing does.
+    /// Counts the waiting refs, each name with whether it would be deleted on the remote; `None` if
+    /// there are none.
     pub(super) fn count(names: &[(RefName, bool)], leave: &Leave) -> Option<Waiting> {
         if names.is_empty() {
             return None;
@@ -64,7 +66,7 @@ impl Waiting {
         })
     }
 
-    /// Says what it is, as in '2 forks and 1 checkpoint'.
+    /// Describes them, as in '2 forks and 1 checkpoint'.
     pub fn words(&self) -> Vec<String> {
         let counts = [
             (self.forks, "fork"),
@@ -77,23 +79,24 @@ impl Waiting {
     }
 }
 
-/// A branch that has commits its branch on the remote has not: sync moves no branch but those of forks.
+/// A branch with commits that its branch on the remote does not have: sync moves no branches except
+/// forks.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct BranchAhead {
     /// The branch that is checked out.
     pub branch: String,
-    /// The branch it goes to, as in `origin/main`; `None` where the remote has none of that name.
+    /// Its branch on the remote, as in `origin/main`; `None` if the remote has none with that name.
     pub on_remote: Option<String>,
-    /// How many commits the remote's lacks; `None` where the remote has no such branch.
+    /// The number of commits that the remote branch lacks; `None` if there is no such branch.
     pub ahead: Option<usize>,
-    /// Whether the remote's has commits that are not here.
+    /// Whether the remote branch has commits that are not here.
     pub has_diverged: bool,
-    /// The command that brings them there.
+    /// The command that pushes them.
     pub command: String,
 }
 
 impl BranchAhead {
-    /// Says how the branch stands to that of the remote.
+    /// Describes how the branch differs from that of the remote.
     pub fn words(&self, remote: &str) -> String {
         let branch = &self.branch;
         let Some((ahead, other)) = self.ahead.zip(self.on_remote.as_ref()) else {
@@ -108,8 +111,9 @@ impl BranchAhead {
     }
 }
 
-/// Compares the branch that is checked out with the one it goes to on the remote. A fork travels by itself, and
-/// so does nothing where HEAD is detached, or what the remote has is not here.
+/// Compares the branch that is checked out with its branch on the remote. Returns `None` for a
+/// fork, which sync pushes itself, with a detached HEAD, and if the commits of the remote are not
+/// here.
 ///
 /// # Errors
 /// `object-missing`, `repository-broken`.
@@ -132,7 +136,7 @@ pub(super) fn branch_ahead(session: &Session, look: &Look) -> Result<Option<Bran
     let goal = RefName::from(goal.as_str());
     let (word, remote) = (shell_word(&branch), shell_word(&look.remote));
     let Some(&theirs) = look.branches.get(&goal) else {
-        // What follows another remote is not meant for this one.
+        // A branch with an upstream on another remote is not meant for this one.
         return Ok((follows.is_none() || is_upstream).then(|| BranchAhead {
             command: format!("git push -u {remote} {word}"),
             branch,

@@ -1,4 +1,5 @@
-//! Refs that would publish what looks like a secret stay here, each with what that is and how to let it pass.
+//! Refs that would publish a likely secret stay here, each with the paths and the command that
+//! publishes it nevertheless.
 
 use std::collections::BTreeMap;
 
@@ -13,8 +14,8 @@ use super::SyncResult;
 use super::both_sides::Look;
 use super::plan::Step;
 
-/// Keeps what would publish a likely secret; a fork stays whole, since its record without its branch says
-/// nothing.
+/// Withholds refs that would publish a likely secret; a fork stays as a whole, since its record is
+/// useless without its branch.
 ///
 /// # Errors
 /// `object-missing`, `git-failed`, `interrupted`.
@@ -57,8 +58,8 @@ pub(super) fn keep(
     Ok(())
 }
 
-/// Returns what a step sends to the remote. What is made of both sides brings what is here, and in a dry run
-/// nobody else can read it.
+/// Returns the commit that a step sends to the remote. A joint version contains the local one, and
+/// exists only in memory in a dry run.
 fn brought_by(step: &Step) -> Option<Oid> {
     let new = step.there.as_ref()?.new;
     if step.row.result == SyncResult::Merged {
@@ -68,15 +69,12 @@ fn brought_by(step: &Step) -> Option<Oid> {
     }
 }
 
-/// Says what would be published, and how it may be.
+/// Describes the files that would be published, and the command that publishes them.
 fn explain_secrets(paths: &[RepoPath], remote: &str) -> (String, String) {
-    const MOST_NAMED: usize = 3;
-    let named = paths
-        .iter()
-        .take(MOST_NAMED)
-        .map(|path| format!("'{path}'"));
+    const MAX_NAMED: usize = 3;
+    let named = paths.iter().take(MAX_NAMED).map(|path| format!("'{path}'"));
     let mut named: Vec<String> = named.collect();
-    let more = paths.len().saturating_sub(MOST_NAMED);
+    let more = paths.len().saturating_sub(MAX_NAMED);
     if more > 0 {
         named.push(format!("{more} more"));
     }
@@ -91,7 +89,7 @@ fn explain_secrets(paths: &[RepoPath], remote: &str) -> (String, String) {
     (
         format!("it would publish {}, which {verb}", named.join(", ")),
         format!(
-            "git colony sync {} --push{allow}   # publishes it all the same",
+            "git colony sync {} --push{allow}   # publishes it anyway",
             shell_word(remote)
         ),
     )

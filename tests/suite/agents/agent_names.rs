@@ -229,7 +229,7 @@ fn the_work_of_a_removed_agent_is_found_again() {
     // It is said where one of that name begins, and listed as gone no more.
     let made = desk.run(&["agents", "new", "cy"]);
     assert!(
-        made.stderr.contains("was taken away before"),
+        made.stderr.contains("was removed before"),
         "{}",
         made.stderr
     );
@@ -245,7 +245,7 @@ fn what_a_new_agent_does_not_get_is_said() {
     let made = desk.run(&["agents", "new", "ada"]);
     let said = &made.stderr;
     assert!(said.contains("uncommitted here"), "{said}");
-    assert!(said.contains("would have 'target' copied"), "{said}");
+    assert!(said.contains("'target' was not copied"), "{said}");
     assert_eq!(made.stdout.lines().count(), 1);
 }
 
@@ -290,7 +290,7 @@ fn a_name_that_is_a_device_somewhere_is_refused_and_read_where_git_has_it() {
             let refused = desk.json(args);
             assert_eq!(refused["code"], "invalid-value", "{args:?} {refused:#}");
             let said = refused["message"].as_str().unwrap();
-            assert!(said.contains("a device to some systems"), "{said}");
+            assert!(said.contains("some systems"), "{said}");
         }
     }
     for name in ["console", "com0", "com10", "null"] {

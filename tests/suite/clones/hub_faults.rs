@@ -58,7 +58,7 @@ fn a_named_agent_whose_work_cannot_be_seen_is_no_answer() {
     let shown = desk.run(&["fleet"]);
     assert_eq!(shown.code, 0);
     assert!(
-        shown.stderr.contains("warning: cannot see"),
+        shown.stderr.contains("warning: cannot read"),
         "{}",
         shown.stderr
     );

@@ -219,7 +219,7 @@ fn a_setting_that_leads_elsewhere_is_none_and_one_that_is_not_there_is_told() {
     }
     say(&desk, "[\"src\", \"gone\\u001b[31m\", \"a.txt\"]");
     let run = desk.run(&["agents", "new", "ada"]);
-    let told = "'colony.clone.sparse' names 2 directories that the commit has not: 'gone\\x1b[31m', 'a.txt'";
+    let told = "'colony.clone.sparse' names 2 directories that the commit does not have: 'gone\\x1b[31m', 'a.txt'";
     assert!(run.stderr.contains(told), "{}", run.stderr);
     assert_eq!(held(&desk, &["agents", "new", "bob"]), ["src"]);
     say(&desk, "[\"gone\"]");

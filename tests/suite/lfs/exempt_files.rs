@@ -321,7 +321,7 @@ fn renamed_by(command: &[&str], answer_has: &str) {
     assert_eq!(sandbox.visible_state(), shown);
     let run = sandbox.run(command);
     assert_eq!(run.code, 0, "{}", run.stderr);
-    let told = "'x.gz' stays in git goes along with it to 'y.gz'";
+    let told = "'x.gz' stays in git moves along with it to 'y.gz'";
     assert!(run.stderr.contains(told), "{}", run.stderr);
     assert!(!run.stderr.contains("attention"), "{}", run.stderr);
     assert!(run.stdout.contains(answer_has), "{}", run.stdout);

@@ -25,7 +25,7 @@ fn a_dry_run_tells_what_would_be_fetched_and_fetches_nothing() {
     assert_eq!(offline["results"][1]["hint"], "git colony map");
     let preview = sandbox.run(&["map", "preview"]).stdout;
     assert!(
-        preview.ends_with("may be fetched\n  hint: git colony map\n"),
+        preview.ends_with("fetching is not permitted\n  hint: git colony map\n"),
         "{preview}"
     );
     let told = sandbox.run(&["map", "--offline"]).stdout;
@@ -262,7 +262,7 @@ fn a_scope_is_named_by_its_row_by_its_beginning_or_in_full() {
         gone["message"]
             .as_str()
             .unwrap()
-            .ends_with("is recorded, and its pages were not made here")
+            .ends_with("is recorded, but its pages were not made here")
     );
 }
 

@@ -681,7 +681,7 @@ fn doctor_says_when_attributes_name_drivers_that_git_does_not_know() {
     sandbox.git(&["config", "--remove-section", "merge.colony-kg"]);
     let run = sandbox.run(&["doctor"]);
     assert_eq!(run.code, 1);
-    assert!(run.stdout.contains("ILL  merge-drivers: attributes name what git does not know, so it merges text: colony-kg"), "{}", run.stdout);
+    assert!(run.stdout.contains("ILL  merge-drivers: attributes name drivers that git does not know, so it merges text: colony-kg"), "{}", run.stdout);
     assert!(
         run.stdout.contains("fix: git colony init"),
         "{}",

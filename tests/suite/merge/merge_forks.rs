@@ -779,7 +779,7 @@ fn hints_of_a_merge_can_be_followed() {
     sandbox.colony(&["merge", "--abort"]);
     sandbox.git(&["switch", "-q", "main"]);
     let answer = sandbox.json(&["merge", "try", "--into", "nosuch"]);
-    let message = "'nosuch' is no branch to bring anything into; nothing was done";
+    let message = "'nosuch' is not a local branch; nothing was done";
     assert_eq!(
         (&answer["message"], &answer["hint"]),
         (&message.into(), &"git branch --list".into())

@@ -831,7 +831,7 @@ fn a_remote_that_is_another_place_now_has_deleted_nothing() {
         }
         let run = a.run(&["sync", "--fetch"]);
         assert!(
-            run.stderr.contains("does not count as deleted"),
+            run.stderr.contains("do not count as deleted"),
             "{}",
             run.stderr
         );

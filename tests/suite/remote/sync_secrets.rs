@@ -145,11 +145,11 @@ fn a_find_is_let_pass_by_its_name() {
     let did = a.json(&["sync"]);
     assert_eq!(
         row(&did, "refs/heads/fork/bad")["hint"],
-        "git colony sync 'origin' --push --allow-secret 'id_rsa'   # publishes it all the same"
+        "git colony sync 'origin' --push --allow-secret 'id_rsa'   # publishes it anyway"
     );
     assert_eq!(
         row(&did, &secret)["hint"],
-        r"git colony sync 'origin' --push --allow-secret '.env' --allow-secret 'it'\''s.pem'   # publishes it all the same"
+        r"git colony sync 'origin' --push --allow-secret '.env' --allow-secret 'it'\''s.pem'   # publishes it anyway"
     );
     let did = a.json(&["sync", "--push", "--allow-secret", "id_rsa"]);
     assert_eq!(result(&did, "refs/heads/fork/bad"), "created", "{did:#}");

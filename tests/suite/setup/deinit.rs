@@ -308,7 +308,7 @@ fn what_a_purge_takes_out_of_a_colony_stays_out_and_what_it_leaves_goes_by_the_c
         .map(|one| one["what"].as_str().unwrap())
         .collect();
     assert_eq!(told.len(), 2, "{told:#?}");
-    assert_eq!(told[0], "1 clone, with all that is in them: ada");
+    assert_eq!(told[0], "1 clone, with everything in them: ada");
     assert!(
         told[1].ends_with(", with the work of removed agents: bob"),
         "{told:#?}"
@@ -343,7 +343,7 @@ fn records_and_objects_that_a_purge_leaves_are_named_with_the_way_out() {
         [
             "2 fork records below refs/colony/forks/",
             "refs/colony/scopes",
-            &format!("what git-lfs has stored, in '{stored}'"),
+            &format!("the store of git-lfs, '{stored}'"),
         ]
     );
     for one in left {

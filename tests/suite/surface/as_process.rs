@@ -211,7 +211,7 @@ fn a_hook_that_is_stopped_after_the_work_is_not_told_as_if_nothing_had_changed()
         .unwrap();
     let said = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(0), "{said}");
-    assert!(said.contains("what was asked for is done"), "{said}");
+    assert!(said.contains("the command itself is done"), "{said}");
     assert!(!said.contains("nothing has changed"), "{said}");
     assert_eq!(sandbox.read("a.txt"), "one\n");
 }

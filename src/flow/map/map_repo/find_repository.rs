@@ -1,4 +1,4 @@
-//! Finding the repository that `map repo` is about: in its hub, or in a directory, bare or not.
+//! Finds the repository for `map repo`: in its hub, or in a directory, bare or not.
 
 use std::path::{Path, PathBuf};
 
@@ -14,12 +14,12 @@ use crate::store::Session;
 /// A repository that was found.
 pub(super) struct FoundRepository {
     pub(super) origin_url: String,
-    /// What its scope is called where nothing else is said.
+    /// The default name of its scope.
     pub(super) name: String,
     pub(super) branch: Option<String>,
     pub(super) commit: Oid,
     pub(super) place: PathBuf,
-    /// The directory that was told; `None` for a URL.
+    /// The directory that was given; `None` for a URL.
     pub(super) directory: Option<PathBuf>,
 }
 
@@ -54,7 +54,7 @@ fn in_hub(hubs: &Hubs<'_>, request: &Request, url: &RemoteUrl) -> Result<FoundEl
     match request.commit.as_deref() {
         None | Some("HEAD") => hubs.find(url, At::Branch(branch), None),
         Some(commit) => {
-            // A branch that is named has to be there.
+            // A named branch must exist.
             if branch.is_some() {
                 hubs.find(url, At::Branch(branch), None)?;
             }
@@ -70,7 +70,7 @@ pub(super) fn in_directory(
     path: &Path,
 ) -> Result<FoundRepository> {
     let directory = session.world.absolute(path);
-    // Above 'a/../b' is not 'a'.
+    // `a/../b` may have another parent than 'a'.
     let directory = directory.canonicalize().unwrap_or(directory);
     let shown = directory.display().to_string();
     let There { store, base, head } = open(session, &directory)?;
@@ -91,7 +91,7 @@ pub(super) fn in_directory(
     let commit = match request.commit.as_deref() {
         None | Some("HEAD") => tip.ok_or_else(of_branch)?,
         Some(commit) => {
-            // A branch that is named has to be there.
+            // A named branch must exist.
             if request.branch.is_some() {
                 tip.ok_or_else(of_branch)?;
             }
@@ -115,8 +115,8 @@ pub(super) fn in_directory(
     })
 }
 
-/// Returns what a repository is called: its address, else its first commit. A path of this machine says nothing to
-/// another, and another repository may come to stand there.
+/// Returns the default name of a repository: its address, else its root commit. A path of this
+/// machine is meaningless to another, and another repository may replace it.
 fn name_of(url: Option<&RemoteUrl>, store: &BareRepo, commit: Oid) -> Result<String> {
     match url.filter(|url| url.transport() != Transport::Local) {
         Some(url) => Ok(url.normalized()),
@@ -127,13 +127,14 @@ fn name_of(url: Option<&RemoteUrl>, store: &BareRepo, commit: Oid) -> Result<Str
 /// A repository of this machine.
 struct There {
     store: BareRepo,
-    /// Where relative URLs of it begin.
+    /// The base of its relative URLs.
     base: PathBuf,
-    /// The branch, where one is checked out, and the commit, where there is one.
+    /// The branch, if one is checked out, and the commit, if there is one.
     head: (Option<String>, Option<Oid>),
 }
 
-/// Opens the repository that a directory is in, and reads its HEAD: that of the worktree where it has one.
+/// Opens the repository that contains a directory, and reads its HEAD: that of the worktree, if it
+/// has one.
 fn open(session: &Session, directory: &Path) -> Result<There> {
     let shown = shell_word(&directory.display().to_string());
     if !directory.is_dir() {

@@ -1,7 +1,7 @@
-//! `map repo`: a repository that is in no row of the map becomes a scope of its own.
+//! `map repo`: maps a repository without a row in the map as a scope of its own.
 //!
-//! It is read where it is, or in its hub, and never changed. The mapping is this worktree's own: its
-//! record never travels.
+//! It is read in place, or in its hub, and never changed. The mapping belongs to this worktree: its
+//! record is not pushed.
 
 mod find_repository;
 mod request;
@@ -32,34 +32,35 @@ use find_repository::FoundRepository;
 
 pub use request::{Origin, Request};
 
-/// What came of it.
+/// The result.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct MapRepoReport {
-    /// What came of it.
+    /// The status.
     pub status: MapStatus,
-    /// The scope that it is.
+    /// Its scope.
     pub scope_id: String,
-    /// Its remote, without credentials; else where it is.
+    /// Its remote, without credentials; else its path.
     pub origin_url: String,
-    /// The branch, where one is known.
+    /// The branch, if known.
     pub branch: Option<String>,
     /// The commit that was mapped.
     pub commit: Oid,
-    /// Pages of the scope.
+    /// The number of pages of the scope.
     pub pages: u64,
-    /// Records of the scope.
+    /// The number of records of the scope.
     pub records: u64,
-    /// Tokens of the scope, the sum over its records.
+    /// The tokens of the scope, the sum over its records.
     pub tokens: u64,
-    /// Pages that were not there before.
+    /// The number of new pages.
     pub pages_added: u64,
-    /// Pages that are no longer there.
+    /// The number of removed pages.
     pub pages_removed: u64,
-    /// Pages that are as they were.
+    /// The number of unchanged pages.
     pub pages_kept: u64,
-    /// Files that have no record and should have one, whether or not anything has changed: at most a hundred.
+    /// Files without a record that should have one, whether or not anything has changed: at most a
+    /// hundred.
     pub left_out: Vec<UnmappedFile>,
-    /// How many those are in all.
+    /// Their total number.
     pub left_out_count: usize,
     /// Whether nothing was written.
     pub dry_run: bool,
@@ -124,7 +125,7 @@ fn report(found: FoundRepository, result: MapResult, dry_run: bool) -> MapRepoRe
     }
 }
 
-/// A scope of the map of this repository is mapped by its row.
+/// A scope in the map of this repository is mapped by its row.
 fn refuse_ours(session: &Session, scope_id: &str) -> Result<()> {
     let shared = Scopes::load(&session.repo, &RefName::from(ref_names::SCOPES))?;
     if !shared.records.contains_key(scope_id) {
@@ -133,11 +134,11 @@ fn refuse_ours(session: &Session, scope_id: &str) -> Result<()> {
     let message =
         format!("'{scope_id}' is a scope of the map of this repository; nothing has changed");
     Err(Error::new(Code::InvalidValue, message)
-        .hint("git colony map   # maps it; --scope-id names another"))
+        .hint("git colony map   # maps it; --scope-id gives another name"))
 }
 
-/// Two clones of one repository have one name: the second does not silently take the place of the first. Whoever
-/// says the scope means it, and a clone that is gone has none to take.
+/// Two clones of one repository have the same name: the second must not silently replace the first.
+/// A user who names the scope intends that, and a clone that is gone does not count.
 fn refuse_another(session: &Session, places: &Places, found: &FoundRepository) -> Result<()> {
     let own = Scopes::load(&session.repo, &ref_names::local_scopes(&places.key))?;
     let Some(known) = own.records.get(&found.name) else {
@@ -165,7 +166,7 @@ fn refuse_another(session: &Session, places: &Places, found: &FoundRepository) -
         )))
 }
 
-/// Returns how a record notes the repository of this machine that was told.
+/// Returns the form in which a record stores the given local repository.
 fn place_of(found: &FoundRepository) -> Option<String> {
     let directory = found.directory.as_ref();
     directory.map(|_| found.place.display().to_string())
@@ -193,7 +194,7 @@ fn resolved(
     }
 }
 
-/// The row as the map would have it.
+/// Returns the row as a map would contain it.
 fn written(request: &Request, row: &ResolvedRow) -> SourceRow {
     SourceRow {
         name: row.name.clone(),

@@ -1,4 +1,4 @@
-//! What `map repo` is asked to map, and how.
+//! The options of `map repo`.
 
 use std::path::PathBuf;
 
@@ -11,21 +11,21 @@ pub enum Origin {
     Path(PathBuf),
 }
 
-/// What is to be mapped, and how.
+/// The repository to map, and the options of the mapping.
 #[derive(Clone, Debug)]
 pub struct Request {
     /// Where it is.
     pub origin: Origin,
-    /// The branch; else the usual one of a remote, or what is checked out.
+    /// The branch; the default is that of the remote, or the one that is checked out.
     pub branch: Option<String>,
     /// The commit; else the tip.
     pub commit: Option<String>,
-    /// The scope that it becomes; else what it is called, its address or its first commit.
+    /// The scope id; the default is the name of the repository: its address or its root commit.
     pub scope_id: Option<String>,
-    /// Most records of a page; else what the settings say.
+    /// The maximum number of records in a page; the default is that of the settings.
     pub flush_threshold: Option<u32>,
-    /// Most tokens of a page; else what the settings say.
+    /// The maximum number of tokens in a page; the default is that of the settings.
     pub flush_token_budget: Option<u32>,
-    /// Whether its pages are never evicted; else what the settings say.
+    /// Whether its pages are never evicted; the default is that of the settings.
     pub pinned: bool,
 }

@@ -1,4 +1,4 @@
-//! Mapping rows of the repo map into pages, and writing down what came of it.
+//! Maps rows of the repo map into pages, and records the results.
 
 mod result;
 
@@ -26,27 +26,27 @@ use crate::text::chunk::ChunkSize;
 use crate::text::tokenizer::Tokenizer;
 pub use result::{MapResult, MapStatus};
 
-/// How often a mapping is made again because somebody else mapped the scope meanwhile.
-const TRIES: usize = 5;
+/// The maximum number of attempts to map a scope that another process maps, too.
+const MAX_ATTEMPTS: usize = 5;
 
-/// How long to wait before that, the first time.
-const PAUSE: Duration = Duration::from_millis(20);
+/// How long to wait before the second attempt.
+const RETRY_INTERVAL: Duration = Duration::from_millis(20);
 
-/// What is kept free for the frame of a chunk, in tokens.
+/// The number of tokens that are reserved for the frame of a chunk.
 const CHUNK_FRAME: u32 = 160;
 
-/// How rows are mapped.
+/// The settings for mapping rows.
 #[derive(Clone, Copy)]
 pub struct How<'a> {
     /// The repository with the map.
     pub session: &'a Session,
-    /// Whose tokens are counted.
+    /// The tokenizer.
     pub tokenizer: Tokenizer,
-    /// Whether git-lfs may fetch what is not here.
+    /// Whether git-lfs may fetch missing objects.
     pub network: Network,
 }
 
-/// What maps rows, one after the other.
+/// Maps rows, one after the other.
 pub struct Mapper<'a> {
     how: How<'a>,
     worktree: &'a str,
@@ -54,11 +54,11 @@ pub struct Mapper<'a> {
     cuts: CutCache,
 }
 
-/// Does something with the job that a row is.
+/// Runs `work` with the job of a row.
 ///
 /// # Errors
-/// `object-missing`, `repository-broken` where its repository cannot be read; `map-invalid`, and what
-/// `work` returns.
+/// `object-missing`, `repository-broken` if its repository cannot be read; `map-invalid`, and the
+/// errors of `work`.
 pub fn with_job<T>(
     how: How<'_>,
     row: &ResolvedRow,
@@ -94,7 +94,7 @@ pub fn with_job<T>(
 }
 
 impl<'a> Mapper<'a> {
-    /// Opens what is needed; a dry run leaves nothing behind.
+    /// Opens the page table; a dry run leaves nothing behind.
     ///
     /// # Errors
     /// `cache-unusable`.
@@ -109,10 +109,10 @@ impl<'a> Mapper<'a> {
         Mapper::with(how, worktree, table)
     }
 
-    /// The same with a table for this run only.
+    /// Does the same with a table for this run only.
     ///
     /// # Errors
-    /// `cache-unusable` when there is no memory.
+    /// `cache-unusable` if there is not enough memory.
     pub(in crate::flow) fn in_memory(how: How<'a>, worktree: &'a str) -> Result<Mapper<'a>> {
         Mapper::with(how, worktree, PageTable::in_memory())
     }
@@ -134,16 +134,16 @@ impl<'a> Mapper<'a> {
         })
     }
 
-    /// Returns what was mapped.
+    /// Returns the page table.
     pub(in crate::flow) fn into_table(self) -> PageTable {
         self.table
     }
 
-    /// Maps a row; `follows` is the revision it comes from, where that may move.
+    /// Maps a row; `follows` is the revision it comes from, if that may move.
     ///
     /// # Errors
-    /// `interrupted`; `object-missing`, `repository-broken` where its repository cannot be read;
-    /// `cache-unusable`, `busy` where others map the same scope without end.
+    /// `interrupted`; `object-missing`, `repository-broken` if its repository cannot be read;
+    /// `cache-unusable`, `busy` if others keep mapping the same scope.
     pub fn map(&mut self, row: &ResolvedRow, follows: Option<&str>) -> Result<MapResult> {
         self.map_as(row, &row.scope_id, follows)
     }
@@ -182,12 +182,12 @@ impl<'a> Mapper<'a> {
         row: &ResolvedRow,
         mapped: &Mapped<'_>,
     ) -> Result<MapResult> {
-        for tries in 1..=TRIES {
+        for tries in 1..=MAX_ATTEMPTS {
             match self.map_once(row, job, mapped) {
                 Ok(Some(result)) => return Ok(result),
                 Ok(None) => {}
-                // Somebody took the table away or damaged it, and it is only derived data.
-                Err(error) if error.code() == Code::CacheUnusable && tries < TRIES => {
+                // Another process deleted or damaged the table, and it is only derived data.
+                Err(error) if error.code() == Code::CacheUnusable && tries < MAX_ATTEMPTS => {
                     self.open_again(tries);
                 }
                 Err(error) => return Err(error),
@@ -196,14 +196,14 @@ impl<'a> Mapper<'a> {
         Err(Error::new(
             Code::Locked,
             format!(
-                "others map '{}' again and again; nothing has changed",
+                "other processes keep mapping '{}'; nothing has changed",
                 mapped.scope
             ),
         )
         .hint("git colony map"))
     }
 
-    /// Maps a row, unless somebody else has mapped it meanwhile.
+    /// Maps a row, unless another process has mapped it meanwhile.
     fn map_once(
         &mut self,
         row: &ResolvedRow,
@@ -238,7 +238,7 @@ impl<'a> Mapper<'a> {
             return Ok(None);
         };
         let left_out = mapping::left_out(&self.table, &now)?;
-        // What the recipe of a row is changes with its globs.
+        // The recipe of a row changes with its globs.
         let unmatched_globs = if outcome.changes.afresh {
             unmatched::find(job.world, job.listed(), job.selection)?
         } else {
@@ -250,10 +250,10 @@ impl<'a> Mapper<'a> {
         }))
     }
 
-    /// Opens the table again after a failure; when that was not enough, makes it anew. Whoever takes it
-    /// away file by file may not be done yet.
+    /// Opens the table again after a failure; after a second failure, makes it again from scratch.
+    /// Another process may still be deleting its files.
     fn open_again(&mut self, tries: usize) {
-        std::thread::sleep(PAUSE * u32::try_from(tries * tries).unwrap_or(1));
+        std::thread::sleep(RETRY_INTERVAL * u32::try_from(tries * tries).unwrap_or(1));
         let repo = &self.how.session.repo;
         let opened = match tries {
             1 => PageTable::open(repo),
@@ -262,13 +262,13 @@ impl<'a> Mapper<'a> {
                 PageTable::in_memory()
             }),
         };
-        // Where that fails too, the next try says so.
+        // If that fails too, the next attempt reports it.
         if let Ok(table) = opened {
             self.table = table;
         }
     }
 
-    /// Tells whether all files could be read when a scope was mapped.
+    /// Returns `true` if all files could be read when a scope was mapped.
     fn is_settled(&self, known: &ScopeRow, row: &ResolvedRow) -> bool {
         let start = self.table.directory(known, &row.selection.start_dir);
         start.is_ok_and(|start| start.is_none_or(|start| !start.tree.is_empty()))
@@ -276,7 +276,7 @@ impl<'a> Mapper<'a> {
 }
 
 impl<'a> How<'a> {
-    /// By what is here, with the tokenizer that the settings name.
+    /// Without the network, with the tokenizer of the settings.
     pub(in crate::flow) fn offline(session: &'a Session) -> How<'a> {
         How {
             session,
@@ -285,7 +285,7 @@ impl<'a> How<'a> {
         }
     }
 
-    /// What git-lfs keeps of other repositories is not fetched: it would go into this one's store.
+    /// Large files of other repositories are not fetched: they would go into the store of this one.
     fn may_fetch(&self, row: &ResolvedRow) -> bool {
         self.network == Network::Used
             && row.place == RowPlace::This
@@ -307,7 +307,7 @@ impl<'a> How<'a> {
     }
 }
 
-/// The repository of a row; `None` for this one.
+/// Returns the path of the repository of a row; `None` for this one.
 pub(in crate::flow) fn row_place(row: &ResolvedRow) -> Option<&Path> {
     match &row.place {
         RowPlace::This => None,
@@ -315,7 +315,7 @@ pub(in crate::flow) fn row_place(row: &ResolvedRow) -> Option<&Path> {
     }
 }
 
-/// A repository that is read.
+/// An open repository.
 pub(in crate::flow) struct Reading {
     pub(in crate::flow) objects: Objects,
     large_files: lfs_objects::LfsObjects,
@@ -345,10 +345,10 @@ impl Reading {
     }
 }
 
-/// Says that the page table is done without, and why.
+/// Warns that the page table is not used, and why.
 pub(in crate::flow) fn warn_unusable(session: &Session, why: &Unusable) {
     (session.world.narrate)(&format!(
         "warning: cannot use the page table: {why}; pages are made for this command only, until \
-         '.git/colony/cache' is deleted or can be written to"
+         '.git/colony/cache' is deleted or writable"
     ));
 }

@@ -1,4 +1,4 @@
-//! What came of a row that was to be mapped.
+//! The result of mapping a row.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -8,60 +8,62 @@ use crate::model::Error;
 use crate::page::mapping::{self, UnmappedFile};
 use crate::store::cache::page_table::Totals;
 
-/// Files without a record are named up to so many.
-const MOST_NAMED: usize = 100;
+/// The maximum number of named files without a record.
+const MAX_NAMED: usize = 100;
 
-/// What is said where the pages are as they were.
+/// The message for unchanged pages.
 const NOTHING: &str = "nothing has changed";
 
-/// What came of a row.
+/// The status of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum MapStatus {
-    /// Its pages are other ones than before.
+    /// Its pages have changed.
     Mapped,
     /// Nothing has changed.
     AlreadyMapped,
-    /// It could not be mapped; what was mapped before is as it was.
+    /// It could not be mapped; its earlier pages have not changed.
     Error,
-    /// It was not looked at: nothing of it is in the worktree that was to be mapped, or a dry run would
-    /// have to fetch its repository.
+    /// It was skipped: nothing of it is in the mapped working tree, or a dry run would have to
+    /// fetch its repository.
     Skipped,
 }
 
-/// What came of a row.
+/// The result for a row.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct MapResult {
     /// The name of the row.
     pub name: String,
-    /// The scope it is.
+    /// Its scope.
     pub scope_id: String,
-    /// What came of it.
+    /// The status.
     pub status: MapStatus,
-    /// Pages of the scope.
+    /// The number of pages of the scope.
     pub pages: u64,
-    /// Records of the scope.
+    /// The number of records of the scope.
     pub records: u64,
-    /// Tokens of the scope, the sum over its records.
+    /// The tokens of the scope, the sum over its records.
     pub tokens: u64,
-    /// Pages that were not there before.
+    /// The number of new pages.
     pub pages_added: u64,
-    /// Pages that are no longer there.
+    /// The number of removed pages.
     pub pages_removed: u64,
-    /// Pages that are as they were.
+    /// The number of unchanged pages.
     pub pages_kept: u64,
-    /// Files that have no record and should have one, whether or not anything has changed: at most a hundred.
+    /// Files without a record that should have one, whether or not anything has changed: at most a
+    /// hundred.
     pub left_out: Vec<UnmappedFile>,
-    /// How many those are in all. What a rule leaves out is not among them.
+    /// Their total number. Files that a rule excludes do not count.
     pub left_out_count: usize,
-    /// Globs of the row that cover no file, where the row is mapped as it never was before.
+    /// Globs of the row that match no file, if the row is mapped for the first time or with other
+    /// arguments.
     pub unmatched_globs: Vec<String>,
-    /// What is to be said of it; why, for an error.
+    /// A note; for an error, the reason.
     pub message: String,
     /// The code of the error.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub code: Option<String>,
-    /// The next command to try, where the row could not be mapped.
+    /// The next command to try, if the row could not be mapped.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hint: Option<String>,
 }
@@ -101,7 +103,7 @@ impl MapResult {
         outcome: &mapping::MappingOutcome,
     ) -> MapResult {
         let added = outcome.added.len() as u64;
-        // Where the recipe is another one, all pages before are gone.
+        // With another recipe all earlier pages are gone.
         let afresh = before.filter(|_| outcome.changes.afresh);
         let removed = afresh.map_or(outcome.removed.len() as u64, |before| before.pages);
         let is_same = before.is_some() && added + removed == 0;
@@ -119,10 +121,10 @@ impl MapResult {
         }
     }
 
-    /// Says which files have no record and should have one.
+    /// Adds the files without a record that should have one.
     pub(super) fn with_left_out(mut self, mut left_out: Vec<UnmappedFile>) -> MapResult {
         let count = left_out.len();
-        left_out.truncate(MOST_NAMED);
+        left_out.truncate(MAX_NAMED);
         let parts = [self.message.as_str(), &without_record(count)].map(str::to_owned);
         let said: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();
         self.message = said.join(", ");
@@ -131,7 +133,7 @@ impl MapResult {
         self
     }
 
-    /// Says that a row could not be mapped.
+    /// Returns the result of a row that could not be mapped.
     pub fn failed(name: &str, scope_id: &str, error: &Error) -> MapResult {
         MapResult {
             status: MapStatus::Error,
@@ -142,7 +144,7 @@ impl MapResult {
         }
     }
 
-    /// Says that a row was not looked at.
+    /// Returns the result of a row that was skipped.
     pub fn skipped(name: &str, scope_id: &str, why: &str) -> MapResult {
         MapResult {
             name: name.to_owned(),

@@ -239,7 +239,10 @@ fn undo_says_what_is_true_of_a_migration_that_others_have() {
         let refused = sandbox.json(args);
         assert_eq!(refused["code"], "history-rewritten", "{refused:#}");
         let message = refused["message"].as_str().unwrap();
-        assert!(message.contains("others have that history"), "{message}");
+        assert!(
+            message.contains("others already have that history"),
+            "{message}"
+        );
         assert!(!hint_of(&refused).contains("--abort"), "{refused:#}");
         paste(&sandbox, &sandbox.root, hint_of(&refused));
     }

@@ -88,7 +88,7 @@ fn without_a_remote_status_names_the_way_back_and_nothing_needs_attention() {
         found["detail"]
             .as_str()
             .unwrap()
-            .contains("--abort takes it back")
+            .contains("--abort reverts it")
     );
     sandbox.colony(&["lfs", "migrate", "--abort"]);
     assert!(told(&sandbox).0.is_null());
@@ -106,7 +106,7 @@ fn a_remote_that_is_not_origin_is_said_not_to_have_it() {
             (&true.into(), &false.into())
         );
         let notes = answer["notes"].to_string();
-        assert!(notes.contains("'upstream' is not published to"), "{notes}");
+        assert!(notes.contains("only 'origin' is published to"), "{notes}");
     }
     let (_, fix) = told(&sandbox);
     paste(&sandbox, &sandbox.root, &fix.unwrap());

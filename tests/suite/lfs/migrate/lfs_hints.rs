@@ -245,7 +245,7 @@ fn what_init_could_not_rewrite_is_not_said_to_have_changed_nothing() {
         .unwrap_or_else(|| panic!("{answer:#}"));
     assert!(answer["committed_sha"].is_string(), "{answer:#}");
     assert!(!error.contains("nothing has changed"), "{error}");
-    assert!(error.contains("history is as it was"), "{error}");
+    assert!(error.contains("history has not changed"), "{error}");
     std::fs::write(sandbox.path(&path), kept).unwrap();
     assert_eq!(sandbox.json(&["lfs", "migrate"])["status"], "migrated");
 }
